@@ -18,7 +18,7 @@ import pandas as pd
 
 import salstats as ss
 from salstats.errors import SalstatsError
-from salstats.studies.saliency_bench.printed import printed_tables
+from salstats.studies.saliency_bench.table_consistency import printed_tables
 
 DIGITS, WITHIN = 4, 1
 COLUMNS = ["model", "method", "dataset", "metric", "place", "digit", "new_digit", "value", "new_value"]

@@ -11,8 +11,8 @@ from salstats import metrics
 from salstats.cli.demo import run_demo
 from salstats.metrics.registry import METRICS
 from salstats.readers.formats import FORMATS
-from salstats.stats.engine.intervals import names_of
-from salstats.stats.models import errors, families
+from salstats.stats.engine.intervals import interval_names
+from salstats.stats.models import error_kinds, families
 
 sys.path.insert(0, str(Path(__file__).parent))
 import commands
@@ -125,14 +125,14 @@ write_list("readers", "More readers", [f"readers.{row.module}.{row.reader}" for 
 
 def with_choices(text: str) -> str:
     """Return a docstring in which the choices of a record stand in the place of the record's name."""
-    records = {"families.FAMILIES": families.FAMILIES, "errors.CHOICES": errors.CHOICES}
+    records = {"families.FAMILIES": families.FAMILIES, "error_kinds.CHOICES": error_kinds.CHOICES}
     for name, choices in records.items():
         text = text.replace(f"A name of `{name}`", f"One of {', '.join(choices)}")
 
-    def interval_names(reference: re.Match[str]) -> str:
-        return f"One of {', '.join(names_of(reference[1]))}"
+    def names_of_intervals(reference: re.Match[str]) -> str:
+        return f"One of {', '.join(interval_names(reference[1]))}"
 
-    return re.sub(r'A name of `intervals\.names_of\("(\w+)"\)`', interval_names, text)
+    return re.sub(r'A name of `intervals\.interval_names\("(\w+)"\)`', names_of_intervals, text)
 
 
 def setup(app: Any) -> None:

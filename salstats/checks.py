@@ -23,54 +23,59 @@ from salstats.errors import (
 
 
 def quoted(names: Iterable[object]) -> str:
-    """Names for a message: 'a', 'b', 'c'; a long list is cut after a dozen."""
-    shown = [repr(str(n)) for n in names]
-    rest = [f"and {len(shown) - 12} more"] if len(shown) > 13 else []
-    return ", ".join([*shown[: 12 if rest else 13], *rest])
+    """Write names for a message: 'a', 'b', 'c'; a long list is cut after a dozen."""
+    texts = [repr(str(name)) for name in names]
+    if len(texts) > 13:
+        texts = [*texts[:12], f"and {len(texts) - 12} more"]
+    return ", ".join(texts)
 
 
 def and_more(names: Sequence[object]) -> str:
-    """How many more there are than the first, behind its name: " (and 2 more)"; "" where there is one."""
-    return f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+    """Write how many more names there are than the first: " (and 2 more)"; "" where there is one."""
+    if len(names) < 2:
+        return ""
+    return f" (and {len(names) - 1} more)"
 
 
 #: Sums of squares of larger numbers are infinite, and so is every statistic made of them.
 LARGEST = 1e150
-#: Printable by Unicode, and drawn as nothing: fillers, joiners, variation selectors.
+#: Characters that Unicode calls printable although nothing is drawn: fillers, joiners, variation selectors.
 _SHAPELESS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 
 
 def hidden(name: str) -> str:
-    """What nobody sees of a name, for a message; "" where there is nothing of the kind.
+    """Write which part of a name is invisible, for a message; "" where all of it is visible.
 
-    A name with a blank around it or a character without a shape is another name, and looks the same.
+    Two names that differ in blanks around them or in invisible characters look the same.
     """
     if name != name.strip():
         return "begins or ends with a blank"
     if name.isprintable() and (name.isascii() or not _SHAPELESS.search(name)):
         return ""
-    odd = next(c for c in name if not c.isprintable() or _SHAPELESS.match(c))
-    return f"holds a character that nobody sees, U+{ord(odd):04X}"
+    invisible = next(c for c in name if not c.isprintable() or _SHAPELESS.match(c))
+    return f"holds an invisible character, U+{ord(invisible):04X}"
 
 
-def did_you_mean(name: object, known: Iterable[object], n: int = 1) -> str:
-    """Words "; did you mean 'iou'?" for a message, in whatever case it is written; "" where none is."""
-    spelled = {str(k).casefold(): str(k) for k in known}
-    close = [spelled[c] for c in get_close_matches(str(name).casefold(), spelled, n=n)]
-    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+def did_you_mean(name: object, choices: Iterable[object], n: int = 1) -> str:
+    """Write "; did you mean 'iou'?" with the closest choices, ignoring capitals; "" where none is close."""
+    spelled = {str(choice).casefold(): str(choice) for choice in choices}
+    close = [spelled[key] for key in get_close_matches(str(name).casefold(), spelled, n=n)]
+    if not close:
+        return ""
+    return f"; did you mean {' or '.join(map(repr, close))}?"
 
 
 def printable(text: str) -> str:
-    """Text without what a terminal would do rather than show, as escapes."""
+    """Return text in which characters that a terminal would obey are escaped."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def check_frame(frame: object, name: str = "scores") -> pd.DataFrame:
-    """The frame, checked to be a DataFrame with at least one row."""
+    """Return the frame; raise SalstatsError unless it is a DataFrame with rows and distinct columns."""
     if not isinstance(frame, pd.DataFrame):
         reader = "read_scores" if name == "scores" else "read_data"
         raise SalstatsError(
@@ -104,25 +109,20 @@ def check_columns(
 
 
 def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.ndarray:
-    """A column as float64, raising ColumnError where it is not numeric or holds infinity."""
+    """Return a column as float64; raise ColumnError where it is not numeric or holds infinity."""
     values = frame[column]
-    if not (pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values)):
-        if pd.to_numeric(values, errors="coerce").notna().any():
-            hint = "convert it with pandas.to_numeric"
-        else:
-            shown = values.dropna().astype("str").iloc[:1].tolist()
-            hint = (
-                f"it holds text, such as {quoted(shown)}; make 1 and 0 of a yes or no"
-                if shown
-                else "it is empty"
-            )
-        raise ColumnError(f"column {column!r} of {name} must be numeric", hint=hint, column=column)
-    array: np.ndarray = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    if (np.abs(array) > LARGEST).any():
-        row = int(np.flatnonzero(np.abs(array) > LARGEST)[0])
-        what = "infinite" if np.isinf(array[row]) else f"beyond {LARGEST:g}"
+    is_numeric = pd.api.types.is_numeric_dtype(values) or pd.api.types.is_bool_dtype(values)
+    if not is_numeric:
         raise ColumnError(
-            f"column {column!r} of {name} is {what} in row {row}{_which_case(frame, row)}",
+            f"column {column!r} of {name} must be numeric", hint=_numeric_hint(values), column=column
+        )
+    array: np.ndarray = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    is_too_large = np.abs(array) > LARGEST
+    if is_too_large.any():
+        row = int(np.flatnonzero(is_too_large)[0])
+        size = "infinite" if np.isinf(array[row]) else f"beyond {LARGEST:g}"
+        raise ColumnError(
+            f"column {column!r} of {name} is {size} in row {row}{_case_text(frame, row)}",
             hint="an undefined score is NaN",
             column=column,
             rows=[row],
@@ -130,16 +130,31 @@ def check_numeric(frame: pd.DataFrame, column: str, name: str = "scores") -> np.
     return array
 
 
-def _which_case(frame: pd.DataFrame, row: int) -> str:
-    """Words such as ' (case 017, task Edema)' for a message; empty where there is no case."""
-    parts = [f"{c} {frame[c].iloc[row]}" for c in ("case", "task", "method", "metric") if c in frame.columns]
-    return f" ({', '.join(parts)})" if parts else ""
+def _numeric_hint(values: pd.Series) -> str:
+    """Propose how to make a column numeric."""
+    if pd.to_numeric(values, errors="coerce").notna().any():
+        return "convert it with pandas.to_numeric"
+    texts = values.dropna().astype("str").iloc[:1].tolist()
+    if not texts:
+        return "it is empty"
+    return f"it holds text, such as {quoted(texts)}; make 1 and 0 of a yes or no"
+
+
+def _case_text(frame: pd.DataFrame, row: int) -> str:
+    """Write the case of a row for a message, as in " (case 017, task Edema)"; "" where there is none."""
+    parts = []
+    for column in ("case", "task", "method", "metric"):
+        if column in frame.columns:
+            parts.append(f"{column} {frame[column].iloc[row]}")
+    if not parts:
+        return ""
+    return f" ({', '.join(parts)})"
 
 
 def check_by(
     frame: pd.DataFrame, by: str | Sequence[str] | None, default: Sequence[str], name: str = "scores"
 ) -> list[str]:
-    """The grouping columns as a list: those asked for, or those of `default` that are present."""
+    """Return the grouping columns as a list, by default those of `default` that the frame has."""
     if by is None:
         return [c for c in default if c in frame.columns]
     columns = [by] if isinstance(by, str) else list(by)
@@ -150,7 +165,7 @@ def check_by(
         if frame[column].isna().any():
             row = int(np.flatnonzero(frame[column].isna().to_numpy())[0])
             raise ColumnError(
-                f"grouping column {column!r} is empty in row {row}{_which_case(frame, row)}",
+                f"grouping column {column!r} is empty in row {row}{_case_text(frame, row)}",
                 hint="fill it or leave these rows out",
                 column=column,
                 rows=[row],
@@ -159,26 +174,28 @@ def check_by(
 
 
 def check_choice(value: object, choices: Sequence[str], option: str) -> str:
-    """The value, checked to be one of the choices."""
-    if value not in choices:
-        close = get_close_matches(str(value).lower(), choices, n=1, cutoff=0.7)
-        # ig is integrated_gradients
-        close = close or [
-            c for c in choices if str(value).lower() == "".join(re.findall("(?<![a-z])[a-z]", c))
-        ]
-        suggestion = f"did you mean {close[0]!r}? It is one of" if close else "choose one of"
-        raise ValueRangeError(
-            Setting(option, value),
-            " is not known",
-            hint=f"{suggestion} {', '.join(choices)}",
-            choices=choices,
-        )
-    return str(value)
+    """Return the value as text; raise ValueRangeError where it is none of the choices."""
+    if value in choices:
+        return str(value)
+    close = get_close_matches(str(value).lower(), choices, n=1, cutoff=0.7)
+    if not close:
+        # initials, such as ig for integrated_gradients
+        close = [c for c in choices if str(value).lower() == "".join(re.findall("(?<![a-z])[a-z]", c))]
+    suggestion = "choose one of"
+    if close:
+        suggestion = f"did you mean {close[0]!r}? It is one of"
+    raise ValueRangeError(
+        Setting(option, value),
+        " is not known",
+        hint=f"{suggestion} {', '.join(choices)}",
+        choices=choices,
+    )
 
 
 def check_level(level: float, option: str = "level") -> float:
-    """A confidence level strictly between 0 and 1."""
-    if isinstance(level, bool) or not isinstance(level, int | float | np.floating) or not 0 < level < 1:
+    """Return a confidence level as float; raise ValueRangeError unless 0 < level < 1."""
+    is_number = isinstance(level, int | float | np.floating) and not isinstance(level, bool)
+    if not is_number or not 0 < level < 1:
         raise ValueRangeError(
             Setting(option),
             f" must lie strictly between 0 and 1, not {level!r}",
@@ -189,8 +206,9 @@ def check_level(level: float, option: str = "level") -> float:
 
 
 def check_count(value: int, option: str, low: int = 1) -> int:
-    """A whole number of at least `low`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
+    """Return a whole number as int; raise ValueRangeError where it is below `low`."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or value < low:
         raise ValueRangeError(
             Setting(option), f" must be a whole number of at least {low}, not {value!r}", value=value
         )
@@ -198,25 +216,36 @@ def check_count(value: int, option: str, low: int = 1) -> int:
 
 
 def check_number(
-    value: Any, option: str, high: float = np.inf, *, above: bool = False, below: bool = False
+    value: Any, option: str, high: float = np.inf, *, exclude_low: bool = False, exclude_high: bool = False
 ) -> float:
-    """A finite number from 0, or only `above` it, to `high`, or only `below` that."""
-    known = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    # written so that NaN is none
-    if not (known and (value > 0 if above else value >= 0) and value < np.inf) or not (
-        value < high if below else value <= high
-    ):
-        most = "" if high == np.inf else f" and {'below' if below else 'at most'} {high:g}"
-        low = "above" if above else "of at least"
-        raise ValueRangeError(Setting(option), f" must be a number {low} 0{most}, not {value!r}", value=value)
-    return float(value)
+    """Return a finite number as float; raise ValueRangeError unless 0 <= value <= high.
+
+    `exclude_low` excludes 0 and `exclude_high` excludes `high`.
+    """
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    # comparisons with NaN are False, so that it is never in the range
+    is_in_range = False
+    if is_number and value < np.inf:
+        is_above_low = value > 0 if exclude_low else value >= 0
+        is_below_high = value < high if exclude_high else value <= high
+        is_in_range = bool(is_above_low and is_below_high)
+    if is_in_range:
+        return float(value)
+    low_text = "above 0" if exclude_low else "of at least 0"
+    high_text = ""
+    if high != np.inf:
+        high_text = f" and below {high:g}" if exclude_high else f" and at most {high:g}"
+    raise ValueRangeError(
+        Setting(option), f" must be a number {low_text}{high_text}, not {value!r}", value=value
+    )
 
 
 def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
-    """A Generator from a seed or a Generator; the global generator is never used."""
+    """Return a Generator made from a seed, or the Generator itself; the global one is never used."""
     if isinstance(rng, np.random.Generator):
         return rng
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+    is_whole = isinstance(rng, int | np.integer) and not isinstance(rng, bool)
+    if not is_whole or rng < 0:
         raise ValueRangeError(
             Setting("rng"), f" must be a non-negative int or a numpy.random.Generator, not {rng!r}", value=rng
         )
@@ -224,7 +253,7 @@ def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
 
 
 def check_draws(draws: Any, n_units: int) -> np.ndarray:
-    """An index matrix (n_replicates, n_units) whose entries count the sorted units from 0."""
+    """Return an index matrix (n_replicates, n_units), whose entries count the sorted units from 0."""
     array = np.asarray(draws)
     if array.ndim != 2 or array.shape[0] < 1 or array.shape[1] != n_units:
         raise ShapeError(

@@ -61,7 +61,7 @@ def plain_text(column: pd.Series) -> pd.Series:
 def make_text_plain(frame: pd.DataFrame) -> None:
     """Put `plain_text` in the place of each coded column of a frame, one by one, so that each is freed."""
     coded = [name for name in frame.columns if is_coded(frame[name])]
-    for name, column in zip(coded, at_once(plain_text, (frame[name] for name in coded)), strict=True):
+    for name, column in zip(coded, in_threads(plain_text, (frame[name] for name in coded)), strict=True):
         frame[name] = column
 
 
@@ -69,10 +69,10 @@ def coded_frame(table: Any) -> pd.DataFrame:
     """Return a table of pyarrow as a frame: its text as it stands, its dictionaries sorted and coded."""
     import pyarrow as pa
 
-    coded = [place for place, kind in enumerate(table.schema.types) if pa.types.is_dictionary(kind)]
-    columns = at_once(sorted_dictionary, (table.column(place) for place in coded))
-    for place, column in zip(coded, columns, strict=True):
-        table = table.set_column(place, table.schema.names[place], column)
+    positions = [i for i, kind in enumerate(table.schema.types) if pa.types.is_dictionary(kind)]
+    columns = in_threads(sorted_dictionary, (table.column(i) for i in positions))
+    for i, column in zip(positions, columns, strict=True):
+        table = table.set_column(i, table.schema.names[i], column)
     frame: pd.DataFrame = table.to_pandas(types_mapper=text_dtype)
     return frame
 
@@ -103,18 +103,18 @@ def sorted_dictionary(column: Any) -> Any:
     codes = indices.fill_null(-1).to_numpy()
     n_rows = np.bincount(codes[codes >= 0], minlength=len(values))
     order = np.flatnonzero((n_rows > 0) & values.is_valid().to_numpy(zero_copy_only=False))
-    kept = values.take(pa.array(order))
-    if not _is_ascending(kept):
-        by_value = compute.array_sort_indices(kept)
+    sorted_values = values.take(pa.array(order))
+    if not _is_ascending(sorted_values):
+        by_value = compute.array_sort_indices(sorted_values)
         order = order[by_value.to_numpy()]
-        kept = kept.take(by_value)
+        sorted_values = sorted_values.take(by_value)
     # a file may hold a value twice in its dictionary
-    is_new = np.ones(len(kept), dtype=bool)
-    is_new[1:] = compute.not_equal(kept[1:], kept[:-1]).to_numpy(zero_copy_only=False)
-    # the last place is that of code -1, a missing cell
+    is_new = np.ones(len(sorted_values), dtype=bool)
+    is_new[1:] = compute.not_equal(sorted_values[1:], sorted_values[:-1]).to_numpy(zero_copy_only=False)
+    # the last element is that of code -1, a missing cell
     code_of = np.full(len(values) + 1, -1, dtype=np.int32)
     code_of[order] = np.cumsum(is_new) - 1
-    return pa.DictionaryArray.from_arrays(_indices(code_of[codes]), kept.filter(pa.array(is_new)))
+    return pa.DictionaryArray.from_arrays(_indices(code_of[codes]), sorted_values.filter(pa.array(is_new)))
 
 
 def _dictionary(column: pd.Series) -> Any:
@@ -125,8 +125,8 @@ def _dictionary(column: pd.Series) -> Any:
     return sorted_dictionary(array)
 
 
-def at_once(function: Callable[[Any], Any], columns: Iterable[Any]) -> Iterator[Any]:
-    """Give what a function makes of each column, made of as many at a time as pyarrow has threads."""
+def in_threads(function: Callable[[Any], Any], columns: Iterable[Any]) -> Iterator[Any]:
+    """Apply a function to columns in as many threads as pyarrow uses, and yield the results in order."""
     import pyarrow as pa
 
     with ThreadPoolExecutor(pa.cpu_count()) as threads:

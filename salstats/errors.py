@@ -109,6 +109,16 @@ class Message:
                 simple.append(part)
         self.parts: tuple[SimplePart, ...] = tuple(simple)
 
+    @classmethod
+    def joined(cls, members: "Iterable[Part]", separator: str) -> "Message":
+        """Return several messages as one, with a separator between them."""
+        parts: list[Part] = []
+        for member in members:
+            if parts:
+                parts.append(separator)
+            parts.append(member)
+        return cls(*parts)
+
     def __add__(self, other: "Part") -> "Message":
         return Message(self, other)
 

@@ -1,7 +1,6 @@
 """Frames of scores and of estimates: their columns, their checks, their columns as codes."""
 
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,10 +9,10 @@ import pandas as pd
 
 from salstats.checks import check_columns, check_frame, check_numeric, did_you_mean, quoted
 from salstats.coded_text import codes_and_values, is_coded
-from salstats.errors import ColumnError
+from salstats.errors import ColumnError, Message, Setting
 from salstats.score_checks import (
     Names,
-    Place,
+    RowName,
     check_names,
     warn_of_column_ranges,
     warn_of_near_names,
@@ -54,7 +53,7 @@ ESTIMATE_COLUMNS = (
     "p_floor",
     "caution",
 )
-#: Columns by which the rows of a fit are known, as `augment` gives them.
+#: Columns that a frame of `augment` has.
 _AUGMENTED = {"formula", "fitted", "residual"}
 #: Other names for the columns `patient` and `case`.
 ID_NAME = re.compile(
@@ -69,26 +68,28 @@ class CodedColumn(NamedTuple):
     #: The values that are not missing, sorted; those of a Categorical also where no row has them.
     values: pd.Index
     n_codes: int
+    #: True where a cell is missing.
     missing: bool
+    #: True where a cell is an empty text.
     blank: bool
 
 
 class ColumnCodes:
-    """Integer codes of a frame's columns, each column's found once however often it is asked for."""
+    """Integer codes of a frame's columns; each column is coded once."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self.frame = frame
-        self._known: dict[str, CodedColumn] = {}
+        self._columns: dict[str, CodedColumn] = {}
         self._names: list[Names] | None = None
 
     def column(self, name: str) -> CodedColumn:
-        """Return a column as integers; `blank` is True where one of its values is an empty text."""
-        if name in self._known:
-            return self._known[name]
+        """Return a column as integer codes."""
+        if name in self._columns:
+            return self._columns[name]
         column = self.frame[name]
         if is_coded(column) or isinstance(column.dtype, pd.StringDtype):
-            found, values = codes_and_values(column)
-            codes = found.astype(np.int64)
+            small_codes, values = codes_and_values(column)
+            codes = small_codes.astype(np.int64)
             # the empty text sorts before every other
             blank = len(values) > 0 and values[0] == "" and bool((codes == 0).any())
         elif isinstance(column.dtype, pd.CategoricalDtype):
@@ -105,10 +106,10 @@ class ColumnCodes:
         if missing:
             codes = np.where(codes < 0, n_codes, codes)
             n_codes += 1
-        # `combined` may return these very codes, and so nobody may write in them
+        # `combined` may return this array itself, so nothing may write in it
         codes.flags.writeable = False
-        self._known[name] = CodedColumn(codes, pd.Index(values), max(n_codes, 1), missing, blank)
-        return self._known[name]
+        self._columns[name] = CodedColumn(codes, pd.Index(values), max(n_codes, 1), missing, blank)
+        return self._columns[name]
 
     def names(self) -> list[Names]:
         """Return the names in every column of identifiers that the frame has."""
@@ -123,19 +124,19 @@ class ColumnCodes:
     def take(self, rows: np.ndarray, columns: Sequence[str] | None = None) -> "ColumnCodes":
         """Return the codes of some rows (and columns) without coding them again."""
         names = list(self.frame.columns if columns is None else columns)
-        taken = ColumnCodes(self.frame[names].take(rows).reset_index(drop=True))
-        for name in self._known.keys() & set(names):
-            known = self._known[name]
-            codes = known.codes[rows]
+        subset = ColumnCodes(self.frame[names].take(rows).reset_index(drop=True))
+        for name in self._columns.keys() & set(names):
+            column = self._columns[name]
+            codes = column.codes[rows]
             codes.flags.writeable = False
-            missing = known.missing and bool((codes == known.n_codes - 1).any())
-            taken._known[name] = known._replace(codes=codes, missing=missing)
-        return taken
+            missing = column.missing and bool((codes == column.n_codes - 1).any())
+            subset._columns[name] = column._replace(codes=codes, missing=missing)
+        return subset
 
     def with_scores(self, scores: pd.Series) -> "ColumnCodes":
         """Return the codes of the same rows with other scores."""
         rescored = ColumnCodes(self.frame.assign(score=scores))
-        rescored._known = {name: column for name, column in self._known.items() if name != "score"}
+        rescored._columns = {name: column for name, column in self._columns.items() if name != "score"}
         return rescored
 
     def combined(self, columns: Sequence[str]) -> np.ndarray:
@@ -150,13 +151,14 @@ class ColumnCodes:
             if n_codes == 1:
                 codes = coded.codes
             elif coded.n_codes > 1:
-                # in place, as the codes of a large study are much of what it takes in memory
+                # in place, as the codes take much of the memory of a large study
                 codes = codes * coded.n_codes
                 codes += coded.codes
             n_codes *= coded.n_codes
             if n_codes > 4 * len(self.frame):
                 codes, n_codes = _dense(codes, n_codes)
-        return _dense(codes, n_codes)[0]
+        dense_codes, _ = _dense(codes, n_codes)
+        return dense_codes
 
 
 def combined_codes(frame: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
@@ -225,10 +227,12 @@ def valid_scores(scores: object, name: str = "scores") -> ColumnCodes:
     for column in SCORES_COLUMNS:
         if column in frame.columns:
             continue
-        do = f"rename the one that holds it, with {name}.rename(columns={{'...': {column!r}}})"
+        remedy = f"rename the one that holds it, with {name}.rename(columns={{'...': {column!r}}})"
         if column in ("method", "metric"):
-            do += f", or say what all rows are of, with {name}.assign({column}='...')"
-        check_columns(frame, [column], name, "" if did_you_mean(column, frame.columns) else do)
+            remedy += f", or set it for all rows with {name}.assign({column}='...')"
+        if did_you_mean(column, frame.columns):
+            remedy = ""
+        check_columns(frame, [column], name, remedy)
     check_numeric(frame, "score", name)
     keys = [c for c in KEY_COLUMNS if c in frame.columns]
     coded = ColumnCodes(frame)
@@ -236,23 +240,31 @@ def valid_scores(scores: object, name: str = "scores") -> ColumnCodes:
     for column in (*SCORES_COLUMNS[:3], "task"):
         if column in frame.columns and (coded.column(column).missing or coded.column(column).blank):
             row = int(np.flatnonzero(frame[column].isna() | frame[column].eq(""))[0])
-            raise ColumnError(f"column {column!r} of {name} is empty in row {row}; every row needs one")
+            raise ColumnError(
+                f"column {column!r} of {name} is empty in row {row}",
+                hint="every row needs one",
+                column=column,
+                rows=[row],
+            )
     codes = coded.combined(keys)
     if np.bincount(codes).max(initial=0) > 1:
         first, second = first_repeat(codes)
         observation = named_row(frame, keys, first)
-        hint = repeat_hint(frame, keys, first, second)
         raise ColumnError(
-            f"rows {first} and {second} of {name} are the same observation ({observation}){hint}"
+            f"rows {first} and {second} of {name} are the same observation ({observation})",
+            hint=repeat_hint(frame, keys, first, second),
+            rows=[first, second],
         )
     check_nesting(frame, name, coded)
     return coded
 
 
-def warn_of_doubtful_scores(coded: ColumnCodes, place: Place | None = None, name: str = "scores") -> None:
+def warn_of_doubtful_scores(
+    coded: ColumnCodes, row_name: RowName | None = None, name: str = "scores"
+) -> None:
     """Warn of scores outside the range of a known metric, and of names that are nearly other names.
 
-    A message says by `place` where a row stands, or calls the frame `name` and gives the row's keys.
+    A message names a row by `row_name`, or calls the frame `name` and gives the row's keys.
     """
     frame = coded.frame
     keys = [c for c in KEY_COLUMNS if c in frame.columns]
@@ -260,11 +272,11 @@ def warn_of_doubtful_scores(coded: ColumnCodes, place: Place | None = None, name
     def row_of_frame(row: int) -> str:
         return f"row {row} of {name} ({named_row(frame, keys, row)})"
 
-    place = place or row_of_frame
-    _warn_of_names(coded, place, name)
+    row_name = row_name or row_of_frame
+    _warn_of_names(coded, row_name, name)
     metrics = coded.column("metric")
     scores = frame["score"].to_numpy(dtype=np.float64, na_value=np.nan)
-    warn_of_ranges(scores, metrics.codes, metrics.values, place, name)
+    warn_of_ranges(scores, metrics.codes, metrics.values, row_name, name)
 
 
 def check_table(table: pd.DataFrame, columns: Sequence[str], name: str = "data") -> ColumnCodes:
@@ -292,10 +304,10 @@ def _check_names(coded: ColumnCodes, name: str) -> None:
         check_names(names, name)
 
 
-def _warn_of_names(coded: ColumnCodes, place: Place, name: str) -> None:
+def _warn_of_names(coded: ColumnCodes, row_name: RowName, name: str) -> None:
     """Warn of names in columns of identifiers that are nearly other names."""
     for names in coded.names():
-        warn_of_near_names(names, place, name)
+        warn_of_near_names(names, row_name, name)
 
 
 def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes | None = None) -> None:
@@ -303,13 +315,14 @@ def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes 
     if "patient" not in frame.columns or "case" not in frame.columns:
         return
     codes = codes or ColumnCodes(frame)
-    cases, patients = codes.combined(case_key(frame)), codes.column("patient")
-    # most frames are done here: rows of a case follow each other, and have one patient
+    cases = codes.combined(case_key(frame))
+    patients = codes.column("patient")
+    # in most frames the rows of a case follow each other and have one patient
     is_same_case = cases[1:] == cases[:-1]
     is_sorted = not (cases[1:] < cases[:-1]).any()
     if is_sorted and not (is_same_case & (patients.codes[1:] != patients.codes[:-1])).any():
         return
-    # or they do not, and each row has the patient of some row of its case
+    # else each row is compared with the patient of the last row of its case
     patient_of_case = np.zeros(len(cases), dtype=np.int64)
     patient_of_case[cases] = patients.codes
     if np.array_equal(patient_of_case[cases], patients.codes):
@@ -319,9 +332,15 @@ def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes 
     if n_patients.max(initial=0) > 1:
         row = int(np.flatnonzero(cases == int(n_patients.argmax()))[0])
         raise ColumnError(
-            f"case {str(frame['case'].iloc[row])!r} of {name} belongs to {n_patients.max()} patients; "
-            "a case is one image of one patient (case ids reused across data sets need a column 'dataset'; "
-            f"{_named_by_both('patient')})"
+            f"case {str(frame['case'].iloc[row])!r} of {name} belongs to {n_patients.max()} patients",
+            hint=Message(
+                "a case is one image of one patient (case ids reused across data sets need a column "
+                "'dataset'; ",
+                _two_column_case("patient"),
+                ")",
+            ),
+            column="patient",
+            rows=[row],
         )
 
 
@@ -330,46 +349,48 @@ def named_row(frame: pd.DataFrame, keys: Iterable[str], row: int) -> str:
     return ", ".join(f"{c} {frame[c].iloc[row]}" for c in keys if pd.notna(frame[c].iloc[row]))
 
 
-def repeat_hint(frame: pd.DataFrame, keys: Iterable[str], first: int, second: int) -> str:
-    """Propose what would tell two rows apart that are the same observation by its keys."""
+def repeat_hint(frame: pd.DataFrame, keys: Iterable[str], first: int, second: int) -> Message:
+    """Propose how to distinguish two rows that are the same observation by its keys."""
     for column in frame.columns:
         if column in keys or not ID_NAME.fullmatch(str(column)):
             continue
         first_value, second_value = frame[column].iloc[[first, second]]
         if first_value != second_value:
-            return (
-                f"; the first is of {column} {first_value}, the second of {second_value}: "
-                f"{_named_by_both(column)}"
+            return Message(
+                f"the first is of {column} {first_value}, the second of {second_value}: ",
+                _two_column_case(column),
             )
     if frame.iloc[first].equals(frame.iloc[second]):
-        return "; score and all else are equal, too: drop one"
-    unused_keys = [c for c in ("task", "reader", "model", "seed", "dataset") if c not in keys]
-    differing = [
-        c
-        for c in frame.columns
-        if c not in (*IDENTIFIER_COLUMNS, "score")
-        and frame[c].dtype.kind not in "fcb"
-        and frame[c].iloc[first] != frame[c].iloc[second]
-    ]
+        return Message("score and all else are equal, too: drop one")
+    unused_keys = [key for key in ("task", "reader", "model", "seed", "dataset") if key not in keys]
     if not unused_keys:
-        return "; drop one"
+        return Message("drop one")
+    differing = _differing_texts(frame, first, second)
     if differing:
-        return (
-            f"; they differ in {quoted(differing[:2])}: rename it to what it is, {' or '.join(unused_keys)}"
+        return Message(
+            f"they differ in {quoted(differing[:2])}: rename it to what it is, {' or '.join(unused_keys)}"
         )
-    return f"; if they differ by {' or '.join(unused_keys)}, add that column"
+    return Message(f"if they differ by {' or '.join(unused_keys)}, add that column")
 
 
-def _named_by_both(column: str) -> str:
-    """Write the options that name a case by another column, too."""
-    return (
-        f"where case ids repeat over {column!r}, read with case={[column, 'case']} "
-        f"(--case {shlex.quote(column + ',case')})"
-    )
+def _differing_texts(frame: pd.DataFrame, first: int, second: int) -> list[str]:
+    """List the columns, neither identifiers nor real numbers, in which two rows differ."""
+    columns = []
+    for column in frame.columns:
+        if column in (*IDENTIFIER_COLUMNS, "score") or frame[column].dtype.kind in "fcb":
+            continue
+        if frame[column].iloc[first] != frame[column].iloc[second]:
+            columns.append(column)
+    return columns
+
+
+def _two_column_case(column: str) -> Message:
+    """Propose to read cases that are named by another column and `case` together."""
+    return Message(f"where case ids repeat over {column!r}, read with ", Setting("case", [column, "case"]))
 
 
 def case_key(frame: pd.DataFrame) -> list[str]:
-    """Return the columns that name a case: `case`, with `dataset` where there is one."""
+    """Return the columns that identify a case: `case`, with `dataset` where there is one."""
     return [c for c in ("dataset", "case") if c in frame.columns]
 
 
@@ -401,11 +422,14 @@ def estimates_frame(
 
 
 def insert_column(estimates: pd.DataFrame, name: str, values: Any) -> pd.DataFrame:
-    """Return an estimates frame with one of ESTIMATE_COLUMNS added in its place."""
-    before = ESTIMATE_COLUMNS[: ESTIMATE_COLUMNS.index(name)]
-    places = [place for place, column in enumerate(estimates.columns) if column in before]
+    """Return an estimates frame with one of ESTIMATE_COLUMNS added in the order of these."""
+    preceding = ESTIMATE_COLUMNS[: ESTIMATE_COLUMNS.index(name)]
+    position = len(estimates.columns)
+    for i, column in enumerate(estimates.columns):
+        if column in preceding:
+            position = i + 1
     frame = estimates.copy()
-    frame.insert(places[-1] + 1 if places else len(frame.columns), name, values)
+    frame.insert(position, name, values)
     return frame
 
 
@@ -414,6 +438,6 @@ def text_column(values: Iterable[str | None]) -> Any:
     return pd.array(list(values), dtype="str")
 
 
-def whole_column(values: Iterable[int | None]) -> Any:
+def integer_column(values: Iterable[int | None]) -> Any:
     """Return whole numbers as a column that may have missing ones."""
     return pd.array(list(values), dtype="Int64")

@@ -1,5 +1,6 @@
-"""Work in pieces: in this process, on several cores, or on a cluster; libraries kept to one thread."""
+"""Work on batches of items: in this process, on several cores or on a cluster; one thread per library."""
 
+import math
 import os
 import sys
 import threading
@@ -10,19 +11,19 @@ from functools import cache
 from typing import Any
 
 from salstats.checks import quoted
-from salstats.errors import SalstatsError, ValueRangeError
+from salstats.errors import Message, SalstatsError, Setting, ValueRangeError
 
-#: Pieces per job: enough to keep all jobs busy to the end, few enough that sending them costs nothing.
-_PIECES_PER_JOB = 8
-#: Cases in a piece at most, so that the progress bar moves.
-_LARGEST_PIECE = 20
-#: Seconds between two looks of a worker at whether its parent is there.
-_LOOK_EVERY = 0.5
-#: Bars within bars, of which the last is on the terminal.
-_SHOWN: list[Any] = []
+#: Batches per job: enough to keep all jobs busy to the end, few enough that sending them costs nothing.
+_BATCHES_PER_JOB = 8
+#: Greatest number of items in a batch, so that the progress bar moves.
+_LARGEST_BATCH = 20
+#: Seconds after which a worker checks again that its parent process runs.
+_PARENT_CHECK_SECONDS = 0.5
+#: Progress bars of nested work, of which the last is on the terminal.
+_OPEN_BARS: list[Any] = []
 
 
-def in_pieces(
+def in_batches(
     work: Callable[[tuple[Any, ...]], Any],
     items: Sequence[Any],
     *,
@@ -30,55 +31,88 @@ def in_pieces(
     progress: bool,
     label: str,
 ) -> list[Any]:
-    """What `work` makes of consecutive pieces of `items`, in their order whatever `jobs` is.
+    """Apply a function to consecutive batches of items and return the results in order.
 
-    `work` takes a tuple of items, and must be picklable where there are several jobs: processes, -1 for one
-    per core. None takes what `joblib.parallel_config` says, which is how the work goes onto Dask or Ray, and
-    else this process alone. With `progress` a bar called `label` is on stderr, where that is a terminal.
-    SalstatsError where a process was killed, as the system does where memory runs out.
+    Parameters
+    ----------
+    work : callable
+        Takes a tuple of items. It must be picklable where there are several jobs.
+    items : sequence
+        The items; batches are small enough to keep all jobs busy.
+    jobs : int, optional
+        Number of processes, -1 for one per core. None takes what `joblib.parallel_config` says, by which
+        work goes onto Dask or Ray, and this process alone where nothing is configured.
+    progress : bool
+        Show a progress bar called `label` on stderr, if that is a terminal.
+
+    Raises
+    ------
+    SalstatsError
+        A process was killed, as the system does where memory runs out.
     """
     import joblib
     from joblib.externals.loky.process_executor import TerminatedWorkerError
     from joblib.parallel import get_active_backend
 
-    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs == 0 or jobs < -1):
-        raise ValueRangeError(f"jobs must be a whole number from 1 up, or -1 for all cores; got {jobs!r}")
-    # no process would get work beyond one case each
-    jobs = None if jobs is None else min(jobs, max(1, len(items)))
-    workers = joblib.effective_n_jobs(jobs)
-    size = max(1, min(_LARGEST_PIECE, -(-len(items) // (_PIECES_PER_JOB * workers))))
-    pieces = [tuple(items[i : i + size]) for i in range(0, len(items), size)]
+    _check_jobs(jobs)
+    if jobs is not None:
+        # more processes than items would have nothing to do
+        jobs = min(jobs, max(1, len(items)))
+    n_workers = joblib.effective_n_jobs(jobs)
+    batches = _batches(items, n_workers)
     results = []
     with counting(len(items), label, progress=progress) as count:
-        if workers == 1:
-            for piece in pieces:
-                with _one_core(piece):
-                    results.append(work(piece))
-                count(len(piece))
+        if n_workers == 1:
+            for batch in batches:
+                with _one_core(batch):
+                    results.append(work(batch))
+                count(len(batch))
             return results
-        # Ray's backend hands its results over at the end only
+        # Ray's backend returns its results only at the end
         streams = get_active_backend()[0].supports_return_generator
-        call = joblib.delayed(_on_one_core)
         parallel = joblib.Parallel(
-            n_jobs=jobs, return_as="generator" if streams else "list", **ending_with_us()
+            n_jobs=jobs, return_as="generator" if streams else "list", **options_that_end_workers()
         )
+        calls = (joblib.delayed(_on_one_core)(work, batch) for batch in batches)
         try:
-            for piece, result in zip(pieces, parallel(call(work, p) for p in pieces), strict=True):
+            for batch, result in zip(batches, parallel(calls), strict=True):
                 results.append(result)
-                count(len(piece))
+                count(len(batch))
         except TerminatedWorkerError as error:
             raise SalstatsError(
-                f"one of {workers} processes was killed or crashed, most often for want of memory; fewer "
-                "jobs need less"
+                f"one of {n_workers} processes was killed or crashed, most often because memory ran out",
+                hint=Message("use fewer ", Setting("jobs")),
+                option="jobs",
+                value=jobs,
             ) from error
     return results
 
 
-def end_with(parent: int) -> None:
-    """End this process, which works for another one, soon after that one, however it ends.
+def _check_jobs(jobs: object) -> None:
+    """Raise ValueRangeError where `jobs` is neither None, -1 nor a number from 1 up."""
+    if jobs is None:
+        return
+    is_whole = isinstance(jobs, int) and not isinstance(jobs, bool)
+    if not is_whole or jobs == 0 or jobs < -1:  # type: ignore[operator]
+        raise ValueRangeError(
+            Setting("jobs"),
+            f" must be a whole number from 1 up, or -1 for all cores; got {jobs!r}",
+            value=jobs,
+        )
 
-    Where it is killed nobody tells its workers, which would wait for minutes and keep its streams open. Not
-    on Windows, where an orphan keeps the number of its parent, and a launcher may stand between the two.
+
+def _batches(items: Sequence[Any], n_workers: int) -> list[tuple[Any, ...]]:
+    """Cut items into consecutive batches, several for each worker."""
+    size = math.ceil(len(items) / (_BATCHES_PER_JOB * n_workers))
+    size = max(1, min(_LARGEST_BATCH, size))
+    return [tuple(items[start : start + size]) for start in range(0, len(items), size)]
+
+
+def end_with(parent: int) -> None:
+    """End this worker process soon after its parent process ends, however that ends.
+
+    Workers of a killed process would otherwise wait for minutes and keep its streams open. Nothing is done on
+    Windows, where an orphan keeps the number of its parent and a launcher may stand between the two.
     """
     if sys.platform == "win32":
         return
@@ -86,59 +120,64 @@ def end_with(parent: int) -> None:
     def watch() -> None:
         # an orphan gets another parent
         while os.getppid() == parent:
-            time.sleep(_LOOK_EVERY)
+            time.sleep(_PARENT_CHECK_SECONDS)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
 
 
-def ending_with_us() -> dict[str, Any]:
-    """Options by which joblib's own processes end with this one; clusters see to theirs."""
+def options_that_end_workers() -> dict[str, Any]:
+    """Return options of joblib by which its own processes end with this one; clusters end theirs."""
     from joblib.parallel import BACKENDS, get_active_backend
 
     backend = get_active_backend()[0]
-    ours = isinstance(backend, BACKENDS["loky"]) and "initializer" not in backend.backend_kwargs
-    return {"initializer": end_with, "initargs": (os.getpid(),)} if ours else {}
+    is_joblibs_own = isinstance(backend, BACKENDS["loky"])
+    if not is_joblibs_own or "initializer" in backend.backend_kwargs:
+        return {}
+    return {"initializer": end_with, "initargs": (os.getpid(),)}
 
 
-def _on_one_core(work: Callable[[tuple[Any, ...]], Any], piece: tuple[Any, ...]) -> Any:
-    """Result of one piece."""
-    with _one_core(piece):
-        return work(piece)
+def _on_one_core(work: Callable[[tuple[Any, ...]], Any], batch: tuple[Any, ...]) -> Any:
+    """Return the result of one batch."""
+    with _one_core(batch):
+        return work(batch)
 
 
 @contextmanager
-def _one_core(piece: tuple[Any, ...]) -> Iterator[None]:
-    """Keep OpenCV from starting threads, `jobs` says how many cores work; name the cases that it fails on."""
+def _one_core(batch: tuple[Any, ...]) -> Iterator[None]:
+    """Keep OpenCV from starting threads, as `jobs` sets the number of cores; name the cases it fails on."""
     import cv2
 
     try:
         with one_opencv_thread():
             yield
     except cv2.error as error:
-        said = " ".join(str(error).split())[:200]
+        reason = " ".join(str(error).split())[:200]
+        cases = quoted(getattr(item, "case", "?") for item in batch)
         raise SalstatsError(
-            f"OpenCV cannot work on an image, which may be too large for it ({said}); it is of case "
-            f"{quoted(getattr(item, 'case', '?') for item in piece)}"
+            f"OpenCV cannot work on an image, which may be too large for it ({reason}); it is of case {cases}"
         ) from error
 
 
 def with_bar(
     results: Iterable[Any], total: int, label: str, *, progress: bool, sizes: Sequence[int] | None = None
 ) -> Iterator[Any]:
-    """Yield results; with `progress` a bar counts their items (`sizes`, or lengths) on a terminal."""
+    """Yield results while a progress bar counts their items.
+
+    `sizes` are the numbers of items of the results, by default their lengths.
+    """
     with counting(total, label, progress=progress) as count:
-        for place, result in enumerate(results):
+        for i, result in enumerate(results):
             yield result
-            count(len(result) if sizes is None else sizes[place])
+            count(len(result) if sizes is None else sizes[i])
 
 
 @contextmanager
 def counting(total: int | None, label: str, *, progress: bool) -> Iterator[Callable[..., None]]:
-    """Yield what counts items; with `progress` on a bar on stderr, where that is a terminal.
+    """Yield a function that counts items, with `progress` on a bar on stderr, if that is a terminal.
 
-    `total` is None where nobody knows how many there will be. Called with a second label, the counter says
-    that from now on.
+    The function takes the number of items and optionally a new label for the bar. `total` is None where the
+    number of items is unknown.
     """
     if not (progress and sys.stderr.isatty()):
         yield not_counting
@@ -146,21 +185,26 @@ def counting(total: int | None, label: str, *, progress: bool) -> Iterator[Calla
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    known = () if total is None else (MofNCompleteColumn(), TimeRemainingColumn())
-    columns = (TextColumn("{task.description}"), BarColumn(), *known)
+    columns = [TextColumn("{task.description}"), BarColumn()]
+    if total is not None:
+        columns += [MofNCompleteColumn(), TimeRemainingColumn()]
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task(label, total=total)
-    # a terminal has room for one bar that moves: that of the work inside
-    for outer in _SHOWN[-1:]:
-        outer.stop()
-    _SHOWN.append(bar)
+
+    def count(n: int, new_label: str | None = None) -> None:
+        bar.update(task, advance=n, description=new_label)
+
+    # a terminal has room for one moving bar: that of the innermost work
+    if _OPEN_BARS:
+        _OPEN_BARS[-1].stop()
+    _OPEN_BARS.append(bar)
     try:
         with bar:
-            yield lambda n, label=None: bar.update(task, advance=n, description=label)
+            yield count
     finally:
-        _SHOWN.remove(bar)
-        for outer in _SHOWN[-1:]:
-            outer.start()
+        _OPEN_BARS.remove(bar)
+        if _OPEN_BARS:
+            _OPEN_BARS[-1].start()
 
 
 def not_counting(n: int, label: str | None = None) -> None:
@@ -168,7 +212,7 @@ def not_counting(n: int, label: str | None = None) -> None:
 
 
 class _OneThread:
-    """A library's number of threads, which is the whole process's: one while anyone asks for it."""
+    """Context in which a library uses one thread; its number of threads is one setting of the process."""
 
     def __init__(self, limit: Callable[[], Callable[[], Any]]) -> None:
         self._limit = limit
@@ -192,6 +236,7 @@ class _OneThread:
 
 
 def _limit_opencv() -> Callable[[], Any]:
+    """Set OpenCV to one thread and return the function that restores its setting."""
     import cv2
 
     threads = cv2.getNumThreads()
@@ -201,7 +246,7 @@ def _limit_opencv() -> Callable[[], Any]:
 
 @cache
 def _blas() -> Any:
-    """BLAS libraries that are loaded: looking for them takes long, setting them does not."""
+    """Return the loaded BLAS libraries; finding them takes long, setting them does not."""
     import scipy.linalg  # noqa: F401  # brings a BLAS of its own
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
@@ -209,8 +254,9 @@ def _blas() -> Any:
 
 
 def _limit_blas() -> Callable[[], Any]:
+    """Set the loaded BLAS libraries to one thread and return the function that restores their settings."""
     limit = _blas().limit(limits=1)
-    # entering and leaving is the one public way to set and restore
+    # threadpoolctl sets and restores only as a context manager
     limit.__enter__()
     return lambda: limit.__exit__(None, None, None)
 

@@ -10,24 +10,30 @@ from salstats.errors import InputFileError, SalstatsError
 
 #: The environment variable that sets the limit.
 LIMIT = "SALSTATS_LIMIT_GB"
-#: What things take in memory, in bytes: a pixel of a map, a cell of a table, one of a sheet with its XML, a
-#: column, and an instruction of a pickle, which may make a container.
-PIXEL, CELL, SHEET_CELL, COLUMN, INSTRUCTION = 8, 32, 512, 1 << 16, 1024
+#: Bytes in memory of a pixel of a map.
+PIXEL = 8
+#: Bytes in memory of a cell of a table.
+CELL = 32
+#: Bytes in memory of a cell of a sheet with its XML.
+SHEET_CELL = 512
+#: Bytes in memory of a column of a table, whatever its length.
+COLUMN = 1 << 16
+#: Bytes in memory of an instruction of a pickle, which may make a container.
+INSTRUCTION = 1024
 _GB = 1 << 30
-#: Seconds for which the memory that is free is not looked up again.
-_SECONDS_KNOWN = 1.0
-#: Honest files take less than this many times their bytes: text of zeros packs to a thousandth.
-_PROPORTION = 1000
-#: Where Linux lists the control groups, which limit the memory of a container.
+#: Seconds after which the free memory is read again.
+_REFRESH_SECONDS = 1.0
+#: Greatest ratio of the memory of a file's content to the file's bytes: text of zeros packs to a thousandth.
+_LARGEST_RATIO = 1000
+#: Folder in which Linux lists the control groups, which limit the memory of a container.
 _GROUPS = Path("/sys/fs/cgroup")
 
 
 def limit(file_bytes: float = 0) -> float:
     """Return how many bytes the content of a file may take in memory: an image, a table, a pickle.
 
-    The environment variable says how many gigabytes. Without it they are half of the memory that is free, and
-    at most 1 GB or, where `file_bytes` says how large the file is, 1000 times that: what asks for more is out
-    of proportion to the file.
+    The environment variable SALSTATS_LIMIT_GB sets it in gigabytes. Without it the limit is half of the free
+    memory, and at most 1 GB or 1000 times `file_bytes`, the size of the file.
 
     Raises
     ------
@@ -44,21 +50,22 @@ def limit(file_bytes: float = 0) -> float:
     """
     text = os.environ.get(LIMIT)
     if text is None:
-        return min(_free_memory() / 2, max(_GB, _PROPORTION * file_bytes))
+        return min(_free_memory() / 2, max(_GB, _LARGEST_RATIO * file_bytes))
     try:
-        given = float(text)
+        gigabytes = float(text)
     except ValueError:
-        given = 0.0
-    if not given > 0:
+        gigabytes = 0.0
+    # also raises for NaN, which is not above 0
+    if not gigabytes > 0:
         raise SalstatsError(
             f"the environment variable {LIMIT} must be a number of gigabytes, not {text[:40]!r}"
         )
-    return given * _GB
+    return gigabytes * _GB
 
 
 @dataclass
 class _FreeMemory:
-    """Bytes that this process could still take, and the time at which they were looked up."""
+    """Bytes that this process could still take, and the time at which they were read."""
 
     n_bytes: float = 0.0
     time: float = -math.inf
@@ -68,15 +75,15 @@ _LAST_FREE_MEMORY = _FreeMemory()
 
 
 def _free_memory() -> float:
-    """Return how many bytes this process may still take, looked up once a second at most."""
-    now = time.monotonic()
-    if now - _LAST_FREE_MEMORY.time >= _SECONDS_KNOWN:
-        _LAST_FREE_MEMORY.n_bytes = _look_up_free_memory()
-        _LAST_FREE_MEMORY.time = now
+    """Return how many bytes this process may still take, read once a second at most."""
+    seconds = time.monotonic()
+    if seconds - _LAST_FREE_MEMORY.time >= _REFRESH_SECONDS:
+        _LAST_FREE_MEMORY.n_bytes = _read_free_memory()
+        _LAST_FREE_MEMORY.time = seconds
     return _LAST_FREE_MEMORY.n_bytes
 
 
-def _look_up_free_memory() -> float:
+def _read_free_memory() -> float:
     """Return how many bytes this process may still take: what the machine has, or less in a container."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
@@ -89,7 +96,7 @@ def _look_up_free_memory() -> float:
 
 
 def _memory_groups() -> list[Path]:
-    """Folders of the control groups that may limit this process's memory, of both versions."""
+    """List the folders of the control groups, of both versions, that may limit this process's memory."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -107,37 +114,41 @@ def _memory_groups() -> list[Path]:
 
 def _free_in_group(folder: Path) -> float:
     """Return how many bytes a control group may still take; infinite where it has no limit."""
-    for most, used in (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")):
+    file_pairs = (
+        ("memory.max", "memory.current"),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes"),
+    )
+    for limit_file, usage_file in file_pairs:
         try:
-            limited = float((folder / most).read_text())
-            taken = float((folder / used).read_text())
+            limit_bytes = float((folder / limit_file).read_text())
+            usage_bytes = float((folder / usage_file).read_text())
             statistics = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        # there is no such file, or it says "max"
+        # the file does not exist, or it holds the word "max"
         except (OSError, ValueError):
             continue
         # pages of files that were read are given back when memory is short
         reclaimable = float(statistics.get("total_inactive_file", statistics.get("inactive_file", 0)))
-        return max(limited - taken + reclaimable, 0.0)
+        return max(limit_bytes - usage_bytes + reclaimable, 0.0)
     return math.inf
 
 
 def too_large(n_bytes: float, file_bytes: float = 0) -> str:
     """Return why something of so many bytes is too large for the limit of memory; "" where it is not."""
-    most = limit(file_bytes)
-    return "" if n_bytes <= most else _beyond(n_bytes, most)
-
-
-def _beyond(n_bytes: float, most: float) -> str:
-    """Say that something takes more memory than the limit, and which limit would do."""
-    n_allowed = math.ceil(n_bytes / _GB)
+    limit_bytes = limit(file_bytes)
+    if n_bytes <= limit_bytes:
+        return ""
+    sufficient_gb = math.ceil(n_bytes / _GB)
     return (
-        f"would take {n_bytes / _GB:.3g} GB of memory, and {most / _GB:.3g} is the limit; "
-        f"set {LIMIT}={n_allowed} in the environment to allow {n_allowed} GB"
+        f"would take {n_bytes / _GB:.3g} GB of memory, and {limit_bytes / _GB:.3g} is the limit; "
+        f"set {LIMIT}={sufficient_gb} in the environment to allow {sufficient_gb} GB"
     )
 
 
-def check_size(n_bytes: float, what: object, file_bytes: float = 0) -> None:
-    """Raise InputFileError where something that a file asks for is too large; see `limit`."""
-    wrong = too_large(n_bytes, file_bytes)
-    if wrong:
-        raise InputFileError(f"{what} {wrong}")
+def check_size(n_bytes: float, subject: object, file_bytes: float = 0) -> None:
+    """Raise InputFileError where something of a file takes too much memory; see `limit`.
+
+    `subject` begins the message: a file, or a file and its part.
+    """
+    reason = too_large(n_bytes, file_bytes)
+    if reason:
+        raise InputFileError(f"{subject} {reason}")

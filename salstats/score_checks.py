@@ -11,55 +11,57 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import and_more, hidden
-from salstats.errors import ColumnError, warn
+from salstats.errors import ColumnError, Message, Part, Setting, warn
 from salstats.metrics.records import Metric
-from salstats.metrics.registry import known_metric
+from salstats.metrics.registry import registered_metric
 
-Place = Callable[[int], str]
-"""Writes where a row of the frame stands, such as "scores.csv, row 3"."""
+RowName = Callable[[int], str]
+"""Writes the name of a row for a message, such as "scores.csv, row 3"."""
 
-#: How far outside its range a score may lie by rounding alone, also in single precision.
+#: Greatest distance from its range at which a score lies outside by rounding alone, in single precision.
 RANGE_ROUNDING = 1e-6
-#: Numbers a little above 1 may be anything; percentages are larger.
-_LEAST_PERCENTAGE = 2
-#: Negative scores of a range that begins at 0 are differences where they are this share of all, at least.
+#: Scores of a share above this are probably percentages; scores a little above 1 may have other causes.
+_SMALLEST_PERCENTAGE = 2
+#: Smallest share of negative scores, of a range that begins at 0, at which they are probably differences.
 _SHARE_OF_DIFFERENCES = 0.05
-#: Columns whose names are compared letter by letter, as there are few of them.
-_MISSPELT = ("task", "method")
-#: A name is rare beside another that has this many times its rows.
-_RARE = 5
-#: How like two names are that may be one, misspelt: "Edma" and "Edema", not "Lung Lesion" and "Lung Opacity".
-_ALIKE = 0.85
-#: Of more names than these none is compared with all others.
-_MANY = 200
-#: The byte behind those that are printed; it and all beyond are of characters to look at.
+#: Columns with few distinct names, which are compared letter by letter.
+_COLUMNS_TO_COMPARE = ("task", "method")
+#: A name is rare in comparison with another that has this many times its rows.
+_RARITY_RATIO = 5
+#: Smallest similarity of a name and its misspelling: "Edma" is one of "Edema", "Lung Lesion" is none of
+#: "Lung Opacity".
+_SMALLEST_SIMILARITY = 0.85
+#: Greatest number of names that are compared in pairs.
+_LARGEST_COMPARISON = 200
+#: First byte after the printable ones of ASCII; this and larger ones need a check of each character.
 _DELETE = 127
-#: Fractions among percentages are this share of the scores, at least.
-_SHARE = 0.05
+#: Smallest share of scores up to 1 at which these are probably fractions among percentages.
+_SHARE_OF_FRACTIONS = 0.05
 
 
 @dataclass(frozen=True)
 class MetricScores:
-    """Scores of one metric that the package knows, and how a message names them."""
+    """Scores of one metric that the package knows, with its names in messages."""
 
     metric: Metric
     #: The metric as the frame writes it.
     name: str
     values: np.ndarray
-    #: The frame, and its column of these values: `score`, or one that is called as the metric.
+    #: Name of the frame in messages.
     frame: str
+    #: Column of the values: `score`, or one with the metric's name.
     column: str = "score"
 
     @property
     def outside(self) -> np.ndarray:
-        """Which scores lie outside the metric's range."""
-        below = self.values < self.metric.low - RANGE_ROUNDING
-        above = self.values > self.metric.high + RANGE_ROUNDING
-        return below | above
+        """Mask of the scores outside the metric's range."""
+        too_small = self.values < self.metric.low - RANGE_ROUNDING
+        too_large = self.values > self.metric.high + RANGE_ROUNDING
+        return too_small | too_large
 
     @property
     def is_share(self) -> bool:
-        """Whether the metric lies between 0 and 1."""
+        """True for a metric that lies between 0 and 1."""
         return (self.metric.low, self.metric.high) == (0, 1)
 
     @property
@@ -69,14 +71,13 @@ class MetricScores:
             return f"{self.metric.low:g} or more"
         return f"{self.metric.low:g} ... {self.metric.high:g}"
 
-    def remedy(self) -> str:
-        """Propose what to do about the scores outside the range, by what they look like."""
+    def remedy(self) -> Part:
+        """Propose how to correct the scores outside the range, by their size and sign."""
         outside = self.values[self.outside]
-        if self.is_share and outside.min() > 1 and _LEAST_PERCENTAGE < outside.max() <= 100:
+        if self.is_share and outside.min() > 1 and _SMALLEST_PERCENTAGE < outside.max() <= 100:
             if np.median(self.values[self.values > 0]) > 1:
-                return (
-                    f"a percentage? divide by 100, or read with scale={{{self.name!r}: 0.01}} "
-                    f"(--scale {self.name}=0.01)"
+                return Message(
+                    "a percentage? divide by 100, or read with ", Setting("scale", {self.name: 0.01})
                 )
             return (
                 "percentages among fractions? divide these by 100, or leave them out with "
@@ -111,28 +112,28 @@ class MetricScores:
 
 
 def warn_of_ranges(
-    scores: np.ndarray, metrics: np.ndarray, names: pd.Index, place: Place, frame: str = "scores"
+    scores: np.ndarray, metrics: np.ndarray, names: pd.Index, row_name: RowName, frame: str = "scores"
 ) -> None:
     """Warn, once per metric that the package knows, of scores outside its range.
 
     `metrics` are positions in `names`, one for each score.
     """
-    # every range holds 0 ... 1, so that most frames are done here
-    beyond = (scores < -RANGE_ROUNDING) | (scores > 1 + RANGE_ROUNDING)
-    if not beyond.any():
+    # every metric's range contains 0 ... 1, so that most frames need no further check
+    outside_unit = (scores < -RANGE_ROUNDING) | (scores > 1 + RANGE_ROUNDING)
+    if not outside_unit.any():
         return
-    for code in np.flatnonzero(np.bincount(metrics[beyond])):
-        metric = known_metric(names[code])
+    for code in np.flatnonzero(np.bincount(metrics[outside_unit])):
+        metric = registered_metric(names[code])
         if metric is None:
             continue
         rows = np.flatnonzero(metrics == code)
-        _warn_of_range(MetricScores(metric, str(names[code]), scores[rows], frame), rows, place)
+        _warn_of_range(MetricScores(metric, str(names[code]), scores[rows], frame), rows, row_name)
 
 
 def warn_of_column_ranges(table: pd.DataFrame, columns: Sequence[str], frame: str = "data") -> None:
-    """Warn of numbers outside the range of the metric that their column is called as."""
+    """Warn of numbers outside a metric's range in the column with that metric's name."""
     for column in columns:
-        metric = known_metric(column)
+        metric = registered_metric(column)
         if metric is None or not pd.api.types.is_numeric_dtype(table[column]):
             continue
         values = table[column].to_numpy(dtype=np.float64, na_value=np.nan)
@@ -140,19 +141,24 @@ def warn_of_column_ranges(table: pd.DataFrame, columns: Sequence[str], frame: st
         _warn_of_range(scores, np.arange(len(table)), lambda row: f"row {row} of {frame}")
 
 
-def _warn_of_range(scores: MetricScores, rows: np.ndarray, place: Place) -> None:
+def _warn_of_range(scores: MetricScores, rows: np.ndarray, row_name: RowName) -> None:
     """Warn of a metric's scores outside its range; `rows` are their places in the frame."""
     outside = np.flatnonzero(scores.outside)
     if not outside.size:
         return
     first = outside[0]
-    # an interval that respects 0 and 1 is not made of such scores
-    consequence = ", so limits of their mean know no bounds" if scores.is_share else ""
-    message = (
-        f"{place(int(rows[first]))}: {scores.name} {scores.values[first]:g} lies outside its range "
-        f"{scores.range_text} ({len(outside)} of {len(rows)} scores do){consequence}; {scores.remedy()}"
+    consequence = ""
+    if scores.is_share:
+        # intervals that stay within 0 and 1 need scores that do
+        consequence = ", so the limits of their mean may lie outside it, too"
+    warn(
+        f"{row_name(int(rows[first]))}: {scores.name} {scores.values[first]:g} lies outside its range "
+        f"{scores.range_text} ({len(outside)} of {len(rows)} scores do){consequence}",
+        hint=scores.remedy(),
+        subject=("range", scores.name),
+        column=scores.column,
+        rows=rows[outside].tolist(),
     )
-    warn(message, subject=("range", scores.name))
 
 
 @dataclass(frozen=True)
@@ -162,30 +168,30 @@ class Names:
     column: str
     #: The distinct names; of a Categorical also those that no row has.
     values: pd.Index
-    #: Position of each row's name in `values`, beyond it where there is none.
+    #: Position of each row's name in `values`; the number of values where the cell is missing.
     codes: np.ndarray
 
     @cached_property
     def texts(self) -> list[str]:
-        """Names that are text; numbers hide nothing."""
+        """Names that are text; numbers have no hidden characters."""
         if pd.api.types.is_numeric_dtype(self.values):
             return []
         return [name for name in self.values.tolist() if isinstance(name, str)]
 
     @cached_property
     def content(self) -> np.ndarray:
-        """The bytes of all names, one behind the other."""
+        """The bytes of all names, one after the other."""
         if isinstance(self.values.dtype, pd.StringDtype):
             return bytes_of_text(self.values)
         return np.frombuffer("|".join(self.texts).encode("utf-8", "replace"), dtype=np.uint8)
 
     @cached_property
-    def bytes_used(self) -> np.ndarray:
-        """Mark which of the 256 bytes occur in the names, or between two of them."""
-        used = np.zeros(256, dtype=bool)
-        used[ord("|")] = True
-        used[self.content] = True
-        return used
+    def byte_occurs(self) -> np.ndarray:
+        """Mask of the 256 bytes that occur in the names, or between two of them."""
+        occurs = np.zeros(256, dtype=bool)
+        occurs[ord("|")] = True
+        occurs[self.content] = True
+        return occurs
 
     def first_row(self, name: str) -> int | None:
         """Return the first row of a name; None where there is none."""
@@ -200,13 +206,13 @@ class Names:
 
 
 def bytes_of_text(values: pd.Index) -> np.ndarray:
-    """Return the bytes of all values of a column of text, one behind the other."""
+    """Return the bytes of all values of a column of text, one after the other."""
     import pyarrow as pa
 
     text = pa.array(values, pa.large_string())
     if isinstance(text, pa.ChunkedArray):
         text = text.combine_chunks()
-    # its buffers are the places of missing cells, of the beginnings, and the text
+    # the buffers are the mask of missing cells, the offsets of the values, and the text
     _, offsets, content = text.buffers()
     if content is None:
         return np.zeros(0, dtype=np.uint8)
@@ -215,11 +221,11 @@ def bytes_of_text(values: pd.Index) -> np.ndarray:
 
 
 def check_names(names: Names, frame: str = "scores") -> None:
-    """Raise ColumnError where a name has a blank around it, or a character that nobody sees."""
+    """Raise ColumnError where a name begins or ends with a blank, or has an invisible character."""
     column = names.column
-    visible = names.bytes_used[ord("!") : _DELETE].sum() == names.bytes_used.sum()
-    # most columns are done here, without a look at each name
-    if visible:
+    n_visible = names.byte_occurs[ord("!") : _DELETE].sum()
+    # most columns need no check of each name
+    if n_visible == names.byte_occurs.sum():
         return
     for name in names.texts:
         if not hidden(name):
@@ -230,13 +236,19 @@ def check_names(names: Names, frame: str = "scores") -> None:
         remedy = f"{frame}.replace({{{column!r}: {{{name!r}: '...'}}}})"
         if name != name.strip():
             remedy = f"{frame}.assign({column}={frame}[{column!r}].str.strip())"
-        raise ColumnError(f"row {row} of {frame}: {column} {name!r} {hidden(name)}; remove it with {remedy}")
+        raise ColumnError(
+            f"row {row} of {frame}: {column} {name!r} {hidden(name)}",
+            hint=f"remove it with {remedy}",
+            column=column,
+            value=name,
+            rows=[row],
+        )
 
 
-def warn_of_near_names(names: Names, place: Place, frame: str = "scores") -> None:
+def warn_of_near_names(names: Names, row_name: RowName, frame: str = "scores") -> None:
     """Warn where two names of a column differ in capitals only, or a rare task or method may be misspelt."""
     column = names.column
-    if column in _MISSPELT and len(names.texts) <= _MANY:
+    if column in _COLUMNS_TO_COMPARE and len(names.texts) <= _LARGEST_COMPARISON:
         pairs = _near_pairs(names.n_rows())
     elif _differ_in_capitals(names):
         pairs = _pairs_but_for_capitals(names.n_rows())
@@ -245,45 +257,52 @@ def warn_of_near_names(names: Names, place: Place, frame: str = "scores") -> Non
     if not pairs:
         return
     n_rows = names.n_rows()
-    rare, often = pairs[-1]
+    rare, frequent = pairs[-1]
     row = names.first_row(rare)
     assert row is not None
-    remedy = f"{frame}.replace({{{column!r}: {{{rare!r}: {often!r}}}}})"
-    if len(pairs) > 1 and all(one.casefold() == other.casefold() for one, other in pairs):
+    remedy = f"{frame}.replace({{{column!r}: {{{rare!r}: {frequent!r}}}}})"
+    only_capitals = all(first.casefold() == second.casefold() for first, second in pairs)
+    if len(pairs) > 1 and only_capitals:
         remedy = f"{frame}.assign({column}={frame}[{column!r}].str.lower())"
-    message = (
-        f"{place(row)}: {column} {rare!r} ({n_rows[rare]} scores) is nearly {often!r} "
-        f"({n_rows[often]}){and_more(pairs)}: misspelt? it is taken for another {column}; "
-        f"{remedy} makes them one"
+    warn(
+        f"{row_name(row)}: {column} {rare!r} ({n_rows[rare]} scores) is nearly {frequent!r} "
+        f"({n_rows[frequent]}){and_more(pairs)}: misspelt? it counts as another {column}",
+        hint=f"{remedy} makes them one",
+        subject=("names", column),
+        column=column,
+        value=rare,
+        rows=[row],
     )
-    warn(message, subject=("names", column))
 
 
 def _differ_in_capitals(names: Names) -> bool:
     """Return whether two names differ in capitals only."""
     content = names.content
-    # without capitals, and without letters beyond ASCII, no two do
-    if not ((content >= _DELETE) | ((content >= ord("A")) & (content <= ord("Z")))).any():
+    is_capital = (content >= ord("A")) & (content <= ord("Z"))
+    # names without capitals and without letters beyond ASCII cannot differ so
+    if not (is_capital | (content >= _DELETE)).any():
         return False
-    # nor do they where each letter is a capital everywhere, or nowhere
-    used = names.bytes_used
-    capitals = used[ord("A") : ord("Z") + 1]
-    small = used[ord("a") : ord("z") + 1]
-    beyond_ascii = used[_DELETE:].any()
-    if not beyond_ascii and not (capitals & small).any():
+    # nor can names of which each letter is a capital everywhere or nowhere
+    occurs = names.byte_occurs
+    capitals = occurs[ord("A") : ord("Z") + 1]
+    small_letters = occurs[ord("a") : ord("z") + 1]
+    has_other_letters = occurs[_DELETE:].any()
+    if not has_other_letters and not (capitals & small_letters).any():
         return False
     return len({text.casefold() for text in names.texts}) < len(names.texts)
 
 
 def _near_pairs(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Return pairs of names of which the first may be the second, misspelt."""
+    """Return pairs of names of which the first may be the second, misspelt; it has fewer rows."""
     letters = {name: re.sub(r"[\s_-]+", "", name).casefold() for name in n_rows}
-    return [
-        (rare, often)
-        for rare, often in permutations(n_rows, 2)
-        if (n_rows[rare], rare) <= (n_rows[often], often)
-        and _are_near(letters[rare], letters[often], is_rare=n_rows[rare] * _RARE <= n_rows[often])
-    ]
+    pairs = []
+    for first, second in permutations(n_rows, 2):
+        if (n_rows[first], first) > (n_rows[second], second):
+            continue
+        is_rare = n_rows[first] * _RARITY_RATIO <= n_rows[second]
+        if _are_near(letters[first], letters[second], is_rare=is_rare):
+            pairs.append((first, second))
+    return pairs
 
 
 def _pairs_but_for_capitals(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
@@ -298,22 +317,26 @@ def _pairs_but_for_capitals(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _are_near(one: str, other: str, *, is_rare: bool) -> bool:
-    """Return whether a name may be another, misspelt, both in small letters; two numbers are never one."""
-    if one == other:
+def _are_near(first: str, second: str, *, is_rare: bool) -> bool:
+    """Return whether the first name may be the second, misspelt; names with other numbers are not.
+
+    Both are in small letters; `is_rare` is True where the first has much fewer rows.
+    """
+    if first == second:
         return True
-    if not is_rare or re.findall(r"\d+", one) != re.findall(r"\d+", other):
+    if not is_rare or re.findall(r"\d+", first) != re.findall(r"\d+", second):
         return False
-    return SequenceMatcher(None, one, other).ratio() >= _ALIKE
+    return SequenceMatcher(None, first, second).ratio() >= _SMALLEST_SIMILARITY
 
 
-def warn_of_two_scales(scores: pd.DataFrame, place: Place) -> None:
-    """Warn where a metric from 0 to 1, to be scaled, has percentages and what look like fractions.
+def warn_of_two_scales(scores: pd.DataFrame, row_name: RowName) -> None:
+    """Warn where scores of a metric from 0 to 1 are percentages and some of them probably fractions.
 
-    Those are all scores of a method or reader, or more than lie between 1 and 10, where percentages fall off.
+    Fractions are suspected where all positive scores of a method or reader are at most 1, or where more
+    scores are at most 1 than lie between 1 and 10, as percentages would get rarer towards 0.
     """
     for name in scores["metric"].unique():
-        metric = known_metric(name)
+        metric = registered_metric(name)
         if metric is None or (metric.low, metric.high) != (0, 1):
             continue
         positive = scores[scores["metric"].eq(name) & scores["score"].gt(0)]
@@ -326,13 +349,16 @@ def warn_of_two_scales(scores: pd.DataFrame, place: Place) -> None:
         suspicious = is_small.groupby(groups).transform("all") & (n_of_group >= 3)
         if not suspicious.any():
             n_low_percentages = positive["score"].between(1, 10, inclusive="right").sum()
-            are_many = is_small.sum() > max(n_low_percentages, _SHARE * len(positive), 2)
+            are_many = is_small.sum() > max(n_low_percentages, _SHARE_OF_FRACTIONS * len(positive), 2)
             suspicious = is_small & are_many
         rows = positive.index[suspicious]
         if len(rows):
             first = positive.loc[rows[0]]
             warn(
-                f"{place(int(rows[0]))}: {name} {first['score']:g} of {first['method']}, and {len(rows)} of "
-                f"{len(positive)} scores above 0 are at most 1, where others are up to {largest:g}: "
-                "fractions among percentages? bring them to one scale in the file"
+                f"{row_name(int(rows[0]))}: {name} {first['score']:g} of {first['method']}, and "
+                f"{len(rows)} of {len(positive)} scores above 0 are at most 1, where others are up to "
+                f"{largest:g}: "
+                "fractions among percentages? bring them to one scale in the file",
+                column="score",
+                rows=rows.tolist(),
             )

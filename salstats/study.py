@@ -1,13 +1,11 @@
-"""What a study is: cases, what is there on each (the truth), and what methods and people made of it.
+"""Records of a study: cases, their truth, and the predictions of methods and people.
 
-The truth is a mask of each task, or recordings of where people looked.
-
-A record here holds names and small things only: compressed masks, outlines, paths. Maps and pixels are
-read when a score needs them, one at a time, so a study of any size is an ordinary object that can be
-iterated, cut into pieces and sent to another process.
+The truth is a mask of each task, or recordings of where people looked. Records hold names and small things
+only: compressed masks, outlines, paths. Maps and pixels are read when a score needs them, one at a time, so
+a study of any size is an ordinary object that can be iterated, cut into batches and sent to another process.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
@@ -15,22 +13,22 @@ from typing import TypeVar
 import numpy as np
 
 from salstats.checks import check_choice, quoted
-from salstats.errors import SalstatsError, ShapeError, warn
+from salstats.errors import Message, SalstatsError, Setting, ShapeError, warn
 from salstats.images import consensus
 from salstats.images.center_bias import Box
 from salstats.images.fixations import Fixations
 from salstats.images.masks import Rle
 
 T = TypeVar("T")
-#: The method whose predictions are people's.
+#: Name of the method whose predictions people made.
 HUMAN = "human"
-#: Why a chest box is left out: there is none.
+#: Reason why a recording has no chest box.
 NO_BOX = "no chest box"
 
 
 @dataclass(frozen=True)
 class Series:
-    """Who made a set of predictions; None where the study does not say."""
+    """Names of the method, model, seed and reader that made predictions; None where a study has no name."""
 
     #: Saliency method, or `human`.
     method: str
@@ -42,18 +40,20 @@ class Series:
 
     @property
     def name(self) -> str:
-        """What the method is called in a frame: another mixing makes another method of it."""
-        return self.method if self.mixing is None else f"{self.method}_{self.mixing}"
+        """Method in a frame of scores, with the mixing of classes, which makes another method of it."""
+        if self.mixing is None:
+            return self.method
+        return f"{self.method}_{self.mixing}"
 
     def __str__(self) -> str:
-        """Its parts with a colon between."""
+        """Write the names with colons between them."""
         parts = (self.method, self.model, self.seed, self.reader, self.mixing)
         return ":".join(part for part in parts if part is not None)
 
 
 @dataclass(frozen=True)
 class Content:
-    """What one series holds for one case and task, once it is read. Any of it may be missing."""
+    """Map, mask, points and probability of one series for one case and task; any may be missing."""
 
     #: The map at its own resolution, (M, N); larger means more salient.
     saliency: np.ndarray | None = None
@@ -61,25 +61,26 @@ class Content:
     mask: Rle | None = None
     #: Marked points as (row, col) in pixels of the image, (n, 2); n may be 0.
     points: np.ndarray | None = None
-    #: The model's probability for the task, and the image-level truth, 0 or 1; NaN where it does not say.
+    #: The model's probability for the task; NaN where it is unknown.
     prob: float = float("nan")
+    #: Image-level truth, 0 or 1; NaN where it is unknown.
     label: float = float("nan")
-    #: (height, width) of the image, where the file knows it.
+    #: (height, width) of the image, where the file holds it.
     shape: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """One series' answer for one task of one case, read when `read()` is called."""
+    """Prediction of one series for one task of one case, read when `read()` is called."""
 
-    #: Empty where nothing in particular is looked for, as on images that people look at.
+    #: "" in a study of gaze, in which nothing in particular is looked for.
     task: str
     series: Series
-    #: Can be pickled (a function of a module, or a partial of one).
+    #: A function of a module or a partial of one, which can be pickled.
     read: Callable[[], Content]
-    #: The file it comes from, for messages.
+    #: File of the prediction, for messages.
     source: str
-    #: Whether `read()` will hold a map; people and stored masks have none.
+    #: True where `read()` returns a map; people and stored masks have none.
     has_saliency: bool = True
 
 
@@ -89,45 +90,48 @@ class Truth:
 
     #: Can be pickled.
     read: Callable[[], Rle]
-    #: How many separate outlines the annotator drew; None where only the mask is known.
+    #: Number of separate outlines that the annotator drew; None where only the mask is known.
     n_instances: int | None = None
 
     @classmethod
     def of(cls, mask: Rle, n_instances: int | None = None) -> "Truth":
-        """Reference of a mask that is read already."""
-        return cls(partial(held, mask), n_instances)
+        """Make the truth of a mask that is in memory."""
+        return cls(partial(in_memory, mask), n_instances)
 
 
-def held(value: T) -> T:
-    """What is read already: the `read` of a record is `partial(held, value)`."""
+def in_memory(value: T) -> T:
+    """Return the value: the `read` of a record that is in memory is `partial(in_memory, value)`."""
     return value
 
 
 @dataclass(frozen=True)
 class Recording:
-    """Where one reader looked on one image; the files of a discarded one are not opened."""
+    """Fixations of one reader on one image; the files of a discarded recording are not opened."""
 
-    #: Its name in the files.
+    #: Name in the files.
     recording: str
-    #: "0", "1", ...: the how-manieth of the image in the order of the metadata, discarded ones not counted.
+    #: Number of the recording of the image in the order of the metadata, without discarded ones, from "0".
     reader: str | None
     #: Can be pickled.
     read: Callable[[], Fixations]
-    #: The file it comes from, for messages.
+    #: File of the recording, for messages.
     source: str
-    #: Why it is left out; None where it is used.
+    #: Reason why it is left out; None where it is used.
     excluded: str | None = None
-    #: The chest box that the reader drew, or why it is left out; a recording is used without one, too.
+    #: Chest box that the reader drew; a recording without one is used, too.
     box: Box | None = None
+    #: Reason why the chest box is left out.
     box_excluded: str | None = None
     n_fixations: int | None = None
-    #: How many fixations lie outside the image, last 0 seconds, begin before another has ended.
+    #: Number of fixations outside the image.
     n_outside: int | None = None
+    #: Number of fixations of 0 seconds.
     n_zero: int | None = None
+    #: Number of fixations that begin before another has ended.
     n_overlapping: int | None = None
-    #: Seconds of all fixations together.
+    #: Sum of the durations of all fixations in seconds.
     duration: float = float("nan")
-    #: What the reader marked: certainty from 0 to 5, or 0 and 1; NaN where empty.
+    #: Labels of the reader: certainty from 0 to 5, or 0 and 1; NaN where empty.
     labels: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -139,19 +143,19 @@ class Case:
     ----------
     case : str
     shape : tuple of int, optional
-        (height, width) in pixels; None where only the maps know it.
+        (height, width) in pixels; None where only the files of the maps hold it.
     truths : dict of str to Truth
-        By task. A task that is absent here is not on the image.
+        Truth by task. A task without one is not present on the image.
     predictions : tuple of Prediction
         In the order of the study's series, then of its tasks.
     annotated : bool
-        Whether the truth holds this case at all. Cases without any finding are often left out of it.
+        True where the truth contains this case. Cases without any finding are often left out of it.
     patient : str, optional
         The cluster that the case belongs to.
     labels : dict of str to float
         Image-level truth by task, 0 or 1, from a table of labels.
     recordings : tuple of Recording
-        Where people looked, in the order of the metadata, recordings that are left out among them.
+        Recordings in the order of the metadata, with those that are left out.
     phase, trial : int
         The phase of a study of gaze, and the image's number in it; `trial` is None where all recordings
         were discarded.
@@ -170,37 +174,40 @@ class Case:
 
     @property
     def answers(self) -> dict[tuple[str, Series], Prediction]:
-        """The predictions by task and series."""
-        return {(p.task, p.series): p for p in self.predictions}
+        """Predictions by task and series."""
+        return {(prediction.task, prediction.series): prediction for prediction in self.predictions}
 
     @property
     def used(self) -> tuple[Recording, ...]:
-        """The recordings that are not left out."""
-        return tuple(r for r in self.recordings if r.excluded is None)
+        """Recordings that are not left out."""
+        return tuple(recording for recording in self.recordings if recording.excluded is None)
 
     @property
     def box(self) -> Box | None:
-        """The chest box: the mean of those of the recordings used; None where there is none."""
-        boxes = [r.box for r in self.used if r.box is not None]
-        return Box(*(float(v) for v in np.mean(boxes, axis=0))) if boxes else None
+        """Chest box: the mean of the boxes of the recordings used; None without any."""
+        boxes = [recording.box for recording in self.used if recording.box is not None]
+        if not boxes:
+            return None
+        coordinates = np.mean(boxes, axis=0).tolist()
+        return Box(*coordinates)
 
 
 @dataclass(frozen=True)
 class Study:
-    """Cases, the tasks looked for on them, and the series that answer.
+    """Cases, the tasks looked for on them, and the series of predictions.
 
     Attributes
     ----------
     cases : tuple of Case
         In the order of their names; those of a study of gaze in that of phases and, within, of trials.
     tasks : tuple of str
-        Every case is asked for every one of them; none in a study of gaze.
+        Each is looked for on every case; a study of gaze has none.
     series : tuple of Series
-        Every one of them owes an answer for every case and task; what is missing is said, not dropped.
+        Each should have a prediction for every case and task; missing ones are reported as such.
     source : str
-        Where it was read from, for messages.
+        File or folder that it was read from, for messages.
     truth : str, optional
-        What made its truth of readers' masks, a name of `images.consensus.RULES`.
+        Rule that made the truth from readers' masks, a name of `images.consensus.CONSENSUS_RULES`.
     """
 
     cases: tuple[Case, ...]
@@ -214,20 +221,24 @@ class Study:
         return iter(self.cases)
 
     def __len__(self) -> int:
-        """Number of cases."""
+        """Return the number of cases."""
         return len(self.cases)
 
     def __repr__(self) -> str:
-        """What it holds, in one line."""
-        methods = ", ".join(str(s) for s in self.series) or "none"
-        n_looks = sum(len(c.used) for c in self.cases)
-        asked = f"{n_looks} recordings" if n_looks and not self.tasks else f"{len(self.tasks)} tasks"
-        return f"<Study {self.source}: {len(self)} cases, {asked}, methods: {methods}>"
+        """Describe the study in one line."""
+        methods = ", ".join(str(series) for series in self.series) or "none"
+        n_recordings = sum(len(case.used) for case in self.cases)
+        content = f"{len(self.tasks)} tasks"
+        if n_recordings and not self.tasks:
+            content = f"{n_recordings} recordings"
+        return f"<Study {self.source}: {len(self)} cases, {content}, methods: {methods}>"
 
     def with_maps(self) -> tuple[Series, ...]:
-        """Series that hold maps; people and stored masks have none."""
-        found = {p.series for c in self.cases for p in c.predictions if p.has_saliency}
-        return tuple(s for s in self.series if s in found)
+        """Return the series that have maps; people and stored masks have none."""
+        series_with_maps = set()
+        for case in self.cases:
+            series_with_maps |= {p.series for p in case.predictions if p.has_saliency}
+        return tuple(series for series in self.series if series in series_with_maps)
 
     def select(
         self,
@@ -236,47 +247,46 @@ class Study:
         tasks: Iterable[str] | None = None,
         methods: Iterable[str] | None = None,
     ) -> "Study":
-        """Study with some of its cases, tasks and methods only, in its own order.
+        """Return the study with some of its cases, tasks and methods, in its own order.
 
-        A method stands for all its series; method:model is one of them.
+        A method selects all its series; method:model selects one of them.
 
         Raises
         ------
         SalstatsError
             A name is not in the study.
         """
-        kept_cases = {*chosen_names(cases, [c.case for c in self.cases], "case", self.source)}
-        kept_tasks = chosen_names(tasks, self.tasks, "task", self.source)
-        names = list(dict.fromkeys(n for s in self.series for n in (s.method, s.name, str(s))))
-        wanted = chosen_names(methods, names, "method", self.source)
-        series = tuple(s for s in self.series if {s.method, s.name, str(s)} & {*wanted})
+        case_names = set(selected_names(cases, [case.case for case in self.cases], "case", self.source))
+        task_names = selected_names(tasks, self.tasks, "task", self.source)
+        series = self._series_of(methods)
         return Study(
             cases=tuple(
-                replace(
-                    c,
-                    truths={t: v for t, v in c.truths.items() if t in kept_tasks},
-                    predictions=tuple(
-                        p for p in c.predictions if p.task in (*kept_tasks, "") and p.series in series
-                    ),
-                )
-                for c in self.cases
-                if c.case in kept_cases
+                _select_from_case(case, task_names, series) for case in self.cases if case.case in case_names
             ),
-            tasks=tuple(t for t in self.tasks if t in kept_tasks),
+            tasks=tuple(task for task in self.tasks if task in task_names),
             series=series,
             source=self.source,
             truth=self.truth,
         )
 
+    def _series_of(self, methods: Iterable[str] | None) -> tuple[Series, ...]:
+        """Return the series of methods that are named by method, by method and mixing, or in full."""
+        available: list[str] = []
+        for series in self.series:
+            available += [series.method, series.name, str(series)]
+        names = set(selected_names(methods, list(dict.fromkeys(available)), "method", self.source))
+        return tuple(s for s in self.series if names & {s.method, s.name, str(s)})
+
     def readers(self) -> tuple[str, ...]:
-        """Readers whose masks or points are in the study, in the order of the series."""
-        return tuple(dict.fromkeys(s.reader for s in self.series if s.reader is not None))
+        """Return the readers whose masks or points are in the study, in the order of the series."""
+        names = [series.reader for series in self.series if series.reader is not None]
+        return tuple(dict.fromkeys(names))
 
     def with_truth(self, how: str, *, readers: Iterable[str] | None = None) -> "Study":
-        """Study whose truth is a consensus of its readers' masks, case by case and task by task.
+        """Return the study with a consensus of its readers' masks as truth of each case and task.
 
-        Readers who make the truth answer no more: scored against a consensus of which they are part they
-        would look better than they are. Name some to keep the others, as a human benchmark.
+        Readers who make the truth are no longer scored: against a consensus that they are part of they would
+        look better than they are. Name some readers to keep the others as a human benchmark.
 
         Parameters
         ----------
@@ -285,13 +295,13 @@ class Study:
             not enough. "staple": expectation-maximisation of the truth and of each reader's sensitivity and
             specificity (Warfield et al. 2004, doi:10.1109/TMI.2004.828354). See `images.consensus`.
         readers : iterable of str, optional
-            Who makes the truth; by default all.
+            Readers who make the truth; by default all.
 
         Returns
         -------
         Study
-            Masks are read, and made one, when a case is scored. A case that none of the readers has read is
-            not annotated. An old truth is replaced.
+            Masks are read and combined when a case is scored. A case that none of the readers has read is
+            not annotated. An earlier truth is replaced.
 
         Raises
         ------
@@ -314,88 +324,142 @@ class Study:
           method  score truth_rule
         0    cam    0.5   majority
         """
-        check_choice(how, tuple(consensus.RULES), "truth")
-        names = chosen_names(readers, self.readers(), "reader", self.source)
+        check_choice(how, tuple(consensus.CONSENSUS_RULES), "truth")
+        names = selected_names(readers, self.readers(), "reader", self.source)
         if len(names) < 2:
             raise SalstatsError(
                 f"{self.source}: a consensus is of two readers or more, and there are "
-                f"{quoted(names) if names else 'none'}; one reader's masks are the truth with truth=FILE, "
-                "another's the human benchmark with human=FILE"
+                f"{quoted(names) if names else 'none'}",
+                hint=Message(
+                    "one reader's masks are the truth with ",
+                    Setting("truth", "FILE"),
+                    ", another's the human benchmark with ",
+                    Setting("human", "FILE"),
+                ),
+                option="readers",
             )
-        series: dict[str | None, Series] = {s.reader: s for s in self.series if s.reader in names}
-        several = next((s for s in self.series if s.reader in names and s != series[s.reader]), None)
-        if several is not None:
-            raise SalstatsError(
-                f"reader {several.reader!r} has masks as {str(several)!r} and "
-                f"{str(series[several.reader])!r}; keep one with select(methods=)"
-            )
-        cases = tuple(_with_consensus(c, {*series.values()}, how) for c in self.cases)
-        n_alone = sum(len({p.series for p in c.predictions} & {*series.values()}) == 1 for c in self.cases)
-        if n_alone:
+        reader_series = self._one_series_per_reader(names)
+        cases = tuple(_with_consensus(case, reader_series, how) for case in self.cases)
+        n_single = 0
+        for case in self.cases:
+            series_of_case = {prediction.series for prediction in case.predictions}
+            n_single += len(series_of_case & reader_series) == 1
+        if n_single:
             warn(
-                f"{self.source}: {n_alone} of {len(cases)} cases were read by one of these readers only, "
+                f"{self.source}: {n_single} of {len(cases)} cases were read by one of these readers only, "
                 "whose mask is the truth there"
             )
-        kept = tuple(s for s in self.series if s.reader not in names)
-        return replace(self, cases=cases, series=kept, truth=how)
+        others = tuple(series for series in self.series if series.reader not in names)
+        return replace(self, cases=cases, series=others, truth=how)
+
+    def _one_series_per_reader(self, readers: Iterable[str]) -> set[Series]:
+        """Return the series of readers; raise SalstatsError where one has several."""
+        by_reader: dict[str, Series] = {}
+        for series in self.series:
+            if series.reader is None or series.reader not in readers:
+                continue
+            first = by_reader.setdefault(series.reader, series)
+            if first != series:
+                raise SalstatsError(
+                    f"reader {series.reader!r} has masks as {str(first)!r} and {str(series)!r}",
+                    hint="keep one with select(methods=)",
+                )
+        return set(by_reader.values())
+
+
+def _select_from_case(case: Case, tasks: Collection[str], series: Collection[Series]) -> Case:
+    """Return a case with some of its tasks and series; predictions of gaze have the task ""."""
+    truths = {task: truth for task, truth in case.truths.items() if task in tasks}
+    predictions = []
+    for prediction in case.predictions:
+        is_of_task = prediction.task in tasks or prediction.task == ""
+        if is_of_task and prediction.series in series:
+            predictions.append(prediction)
+    return replace(case, truths=truths, predictions=tuple(predictions))
 
 
 def _with_consensus(case: Case, series: set[Series], how: str) -> Case:
-    """A case whose truth is what some of its series make together, without these."""
+    """Return a case whose truth is the consensus of some series, without the predictions of these."""
     by_task: dict[str, list[Prediction]] = {}
+    others = []
     for prediction in case.predictions:
         if prediction.series in series:
             by_task.setdefault(prediction.task, []).append(prediction)
-    return replace(
-        case,
-        truths={task: Truth(partial(_agreed_mask, own, how, case.case)) for task, own in by_task.items()},
-        predictions=tuple(p for p in case.predictions if p.series not in series),
-        annotated=bool(by_task),
-    )
+        else:
+            others.append(prediction)
+    truths = {
+        task: Truth(partial(_consensus_mask, predictions, how, case.case))
+        for task, predictions in by_task.items()
+    }
+    return replace(case, truths=truths, predictions=tuple(others), annotated=bool(by_task))
 
 
-def _agreed_mask(answers: Sequence[Prediction], how: str, case: str) -> Rle:
-    """The mask that several readers' masks of one case and task make."""
-    found = {p.series: p.read().mask for p in answers}
-    for series, mask in found.items():
+def _consensus_mask(predictions: Sequence[Prediction], how: str, case: str) -> Rle:
+    """Read several readers' masks of one case and task and return their consensus."""
+    masks = []
+    for prediction in predictions:
+        mask = prediction.read().mask
         if mask is None:
             raise SalstatsError(
-                f"case {case!r}, task {answers[0].task!r}: {str(series)!r} marked no mask, of which "
-                "the truth is made"
+                f"case {case!r}, task {prediction.task!r}: {str(prediction.series)!r} has no mask, which the "
+                "truth needs"
             )
+        masks.append(mask)
     try:
-        return consensus.consensus([m for m in found.values() if m is not None], how).mask
+        return consensus.consensus(masks, how).mask
     except ShapeError as error:
-        raise ShapeError(f"case {case!r}, task {answers[0].task!r}: {error}") from None
+        raise ShapeError(f"case {case!r}, task {predictions[0].task!r}: {error}") from None
 
 
-def chosen_names(
-    wanted: Iterable[str] | None, there: Sequence[str], word: str, source: object, *, some: bool = False
+def selected_names(
+    names: Iterable[str] | None,
+    available: Sequence[str],
+    noun: str,
+    source: object,
+    *,
+    required: bool = False,
 ) -> tuple[str, ...]:
-    """Names wanted, each once, all of which must be there; None wants all, `some` at least one."""
-    if wanted is None:
-        return tuple(there)
-    names = tuple(dict.fromkeys([wanted] if isinstance(wanted, str) else wanted))
-    if some and not names:
-        raise SalstatsError(f"no {word} of {source} is named; leave the option out for all of them")
-    missing = sorted({*names} - {*there})
-    if missing:
+    """Return distinct names; raise SalstatsError where one is not available.
+
+    None selects all that are available. With `required` an empty selection is an error.
+    """
+    if names is None:
+        return tuple(available)
+    selected = tuple(dict.fromkeys([names] if isinstance(names, str) else names))
+    if required and not selected:
         raise SalstatsError(
-            f"{source} has no {word} {missing[0]!r} ({word}s: {quoted(dict.fromkeys(there))})"
+            f"no {noun} of {source} is named", hint="leave the option out for all of them", option=f"{noun}s"
         )
-    return names
+    missing = sorted(set(selected) - set(available))
+    if missing:
+        distinct = list(dict.fromkeys(available))
+        raise SalstatsError(
+            f"{source} has no {noun} {missing[0]!r} ({noun}s: {quoted(distinct)})",
+            option=f"{noun}s",
+            value=missing[0],
+            choices=distinct,
+        )
+    return selected
 
 
 def shape_of(case: Case) -> tuple[int, int]:
-    """Size of a case's image, where it has to be known."""
+    """Return the size of a case's image; raise SalstatsError where it is unknown."""
     if case.shape is None:
-        raise SalstatsError(f"case {case.case!r}: nothing says how large its image is")
+        raise SalstatsError(f"case {case.case!r}: the size of its image is unknown")
     return case.shape
 
 
 def check_gaze(study: object) -> Study:
-    """`study` if it is a study of gaze: one whose cases hold recordings."""
-    if not isinstance(study, Study) or (study.cases and not any(c.recordings for c in study)):
-        given = study.source if isinstance(study, Study) else type(study).__name__
-        raise SalstatsError(f"{given} is no study of gaze, which has recordings; read one with read_gaze()")
+    """Return a study of gaze; raise SalstatsError where its cases have no recordings."""
+    if not isinstance(study, Study):
+        raise _no_gaze(type(study).__name__)
+    if study.cases and not any(case.recordings for case in study):
+        raise _no_gaze(study.source)
     return study
+
+
+def _no_gaze(name: str) -> SalstatsError:
+    """Make the error for something that is no study of gaze."""
+    return SalstatsError(
+        f"{name} is no study of gaze, which has recordings", hint="read one with read_gaze()"
+    )

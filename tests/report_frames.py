@@ -9,9 +9,10 @@ import pandas as pd
 from report_text import frames_of
 
 import salstats as ss
-from salstats.display.report.document import Settings
-from salstats.display.report.results import result_sentences
-from salstats.display.report.wording import Words
+from salstats.display.estimates import read_estimates
+from salstats.display.report.result_sentences import result_sentences
+from salstats.display.report.settings import Settings
+from salstats.display.report.wording import Wording
 from salstats.display.text.labels import Labels
 
 COVARIATES = ("n_instances", "area_ratio", "elongation", "irrectangularity")
@@ -82,7 +83,8 @@ def five_tasks(**changes):
 
 def said(key, table, settings=SETTINGS, labels=None):
     """The result sentences of a frame as one text."""
-    return " ".join(result_sentences(key, table, Words(settings, Labels(labels))))
+    wording = Wording(settings, Labels(labels))
+    return " ".join(result_sentences(key, read_estimates(table, key), wording))
 
 
 @functools.cache

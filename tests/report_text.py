@@ -2,20 +2,20 @@
 
 from html.parser import HTMLParser
 
-from salstats.display.report.analyses import run_analyses, settled
+from salstats.display.report.analyses import run_analyses
 from salstats.display.report.composition import compose, labels_of
-from salstats.display.report.document import Settings
-from salstats.display.report.wording import Words
+from salstats.display.report.settings import Settings, resolve_settings
+from salstats.display.report.wording import Wording
 
 
 def settings_of(scores, **options):
     """The settings of a report on scores."""
-    return settled(scores, Settings(**options))[1]
+    return resolve_settings(scores, Settings(**options))[1]
 
 
 def analyses_of(scores, **options):
     """The analyses of a report on scores."""
-    used, settings = settled(scores, Settings(**{"n_replicates": 199} | options))
+    used, settings = resolve_settings(scores, Settings(**{"n_replicates": 199} | options))
     return run_analyses(used, settings)
 
 
@@ -26,8 +26,8 @@ def frames_of(scores, **options):
 
 def composed(scores, **options):
     """A report on scores."""
-    used, settings = settled(scores, Settings(**{"n_replicates": 199} | options))
-    return compose(used, run_analyses(used, settings), Words(settings, labels_of(used, settings)))
+    used, settings = resolve_settings(scores, Settings(**{"n_replicates": 199} | options))
+    return compose(used, run_analyses(used, settings), Wording(settings, labels_of(used, settings)))
 
 
 def sentences_of(scores, **options):

@@ -201,7 +201,7 @@ def test_a_sheet_holds_no_more_rows_than_it_can(tmp_path):
         ("out.txt", r"its name must end in \.csv, \.parquet, \.xlsx"),
         ("out", r"its name must end in"),
         ("no/out.csv", r"the folder .*no does not exist"),
-        ("there.csv", r"the file exists; pass overwrite=True \(--overwrite\)"),
+        ("there.csv", r"the file exists; pass overwrite=True"),
         ("folder.csv", r"it is a folder"),
     ],
 )

@@ -15,7 +15,7 @@ import rich.progress
 from map_folders import write_map_folder
 
 from salstats.errors import SalstatsError
-from salstats.jobs import counting, in_pieces
+from salstats.jobs import counting, in_batches
 
 #: A command whose work takes minutes: python -c SCRIPT FOLDER.
 SCRIPT = textwrap.dedent("""
@@ -24,7 +24,7 @@ SCRIPT = textwrap.dedent("""
 
     import salstats as ss
     from salstats.cli import app as cli
-    from salstats.jobs import in_pieces
+    from salstats.jobs import in_batches
 
     def work(folder, piece):
         (folder / f"{os.getpid()}.worker").touch()
@@ -33,7 +33,7 @@ SCRIPT = textwrap.dedent("""
 
     def score(*given, jobs: int | None = None, **options):
         from functools import partial
-        return in_pieces(partial(work, Path(sys.argv[1])), range(400), jobs=jobs, progress=False, label="")
+        return in_batches(partial(work, Path(sys.argv[1])), range(400), jobs=jobs, progress=False, label="")
 
     ss.score = score
     cli.main(["score", "study", "--jobs", "2", "-o", "scores.csv"])
@@ -75,7 +75,7 @@ def test_workers_end_with_the_process_they_work_for_however_that_ends(tmp_path):
 @pytest.mark.parametrize("backend", ["loky", "threading", "sequential"])
 def test_backends_of_others_are_asked_for_nothing(backend):
     with joblib.parallel_config(backend=backend, n_jobs=2):
-        assert in_pieces(len, range(4), jobs=None, progress=False, label="") == [1] * 4
+        assert in_batches(len, range(4), jobs=None, progress=False, label="") == [1] * 4
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -84,7 +84,7 @@ def test_what_opencv_cannot_do_is_a_sentence_that_names_the_cases(jobs):
         return cv2.resize(np.empty((0, 0)), (2, 2))
 
     with pytest.raises(SalstatsError, match=r"OpenCV cannot work on an image.*case 'a'"):
-        in_pieces(work, [SimpleNamespace(case="a")], jobs=jobs, progress=False, label="")
+        in_batches(work, [SimpleNamespace(case="a")], jobs=jobs, progress=False, label="")
 
 
 def test_one_bar_at_a_time_is_on_the_terminal(monkeypatch):

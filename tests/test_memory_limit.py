@@ -39,7 +39,7 @@ def test_free_memory_is_looked_up_once_a_second(monkeypatch):
     seconds = iter([100.0, 100.9, 101.0, 101.5])
     n_bytes = iter([4.0, 8.0])
     monkeypatch.setattr(memory_limit, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
-    monkeypatch.setattr(memory_limit, "_look_up_free_memory", lambda: next(n_bytes))
+    monkeypatch.setattr(memory_limit, "_read_free_memory", lambda: next(n_bytes))
     monkeypatch.setattr(memory_limit, "_LAST_FREE_MEMORY", memory_limit._FreeMemory())
     assert [memory_limit._free_memory() for _ in range(4)] == [4, 4, 8, 8]
 

@@ -169,9 +169,9 @@ def test_all_percentages_are_scaled_and_one_among_fractions_is_not(clean, mostly
     assert ("scale=" in str(caught[0].message)) == mostly
 
 
-def test_limits_that_know_no_bounds_are_never_taken_in_silence(clean):
+def test_scores_outside_their_range_are_never_averaged_in_silence(clean):
     frame = clean.assign(score=clean["score"].where(clean.index != 7, 1.484))
-    with pytest.warns(SalstatsWarning, match="limits of their mean know no bounds"):
+    with pytest.warns(SalstatsWarning, match="limits of their mean may lie outside"):
         intervals = ss.summarize(frame)["interval"]
     assert set(intervals) == {"wilson_t", "cr2"}
     assert set(ss.summarize(clean)["interval"]) == {"wilson_t"}

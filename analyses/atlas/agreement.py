@@ -15,8 +15,8 @@ import pandas as pd
 import salstats as ss
 from atlas.scenario import Band, Scenario, named
 from atlas.studies import IOU, NARROW, Cases, Design, Margin
-from salstats.stats.agreement.icc import single
-from salstats.stats.agreement.readings import Readings, once
+from salstats.stats.agreement.icc import single_reading_icc
+from salstats.stats.agreement.readings import Readings, equal_weights
 from salstats.stats.agreement.records import KINDS
 
 #: What defaults are held to; they are wide rather than short, above all of few units.
@@ -97,7 +97,7 @@ def _fixed(margin: Any, n_readers: int, statistic: Callable[[Readings], float]) 
 def _estimate(kind: str, term: str, readings: Readings, **options: Any) -> float:
     """A coefficient of many cases; of itself, no interval is made of it."""
     if kind == "icc":
-        return float(single(readings, once(readings))[0, 2])
+        return float(single_reading_icc(readings, equal_weights(readings))[0, 2])
     if kind == "bland-altman":
         apart = readings.values[:, 0] - readings.values[:, 1]
         return float(apart.mean() + (term == "loa_high") * 1.959963984540054 * apart.std())

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 import pandas as pd
 from pandas.io.formats.style import Styler
 
-from salstats.studies.engine import Item, Opened, parser_of, study
+from salstats.studies.engine import Item, OpenedStudy, parser_of, study
 
 
-def opened(key: str, *arguments: str) -> Opened:
+def opened(key: str, *arguments: str) -> OpenedStudy:
     """The study as `salstats reproduce KEY` opens it."""
     declared = study(key)
     return declared.open(parser_of(declared).parse_args([*arguments, "-o", "out"]))

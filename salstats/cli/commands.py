@@ -1,7 +1,7 @@
 """The commands: each names the public function that it calls, what it reads, and an example for its help.
 
-Options, their help and their defaults are those of the function, see `signatures`; what is added or called
-otherwise on the command line is said here.
+Options, their help and their defaults are those of the function, see `signatures`; a command's record holds
+what differs on the command line.
 """
 
 import inspect
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from salstats.cli import runs
+from salstats.cli.display_kinds import FIGURES, TABLES, run_plot, run_table
 from salstats.cli.option_help import DISPLAY, FILES, MODELS, PLANNING, SCORING, STATISTICS
-from salstats.cli.showing import FIGURES, TABLES, run_plot, run_table
 from salstats.cli.signatures import RARE, Option, argument, option, options_of
 from salstats.cli.sources import GAZE, SCORES, STUDY, TABLE, Run, Source, read_frame
 
@@ -21,10 +21,10 @@ from salstats.cli.sources import GAZE, SCORES, STUDY, TABLE, Run, Source, read_f
 class Command:
     """A command."""
 
-    #: What it is called, and under which heading of the help it stands.
     name: str
+    #: Key of `GROUPS`, the heading of the help that it stands below.
     group: str
-    #: The public function that it calls.
+    #: Name of the public function that it calls.
     function: str
     source: Source
     #: Example below its help.
@@ -33,26 +33,27 @@ class Command:
     summary: str = ""
     #: Parameters that most users need; the others stand below a heading of their own. By default all.
     usual: tuple[str, ...] | None = None
-    #: Parameter -> help, where it differs from that of other commands.
+    #: Help by parameter, where it differs from that of other commands.
     texts: Mapping[str, str] = field(default_factory=dict)
     #: Kind of estimate that names the choices of `interval`.
     interval_of: str = ""
-    #: Parameter -> metavar of those that are told by their place.
+    #: Metavar of each positional argument by parameter.
     arguments: Mapping[str, str] = field(default_factory=dict)
-    #: Parameter -> option, where it is another word.
-    flags: Mapping[str, str] = field(default_factory=dict)
+    #: Word of the flag by parameter, where it is not the parameter's name.
+    flag_words: Mapping[str, str] = field(default_factory=dict)
     #: Parameters that are no options here.
-    without: tuple[str, ...] = ()
+    omit: tuple[str, ...] = ()
     #: Options that the function does not have.
-    more: tuple[Option, ...] = ()
-    #: Help of `-o` where it is no file of a frame, and whether without it something is printed.
-    out: str = ""
+    extra_options: tuple[Option, ...] = ()
+    #: Help of `-o` where the output is no file of a frame.
+    output_help: str = ""
+    #: Print where no output is named, although the output is no file of a frame.
     prints: bool = False
-    run: Callable[[Run, Source], None] = runs.write_frame_of
+    run: Callable[[Run, Source], None] = runs.write_result
 
 
-def _flag(name: str, help_text: str, kind: Any = str | None) -> Option:
-    """Make an option that the function does not have, without a value of its own, for few users."""
+def _rare_option(name: str, help_text: str, kind: Any = str | None) -> Option:
+    """Make an option that the function does not have, without a default, for few users."""
     return option(name, kind, None, help_text, panel=RARE)
 
 
@@ -83,7 +84,7 @@ _BOUNDS = (
     option(
         "bounds", bool, False, "Add the bounds, had every undefined score been the worst or best possible."
     ),
-    _flag("limits", "Least and largest score for --bounds, such as hd95=0:50.", list[str] | None),
+    _rare_option("limits", "Least and largest score for --bounds, such as hd95=0:50.", list[str] | None),
 )
 
 
@@ -103,15 +104,15 @@ COMMANDS = (
         "score",
         STUDY,
         "study -o scores.csv --metrics iou,hit --jobs 2",
-        flags={"points": "distance-points"},
-        without=("pdc",),
+        flag_words={"points": "distance-points"},
+        omit=("pdc",),
         run=runs.run_score,
-        more=(
-            _flag("pdc_form", "pdc: product (default) or mean."),
-            _flag(
+        extra_options=(
+            _rare_option("pdc_form", "pdc: product (default) or mean."),
+            _rare_option(
                 "pdc_alpha", "pdc: penalty on a mask that is too small (default: 1; 0 is none).", float | None
             ),
-            _flag(
+            _rare_option(
                 "pdc_beta", "pdc: penalty on a mask that is too large (default: 1; 0 is none).", float | None
             ),
         ),
@@ -125,8 +126,10 @@ COMMANDS = (
         GAZE,
         "gaze -o scores.csv --maps gradcam=maps --metrics ncc,auc --jobs 2",
         run=runs.run_gaze,
-        more=(
-            _flag("recordings", "Also write the recordings, used and left out, to this file.", Path | None),
+        extra_options=(
+            _rare_option(
+                "recordings", "Also write the recordings, used and left out, to this file.", Path | None
+            ),
         ),
         summary="Score maps against where readers looked.",
         usual=("metrics", "jobs"),
@@ -169,8 +172,8 @@ COMMANDS = (
         "segment",
         STUDY,
         "study -o masks.json",
-        flags={"method": "of"},
-        out="Write .json, as the CheXlocalize release.",
+        flag_words={"method": "of"},
+        output_help="Write .json, as the CheXlocalize release.",
         run=runs.run_segment,
         summary="Write the masks that score derives from one method's maps.",
         usual=("method", "threshold"),
@@ -191,7 +194,7 @@ COMMANDS = (
         "summarize",
         SCORES,
         "scores.csv --by metric,method --unit patient -o means.csv",
-        more=_BOUNDS,
+        extra_options=_BOUNDS,
         run=runs.run_bounded,
         summary="Estimate mean scores with confidence intervals.",
         interval_of="mean",
@@ -213,7 +216,7 @@ COMMANDS = (
         "pooled_rates",
         SCORES,
         "scores.csv --by method,task -o rates.csv",
-        flags={"rates": "rate"},
+        flag_words={"rates": "rate"},
         summary="Estimate precision, recall and other rates of pixels pooled over cases.",
         interval_of="pooled_rate",
         usual=("rates", "by", "unit"),
@@ -235,7 +238,7 @@ COMMANDS = (
         "agreement",
         SCORES,
         "scores.csv --over method --kind krippendorff --measured ordinal -o alpha.csv",
-        flags={"scale": "measured"},
+        flag_words={"scale": "measured"},
         summary="Estimate the agreement of readers, methods or repeated scores.",
         usual=("over", "kind", "by", "unit"),
     ),
@@ -247,15 +250,15 @@ COMMANDS = (
         'scores.csv "iou ~ area_ratio" --normalize area_ratio --adjust holm',
         arguments={"formula": "FORMULA..."},
         run=runs.run_regress,
-        more=(
-            _flag("normalize", "Covariates to bring to 0 ... 1 (min-max) first.", list[str] | None),
-            _flag("within", "Normalize within groups of this column."),
-            _flag(
+        extra_options=(
+            _rare_option("normalize", "Covariates to bring to 0 ... 1 (min-max) first.", list[str] | None),
+            _rare_option("within", "Normalize within groups of this column."),
+            _rare_option(
                 "components",
                 "With random effects such as (1|case): also write their variances and shares to this file.",
                 Path | None,
             ),
-            _flag("joint", "Also write the test of every term as a whole to this file.", Path | None),
+            _rare_option("joint", "Also write the test of every term as a whole to this file.", Path | None),
         ),
         summary="Regress scores on covariates.",
         usual=("by", "unit", "family", "reference", "adjust"),
@@ -295,7 +298,7 @@ COMMANDS = (
         "percent_decrease",
         SCORES,
         "scores.csv --reference human --average task -o decrease.csv",
-        more=_BOUNDS,
+        extra_options=_BOUNDS,
         run=runs.run_bounded,
         summary="Estimate the percentage decrease of each method from a reference.",
         interval_of="percent_decrease",
@@ -308,7 +311,7 @@ COMMANDS = (
         "difference",
         SCORES,
         "scores.csv --reference human --adjust holm --bounds",
-        more=_BOUNDS,
+        extra_options=_BOUNDS,
         run=runs.run_bounded,
         summary="Estimate the mean difference of each method from a reference.",
         interval_of="difference",
@@ -332,9 +335,13 @@ COMMANDS = (
         SCORES,
         "scores.csv --reference human --readers random",
         run=runs.run_mrmc,
-        more=(
-            _flag("components", "Also write variances and covariances, from which power plans.", Path | None),
-            _flag("each_reader", "Also write the figure of each reader with each method.", Path | None),
+        extra_options=(
+            _rare_option(
+                "components", "Also write variances and covariances, from which power plans.", Path | None
+            ),
+            _rare_option(
+                "each_reader", "Also write the figure of each reader with each method.", Path | None
+            ),
         ),
         summary="Compare methods over several readers and cases.",
         usual=("reference", "figure", "label", "readers", "by"),
@@ -363,7 +370,9 @@ COMMANDS = (
         "significance_map",
         SCORES,
         "scores.csv --by metric --limits limits.csv -o tests.csv",
-        more=(_flag("limits", "Also write the confidence limits of ranks to this file.", Path | None),),
+        extra_options=(
+            _rare_option("limits", "Also write the confidence limits of ranks to this file.", Path | None),
+        ),
         run=runs.run_significance_map,
         summary="Test which methods are better than which others.",
         usual=("by", "unit", "adjust"),
@@ -375,7 +384,7 @@ COMMANDS = (
         "power",
         TABLE,
         "pilot.csv --reference human --n-cases 50,100,200 --effect -0.05 --jobs 2",
-        flags={"n_readers": "n-readers", "n_studies": "studies"},
+        flag_words={"n_readers": "n-readers", "n_studies": "studies"},
         run=runs.run_power,
         summary="Plan the number of cases of a study.",
         usual=("reference", "n_cases", "effect", "margin", "by", "unit"),
@@ -392,7 +401,7 @@ COMMANDS = (
         Source("FRAME", "What a command such as summarize wrote.", TABLES.options, read_frame),
         "means.csv --label gradcam=Grad-CAM -o table.docx",
         run=run_table,
-        out="Write .html, .tex, .docx, .csv or .png; else print it.",
+        output_help="Write .html, .tex, .docx, .csv or .png; else print it.",
         prints=True,
         summary="Make a publication table from a command's output.",
     ),
@@ -403,7 +412,7 @@ COMMANDS = (
         Source("FRAME", "What a command such as decrease wrote.", FIGURES.options, read_frame),
         "decrease.csv -o fig.pdf --width 89",
         run=run_plot,
-        out="Write .pdf, .svg, .png or .tif.",
+        output_help="Write .pdf, .svg, .png or .tif.",
         summary="Make a figure from a command's output.",
     ),
     Command(
@@ -412,9 +421,9 @@ COMMANDS = (
         "report",
         SCORES,
         "scores.csv --reference human -o report",
-        flags={"labels": "label"},
-        without=("inputs", "code", "study", "images"),
-        out="Folder to make.",
+        flag_words={"labels": "label"},
+        omit=("inputs", "code", "study", "images"),
+        output_help="Folder to make.",
         run=runs.run_report,
         summary="Write a report of a whole study as a web page.",
         texts={"unit": STATISTICS["unit"]},
@@ -424,35 +433,50 @@ COMMANDS = (
 
 
 def options(command: Command, function: Callable[..., Any]) -> list[Option]:
-    """List the options of a command in the order of its help, with those for reading last."""
-    from salstats.stats.engine.intervals import names_of
-
+    """List the options of a command in the order of its help."""
     texts = {**_TEXTS[command.group], **command.texts}
-    places = []
+    arguments = []
     for name, metavar in command.arguments.items():
         kind = list[str] if metavar.endswith("...") else str
-        places.append(argument(name, metavar, kind, texts[name]))
-    output = ("-o", "--output")
-    text = command.out or "Write .csv, .parquet or .xlsx; else print a table."
-    must = bool(command.out) and not command.prints
-    out = option("out", Path | None, None, text, *output)
-    if must:
-        out = option("out", Path, inspect.Parameter.empty, text, *output)
-    replace = option("overwrite", bool, False, "Replace the output if it exists.", "--overwrite")
-    without = ("overwrite", *command.without)
-    choices = {"interval": names_of(command.interval_of)} if command.interval_of else {}
-    own = []
+        arguments.append(argument(name, metavar, kind, texts[name]))
+    function_options = []
+    # the options of reading are those of `read` itself
     if command.name != "read":
-        own = options_of(
+        function_options = options_of(
             function,
             texts=texts,
-            choices=choices,
-            without=without,
-            flags=command.flags,
+            choices=_interval_choices(command),
+            omit=("overwrite", *command.omit),
+            flag_words=command.flag_words,
             usual=command.usual,
         )
-    # `--wide` is an option for reading
-    whole = option(
-        "whole", bool, False, "Print every column and row, also those a terminal has no room for.", "--all"
-    )
-    return [*places, *own, *command.more, out, *([] if command.out else [whole]), replace]
+    return [*arguments, *function_options, *command.extra_options, *_output_options(command)]
+
+
+def _interval_choices(command: Command) -> dict[str, tuple[str, ...]]:
+    """Return the intervals of the kind of estimate that a command makes, as choices of `interval`."""
+    from salstats.stats.engine.intervals import interval_names
+
+    if not command.interval_of:
+        return {}
+    return {"interval": tuple(interval_names(command.interval_of))}
+
+
+def _output_options(command: Command) -> list[Option]:
+    """List the options of a command that say where its result goes."""
+    flags = ("-o", "--output")
+    replace = option("overwrite", bool, False, "Replace the output if it exists.", "--overwrite")
+    if not command.output_help:
+        text = "Write .csv, .parquet or .xlsx; else print a table."
+        # not `--wide`, which is an option for reading
+        print_all = option(
+            "print_all",
+            bool,
+            False,
+            "Print every column and row, also those a terminal has no room for.",
+            "--all",
+        )
+        return [option("output", Path | None, None, text, *flags), print_all, replace]
+    if command.prints:
+        return [option("output", Path | None, None, command.output_help, *flags), replace]
+    return [option("output", Path, inspect.Parameter.empty, command.output_help, *flags), replace]

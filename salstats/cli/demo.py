@@ -1,4 +1,4 @@
-"""The main job on the embedded study, from the frame that goes in to the report that comes out."""
+"""Command that runs the main job on the embedded study, from its scores to a report."""
 
 import os
 from itertools import count
@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 import salstats as ss
-from salstats.cli.waiting import waiting
+from salstats.cli.spinner import spinner
 from salstats.display.report.folder import check_folder
 from salstats.display.text.console import print_frame
 from salstats.display.text.labels import Labels
@@ -19,17 +19,17 @@ FOLDER = "salstats-demo"
 #: The part of the digits study that the demo is on.
 ONLY = {"dataset": "textured", "model": "residual"}
 METRICS = ("iou", "hit")
-#: What stands for the human benchmark, so called wherever it is shown.
+#: Label of the human benchmark, who is simulated here.
 ANNOTATOR = "Simulated annotator"
 #: Columns of the scores that are printed.
-SHOWN = ["case", "task", "method", "metric", "score", "prob", "area_ratio", "elongation"]
+PRINTED_COLUMNS = ["case", "task", "method", "metric", "score", "prob", "area_ratio", "elongation"]
 _METHODS = (
     "gradcam", "gradcam++", "layercam", "eigencam", "integrated_gradients", "deeplift", "occlusion", "rise",
 )  # fmt: skip
 
 
 def run_demo(
-    out: str | os.PathLike[str] | None = None, *, overwrite: bool = False
+    folder: str | os.PathLike[str] | None = None, *, overwrite: bool = False
 ) -> dict[str, pd.DataFrame]:
     """Run the main job on the embedded digits study, print some of it and write its report.
 
@@ -37,27 +37,29 @@ def run_demo(
     no torch: the maps were scored when the study was built. The folder, where none is named, is the first
     free one of `salstats-demo`, `salstats-demo-2` ...; one with other files in it is never replaced.
     """
-    target = check_folder(free_folder(overwrite=overwrite) if out is None else Path(out), overwrite=overwrite)
-    # the demo says by itself who is simulated, in words and labels
-    with waiting("Reading"):
-        every = ss.datasets.load_digits_scores().drop(columns="human_label")
-    own = every[(every["dataset"] == ONLY["dataset"]) & (every["model"] == ONLY["model"])]
-    scores = own[own["metric"].isin(METRICS)].reset_index(drop=True)
+    target = free_folder(overwrite=overwrite) if folder is None else Path(folder)
+    target = check_folder(target, overwrite=overwrite)
+    with spinner("Reading"):
+        # without the column from which texts learn that the annotator is simulated: the demo's labels say so
+        study = ss.datasets.load_digits_scores().drop(columns="human_label")
+    is_of_demo = (study["dataset"] == ONLY["dataset"]) & (study["model"] == ONLY["model"])
+    demo_scores = study[is_of_demo]
+    scores = demo_scores[demo_scores["metric"].isin(METRICS)].reset_index(drop=True)
     print(
         "Handwritten digits on cluttered canvases: a real network, its maps by 8 methods, and a second\n"
         "annotator, who is simulated (method 'human')."
     )
     print(f"\nScores in: {len(scores)} rows")
-    print_frame(scores.loc[scores["label"] == 1, SHOWN].head(4))
-    with waiting("Computing"):
-        printed = shown(scores, own)
-    for call, table in printed:
+    print_frame(scores.loc[scores["label"] == 1, PRINTED_COLUMNS].head(4))
+    with spinner("Computing"):
+        results = example_results(scores, demo_scores)
+    for call, frame in results:
         print(f"\n{call}")
-        print_frame(table)
+        print_frame(frame)
     print("\nAll of it, with tables and figures for a paper: ss.report(scores, ...) or salstats report")
     examples = ss.datasets.digits_examples()
     frames = ss.report(
-        every[every["metric"].isin(METRICS)],
+        study[study["metric"].isin(METRICS)],
         target,
         only=ONLY,
         inputs=[ss.datasets.data_folder() / "digits" / "scores.parquet"],
@@ -74,7 +76,7 @@ def run_demo(
 
 
 def demo_labels() -> dict[str, Any]:
-    """The order of the methods, and the annotator under its own name."""
+    """Return labels that order the methods and name the simulated annotator."""
     names = Labels()
     order = {HUMAN: ANNOTATOR} | {m: names.value("method", m) for m in _METHODS}
     # by column for tables and figures, by itself for the legend of outlines
@@ -82,15 +84,18 @@ def demo_labels() -> dict[str, Any]:
 
 
 def free_folder(*, overwrite: bool = False) -> Path:
-    """The demo's folder, or, if it is not to be replaced, the first numbered one that is not there."""
+    """Return the demo's folder or, unless it is replaced, the first numbered one that does not exist."""
     if overwrite:
         return Path(FOLDER)
     names = (Path(FOLDER if i == 1 else f"{FOLDER}-{i}") for i in count(1))
     return next(name for name in names if not name.exists())
 
 
-def shown(scores: pd.DataFrame, every: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """What the demo prints: the call and its frame."""
+def example_results(scores: pd.DataFrame, demo_scores: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Return the calls that the demo prints, each with its frame.
+
+    `scores` has the metrics of the report, `demo_scores` all metrics.
+    """
     saliency = scores[(scores["metric"] == "iou") & (scores["method"] != HUMAN)]
     decrease = ss.percent_decrease(scores, reference=HUMAN, average="task", adjust="holm")
     return [
@@ -109,6 +114,6 @@ def shown(scores: pd.DataFrame, every: pd.DataFrame) -> list[tuple[str, pd.DataF
         ),
         (
             "ss.summarize(insertion, by=['metric', 'method'])",
-            ss.summarize(every[every["metric"] == "insertion"], by=["metric", "method"]),
+            ss.summarize(demo_scores[demo_scores["metric"] == "insertion"], by=["metric", "method"]),
         ),
     ]

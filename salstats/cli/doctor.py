@@ -1,4 +1,4 @@
-"""What is installed: versions, optional parts and what brings them, this machine, the embedded data."""
+"""Command that shows what is installed: versions, optional parts, this machine, the embedded data."""
 
 import hashlib
 import math
@@ -9,8 +9,12 @@ import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-#: Extras that a user may want; the others build and test the package.
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+#: Extras for users; the others build and test the package.
 _EXTRAS = ("explain", "dask")
 _LATEX = ("lualatex", "xelatex", "pdflatex")
 
@@ -40,24 +44,27 @@ def _requirements(extra: str = "") -> list[tuple[str, str]]:
     except metadata.PackageNotFoundError:
         texts = []
     requirements = []
-    for one in map(Requirement, texts):
-        wanted = one.marker is None or one.marker.evaluate({"extra": extra})
-        if not wanted or (extra and one.marker is None) or one.name == "salstats":
-            continue
-        try:
-            version = metadata.version(one.name)
-        except metadata.PackageNotFoundError:
-            version = "missing"
-        else:
-            version += (
-                "" if one.specifier.contains(version, prereleases=True) else f", but needs {one.specifier}"
-            )
-        requirements.append((one.name, version))
+    for requirement in map(Requirement, texts):
+        marker = requirement.marker
+        applies = not extra if marker is None else marker.evaluate({"extra": extra})
+        if applies and requirement.name != "salstats":
+            requirements.append((requirement.name, _version(requirement)))
     return requirements
 
 
+def _version(requirement: "Requirement") -> str:
+    """Return the installed version of a package, or that it is missing or does not fit."""
+    try:
+        version = metadata.version(requirement.name)
+    except metadata.PackageNotFoundError:
+        return "missing"
+    if requirement.specifier.contains(version, prereleases=True):
+        return version
+    return f"{version}, but needs {requirement.specifier}"
+
+
 def _installed() -> Iterator[tuple[str, str]]:
-    """Where the package is, and what it stands on."""
+    """Yield the folder of the package, the Python that runs, and the required packages."""
     import salstats
 
     yield "salstats", str(Path(salstats.__file__).parent)
@@ -66,30 +73,31 @@ def _installed() -> Iterator[tuple[str, str]]:
 
 
 def _optional() -> Iterator[tuple[str, str]]:
-    """What more can be had, and what brings it."""
+    """Yield the optional parts, each with its version or how to install it."""
     from salstats.display.export.table_png import find_browser
     from salstats.display.plots.layout.theme import font
     from salstats.errors import SalstatsError
 
     for extra in _EXTRAS:
-        needed = _requirements(extra)
-        versions = ", ".join(f"{name} {version}" for name, version in needed) or "unknown"
-        missing = any(version == "missing" for _, version in needed)
-        yield extra, f"{versions}: pip install 'salstats[{extra}]' brings it" if missing else versions
+        requirements = _requirements(extra)
+        text = ", ".join(f"{name} {version}" for name, version in requirements) or "unknown"
+        if any(version == "missing" for _, version in requirements):
+            text += f": pip install 'salstats[{extra}]' installs it"
+        yield extra, text
     try:
         yield "Chromium", find_browser()
     except SalstatsError as error:
         yield "Chromium", f"missing: {error}"
     programs = [path for name in _LATEX if (path := shutil.which(name))]
-    yield "LaTeX", ", ".join(programs) or "missing: tables are written as .tex all the same, but not set"
+    yield "LaTeX", ", ".join(programs) or "missing: tables can be written as .tex but not typeset"
     face = font()
     if face.startswith("DejaVu"):
-        face += ", Matplotlib's own: journals ask for Arial, and Liberation Sans is as wide"
+        face += ", Matplotlib's own: journals ask for Arial; Liberation Sans has the same widths"
     yield "font of figures", face
 
 
 def _machine() -> Iterator[tuple[str, str]]:
-    """Cores and memory, as far as this process may use them."""
+    """Yield the cores and the memory that this process may use."""
     import joblib
 
     from salstats.memory_limit import LIMIT, limit
@@ -102,25 +110,37 @@ def _machine() -> Iterator[tuple[str, str]]:
 
 
 def _data() -> Iterator[tuple[str, str]]:
-    """Where the embedded data are, and whether they are as they were made."""
+    """Yield the folder of the embedded data, and which files are missing or have another checksum."""
     from salstats.files.inputs import data_folder
 
     folder = data_folder()
     yield "folder", str(folder)
-    listed = dict(
-        re.findall(r"^\| `([^`]+)` .*\| ([0-9a-f]{64}) \|$", (folder / "README.md").read_text(), re.M)
-    )
+    missing = []
+    changed = []
+    checksums = _checksums(folder)
+    for name, checksum in checksums.items():
+        file = folder / name
+        if not file.is_file():
+            missing.append(name)
+        elif hashlib.sha256(file.read_bytes()).hexdigest() != checksum:
+            changed.append(name)
+    if not missing and not changed:
+        yield "files", f"{len(checksums)}, all with the right checksum"
+        return
+    yield "files", str(len(checksums))
+    if missing:
+        yield "missing", ", ".join(missing)
+    if changed:
+        yield "changed", ", ".join(changed)
+
+
+def _checksums(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of each embedded file, from the table of README.md and from SHA256SUMS files."""
+    readme = (folder / "README.md").read_text()
+    checksums = dict(re.findall(r"^\| `([^`]+)` .*\| ([0-9a-f]{64}) \|$", readme, re.M))
     for sums in folder.rglob("SHA256SUMS"):
         for line in sums.read_text().splitlines():
             checksum, name = line.split(maxsplit=1)
-            listed[(sums.parent / name).relative_to(folder).as_posix()] = checksum
-    missing = [name for name in listed if not (folder / name).is_file()]
-    changed = [
-        name
-        for name, checksum in listed.items()
-        if name not in missing and hashlib.sha256((folder / name).read_bytes()).hexdigest() != checksum
-    ]
-    yield "files", f"{len(listed)}, " + ("" if missing or changed else "all as their checksums say")
-    for what, names in (("missing", missing), ("changed", changed)):
-        if names:
-            yield what, ", ".join(names)
+            path = sums.parent / name
+            checksums[path.relative_to(folder).as_posix()] = checksum
+    return checksums

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 
 from salstats.cli.commands import COMMANDS
-from salstats.cli.signatures import word_of
+from salstats.cli.signatures import flag_word
 from salstats.errors import NO_VALUE, Call, Setting, Spelling
 
 
@@ -50,7 +50,7 @@ class FlagSpelling(Spelling):
         command = next((command for command in COMMANDS if command.function == call.function), None)
         if command is None:
             return super().call(call)
-        flags = {option: f"--{word_of(option, command.flags)}" for option in call.options}
+        flags = {option: f"--{flag_word(option, command.flag_words)}" for option in call.options}
         of_command = FlagSpelling(flags)
         options = [of_command.setting(Setting(name, value)) for name, value in call.options.items()]
         return " ".join(["salstats", command.name, "FILE", *options])

@@ -1,19 +1,20 @@
-"""Maps of a folder of images on the command line; torch is imported when there is something to make."""
+"""Command that makes maps of a folder of images; torch is imported only when maps are made."""
 
 import ast
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from salstats.cli.values import equations, number, numbers, split
-from salstats.cli.waiting import waiting
+from salstats.cli.option_values import equations, number, numbers, split
+from salstats.cli.spinner import spinner
 
-#: Images that are taken from a folder.
+#: Endings of the images that are read from a folder.
 _ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp")
+#: Heading of the help for options of networks of torchvision.
 _NETWORK = "Network by its name"
 
 
@@ -29,7 +30,7 @@ def make_maps(
             "returns a salstats.explain.Network.",
         ),
     ],
-    out: Annotated[Path, typer.Option("-o", "--output", help="Folder of maps to make or to complete.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of maps to make or to complete.")],
     methods: Annotated[
         list[str] | None,
         typer.Option("--methods", "--method", metavar="A,B,...", help="Saliency methods (default: gradcam)."),
@@ -118,80 +119,96 @@ def make_maps(
 ) -> None:
     """Make saliency maps of a folder of images, for score to read; needs torch."""
     explain = _explain()
-    named = _tasks(tasks)
+    tasks_of_network = _tasks(tasks)
     cases = _cases(images)
-    of_names = {
+    options_by_flag = {
         "--weights": weights, "--outputs": outputs, "--probability": probability, "--layer": layer,
         "--size": size, "--fit": fit, "--mean": mean, "--std": std,
     }  # fmt: skip
-    own: dict[str, Any] = {"probability": probability, "layer": layer}
+    network_options: dict[str, Any] = {"probability": probability, "layer": layer}
     if outputs is not None:
-        own["n_outputs"] = _whole(outputs, "--outputs")
-    prepared = _preparation(size or "224", fit or "stretch", mean=mean, std=std)
+        network_options["n_outputs"] = _integer(outputs, "--outputs")
+    preparation = _preparation(size or "224", fit or "stretch", mean=mean, std=std)
     networks = []
-    for one in network:
-        if ":" in one:
-            flag = next((flag for flag, given in of_names.items() if given), None)
-            if flag is not None:
-                raise typer.BadParameter(
-                    f"{flag} belongs to a network by name; the salstats.explain.Network of {one} says its own"
-                )
-            networks.append(_called(one))
+    for name in network:
+        if ":" in name:
+            _check_no_options(name, options_by_flag)
+            networks.append(_network_of_function(name))
             continue
-        lacking = [
-            flag for flag, given in (("--weights FILE", weights), ("--tasks A,B", named)) if given is None
-        ]
-        if lacking:
-            raise typer.BadParameter(f"--network {one} needs {' and '.join(lacking)}")
-        networks.append(explain.torchvision_network(one, weights, tasks=named, preparation=prepared, **own))
-    given = {} if batch_size is None else {"batch_size": _whole(batch_size, "--batch-size")}
+        if weights is None or tasks_of_network is None:
+            missing = []
+            if weights is None:
+                missing.append("--weights FILE")
+            if tasks_of_network is None:
+                missing.append("--tasks A,B")
+            raise typer.BadParameter(f"--network {name} needs {' and '.join(missing)}")
+        networks.append(
+            explain.torchvision_network(
+                name, weights, tasks=tasks_of_network, preparation=preparation, **network_options
+            )
+        )
+    run_options = {}
+    if batch_size is not None:
+        run_options["batch_size"] = _integer(batch_size, "--batch-size")
     explain.make_maps(
-        out,
+        output,
         cases,
         networks,
-        tasks=named,
+        tasks=tasks_of_network,
         methods=split(methods) or ["gradcam"],
-        options=_options(option or []),
+        options=_method_options(option or []),
         resolution=resolution,
-        rng=_whole(seed, "--seed"),
+        rng=_integer(seed, "--seed"),
         device=device,
         overwrite=overwrite,
-        **given,
+        **run_options,
     )
-    print(f"Maps of {len(cases)} images written to {out}: salstats score {out} --truth TRUTH -o scores.csv")
+    print(
+        f"Maps of {len(cases)} images written to {output}: "
+        f"salstats score {output} --truth TRUTH -o scores.csv"
+    )
+
+
+def _check_no_options(network: str, options_by_flag: Mapping[str, object]) -> None:
+    """Raise an error where options of torchvision's networks are given with a Python function."""
+    for flag, value in options_by_flag.items():
+        if value:
+            raise typer.BadParameter(
+                f"{flag} belongs to a network by name; the salstats.explain.Network of {network} has its own"
+            )
 
 
 def _explain() -> Any:
-    """The torch side, or an error that says what brings it."""
+    """Import the torch side; the error where torch is missing says how to install it."""
     from salstats.errors import SalstatsError
 
     try:
         # only here: it needs the extra
-        with waiting("Loading"):
+        with spinner("Loading"):
             explain = import_module("salstats.explain")
-            # torch comes with the first that is asked for
+            # the first attribute imports torch
             explain.make_maps  # noqa: B018
     except ModuleNotFoundError as error:
         raise SalstatsError(str(error)) from error
     return explain
 
 
-def _whole(text: str, flag: str) -> int:
-    """A whole number."""
+def _integer(text: str, flag: str) -> int:
+    """Read a whole number."""
     return int(number(text, flag, int))
 
 
-def _tasks(given: Sequence[str] | None) -> list[str] | dict[str, int] | None:
-    """Tasks in the order of the outputs, or each with its own."""
-    names = split(given)
+def _tasks(texts: Sequence[str] | None) -> list[str] | dict[str, int] | None:
+    """Read tasks in the order of the outputs, or each with the number of its output."""
+    names = split(texts)
     if names is None or not any("=" in name for name in names):
         return names
-    found = equations(names, "--tasks", "Edema=3,Effusion=7")
-    return {task: _whole(place, f"--tasks {task}=") for task, place in found.items()}
+    outputs = equations(names, "--tasks", "Edema=3,Effusion=7")
+    return {task: _integer(text, f"--tasks {task}=") for task, text in outputs.items()}
 
 
 def _cases(folder: Path) -> dict[str, Path]:
-    """The images in a folder, and below it, by case: `a/b.png` is a_b."""
+    """Return the images in a folder and its subfolders by case: `a/b.png` is case a_b."""
     from salstats.errors import InputFileError
 
     if not folder.is_dir():
@@ -210,31 +227,34 @@ def _cases(folder: Path) -> dict[str, Path]:
     return cases
 
 
-def _called(path: str) -> Any:
-    """What a Python function returns, or the network that bears the name."""
+def _network_of_function(path: str) -> Any:
+    """Return the network that a Python function makes, or that a name in a module stands for.
+
+    `path` is MODULE:NAME or FILE.py:NAME.
+    """
     from salstats.checks import did_you_mean
     from salstats.errors import SalstatsError
 
     file, _, name = path.partition(":")
-    module = file.removesuffix(".py")
-    # as `python -m` does, and a program that is installed does not
+    module_name = file.removesuffix(".py")
+    # `python -m` finds modules in this folder, an installed program does not
     sys.path.insert(0, str(Path.cwd()))
     try:
-        there = import_module(module)
-        found = getattr(there, name, None)
-        if found is None:
-            raise SalstatsError(
-                f"--network {path}: {module} has no {name!r}{did_you_mean(name, vars(there))}"
-            )
-        network = found() if callable(found) else found
+        module = import_module(module_name)
+        network = getattr(module, name, None)
+        if network is None:
+            suggestion = did_you_mean(name, vars(module))
+            raise SalstatsError(f"--network {path}: {module_name} has no {name!r}{suggestion}")
+        if callable(network):
+            network = network()
     except SalstatsError:
         raise
-    # whatever the user's own code raises
+    # the user's own code may raise any error
     except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-        if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
-            said = f"no file {module}.py in this folder, {Path.cwd()}, and no installed module {module}"
-        raise SalstatsError(f"--network {path}: {said}") from error
+        reason = f"{type(error).__name__}: {error}"
+        if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
+            reason = f"no file {module_name}.py in {Path.cwd()}, and no installed module {module_name}"
+        raise SalstatsError(f"--network {path}: {reason}") from error
     finally:
         sys.path.remove(str(Path.cwd()))
     if not isinstance(network, _explain().Network):
@@ -245,20 +265,23 @@ def _called(path: str) -> Any:
 
 
 def _preparation(size: str, fit: str, **channels: Sequence[str] | None) -> Any:
-    """What is done to images before a network by name sees them."""
+    """Read how images are prepared for a network of torchvision."""
     from salstats.images.preparation import IMAGENET, Preparation
 
     height, _, width = size.partition("x")
-    shape = (_whole(height, "--size"), _whole(width or height, "--size"))
-    listed = {name: numbers(v, f"--{name}", float) for name, v in channels.items() if v}
-    given = {name: v[0] if len(v) == 1 else tuple(v) for name, v in listed.items()}
-    return Preparation(shape, fit=fit, **(IMAGENET | given))
+    shape = (_integer(height, "--size"), _integer(width or height, "--size"))
+    statistics = dict(IMAGENET)
+    for name, texts in channels.items():
+        if texts:
+            values = numbers(texts, f"--{name}", float)
+            statistics[name] = values[0] if len(values) == 1 else tuple(values)
+    return Preparation(shape, fit=fit, **statistics)
 
 
-def _options(given: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Options of single methods, numbers and lists as Python writes them, all else as text."""
-    found: dict[str, dict[str, Any]] = {}
-    for name, text in equations(given, "--option", "rise.n_masks=500").items():
+def _method_options(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Read options of single methods: numbers and lists as Python writes them, all else as text."""
+    options: dict[str, dict[str, Any]] = {}
+    for name, text in equations(texts, "--option", "rise.n_masks=500").items():
         method, dot, option = name.partition(".")
         if not (method and dot and option):
             raise typer.BadParameter(f"--option '{name}={text}' should read like rise.n_masks=500")
@@ -266,5 +289,5 @@ def _options(given: Sequence[str]) -> dict[str, dict[str, Any]]:
             value = ast.literal_eval(text)
         except (ValueError, SyntaxError):
             value = text
-        found.setdefault(method, {})[option] = value
-    return found
+        options.setdefault(method, {})[option] = value
+    return options

@@ -181,7 +181,7 @@ DISPLAY = {
 #: Choices that stand in records of the package: module and attribute.
 CHOICES = {
     "adjust": ("salstats.stats.adjust", "PROCEDURES"),
-    "errors": ("salstats.stats.models.errors", "CHOICES"),
+    "errors": ("salstats.stats.models.error_kinds", "CHOICES"),
     "family": ("salstats.stats.models.families", "FAMILIES"),
     "threshold": ("salstats.images.thresholds", "THRESHOLDS"),
 }

@@ -1,10 +1,10 @@
-"""The published studies on the command line."""
+"""Command that reproduces published studies."""
 
 from typing import Annotated
 
 import typer
 
-from salstats.cli.waiting import waiting
+from salstats.cli.spinner import spinner
 
 _HELP = ("--help", "-h")
 
@@ -29,7 +29,7 @@ def reproduce(
         print(context.get_help())
         return
     # imported late: pandas comes with these, and `--help` must not wait for that
-    with waiting("Loading"):
+    with spinner("Loading"):
         from salstats.files.paths import run_of_command
         from salstats.studies import engine
 
@@ -45,7 +45,7 @@ def reproduce(
     if set(context.args) & set(_HELP):
         print(parser.format_help())
         return
-    # how messages name the options
+    # messages name options by these
     context.obj.update(parser.flags)
     with run_of_command():
         code = engine.reproduce(key, context.args)

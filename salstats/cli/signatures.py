@@ -4,7 +4,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -15,12 +15,12 @@ import docstring_parser
 import typer
 
 from salstats.cli.option_help import CHOICES
-from salstats.cli.values import (
+from salstats.cli.option_values import (
     by_method,
     by_metric,
     by_name,
     equations,
-    joined,
+    joined_files,
     labels,
     margin,
     metric_options,
@@ -33,37 +33,53 @@ from salstats.cli.values import (
     weights,
 )
 
-#: Parameters whose flag is another word.
-_FLAGS = {"n_replicates": "replicates", "rng": "seed", "n_samples": "samples", "n_readers": "readers"}
-#: Parameters whose text has a form of its own: how it is read, and an example for messages.
-_FORMS: dict[str, tuple[Callable[..., Any], str]] = {
-    "rename": (pairs, "case_id=case"),
-    "columns": (score_columns, "human_iou=human:iou or r1_iou=:iou:r1"),
-    "scale": (by_metric, "0.01 or iou=0.01"),
-    "margin": (margin, "0.05, -0.05: or iou=0.05,hd95=:3"),
-    "weights": (weights, "sampling_weight, unit or Edema=0.1,Nodule=0.3"),
-    "join": (joined, "features.csv or elongation=FILE"),
-    "maps": (equations, "gradcam:densenet=DIR"),
-    "masks": (equations, "gradcam=PATH"),
-    "class_maps": (equations, "gradcam=DIR"),
-    "labels": (labels, "gradcam=Grad-CAM or colours:gradcam=#004488"),
-    "directions": (equations, "my_score=smaller"),
-    "only": (equations, "dataset=NIH"),
-    "threshold": (by_method, "gradcam=0.4"),
-    "cutoff": (by_method, "gradcam=0.3"),
-    "smooth": (by_method, "ig=100"),
-    "spacing": (spacing, "0.5 or 0.5x0.7"),
-    "human": (by_name, "FILE or R1=FILE"),
-    "human_annotations": (by_name, "FILE or R1=FILE"),
-    "options": (metric_options, "pdc.alpha=0"),
-}
-#: Parameters that are for Python: arrays and objects, and the bar of progress, which commands show.
-_PYTHON_ONLY = {"draws", "bias", "progress"}
-#: Of these the text stays one, whatever it may be in Python.
-_ONE_TEXT = {"spacing"}
-#: What an option becomes for which `none` is said, where the function's default is another.
-NOTHING = object()
+#: Words of flags that differ from their parameter.
+_FLAG_WORDS = {"n_replicates": "replicates", "rng": "seed", "n_samples": "samples", "n_readers": "readers"}
 
+
+@dataclass(frozen=True)
+class _Form:
+    """Form of an option's text: its parser and an example."""
+
+    #: Called with the texts and the keyword arguments `flag` and `example`.
+    parse: Callable[..., Any]
+    example: str
+
+    @property
+    def metavar(self) -> str:
+        """Stand for the value in the help."""
+        is_named = self.parse in (pairs, equations, score_columns, metric_options)
+        return "NAME=VALUE" if is_named else "VALUE"
+
+
+#: Parameters whose text has a form of its own.
+_FORMS: dict[str, _Form] = {
+    "rename": _Form(pairs, "case_id=case"),
+    "columns": _Form(score_columns, "human_iou=human:iou or r1_iou=:iou:r1"),
+    "scale": _Form(by_metric, "0.01 or iou=0.01"),
+    "margin": _Form(margin, "0.05, -0.05: or iou=0.05,hd95=:3"),
+    "weights": _Form(weights, "sampling_weight, unit or Edema=0.1,Nodule=0.3"),
+    "join": _Form(joined_files, "features.csv or elongation=FILE"),
+    "maps": _Form(equations, "gradcam:densenet=DIR"),
+    "masks": _Form(equations, "gradcam=PATH"),
+    "class_maps": _Form(equations, "gradcam=DIR"),
+    "labels": _Form(labels, "gradcam=Grad-CAM or colours:gradcam=#004488"),
+    "directions": _Form(equations, "my_score=smaller"),
+    "only": _Form(equations, "dataset=NIH"),
+    "threshold": _Form(by_method, "gradcam=0.4"),
+    "cutoff": _Form(by_method, "gradcam=0.3"),
+    "smooth": _Form(by_method, "ig=100"),
+    "spacing": _Form(spacing, "0.5 or 0.5x0.7"),
+    "human": _Form(by_name, "FILE or R1=FILE"),
+    "human_annotations": _Form(by_name, "FILE or R1=FILE"),
+    "options": _Form(metric_options, "pdc.alpha=0"),
+}
+#: Parameters that only Python has: arrays, objects, and the progress bar, which commands always show.
+_PYTHON_ONLY = {"draws", "bias", "progress"}
+#: Parameters that the command line takes as one text although Python takes a sequence, too.
+_SINGLE_TEXT = {"spacing"}
+#: Value of an option that was set to `none` where the function's default is not None.
+SET_TO_NONE = object()
 
 #: Heading of the help below which options stand that few users need.
 RARE = "More options"
@@ -96,14 +112,34 @@ class OptionText:
 class Option:
     """One option of a command, and the keyword argument that it becomes."""
 
-    #: The parameter of the function.
+    #: Parameter of the function.
     name: str
-    #: The option, such as "--replicates"; "" for an argument that is told by its place.
+    #: The option, such as "--replicates"; "" for a positional argument.
     flag: str
-    #: What typer is told: type, default and help.
+    #: Parameter that typer reads, with its type, default and help.
     parameter: inspect.Parameter
-    #: From what typer gives to what the function takes.
+    #: Converts what typer returns into the keyword argument; None is "not given".
     value: Callable[[Any], Any]
+
+    @property
+    def typer_info(self) -> Any:
+        """The typer.Option or typer.Argument that carries the help."""
+        return self.parameter.annotation.__metadata__[0]
+
+
+def keyword_arguments(options: Iterable[Option], typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keyword arguments that the options of a call become, leaving out those not given.
+
+    `typed` holds what typer returned, by the names of its parameters.
+    """
+    arguments: dict[str, Any] = {}
+    for option in options:
+        value = option.value(typed[option.parameter.name])
+        if value is SET_TO_NONE:
+            arguments[option.name] = None
+        elif value is not None:
+            arguments[option.name] = value
+    return arguments
 
 
 def options_of(
@@ -111,13 +147,13 @@ def options_of(
     *,
     texts: Mapping[str, str],
     choices: Mapping[str, Sequence[str]] | None = None,
-    without: Iterable[str] = (),
-    flags: Mapping[str, str] | None = None,
+    omit: Iterable[str] = (),
+    flag_words: Mapping[str, str] | None = None,
     panel: str | None = None,
     usual: Collection[str] | None = None,
-    either: bool = False,
+    with_off_switches: bool = False,
 ) -> list[Option]:
-    """Make an option of each keyword-only parameter of a public function, but those `without`.
+    """Make an option of each keyword-only parameter of a public function.
 
     Parameters
     ----------
@@ -127,35 +163,39 @@ def options_of(
         Help by parameter; by default the first sentence of the parameter's docstring.
     choices : mapping of str to sequence of str, optional
         Choices by parameter, where the docstring's type does not list them.
-    without : iterable of str
+    omit : iterable of str
         Parameters that are no options.
-    flags : mapping of str to str, optional
-        Flags by parameter, where one is another word.
+    flag_words : mapping of str to str, optional
+        Word of the flag by parameter, where it is not the parameter's name.
     panel : str, optional
         Heading in the help, below which options have no default of their own: only those given are passed on.
     usual : collection of str, optional
-        Parameters that most users need; the others stand below a heading of their own. By default all.
-    either : bool
+        Parameters that most users need; the others stand below the heading `RARE`. By default all.
+    with_off_switches : bool
         Give every switch an option that turns it off, whatever its default.
     """
     documented = documentation(function)
-    made = []
+    omitted = {*omit, *_PYTHON_ONLY}
+    options = []
     for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind is not parameter.KEYWORD_ONLY or name in {*without, *_PYTHON_ONLY}:
+        if parameter.kind is not parameter.KEYWORD_ONLY or name in omitted:
             continue
         described = documented.get(name, Documentation(""))
-        values = (choices or {}).get(name) or _known_choices(function, name) or described.choices
-        flag = f"--{word_of(name, flags)}"
-        if bool in _members(parameter.annotation) and (either or parameter.default is not False):
+        values = (choices or {}).get(name) or _recorded_choices(function, name) or described.choices
+        flag = f"--{flag_word(name, flag_words)}"
+        is_switch = bool in _members(parameter.annotation)
+        if is_switch and (with_off_switches or parameter.default is not False):
             flag = f"{flag}/--no-{flag[2:]}"
-        is_rare = usual is not None and name not in usual
-        heading = RARE if is_rare and panel is None else panel
-        option_text = OptionText(texts.get(name) or described.sentence, tuple(values), heading)
-        made.append(_option(parameter, flag, option_text, has_default=panel is None))
-    return made
+        heading = panel
+        if panel is None and usual is not None and name not in usual:
+            heading = RARE
+        sentence = texts.get(name) or described.sentence
+        option_text = OptionText(sentence, tuple(values), heading)
+        options.append(_option(parameter, flag, option_text, has_default=panel is None))
+    return options
 
 
-def _known_choices(function: Callable[..., Any], name: str) -> Sequence[str]:
+def _recorded_choices(function: Callable[..., Any], name: str) -> Sequence[str]:
     """List the choices of a parameter that stand in a record of the package."""
     if name == "metrics":
         return tuple(getattr(sys.modules[function.__module__], "SCORED", ()))
@@ -165,18 +205,18 @@ def _known_choices(function: Callable[..., Any], name: str) -> Sequence[str]:
     return tuple(getattr(import_module(module), attribute))
 
 
-def word_of(name: str, flags: Mapping[str, str] | None = None) -> str:
-    """Give the word of a parameter's flag."""
-    return (flags or {}).get(name) or _FLAGS.get(name) or name.replace("_", "-")
+def flag_word(name: str, flag_words: Mapping[str, str] | None = None) -> str:
+    """Return the word of a parameter's flag, without its hyphens."""
+    return (flag_words or {}).get(name) or _FLAG_WORDS.get(name) or name.replace("_", "-")
 
 
 def argument(name: str, metavar: str, kind: Any, help_text: str) -> Option:
-    """Make an argument that is told by its place."""
-    told = typer.Argument(metavar=metavar, help=help_text)
-    # options may have the same name
+    """Make a positional argument."""
+    info = typer.Argument(metavar=metavar, help=help_text)
+    # an option may have the same name
     key = f"argument_{name}"
-    parameter = inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, told])
-    return Option(name, "", parameter, lambda given: given)
+    parameter = inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info])
+    return Option(name, "", parameter, _unchanged)
 
 
 def option(
@@ -184,105 +224,186 @@ def option(
 ) -> Option:
     """Make an option that the function does not have."""
     names = flags or (f"--{name.replace('_', '-')}",)
-    told = typer.Option(*names, help=help_text, rich_help_panel=panel, **_typed(kind))
+    info = typer.Option(*names, help=help_text, rich_help_panel=panel, **_typer_settings(kind))
     parameter = inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, told], default=default
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info], default=default
     )
-    numeric = _number_of(kind)
-    value = partial(number, flag=names[-1], kind=numeric) if numeric else lambda given: given
-    return Option(name, names[-1], parameter, lambda given: None if given is None else value(given))
+    numeric = _numeric_type(kind)
+    if numeric is None:
+        return Option(name, names[-1], parameter, _unchanged)
+    return Option(name, names[-1], parameter, _unless_none(partial(number, flag=names[-1], kind=numeric)))
 
 
-def _number_of(kind: Any) -> type | None:
-    """Give the kind of number that an option takes, None where it takes another thing."""
-    return next((k for k in (int, float) if k in _members(kind)), None)
+def _unchanged(typed: Any) -> Any:
+    """Return what typer read."""
+    return typed
 
 
-def _typed(kind: Any) -> dict[str, Any]:
-    """Give what typer is told of a kind of value; numbers come as text, so that messages are ours."""
-    if numeric := _number_of(kind):
+def _unless_none(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a conversion that leaves None, an option that was not given, as it is."""
+
+    def convert_value(typed: Any) -> Any:
+        if typed is None:
+            return None
+        return convert(typed)
+
+    return convert_value
+
+
+def _numeric_type(kind: Any) -> type | None:
+    """Return int or float where a type is one of these or optional, else None."""
+    members = _members(kind)
+    for numeric in (int, float):
+        if numeric in members:
+            return numeric
+    return None
+
+
+def _typer_settings(kind: Any) -> dict[str, Any]:
+    """Return how typer reads and shows a type; numbers are read as text, so that messages are ours."""
+    numeric = _numeric_type(kind)
+    if numeric is not None:
         return {"parser": str, "metavar": f"<{numeric.__name__}>"}
-    return {"metavar": "A,B,..."} if kind == list[str] | None else {}
+    if kind == list[str] | None:
+        return {"metavar": "A,B,..."}
+    return {}
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """How the text of an option is read."""
+
+    #: Type that typer reads.
+    kind: Any
+    #: Converts what typer read.
+    convert: Callable[[Any], Any] = _unchanged
+    #: Example for the help.
+    example: str = ""
+    #: Further settings of typer.Option.
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _reading_of(parameter: inspect.Parameter, flag: str) -> _Reading:
+    """Decide from a parameter's annotation how its option is read."""
+    name = parameter.name
+    kinds = _members(parameter.annotation)
+    if bool in kinds:
+        return _Reading(bool | None if type(None) in kinds else bool)
+    if name in _FORMS and _has_form(name, kinds):
+        form = _FORMS[name]
+        return _Reading(
+            str | None if name in _SINGLE_TEXT else list[str] | None,
+            partial(form.parse, flag=flag, example=form.example),
+            form.example,
+            {"metavar": form.metavar},
+        )
+    if name not in _FORMS and any(getattr(kind, "__name__", "") == "DataFrame" for kind in kinds):
+        # a frame is a file
+        return _Reading(Path | None)
+    for numeric in (int, float):
+        if _is_list_of(kinds, numeric):
+            return _Reading(list[str] | None, partial(numbers, flag=flag, kind=numeric))
+    if _takes_many(kinds):
+        return _Reading(list[str] | None, split)
+    return _single_value(parameter, kinds, flag)
+
+
+def _single_value(parameter: inspect.Parameter, kinds: Sequence[Any], flag: str) -> _Reading:
+    """Decide how an option is read that takes one number, text or path."""
+    kind: Any = Path
+    for simple in (int, float, str):
+        if simple in kinds:
+            kind = simple
+            break
+    if parameter.default is None:
+        kind = kind | None
+    numeric = _numeric_type(kind)
+    if numeric is None:
+        return _Reading(kind)
+    return _Reading(kind, partial(number, flag=flag, kind=numeric))
+
+
+def _has_form(name: str, kinds: Sequence[Any]) -> bool:
+    """Return whether a parameter that bears a name of `_FORMS` takes text of that form."""
+    if name == "columns" and not any(get_origin(kind) is Mapping for kind in kinds):
+        # columns of a table, not a mapping from columns to scores
+        return False
+    return name in _SINGLE_TEXT or _takes_many(kinds)
 
 
 def _option(parameter: inspect.Parameter, flag: str, option_text: OptionText, *, has_default: bool) -> Option:
     """Make the option of one parameter."""
-    name, default = parameter.name, parameter.default
-    kinds = _members(parameter.annotation)
-    value: Callable[[Any], Any] = lambda given: given  # noqa: E731
-    kind: Any
-    text = option_text.with_choices()
-    shown: dict[str, Any] = {}
-    if bool in kinds:
-        kind = bool | None if type(None) in kinds else bool
-    elif name not in _FORMS and any(getattr(k, "__name__", "") == "DataFrame" for k in kinds):
-        # a frame is a file
-        kind = Path | None
-    elif name in _FORMS and (name in _ONE_TEXT or _takes_many(kinds)) and not _other_word(name, kinds):
-        reader, example = _FORMS[name]
-        kind = str | None if name in _ONE_TEXT else list[str] | None
-        value = partial(reader, flag=flag, example=example)
-        is_named = reader in (pairs, equations, score_columns, metric_options)
-        shown = {"metavar": "NAME=VALUE" if is_named else "VALUE"}
-        text = f"{text} Example: {example}."
-    elif listed := next((k for k in (int, float) if _is_list_of(kinds, k)), None):
-        kind, value = list[str] | None, partial(numbers, flag=flag, kind=listed)
-    elif _takes_many(kinds):
-        kind, value = list[str] | None, split
-    else:
-        kind = next((k for k in (int, float, str) if k in kinds), Path)
-        if numeric := _number_of(kind):
-            value = partial(number, flag=flag, kind=numeric)
-        kind = kind | None if default is None else kind
-    if kind == list[str] | None and isinstance(default, tuple) and default and has_default:
-        text = f"{text} (default: {','.join(map(str, default))})"
-    if not has_default or kind == list[str] | None:
+    name = parameter.name
+    default = parameter.default
+    reading = _reading_of(parameter, flag)
+    kind = reading.kind
+    settings = _typer_settings(kind) | dict(reading.settings)
+    takes_list = kind == list[str] | None
+    help_text = option_text.with_choices()
+    if reading.example:
+        help_text = f"{help_text} Example: {reading.example}."
+    if takes_list and isinstance(default, tuple) and default and has_default:
+        help_text = f"{help_text} (default: {','.join(map(str, default))})"
+    if takes_list or not has_default:
         default = None
         kind = kind | None
     if name == "reference" and default is parameter.empty:
-        # where it is missing the function says which there are
-        text, default, shown = f"{text} (required)", "", {"show_default": False}
+        # where it is missing the function's message lists the methods there are
+        help_text = f"{help_text} (required)"
+        default = ""
+        settings["show_default"] = False
     names = ("--metrics", "--metric") if name == "metrics" else (flag,)
-    help_text = text.replace("[", r"\[")
-    told = typer.Option(*names, help=help_text, rich_help_panel=option_text.panel, **(_typed(kind) | shown))
-    made = inspect.Parameter(
-        flag.partition("/")[0][2:].replace("-", "_"), inspect.Parameter.KEYWORD_ONLY,
-        annotation=Annotated[kind, told], default=default,
-    )  # fmt: skip
+    info = typer.Option(
+        *names, help=help_text.replace("[", r"\["), rich_help_panel=option_text.panel, **settings
+    )
+    on_flag = flag.partition("/")[0]
+    typer_parameter = inspect.Parameter(
+        on_flag[2:].replace("-", "_"),
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=Annotated[kind, info],
+        default=default,
+    )
+    convert = _with_none(parameter, _unless_none(reading.convert), option_text.choices)
+    return Option(name, on_flag, typer_parameter, convert)
 
-    def read(given: Any) -> Any:
-        if name == "by" and given == ["none"]:
-            # nothing is told apart: `by=()`, which is not the default
+
+def _with_none(
+    parameter: inspect.Parameter, convert: Callable[[Any], Any], choices: Sequence[str]
+) -> Callable[[Any], Any]:
+    """Return a conversion that reads the text `none` where the parameter takes None."""
+    takes_none = type(None) in _members(parameter.annotation)
+
+    def convert_or_none(typed: Any) -> Any:
+        if parameter.name == "by" and typed == ["none"]:
+            # no groups: `by=()`, which is not the default
             return ()
-        says_none = given == "None" or (given == "none" and "none" not in option_text.choices)
-        if type(None) in kinds and says_none:
-            # where None is the default nothing need be passed on
-            return None if parameter.default is None else NOTHING
-        return None if given is None else value(given)
+        is_none = typed == "None" or (typed == "none" and "none" not in choices)
+        if not (takes_none and is_none):
+            return convert(typed)
+        # where None is the default nothing need be passed on
+        return None if parameter.default is None else SET_TO_NONE
 
-    return Option(name, flag.partition("/")[0], made, read)
-
-
-def _other_word(name: str, kinds: Sequence[Any]) -> bool:
-    """Whether a parameter is no mapping of columns, but columns of a table."""
-    return name == "columns" and not any(get_origin(kind) is Mapping for kind in kinds)
+    return convert_or_none
 
 
 def _members(annotation: Any) -> list[Any]:
     """List the types of a union, or the one there is."""
-    if get_origin(annotation) in (Union, UnionType):
-        return [kind for part in get_args(annotation) for kind in _members(part)]
-    return [annotation]
+    if get_origin(annotation) not in (Union, UnionType):
+        return [annotation]
+    members = []
+    for part in get_args(annotation):
+        members.extend(_members(part))
+    return members
 
 
 def _takes_many(kinds: Sequence[Any]) -> bool:
-    """Whether a parameter takes a list or a dict."""
+    """Return whether a parameter takes a list or a dict."""
     many = (Sequence, Iterable, Mapping, list, dict)
     return any(get_origin(kind) in many for kind in kinds)
 
 
 def _is_list_of(kinds: Sequence[Any], kind: type) -> bool:
-    """Whether a parameter takes a list of numbers of a kind."""
+    """Return whether a parameter takes a list of numbers of a kind."""
     return any(get_origin(k) in (Sequence, Iterable) and get_args(k) == (kind,) for k in kinds)
 
 
@@ -302,8 +423,8 @@ def documentation(function: Callable[..., Any]) -> dict[str, Documentation]:
 
 def _choices(type_name: str) -> tuple[str, ...]:
     """List the choices that a parameter's type gives in braces, as in `{"mean", "median"}`."""
-    before, opening, after = type_name.partition("{")
-    if before or not opening:
+    if not type_name.startswith("{"):
         return ()
-    values = ast.literal_eval(f"[{after.partition('}')[0]}]")
+    listed = type_name[1:].partition("}")[0]
+    values = ast.literal_eval(f"[{listed}]")
     return tuple(str(value) for value in values if value is not None)

@@ -1,24 +1,24 @@
-"""What commands read: scores, tables, studies and recordings, each with its options and its reader."""
+"""Sources of commands: scores, tables, studies and recordings, each with its options and its reader."""
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from salstats.cli.option_help import FILES, STUDIES
+from salstats.cli.option_values import split
 from salstats.cli.signatures import Option, option, options_of
-from salstats.cli.values import split
-from salstats.cli.waiting import waiting
+from salstats.cli.spinner import spinner
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-#: How the frame of a command is read that another program has written again.
-OF_TEXT = ("sep", "decimal", "encoding", "sheet")
+#: Options for reading the frame of a command that another program, such as a spreadsheet, wrote again.
+TEXT_OPTIONS = ("sep", "decimal", "encoding", "sheet")
 
 
 @dataclass(frozen=True)
@@ -27,42 +27,43 @@ class Run:
 
     #: The file or folder that is read.
     path: Path
-    #: Keyword arguments of the reader and of the function, those that were given.
+    #: Keyword arguments of the reader.
     reading: dict[str, Any]
+    #: Keyword arguments of the public function.
     options: dict[str, Any]
-    #: Arguments of the function that stand by their place, after what is read.
+    #: Positional arguments of the function that follow the data.
     arguments: list[Any]
-    #: Where to write, and whether in the place of a file.
-    out: Path | None
+    #: File or folder to write; None prints.
+    output: Path | None
     overwrite: bool
-    #: Whether a frame is printed whole, however small the terminal.
-    whole: bool
+    #: Print every row and column, however small the terminal is.
+    print_all: bool
     #: The public function.
     function: Callable[..., Any]
 
     def call(self, data: Any, **options: Any) -> Any:
-        """Call the public function on what was read; who waits for it at a terminal sees that it works."""
+        """Call the public function on the data, with a progress bar or spinner at a terminal."""
         if "progress" in inspect.signature(self.function).parameters:
             return self.function(data, *self.arguments, **self.options, **options, progress=True)
-        with waiting("Computing"):
+        with spinner("Computing"):
             return self.function(data, *self.arguments, **self.options, **options)
 
     def deliver(self, frame: "pd.DataFrame") -> None:
-        """Write a frame to its file, or print it; say what must be said of its metrics."""
+        """Write a frame to its file or print it, and write the note on its metrics on stderr."""
         from salstats.display.tables.notes import metric_note
 
         note = metric_note(frame)
         if note:
             typer.echo(note, err=True)
-        if self.out is not None:
+        if self.output is not None:
             from salstats.files.frame_files import write_frame
 
-            with waiting("Writing"):
-                write_frame(frame, self.out, overwrite=self.overwrite)
+            with spinner("Writing"):
+                write_frame(frame, self.output, overwrite=self.overwrite)
             return
         from salstats.display.text.console import print_frame
 
-        print_frame(frame, whole=self.whole, option="--all")
+        print_frame(frame, whole=self.print_all, option="--all")
 
 
 def read_scores(run: Run) -> "pd.DataFrame":
@@ -74,7 +75,7 @@ def read_scores(run: Run) -> "pd.DataFrame":
 
 
 def read_table(run: Run) -> "pd.DataFrame":
-    """Read files of scores, or one tidy table that is none."""
+    """Read files of scores where options of these are given, else any tidy table."""
     import salstats as ss
 
     if set(run.reading) - set(inspect.signature(ss.read_data).parameters):
@@ -85,7 +86,7 @@ def read_table(run: Run) -> "pd.DataFrame":
 
 
 def reader(name: str) -> Callable[[Run], Any]:
-    """The public reader of a name, called with the options of the run."""
+    """Return the public reader of a name, which takes the options of a run."""
 
     def read(run: Run) -> Any:
         import salstats as ss
@@ -101,47 +102,52 @@ def _score_options() -> list[Option]:
 
     panel = "Reading the file"
     also = option("also", list[str] | None, None, "A further file of scores.", panel=panel)
-    made = options_of(ss.read_scores, texts=FILES, flags={"columns": "score"}, panel=panel)
-    readers = {"sep": lambda given: "\t" if given in ("\\t", "tab") else given, "na": _missing}
-    return [
-        Option(also.name, also.flag, also.parameter, split),
-        *(Option(o.name, o.flag, o.parameter, readers.get(o.name, o.value)) for o in made),
-    ]
+    options = [replace(also, value=split)]
+    conversions = {"sep": _separator, "na": _missing_values}
+    for made in options_of(ss.read_scores, texts=FILES, flag_words={"columns": "score"}, panel=panel):
+        options.append(replace(made, value=conversions.get(made.name, made.value)))
+    return options
 
 
-def _missing(given: Sequence[str] | None) -> list[str] | None:
-    """Read what stands for missing, as an empty cell always does."""
-    return None if given is None else ["", *(split(given) or [])]
+def _separator(text: str | None) -> str | None:
+    """Read a separator of columns, of which a tab may be written as a word."""
+    return "\t" if text in ("\\t", "tab") else text
+
+
+def _missing_values(texts: Sequence[str] | None) -> list[str] | None:
+    """Read the texts that mean a missing value, which an empty cell always does."""
+    if texts is None:
+        return None
+    return ["", *(split(texts) or [])]
 
 
 def _study_options() -> list[Option]:
-    """Make the options of every command that reads a study: those of all formats, named by format."""
+    """Make the options of every command that reads a study, those of all formats."""
     from salstats.readers.formats import FORMATS
 
     panel = "Reading the study"
     names = ", ".join(FORMATS)
-    made = [option("format", str | None, None, f"{names} (default: told by the files' names).", panel=panel)]
-    known: dict[str, Option] = {}
+    format_help = f"{names} (default: the format that the files' names show)."
+    option_of_format = option("format", str | None, None, format_help, panel=panel)
+    first_options: dict[str, Option] = {}
     formats: dict[str, list[str]] = {}
-    for name, record in FORMATS.items():
-        # where the kernels of other commands have an option of the name, it is Python's alone
+    for format_name, record in FORMATS.items():
         parameters = inspect.signature(record.read).parameters
-        for one in options_of(
+        # the omitted are options of a command's own function, too, so that of the reader is Python's alone
+        for made in options_of(
             record.read,
             texts=STUDIES,
-            without=("threshold", "shares", "rng", "without_truth"),
+            omit=("threshold", "shares", "rng", "without_truth"),
             panel=panel,
         ):
-            # "none" can be said of the one with another default
-            if one.name not in known or parameters[one.name].default is not None:
-                known[one.name] = one
-            formats.setdefault(one.name, []).append(name)
-    for name, one in known.items():
+            # of two formats the one whose default is not None also takes "none"
+            if made.name not in first_options or parameters[made.name].default is not None:
+                first_options[made.name] = made
+            formats.setdefault(made.name, []).append(format_name)
+    for name, made in first_options.items():
         if "chexlocalize" not in formats[name]:
-            told = one.parameter.annotation.__metadata__[0]
-            told.help = f"{', '.join(formats[name])}: {told.help}"
-        made.append(one)
-    return made
+            made.typer_info.help = f"{', '.join(formats[name])}: {made.typer_info.help}"
+    return [option_of_format, *first_options.values()]
 
 
 def _gaze_options() -> list[Option]:
@@ -153,11 +159,11 @@ def _gaze_options() -> list[Option]:
 
 def read_frame(run: Run) -> "pd.DataFrame":
     """Read the frame of another command."""
-    return frame_of(run.path, **{name: v for name, v in run.reading.items() if name in OF_TEXT})
+    return frame_of(run.path, **{name: v for name, v in run.reading.items() if name in TEXT_OPTIONS})
 
 
 def frame_of(path: Path, **reading: Any) -> "pd.DataFrame":
-    """A frame that was written; of rows that are of no method, as a test of all, the cell is empty."""
+    """Read a frame that was written; empty cells, as of a test of all methods, are missing values."""
     from salstats.readers.cells import TableOptions
     from salstats.readers.tables import read_table
 
@@ -167,7 +173,7 @@ def frame_of(path: Path, **reading: Any) -> "pd.DataFrame":
 
 @dataclass(frozen=True)
 class Source:
-    """What a command reads: an argument, the options for reading it, and the reader."""
+    """Argument of a command, with the options for reading it and the reader."""
 
     metavar: str
     help: str
@@ -175,8 +181,8 @@ class Source:
     reader: Callable[[Run], Any]
 
     def read(self, run: Run) -> Any:
-        """What the run is on."""
-        with waiting("Reading"):
+        """Read the data of a run."""
+        with spinner("Reading"):
             return self.reader(run)
 
 

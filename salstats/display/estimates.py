@@ -11,7 +11,7 @@ import pandas as pd
 from salstats.checks import check_columns, check_frame
 from salstats.display.text.format import family_level
 from salstats.display.text.labels import LAST
-from salstats.errors import ColumnError, SalstatsError
+from salstats.errors import ColumnError, Part, SalstatsError
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
 from salstats.stats.adjust import check_procedure
 
@@ -75,6 +75,16 @@ class Estimates:
         """Return some of the rows."""
         return replace(self, frame=self.frame[np.asarray(rows, dtype=bool)].reset_index(drop=True))
 
+    def take(self, positions: Any) -> "Estimates":
+        """Return the rows at some positions, in the order of these."""
+        return replace(
+            self, frame=self.frame.iloc[np.asarray(positions, dtype=np.intp)].reset_index(drop=True)
+        )
+
+    def with_columns(self, **columns: Any) -> "Estimates":
+        """Return the same rows with other values in some columns."""
+        return replace(self, frame=self.frame.assign(**columns))
+
     def with_frame(self, frame: pd.DataFrame) -> "Estimates":
         """Return the estimates of another frame, with its grouping columns."""
         rows = frame.reset_index(drop=True)
@@ -103,6 +113,20 @@ class Estimates:
         has_low = ~np.isnan(self.numbers("conf_low"))
         has_high = ~np.isnan(self.numbers("conf_high"))
         return has_low | has_high
+
+    @cached_property
+    def has_both_limits(self) -> np.ndarray:
+        """True for each row that has an estimate and both limits."""
+        has_low = ~np.isnan(self.numbers("conf_low"))
+        has_high = ~np.isnan(self.numbers("conf_high"))
+        return self.has_estimate & has_low & has_high
+
+    @cached_property
+    def is_over_tasks(self) -> np.ndarray:
+        """True for each row over all tasks: the average of their estimates, or all of them pooled."""
+        if "task" not in self.frame.columns:
+            return np.zeros(len(self.frame), dtype=bool)
+        return np.asarray(self.frame["task"].astype("str").isin(LAST), dtype=bool)
 
     @cached_property
     def is_summary_row(self) -> np.ndarray:
@@ -137,6 +161,11 @@ class Estimates:
         """True if there are P values."""
         return len(self.non_missing("p_value")) > 0
 
+    @cached_property
+    def reported_p_values(self) -> np.ndarray:
+        """Adjusted P values if there are any, else those of the tests."""
+        return self.numbers("p_adjusted" if self.is_adjusted else "p_value")
+
     def adjusted_by(self, procedure: str | None) -> "Estimates":
         """Return the estimates with the procedure that a caller names for the adjusted P values."""
         if procedure is None:
@@ -146,7 +175,7 @@ class Estimates:
 
 
 def read_estimates(
-    frame: object, name: str = "estimates", needed: Sequence[str] = ("estimate",), source: str = ""
+    frame: object, name: str = "estimates", needed: Sequence[str] = ("estimate",), source: Part = ""
 ) -> Estimates:
     """Read an estimates frame.
 
@@ -158,7 +187,7 @@ def read_estimates(
         What the frame is called in messages.
     needed : sequence of str
         Columns that it has to have.
-    source : str
+    source : str or Message
         The call that makes such a frame, for the message where a column is missing.
 
     Returns
@@ -203,7 +232,9 @@ def numbers_of(column: pd.Series, label: str, name: str) -> np.ndarray:
     try:
         values = pd.to_numeric(column)
     except (ValueError, TypeError):
-        raise ColumnError(f"column {label!r} of {name} must be numeric; it holds text") from None
+        raise ColumnError(
+            f"column {label!r} of {name} must be numeric", hint="it holds text", column=label
+        ) from None
     return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
 
 

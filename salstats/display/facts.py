@@ -22,10 +22,10 @@ from salstats.display.text.format import (
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.vocabulary import NO_INTERVAL, inference_text, limits_name
 from salstats.stats.adjust import find_procedure
-from salstats.stats.engine.advice import beyond_range
-from salstats.stats.engine.carried import missing_scores
-from salstats.stats.engine.intervals import Interval, find_interval
+from salstats.stats.engine.intervals import Interval, interval_by_name
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
+from salstats.stats.engine.result_warnings import beyond_range
+from salstats.stats.engine.score_reasons import missing_scores
 from salstats.stats.engine.weighting import MEMBERS, weights_text
 from salstats.stats.mrmc.covariances import BY_NAME as COVARIANCES
 
@@ -161,10 +161,10 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars", beside_p: bool = 
 
 def _brief_kind(kind: str) -> str:
     """Return the name of a kind of intervals in a caption."""
-    record = find_interval(kind)
+    record = interval_by_name(kind)
     if record is None:
         return f"{kind} intervals"
-    return f"{record.brief or record.label} intervals"
+    return f"{record.short_label or record.label} intervals"
 
 
 def limits_sentences(estimates: Estimates) -> str:
@@ -196,7 +196,7 @@ def _full_kind(kind: str, limited: Estimates) -> str:
     """Return the name of an interval in a note, with the units that were resampled or clustered."""
     rows = limited.subset(limited.frame["interval"] == kind)
     unit = rows.only_value("unit")
-    record = find_interval(kind, rows.term)
+    record = interval_by_name(kind, rows.term)
     if record is not None and record.kind == "bootstrap":
         resampled = "" if unit is None else f" of {plural(str(unit))}"
         return f"{record.label}{resampled}{replicates_text(rows)}"

@@ -36,7 +36,9 @@ def run_attention_rollout(request: Request) -> torch.Tensor:
     """
     options = request.options
     heads = check_choice(options["heads"], HEADS, "heads")
-    discard, residual = (check_number(options[name], name, 1, below=True) for name in ("discard", "residual"))
+    discard, residual = (
+        check_number(options[name], name, 1, exclude_high=True) for name in ("discard", "residual")
+    )
     n_prefix = check_count(options["n_prefix"], "n_prefix", 0)
     sources = _sources(request.model, options["modules"])
     rolled: list[torch.Tensor] = []

@@ -145,7 +145,7 @@ def run_lrp(request: Request) -> torch.Tensor:
     epsilon keeps; a warning says where the sums are more than 10 % off.
     Option: `epsilon` (1e-9), added to the size of each output that relevance is divided by.
     """
-    epsilon = check_number(request.options["epsilon"], "epsilon", above=True)
+    epsilon = check_number(request.options["epsilon"], "epsilon", exclude_low=True)
     relevance = Relevance(epsilon)
     multipliers, outputs = pass_back(request.model, request.images, request.targets, relevance)
     found = multipliers * request.images

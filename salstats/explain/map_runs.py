@@ -163,7 +163,7 @@ def make_maps(
         batch_size=batch_size, mixed_precision=mixed_precision, seeds=seeds, rng=rng,
     )  # fmt: skip
     known = checked_labels(labels, plan), checked_patients(patients)
-    at_once = check_count(cases_at_once, "cases_at_once")
+    in_threads = check_count(cases_at_once, "cases_at_once")
     total = len(images) * len(plan.members) if isinstance(images, Sized) else None
     with _Opened(device) as opened, ExitStack() as stack:
         settings = plan.settings(opened.open)
@@ -174,7 +174,7 @@ def make_maps(
         maps.describe(*known)
         advance = stack.enter_context(counting(total, "Making maps", progress=progress))
         run = _Run(plan, opened, maps, *known, advance)
-        for chunk in chunks(images, at_once):
+        for chunk in chunks(images, in_threads):
             run.make(chunk)
     return Path(folder)
 

@@ -114,7 +114,7 @@ def outputs_behind_masks(
     """
     n_masks = check_count(request.options["n_masks"], "n_masks")
     cells = check_count(request.options["cells"], "cells", 2)
-    keep = check_number(request.options["keep"], "keep", 1, above=True, below=True)
+    keep = check_number(request.options["keep"], "keep", 1, exclude_low=True, exclude_high=True)
     shape = (int(image.shape[2]), int(image.shape[3]))
     if cells > min(shape):
         raise ValueRangeError(f"cells={cells} along a side of {min(shape)} pixels; take fewer")

@@ -31,7 +31,7 @@ def run_lime(request: Request) -> torch.Tensor:
     weights; `baseline` ("zero").
     """
     alpha, width = (
-        check_number(request.options[name], name, above=True) for name in ("alpha", "kernel_width")
+        check_number(request.options[name], name, exclude_low=True) for name in ("alpha", "kernel_width")
     )
 
     def draw(generator: np.random.Generator, n_samples: int, n_features: int) -> np.ndarray:

@@ -30,7 +30,7 @@ def boundary(mask: np.ndarray, *, neighbours: int = 4) -> np.ndarray:
     return np.greater(pixels, inside)
 
 
-def nearest(
+def nearest_distances(
     asked: np.ndarray, held: np.ndarray, shape: tuple[int, int], steps: tuple[float, float]
 ) -> np.ndarray:
     """How far each of some pixels is from the nearest of others, from centre to centre.

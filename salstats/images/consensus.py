@@ -28,7 +28,7 @@ class Patterns(NamedTuple):
     counts: np.ndarray  # (n_patterns,), pixels of each
 
 
-class Verdict(NamedTuple):
+class ConsensusEstimate(NamedTuple):
     """What a rule makes of the patterns."""
 
     # (n_patterns,), that a pixel of the pattern is marked in truth; the mask is where it exceeds a half
@@ -40,7 +40,7 @@ class Verdict(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rule:
+class ConsensusRule:
     """A way to make one mask of several."""
 
     #: What `truth=` takes.
@@ -50,7 +50,7 @@ class Rule:
     source: str
     #: What must be known to read its masks.
     note: str
-    kernel: Callable[[Patterns], Verdict]
+    kernel: Callable[[Patterns], ConsensusEstimate]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Consensus:
     """Several readers' masks as one."""
 
     mask: Rle  # where the probability exceeds a half
-    # sensitivity, specificity: (n_readers,), as of `Verdict`
+    # sensitivity, specificity: (n_readers,), as of `ConsensusEstimate`
     sensitivity: np.ndarray
     specificity: np.ndarray
     _lengths: np.ndarray
@@ -71,13 +71,13 @@ class Consensus:
         return np.ascontiguousarray(np.repeat(self._values, self._lengths).reshape(width, height).T)
 
 
-def majority(patterns: Patterns) -> Verdict:
+def majority(patterns: Patterns) -> ConsensusEstimate:
     """Share of the readers who mark a pixel; marked is what more than half of them mark."""
     unknown = np.full(patterns.decisions.shape[1], np.nan)
-    return Verdict(patterns.decisions.mean(axis=1), unknown, unknown)
+    return ConsensusEstimate(patterns.decisions.mean(axis=1), unknown, unknown)
 
 
-def staple(patterns: Patterns) -> Verdict:
+def staple(patterns: Patterns) -> ConsensusEstimate:
     """Truth and readers' performance together, by expectation-maximisation (Warfield et al. 2004).
 
     Each reader has a sensitivity p and a specificity q, readers err independently, and pixels are independent
@@ -97,7 +97,7 @@ def staple(patterns: Patterns) -> Verdict:
     prior = float(counts @ truth / n_pixels)
     unknown = np.full(marks.shape[1], np.nan)
     if not 0 < prior < 1:
-        return Verdict(
+        return ConsensusEstimate(
             truth, *((unknown, np.ones_like(unknown)) if prior == 0 else (1 + 0 * unknown, unknown))
         )
     performance = np.full((2, marks.shape[1]), np.inf)
@@ -110,17 +110,17 @@ def staple(patterns: Patterns) -> Verdict:
         before, performance = performance, np.stack([p, q])
         if np.abs(performance - before).max() <= _LEAST:
             break
-    return Verdict(truth, *performance)
+    return ConsensusEstimate(truth, *performance)
 
 
-RULES = {
+CONSENSUS_RULES = {
     rule.name: rule
     for rule in (
-        Rule(
+        ConsensusRule(
             "majority", "majority", "more than half of the readers",
             "of an even number of readers, a pixel that half of them mark is not marked", majority,
         ),
-        Rule(
+        ConsensusRule(
             "staple", "STAPLE", "Warfield et al. 2004, doi:10.1109/TMI.2004.828354",
             "the prior is the mean decision over the whole image, background included", staple,
         ),
@@ -129,8 +129,8 @@ RULES = {
 
 
 def consensus(readers: Sequence[np.ndarray | Rle], how: str = "majority") -> Consensus:
-    """One mask of several readers' masks of the same image, by a name of `RULES`."""
-    rule = RULES[check_choice(how, tuple(RULES), "truth")]
+    """One mask of several readers' masks of the same image, by a name of `CONSENSUS_RULES`."""
+    rule = CONSENSUS_RULES[check_choice(how, tuple(CONSENSUS_RULES), "truth")]
     given = [m if isinstance(m, Rle) else masks.encode(m) for m in readers]
     if not given:
         raise SalstatsError("a consensus needs the mask of one reader at least")

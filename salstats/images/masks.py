@@ -21,7 +21,7 @@ from salstats.images.run_lengths import (
     joined,
     listed,
     pack,
-    short,
+    shortened,
     unpack,
 )
 
@@ -79,7 +79,7 @@ class Rle:
         """
         try:
             if not isinstance(given, Mapping):
-                raise ValueRangeError(f"not an object with size and counts but {short(given)}")
+                raise ValueRangeError(f"not an object with size and counts but {shortened(given)}")
             for key in ("size", "counts"):
                 if key not in given:
                     raise ValueRangeError(f"no {key!r}; a COCO mask has size and counts")
@@ -94,7 +94,9 @@ class Rle:
                 check_fill(lengths, shape)
                 counts = pack(joined(lengths), shape)
             elif not isinstance(counts, bytes):
-                raise ValueRangeError(f"counts must be text or a list of run lengths, not {short(counts)}")
+                raise ValueRangeError(
+                    f"counts must be text or a list of run lengths, not {shortened(counts)}"
+                )
             return cls(shape, counts)
         except SalstatsError as error:
             raise InputFileError(f"{where}: {error}") from None

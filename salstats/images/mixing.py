@@ -8,7 +8,7 @@ from salstats.checks import check_choice
 from salstats.errors import ShapeError, ValueRangeError
 
 #: How maps of classes are mixed.
-RULES = ("thresholded", "weighted", "uniform")
+MIXING_RULES = ("thresholded", "weighted", "uniform")
 
 
 def mix_classes(
@@ -39,7 +39,7 @@ def mix_classes(
     https://doi.org/10.48550/arXiv.2112.11716 (ricbl/etsaliencymaps, src/generate_heatmap_model.py at commit
     bd4b71d).
     """
-    check_choice(rule, RULES, "rule")
+    check_choice(rule, MIXING_RULES, "rule")
     stack = np.asarray(maps)
     if stack.ndim != 3:
         raise ShapeError(f"maps must have shape (C, M, N), a map for each class, not {stack.shape}")

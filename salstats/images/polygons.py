@@ -8,7 +8,7 @@ from PIL import Image, ImageDraw
 
 from salstats.errors import ValueRangeError
 from salstats.images.masks import Rle, bounding_box, empty, encode_box
-from salstats.images.run_lengths import check_shape, short
+from salstats.images.run_lengths import check_shape, shortened
 
 #: Pillow computes with C ints and 32-bit floats, which are exact for whole numbers up to here.
 FARTHEST = 2**24
@@ -53,7 +53,7 @@ def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, where: str 
 def vertices_of(polygons: Sequence[Any], where: str) -> list[np.ndarray]:
     """Each polygon's vertices (x, y), cut to whole pixels towards zero as Pillow does."""
     if not isinstance(polygons, Sequence | np.ndarray):
-        raise ValueRangeError(f"{where} must be a list of polygons, not {short(polygons)}")
+        raise ValueRangeError(f"{where} must be a list of polygons, not {shortened(polygons)}")
     vertices = []
     for i, polygon in enumerate(polygons, start=1):
         try:
@@ -62,7 +62,7 @@ def vertices_of(polygons: Sequence[Any], where: str) -> list[np.ndarray]:
             points = np.empty(0, object)
         name = f"{where}: polygon {i} of {len(polygons)}"
         if points.dtype.kind not in "iuf" or points.ndim != 2 or points.shape[1] != 2:
-            raise ValueRangeError(f"{name} must be a list of points (x, y), not {short(polygon)}")
+            raise ValueRangeError(f"{name} must be a list of points (x, y), not {shortened(polygon)}")
         if len(points) < 2:
             raise ValueRangeError(
                 f"{name} has fewer than two vertices ({points.tolist()}); two are a line, three an area"

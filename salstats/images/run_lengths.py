@@ -21,7 +21,7 @@ def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
     """(height, width) as two positive whole numbers, of an image that is not too large."""
     if not isinstance(shape, Sequence) or len(shape) != 2 or not all(map(_is_whole, shape)) or min(shape) < 1:
         raise ValueRangeError(
-            f"{name} must be two positive whole numbers (height, width), not {short(shape)}"
+            f"{name} must be two positive whole numbers (height, width), not {shortened(shape)}"
         )
     height, width = (int(n) for n in shape)
     # the sides first: a file can hold numbers that no memory size, as a float, holds
@@ -32,7 +32,7 @@ def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
     else:
         wrong = too_large(height * width * PIXEL)
     if wrong:
-        raise ValueRangeError(f"{name} {short(height)} x {short(width)} {wrong}")
+        raise ValueRangeError(f"{name} {shortened(height)} x {shortened(width)} {wrong}")
     return height, width
 
 
@@ -87,7 +87,7 @@ def listed(counts: list[Any]) -> np.ndarray:
     """Uncompressed counts as an array of whole numbers."""
     for n in counts:
         if not _is_whole(n):
-            raise ValueRangeError(f"counts must be whole numbers, not {short(n)}")
+            raise ValueRangeError(f"counts must be whole numbers, not {shortened(n)}")
         if abs(int(n)) > MOST_PIXELS:
             raise ValueRangeError("counts hold a run that is longer than any image")
     return np.array(counts, np.int64)
@@ -125,7 +125,7 @@ def from_runs(starts: np.ndarray, ends: np.ndarray, n_pixels: int) -> np.ndarray
     return np.diff(bounds, prepend=0)
 
 
-def short(value: object) -> str:
+def shortened(value: object) -> str:
     """A value for a message, cut where it is long."""
     try:
         text = repr(value)

@@ -25,13 +25,13 @@ import numpy as np
 
 from salstats.checks import check_choice, check_number
 from salstats.errors import ShapeError, ValueRangeError
-from salstats.images.boundaries import boundary, nearest
+from salstats.images.boundaries import boundary, nearest_distances
 from salstats.images.masks import Rle, bounding_box
 from salstats.metrics.overlap import mask_pair
 from salstats.metrics.records import Metric
 
 POINTS = ("boundary", "boundary8", "foreground")
-RULES = ("directed", "pooled")
+HD95_RULES = ("directed", "pooled")
 UNDEFINED = ("nan", "worst")
 #: What "nsd" lets pass where nobody says more, in pixels or mm.
 TOLERANCE = 2.0
@@ -54,7 +54,7 @@ class SurfaceDistances:
     def hd95(self, *, rule: str = "directed", undefined: str = "nan") -> float:
         """95th percentile of the distances, as `hd95` gives it."""
         both = [self.to_truth, self.to_mask]
-        lists = both if check_choice(rule, RULES, "rule") == "directed" else [np.concatenate(both)]
+        lists = both if check_choice(rule, HD95_RULES, "rule") == "directed" else [np.concatenate(both)]
         return self._value(lambda: max(np.percentile(d, 95) for d in lists), undefined, self.diagonal)
 
     def assd(self, *, undefined: str = "nan") -> float:
@@ -114,7 +114,8 @@ def surface_distances(
 
     Notes
     -----
-    Distances are exact, and computed on the smallest box that holds both masks (`images.boundaries.nearest`).
+    Distances are exact, and computed on the smallest box that holds both masks
+    (`images.boundaries.nearest_distances`).
     """
     predicted, reference = mask_pair(mask, truth)
     steps = _check_spacing(spacing)
@@ -126,7 +127,9 @@ def surface_distances(
     # background all round the box, as round the image
     ours, theirs = (_points(array[box], points) for array in (predicted, reference))
     size = box[0].stop - box[0].start, box[1].stop - box[1].start
-    return SurfaceDistances(nearest(ours, theirs, size, steps), nearest(theirs, ours, size, steps), diagonal)
+    to_truth = nearest_distances(ours, theirs, size, steps)
+    to_mask = nearest_distances(theirs, ours, size, steps)
+    return SurfaceDistances(to_truth, to_mask, diagonal)
 
 
 def _check_spacing(spacing: object) -> tuple[float, float]:

@@ -275,7 +275,7 @@ def boundary_iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle, *, dilation: f
     >>> boundary_iou(mask, truth, dilation=0.1)  # 8 pixels of the mask's border lie around the hole
     0.6666666666666666
     """
-    check_number(dilation, "dilation", 1, above=True)
+    check_number(dilation, "dilation", 1, exclude_low=True)
     predicted, reference = mask_pair(mask, truth)
     width = max(1, round(dilation * float(np.hypot(*predicted.shape))))
     return iou(_band(predicted, width), _band(reference, width))

@@ -20,7 +20,7 @@ NEEDS = {
     "points": "fixations, shape (n, 2)",
     "density": "where people look, one density",
     "prob": "the network's probability while pixels are changed (the extra `explain`)",
-    "agreement": "how alike several maps of one case are, a `repeats.Agreement`",
+    "agreement": "how alike several maps of one case are, a `repeats.MapAgreement`",
     # what goes with these
     "truth": "the truth, an ndarray of bool",
     "runs": "the truth, an `Rle`",
@@ -62,7 +62,7 @@ class Metric:
     kernel : callable, optional
         Takes the needs; its keyword-only parameters are the metric's options, with their defaults.
     note : str
-        What must be said wherever its values are shown; mostly empty.
+        What must be options_text wherever its values are shown; mostly empty.
     full : str
         What an abbreviation stands for.
     words : callable, optional
@@ -106,6 +106,6 @@ class Metric:
         """Whether more is better."""
         return self.direction > 0
 
-    def said(self, options: Mapping[str, Any]) -> str | None:
+    def options_text(self, options: Mapping[str, Any]) -> str | None:
         """The options in words; None where there is nothing to say."""
         return None if self.words is None else self.words(**{**self.options, **options})

@@ -59,14 +59,14 @@ def chosen_metrics(given: str | Sequence[str], known: Sequence[str], otherwise: 
     return names
 
 
-def known_metric(name: object) -> Metric | None:
+def registered_metric(name: object) -> Metric | None:
     """A registered metric by its name, in whatever case it is written; None for others."""
     return METRICS.get(str(name).lower())
 
 
 def direction(name: object) -> int:
     """1 for a metric of which more is better, -1 for one of which less is, 0 for an unknown one."""
-    metric = known_metric(name)
+    metric = registered_metric(name)
     return 0 if metric is None else metric.direction
 
 
@@ -76,7 +76,7 @@ _ALIASES = {"auroc": "auc", "roc_auc": "auc", "cc": "ncc"}
 
 def has_true_zero(name: str) -> bool:
     """Whether a ratio of two means of this metric can be read; True for unknown metrics."""
-    metric = known_metric(_ALIASES.get(name.lower(), name))
+    metric = registered_metric(_ALIASES.get(name.lower(), name))
     return metric is None or metric.true_zero
 
 

@@ -12,7 +12,7 @@ from salstats.metrics.records import Metric
 _STRIP = 65_536
 
 
-class Agreement(NamedTuple):
+class MapAgreement(NamedTuple):
     """How alike maps are."""
 
     sd: float  # mean over the pixels of the standard deviation between the maps, with divisor k - 1
@@ -23,7 +23,7 @@ class Agreement(NamedTuple):
     ncc: float
 
 
-def agreement(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> Agreement:
+def agreement(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> MapAgreement:
     """How alike maps of one image are, and their masks.
 
     Parameters
@@ -75,7 +75,7 @@ def agreement(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> Agreem
     with np.errstate(invalid="ignore"):
         ious = overlaps[one, other] / (areas[one] + areas[other] - overlaps[one, other])
     nccs = np.clip(products[one, other] / (lengths[one] * lengths[other]), -1, 1)
-    return Agreement(spread / n_pixels, _mean(ious), _mean(nccs))
+    return MapAgreement(spread / n_pixels, _mean(ious), _mean(nccs))
 
 
 def _mean(values: np.ndarray) -> float:

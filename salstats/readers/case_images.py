@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
-from salstats.images.pictures import grey_of, resized
+from salstats.images.printed_images import grey_image, resize_for_print
 from salstats.readers.image_files import GREY, opened_image
 
 #: Where images come from: a folder, or a file or an array for each case.
@@ -56,7 +56,7 @@ def read_grey(
             f"the image of case {case} is {grey.shape[0]} x {grey.shape[1]} (height x width) and "
             f"its masks are {shape[0]} x {shape[1]}; they must have the same form"
         )
-    return resized(grey, printed)
+    return resize_for_print(grey, printed)
 
 
 def _checked(array: np.ndarray, case: str) -> np.ndarray:
@@ -68,7 +68,7 @@ def _checked(array: np.ndarray, case: str) -> np.ndarray:
         )
     if array.dtype.kind not in "buif" or not np.isfinite(array).all():
         raise ValueRangeError(f"the image of case {case} must hold finite numbers")
-    return grey_of(array)
+    return grey_image(array)
 
 
 def _find(folder: Path, case: str) -> Path:

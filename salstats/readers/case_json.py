@@ -11,7 +11,7 @@ from salstats.checks import and_more, hidden
 from salstats.errors import InputFileError, Message, Part, SalstatsError, Setting, warn
 from salstats.files.inputs import read_json
 from salstats.images.polygons import vertices_of
-from salstats.images.run_lengths import check_shape, short
+from salstats.images.run_lengths import check_shape, shortened
 
 #: Key of a case that is no task but the image's (height, width).
 _SIZE = "img_size"
@@ -56,7 +56,7 @@ def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
                 path=path,
             )
         if not isinstance(value, Mapping) or "size" not in value or "counts" not in value:
-            raise InputFileError(f"{location}: not a mask with size and counts but {short(value)}")
+            raise InputFileError(f"{location}: not a mask with size and counts but {shortened(value)}")
         shape = _shape(value["size"], location, "size")
         if shapes.setdefault(case, shape) != shape:
             raise InputFileError(
@@ -111,7 +111,7 @@ def read_points(path: Path, task_name: Callable[[str], str]) -> CaseFile:
             points = np.empty(0, object)
         numbers = points.dtype.kind in "iuf" and np.isfinite(points).all()
         if not numbers or points.ndim != 2 or points.shape[1] != 2:
-            raise InputFileError(f"{location}: not a list of points (x, y) but {short(value)}")
+            raise InputFileError(f"{location}: not a list of points (x, y) but {shortened(value)}")
         return np.ascontiguousarray(points[:, ::-1], dtype=np.float64)
 
     return CaseFile(path, _values(path, task_name, check), {})
@@ -139,11 +139,11 @@ def _values(
     """Return case -> task -> checked value; sizes of images go to `shapes`."""
     content = read_json(path)
     if not isinstance(content, dict):
-        raise InputFileError(f"{path}: not an object of cases but {short(content)}")
+        raise InputFileError(f"{path}: not an object of cases but {shortened(content)}")
     values: dict[str, dict[str, Any]] = {}
     for case, tasks in content.items():
         if not isinstance(tasks, dict):
-            raise InputFileError(f"{path}, case {case}: not an object of tasks but {short(tasks)}")
+            raise InputFileError(f"{path}, case {case}: not an object of tasks but {shortened(tasks)}")
         check_name(case, f"{path}: the case")
         if _SIZE in tasks and shapes is not None:
             shapes[case] = _shape(tasks[_SIZE], f"{path}, case {case}", _SIZE)

@@ -11,12 +11,12 @@ from salstats.checks import quoted
 from salstats.errors import InputFileError, Message, SalstatsError, Setting
 from salstats.files.inputs import read_json
 from salstats.images.masks import Rle, empty, union_of
-from salstats.images.run_lengths import check_shape, short
+from salstats.images.run_lengths import check_shape, shortened
 from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MAP_SUFFIXES, find_case_files
 from salstats.readers.predictions import NAN, Sources, check_cases, prediction, series_sources
-from salstats.study import Case, Series, Study, Truth, chosen_names
+from salstats.study import Case, Series, Study, Truth, selected_names
 
 #: Names of the files in a folder, as COCO and the tools that export it give them.
 ANNOTATIONS = ("instances*.json", "*.coco.json", "annotations.json")
@@ -132,7 +132,7 @@ def read_coco(
     images = _images(content, file)
     name_of_category = _categories(content, file)
     category_of_name = {name: category for category, name in name_of_category.items()}
-    task_names = chosen_names(tasks, [*category_of_name], "category", file, some=True)
+    task_names = selected_names(tasks, [*category_of_name], "category", file, required=True)
     annotations = _marks(_entries(content, "annotations", file, _MARK), images, name_of_category)
     result_files = _results(root, method) if masks is None else series_sources(masks, method, "masks")
     results: dict[Series, _Marks] = {}
@@ -235,7 +235,7 @@ def _entries(
             raise InputFileError(f"{file}: not an object with images, categories and annotations", path=file)
         content = content[name]
     if not isinstance(content, list):
-        raise InputFileError(f"{file}: its {name} are no list but {short(content)}", path=file)
+        raise InputFileError(f"{file}: its {name} are no list but {shortened(content)}", path=file)
     for number, entry in enumerate(content, start=1):
         location = f"{file}, entry {number} of {name}"
         for field, types in fields.items():
@@ -243,7 +243,7 @@ def _entries(
                 raise InputFileError(f"{location}: no {field!r}; COCO has {', '.join(fields)}", path=file)
             # a truth value is a number to Python
             if not isinstance(entry[field], types) or isinstance(entry[field], bool):
-                raise InputFileError(f"{location}: {field} cannot be {short(entry[field])}", path=file)
+                raise InputFileError(f"{location}: {field} cannot be {shortened(entry[field])}", path=file)
         yield location, entry
 
 
@@ -278,7 +278,7 @@ def _categories(content: Any, file: Path) -> dict[Any, str]:
         name = check_name(category["name"], f"{location}: the task")
         if category["id"] in name_of_category or name in names:
             raise InputFileError(
-                f"{location}: id {short(category['id'])} or name {name!r} stands twice", path=file
+                f"{location}: id {shortened(category['id'])} or name {name!r} stands twice", path=file
             )
         name_of_category[category["id"]] = name
         names.add(name)
@@ -303,7 +303,7 @@ def _marks(
         score = entry.get("score", NAN)
         if min_score is not None:
             if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
-                raise InputFileError(f"{location}: score {short(score)} is not between 0 and 1")
+                raise InputFileError(f"{location}: score {shortened(score)} is not between 0 and 1")
             if score < min_score:
                 continue
         _, shape = images[image]

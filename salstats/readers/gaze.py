@@ -26,7 +26,7 @@ from salstats.readers.gaze_files import (
 )
 from salstats.readers.gaze_maps import MIXINGS, find_maps, map_sources
 from salstats.readers.predictions import Sources
-from salstats.study import Case, Recording, Study, held
+from salstats.study import Case, Recording, Study, in_memory
 
 
 def read_gaze(
@@ -302,7 +302,7 @@ def _recording(folder: Path, row: Any, reader: str | None) -> Recording:
     return replace(
         recording,
         # small beside any map: held, so that no file is read twice
-        read=partial(held, fixations),
+        read=partial(in_memory, fixations),
         excluded=reason_excluded(fixations, row.shape),
         box=box,
         box_excluded=no_box,

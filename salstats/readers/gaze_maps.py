@@ -16,7 +16,7 @@ from salstats.errors import InputFileError, Message, SalstatsError, Setting, war
 from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
 from salstats.images.map_steps import may_cover, resize_in_range
 from salstats.images.maps import is_finite
-from salstats.images.mixing import RULES, mix_classes
+from salstats.images.mixing import MIXING_RULES, mix_classes
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import (
     MAP_SUFFIXES,
@@ -33,7 +33,7 @@ from salstats.study import Case, Content, Prediction, Series, shape_of
 INTEROBSERVER = "interobserver"
 #: Method of the convex hull of the lungs.
 CONVEX = "convex"
-MIXINGS = RULES
+MIXINGS = MIXING_RULES
 #: Method of maps whose option names none.
 METHOD = "saliency"
 #: A file's name by phase and trial, and the method's name where there are several: p1_t0_am1.

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from salstats.checks import and_more, did_you_mean, quoted
-from salstats.errors import InputFileError, SalstatsError, warn
+from salstats.errors import InputFileError, Message, SalstatsError, Setting, warn
 from salstats.files.map_table import TABLE
 from salstats.files.paths import check_path
-from salstats.images.consensus import RULES
+from salstats.images.consensus import CONSENSUS_RULES
 from salstats.images.masks import Rle, empty
 from salstats.readers.case_json import CaseFile, check_name, read_segmentations
 from salstats.readers.cells import PathLike
@@ -19,7 +19,7 @@ from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_rle
 from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
 from salstats.readers.predictions import check_common, prediction
 from salstats.readers.score_layouts import check_pattern, find_patients
-from salstats.study import HUMAN, Case, Series, Study, Truth, chosen_names
+from salstats.study import HUMAN, Case, Series, Study, Truth, selected_names
 
 #: The folder of several readers' masks.
 READERS = "readers"
@@ -109,7 +109,7 @@ def read_map_folder(
     ((8, 8), (2, 2))
     """
     root = Path(folder)
-    if isinstance(truth, str) and truth in RULES:
+    if isinstance(truth, str) and truth in CONSENSUS_RULES:
         readings = read_map_folder(
             folder, human=human, tasks=tasks, patient_from=patient_from, without_truth=True
         )
@@ -123,8 +123,10 @@ def read_map_folder(
     if true_masks is None:
         if not without_truth and len(masks_of_readers) < 2:
             raise InputFileError(
-                f"{root} has no truth: neither truth.json nor a folder truth with TASK/CASE.png; give it as "
-                "truth="
+                f"{root} has no truth: neither truth.json nor a folder truth with TASK/CASE.png",
+                hint=Message("give it as ", Setting("truth")),
+                option="truth",
+                path=root,
             )
         true_masks = CaseFile(root, {}, {})
     human_masks = list(masks_of_readers.values())
@@ -244,7 +246,11 @@ def _with_patients(cases: Sequence[Case], pattern: re.Pattern[str], folder: Path
     """Return cases with the patients that a pattern finds in their names."""
     if any(case.patient for case in cases):
         raise InputFileError(
-            f"{folder / TABLE} has patients in its column 'patient'; leave patient_from= out"
+            f"{folder / TABLE} has patients in its column 'patient'",
+            hint=Message("leave ", Setting("patient_from"), " out"),
+            option="patient_from",
+            column="patient",
+            path=folder / TABLE,
         )
     patients = find_patients([case.case for case in cases], pattern, folder)
     return [replace(case, patient=patient) for case, patient in zip(cases, patients, strict=True)]
@@ -300,10 +306,10 @@ def _human_masks(folder: Path, human: PathLike | Mapping[str, PathLike] | None) 
         masks = _masks(folder, HUMAN, human)
         return {} if masks is None else {None: masks}
     if not human:
-        raise SalstatsError("human= names no reader")
+        raise SalstatsError(Setting("human"), " names no reader")
     masks_of_readers: dict[str | None, CaseFile] = {}
     for name, path in human.items():
-        reader = check_name(name, "human=: a reader")
+        reader = check_name(name, Message(Setting("human"), ": a reader"))
         masks = _masks(folder, name, path)
         if masks is not None:
             masks_of_readers[reader] = masks
@@ -314,7 +320,12 @@ def _reader_paths(folder: Path) -> dict[str, Path]:
     """Return the files or folders of masks in the folder of readers, by reader."""
     readers = folder / READERS
     if (folder / f"{HUMAN}.json").exists() or (folder / HUMAN).exists():
-        raise InputFileError(f"{readers} and {HUMAN} are both there; remove one, or say human=")
+        raise InputFileError(
+            f"{readers} and {HUMAN} are both there",
+            hint=Message("remove one, or choose with ", Setting("human")),
+            option="human",
+            path=readers,
+        )
     paths = sorted(path for path in readers.iterdir() if path.is_dir() or path.suffix.lower() == ".json")
     visible = [path for path in paths if not path.name.startswith(".")]
     path_of_reader = {path.name if path.is_dir() else path.stem: path for path in visible}
@@ -352,7 +363,7 @@ def _tasks(
     tasks_of_maps = list(dict.fromkeys(row.key.task for row in rows))
     tasks_of_masks = {task for masks in mask_files for task in masks.tasks()}
     available = (*tasks_of_maps, *sorted(tasks_of_masks.difference(tasks_of_maps)))
-    return chosen_names(tasks, available, "task", folder)
+    return selected_names(tasks, available, "task", folder)
 
 
 def _check_tasks(rows: Sequence[MapRow], truth: CaseFile, folder: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from salstats.coded_text import at_once, sorted_dictionary, text_dtype
+from salstats.coded_text import in_threads, sorted_dictionary, text_dtype
 from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.memory_limit import CELL, check_size, limit
 from salstats.readers.cells import check_header
@@ -149,9 +149,9 @@ def _simplified(file: Path, data: bytes | memoryview, table: Any) -> Any:
             coded.append(place)
         elif pa.types.is_dictionary(field.type):
             table = table.set_column(place, field.name, column.cast(field.type.value_type))
-    columns = list(at_once(sorted_dictionary, (table.column(place) for place in coded)))
+    columns = list(in_threads(sorted_dictionary, (table.column(place) for place in coded)))
     size = len(table) * table.num_columns * CELL
-    for place, column, n_bytes in zip(coded, columns, at_once(_text_size, columns), strict=True):
+    for place, column, n_bytes in zip(coded, columns, in_threads(_text_size, columns), strict=True):
         name = table.schema.names[place]
         size += n_bytes
         check_size(size, f"{file}: its {len(table)} rows, as far as column {name!r},", len(data))

@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.checks import check_count, did_you_mean, quoted
 from salstats.errors import SalstatsError
-from salstats.frames import text_column, whole_column
+from salstats.frames import integer_column, text_column
 from salstats.study import Study, check_gaze
 
 #: The study's labels by where the finding is, as its scripts group them; the last group is any of its
@@ -122,7 +122,7 @@ def majority_labels(
         }
     )
     for group, labels in wanted.items():
-        frame[group] = whole_column(_majority(own, labels, at_least) for own in readings)
+        frame[group] = integer_column(_majority(own, labels, at_least) for own in readings)
     return frame
 
 

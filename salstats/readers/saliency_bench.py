@@ -31,7 +31,7 @@ from salstats.readers.predictions import (
     prediction,
     series_sources,
 )
-from salstats.study import Case, Study, Truth, chosen_names
+from salstats.study import Case, Study, Truth, selected_names
 
 #: Folders of images and of annotations in a data set's folder.
 IMAGES = "image"
@@ -170,7 +170,7 @@ def read_saliency_bench(
     images = _images(root)
     class_of_case = {case: file.parent.name for case, file in images.items()}
     all_classes = sorted(set(class_of_case.values()))
-    labels = chosen_names(classes, all_classes, "class", root / IMAGES, some=True)
+    labels = selected_names(classes, all_classes, "class", root / IMAGES, required=True)
     part_of_case = split_images(class_of_case, shares=shares, rng=rng)
     case_names = [
         case for case in images if class_of_case[case] in labels and split in (None, part_of_case[case])

@@ -291,7 +291,8 @@ def _check_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
     observation = named_row(scores, keys, first)
     hint = repeat_hint(scores, keys, first, second)
     raise ColumnError(
-        f"{second_row}: the same observation as {first_row} ({observation}){hint}",
+        f"{second_row}: the same observation as {first_row} ({observation})",
+        hint=hint,
         rows=[first, second],
         path=str(second_origin["file"]),
     )

@@ -326,12 +326,12 @@ class FileTable:
                 option = "scale"
             missing = ", ".join(map(repr, options.na))
             na_note = Message(f" (missing is one of {missing}; ", Setting("na"), " says others)")
+            problem = Message("is not a number")
             if hint:
-                reason = Message("is not a number")
                 hint = Message(hint, na_note)
             else:
-                reason = Message("is not a number", na_note)
-            raise self._cell_error(is_no_number, column, reason, ColumnError, hint=hint, option=option)
+                problem = Message(problem, na_note)
+            raise self._cell_error(is_no_number, column, problem, ColumnError, hint=hint, option=option)
         return numbers
 
     def covariate(self, column: str) -> pd.Series:

@@ -1,7 +1,7 @@
 """One case: every task and series of it compared with the truth, map by map.
 
-The walk knows no metric by name. A record says what its kernel needs; `Look` makes each of these once for all
-metrics of a map, and `Look.score` says why there is no score where there is none.
+The walk knows no metric by name. A record says what its kernel needs; `Comparison` makes each of these once
+for all metrics of a map, and `Comparison.score` says why there is no score where there is none.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from salstats.metrics.overlap import Counts
 from salstats.metrics.records import OF_MASK, Metric
 from salstats.metrics.registry import METRICS, computed_from
 from salstats.scoring.distances import WORST, DistanceRule
-from salstats.scoring.masking import MaskRule, Setting
+from salstats.scoring.masking import MaskRule, MaskSetting
 from salstats.scoring.rows import names_of
 from salstats.study import Case, Content, Prediction, Series
 
@@ -31,9 +31,9 @@ NO_POINT, NO_MASK, NOTHING_POSITIVE = "no point", "no mask", "nothing positive"
 #: Mask or truth covers the image.
 NO_BACKGROUND = "no background"
 TRUE_POSITIVE, FULL, PREDICTED_POSITIVE = "true-positive", "full", "predicted-positive"
-#: What `Look` makes for a metric, and the metrics that need no more.
-MADE_HERE = (*sorted(OF_MASK), "truth", "runs", "peak", "peaks", "saliency")
-SCORED = computed_from(MADE_HERE)
+#: What `Comparison` makes for a metric, and the metrics that need no more.
+AVAILABLE_NEEDS = (*sorted(OF_MASK), "truth", "runs", "peak", "peaks", "saliency")
+SCORED = computed_from(AVAILABLE_NEEDS)
 _NAN = float("nan")
 
 
@@ -55,7 +55,7 @@ class ScoreRule:
         return any({"mask", "distances"} & set(METRICS[m].needs) for m in self.metrics)
 
     @cached_property
-    def settings(self) -> dict[tuple[str, Series], Setting]:
+    def settings(self) -> dict[tuple[str, Series], MaskSetting]:
         """What makes the masks of each task and series."""
         return {(t, s): self.mask.setting(t, s) for t in self.tasks for s in self.series}
 
@@ -83,11 +83,11 @@ class Finding:
         return masks.area(self.runs) > 0
 
 
-class Look:
+class Comparison:
     """What one series shows of a task, beside its truth: what metrics need, each made once."""
 
     def __init__(
-        self, content: Content | None, finding: Finding | None, made: Setting, rule: ScoreRule
+        self, content: Content | None, finding: Finding | None, made: MaskSetting, rule: ScoreRule
     ) -> None:
         self.made, self.rule = made, rule
         #: Why no metric can be computed; None where it can.
@@ -222,7 +222,7 @@ def case_rows(case: Case, rule: ScoreRule, beside: Mapping[str, Mapping[str, Any
             held = contents.get(series)
             prob = _NAN if held is None else held.prob
             made = rule.settings[task, series]
-            look = Look(held, finding, made, rule)
+            look = Comparison(held, finding, made, rule)
             outside = None
             if rule.slice == PREDICTED_POSITIVE:
                 teller = sure if np.isnan(prob) and sure is not None else series

@@ -53,7 +53,7 @@ class DistanceRule:
 
     def beside(self, metric: Metric) -> dict[str, str | None]:
         """What stands beside the scores of a metric, by column: unit, options in words, the worst score."""
-        said = metric.said(self.options.get(metric.name, {}))
+        said = metric.options_text(self.options.get(metric.name, {}))
         if "distances" in metric.needs:
             said = ", ".join(filter(None, (f"between {_POINTS[self.points]}", said)))
         shown = self.undefined == WORST and (metric.of_mask or "saliency" in metric.needs)

@@ -10,7 +10,7 @@ import pandas as pd
 from salstats.errors import SalstatsError
 from salstats.images import masks
 from salstats.images.shapes import shape_features
-from salstats.jobs import in_pieces
+from salstats.jobs import in_batches
 from salstats.scoring.scores import study_of
 from salstats.study import Case, Study, shape_of
 
@@ -84,7 +84,7 @@ def features(
     if not cases:
         raise SalstatsError(f"{study.source}: the truth holds no case, so there are no findings to describe")
     work = partial(_feature_rows, tasks=study.tasks)
-    pieces = in_pieces(work, cases, jobs=jobs, progress=progress, label="Measuring findings")
+    pieces = in_batches(work, cases, jobs=jobs, progress=progress, label="Measuring findings")
     return pd.DataFrame([row for piece in pieces for row in piece], columns=list(FEATURE_COLUMNS))
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
-import plotnine as p9
 
 from salstats.display.plots.gallery import (
     gallery,
@@ -15,35 +14,42 @@ from salstats.display.plots.gallery import (
     picked_metric,
     series_titles,
 )
-from salstats.display.plots.layout.figure import figures
-from salstats.display.plots.layout.gallery_plan import plan
+from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.gallery_layout import gallery_layout
 from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.plots.overlay import overlay, overlay_box
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.readers.case_images import ImageSource, check_images
 from salstats.scoring.distances import Spacing, pixel_widths
-from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule
-from salstats.scoring.pictures import Look, as_scored, methods_shown, only_method, picture, series_of
+from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
+from salstats.scoring.overlay_pictures import (
+    PictureOptions,
+    as_scored,
+    methods_shown,
+    only_method,
+    overlay_picture,
+    series_of,
+)
 from salstats.study import Study
 
 
-@figures
+@plot_function
 def plot_overlay(
     study: Study,
     case: str,
     task: str,
     *,
     method: str | None = None,
-    threshold: Given = OTSU,
-    cutoff: Given = None,
-    smooth: Given = None,
+    threshold: MaskOption = OTSU,
+    cutoff: MaskOption = None,
+    smooth: MaskOption = None,
     images: ImageSource | None = None,
     human: bool = True,
     spacing: Spacing = None,
     labels: Mapping[str, Any] | Labels | None = None,
     width: float = COLUMN_MM,
-) -> p9.ggplot:
+) -> Figure:
     """Figure of one case: the image, the map over it, and the outlines of mask, people and truth.
 
     The map is scaled to 0 to 1 and covers the image the more the larger it is. The outlines are that of the
@@ -112,11 +118,13 @@ def plot_overlay(
     rule = mask_rule(
         asked.select(methods={s.method for s in series}), threshold=threshold, cutoff=cutoff, smooth=smooth
     )
-    look = Look(rule, check_images(images), human, overlay_box(width))
-    return overlay(picture(asked.cases[0], task, method, series, look), names, width, pixel_widths(spacing))
+    look = PictureOptions(rule, check_images(images), human, overlay_box(width))
+    return overlay(
+        overlay_picture(asked.cases[0], task, method, series, look), names, width, pixel_widths(spacing)
+    )
 
 
-@figures
+@plot_function
 def plot_gallery(
     study: Study,
     cases: pd.DataFrame,
@@ -124,15 +132,15 @@ def plot_gallery(
     methods: Iterable[str] | None = None,
     scores: pd.DataFrame | None = None,
     metric: str | None = None,
-    threshold: Given = None,
-    cutoff: Given = None,
-    smooth: Given = None,
+    threshold: MaskOption = None,
+    cutoff: MaskOption = None,
+    smooth: MaskOption = None,
     images: ImageSource | None = None,
     human: bool = False,
     spacing: Spacing = None,
     labels: Mapping[str, Any] | Labels | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of cases by methods: an overlay of each, with its score below it.
 
     No picture's box is less than 20 mm wide: methods that do not fit beside each other stand on further
@@ -210,15 +218,15 @@ def plot_gallery(
     if smooth is None:
         rule = _with_scored_colormap(rule, scored)
     known = {case.case: case for case in asked.cases}
-    layout = plan(
+    layout = gallery_layout(
         {row.key: row.parts for row in rows},
         [known[row.case].shape for row in rows],
         series_titles(columns, names)[0],
         gallery_width(width, len(columns)),
     )
-    look = Look(rule, check_images(images), human, layout.box)
+    look = PictureOptions(rule, check_images(images), human, layout.box)
     pictures = {
-        name: [picture(known[row.case], row.task, name, series, look) for row in rows]
+        name: [overlay_picture(known[row.case], row.task, name, series, look) for row in rows]
         for name, series in columns.items()
     }
     return gallery(rows, pictures, values, layout, cases=cases, labels=names, spacing=pixel_widths(spacing))

@@ -11,7 +11,7 @@ import pandas as pd
 from salstats.checks import check_choice, check_count, check_generator
 from salstats.errors import SalstatsError, ValueRangeError
 from salstats.images.center_bias import CenterBias
-from salstats.jobs import in_pieces, one_blas_thread
+from salstats.jobs import in_batches, one_blas_thread
 from salstats.metrics.registry import chosen_metrics
 from salstats.scoring.gaze_cases import (
     ALL,
@@ -212,7 +212,7 @@ def score_gaze(
     draws = generator.spawn(len(study)) if n_samples is not None else [None] * len(study)
     pairs = list(zip(study.cases, draws, strict=True))
     work = partial(_scores_of, rule=rule, bias=bias)
-    pieces = in_pieces(work, pairs, jobs=jobs, progress=progress, label="Scoring images")
+    pieces = in_batches(work, pairs, jobs=jobs, progress=progress, label="Scoring images")
     return without_empty(pd.concat(pieces, ignore_index=True), _OPTIONAL)
 
 
@@ -227,7 +227,7 @@ def center_bias_of(study: Study, *, jobs: int | None = None, progress: bool = Fa
     parts = [tuple(cases[i : i + size]) for i in range(0, len(cases), size)]
     work = partial(_summed, boxes=boxes, shapes=shapes)
     bias = CenterBias(boxes, shapes)
-    for sums in in_pieces(work, parts, jobs=jobs, progress=progress, label="Averaging gaze"):
+    for sums in in_batches(work, parts, jobs=jobs, progress=progress, label="Averaging gaze"):
         for part in sums:
             bias.merge(part)
     return bias

@@ -1,6 +1,6 @@
 """One image: every map of it compared with where its readers looked.
 
-As in `cases`, the walk knows no metric by name: `Comparison` makes what a record needs.
+As in `cases`, the walk knows no metric by name: `GazeComparison` makes what a record needs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -69,7 +69,7 @@ def density_of(recording: Recording, fixations: Fixations, shape: tuple[int, int
         raise InputFileError(f"{recording.source}: {error}") from error
 
 
-class Truths:
+class GazeTruths:
     """What the maps of one image are compared with: a density for each reader left out, or one of all."""
 
     def __init__(self, case: Case, rule: GazeRule) -> None:
@@ -99,7 +99,7 @@ def _inside(points: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     return np.asarray(points[((pixels >= 0) & (pixels < shape)).all(axis=1)])
 
 
-class Bias(NamedTuple):
+class ImageBias(NamedTuple):
     """The centre bias on one image, or why there is none; and its pixels that no map covers."""
 
     density: np.ndarray | None = None
@@ -107,16 +107,16 @@ class Bias(NamedTuple):
     reason: str | None = None
 
 
-def bias_on(case: Case, truths: Truths, bias: CenterBias | None, rule: GazeRule) -> Bias:
+def bias_on(case: Case, truths: GazeTruths, bias: CenterBias | None, rule: GazeRule) -> ImageBias:
     """Centre bias on an image, of all images or of the others."""
     if case.box is None or bias is None:
-        return Bias(reason=NO_BOX if case.box is None else NO_BIAS)
+        return ImageBias(reason=NO_BOX if case.box is None else NO_BIAS)
     without = list(truths.own) if rule.center_bias == OTHERS else []
     try:
-        return Bias(*bias.on_image(case.case, without=without))
+        return ImageBias(*bias.on_image(case.case, without=without))
     except ValueRangeError:
         # nothing is left on this image once its own maps are taken out
-        return Bias(reason=NO_BIAS)
+        return ImageBias(reason=NO_BIAS)
 
 
 def on_image(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
@@ -131,7 +131,7 @@ def gaze_rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of one image, in the order of series, readers left out and metrics."""
     why = rule.too_few(len(case.used))
-    compare = Comparison(case, rule, bias, rng) if why is None else None
+    compare = GazeComparison(case, rule, bias, rng) if why is None else None
     left_out: Sequence[Recording | None] = (case.used if rule.truth == OTHERS else ()) or (None,)
     beside = {name: _beside(name, rule, compare) for name in rule.metrics}
     answers = case.answers
@@ -153,7 +153,7 @@ def gaze_rows(
                 yield {**shared, **who, **beside[name], "metric": name, "score": score, "reason": reason}
 
 
-def _beside(name: str, rule: GazeRule, compare: "Comparison | None") -> dict[str, Any]:
+def _beside(name: str, rule: GazeRule, compare: "GazeComparison | None") -> dict[str, Any]:
     """What stands beside the scores of a metric on one image: what it is corrected by, and its options."""
     found: dict[str, Any] = {}
     if is_shuffled(name):
@@ -166,16 +166,16 @@ def _beside(name: str, rule: GazeRule, compare: "Comparison | None") -> dict[str
     return found
 
 
-class Comparison:
+class GazeComparison:
     """The comparison of maps with the truths of one image; what all maps share is made once."""
 
     def __init__(
         self, case: Case, rule: GazeRule, bias: CenterBias | None, rng: np.random.Generator | None
     ) -> None:
-        self.rule, self.truths = rule, Truths(case, rule)
+        self.rule, self.truths = rule, GazeTruths(case, rule)
         truths = self.truths
         shuffled = any(is_shuffled(name) for name in rule.metrics)
-        self.bias = bias_on(case, truths, bias, rule) if shuffled else Bias()
+        self.bias = bias_on(case, truths, bias, rule) if shuffled else ImageBias()
         self._draws = _draws(truths, self.bias.density, rule, rng)
         # all of them at once, and each alone for the reader left out
         self._all = Densities(truths.densities, truths.shape)
@@ -227,7 +227,7 @@ class Comparison:
 
 
 def _draws(
-    truths: Truths, bias: np.ndarray | None, rule: GazeRule, rng: np.random.Generator | None
+    truths: GazeTruths, bias: np.ndarray | None, rule: GazeRule, rng: np.random.Generator | None
 ) -> dict[bool, list[tuple[np.ndarray, np.ndarray]]]:
     """The pixels drawn from each truth and from all pixels or (True) the centre bias, for every map alike."""
     if rule.n_samples is None or rng is None:

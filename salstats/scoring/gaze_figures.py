@@ -4,22 +4,21 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import plotnine as p9
 
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.theme import PAGE_MM
 from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
-from salstats.images.pictures import printed_shape
+from salstats.images.printed_images import printed_shape
 from salstats.readers.case_images import ImageSource, check_images, read_grey
-from salstats.scoring.density_pictures import plot_pictures, share_per_pixel
-from salstats.scoring.gaze_cases import ALL, GazeRule, Truths, on_image
-from salstats.scoring.pictures import methods_shown
+from salstats.scoring.density_figures import plot_densities, share_per_pixel
+from salstats.scoring.gaze_cases import ALL, GazeRule, GazeTruths, on_image
+from salstats.scoring.overlay_pictures import methods_shown
 from salstats.study import Study
 
 
-@figures
+@plot_function
 def plot_gaze(
     study: Study,
     case: str,
@@ -28,7 +27,7 @@ def plot_gaze(
     images: ImageSource | None = None,
     labels: Mapping[str, Any] | Labels | None = None,
     width: float = PAGE_MM,
-) -> p9.ggplot:
+) -> Figure:
     """Figure of one image: fixations, the mean map they make, and saliency maps with the fixations on them.
 
     Parameters
@@ -79,7 +78,7 @@ def plot_gaze(
     (shown,) = study.select(cases=[case])
     if not shown.used:
         raise SalstatsError(f"{study.source}: case {case!r} has no recording that is used")
-    truths = Truths(shown, GazeRule((), (), ALL, truth=ALL, min_readers=1))
+    truths = GazeTruths(shown, GazeRule((), (), ALL, truth=ALL, min_readers=1))
     maps: dict[str, np.ndarray | None] = {"Fixations": None, "Mean fixation map": truths.densities[0]}
     given = {p.series: p for p in shown.predictions}
     missing = []
@@ -101,4 +100,4 @@ def plot_gaze(
         "" if grey is not None else "Grey ground: no image was given.",
     ]
     dotted = dict.fromkeys((name for name in maps if name != "Mean fixation map"), points)
-    return plot_pictures(maps, grey=grey, points=dotted, notes=notes, width=width)
+    return plot_densities(maps, grey=grey, points=dotted, notes=notes, width=width)

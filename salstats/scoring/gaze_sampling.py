@@ -16,7 +16,7 @@ from salstats.scoring.gaze_cases import (
     INTEROBSERVER,
     OTHERS,
     GazeRule,
-    Truths,
+    GazeTruths,
     bias_on,
     drawn_pixels,
     on_image,
@@ -210,7 +210,7 @@ def _of_case(
     rng: np.random.Generator,
 ) -> pd.DataFrame:
     """Sampled values of one case, in the order of series, readers, metrics and sizes."""
-    truths = Truths(case, rule)
+    truths = GazeTruths(case, rule)
     negatives = {"auc": np.full(truths.shape, 1 / np.prod(truths.shape))}
     density = bias_on(case, truths, bias, rule).density
     if density is not None:

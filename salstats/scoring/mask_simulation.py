@@ -31,7 +31,7 @@ PENALTIES = {"with": 1.0, "without": 0.0}
 
 
 @dataclass(frozen=True)
-class Plan:
+class SimulationDesign:
     """What a simulation does: the shift and scale of each step, and the scale of the truth."""
 
     shifts: tuple[float, ...]
@@ -42,13 +42,13 @@ class Plan:
 #: By name. The text of the study has nine equal steps of size from 0.6 to 1.7, and says that the fifth is the
 #: truth's: both cannot be, as it is 1.15. Hence the variants: the truth of size 1, of the fifth's, and steps
 #: that are equal to 1 and from 1 on.
-SIMULATIONS: dict[str, Plan] = {
-    "distance": Plan(SHIFTS, _SAME),
-    "size_linear": Plan(_STILL, LINEAR),
-    "size_piecewise": Plan(_STILL, PIECEWISE),
-    "both_linear_truth1": Plan(SHIFTS, LINEAR),
-    "both_linear_truthmid": Plan(SHIFTS, LINEAR, LINEAR[4]),
-    "both_piecewise": Plan(SHIFTS, PIECEWISE),
+SIMULATIONS: dict[str, SimulationDesign] = {
+    "distance": SimulationDesign(SHIFTS, _SAME),
+    "size_linear": SimulationDesign(_STILL, LINEAR),
+    "size_piecewise": SimulationDesign(_STILL, PIECEWISE),
+    "both_linear_truth1": SimulationDesign(SHIFTS, LINEAR),
+    "both_linear_truthmid": SimulationDesign(SHIFTS, LINEAR, LINEAR[4]),
+    "both_piecewise": SimulationDesign(SHIFTS, PIECEWISE),
 }
 
 

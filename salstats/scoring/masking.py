@@ -17,12 +17,12 @@ from salstats.study import HUMAN, Series, Study
 
 #: A value for all, one for each task, method, or task and method (None: for every one).
 Key = tuple[str | None, str | None]
-Values = Mapping[Key, Any]
-Given = float | int | str | os.PathLike[str] | Mapping[Any, Any] | None
+ValuesByKey = Mapping[Key, Any]
+MaskOption = float | int | str | os.PathLike[str] | Mapping[Any, Any] | None
 
 
 @dataclass(frozen=True)
-class Setting:
+class MaskSetting:
     """What makes a mask of one series' maps of one task."""
 
     #: A name of `THRESHOLDS`, or a number.
@@ -57,16 +57,16 @@ class Setting:
 class MaskRule:
     """What makes a mask of a map: values by task and method, of (None, None) for all without their own."""
 
-    threshold: Values
-    cutoff: Values
-    smooth: Values
+    threshold: ValuesByKey
+    cutoff: ValuesByKey
+    smooth: ValuesByKey
     colormap: str | None = None
 
-    def setting(self, task: str, series: Series, *, of_people: bool = False) -> Setting:
+    def setting(self, task: str, series: Series, *, of_people: bool = False) -> MaskSetting:
         """What makes the masks of a series and task; no cut-off applies to people's, unless that is asked."""
         exempt = series.method == HUMAN and not of_people
         smooth = int(value_of(self.smooth, task, series) or 0) or None
-        return Setting(
+        return MaskSetting(
             threshold=value_of(self.threshold, task, series),
             cutoff=None if exempt else value_of(self.cutoff, task, series),
             smooth=smooth,
@@ -74,7 +74,7 @@ class MaskRule:
         )
 
 
-def value_of(values: Values, task: str, series: Series) -> Any:
+def value_of(values: ValuesByKey, task: str, series: Series) -> Any:
     """The value for a task and series, the one most its own; None where there is none."""
     if values.keys() <= {(None, None)}:
         return values.get((None, None))
@@ -86,9 +86,9 @@ def value_of(values: Values, task: str, series: Series) -> Any:
 def mask_rule(
     study: Study,
     *,
-    threshold: Given = OTSU,
-    cutoff: Given = None,
-    smooth: Given = None,
+    threshold: MaskOption = OTSU,
+    cutoff: MaskOption = None,
+    smooth: MaskOption = None,
     colormap: str | None = None,
 ) -> MaskRule:
     """A rule from numbers, mappings or files, checked against the tasks of the study."""
@@ -116,7 +116,7 @@ def mask_rule(
     return rule
 
 
-def _values(given: Given, name: str, study: Study) -> Values:
+def _values(given: MaskOption, name: str, study: Study) -> ValuesByKey:
     """An option's values by task and method."""
     if given is None:
         return {}
@@ -130,8 +130,8 @@ def _values(given: Given, name: str, study: Study) -> Values:
     return {(None, None): _number(given, name)}
 
 
-def _complete(values: Values, name: str, study: Study) -> Values:
-    """Values that hold one for every task and method that needs it: only maps are cut or smoothed."""
+def _complete(values: ValuesByKey, name: str, study: Study) -> ValuesByKey:
+    """ValuesByKey that hold one for every task and method that needs it: only maps are cut or smoothed."""
     answering = study.series if name == "cutoff" else study.with_maps()
     named = {method for task, method in values if task is None}
     if named:

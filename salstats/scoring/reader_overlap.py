@@ -11,10 +11,10 @@ import pandas as pd
 
 from salstats.checks import quoted
 from salstats.errors import SalstatsError
-from salstats.jobs import in_pieces
+from salstats.jobs import in_batches
 from salstats.metrics.registry import METRICS, chosen_metrics
 from salstats.scoring import cases
-from salstats.scoring.cases import ABSENT, EMPTY, FULL, NO_MASK, Finding, Look, ScoreRule
+from salstats.scoring.cases import ABSENT, EMPTY, FULL, NO_MASK, Comparison, Finding, ScoreRule
 from salstats.scoring.distances import Options, Spacing, distance_rule
 from salstats.scoring.masking import mask_rule
 from salstats.scoring.rows import NAME, NUMBER, TEXT, frame_of, names_of, without_empty
@@ -140,7 +140,7 @@ def reader_overlap(
         ),
     )
     work = partial(_rows, rule=rule)
-    pieces = in_pieces(work, study.cases, jobs=jobs, progress=progress, label="Comparing readers")
+    pieces = in_batches(work, study.cases, jobs=jobs, progress=progress, label="Comparing readers")
     rows = [row for piece in pieces for row in piece]
     if not rows:
         raise SalstatsError(f"{study.source}: no case was read by two readers")
@@ -166,12 +166,12 @@ def _rows(some: Sequence[Case], rule: OverlapRule) -> list[dict[str, Any]]:
                     made = score.settings[task, one]
                     look = None
                     if one in drawn and other in drawn:
-                        look = Look(drawn[one], findings[other], made, score)
+                        look = Comparison(drawn[one], findings[other], made, score)
                     rows += [{**shared, **beside[name], **_scored(look, name)} for name in score.metrics]
     return rows
 
 
-def _scored(look: Look | None, name: str) -> Mapping[str, Any]:
+def _scored(look: Comparison | None, name: str) -> Mapping[str, Any]:
     """A score and its reason, where neither mask is the truth."""
     if look is None:
         return {"score": float("nan"), "reason": NO_MASK}

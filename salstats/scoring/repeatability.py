@@ -13,11 +13,11 @@ from salstats.checks import check_choice
 from salstats.errors import SalstatsError
 from salstats.images.map_steps import box_filter, rescale, resize
 from salstats.images.maps import is_finite
-from salstats.jobs import in_pieces
+from salstats.jobs import in_batches
 from salstats.metrics.registry import METRICS, computed_from
-from salstats.metrics.repeats import WHY_UNDEFINED, Agreement, agreement
+from salstats.metrics.repeats import WHY_UNDEFINED, MapAgreement, agreement
 from salstats.scoring.cases import agreed_shape
-from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule
+from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
 from salstats.scoring.rows import NAME, NUMBER, TEXT, WHOLE, frame_of, names_of, without_empty
 from salstats.scoring.scores import study_of
 from salstats.stats.within_case import warn_of_means
@@ -50,8 +50,8 @@ def map_repeatability(
     study: Study | str | os.PathLike[str],
     *,
     over: str = "seed",
-    threshold: Given = OTSU,
-    smooth: Given = None,
+    threshold: MaskOption = OTSU,
+    smooth: MaskOption = None,
     jobs: int | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
@@ -140,7 +140,7 @@ def map_repeatability(
         )
     warn_of_means([getattr(s, over) for _, members in rule.groups for s in members], over)
     work = partial(_rows, rule=rule)
-    pieces = in_pieces(work, study.cases, jobs=jobs, progress=progress, label="Comparing maps")
+    pieces = in_batches(work, study.cases, jobs=jobs, progress=progress, label="Comparing maps")
     rows = ({**row, "over": over} for piece in pieces for row in piece)
     return without_empty(frame_of(rows, _COLUMNS), _OPTIONAL)
 
@@ -174,7 +174,7 @@ def _rows(cases: Sequence[Case], rule: RepeatRule) -> list[dict[str, Any]]:
     return rows
 
 
-def _scored(name: str, alike: Agreement) -> tuple[float, str | None]:
+def _scored(name: str, alike: MapAgreement) -> tuple[float, str | None]:
     """A metric of maps that are compared, or NaN and the reason."""
     kernel = METRICS[name].kernel
     assert kernel is not None
@@ -184,7 +184,7 @@ def _scored(name: str, alike: Agreement) -> tuple[float, str | None]:
 
 def _compare(
     case: Case, task: str, predictions: Sequence[Prediction], rule: MaskRule
-) -> tuple[Agreement | None, int]:
+) -> tuple[MapAgreement | None, int]:
     """How alike the maps of one case and task are, and how many there are to compare."""
     maps, masks = [], []
     for prediction in predictions:

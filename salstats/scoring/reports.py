@@ -10,15 +10,15 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.report.composition import write_report
-from salstats.display.report.document import N_REPLICATES, Settings
 from salstats.display.report.examples import Examples
 from salstats.display.report.folder import check_folder
+from salstats.display.report.settings import N_REPLICATES, Settings
 from salstats.display.text.labels import Labels
 from salstats.readers.case_images import ImageSource, check_images
 from salstats.scoring.figures import plot_gallery
 from salstats.scoring.scores import study_of
 from salstats.stats.engine.equivalence import Margin
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.engine.weighting import Weighting
 from salstats.study import HUMAN, Series, Study
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.frames import text_column, whole_column
+from salstats.frames import integer_column, text_column
 from salstats.study import Case, Series
 
 #: How the values of a column are stored: names there are always, texts and counts may be missing.
@@ -15,7 +15,7 @@ _STORED: dict[str, Callable[[list[Any]], Any]] = {
     NAME: list,
     TEXT: text_column,
     NUMBER: lambda values: np.array([np.nan if v is None else v for v in values], dtype=np.float64),
-    COUNT: whole_column,
+    COUNT: integer_column,
     WHOLE: lambda values: np.array(values, dtype=np.int64),
     TRUTH: lambda values: pd.array(values, dtype="boolean"),
     FLAG: lambda values: np.array(values, dtype=bool),

@@ -12,8 +12,8 @@ from salstats import __version__
 from salstats.checks import check_choice
 from salstats.errors import SalstatsError
 from salstats.files.checkpoints import checkpoint_folder, load_or_compute
-from salstats.jobs import in_pieces
-from salstats.metrics.distance import RULES
+from salstats.jobs import in_batches
+from salstats.metrics.distance import HD95_RULES
 from salstats.metrics.registry import METRICS, chosen_metrics
 from salstats.scoring.cases import (
     FULL,
@@ -24,7 +24,7 @@ from salstats.scoring.cases import (
     case_rows,
 )
 from salstats.scoring.distances import Options, Spacing, distance_rule
-from salstats.scoring.masking import OTSU, Given, mask_rule
+from salstats.scoring.masking import OTSU, MaskOption, mask_rule
 from salstats.scoring.rows import COUNT, NAME, NUMBER, TEXT, TRUTH, frame_of, without_empty
 from salstats.study import Case, Study
 
@@ -46,9 +46,9 @@ def score(
     study: Study | str | os.PathLike[str],
     *,
     metrics: str | Sequence[str] = ("iou", "hit"),
-    threshold: Given = OTSU,
-    cutoff: Given = None,
-    smooth: Given = None,
+    threshold: MaskOption = OTSU,
+    cutoff: MaskOption = None,
+    smooth: MaskOption = None,
     slice: str = TRUE_POSITIVE,
     misses: str = "undefined",
     colormap: str | None = None,
@@ -241,7 +241,7 @@ def score(
     if resume is not None:
         setting = f"salstats {__version__} score {rule} {study.truth}"
         work = partial(load_or_compute, work=work, folder=checkpoint_folder(resume), setting=setting)
-    pieces = in_pieces(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
+    pieces = in_batches(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
     return without_empty(pd.concat(pieces, ignore_index=True), _OPTIONAL)
 
 
@@ -262,7 +262,7 @@ def _options(
     metrics: Sequence[str], given: Options | None, *, pdc: Mapping[str, Any] | None, hd95_rule: str
 ) -> Options:
     """Options of single metrics by metric, with those that have an argument of their own."""
-    check_choice(hd95_rule, RULES, "hd95_rule")
+    check_choice(hd95_rule, HD95_RULES, "hd95_rule")
     if hd95_rule != "directed" and "hd95" not in metrics:
         raise SalstatsError("hd95_rule= is an option of the metric 'hd95', which is not asked for")
     found: dict[str, Any] = {} if hd95_rule == "directed" else {"hd95": {"rule": hd95_rule}}

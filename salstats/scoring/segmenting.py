@@ -12,9 +12,9 @@ from salstats.files.outputs import check_target, replacing
 from salstats.images import masks
 from salstats.images.maps import is_finite
 from salstats.images.masks import Rle
-from salstats.jobs import in_pieces
+from salstats.jobs import in_batches
 from salstats.scoring.cases import agreed_shape
-from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule
+from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
 from salstats.scoring.scores import study_of
 from salstats.study import Case, Series, Study
 
@@ -25,9 +25,9 @@ def segment(
     study: Study | str | os.PathLike[str],
     *,
     method: str | None = None,
-    threshold: Given = OTSU,
-    cutoff: Given = None,
-    smooth: Given = None,
+    threshold: MaskOption = OTSU,
+    cutoff: MaskOption = None,
+    smooth: MaskOption = None,
     colormap: str | None = None,
     jobs: int | None = None,
     progress: bool = False,
@@ -71,7 +71,7 @@ def segment(
     series = _series(study, method)
     rule = mask_rule(study, threshold=threshold, cutoff=cutoff, smooth=smooth, colormap=colormap)
     work = partial(_masks_of, series=series, rule=rule)
-    pieces = in_pieces(work, study.cases, jobs=jobs, progress=progress, label="Making masks")
+    pieces = in_batches(work, study.cases, jobs=jobs, progress=progress, label="Making masks")
     return {case: by_task for piece in pieces for case, by_task in piece.items()}
 
 

@@ -14,10 +14,10 @@ from salstats.checks import check_choice
 from salstats.errors import SalstatsError, ValueRangeError
 from salstats.images import masks
 from salstats.images.maps import LARGEST_BOX, is_finite
-from salstats.jobs import in_pieces
+from salstats.jobs import in_batches
 from salstats.metrics.overlap import Counts
 from salstats.metrics.registry import METRICS
-from salstats.scoring.masking import OTSU, Given, MaskRule, mask_rule
+from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
 from salstats.scoring.rows import without_empty
 from salstats.scoring.scores import study_of
 from salstats.study import Case, Prediction, Series, Study
@@ -40,8 +40,8 @@ def tune(
     what: str = "threshold",
     grid: Sequence[float] | None = None,
     metric: str = "iou",
-    threshold: Given = OTSU,
-    smooth: Given = None,
+    threshold: MaskOption = OTSU,
+    smooth: MaskOption = None,
     as_published: bool = False,
     jobs: int | None = None,
     progress: bool = False,
@@ -127,7 +127,7 @@ def tune(
     published = as_published and what == "cutoff"
     sweep = Sweep(what, values, metric, study.tasks, series, rule, published)
     cases = [c for c in study if c.annotated or what == "cutoff"]
-    pieces = in_pieces(sweep.scores, cases, jobs=jobs, progress=progress, label=f"Tuning the {what}")
+    pieces = in_batches(sweep.scores, cases, jobs=jobs, progress=progress, label=f"Tuning the {what}")
     if not pieces:
         raise SalstatsError(f"{study.source} has no case that its truth holds: there is nothing to tune on")
     asked = {t: len(study) if what == "cutoff" else sum(t in c.truths for c in cases) for t in study.tasks}

@@ -23,7 +23,7 @@ from salstats.frames import ESTIMATE_COLUMNS, combined_codes
 from salstats.stats.engine.bonferroni import bonferroni_limits
 from salstats.stats.engine.design import summary_rows
 from salstats.stats.engine.equivalence import SIDES, is_below, split_verdicts, verdicts
-from salstats.stats.engine.max_t import Drawn, single_step, step_down, step_down_min_p
+from salstats.stats.engine.joint_adjustment import NullDraws, single_step, step_down, step_down_min_p
 from salstats.stats.engine.monte_carlo import (
     p_floors,
     warn_if_replicates_are_few,
@@ -156,7 +156,7 @@ def adjust(
     return adjusted_frame(estimates, check_procedure(procedure), within, n_tests, intervals)
 
 
-def adjusted_if_asked(result: pd.DataFrame, procedure: str) -> pd.DataFrame:
+def adjust_unless_none(result: pd.DataFrame, procedure: str) -> pd.DataFrame:
     """Return a result with its P values adjusted as one family, unchanged where the procedure is "none"."""
     if procedure.lower() == "none":
         return result
@@ -180,7 +180,7 @@ def adjusted_frame(
     within: str | Sequence[str] | None = None,
     n_tests: int | None = None,
     intervals: bool = False,
-    null_draws: Drawn | None = None,
+    null_draws: NullDraws | None = None,
 ) -> pd.DataFrame:
     """Return the frame of `adjust`.
 
@@ -239,7 +239,7 @@ def _adjust_families(
     procedure_name: str,
     *,
     n_tests: int | None,
-    null_draws: Drawn | None,
+    null_draws: NullDraws | None,
 ) -> _AdjustedPValues:
     """Adjust the P values of the tested rows of each family; `families` are the row numbers of each."""
     joint_formula = _BY_NAME[procedure_name.lower()].joint
@@ -298,7 +298,7 @@ def _adjusted_verdicts(
 
 
 def _warn_of_replicates(
-    tested: pd.DataFrame, alpha: np.ndarray, procedure_name: str, null_draws: Drawn | None
+    tested: pd.DataFrame, alpha: np.ndarray, procedure_name: str, null_draws: NullDraws | None
 ) -> None:
     """Warn of too few replicates, and of adjusted P values that are bounds or within Monte-Carlo error."""
     if null_draws is not None and _BY_NAME[procedure_name.lower()].joint is not None:
@@ -364,12 +364,12 @@ def _holm(p: np.ndarray, size: int) -> np.ndarray:
     return adjusted
 
 
-def _max_t(family: Drawn, p: np.ndarray) -> np.ndarray:
+def _max_t(family: NullDraws, p: np.ndarray) -> np.ndarray:
     """Adjust by step-down max-t; no adjusted P value is below its own P value."""
     return np.maximum(step_down(family), p)
 
 
-def _min_p(family: Drawn, p: np.ndarray) -> np.ndarray:
+def _min_p(family: NullDraws, p: np.ndarray) -> np.ndarray:
     """Adjust by step-down min-p, bounded from above by Holm's procedure, which no number of draws limits."""
     adjusted = np.minimum(step_down_min_p(family), _holm(p, size=len(p)))
     return np.maximum(adjusted, p)
@@ -388,7 +388,7 @@ class Procedure:
     #: Citation and the error rate that it controls, for a Methods section.
     note: str = ""
     #: Function of a family's draws and P values that returns the adjusted P values, for joint procedures.
-    joint: Callable[[Drawn, np.ndarray], np.ndarray] | None = None
+    joint: Callable[[NullDraws, np.ndarray], np.ndarray] | None = None
 
 
 _FAMILYWISE = "which controls the family-wise error rate"

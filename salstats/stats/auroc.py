@@ -10,25 +10,25 @@ from scipy import special
 from salstats.checks import check_by, check_frame, check_level, check_numeric
 from salstats.errors import SalstatsError, ValueRangeError, warn
 from salstats.frames import ColumnCodes, estimates_frame
-from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.engine.carried import absent_column, absent_observations
+from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
-from salstats.stats.engine.comparisons import LACKING, pair_rows, told_apart
+from salstats.stats.engine.comparisons import MISSING_SIDE, fill_from_reference, pair_rows
 from salstats.stats.engine.design import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.engine.equivalence import sides
 from salstats.stats.engine.few_units import few_misranked, few_misranked_by_both, few_units_of_rows
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.intervals import RECOMMENDED, Basis, Interval, choose_interval
 from salstats.stats.engine.limits import wilson
+from salstats.stats.engine.resampling_units import Unit, has_units, resolve_unit, unit_columns
 from salstats.stats.engine.roc import RocArea, roc_area, separation_p_value
+from salstats.stats.engine.score_reasons import absent_column, absent_observations
 from salstats.stats.engine.shared_cases import (
     flow_call,
     mark_incomplete_pairs,
     mark_shared_cases,
     paired_call,
 )
-from salstats.stats.engine.units import Unit, resolve_unit, says_units, unit_columns
-from salstats.stats.engine.wide import wide_codes
+from salstats.stats.engine.wide_tables import wide_codes
 
 
 def auroc(
@@ -184,7 +184,7 @@ def auroc(
     _check_labels(labels, label)
     units = None
     unit_codes = np.arange(len(table))
-    if says_units(table, unit):
+    if has_units(table, unit):
         units = resolve_unit(codes, unit, "data")
         unit_codes = units.codes
     complete = ~(np.isnan(values) | np.isnan(labels))
@@ -258,9 +258,9 @@ def auroc(
     elif "method" in groups:
         lacks_one_score = np.isnan(values) != np.isnan(reference_scores)
         lacking_side = np.where(np.isnan(values), "method", "reference")
-        pairs = table[groups].assign(**{LACKING: lacking_side})[~np.isnan(labels) & lacks_one_score]
+        pairs = table[groups].assign(**{MISSING_SIDE: lacking_side})[~np.isnan(labels) & lacks_one_score]
         result = mark_incomplete_pairs(result, pairs, table, flow_call(str(reference)))
-    return adjusted_if_asked(result, adjust)
+    return adjust_unless_none(result, adjust)
 
 
 class _WideTable(NamedTuple):
@@ -393,14 +393,14 @@ def _pair_with_method(
     """
     pairs = pair_rows(codes, reference)
     frame = codes.frame
-    table = told_apart(frame.iloc[pairs.source].reset_index(drop=True), frame, pairs.partner)
-    table["method"] = frame["method"].array.take(pairs.like)
+    table = fill_from_reference(frame.iloc[pairs.source].reset_index(drop=True), frame, pairs.reference_rows)
+    table["method"] = frame["method"].array.take(pairs.method_examples)
     scores = check_numeric(frame, score, "data")
     labels = check_numeric(frame, label, "data")
-    has_method = pairs.own >= 0
-    has_reference = pairs.partner >= 0
-    method_labels = np.where(has_method, labels[pairs.own], np.nan)
-    reference_labels = np.where(has_reference, labels[pairs.partner], np.nan)
+    has_method = pairs.method_rows >= 0
+    has_reference = pairs.reference_rows >= 0
+    method_labels = np.where(has_method, labels[pairs.method_rows], np.nan)
+    reference_labels = np.where(has_reference, labels[pairs.reference_rows], np.nan)
     contradictory_rows = np.flatnonzero(np.abs(method_labels - reference_labels) > 0)
     if len(contradictory_rows):
         method = table["method"].iloc[contradictory_rows[0]]
@@ -408,9 +408,9 @@ def _pair_with_method(
             f"the label {label!r} is not the same for {method} and {reference}, so "
             "their areas are not of the same cases; name a label of the case"
         )
-    table[score] = np.where(has_method, scores[pairs.own], np.nan)
+    table[score] = np.where(has_method, scores[pairs.method_rows], np.nan)
     table[label] = np.where(np.isnan(method_labels), reference_labels, method_labels)
-    reference_scores = np.where(has_reference, scores[pairs.partner], np.nan)
+    reference_scores = np.where(has_reference, scores[pairs.reference_rows], np.nan)
     return ColumnCodes(table), reference_scores
 
 

@@ -7,10 +7,10 @@ import pandas as pd
 
 from salstats.checks import check_by
 from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, coded_scores
-from salstats.stats.engine.carried import reasons
 from salstats.stats.engine.comparisons import pair_rows
 from salstats.stats.engine.design import index_groups
-from salstats.stats.engine.units import Unit, resolve_unit
+from salstats.stats.engine.resampling_units import Unit, resolve_unit
+from salstats.stats.engine.score_reasons import missing_reasons
 
 #: Stages in their order.
 FILE = "file"
@@ -110,12 +110,12 @@ def case_flow(
     expected = _expected_scores(codes, reference)
     branch_keys = scores[columns].iloc[expected["source"]].assign(method=expected["method"].to_numpy())
     branch_codes, keys = index_groups(ColumnCodes(branch_keys.reset_index(drop=True)), columns)
-    reason_of_row = reasons(scores)
+    reason_of_row = missing_reasons(scores)
     file_counts = _counts(counted_codes, np.arange(len(scores)))
     rows: list[dict[str, object]] = [{"step": 1, "stage": FILE, "excluded": False, **file_counts}]
     for code, key in enumerate(keys.to_dict("records")):
         branch = expected[branch_codes == code]
-        if not (branch["own"] >= 0).any():
+        if not (branch["method_row"] >= 0).any():
             continue
         is_compared = reference is not None and key["method"] != reference
         for row in _stages(branch, counted_codes, reason_of_row, file_counts, is_compared=is_compared):
@@ -136,37 +136,44 @@ def case_flow(
 def _expected_scores(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:
     """Return every score that is there or should be.
 
-    Columns: `own` and `partner`, rows of the scores (-1: none), the method's and the reference's for the
-    same key; `source`, a row that names its case; `method`, whose score it is.
+    Columns: `method_row` and `reference_row`, rows of the scores (-1: none), the method's and the reference's
+    for the same key; `source`, a row that names its case; `method`, whose score it is.
     """
     method_names = codes.frame["method"].to_numpy(dtype=object)
     all_rows = np.arange(len(method_names))
     source, method_row = _absent_scores(codes)
-    present = pd.DataFrame({"own": all_rows, "partner": -1, "source": all_rows, "method": method_names})
-    absent = pd.DataFrame({"own": -1, "partner": -1, "source": source, "method": method_names[method_row]})
+    present = pd.DataFrame(
+        {"method_row": all_rows, "reference_row": -1, "source": all_rows, "method": method_names}
+    )
+    absent = pd.DataFrame(
+        {"method_row": -1, "reference_row": -1, "source": source, "method": method_names[method_row]}
+    )
     expected = pd.concat([present, absent], ignore_index=True)
     if reference is None:
         return expected
     pairs = pair_rows(codes, reference)
     pair_frame = pd.DataFrame(
         {
-            "own": pairs.own,
-            "partner": pairs.partner,
+            "method_row": pairs.method_rows,
+            "reference_row": pairs.reference_rows,
             "source": pairs.source,
-            "method": method_names[pairs.like],
+            "method": method_names[pairs.method_examples],
         }
     )
     # A score that is compared with several readers' counts once: with a defined score if there is one.
-    partner_is_undefined = codes.frame["score"].isna().to_numpy()[pairs.partner] | (pairs.partner < 0)
-    pair_frame = pair_frame.iloc[np.argsort(partner_is_undefined, kind="stable")]
+    is_undefined = codes.frame["score"].isna().to_numpy()
+    reference_is_undefined = is_undefined[pairs.reference_rows] | (pairs.reference_rows < 0)
+    pair_frame = pair_frame.iloc[np.argsort(reference_is_undefined, kind="stable")]
     # A score that a method lacks is identified by the key columns that the method's other rows have.
     key_columns = [c for c in KEY_COLUMNS if c in codes.frame.columns and c != "method"]
     key_frame = codes.frame[key_columns]
     has_value = key_frame.notna().groupby(method_names).any().loc[pair_frame["method"]].to_numpy()
     absent_keys = key_frame.iloc[pair_frame["source"]].where(has_value)
-    absent_keys = absent_keys.assign(own=pair_frame["own"].to_numpy(), of=pair_frame["method"].to_numpy())
-    is_absent = pair_frame["own"].eq(-1)
-    is_repeated = np.where(is_absent, absent_keys.duplicated(), pair_frame["own"].duplicated())
+    absent_keys = absent_keys.assign(
+        method_row=pair_frame["method_row"].to_numpy(), method=pair_frame["method"].to_numpy()
+    )
+    is_absent = pair_frame["method_row"].eq(-1)
+    is_repeated = np.where(is_absent, absent_keys.duplicated(), pair_frame["method_row"].duplicated())
     reference_scores = expected[expected["method"] == reference]
     return pd.concat([pair_frame[~is_repeated], reference_scores], ignore_index=True)
 
@@ -202,19 +209,19 @@ def _stages(
     is_compared: bool,
 ) -> Iterator[dict[str, object]]:
     """Yield the rows of one branch: what is excluded at each stage, and what remains."""
-    own = branch["own"].to_numpy()
-    partner = branch["partner"].to_numpy()
+    method_rows = branch["method_row"].to_numpy()
+    reference_rows = branch["reference_row"].to_numpy()
     source = branch["source"].to_numpy()
     reason_counts = pd.Series(reason_of_row[reason_of_row != ""]).value_counts()
     reason_order = sorted(reason_counts.index, key=lambda reason: (-reason_counts[reason], reason))
     # For each stage the reason by which each score is excluded ("": none), and the order of the reasons.
     stages = [
-        (ROWS, np.where(own >= 0, "", NO_ROW), [NO_ROW]),
-        (DEFINED, np.where(own >= 0, reason_of_row[own], ""), reason_order),
+        (ROWS, np.where(method_rows >= 0, "", NO_ROW), [NO_ROW]),
+        (DEFINED, np.where(method_rows >= 0, reason_of_row[method_rows], ""), reason_order),
     ]
     if is_compared:
-        partner_reason = np.where(partner >= 0, reason_of_row[partner], NO_ROW)
-        pair_reason = np.where(partner_reason == "", "", OF_REFERENCE + partner_reason)
+        reference_reason = np.where(reference_rows >= 0, reason_of_row[reference_rows], NO_ROW)
+        pair_reason = np.where(reference_reason == "", "", OF_REFERENCE + reference_reason)
         stages.append((PAIRS, pair_reason, [OF_REFERENCE + reason for reason in (NO_ROW, *reason_order)]))
     remains = np.ones(len(source), dtype=bool)
     counts = file_counts

@@ -10,16 +10,16 @@ from salstats.checks import check_draws
 from salstats.errors import SalstatsError, warn
 from salstats.frames import estimates_frame
 from salstats.stats.correlation import correlate, warn_pooled_pairs
-from salstats.stats.engine.advice import FEW_UNITS, UNDEFINED_SHARE
-from salstats.stats.engine.carried import absent_column, absent_observations
 from salstats.stats.engine.coefficients import FEWEST_PAIRS, weighted_spearman
 from salstats.stats.engine.design import named_groups, row_groups, warn_pooled_methods
 from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.inference import bootstrap_p_values, check_options, moments
 from salstats.stats.engine.limits import percentile
-from salstats.stats.engine.units import Unit, resolve_unit, says_units
-from salstats.stats.engine.wide import columns_to_correlate
+from salstats.stats.engine.resampling_units import Unit, has_units, resolve_unit
+from salstats.stats.engine.result_warnings import FEW_UNITS, UNDEFINED_SHARE
+from salstats.stats.engine.score_reasons import absent_column, absent_observations
+from salstats.stats.engine.wide_tables import columns_to_correlate
 
 #: Correlations beyond this are 1, but for rounding errors, and have no Fisher z.
 _PERFECT = 1 - 1e-12
@@ -109,7 +109,7 @@ def correlate_clustered(
         )
     groups, strata, codes, x_values, y_values = columns_to_correlate(data, x, y, by, stratified, unit)
     warn_pooled_methods(codes.frame, groups)
-    if not says_units(codes.frame, unit):
+    if not has_units(codes.frame, unit):
         raise SalstatsError("data have no column 'case' or 'patient' to resample; name one with unit=")
     units = resolve_unit(codes, unit, "data")
     if options.draws is not None:

@@ -7,12 +7,12 @@ import pandas as pd
 
 from salstats.errors import SalstatsError, ValueRangeError
 from salstats.metrics.registry import has_true_zero
-from salstats.stats.contrast_rows import HypothesisOptions, contrast
-from salstats.stats.engine.advice import ROUNDING
+from salstats.stats.comparison_frames import HypothesisOptions, contrast
 from salstats.stats.engine.comparisons import Comparison
 from salstats.stats.engine.equivalence import Margin
 from salstats.stats.engine.inference import check_options
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.resampling_units import Unit
+from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.weighting import Weighting
 
 
@@ -53,7 +53,7 @@ def difference(
     unit, level, n_replicates, rng, draws, weights
         As for `summarize`.
     interval : str, optional
-        A name of `intervals.names_of("difference")`: by default `wild`, the inversion of a wild cluster
+        A name of `intervals.interval_names("difference")`: by default `wild`, the inversion of a wild cluster
         bootstrap test, of 0/1 scores with one pair of each unit `tango`, both chosen by their coverage (`cr2`
         of rows that a few outlying units decide, see Notes), or `percentile` of `draws`; `cr2` and `t` as for
         `summarize`; the others are from replicates.
@@ -326,8 +326,8 @@ def percent_decrease(
         equivalence, or bounds of which one may be None, as in (None, 10), which tests non-inferiority; or
         that of each metric. As for `difference`.
     interval : str, optional
-        A name of `intervals.names_of("percent_decrease")`: by default `wild`, of 0/1 scores with one pair of
-        each unit `tang`, the inversion of a score test of the ratio, as for `difference`; `delta`
+        A name of `intervals.interval_names("percent_decrease")`: by default `wild`, of 0/1 scores with one
+        pair of each unit `tang`, the inversion of a score test of the ratio, as for `difference`; `delta`
         (delta method) and `fieller`, both with t quantiles of units - 1 degrees of freedom and clustered
         errors; the others are from replicates.
     average : str, optional

@@ -9,10 +9,9 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import check_choice, check_level, check_numeric, quoted
-from salstats.errors import ValueRangeError, warn
+from salstats.errors import Level, Message, ValueRangeError, warn
 from salstats.frames import estimates_frame
-from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.engine.carried import absent_column, absent_observations
+from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, POOLED_TASKS, caution_column
 from salstats.stats.engine.coefficients import (
     RECORDS,
@@ -33,10 +32,11 @@ from salstats.stats.engine.design import (
 )
 from salstats.stats.engine.few_units import few_events, few_units_of_rows, units_with_rarer_value
 from salstats.stats.engine.fixed_factors import inference_to
-from salstats.stats.engine.intervals import choose_interval, names_of
+from salstats.stats.engine.intervals import choose_interval, interval_names
+from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit, unit_columns
+from salstats.stats.engine.score_reasons import absent_column, absent_observations
 from salstats.stats.engine.shared_cases import mark_shared_cases, shared_rows_call
-from salstats.stats.engine.units import Unit, Units, resolve_unit, says_units, unit_columns
-from salstats.stats.engine.wide import columns_to_correlate
+from salstats.stats.engine.wide_tables import columns_to_correlate
 
 #: Number of units below which a variance between them is not estimated.
 FEWEST_UNITS = 4
@@ -256,9 +256,9 @@ def correlate(
     check_choice(test, TESTS, "test")
     # The choices of Spearman's correlation are those of all tests together.
     interval = choose_interval(interval, "spearman").name
-    if interval not in names_of(test):
+    if interval not in interval_names(test):
         raise ValueRangeError(
-            f"interval={interval!r} is not for test={test!r}; choose from {quoted(names_of(test))}"
+            f"interval={interval!r} is not for test={test!r}; choose from {quoted(interval_names(test))}"
         )
     covariate_names = check_covariates(test, x, y, covariates, covariates_of)
     check_procedure(adjust, "adjust")
@@ -269,7 +269,7 @@ def correlate(
     warn_pooled_methods(codes.frame, groups)
     units = None
     unit_codes = np.arange(len(x_values))
-    if says_units(codes.frame, unit):
+    if has_units(codes.frame, unit):
         units = resolve_unit(codes, unit, "data")
         unit_codes = units.codes
     covariate_columns = [check_numeric(codes.frame, name, "data") for name in covariate_names]
@@ -314,7 +314,8 @@ def correlate(
             pairs_of_groups.append(np.concatenate([pairs[:0], *inferred_strata]))
             for i in np.flatnonzero(~is_inferred):
                 value = codes.frame[stratified].iloc[pairs_of_strata[i][0]]
-                problems.undefined.append(f"{label}, {stratified} {value} ({correlations.reasons[i]})")
+                reason = f" ({correlations.reasons[i]})"
+                problems.undefined.append(Message(label, ", ", Level(stratified, value), reason))
         if interval == "cr2" and is_inferred.any() and np.isnan(results[-1]["p_value"]):
             problems.too_few_units.append(label)
     has_exact_p = RECORDS[test].ranks and not covariate_names
@@ -352,7 +353,7 @@ def correlate(
     result = mark_shared_cases(
         result, codes, groups, lambda: shared_rows_call(data, (x, y), "data"), complete
     )
-    return adjusted_if_asked(result, adjust)
+    return adjust_unless_none(result, adjust)
 
 
 def _units_with_rarer_value(sample: CorrelatedPairs, rows: np.ndarray) -> float:
@@ -531,19 +532,19 @@ class _Problems:
     """Labels of groups and strata to warn of, with reasons or sizes in brackets."""
 
     #: Groups without a correlation, or strata left out of a combined one.
-    undefined: list[str] = field(default_factory=list)
+    undefined: list[Message] = field(default_factory=list)
     #: Groups whose correlation is -1 or 1.
-    perfect: list[str] = field(default_factory=list)
+    perfect: list[Message] = field(default_factory=list)
     #: Groups with too few units for a variance.
-    too_few_units: list[str] = field(default_factory=list)
+    too_few_units: list[Message] = field(default_factory=list)
 
-    def add_group(self, label: str, n_pairs: int, correlations: _StrataCorrelations) -> None:
+    def add_group(self, label: Message, n_pairs: int, correlations: _StrataCorrelations) -> None:
         """Add a group without strata if its correlation is undefined or perfect."""
         r = correlations.r[0]
         if np.isnan(r):
-            self.undefined.append(f"{label} ({correlations.reasons[0]})")
+            self.undefined.append(Message(label, f" ({correlations.reasons[0]})"))
         if abs(r) == 1:
-            self.perfect.append(f"{label} ({n_pairs} pairs)")
+            self.perfect.append(Message(label, f" ({n_pairs} pairs)"))
 
     def report(self, subject: str, has_exact_p: bool, *, is_stratified: bool) -> None:
         """Warn of each kind of problem; `subject` names the correlation."""

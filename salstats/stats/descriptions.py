@@ -7,10 +7,10 @@ import pandas as pd
 
 from salstats.checks import check_by
 from salstats.frames import DEFAULT_BY, ColumnCodes, coded_scores
-from salstats.stats.engine.carried import absent_column, how_scored, is_absent
 from salstats.stats.engine.design import check_one_metric, index_groups, warn_pooled_methods
+from salstats.stats.engine.resampling_units import Unit, resolve_unit
+from salstats.stats.engine.score_reasons import absent_column, is_absent, metric_option_columns
 from salstats.stats.engine.shared_cases import mark_shared_cases, paired_call
-from salstats.stats.engine.units import Unit, resolve_unit
 
 #: Whiskers of a box reach to the furthest score within this many interquartile ranges.
 REACH = 1.5
@@ -97,7 +97,7 @@ def describe(
     )
     described["n_units"] = described["n_units"].fillna(0).astype(np.int64)
     absent = absent_column(keys, scores.loc[is_absent(scores), columns], scores)
-    scoring_columns = pd.DataFrame({**absent, **how_scored(scores, keys)}, index=keys.index)
+    scoring_columns = pd.DataFrame({**absent, **metric_option_columns(scores, keys)}, index=keys.index)
     frame = pd.concat([keys, described, scoring_columns], axis=1)
     return mark_shared_cases(frame, coded, columns, lambda: paired_call(scores))
 

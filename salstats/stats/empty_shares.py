@@ -9,9 +9,9 @@ from salstats.checks import check_by, check_choice
 from salstats.errors import ColumnError
 from salstats.frames import KEY_COLUMNS, check_scores
 from salstats.metrics.registry import METRICS
-from salstats.stats.engine.carried import NOTHING_THERE
-from salstats.stats.engine.intervals import names_of
-from salstats.stats.engine.units import Unit, unit_columns
+from salstats.stats.engine.intervals import interval_names
+from salstats.stats.engine.resampling_units import Unit, unit_columns
+from salstats.stats.engine.score_reasons import ABSENT_REASONS
 from salstats.stats.summaries import summarize
 
 #: Reason that `score` gives for an undefined score if the mask is empty.
@@ -43,8 +43,8 @@ def empty_shares(
     by : str or sequence of str, optional
         Grouping columns; by default `method`. Not `metric`.
     interval : str
-        A name of `intervals.names_of("empty")`, as for `summarize`: with a design effect where units have
-        several masks.
+        A name of `intervals.interval_names("empty")`, as for `summarize`: with a design effect where units
+        have several masks.
     unit, level
         As for `summarize`.
 
@@ -80,7 +80,7 @@ def empty_shares(
     columns = check_by(scores, by, ("method",))
     if "metric" in columns:
         raise ColumnError("by names 'metric'; a mask is empty for all of them, leave it out")
-    check_choice(interval, names_of("empty"), "interval")
+    check_choice(interval, interval_names("empty"), "interval")
     mask_metrics = [metric.name for metric in METRICS.values() if metric.of_mask]
     rows = scores[scores["metric"].isin(mask_metrics)]
     if rows.empty:
@@ -90,7 +90,7 @@ def empty_shares(
         )
     reason = _reasons(rows)
     empty = _emptiness(rows, reason)
-    is_excluded = np.isin(reason, (*NOTHING_THERE, *_OUTSIDE))
+    is_excluded = np.isin(reason, (*ABSENT_REASONS, *_OUTSIDE))
     has_finding = ~(is_excluded | _no_finding(rows, empty))
     keys = [column for column in KEY_COLUMNS if column in rows.columns and column != "metric"]
     names = list(dict.fromkeys([*keys, *columns, *unit_columns(rows, unit)]))

@@ -10,14 +10,13 @@ import pandas as pd
 from salstats.checks import check_draws, check_level
 from salstats.errors import warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, estimates_frame
-from salstats.metrics.registry import known_metric
-from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.engine.advice import warn_alone, warn_unequal_units
+from salstats.metrics.registry import registered_metric
+from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.comparisons import compared_rows, one_sided_pairs
 from salstats.stats.engine.design import (
     Design,
     check_one_metric,
-    coded_by,
+    code_scores,
     index_groups,
     mean_of_rows_design,
     named_groups,
@@ -29,19 +28,20 @@ from salstats.stats.engine.inference import Options, check_options, moments
 from salstats.stats.engine.intervals import Basis
 from salstats.stats.engine.quantile_limits import (
     Shares,
-    inverted,
-    of_difference,
+    difference_limits,
+    quantile_limits,
+    quantile_shares,
     replicates_of,
     sample_quantile,
-    shares_of,
 )
+from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
+from salstats.stats.engine.result_warnings import warn_single_units, warn_unequal_units
 from salstats.stats.engine.shared_cases import (
     flow_call,
     mark_incomplete_pairs,
     mark_shared_cases,
     paired_call,
 )
-from salstats.stats.engine.units import Unit, Units, resolve_unit
 
 
 def medians(
@@ -65,9 +65,9 @@ def medians(
     quantile : float
         The probability, between 0 and 1.
     interval : str, optional
-        A name of `intervals.names_of("median")`: by default `woodruff`, all values at which the share of
-        scores at or below can be `quantile`; the others are from replicates, and fail where scores are few
-        or tied.
+        A name of `intervals.interval_names("median")`: by default `woodruff`, all values at which the share
+        of scores at or below can be `quantile`; the others are from replicates, and fail where scores are
+        few or tied.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def medians(
     """
     term = _term(quantile)
     options = check_options(term, interval, level, n_replicates, rng, draws)
-    codes, columns = coded_by(scores, by, DEFAULT_BY)
+    codes, columns = code_scores(scores, by, DEFAULT_BY)
     check_one_metric(codes, columns)
     design = mean_of_rows_design(codes, columns, resolve_unit(codes, unit))
     sides_scores = scores["score"].to_numpy(dtype=np.float64)[None]
@@ -152,7 +152,7 @@ def median_difference(
     by : str or list of str, optional
         Grouping columns besides `method`; by default those of `metric, task` that are present.
     interval : str, optional
-        A name of `intervals.names_of("median_difference")`: by default `mover`, from the limits of both
+        A name of `intervals.interval_names("median_difference")`: by default `mover`, from the limits of both
         medians and how much units have in common of both; the others are from replicates.
     adjust : str
         `none`, or a procedure of `adjust()`; the family is the rows shown.
@@ -200,16 +200,16 @@ def median_difference(
     term = f"{_term(quantile)}_difference"
     check_procedure(adjust, "adjust")
     options = check_options(term, interval, level, n_replicates, rng, draws)
-    codes, columns = coded_by(scores, by, ("metric", "task"), without="method")
+    codes, columns = code_scores(scores, by, ("metric", "task"), excluded="method")
     check_one_metric(codes, columns)
     units = resolve_unit(codes, unit)
     pairs = compared_rows(codes, reference)
     values = scores["score"].to_numpy(dtype=np.float64)
-    method_scores = np.where(pairs.own >= 0, values[pairs.own], np.nan)
-    reference_scores = np.where(pairs.partner >= 0, values[pairs.partner], np.nan)
+    method_scores = np.where(pairs.method_rows >= 0, values[pairs.method_rows], np.nan)
+    reference_scores = np.where(pairs.reference_rows >= 0, values[pairs.reference_rows], np.nan)
     pair_keys = {column: scores[column].array.take(pairs.source) for column in columns}
-    pair_keys["method"] = scores["method"].array.take(pairs.like)
-    pair_keys["reference"] = scores["method"].array.take(pairs.reference)
+    pair_keys["method"] = scores["method"].array.take(pairs.method_examples)
+    pair_keys["reference"] = scores["method"].array.take(pairs.reference_examples)
     key_columns = list(pair_keys)
     pair_groups, keys = index_groups(ColumnCodes(pd.DataFrame(pair_keys)), key_columns)
     pair_units = replace(units, codes=units.codes[pairs.source])
@@ -231,7 +231,7 @@ def median_difference(
     frame = mark_incomplete_pairs(frame, one_sided, scores, flow_call(reference))
     if "p_value" not in frame.columns:
         return frame
-    return adjusted_if_asked(frame, adjust)
+    return adjust_unless_none(frame, adjust)
 
 
 def _term(quantile: float) -> str:
@@ -249,7 +249,7 @@ def _score_ranges(scores: pd.DataFrame, groups: np.ndarray) -> list[tuple[float,
     first_rows = np.unique(groups, return_index=True)[1]
     ranges = []
     for group, row in enumerate(first_rows):
-        metric = known_metric(scores["metric"].iloc[row])
+        metric = registered_metric(scores["metric"].iloc[row])
         low, high = 0.0, 1.0
         if metric is not None:
             low, high = float(metric.low), float(metric.high)
@@ -332,7 +332,7 @@ def _infer_quantiles(
         if is_difference:
             warn_unequal_units(unit_sizes, beyond_scores, keys)
     has_one_unit = n_units == 1
-    warn_alone(record.name, has_one_unit, keys)
+    warn_single_units(record.name, has_one_unit, keys)
     table |= {
         "conf_low": np.where(has_one_unit, np.nan, low),
         "conf_high": np.where(has_one_unit, np.nan, high),
@@ -366,8 +366,8 @@ def _inverted_limits(
         group = groups[row]
         sides_shares: list[Shares] = []
         for scores in group.sides:
-            shares = shares_of(scores, group.units, n_all_units, quantile, group.score_range)
-            side_low, side_high = inverted(shares, 1 - level)
+            shares = quantile_shares(scores, group.units, n_all_units, quantile, group.score_range)
+            side_low, side_high = quantile_limits(shares, 1 - level)
             if side_low < scores.min() or side_high > scores.max():
                 beyond_scores[row] = True
             if not sides_shares:
@@ -377,7 +377,7 @@ def _inverted_limits(
         if len(sides_shares) == 2:
             method_shares, reference_shares = sides_shares
             method_quantile, reference_quantile = sides_quantiles[row]
-            low[row], high[row], p_value[row] = of_difference(
+            low[row], high[row], p_value[row] = difference_limits(
                 method_shares, reference_shares, (method_quantile, reference_quantile), level
             )
     return _Limits(low, high, p_value, beyond_scores)
@@ -406,7 +406,7 @@ def _replicates(
     for rows, weights in weight_blocks(units.n, options.n_replicates, options.rng, draws, largest_group):
         replicates[rows] = _weighted_estimates(groups, weights, quantile)
     jackknife = np.empty(0)
-    if options.interval.needs == "jackknife":
+    if options.interval.extra_input == "jackknife":
         leave_one_out = 1 - np.eye(units.n)
         jackknife = _weighted_estimates(groups, leave_one_out, quantile)
     return replicates, jackknife

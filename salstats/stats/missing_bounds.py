@@ -9,11 +9,11 @@ import pandas as pd
 from salstats.checks import check_columns, check_frame, did_you_mean, quoted
 from salstats.errors import SalstatsError, ValueRangeError, warn
 from salstats.frames import check_scores
-from salstats.metrics.registry import known_metric
-from salstats.stats.engine.advice import ROUNDING
-from salstats.stats.engine.carried import absent_pairs, missing_scores
+from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.comparisons import pair_with_reference, reference_in_every_group
 from salstats.stats.engine.design import AVERAGE, OVERALL
+from salstats.stats.engine.result_warnings import ROUNDING
+from salstats.stats.engine.score_reasons import absent_pairs, missing_scores
 
 #: Smallest and largest score.
 Range = tuple[float, float]
@@ -287,7 +287,7 @@ def _score_ranges(
     highs = {}
     for metric in metrics.unique():
         low, high = np.nan, np.nan
-        record = known_metric(metric)
+        record = registered_metric(metric)
         if metric in limits_of_metrics:
             low, high = limits_of_metrics[metric]
         elif record is not None:

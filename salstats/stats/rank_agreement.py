@@ -11,13 +11,13 @@ import pandas as pd
 from salstats.checks import check_columns
 from salstats.errors import ColumnError, SalstatsWarning, warn
 from salstats.frames import ColumnCodes, estimates_frame
-from salstats.stats.engine.advice import warn_undefined
 from salstats.stats.engine.design import index_groups
 from salstats.stats.engine.inference import check_options
 from salstats.stats.engine.rank_schemes import kendall_tau
-from salstats.stats.engine.rankings import Asked, Rankings, rank_methods
-from salstats.stats.engine.units import Unit
-from salstats.stats.significance import significance_map
+from salstats.stats.engine.rankings import RankingOptions, Rankings, rank_methods
+from salstats.stats.engine.resampling_units import Unit
+from salstats.stats.engine.result_warnings import warn_undefined
+from salstats.stats.pairwise_tests import significance_map
 
 #: Number of methods below which tau takes few values.
 _FEW_METHODS = 5
@@ -102,7 +102,7 @@ def rank_agreement(
     if over == "method":
         raise ColumnError("over='method' is what is ranked; name a column such as 'task'")
     options = check_options("rank", "percentile", level, n_replicates, rng, draws)
-    ranking_options = Asked(by, unit, pairs, directions, scheme, ties="average", last_group=over)
+    ranking_options = RankingOptions(by, unit, pairs, directions, scheme, ties="average", last_group=over)
     rankings = rank_methods(scores, ranking_options, options)
     orders = None
     if scheme == "mean" and rankings.n_units.min() > 1:

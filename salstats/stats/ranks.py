@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 
 from salstats.frames import estimates_frame
-from salstats.stats.engine.advice import warn_undefined
-from salstats.stats.engine.carried import absent_column, is_absent
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.inference import check_options
 from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.rank_schemes import kendall_tau
-from salstats.stats.engine.rankings import Asked, rank_methods
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.rankings import RankingOptions, rank_methods
+from salstats.stats.engine.resampling_units import Unit
+from salstats.stats.engine.result_warnings import warn_undefined
+from salstats.stats.engine.score_reasons import absent_column, is_absent
 
 
 def rank_stability(
@@ -108,7 +108,7 @@ def rank_stability(
     5  occlusion       3.0          0.0  654
     """
     options = check_options("rank", "percentile", level, n_replicates, rng, draws)
-    rankings = rank_methods(scores, Asked(by, unit, pairs, directions, scheme, ties), options)
+    rankings = rank_methods(scores, RankingOptions(by, unit, pairs, directions, scheme, ties), options)
     frames = []
     for group in range(len(rankings.group_keys)):
         rows = rankings.rows_of(group)
@@ -221,7 +221,7 @@ def rank_frequencies(
     4    iou  occlusion   3.0  0.635
     """
     options = check_options("rank", "percentile", 0.95, n_replicates, rng, draws)
-    rankings = rank_methods(scores, Asked(by, unit, pairs, directions, scheme, ties), options)
+    rankings = rank_methods(scores, RankingOptions(by, unit, pairs, directions, scheme, ties), options)
     frames = []
     for group in range(len(rankings.group_keys)):
         rows = rankings.rows_of(group)

@@ -9,8 +9,7 @@ import pandas as pd
 from salstats.checks import check_by, check_choice, check_columns, check_numeric, quoted
 from salstats.errors import ColumnError, SalstatsError
 from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
-from salstats.stats.engine.advice import ROUNDING
-from salstats.stats.engine.comparisons import one_sided_pairs, pair_rows, told_apart
+from salstats.stats.engine.comparisons import fill_from_reference, one_sided_pairs, pair_rows
 from salstats.stats.engine.design import (
     OVERALL,
     Design,
@@ -23,13 +22,14 @@ from salstats.stats.engine.equivalence import sides
 from salstats.stats.engine.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.inference import Estimates, check_options, infer
+from salstats.stats.engine.resampling_units import Unit, resolve_unit
+from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.shared_cases import (
     flow_call,
     mark_incomplete_pairs,
     mark_shared_cases,
     paired_call,
 )
-from salstats.stats.engine.units import Unit, resolve_unit
 
 #: Numbers of pixels of a case: in both masks, in the prediction only, in the truth only, in neither.
 COUNT_COLUMNS = ("tp", "fp", "fn", "tn")
@@ -85,9 +85,9 @@ def pooled_rates(
     unit, level, n_replicates, rng, draws
         As for `summarize`.
     interval : str, optional
-        A name of `intervals.names_of("pooled_rate")`: by default `wilson_t`, Wilson's score interval with
-        the effective sample size and degrees of freedom of the ratio's CR2 variance; from replicates as for
-        `summarize`; `delta` from linearisation: logit(rate) -+ t * SE / (rate * (1 - rate)), transformed
+        A name of `intervals.interval_names("pooled_rate")`: by default `wilson_t`, Wilson's score interval
+        with the effective sample size and degrees of freedom of the ratio's CR2 variance; from replicates as
+        for `summarize`; `delta` from linearisation: logit(rate) -+ t * SE / (rate * (1 - rate)), transformed
         back, with Student's t and units - 1 degrees of freedom.
     average : str, optional
         A column of `by`: adds the unweighted mean of the groups' rates over it, as rows "Average".
@@ -151,7 +151,7 @@ def pooled_rates(
         membership, _ = pool_over(keys, "task", OVERALL)
         n_cases = np.concatenate([n_cases, n_cases @ membership])
     # The rates' cells count pixels; the frame's `n` are cases.
-    table["n"] = (n_cases @ target.estimand.first).astype(np.int64)
+    table["n"] = (n_cases @ target.estimand.method_weights).astype(np.int64)
     frame = _rates_frame(estimates, design, table, {})
     return mark_shared_cases(frame, codes, columns, lambda: paired_call(scores, "pooled_difference"))
 
@@ -176,8 +176,8 @@ def pooled_difference(
     scores, rates, unit, level, n_replicates, rng, draws
         As for `pooled_rates`.
     interval : str, optional
-        A name of `intervals.names_of("pooled_difference")`: by default `cr2`; `delta` has units - 1 degrees
-        of freedom.
+        A name of `intervals.interval_names("pooled_difference")`: by default `cr2`; `delta` has units - 1
+        degrees of freedom.
     reference : str
         The method to compare with, such as "human"; pairs are formed as for `difference`.
     by : str or list of str, optional
@@ -221,7 +221,7 @@ def pooled_difference(
     # The first half of the cells are the methods', the second half the reference's.
     estimand = Estimand("difference", np.vstack([identity, zeros]), np.vstack([zeros, identity]))
     keys = method.keys.assign(reference=reference)
-    cells = method.cells.beside(reference_cells)
+    cells = method.cells.followed_by(reference_cells)
     target = Target("difference", cells, estimand, keys, method.cells.n_missing)
     estimates = infer(target, options)
     table = estimates.columns(design.units.name) | {"n": method.n_cases.astype(np.int64)}
@@ -264,15 +264,15 @@ def _pair_counts(observations: pd.DataFrame, reference: str, by: list[str]) -> _
     # Counts are the same beside every metric, so pairs are formed without regard to the metric.
     pairs = pair_rows(ColumnCodes(observations.assign(metric="")), reference)
     counts = observations["score"].to_numpy(dtype=np.float64)
-    method_counts = np.where(pairs.own >= 0, counts[pairs.own], np.nan)
-    reference_counts = np.where(pairs.partner >= 0, counts[pairs.partner], np.nan)
+    method_counts = np.where(pairs.method_rows >= 0, counts[pairs.method_rows], np.nan)
+    reference_counts = np.where(pairs.reference_rows >= 0, counts[pairs.reference_rows], np.nan)
     complete = ~np.isnan(method_counts) & ~np.isnan(reference_counts)
     if not complete.any():
         raise SalstatsError(f"no case has counts of {reference!r} and of another method")
-    method_rows = observations.take(pairs.own[complete]).reset_index(drop=True)
-    reference_rows = observations.take(pairs.partner[complete]).reset_index(drop=True)
+    method_rows = observations.take(pairs.method_rows[complete]).reset_index(drop=True)
+    reference_rows = observations.take(pairs.reference_rows[complete]).reset_index(drop=True)
     one_sided = one_sided_pairs(observations, by, pairs, method_counts, reference_counts)
-    method_rows = told_apart(method_rows, observations, pairs.partner[complete])
+    method_rows = fill_from_reference(method_rows, observations, pairs.reference_rows[complete])
     return _CountPairs(method_rows, reference_rows, one_sided)
 
 

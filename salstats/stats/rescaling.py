@@ -8,7 +8,7 @@ import pandas as pd
 from salstats.checks import check_by, check_columns, check_frame, check_numeric
 from salstats.errors import ValueRangeError
 from salstats.frames import check_table
-from salstats.stats.engine.carried import ABSENT, is_absent
+from salstats.stats.engine.score_reasons import ABSENT, is_absent
 
 
 def normalize(

@@ -8,11 +8,9 @@ import pandas as pd
 from salstats.checks import check_by, check_columns, check_frame, check_numeric, quoted
 from salstats.errors import SalstatsError
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, estimates_frame
-from salstats.stats.engine.advice import warn_beyond_range
-from salstats.stats.engine.carried import absent_column, how_scored, is_absent
 from salstats.stats.engine.cautions import carry_cautions
 from salstats.stats.engine.design import (
-    coded_by,
+    code_scores,
     display_order,
     is_average,
     mean_of_rows_design,
@@ -21,6 +19,9 @@ from salstats.stats.engine.design import (
 from salstats.stats.engine.estimands import mean_target
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.inference import check_binary, check_options, infer, replicate
+from salstats.stats.engine.resampling_units import Unit, resolve_unit
+from salstats.stats.engine.result_warnings import warn_beyond_range
+from salstats.stats.engine.score_reasons import absent_column, is_absent, metric_option_columns
 from salstats.stats.engine.shared_cases import (
     cases_of_rows,
     mark_shared_cases,
@@ -28,8 +29,7 @@ from salstats.stats.engine.shared_cases import (
     shared_rows_call,
     warn_of_different_cases,
 )
-from salstats.stats.engine.units import Unit, resolve_unit
-from salstats.stats.engine.weighting import Weighting, weighted
+from salstats.stats.engine.weighting import Weighting, apply_weights
 
 
 def summarize(
@@ -62,7 +62,7 @@ def summarize(
         which it is. Cases without a patient's id are units of their own; where cases only look as if several
         were of one patient, a warning proposes the unit. A unit's rows all come along.
     interval : str, optional
-        A name of `intervals.names_of("mean")`; by default `recommended`, chosen by simulated coverage:
+        A name of `intervals.interval_names("mean")`; by default `recommended`, chosen by simulated coverage:
         `exact` (Clopper and Pearson) of 0/1 scores, one of each unit, `wilson_t` of other scores from 0 to 1
         and `cr2` of all else, or `percentile` of `draws`. `wilson_t` is
         Wilson's score interval with the effective sample size of the CR2 variance, and its degrees of
@@ -180,12 +180,12 @@ def summarize(
     1    hit    human  678      140
     """
     options = check_options("mean", interval, level, n_replicates, rng, draws)
-    codes, columns = coded_by(scores, by, DEFAULT_BY)
+    codes, columns = code_scores(scores, by, DEFAULT_BY)
     if options.interval.kind == "share":
         if average:
             raise SalstatsError(f"interval={interval!r} is for one proportion, not for an average of several")
         check_binary(scores["score"].to_numpy(dtype=np.float64), "interval", options.interval.name)
-    codes, units, case_weights = weighted(codes, resolve_unit(codes, unit), weights, average)
+    codes, units, case_weights = apply_weights(codes, resolve_unit(codes, unit), weights, average)
     scores = codes.frame
     design = mean_of_rows_design(codes, columns, units, each_unit=case_weights.each_unit)
     estimates = infer(mean_target(design, average, overall, case_weights), options)
@@ -194,7 +194,7 @@ def summarize(
     table |= inference_to(scores, design.units.codes, keys)
     table |= case_weights.columns(is_average(keys, average))
     table |= absent_column(keys, scores.loc[is_absent(scores), columns], scores)
-    special = options.columns() | how_scored(scores, keys)
+    special = options.columns() | metric_option_columns(scores, keys)
     frame = estimates_frame(keys, table, special, display_order(keys))
     frame = carry_cautions(frame, scores)
     if not options.interval.bounded:
@@ -245,8 +245,8 @@ def bootstrap(
     options = check_options(
         "mean", interval="normal", level=0.95, n_replicates=n_replicates, rng=rng, draws=draws
     )
-    codes, columns = coded_by(scores, by, DEFAULT_BY)
-    codes, units, case_weights = weighted(codes, resolve_unit(codes, unit), weights, average)
+    codes, columns = code_scores(scores, by, DEFAULT_BY)
+    codes, units, case_weights = apply_weights(codes, resolve_unit(codes, unit), weights, average)
     design = mean_of_rows_design(codes, columns, units, each_unit=case_weights.each_unit)
     target = mean_target(design, average, overall, case_weights)
     warn_of_different_cases(cases_of_rows(target.keys, codes, columns), lambda: paired_call(codes.frame))
@@ -326,7 +326,9 @@ def mean_curves(
     table |= inference_to(scores, design.units.codes, keys)
     for name in ("n_undefined", "bias"):
         table.pop(name, None)
-    frame = estimates_frame(keys, table, how_scored(curves, keys, _CURVE_OPTIONS), display_order(keys))
+    frame = estimates_frame(
+        keys, table, metric_option_columns(curves, keys, _CURVE_OPTIONS), display_order(keys)
+    )
     return mark_shared_cases(frame, codes, groups, lambda: shared_rows_call(curves, ["prob"], "curves"))
 
 

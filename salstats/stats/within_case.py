@@ -13,8 +13,8 @@ from salstats.stats.engine.design import check_one_metric, index_groups, warn_po
 from salstats.stats.engine.estimands import Cells, Estimand, Target, ratio, sum_cells
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.inference import check_options, infer
+from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.shared_cases import mark_shared_cases, shared_rows_call
-from salstats.stats.engine.units import Unit, resolve_unit
 
 #: Names of a mean over trainings in the columns `seed` and `model`.
 MEANS = ("mean", "ensemble")
@@ -48,7 +48,7 @@ def within_case_sd(
     by : str or sequence of str, optional
         Grouping columns; by default those of metric, method, task and model that are present, but `over`.
     interval : str, optional
-        A name of `intervals.names_of("within_case_sd")`, of the replicates; by default `percentile`.
+        A name of `intervals.interval_names("within_case_sd")`, of the replicates; by default `percentile`.
 
     Returns
     -------

@@ -22,7 +22,7 @@ from pandas.api.types import is_numeric_dtype
 from salstats.checks import did_you_mean
 from salstats.display.export.figure_files import FigureJobs, page_files
 from salstats.display.export.table_files import save_table_as
-from salstats.display.tables.layout import build
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.record import Column, Table
 from salstats.display.text.format import count_text, fixed_text
 from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, distinct_warnings, warn
@@ -57,7 +57,7 @@ PRINTED_SOURCE = "printed_source"
 
 
 @dataclass(frozen=True)
-class Made:
+class Result:
     """A result: the unrounded frame, and what shows it."""
 
     frame: pd.DataFrame
@@ -73,7 +73,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedNumbers:
     """Numbers of `data/published` that an item's frame has to give, to the printed digit."""
 
     #: The printed rows, with the key columns and the values of the frame.
@@ -151,8 +151,8 @@ class Item:
     key: str
     #: What it is; up to a colon its number in the study.
     title: str
-    #: Takes the data that `Opened.load` returns.
-    make: Callable[[Any], Made | None]
+    #: Takes the data that `OpenedStudy.load` returns.
+    make: Callable[[Any], Result | None]
     #: All of them have to be there.
     needs: tuple[str, ...] = ()
     #: What parts of it need.
@@ -160,14 +160,14 @@ class Item:
     #: Which cases and tasks.
     slice: str = "true-positive"
     #: What the study printed, in one place or in several.
-    printed: Printed | Sequence[Printed] | None = None
+    printed: PrintedNumbers | Sequence[PrintedNumbers] | None = None
 
     @property
-    def prints(self) -> Sequence[Printed]:
+    def prints(self) -> Sequence[PrintedNumbers]:
         """The printed numbers as a list."""
         if self.printed is None:
             return ()
-        return (self.printed,) if isinstance(self.printed, Printed) else self.printed
+        return (self.printed,) if isinstance(self.printed, PrintedNumbers) else self.printed
 
     @property
     def name(self) -> str:
@@ -176,19 +176,19 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedStudy:
     """The data of a study, found and not yet computed on."""
 
     #: In the order of the study.
     items: Sequence[Item]
     #: Which needs are met.
-    there: frozenset[str]
+    available: frozenset[str]
     #: The long work: returns what the items are made of.
     load: Callable[[], Any]
 
 
 @dataclass(frozen=True)
-class Study:
+class PublishedStudy:
     """A published study."""
 
     #: Its name here, and the paper.
@@ -199,9 +199,9 @@ class Study:
     #: Adds the study's options to a parser.
     add_options: Callable[["Parser"], None]
     #: Takes the options given and finds the data.
-    open: Callable[[argparse.Namespace], Opened]
+    open: Callable[[argparse.Namespace], OpenedStudy]
     #: Takes a scores frame in the place of a folder, and the options given.
-    open_scores: Callable[[pd.DataFrame, argparse.Namespace], Opened] | None = None
+    open_scores: Callable[[pd.DataFrame, argparse.Namespace], OpenedStudy] | None = None
     #: Reads a table in the columns of the study's own release.
     read_release: ReleaseReader | None = None
     #: Whether scores may be of several slices, which a column `slice` tells apart.
@@ -249,11 +249,11 @@ def no_such_option(name: str, command: str, known: Iterable[str]) -> str:
     return f"{command} has no option {name!r} (options: {', '.join(options)}){did_you_mean(name, options)}"
 
 
-class NotMade(SalstatsWarning):
+class ItemNotMade(SalstatsWarning):
     """A result that the data do not allow; the others are made."""
 
 
-class ItemFailed(NotMade):
+class ItemFailed(ItemNotMade):
     """A result that an error of the program stopped; the others are made.
 
     `item` is the result's name, `error` the exception.
@@ -291,7 +291,7 @@ def table_of(
             group_names.append(_cell_text(groups, row))
     headings = [_heading(heading, cell, rows) for heading, cell in columns.items()]
     table = Table(tuple(stub), labels, headings, cells, groups=group_names, notes=notes, **more)
-    return build(table, table_id)
+    return great_table(table, table_id)
 
 
 def _cell_text(cell: Cell, row: Any) -> str:
@@ -314,13 +314,13 @@ def _heading(heading: str | Column, cell: Cell, rows: pd.DataFrame) -> Column:
     return Column(heading, align="right" if is_numeric_dtype(rows[cell]) else "left")
 
 
-def study(key: str) -> Study:
+def study(key: str) -> PublishedStudy:
     """The declaration of a study."""
-    found: Study = importlib.import_module(f"salstats.studies.{key}").STUDY
+    found: PublishedStudy = importlib.import_module(f"salstats.studies.{key}").STUDY
     return found
 
 
-def parser_of(declared: Study, *, output: bool = True) -> Parser:
+def parser_of(declared: PublishedStudy, *, output: bool = True) -> Parser:
     """Make the parser of a study's options: its own, those of all, and with `output` where to write."""
     parser = Parser(
         prog=f"salstats reproduce {declared.key}",
@@ -391,7 +391,7 @@ def _add_score_tables(parser: Parser, key: str) -> None:
     group.add_argument("--decimal", default=".", metavar="SIGN", help="decimal mark of a text file (.)")
 
 
-def open_study(declared: Study, options: argparse.Namespace) -> Opened:
+def open_study(declared: PublishedStudy, options: argparse.Namespace) -> OpenedStudy:
     """Read the tables of `--scores` where it names some, else find the data that the study's options name."""
     if options.jobs < -1 or options.jobs == 0:
         raise SalstatsError(f"--jobs must be a whole number from 1 up, or -1, not {options.jobs}")
@@ -424,18 +424,18 @@ def reproduce(key: str, arguments: Sequence[str]) -> int:
     options = parser_of(declared).parse_args(arguments)
     folder = check_items_folder(options.output, overwrite=options.overwrite)
     compared: list[pd.DataFrame] = []
-    results: list[tuple[Item, Made]] = []
+    results: list[tuple[Item, Result]] = []
     with warnings.catch_warnings(record=True) as caught, FigureJobs(options.jobs) as figures:
         warnings.simplefilter("always", SalstatsWarning)
         with counting(None, "Reading", progress=True):
             opened = open_study(declared, options)
-        for sentence in missing(opened.items, opened.there):
+        for sentence in missing(opened.items, opened.available):
             print(sentence, flush=True)
             warn(sentence)
         with counting(None, "Computing", progress=True):
             data = opened.load()
         with counting(len(opened.items), "Tables", progress=True) as count:
-            for result in make_items(opened.items, opened.there, data, compared):
+            for result in make_items(opened.items, opened.available, data, compared):
                 results.append(result)
                 count(1)
         if not results:
@@ -443,7 +443,7 @@ def reproduce(key: str, arguments: Sequence[str]) -> int:
         with counting(None, "Writing", progress=True):
             _write_all(results, compared, folder, caught, figures)
     failed = [w.message for w in caught if isinstance(w.message, ItemFailed)]
-    not_made = [w.message for w in caught if isinstance(w.message, NotMade) and w.message not in failed]
+    not_made = [w.message for w in caught if isinstance(w.message, ItemNotMade) and w.message not in failed]
     for sentence in dict.fromkeys(map(str, not_made)):
         print(sentence)
     print(f"{len(results)} items in {folder}; {INDEX} lists their files.")
@@ -457,7 +457,7 @@ def reproduce(key: str, arguments: Sequence[str]) -> int:
 
 def nothing_made(warned: Iterable[Warning | str]) -> SalstatsError:
     """Return the error of a run that made nothing, with the reason of each item."""
-    reasons = [reason for reason in warned if isinstance(reason, NotMade)]
+    reasons = [reason for reason in warned if isinstance(reason, ItemNotMade)]
     sentences = dict.fromkeys(map(str, reasons))
     error = SalstatsError("; ".join(sentences) or "no result can be made of these data")
     error.__cause__ = next((reason.error for reason in reasons if isinstance(reason, ItemFailed)), None)
@@ -480,7 +480,7 @@ def missing(items: Iterable[Item], there: Collection[str]) -> list[str]:
 
 def make_items(
     items: Iterable[Item], there: Collection[str], data: Any, compared: list[pd.DataFrame] | None = None
-) -> Iterator[tuple[Item, Made]]:
+) -> Iterator[tuple[Item, Result]]:
     """Yield the items whose needs are met; one that the data do not allow, or that fails, is warned of."""
     for item in items:
         if not set(item.needs) <= set(there):
@@ -524,14 +524,14 @@ def _with_printed(item: Item, frame: pd.DataFrame) -> pd.DataFrame:
 
 def not_made(name: str, reason: str) -> None:
     """Warn that a result is not made, and why; `reproduce` prints it too."""
-    warn(NotMade(f"{name}: not made, {reason}"))
+    warn(ItemNotMade(f"{name}: not made, {reason}"))
 
 
 @contextmanager
 def if_possible(name: str) -> Iterator[None]:
     """Go on where a result cannot be made, with a warning that names it and its error.
 
-    What the data do not allow is a `NotMade`, any other error an `ItemFailed`.
+    What the data do not allow is an `ItemNotMade`, any other error an `ItemFailed`.
     """
     try:
         yield
@@ -587,7 +587,7 @@ def _say_printed(compared: Sequence[pd.DataFrame]) -> bool:
 
 
 def _write_all(
-    results: Sequence[tuple[Item, Made]],
+    results: Sequence[tuple[Item, Result]],
     compared: Sequence[pd.DataFrame],
     folder: Path,
     caught: Sequence[warnings.WarningMessage],
@@ -640,7 +640,7 @@ def _if_writable(name: str) -> Iterator[None]:
         warn(ItemFailed(name, error))
 
 
-def _write(item: Item, result: Made, made: Path, figures: FigureJobs) -> list[dict[str, str]]:
+def _write(item: Item, result: Result, made: Path, figures: FigureJobs) -> list[dict[str, str]]:
     """Write one result; its rows of the index, less what could not be written."""
     note = result.note.rstrip(".")
     files = []

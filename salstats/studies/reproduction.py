@@ -118,10 +118,10 @@ def reproduce(
     parsed.rename = [] if rename is None else [dict(rename)]
 
     opened = open_study(declared, parsed)
-    for sentence in missing(opened.items, opened.there):
+    for sentence in missing(opened.items, opened.available):
         warn(sentence)
     compared: list[pd.DataFrame] = []
-    made = make_items(opened.items, opened.there, opened.load(), compared)
+    made = make_items(opened.items, opened.available, opened.load(), compared)
     frames = {item.key: result.frame for item, result in made}
     if not frames:
         raise SalstatsError(f"no result of {key} can be made of these data; the warnings say why")

@@ -41,7 +41,7 @@ def small(_):
     return np.random.default_rng(9).random((14, 14))
 
 
-def held(read):
+def drawn_map(read):
     return Content(saliency=read(SHAPE))
 
 
@@ -53,7 +53,7 @@ def study():
     )
     series = Series("smooth"), Series("small")
     maps = tuple(
-        Prediction("", s, partial(held, read), "drawn here")
+        Prediction("", s, partial(drawn_map, read), "drawn here")
         for s, read in zip(series, (smooth, small), strict=True)
     )
     case = Case("image", SHAPE, predictions=maps, patient="7", recordings=recordings)

@@ -511,9 +511,9 @@ def test_importing_what_is_used_of_statsmodels_costs_little_beside_scipy():
         return seconds(lambda: subprocess.run(command, check=True))
 
     without, with_it = fastest(
-        lambda: import_time("salstats.stats.models.models"),
+        lambda: import_time("salstats.stats.models.model_fitting"),
         lambda: import_time(
-            "salstats.stats.models.models, statsmodels.regression.linear_model, "
+            "salstats.stats.models.model_fitting, statsmodels.regression.linear_model, "
             "statsmodels.genmod.generalized_linear_model, statsmodels.stats.multitest"
         ),
         enough=np.inf,

@@ -21,7 +21,7 @@ from scipy import ndimage, stats
 from timing import seconds
 
 import salstats as ss
-from salstats.display.plots.layout.picture import geom_picture
+from salstats.display.plots.layout.picture_layer import geom_picture
 from salstats.images import boundaries, geometry, hulls, map_steps, masks, otsu, peaks, polygons
 from salstats.images.simulated_masks import draw_contour, irregular_contour
 from salstats.images.thresholds import THRESHOLDS

@@ -6,164 +6,23 @@ import re
 import shlex
 import subprocess
 import sys
-import warnings
 
-import numpy as np
 import pandas as pd
 import pytest
+from command_line import LONG, ROW, contents, salstats, study
 from tests_support import error_line, quick
 
 import salstats as ss
-from salstats.cli import commands as cli_commands
-from salstats.cli import option_help
-from salstats.cli.app import in_flags, make_app, run
-from salstats.cli.commands import GROUPS
-from salstats.errors import SalstatsWarning
-
-COMMANDS = [
-    *("score", "features", "tune", "segment", "rates", "gaze", "read", "summarize", "decrease"),
-    *("overlap", "ranks", "significance-map", "rank-agreement", "agreement", "power"),
-    *("difference", "mrmc", "regress", "correlate", "describe", "auroc", "report", "demo", "reproduce"),
-    *("medians", "median-difference", "quantile-regress", "table", "plot", "make-maps", "doctor"),
-]
-#: Each command with the arguments that it needs.
-MINIMAL = {
-    "read": [],
-    "summarize": [],
-    "decrease": ["--reference", "human"],
-    "difference": ["--reference", "human"],
-    "regress": ["iou ~ area_ratio"],
-    "correlate": ["iou", "prob"],
-    "describe": [],
-    "auroc": ["prob", "label"],
-    "rates": [],
-    "ranks": [],
-    "significance-map": [],
-    "rank-agreement": [],
-    "medians": [],
-    "quantile-regress": ["iou ~ area_ratio"],
-    "median-difference": ["--reference", "human"],
-    "agreement": ["--over", "method", "--kind", "krippendorff"],
-}
-LONG = "case,task,method,metric,score"
-ROW = "007,Edema,gradcam,iou,0.5"
-
-
-def study():
-    """Twelve cases of twelve patients, tasks Edema and NA, two methods, one score missing."""
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame(
-        [(f"{c:03d}", task, m) for c in range(12) for task in ("Edema", "NA") for m in ("gradcam", "human")],
-        columns=["case", "task", "method"],
-    )
-    per_case = frame["case"] + frame["task"]
-    frame["metric"] = "iou"
-    frame["score"] = rng.random(len(frame))
-    frame["patient"] = "p" + frame["case"]
-    for name, values in {"prob": rng.random(24), "area_ratio": rng.random(24)}.items():
-        frame[name] = values[pd.factorize(per_case)[0]]
-    frame["label"] = frame["case"].astype(int) % 3 // 2
-    for name in ("tp", "fp", "fn", "tn"):
-        frame[name] = rng.integers(1, 100, len(frame))
-    frame.loc[5, "score"] = np.nan
-    return frame.astype({"metric": "str"})
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """The working folder, with `scores.csv` in it."""
-    monkeypatch.chdir(tmp_path)
-    study().to_csv("scores.csv", index=False)
-    return tmp_path
-
-
-def contents(folder):
-    """Every file below a folder with its bytes."""
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
-def only_warnings(err):
-    """Whether every line of stderr is a warning of ours."""
-    return all(line.startswith("salstats: warning: ") for line in err.splitlines())
-
+from salstats.cli.app import run
+from salstats.cli.flag_sentences import in_flags
 
 # help
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_ends_with_an_example(capsys, monkeypatch, command):
-    monkeypatch.setenv("COLUMNS", "200")
-    assert run([command, "--help"]) == 0
-    out, err = capsys.readouterr()
-    assert f"Example: salstats {command}" in out
-    assert err == ""
-
-
-@pytest.mark.parametrize("command", sorted(MINIMAL))
-def test_the_example_of_the_help_runs_as_it_stands(capsys, monkeypatch, folder, command):
-    monkeypatch.setenv("COLUMNS", "200")
-    run([command, "--help"])
-    example = re.search(r"Example: salstats (.*)", capsys.readouterr().out).group(1)
-    assert run(shlex.split(example)) == 0
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_does_not_speak_python(capsys, monkeypatch, command):
-    monkeypatch.setenv("COLUMNS", "10000")
-    run([command, "--help"])
-    shown = capsys.readouterr().out
-    assert not re.findall(r'\bNone\b|see Notes|mapping|\("\w+", |--\S+ +<list|\br"|:func:|joblib', shown)
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_shows_the_usual_options_on_one_screen_and_no_type_of_switches(capsys, monkeypatch, command):
-    monkeypatch.setenv("COLUMNS", "100")
-    run([command, "--help"])
-    shown = capsys.readouterr().out
-    # of a table or figure the options of every kind stand below a heading of their own
-    usual = re.split("─ (?:More options|Reading the|The table|The figure|Network)", shown)[0]
-    assert len(usual.splitlines()) <= 45
-    assert "<bool>" not in shown
-
-
-@pytest.mark.parametrize(
-    "command", [command for command in cli_commands.COMMANDS if command.usual], ids=lambda c: c.name
-)
-def test_usual_options_and_texts_of_a_command_are_options_that_it_has(command):
-    made = {option.name for option in cli_commands.options(command, getattr(ss, command.function))}
-    assert {*command.usual, *command.texts} <= made
-
-
-def test_every_sentence_of_the_help_is_one_of_an_option():
-    made = set()
-    for command in cli_commands.COMMANDS:
-        own = cli_commands.options(command, getattr(ss, command.function))
-        made |= {option.name for option in (*own, *command.source.options())}
-        made |= set(command.arguments)
-    groups = ("STATISTICS", "MODELS", "PLANNING", "SCORING", "FILES", "STUDIES", "DISPLAY")
-    listed = {name for group in groups for name in getattr(option_help, group)}
-    assert listed <= made
 
 
 @pytest.mark.parametrize("arguments", [["-h"], ["describe", "-h"]])
 def test_the_short_flag_shows_the_help(capsys, arguments):
     assert run(arguments) == 0
     assert "Usage: salstats" in capsys.readouterr().out
-
-
-def test_a_list_of_studies_takes_no_more(capsys):
-    assert run(["reproduce", "list", "extra"]) == 2
-    assert "extra" in error_line(capsys)
-
-
-def test_help_lists_every_command_under_one_heading(capsys):
-    assert {command.name for command in make_app("").registered_commands} == set(COMMANDS)
-    assert run(["--help"]) == 0
-    out = capsys.readouterr().out
-    headings = re.findall(r"^╭─ (.+?) ─", out, re.M)
-    assert headings == ["Options", *GROUPS.values()]
-    for command in COMMANDS:
-        assert len(re.findall(rf"^│ {command} ", out, re.M)) == 1
 
 
 @pytest.mark.parametrize(
@@ -210,210 +69,6 @@ def test_a_shell_completes_commands_and_options(typed, expected):
 
 
 # success
-
-CALLS = {
-    "summarize": (
-        "--by metric,method --interval basic --level 0.9 --replicates 50 --seed 3",
-        lambda s: ss.summarize(
-            s, by=("metric", "method"), interval="basic", level=0.9, n_replicates=50, rng=3
-        ),
-    ),
-    "decrease": (
-        "--reference human --average task --replicates 50 --pairs available --unit case",
-        lambda s: ss.percent_decrease(
-            s, reference="human", average="task", n_replicates=50, pairs="available", unit="case"
-        ),
-    ),
-    "difference": (
-        "--reference human --test t --interval t --adjust holm --effect-size g",
-        lambda s: ss.difference(s, reference="human", test="t", interval="t", adjust="holm", effect_size="g"),
-    ),
-    "regress": (
-        "'iou ~ area_ratio + prob' --normalize area_ratio --within task --errors recommended",
-        lambda s: ss.regress(ss.normalize(s, ["area_ratio"], within="task"), "iou ~ area_ratio + prob"),
-    ),
-    "correlate": (
-        "iou prob --by method --by ' task' --test pearson --adjust BH --covariates area_ratio",
-        lambda s: ss.correlate(
-            s, "iou", "prob", by=("method", "task"), test="pearson", adjust="BH", covariates="area_ratio"
-        ),
-    ),
-    "rates": (
-        "--rate recall,dice --by method --interval delta --unit case",
-        lambda s: ss.pooled_rates(s, rates=["recall", "dice"], by="method", interval="delta", unit="case"),
-    ),
-    "significance-map": (
-        "--by metric --test t --adjust bonferroni",
-        lambda s: ss.significance_map(s, by="metric", test="t", adjust="bonferroni"),
-    ),
-    "rank-agreement": (
-        "--over task --scheme median --replicates 50",
-        lambda s: ss.rank_agreement(s, over="task", scheme="median", n_replicates=50),
-    ),
-    "describe": ("--by method", lambda s: ss.describe(s, by="method")),
-    "auroc": (
-        "prob label --by task --level 0.9",
-        lambda s: ss.auroc(s, "prob", "label", by="task", level=0.9),
-    ),
-}
-
-
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "xlsx"])
-@pytest.mark.parametrize("command", sorted(CALLS))
-def test_a_command_writes_the_frame_of_its_function_in_full_precision(capsys, folder, command, suffix):
-    options, function = CALLS[command]
-    out = folder / f"out.{suffix}"
-    assert run([command, "scores.csv", *shlex.split(options), "-o", str(out)]) == 0
-    printed, err = capsys.readouterr()
-    assert printed == ""
-    assert only_warnings(err)
-    reread = folder / "expected.csv"
-    with warnings.catch_warnings():
-        # what the command says is in the test of warnings
-        warnings.simplefilter("ignore", SalstatsWarning)
-        ss.write_frame(function(ss.read_scores("scores.csv")), reread)
-    pd.testing.assert_frame_equal(ss.read_data(out), ss.read_data(reread), check_exact=True)
-
-
-@pytest.mark.parametrize("command", sorted(MINIMAL))
-def test_without_an_output_a_command_prints_its_table_and_writes_nothing(capsys, folder, command):
-    before = contents(folder)
-    assert run([command, "scores.csv", *MINIMAL[command]]) == 0
-    out, err = capsys.readouterr()
-    lines = out.splitlines()
-    assert only_warnings(err)
-    assert any({"gradcam", "human"} & set(line.split()) for line in lines) or command in (
-        "auroc",
-        "agreement",
-        "rank-agreement",
-    )
-    assert any({"estimate", "mean", "score"} & set(line.split()) for line in lines)
-    assert contents(folder) == before
-
-
-@pytest.mark.parametrize(
-    ("terminal", "columns", "arguments", "most"),
-    [
-        (True, 80, [], 80),
-        (True, 120, [], 120),
-        (True, 80, ["--all"], None),
-        (False, 80, [], None),
-    ],
-)
-def test_a_terminal_gets_the_columns_that_fit_and_a_file_all(
-    capsys, monkeypatch, folder, terminal, columns, arguments, most
-):
-    monkeypatch.setenv("COLUMNS", str(columns))
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal, raising=False)
-    assert run(["decrease", "scores.csv", "--reference", "human", "--replicates", "20", *arguments]) == 0
-    out = capsys.readouterr().out.splitlines()
-    if most:
-        assert max(map(len, out)) <= most
-        assert out[-1].endswith("(--all shows them)")
-    else:
-        assert "method_mean" in out[1].split()
-        assert "also:" not in out[-1]
-
-
-def test_the_default_grouping_is_of_the_columns_that_are_there(capsys, folder):
-    study().query("task == 'NA'").drop(columns="task").to_csv("one.csv", index=False)
-    for file, expected in (("scores.csv", ["metric", "method", "task"]), ("one.csv", ["metric", "method"])):
-        assert run(["describe", file, "-o", f"{file}.parquet"]) == 0
-        columns = ss.read_data(f"{file}.parquet").columns.tolist()
-        assert [c for c in columns if c in ("case", "metric", "method", "task", "patient")] == expected
-
-
-def test_every_option_for_reading_reaches_the_reader(folder):
-    wide = study().pivot(index="case", columns=["method", "task"], values="score")
-    for method in ("gradcam", "human"):
-        table = wide[method].rename_axis("img_id").reset_index()
-        table["note"] = "x"
-        table.to_csv(f"{method}.txt", sep=";", decimal=",", index=False, encoding="utf-16", na_rep="-")
-    features = study()[["case", "task", "prob"]].drop_duplicates()
-    features.to_csv("prob.csv", sep=";", decimal=",", index=False, encoding="utf-16")
-    arguments = shlex.split(
-        "--also human.txt --rename img_id=case --wide task --tasks Edema,NA --method gradcam,human "
-        "--metric iou --sep ';' --decimal , --encoding utf-16 --na - --join prob.csv"
-    )
-    assert run(["correlate", "gradcam.txt", "iou", "prob", *arguments, "-o", "out.csv"]) == 0
-    assert run(["correlate", "scores.csv", "iou", "prob", "-o", "expected.csv"]) == 0
-    found, expected = ss.read_data("out.csv"), ss.read_data("expected.csv")
-    # of the wide files nothing tells which findings are absent
-    same = [c for c in expected.columns if c not in ("unit", "n_units", "n_absent")]
-    pd.testing.assert_frame_equal(found[same], expected[same], check_exact=True)
-
-
-def test_a_metric_per_column_and_a_sheet_are_read(capsys, folder):
-    wide = study().pivot(index=["case", "task", "label"], columns="method", values="score").reset_index()
-    with pd.ExcelWriter("book.xlsx") as book:
-        wide.to_excel(book, sheet_name="scores", index=False)
-        wide.to_excel(book, sheet_name="other", index=False)
-    arguments = ["--score", "gradcam=gradcam:iou,human=human:iou", "--sheet", "scores", "--by", "method,task"]
-    assert run(["describe", "book.xlsx", *arguments]) == 0
-    from_workbook = capsys.readouterr().out.splitlines()[1:]
-    assert run(["describe", "scores.csv", "--by", "method,task"]) == 0
-    assert from_workbook == capsys.readouterr().out.splitlines()[1:]
-
-
-def test_a_column_with_a_comma_in_its_name_and_percentages_are_read(folder):
-    (folder / "wide.csv").write_text('case,"IoU, mean",b\n1,57,22.4\n')
-    arguments = ["--score", '"IoU, mean"=g:iou,b=h:iou', "--scale", "iou=0.01", "-o", "long.csv"]
-    assert run(["read", "wide.csv", *arguments]) == 0
-    assert ss.read_scores("long.csv")["score"].tolist() == [0.57, 0.224]
-
-
-@pytest.mark.parametrize(
-    ("said", "meant"),
-    [("0.2", 0.2), ("-0.3:", (-0.3, None)), ("iou=:0.4", {"iou": (None, 0.4)})],
-)
-def test_margins_and_all_pairs_are_asked_for_as_in_python(folder, said, meant):
-    scores = ss.read_scores("scores.csv")
-    arguments = ["--reference", "all", "--by", "metric", "--margin", said, "-o", "out.csv"]
-    assert run(["difference", "scores.csv", *arguments]) == 0
-    expected = ss.difference(scores, reference="all", by="metric", margin=meant)
-    got = pd.read_csv("out.csv")
-    pd.testing.assert_frame_equal(got, expected, check_dtype=False)
-    assert got["margin_low"].notna().all()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "function", "limits"),
-    [
-        ("summarize", ss.summarize, None),
-        ("difference --reference human --limits 0:2", ss.difference, (0, 2)),
-        ("decrease --reference human --limits iou=0:2", ss.percent_decrease, {"iou": (0, 2)}),
-    ],
-)
-def test_bounds_are_added_as_missing_bounds_gives_them(folder, arguments, function, limits):
-    # without labels no finding is absent
-    study().drop(columns="label").to_csv("unlabelled.csv", index=False)
-    command, *others = shlex.split(arguments)
-    assert run([command, "unlabelled.csv", *others, "--bounds", "-o", "out.csv"]) == 0
-    scores = ss.read_scores("unlabelled.csv")
-    options = {} if command == "summarize" else {"reference": "human"}
-    compared = None if command == "summarize" else scores
-    expected = ss.missing_bounds(function(scores, **options), scores=compared, limits=limits)
-    got = pd.read_csv("out.csv")[["bound_low", "bound_high"]]
-    pd.testing.assert_frame_equal(got, expected[["bound_low", "bound_high"]])
-    assert (got["bound_low"] < got["bound_high"]).any()
-
-
-def test_limits_of_ranks_are_written_beside_the_tests_that_they_are_of(folder):
-    assert run(["significance-map", "scores.csv", "--limits", "limits.csv", "-o", "tests.csv"]) == 0
-    expected = ss.rank_limits(ss.significance_map(ss.read_scores("scores.csv")))
-    pd.testing.assert_frame_equal(pd.read_csv("limits.csv"), expected, check_dtype=False)
-
-
-@pytest.mark.parametrize("said", ["wide", "iou=a", "0.1:0.2", "1:2:3"])
-def test_a_margin_that_is_none_is_one_line(capsys, folder, said):
-    assert run(["difference", "scores.csv", "--reference", "human", "--margin", said]) == 2
-    assert "--margin" in error_line(capsys)
-
-
-@pytest.mark.parametrize("sep", ["tab", "\\t", "\t"])
-def test_a_tab_has_a_name(folder, sep):
-    study().to_csv("tabs.csv", sep="\t", index=False)
-    assert run(["describe", "tabs.csv", "--sep", sep, "-o", "out.csv"]) == 0
 
 
 def test_warnings_are_lines_on_stderr_and_exit_is_0(capsys, folder):
@@ -534,37 +189,6 @@ def test_bad_input_is_one_clear_line_exit_2_and_no_file(capsys, folder, kind, ou
     assert contents(folder) == before
 
 
-@pytest.mark.parametrize("command", sorted(MINIMAL))
-@pytest.mark.parametrize(
-    ("out", "message"),
-    [
-        ("no/out.csv", "the folder no does not exist"),
-        ("out.txt", "its name must end in .csv, .parquet, .xlsx"),
-        ("", "its name must end in"),
-        ("scores.csv", "the file exists; pass --overwrite to replace it"),
-        ("folder.csv", "it is a folder"),
-    ],
-)
-def test_an_output_that_cannot_be_is_refused_before_reading(capsys, folder, command, out, message):
-    (folder / "folder.csv").mkdir()
-    before = contents(folder)
-    for scores in ("scores.csv", "nothing.csv"):
-        assert run([command, scores, *MINIMAL[command], "-o", out]) == 2
-        assert message in error_line(capsys)
-    assert contents(folder) == before
-
-
-def test_a_failure_while_writing_leaves_no_file(capsys, folder, monkeypatch):
-    def fail(*args, **kwargs):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(pd.DataFrame, "to_csv", fail)
-    before = contents(folder)
-    assert run(["describe", "scores.csv", "-o", "out.csv"]) == 2
-    assert "cannot write out.csv: No space left" in error_line(capsys)
-    assert contents(folder) == before
-
-
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
@@ -615,62 +239,12 @@ def test_a_bug_is_never_exit_0(folder, monkeypatch, bug):
     assert not (folder / "out.csv").exists()
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "summarize scores.csv -o scores.csv --overwrite",
-        "describe scores.csv --also more.csv -o more.csv --overwrite",
-        "describe scores.csv --join size.csv -o ./size.csv --overwrite",
-        "describe scores.csv --join size=wide.csv -o wide.csv --overwrite",
-    ],
-)
-def test_an_input_is_never_overwritten_even_when_asked(capsys, folder, arguments):
-    study().assign(method=lambda s: s["method"] + "2").to_csv("more.csv", index=False)
-    (folder / "size.csv").write_text("case,size\n000,1\n")
-    (folder / "wide.csv").write_text("case,Edema,NA\n000,1,2\n")
-    before = contents(folder)
-    assert run(shlex.split(arguments)) == 2
-    assert "this command reads it" in error_line(capsys)
-    assert contents(folder) == before
-
-
-def test_shapes_of_files_are_reached_from_the_command_line(folder):
-    (folder / "wide.csv").write_text(
-        "img_id,Edema,NA\npatient1_view1,0.5,0.25\npatient1_view2,,0.75\npatient2_view1,1,0\n"
-    )
-    (folder / "size.csv").write_text(
-        "img_id,Edema,NA\npatient1_view1,3,4\npatient2_view1,5,6\npatient1_view2,7,8\n"
-    )
-    arguments = "read wide.csv --wide task --method g --metric iou --rename img_id=case --join size=size.csv"
-    assert run([*shlex.split(arguments), "--patient-from", r"(patient\d+)", "-o", "long.csv"]) == 0
-    long = ss.read_scores("long.csv").sort_values(["case", "task"]).reset_index(drop=True)
-    assert long["patient"].tolist() == ["patient1"] * 4 + ["patient2"] * 2
-    assert long["size"].tolist() == [3, 4, 7, 8, 5, 6]
-    (folder / "methods.csv").write_text("phase,trial,metric,ag,convex\n1,2,ncc,0.5,0.25\n1,2,auc,0.75,1\n")
-    assert run(shlex.split("read methods.csv --case phase,trial --score ag=ag,convex=convex -o two.csv")) == 0
-    two = ss.read_scores("two.csv")
-    assert set(two["case"]) == {"1_2"}
-    assert len(two) == 4
-
-
-def test_arguments_in_the_wrong_order_are_said(capsys, folder):
-    assert run(["regress", "iou ~ prob", "scores.csv"]) == 2
-    assert "the file comes first" in error_line(capsys)
-
-
 def test_the_version_is_shown(capsys):
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"salstats {ss.__version__}\n"
 
 
 # real processes
-
-
-def salstats(*arguments, **options):
-    """Run the command line in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "salstats", *arguments], capture_output=True, text=True, check=False, **options
-    )
 
 
 def test_a_process_ends_with_the_exit_code_and_one_line(folder):
@@ -712,16 +286,6 @@ def test_a_file_s_name_tells_a_terminal_nothing(capsys, folder):
     said = error_line(capsys)
     assert "no\\x1b[31m\\x07.csv" in said
     assert "\x1b" not in said
-
-
-def test_a_frame_of_a_report_is_no_input_of_the_report_in_its_place(capsys, folder):
-    (folder / "out" / "frames").mkdir(parents=True)
-    study().to_csv("out/frames/scores.csv", index=False)
-    (folder / "out" / "report.json").write_text('{"files": ["frames/scores.csv"]}')
-    before = contents(folder)
-    assert run(shlex.split("report out/frames/scores.csv -o out --overwrite")) == 2
-    assert "this command reads it" in error_line(capsys)
-    assert contents(folder) == before
 
 
 @pytest.mark.parametrize("word", ["x" * 120_000, "a={" * 40_000], ids=["a word", "open braces"])

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
-from salstats.cli.demo import ANNOTATOR, METRICS, ONLY, demo_labels, free_folder, run_demo, shown
+from salstats.cli.demo import ANNOTATOR, METRICS, ONLY, demo_labels, example_results, free_folder, run_demo
 from salstats.errors import InputFileError
 
 #: Figures beside those of every report: the cases to look at.
@@ -83,7 +83,7 @@ def test_the_printed_p_values_are_those_of_the_report(demo):
         part &= every[column] == value
     own = every[part].drop(columns="human_label")
     scores = own[own["metric"].isin(METRICS)]
-    printed = next(frame for call, frame in shown(scores, own) if "percent_decrease" in call)
+    printed = next(frame for call, frame in example_results(scores, own) if "percent_decrease" in call)
     keys = ["metric", "task", "method"]
     both = printed.merge(demo[1]["decrease"], on=keys, suffixes=("", "_report"))
     assert len(both) == len(printed) > 2

@@ -18,7 +18,7 @@ def test_the_doctor_names_versions_and_finds_the_data_whole(capsys):
     assert out.startswith(f"salstats {ss.__version__}, Python 3.")
     lines = {line.split()[0]: line for line in out.splitlines() if line.startswith("  ")}
     assert str(ss.datasets.data_folder()) in lines["folder"]
-    assert "all as their checksums say" in lines["files"]
+    assert "all with the right checksum" in lines["files"]
     assert {"explain", "dask", "Chromium", "LaTeX", "cores", "memory"} <= set(lines)
 
 

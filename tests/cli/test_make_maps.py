@@ -58,7 +58,7 @@ def test_a_network_of_torchvision_has_its_weights_and_outputs(images, capsys):
         ("images --network resnet19 --weights a.pt --tasks Edema", "did you mean 'resnet18' or"),
         ("images --network mine:broken --layer x", "--layer belongs to a network by name"),
         ("images --network mine:broken --mean 0", "--mean belongs to a network by name"),
-        ("images --network nothing:here", "--network nothing:here: no file nothing.py in this folder"),
+        ("images --network nothing:here", "--network nothing:here: no file nothing.py in "),
         ("images --network mine.py:brocken", "mine has no 'brocken'; did you mean 'broken'?"),
         ("images --network pathlib:Path", "gives a PosixPath, and should give a salstats.explain.Network"),
         ("images --network mine:broken", "--network mine:broken: RuntimeError: no such weights"),

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import numpy as np
 from great_tables import GT
 
-from salstats.display.tables.layout import build
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.record import Column, Table
 
 ODD = r"""50% of R&D_x #1 $5 {a} ~ ^ \ <b> > | "q" 'r' `c` -- ,, [z] *s {{m^2}}"""
@@ -15,7 +15,7 @@ LONG = "A name that somebody made out of the whole configuration of a method " *
 def rich() -> GT:
     """Every part of a table at once: two levels of spanners, groups, marks, a foot, notes."""
     over = ("All & more", "IoU & co")
-    return build(
+    return great_table(
         Table(
             stubhead=("Finding",),
             stub=[
@@ -36,9 +36,9 @@ def rich() -> GT:
             groups=["Large & big", "Large & big", "Small_ones", "Small_ones", "Small_ones"],
             bold={(0, 0)},
             underline={(1, 1)},
-            apart={4},
-            indent={1},
-            foot={4},
+            rows_with_rule_above={4},
+            indented_rows={1},
+            foot_rows={4},
             notes=["Note with 50% & <b>more</b>.", "", f"Odd: {ODD}"],
             title="Title & more",
             subtitle="Sub < title 100%",
@@ -52,7 +52,7 @@ def estimates(n_tasks: int = 10, n_methods: int = 2) -> GT:
     rng = np.random.default_rng(0)
     values = rng.uniform(-0.2, 0.9, (n_tasks, 2 * n_methods))
     columns = [Column(metric, (f"Method {m}",)) for m in range(n_methods) for metric in ("IoU", "Hit rate")]
-    return build(
+    return great_table(
         Table(
             ("",),
             [(f"Task {i}, with some 5% & more_words",) for i in range(n_tasks)],
@@ -70,7 +70,7 @@ def estimates(n_tasks: int = 10, n_methods: int = 2) -> GT:
 
 def long_names() -> GT:
     """Labels of more than a hundred characters in every place."""
-    return build(
+    return great_table(
         Table(
             (LONG,),
             [(LONG,), ("name_" * 25,), ("x-y.z/" * 20,)],
@@ -87,12 +87,12 @@ def long_names() -> GT:
 def stub_of_levels() -> GT:
     """A stub of two columns whose outer cells span rows."""
     stub = [("iou", "a"), ("iou", "b"), ("hit", "b")]
-    return build(Table(("Metric", "Task"), stub, [Column("v")], [["0.1"], ["0.2"], ["0.3"]]), "levels")
+    return great_table(Table(("Metric", "Task"), stub, [Column("v")], [["0.1"], ["0.2"], ["0.3"]]), "levels")
 
 
 def one_cell() -> GT:
     """One row, one column."""
-    return build(Table(("",), [("only",)], [Column("x")], [["1.5"]]), "one")
+    return great_table(Table(("",), [("only",)], [Column("x")], [["1.5"]]), "one")
 
 
 EXAMPLES = {make.__name__: make for make in (rich, estimates, long_names, stub_of_levels, one_cell)}

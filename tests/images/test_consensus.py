@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from salstats.errors import SalstatsError, ShapeError, ValueRangeError
-from salstats.images.consensus import RULES, Patterns, consensus, majority, staple
+from salstats.images.consensus import CONSENSUS_RULES, Patterns, consensus, majority, staple
 from salstats.images.masks import area, decode, empty, encode
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "staple"
@@ -67,14 +67,14 @@ def test_staple_of_one_round_by_hand():
     np.testing.assert_allclose(found.probability, w, atol=1e-6)
 
 
-@pytest.mark.parametrize("how", RULES)
+@pytest.mark.parametrize("how", CONSENSUS_RULES)
 def test_readers_who_agree_are_their_own_consensus(how):
     mask = np.eye(4, dtype=bool)
     found = consensus([mask, mask, mask], how)
     np.testing.assert_array_equal(decode(found.mask), mask)
 
 
-@pytest.mark.parametrize("how", RULES)
+@pytest.mark.parametrize("how", CONSENSUS_RULES)
 @pytest.mark.parametrize("value", [0, 1])
 def test_masks_that_mark_nothing_or_everything_stay_so(how, value):
     mask = np.full((3, 4), value)

@@ -84,7 +84,7 @@ def test_a_map_kept_at_the_network_s_resolution_is_close_to_one_laid_on_the_imag
     for fit in ("inside", "cover"):
         geometry = Preparation((224, 224), fit=fit).apply(np.zeros((1000, 800)))[1]
         saliency = np.random.default_rng(3).uniform(size=(7, 7))
-        at_once = geometry.to_image(saliency)
+        in_threads = geometry.to_image(saliency)
         kept = geometry.to_image(saliency, shape=geometry.frame_shape)
         assert max(kept.shape) <= 280
         seen = ~np.isnan(geometry.to_image(saliency, outside=np.nan))
@@ -93,7 +93,7 @@ def test_a_map_kept_at_the_network_s_resolution_is_close_to_one_laid_on_the_imag
         rows, cols = (np.flatnonzero(seen.any(axis=a)) for a in (1, 0))
         inner[rows[0] + 4 : rows[-1] - 3, cols[0] + 4 : cols[-1] - 3] = True
         # at a kink, where slopes of 1/32 a pixel meet, a quarter of their difference is lost along each axis
-        assert np.abs(resize(kept, (1000, 800)) - at_once)[inner].max() < 1 / 32
+        assert np.abs(resize(kept, (1000, 800)) - in_threads)[inner].max() < 1 / 32
 
 
 def test_a_frame_never_has_more_pixels_than_the_image():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from salstats.errors import SalstatsError
-from salstats.images.mixing import RULES, mix_classes
+from salstats.images.mixing import MIXING_RULES, mix_classes
 
 #: Four pixels and three classes, which a hand can add up.
 MAPS = np.array([[[8, 0], [0, 0]], [[0, 4], [0, 0]], [[0, 0], [2, 6]]])
@@ -34,7 +34,7 @@ def test_drawn_maps_by_hand(rule, expected):
     np.testing.assert_allclose(mix_classes(MAPS, PROBS, rule=rule), expected, rtol=ROUNDING)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", MIXING_RULES)
 @pytest.mark.parametrize("least", [0.0, 0.6])
 def test_maps_are_those_of_the_study_s_code_but_for_a_factor(rule, least):
     rng = np.random.default_rng(6)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests_support import quick, raises
 
-from salstats.cli.app import in_flags
+from salstats.cli.flag_sentences import in_flags
 from salstats.errors import InputFileError, ValueRangeError
 from salstats.images.masks import decode, encode
 from salstats.readers import attention_tables

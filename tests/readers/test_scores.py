@@ -140,7 +140,7 @@ def test_an_empty_name_is_an_error(text_file, column):
     ["a ", "a\u00a0", "a\u200bb", '"a\nb"'],
 )
 def test_a_name_with_what_nobody_sees_is_an_error(text_file, name):
-    with pytest.raises(ColumnError, match=r"row 2, column 'task'.*(blank|nobody sees).*; remove it"):
+    with pytest.raises(ColumnError, match=r"row 2, column 'task'.*(blank|invisible).*; remove it"):
         ss.read_scores(text_file(long_text(f"1,{name},g,iou,0.5")))
 
 

@@ -17,7 +17,7 @@ import salstats as ss
 from salstats.errors import InputFileError, SalstatsError, ValueRangeError
 from salstats.images import masks
 from salstats.images.thresholds import THRESHOLDS
-from salstats.jobs import in_pieces
+from salstats.jobs import in_batches
 from salstats.study import Case, Content, Prediction, Series, Study, Truth
 
 #: A mask made from the pickles may differ from the scripts' in single pixels at the threshold, which a
@@ -436,7 +436,7 @@ class TestInPieces:
 
         def wait_for_first(results):
             with joblib.parallel_config(backend="threading", n_jobs=2):
-                results.extend(in_pieces(work, [0, 1], jobs=None, progress=False, label=""))
+                results.extend(in_batches(work, [0, 1], jobs=None, progress=False, label=""))
 
         before = cv2.getNumThreads()
         cv2.setNumThreads(3)

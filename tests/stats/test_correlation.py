@@ -17,7 +17,7 @@ from salstats.stats.adjust import adjust
 from salstats.stats.correlation import correlate
 from salstats.stats.engine.coefficients import TESTS, fisher_limits, fisher_std_error
 from salstats.stats.engine.influences import influences
-from salstats.stats.engine.intervals import names_of
+from salstats.stats.engine.intervals import interval_names
 
 # R's manifest promises 1e-9; sums over up to 1400 pairs are done in another order than in R
 R_AGREES = 1e-9
@@ -325,10 +325,10 @@ def test_repeated_units_warn_with_the_numbers():
 
 @pytest.mark.filterwarnings("ignore:in 1 of 1 groups rows repeat a patient:salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize("test", TESTS)
-@pytest.mark.parametrize("interval", names_of("spearman"))
+@pytest.mark.parametrize("interval", interval_names("spearman"))
 def test_an_interval_is_the_one_that_was_asked_for_or_an_error(synth1, test, interval):
     options = {"by": (), "test": test, "interval": interval, "unit": "patient"}
-    if interval not in names_of(test):
+    if interval not in interval_names(test):
         with pytest.raises(ValueRangeError, match=f"{interval}.*{test}.*recommended"):
             correlate(synth1, "iou", "prob", **options)
         return

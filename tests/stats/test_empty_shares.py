@@ -8,7 +8,7 @@ from salstats.metrics.registry import METRICS
 from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, PREDICTED_NEGATIVE
 from salstats.stats import empty_shares as module
 from salstats.stats.empty_shares import empty_shares
-from salstats.stats.engine.carried import NOTHING_THERE
+from salstats.stats.engine.score_reasons import ABSENT_REASONS
 
 #: Cases a ... h; `sure` marks the finding in all, `shy` in six, `absent` cases hold no finding.
 CASES = "abcdefgh"
@@ -114,7 +114,7 @@ class TestBadArguments:
 
 def test_the_reasons_are_those_of_score():
     assert module._EMPTY == EMPTY
-    assert NOTHING_THERE == (ABSENT, NEGATIVE)
+    assert ABSENT_REASONS == (ABSENT, NEGATIVE)
     assert module._OUTSIDE == (PREDICTED_NEGATIVE,)
 
 

@@ -9,7 +9,7 @@ from scipy import optimize, stats
 
 import salstats as ss
 from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
-from salstats.stats.engine.quantile_limits import inverted, sample_quantile, shares_of
+from salstats.stats.engine.quantile_limits import quantile_limits, quantile_shares, sample_quantile
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "quantreg"
 
@@ -125,7 +125,8 @@ def test_the_difference_combines_both_limits_and_what_units_share(clustered):
     r = (parts[0] * parts[1]).sum() / np.sqrt((parts[0] ** 2).sum() * (parts[1] ** 2).sum())
     units, alphas = pd.factorize(wide.index.get_level_values("patient"))[0], np.linspace(1, 0.05, 20_001)
     (lx, ux), (ly, uy) = (
-        inverted(shares_of(wide[m].to_numpy(), units, 24, 0.5, (0.0, 1.0)), alphas) for m in ("cam", "human")
+        quantile_limits(quantile_shares(wide[m].to_numpy(), units, 24, 0.5, (0.0, 1.0)), alphas)
+        for m in ("cam", "human")
     )
     x, y = both.loc["cam"], both.loc["human"]
     assert (lx[-1], ux[-1], ly[-1], uy[-1]) == tuple(

@@ -7,8 +7,8 @@ from scipy import stats
 
 from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.stats.engine.rank_schemes import kendall_tau, ranks_of
+from salstats.stats.pairwise_tests import rank_limits, significance_map
 from salstats.stats.ranks import rank_stability
-from salstats.stats.significance import rank_limits, significance_map
 
 #: The same sums in the same order, or rounding of a few of them.
 EXACT = 1e-12

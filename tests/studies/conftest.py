@@ -24,7 +24,7 @@ def allowed():
 
     def allowed(key, *arguments):
         opened = opened_by(key, *arguments)
-        return {item.key for item in opened.items if set(item.needs) <= opened.there}
+        return {item.key for item in opened.items if set(item.needs) <= opened.available}
 
     return allowed
 
@@ -41,7 +41,7 @@ def results():
             warnings.simplefilter("error", engine.ItemFailed)
             opened = opened_by(key, *arguments)
             items = [item for item in opened.items if not only or item.key in only]
-            made = engine.make_items(items, opened.there, opened.load())
+            made = engine.make_items(items, opened.available, opened.load())
             return {item.key: result for item, result in made}
 
     return results

@@ -10,7 +10,15 @@ import pytest
 import salstats as ss
 from salstats.errors import SalstatsError
 from salstats.studies import engine
-from salstats.studies.engine import Item, Made, Opened, Printed, Study, missing, rounded
+from salstats.studies.engine import (
+    Item,
+    OpenedStudy,
+    PrintedNumbers,
+    PublishedStudy,
+    Result,
+    missing,
+    rounded,
+)
 
 FRAME = pd.DataFrame({"task": ["a", "b"], "estimate": [0.1235, 0.5], "unit": "case", "interval": "t"})
 
@@ -19,7 +27,7 @@ def shown(frame, **more):
     """A result with a table and a figure."""
     table = ss.table_estimates(frame.assign(metric="iou", conf_low=0.0, conf_high=1.0), rows="task")
     figure = p9.ggplot(frame, p9.aes("task", "estimate")) + p9.geom_point()
-    return Made(frame, table, figure, **more)
+    return Result(frame, table, figure, **more)
 
 
 def lacking(_):
@@ -30,7 +38,9 @@ def broken(_):
     raise KeyError("model")
 
 
-PRINTED = Printed(lambda: FRAME.assign(estimate=[0.124, 0.5])[["task", "estimate"]], ("task",), ("estimate",))
+PRINTED = PrintedNumbers(
+    lambda: FRAME.assign(estimate=[0.124, 0.5])[["task", "estimate"]], ("task",), ("estimate",)
+)
 GOOD = Item("table_1", "Table 1: means", lambda _: shown(FRAME, note="few cases"), printed=PRINTED)
 LACKING = Item("table_2", "Table 2: slopes", lacking)
 NEEDY = Item("table_3", "Table 3: maps", lambda _: shown(FRAME), needs=("maps",), parts=("people",))
@@ -40,9 +50,9 @@ NEEDY = Item("table_3", "Table 3: maps", lambda _: shown(FRAME), needs=("maps",)
 def reproduce(monkeypatch, tmp_path, capsys):
     """A function that runs a study of some items and returns its code, what it says, and its folder."""
 
-    def reproduce(*items, there=(), given=()):
-        declared = Study("mine", "A paper", "About it", lambda parser: None,
-                         lambda options: Opened(items, frozenset(there), dict))  # fmt: skip
+    def reproduce(*items, available=(), given=()):
+        declared = PublishedStudy("mine", "A paper", "About it", lambda parser: None,
+                         lambda options: OpenedStudy(items, frozenset(available), dict))  # fmt: skip
         monkeypatch.setattr(engine, "study", lambda key: declared)
         code = engine.reproduce("mine", ["-o", str(tmp_path / "out"), *given])
         return code, capsys.readouterr(), tmp_path / "out"
@@ -71,7 +81,7 @@ def test_every_page_of_a_figure_has_its_files(reproduce):
     many = pd.DataFrame({"task": [f"Task {i}" for i in range(120)], "metric": "iou", "estimate": 0.5})
     figure = ss.plot_intervals(many.assign(conf_low=0.4, conf_high=0.6))
     assert len(figure.pages) > 1
-    code, _, out = reproduce(Item("figure_1", "Fig. 1: many", lambda _: Made(many, None, figure)))
+    code, _, out = reproduce(Item("figure_1", "Fig. 1: many", lambda _: Result(many, None, figure)))
     assert code == 0
     names = ["figure_1", *(f"figure_1-{i}" for i in range(2, len(figure.pages) + 1))]
     assert sorted(f.name for f in (out / "figures").iterdir()) == sorted(
@@ -109,13 +119,13 @@ def test_a_metric_that_the_data_lack_is_not_compared():
     rows = pd.DataFrame(
         {"metric": ["iou", "iou", "hit"], "task": ["a", "b", "a"], "estimate": [0.5, 0.4, 0.3]}
     )
-    compared = Printed(lambda: rows, ("metric", "task"), ("estimate",)).beside(frame)
+    compared = PrintedNumbers(lambda: rows, ("metric", "task"), ("estimate",)).beside(frame)
     assert compared["key"].tolist() == ["iou, a", "iou, b"]
     assert compared["equal"].tolist() == [True, False]
 
 
 def test_print_of_other_data_is_not_compared(reproduce):
-    of_others = Printed(PRINTED.rows, ("task",), ("estimate",), applies=lambda frame: False)
+    of_others = PrintedNumbers(PRINTED.rows, ("task",), ("estimate",), applies=lambda frame: False)
     code, said, out = reproduce(Item("t", "T", lambda _: shown(FRAME), printed=of_others))
     assert code == 0
     assert "printed" not in said.out
@@ -135,8 +145,8 @@ def test_a_number_that_is_made_otherwise_than_the_printed_one_is_shown_and_is_no
 
 def test_the_frame_gets_the_printed_numbers_of_its_rows_and_where_they_were_printed(reproduce):
     # the article has a, the preprint both tasks with limits: no row mixes the two places
-    article = Printed(lambda: PRINTED.rows().head(1), ("task",), ("estimate",))
-    low = Printed(lambda: FRAME.assign(estimate=[0.13, 0.5], conf_low=[0.1, 0.2]), ("task",),
+    article = PrintedNumbers(lambda: PRINTED.rows().head(1), ("task",), ("estimate",))
+    low = PrintedNumbers(lambda: FRAME.assign(estimate=[0.13, 0.5], conf_low=[0.1, 0.2]), ("task",),
                   ("estimate", "conf_low"), source="a preprint")  # fmt: skip
     frame = FRAME.assign(conf_low=0.1).iloc[::-1].set_axis([7, 3])
     item = Item("t", "Table 1: means", lambda _: shown(frame), printed=(article, low))
@@ -149,7 +159,7 @@ def test_the_frame_gets_the_printed_numbers_of_its_rows_and_where_they_were_prin
 
 def test_a_value_that_was_not_printed_is_not_compared(reproduce):
     rows = PRINTED.rows().assign(conf_low=[0.9, np.nan])
-    printed = Printed(lambda: rows, ("task",), ("estimate", "conf_low"))
+    printed = PrintedNumbers(lambda: rows, ("task",), ("estimate", "conf_low"))
     compared = printed.beside(FRAME.assign(conf_low=0.9))
     assert compared["printed"].tolist() == ["0.124, 0.900", "0.500"]
     assert compared["equal"].all()
@@ -229,7 +239,7 @@ def test_an_option_that_is_not_there_is_an_error_that_lists_those_that_are(given
 def test_an_output_that_exists_is_kept_unless_overwrite_is_asked_for(reproduce, tmp_path):
     _, _, out = reproduce(GOOD)
     first = (out / "outputs.csv").read_text()
-    with pytest.raises(SalstatsError, match="--overwrite"):
+    with pytest.raises(SalstatsError, match="overwrite"):
         reproduce(GOOD)
     assert (out / "outputs.csv").read_text() == first
     reproduce(LACKING, Item("table_9", "Table 9", lambda _: shown(FRAME)), given=["--overwrite"])

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure as DrawnFigure
 from salstats.checks import check_choice
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.theme import MM_PER_INCH
-from salstats.errors import InputFileError, SalstatsError
+from salstats.errors import InputFileError, Message, SalstatsError, Setting
 from salstats.files.outputs import check_target, page_names, write_files
 from salstats.jobs import end_with, not_counting
 
@@ -136,7 +136,11 @@ def size_inches(
     height_inches = theme_height if height is None else height / units_per_inch
     for name, value, inches in (("width", width, width_inches), ("height", height, height_inches)):
         if not 0 < inches * MM_PER_INCH <= _LARGEST_MM:
-            raise SalstatsError(f"{name}={value} {unit} is not between 0 and 2 m; check unit=")
+            raise SalstatsError(
+                Setting(name, value),
+                f" {unit} is not between 0 and 2 m",
+                hint=Message("check ", Setting("unit")),
+            )
     return float(width_inches), float(height_inches)
 
 

@@ -11,8 +11,9 @@ from great_tables import GT
 from salstats.display.export.table_html import html_page
 from salstats.display.export.table_latex import latex_table
 from salstats.display.export.table_png import find_browser, page_pngs
-from salstats.display.tables.layout import record_of
-from salstats.display.tables.rows import Rows, cells_by_column, rows_of
+from salstats.display.tables.great_table import record_of
+from salstats.display.tables.rows import Rows, cells_by_column, table_to_rows
+from salstats.errors import Call, Message, SalstatsError
 from salstats.files.outputs import check_target, page_names, write_files
 
 TABLE_SUFFIXES = (".html", ".tex", ".docx", ".csv", ".png")
@@ -83,13 +84,20 @@ def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = Fal
 
 
 def save_table_as(table: GT, targets: Iterable[Path], *, overwrite: bool = True) -> None:
-    """Write a table to several files whose names end in their formats; it is rendered once."""
+    """Write a table to several files whose names end in their formats; it is rendered once at most."""
+    if not isinstance(table, GT):
+        raise SalstatsError(
+            f"only a great-tables table (GT) can be written, not {type(table).__name__}",
+            hint=Message("a frame is written with ", Call("write_frame")),
+            option="table",
+        )
     targets = list(targets)
     suffixes = {target.suffix.lower() for target in targets}
     if ".png" in suffixes:
         find_browser()
-    page = html_page(table)
-    rows = None if suffixes <= set(_OF_ANY_TABLE) else table_rows(table)
+    # each of the two takes a while, and most files need only one of them
+    page = html_page(table) if suffixes & set(_OF_ANY_TABLE) else ""
+    rows = table_rows(table) if suffixes - set(_OF_ANY_TABLE) else None
     for target in targets:
         contents = _file_contents(page, rows, target)
         files = [target.with_stem(name) for name in page_names(target.stem, len(contents))]
@@ -100,13 +108,14 @@ def save_table_as(table: GT, targets: Iterable[Path], *, overwrite: bool = True)
 
 def table_rows(table: GT) -> Rows:
     """Return a table as rows of cells; SalstatsError where its record does not hold all that it shows."""
-    return rows_of(record_of(table))
+    return table_to_rows(record_of(table))
 
 
 def _file_contents(page: str, rows: Rows | None, target: Path) -> list[bytes]:
     """Return the content of each file of a table, of which only pictures may be several.
 
-    `page` is the table as HTML; `rows` is needed for formats that are written from its record.
+    `page` is the table as HTML, for pages and pictures; `rows` is for formats that are written from the
+    table's record.
     """
     suffix = target.suffix.lower()
     if suffix == ".png":

@@ -6,12 +6,11 @@ from typing import Literal, TypeAlias
 
 from great_tables import GT
 
-from salstats.display.tables.layout import plain, signed_last
-from salstats.display.tables.rows import Cell, Row, Rows, rows_of
+from salstats.display.tables.great_table import signed_last, text_without_markup
+from salstats.display.tables.rows import Cell, Row, Rows, table_to_rows
 from salstats.display.tables.widths import column_widths, number_lines
 from salstats.display.text.format import unbroken
 from salstats.display.text.markup import UNPRINTABLE, Child, Markup, element
-from salstats.errors import SalstatsError
 
 #: What headings head, as HTML's attribute `scope` has it.
 Scope: TypeAlias = Literal["col", "row"]
@@ -126,7 +125,7 @@ def _page_style(table: GT) -> str:
     record = getattr(table, "record", None)
     if record is None or len(record.stubhead) > 1:
         return _PAGE_CSS.replace("LABELS", "0")
-    width = min(column_widths(rows_of(record), 0).natural[0], _WIDEST_LABELS_EM)
+    width = min(column_widths(table_to_rows(record), 0).natural[0], _WIDEST_LABELS_EM)
     return (_PAGE_CSS + _STUB_CSS).replace("LABELS", f"calc({width:.1f}em + {_PADDING})")
 
 
@@ -136,11 +135,6 @@ def html_page(table: GT) -> str:
     A table without a name is given one, so that the same table always gives the same page; signs that no
     file can hold are replaced.
     """
-    if not isinstance(table, GT):
-        raise SalstatsError(
-            f"only a great-tables table (GT) can be written, not {type(table).__name__}; "
-            "a frame is written with write_frame()"
-        )
     if not table._options.table_id.value:
         table = table.with_id("table")
     table = table._replace(_source_notes=signed_last(table._source_notes))
@@ -154,7 +148,7 @@ def html_page(table: GT) -> str:
         "<head>",
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", plain(table._heading.title) or "Table"),
+        element("title", text_without_markup(table._heading.title) or "Table"),
         f"<style>{_page_style(table)}</style>",
         "</head>",
         "<body>",

@@ -33,7 +33,8 @@ _OPTIONS = (
     # a table may hold HTML that its author wrote; nothing in it is fetched
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )
-_INSTEAD = "write .html or .docx instead"
+#: Hint where no picture can be made.
+_OTHER_FORMATS = "write .html or .docx instead"
 _TIMEOUT_S = 60.0
 #: Resolution of the picture.
 _DPI = 300
@@ -155,7 +156,9 @@ function pageTable(table, first, stop) {
 }
 </script>
 </head>""".replace("MARGIN", str(_MARGIN))
-_TOO_LONG = "the table is too long for one picture; write .html, .docx or .csv"
+#: Message where a table is higher than a browser draws, and its hint.
+_TOO_LONG = "the table is too long for one picture"
+_LONG_FORMATS = "write .html, .docx or .csv"
 _SIZE = re.compile(r'<html[^>]*\bdata-size="(\d+)x(\d+)x(\d+)"')
 
 
@@ -167,10 +170,17 @@ def find_browser() -> str:
         if path is not None:
             return path
     if named_browser:
-        raise SalstatsError(f"{VARIABLE}={named_browser} is no program that can be run; {_INSTEAD}")
+        raise SalstatsError(
+            f"{VARIABLE}={named_browser} is no program that can be run",
+            hint=_OTHER_FORMATS,
+            option=VARIABLE,
+            value=named_browser,
+        )
     raise SalstatsError(
-        "a picture of a table needs Chromium, Chrome or Edge and none was found; install one "
-        f"(Debian: apt-get install chromium), set {VARIABLE} to its path, or {_INSTEAD}"
+        "a picture of a table needs Chromium, Chrome or Edge and none was found",
+        hint=f"install one (Debian: apt-get install chromium), set {VARIABLE} to its path, "
+        f"or {_OTHER_FORMATS}",
+        option=VARIABLE,
     )
 
 
@@ -185,7 +195,7 @@ def page_pngs(page: str) -> list[bytes]:
         dom = _browser_output(source.as_uri(), source, "--window-size=1800,1000", "--dump-dom")
         size = _SIZE.search(dom)
         if size is None:
-            raise SalstatsError(f"the browser did not show the table; {_INSTEAD}")
+            raise SalstatsError("the browser did not show the table", hint=_OTHER_FORMATS)
         width, height, n_pages = map(int, size.groups())
         window_width = round(width * _WINDOW_SCALE) + _WINDOW_FRAME
         window_height = round(height * _WINDOW_SCALE) + _WINDOW_FRAME
@@ -195,7 +205,7 @@ def page_pngs(page: str) -> list[bytes]:
             (_MAX_PIXELS / (window_width * window_height)) ** 0.5,
         )
         if scale < 1:
-            raise SalstatsError(_TOO_LONG)
+            raise SalstatsError(_TOO_LONG, hint=_LONG_FORMATS)
         options = (
             f"--window-size={window_width},{window_height}",
             f"--force-device-scale-factor={scale:.4f}",
@@ -209,7 +219,7 @@ def _page_png(source: Path, number: int, scale: float, options: Sequence[str]) -
     screenshot.unlink(missing_ok=True)
     _browser_output(f"{source.as_uri()}#{number}", source, *options, f"--screenshot={screenshot}")
     if not screenshot.exists():
-        raise SalstatsError(f"the browser made no picture of the table; {_INSTEAD}")
+        raise SalstatsError("the browser made no picture of the table", hint=_OTHER_FORMATS)
     content = io.BytesIO()
     with Image.open(screenshot) as image:
         cropped = _cropped(image.convert("RGB"), round(_MARGIN * scale))
@@ -234,13 +244,17 @@ def _browser_output(address: str, page: Path, *options: str) -> str:
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, timeout=_TIMEOUT_S, check=False
             )
         except subprocess.TimeoutExpired as error:
-            raise SalstatsError(f"{browser} took longer than {_TIMEOUT_S:g} s; {_INSTEAD}") from error
+            raise SalstatsError(
+                f"{browser} took longer than {_TIMEOUT_S:g} s", hint=_OTHER_FORMATS, path=browser
+            ) from error
         except OSError as error:
-            raise SalstatsError(f"{browser} cannot be run: {error.strerror or error}") from error
+            raise SalstatsError(
+                f"{browser} cannot be run: {error.strerror or error}", path=browser
+            ) from error
     if process.returncode:
         messages = error_file.read_text("utf-8", errors="replace").strip().splitlines()
         reason = messages[-1] if messages else process.returncode
-        raise SalstatsError(f"{browser} failed: {reason}; {_INSTEAD}")
+        raise SalstatsError(f"{browser} failed: {reason}", hint=_OTHER_FORMATS, path=browser)
     return output_file.read_text("utf-8", errors="replace")
 
 
@@ -251,5 +265,5 @@ def _cropped(image: Image.Image, margin: int) -> Image.Image:
     left, top, right, bottom = box or (0, 0, 0, 0)
     # content that touches the edge goes on beyond it
     if right == image.width or bottom == image.height:
-        raise SalstatsError(_TOO_LONG)
+        raise SalstatsError(_TOO_LONG, hint=_LONG_FORMATS)
     return image.crop((left - margin, top - margin, right + margin, bottom + margin))

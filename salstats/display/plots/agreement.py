@@ -11,14 +11,14 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.drawing import barred_rows
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import barred_rows
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
 from salstats.display.plots.layout.theme import GUIDE, PALETTE
 from salstats.display.text.labels import Labels
-from salstats.errors import SalstatsError
-from salstats.stats.agreement.comparing import differences
+from salstats.errors import Call, Message, SalstatsError
+from salstats.stats.agreement.readings_of_groups import differences
 
 #: Height of a panel as a multiple of its width.
 _HEIGHT_SHARE = 0.8
@@ -37,11 +37,13 @@ _LINES = {
     "loa_low": _LineStyle(PALETTE[1], "dashed"),
     "loa_high": _LineStyle(PALETTE[1], "dashed"),
 }
+#: Call that makes the frame of limits of agreement.
+_LIMITS_CALL = Call("agreement", ("scores",), {"kind": "bland-altman"})
 #: Sizes of the marks of a single pair and of the largest number of equal pairs.
 _MARK_SIZES = (0.9, 3.0)
 
 
-@figures
+@plot_function
 def plot_agreement(
     scores: pd.DataFrame,
     limits: pd.DataFrame,
@@ -49,7 +51,7 @@ def plot_agreement(
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Bland-Altman plot: differences of two raters against their means, a panel per pair and group.
 
     Nothing is computed here but the differences: lines and bands are those of `agreement`.
@@ -95,13 +97,15 @@ def plot_agreement(
         limits,
         "limits",
         ("estimate", "pair", "term", "over"),
-        "agreement(kind='bland-altman') makes the frame",
+        Message(_LIMITS_CALL, " makes the frame"),
     )
     frame = estimates.frame
     if not set(frame["term"]) <= set(_LINES):
         raise SalstatsError(
-            f"limits holds {str(frame['term'].iloc[0])!r}; take agreement(scores, kind='bland-altman'), or "
-            "plot_forest for coefficients"
+            f"limits holds {str(frame['term'].iloc[0])!r}",
+            hint=Message("take ", _LIMITS_CALL, ", or ", Call("plot_forest"), " for coefficients"),
+            option="limits",
+            column="term",
         )
     names = Labels(labels, frame)
     groups = list(estimates.keys)
@@ -124,7 +128,7 @@ def plot_agreement(
         + _mark_layers(points)
         + _line_layers(frame)
         + number_axes(grid.panel_width, height)
-        + grid.look(
+        + grid.elements(
             height,
             x=f"Mean {score}",
             y=f"Difference in {score}",
@@ -171,7 +175,11 @@ def _points(scores: pd.DataFrame, frame: pd.DataFrame, groups: list[str]) -> pd.
     drawn_groups = frame[groups].drop_duplicates().astype(str)
     points = readings.merge(drawn_groups, on=groups)
     if len(points.groupby(groups)) < len(drawn_groups):
-        raise SalstatsError("limits has a group or pair that the scores have not; give the scores it is of")
+        raise SalstatsError(
+            "limits has a group or pair that the scores have not",
+            hint="give the scores it is of",
+            option="limits",
+        )
     counts = points.groupby([*groups, "mean", "difference"], as_index=False).size()
     return counts.rename(columns={"size": "n"})
 

@@ -9,7 +9,7 @@ import plotnine as p9
 
 from salstats.checks import check_choice
 from salstats.display.plots.layout.captions import groups_without_note, scope_note
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import dodge_offsets, row_layout
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.points import RASTER_POINTS
@@ -20,7 +20,7 @@ from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.stats.descriptions import box_values
-from salstats.stats.engine.carried import missing_scores
+from salstats.stats.engine.score_reasons import missing_scores
 from salstats.study import HUMAN
 
 #: Half the height in mm of a box that shares its row with others, and of one that does not.
@@ -28,7 +28,7 @@ _SHARED_HALF_MM = 0.8
 _SINGLE_HALF_MM = 1.3
 
 
-@figures
+@plot_function
 def plot_box(
     scores: pd.DataFrame,
     *,
@@ -37,7 +37,7 @@ def plot_box(
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of the scores' distributions: a box per method in each task's row, a panel per metric.
 
     A box spans the quartiles with a line at the median, whiskers reach to the furthest score within 1.5
@@ -91,7 +91,9 @@ def plot_box(
     groups = list(boxes.columns[: boxes.columns.get_loc("n")])
     drawn = boxes[boxes["n"] > 0].reset_index(drop=True)
     if drawn.empty:
-        raise SalstatsError(f"scores has nothing to draw: all of its {len(scores)} scores are undefined")
+        raise SalstatsError(
+            f"scores has nothing to draw: all of its {len(scores)} scores are undefined", column="score"
+        )
     has_methods = "method" in groups
     references = [reference or HUMAN]
     methods = method_labels(names, drawn["method"], references) if has_methods else {"": ""}
@@ -130,7 +132,7 @@ def plot_box(
         p9.ggplot()
         + rows.layers()
         + _layers(drawn, points, _SHARED_HALF_MM if legend else _SINGLE_HALF_MM)
-        + grid.look(axis_title, notes, legend)
+        + grid.elements(axis_title, notes, legend)
         + group_scales(methods, references, ("color", "fill"), grid.width, labels=names)
         + p9.theme(legend_key_size=8)
     )

@@ -14,7 +14,7 @@ from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import clustering_sentence, p_value_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import centred_justification
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, GAP_MM, panel_grid
 from salstats.display.plots.layout.text_fit import (
@@ -93,7 +93,7 @@ class _Dimensions:
     panels: list[str]
 
 
-@figures
+@plot_function
 def plot_correlation(
     correlations: pd.DataFrame,
     *,
@@ -101,7 +101,7 @@ def plot_correlation(
     labels: Any = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of correlations: a tile and a number per pair, a panel per group.
 
     Pairs of every two variables are a triangle. Where each variable of one kind is paired with those of
@@ -203,7 +203,7 @@ def plot_correlation(
         + p9.geom_tile(p9.aes(fill="shown"), width=0.97, height=0.97 * tile_height, color=GUIDE, size=0.2)
         + number_layers
         + _scales(legend_title, column_names.texts, row_names, tile_height)
-        + grid.look(
+        + grid.elements(
             height,
             notes=[
                 scope_note(frame, names, [column for column in groups if column not in varying_groups]),
@@ -263,12 +263,15 @@ def _checked(correlations: object) -> tuple[Estimates, list[str], str]:
     terms = [str(term) for term in estimates.values("term")]
     if len(terms) > 1:
         raise SalstatsError(
-            f"correlations holds {len(terms)} kinds of coefficient ({quoted(terms)}); keep one, as in "
-            f"correlations.query('term == {terms[0]!r}')"
+            f"correlations holds {len(terms)} kinds of coefficient ({quoted(terms)})",
+            hint=f"keep one, as in correlations.query('term == {terms[0]!r}')",
+            choices=terms,
+            column="term",
         )
     if not estimates.has_estimate.any():
         raise SalstatsError(
-            f"correlations has nothing to draw: every estimate is missing ({len(frame)} rows)"
+            f"correlations has nothing to draw: every estimate is missing ({len(frame)} rows)",
+            column="estimate",
         )
     groups = [key for key in estimates.keys if key not in ("x", "y")]
     pairs = [frozenset(pair) for pair in zip(frame["x"], frame["y"], strict=True)]
@@ -277,7 +280,9 @@ def _checked(correlations: object) -> tuple[Estimates, list[str], str]:
         row = frame.loc[is_repeated].iloc[0]
         group = "".join(f", {column} {row[column]}" for column in groups)
         raise SalstatsError(
-            f"correlations has more than one row for {row['x']} and {row['y']}{group}; keep one"
+            f"correlations has more than one row for {row['x']} and {row['y']}{group}",
+            hint="keep one",
+            rows=np.flatnonzero(is_repeated).tolist(),
         )
     return estimates, groups, terms[0] if terms else "Correlation"
 

@@ -10,7 +10,7 @@ import plotnine as p9
 
 from salstats.checks import check_columns, check_frame
 from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import legend_columns
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import text_mm
@@ -36,14 +36,14 @@ class _LineStyle(NamedTuple):
     linetype: Any
 
 
-@figures
+@plot_function
 def plot_coverage(
     coverage: pd.DataFrame,
     *,
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of coverage against the number of units, a panel per statistic.
 
     Colours tell the default interval from the one that textbooks take, types of lines how many cases a unit
@@ -83,7 +83,11 @@ def plot_coverage(
     check_columns(frame, ["statistic", "role", "cluster", "n_units", "coverage", "n_studies"], "coverage")
     rows = frame[frame["role"].isin(_ROLES) & frame["coverage"].notna()]
     if rows.empty:
-        raise SalstatsError("coverage has no row whose role is 'default' or 'textbook' with a coverage")
+        raise SalstatsError(
+            "coverage has no row whose role is 'default' or 'textbook' with a coverage",
+            choices=_ROLES,
+            column="role",
+        )
     styles = _line_styles(rows)
     rows = _with_panels(rows, Labels(labels, frame), list(styles))
     means = rows.groupby(["panel", "line", "n_units"], observed=True, as_index=False)["percent"].mean()
@@ -125,7 +129,7 @@ def plot_coverage(
             labels=tick_texts,
             minor_breaks=[],
         )
-        + grid.look(
+        + grid.elements(
             height,
             x="Units",
             y="Coverage of 95% intervals (%)",

@@ -11,8 +11,8 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.drawing import barred_rows, drawn_rows, further_column
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import barred_rows, drawn_rows, further_column
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import crossed
@@ -31,7 +31,7 @@ _OPERATIONS = {"insertion": "inserted", "deletion": "deleted"}
 _MAX_BANDS = 4
 
 
-@figures
+@plot_function
 def plot_curves(
     curves: pd.DataFrame,
     *,
@@ -39,7 +39,7 @@ def plot_curves(
     bands: bool | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of mean insertion and deletion curves: a line per method, a panel per metric.
 
     Parameters
@@ -119,7 +119,7 @@ def plot_curves(
         # the axis of probabilities begins at zero
         + p9.expand_limits(y=0)
         + number_axes(grid.panel_width, height)
-        + grid.look(
+        + grid.elements(
             height,
             x=_x_title(rows, names),
             y=_y_title(names),

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotnine as p9
 
 from salstats.checks import check_choice, check_count
 from salstats.display.estimates import Estimates, read_estimates
@@ -18,17 +17,17 @@ from salstats.display.facts import (
     with_interval,
 )
 from salstats.display.plots.layout.captions import margin_notes, p_below, significance_level
-from salstats.display.plots.layout.drawing import Drawing, guide_lines, margin_lines, prepare
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import Drawing, guide_lines, margin_lines, prepare
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import place_rows
-from salstats.display.plots.layout.legends import looks
+from salstats.display.plots.layout.legends import method_styles
 from salstats.display.plots.layout.row_panels import figure_width, fitting_rows, row_figure
 from salstats.display.plots.layout.theme import PALETTE
 from salstats.display.text.format import MINUS, STYLES, interval_text, reported_p
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.margins import margin_marks, pairs_as_methods
 from salstats.display.text.vocabulary import CONTRASTS, TERMS, in_sentence
-from salstats.errors import SalstatsError, warn
+from salstats.errors import Call, Message, SalstatsError, warn
 from salstats.metrics.registry import direction
 from salstats.stats.engine.equivalence import split_verdicts
 
@@ -38,7 +37,7 @@ _INCONCLUSIVE = "inconclusive"
 _VERDICT_RANKS = {"lower": 0, _INCONCLUSIVE: 1, "higher": 2}
 
 
-@figures
+@plot_function
 def plot_decrease(
     decrease: pd.DataFrame,
     *,
@@ -50,7 +49,7 @@ def plot_decrease(
     n_columns: int | None = None,
     width: float | None = None,
     ncol: int | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Forest of the decrease, or difference, of each task and method from the reference.
 
     Rows are tasks, methods stand above each other in a row, metrics are panels. A filled mark is
@@ -170,7 +169,7 @@ def plot_decrease(
 
 def _mark_colours(frame: pd.DataFrame, drawing: Drawing) -> pd.Series | str:
     """Colour of the mark of each row, or of all marks if there are no methods."""
-    styles = looks(drawing.methods, drawing.references, drawing.labels)
+    styles = method_styles(drawing.methods, drawing.references, drawing.labels)
     if not styles:
         return PALETTE[0]
     colour_of = {method: style.colour for method, style in styles.items()}
@@ -189,8 +188,15 @@ def check_contrasts(decrease: object, name: str = "decrease") -> Estimates:
             content = f"the term {wrong_terms[0]!r}"
     if content:
         raise SalstatsError(
-            f"{name} must come from percent_decrease() or difference(), not hold {content}; "
-            "plot_intervals(), plot_forest() or plot_regression() may do"
+            f"{name} must come from ",
+            Call("percent_decrease"),
+            " or ",
+            Call("difference"),
+            f", not hold {content}",
+            hint=Message(
+                Call("plot_intervals"), ", ", Call("plot_forest"), " or ", Call("plot_regression"), " may do"
+            ),
+            option=name,
         )
     return contrasts
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -10,8 +9,8 @@ import plotnine as p9
 from matplotlib.markers import CARETDOWN, CARETRIGHT
 
 from salstats.checks import check_columns, check_frame
-from salstats.display.plots.layout.figure import figures
-from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
+from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
+from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM, page_sentence
 from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped
 from salstats.display.plots.layout.theme import (
     COLUMN_MM,
@@ -23,10 +22,10 @@ from salstats.display.plots.layout.theme import (
 )
 from salstats.display.text.format import count_text, counted, joined, plural
 from salstats.display.text.labels import Labels
-from salstats.display.text.packing import packed
-from salstats.errors import SalstatsError, ValueRangeError
+from salstats.display.text.packing import packed_slices
+from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
 from salstats.stats.case_flow import DEFINED, FILE, NO_ROW, OF_REFERENCE, PAIRS, ROWS
-from salstats.stats.engine.carried import ABSENT, UNDEFINED
+from salstats.stats.engine.score_reasons import ABSENT, UNDEFINED
 
 _COLUMNS = ("step", "stage", "method", "reason", "excluded", "unit", "n_cases", "n_units", "n_rows")
 #: Most groups of branches, and most methods, of a legible diagram.
@@ -94,10 +93,10 @@ class _Diagram:
         return min(box.ymin for box in self.boxes)
 
 
-@figures
+@plot_function
 def plot_flow(
     flow: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | None = None, width: float = COLUMN_MM
-) -> list[p9.ggplot]:
+) -> Figure:
     """Flow diagram of cases and scores, with what is excluded and why.
 
     From what is in the file each metric has a chain of its own (metrics with the same numbers share theirs)
@@ -138,11 +137,17 @@ def plot_flow(
     # a frame that was read from a file has 0 and 1
     flow = flow.assign(excluded=flow["excluded"].astype(bool))
     if not width >= _MIN_WIDTH_MM:
-        raise ValueRangeError(f"width must be at least {_MIN_WIDTH_MM:.0f} mm, not {width!r}")
+        raise ValueRangeError(
+            Setting("width"),
+            f" must be at least {_MIN_WIDTH_MM:.0f} mm, not {width!r}",
+            value=width,
+        )
     file_rows = flow[flow["stage"] == FILE]
     if len(file_rows) != 1:
         raise SalstatsError(
-            f"flow has {len(file_rows)} rows of stage 'file' where it must have one; use case_flow()"
+            f"flow has {len(file_rows)} rows of stage 'file' where it must have one",
+            hint=Message("use ", Call("case_flow")),
+            column="stage",
         )
     file = file_rows.iloc[0]
     names = Labels(labels, flow)
@@ -150,8 +155,9 @@ def plot_flow(
     n_methods = max((branches["method"].nunique() for _, branches in groups), default=0)
     if len(groups) > _MAX_GROUPS or n_methods > _MAX_METHODS:
         raise SalstatsError(
-            f"flow has {len(groups)} groups of branches with up to {n_methods} methods; a diagram holds "
-            f"{_MAX_GROUPS} groups of {_MAX_METHODS} methods: keep some of them, or take by='metric'"
+            f"flow has {len(groups)} groups of branches with up to {n_methods} methods, and a diagram holds "
+            f"{_MAX_GROUPS} groups of {_MAX_METHODS} methods",
+            hint=Message("keep some of them, or take ", Setting("by", "metric")),
         )
     n_columns = max(1, min(len(groups), int(width // COLUMN_MM)))
     file_box = _file_box(file, flow, names)
@@ -163,10 +169,10 @@ def plot_flow(
     pages = _chains_of_pages(file_box, chains, room, n_columns, page_room)
     page_figures = []
     for number, page_chains in enumerate(pages, 1):
-        page_note = f"Page {number} of {len(pages)}." if len(pages) > 1 else ""
         diagram = _page_diagram(file_box, page_chains, room, n_columns)
-        page_figures.append(_figure(diagram, width, caption([note, page_note], chars)))
-    return page_figures
+        page_note = caption([note, page_sentence(number, len(pages))], chars)
+        page_figures.append(_figure(diagram, width, page_note))
+    return paged_figure(page_figures)
 
 
 def _units_note(flow: pd.DataFrame, unit: str, names: Labels) -> str:
@@ -186,9 +192,10 @@ def _chains_of_pages(
     chain_mm = column_mm - _GAP_MM - _CHAIN_MM
     heights = [_GAP_MM + _chain_height(chain, chain_mm) for chain in chains]
     row_heights = [max(heights[start : start + n_columns]) for start in range(0, len(chains), n_columns)]
-    rows_per_page = packed(row_heights, page_room - _chain_height([file_box], room))
-    row_ends = accumulate(rows_per_page, initial=0)
-    return [chains[start * n_columns : end * n_columns] for start, end in pairwise(row_ends)]
+    pages = []
+    for rows in packed_slices(row_heights, page_room - _chain_height([file_box], room)):
+        pages.append(chains[rows.start * n_columns : rows.stop * n_columns])
+    return pages
 
 
 def _chain_height(boxes: list[_Box], width: float) -> float:

@@ -26,8 +26,14 @@ from salstats.display.plots.layout.captions import (
     margin_notes,
     scope_note,
 )
-from salstats.display.plots.layout.drawing import drawn_rows, guide_at, margin_lines, panel_texts, quantity
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import (
+    drawn_rows,
+    guide_at,
+    margin_lines,
+    panel_texts,
+    quantity_label,
+)
+from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, count_closing, row_layout
 from salstats.display.plots.layout.row_panels import fitting_rows, panel_fits, row_figure
 from salstats.display.plots.layout.text_fit import LABEL_CHARS, crossed, indented, short_labels
@@ -44,7 +50,7 @@ from salstats.display.text.models import (
     term_names,
 )
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
-from salstats.errors import SalstatsError, ValueRangeError
+from salstats.errors import SalstatsError, Setting, ValueRangeError
 from salstats.stats.agreement.records import common_label, is_agreement
 
 #: Decimals of ratios, and of terms that have no own number of decimals.
@@ -62,7 +68,7 @@ class _Entry(NamedTuple):
     is_bold: bool
 
 
-@figures
+@plot_function
 def plot_forest(
     estimates: pd.DataFrame,
     *,
@@ -72,7 +78,7 @@ def plot_forest(
     digits: int | None = None,
     style: str = "nature",
     width: float = COLUMN_MM,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Forest: a row per subgroup, with n, estimate and interval as text beside its mark.
 
     Parameters
@@ -158,7 +164,7 @@ def plot_forest(
     null_line = _null_line(null, drawn, term, ratio)
     has_headings = len(row_columns) > 1
     is_summary = frame[row_columns].astype(str).isin(LAST).any(axis=1) if row_columns else False
-    pages = row_figure(
+    figure = row_figure(
         frame.assign(last=is_summary),
         rows,
         x_title=_axis_title(drawn, names, term, ratio),
@@ -183,10 +189,11 @@ def plot_forest(
     alignment: dict[str, Any] = {"ha": "left", "ma": "left"} if has_headings else {}
     entries = _row_entries(_row_keys(frame, row_columns), names, row_columns, LABEL_CHARS)
     weights = np.where([entry.is_bold for entry in entries.values()], "bold", "normal")
-    return [
-        page + p9.theme(axis_text_y=p9.element_text(weight=list(weights[rows.are_on(page)]), **alignment))
-        for page in pages
-    ]
+    pages = []
+    for page in figure.pages:
+        labels_of_page = p9.element_text(weight=list(weights[rows.are_on(page)]), **alignment)
+        pages.append(page.alone() + p9.theme(axis_text_y=labels_of_page))
+    return paged_figure(pages)
 
 
 def _with_term_labels(estimates: Estimates, labels: Labels) -> tuple[Estimates, str]:
@@ -222,8 +229,9 @@ def _row_columns(estimates: Estimates) -> list[str]:
     varying = [column for column in columns if estimates.varies(column)]
     if len(varying) > 2:
         raise SalstatsError(
-            f"estimates is grouped by {quoted(varying)}, and a forest has rows for two of them; keep one "
-            f"value of the others, as in estimates.query(\"{varying[0]} == '...'\")"
+            f"estimates is grouped by {quoted(varying)}, and a forest has rows for two of them",
+            hint=f"keep one value of the others, as in estimates.query(\"{varying[0]} == '...'\")",
+            column=varying[0],
         )
     return varying or columns[:1]
 
@@ -301,7 +309,11 @@ def _null_line(null: float | str | None, estimates: Estimates, term: str | None,
     is_finite_number = not isinstance(null, bool) and abs(null) < float("inf")
     if not is_finite_number or (ratio and null <= 0):
         condition = " above 0" if ratio else ""
-        raise ValueRangeError(f"null must be a number{condition}, 'auto' or None, not {null!r}")
+        raise ValueRangeError(
+            Setting("null"),
+            f" must be a number{condition}, 'auto' or None, not {null!r}",
+            value=null,
+        )
     return float(null)
 
 
@@ -335,7 +347,7 @@ def _column_heading(estimates: Estimates, labels: Labels, term: str | None, rati
     elif term in CONTRASTS:
         heading = TERMS[term].heading
     else:
-        heading = quantity(None, term, labels)
+        heading = quantity_label(None, term, labels)
     return with_interval(heading, estimates)
 
 
@@ -351,7 +363,11 @@ def _text_columns(
     if p_values:
         rows = estimates.frame.to_dict("records")
         if all(np.isnan(reported_p(row)) for row in rows):
-            raise SalstatsError("p_values=True needs a column p_value or p_adjusted with values")
+            raise SalstatsError(
+                Setting("p_values", True),
+                " needs a column p_value or p_adjusted with values",
+                column="p_value",
+            )
         columns["P"] = [row_p_text(row, style) for row in rows]
     return columns
 
@@ -371,4 +387,4 @@ def _axis_title(estimates: Estimates, labels: Labels, term: str | None, ratio: b
         return axis_text(f"{effect}, {outcome}" if outcome else effect, estimates)
     if term is None and is_agreement(estimates.frame):
         return axis_text(common_label(estimates.values("term")) or "Agreement", estimates)
-    return axis_text(quantity(estimates.only_value("metric"), term, labels), estimates)
+    return axis_text(quantity_label(estimates.only_value("metric"), term, labels), estimates)

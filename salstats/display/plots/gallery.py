@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotnine as p9
 
 from salstats.checks import check_columns, check_frame, check_numeric, quoted
-from salstats.display.plots.layout.gallery_plan import Plan
+from salstats.display.plots.layout.figure import Figure, paged_figure
+from salstats.display.plots.layout.gallery_layout import GalleryLayout
 from salstats.display.plots.layout.overlay_layers import bar_layers
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import TAG_PT, Band, Placed, lay_out
+from salstats.display.plots.layout.pages import page_sentence
 from salstats.display.plots.layout.text_fit import chars_in
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import (
@@ -27,7 +28,7 @@ from salstats.display.plots.overlay import (
 )
 from salstats.display.text.format import MISSING, fixed_text, joined
 from salstats.display.text.labels import Labels
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting
 from salstats.study import HUMAN, Series
 
 #: Most columns of a gallery that fit a journal's column.
@@ -40,12 +41,12 @@ def gallery(
     rows: Sequence["Row"],
     pictures: Mapping[str, Sequence[Picture]],
     values: "PanelScores",
-    layout: Plan,
+    layout: GalleryLayout,
     *,
     cases: pd.DataFrame,
     labels: Labels,
     spacing: float | Mapping[str, float] | None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Pages of a gallery.
 
     `pictures` has the pictures of each column, one for each of `rows`. `cases` is the frame of picked cases,
@@ -98,10 +99,10 @@ def gallery(
     _, bar_note = bar_layers(all_pictures, spacing, labels)
     longest_notes = [*notes(placed), bar_note, "Page 10 of 10."]
     pages = layout.pages(placed, around_mm(longest_notes, layout.width))
-    figures = []
+    page_figures = []
     for number, stacks in enumerate(pages, 1):
         page_pictures = _pictures_of_page(placed, stacks)
-        figures.append(
+        page_figures.append(
             overlay_figure(
                 page_pictures,
                 layout.sheet(stacks),
@@ -109,10 +110,10 @@ def gallery(
                 notes=notes(page_pictures),
                 spacing=spacing,
                 names=mask_name([picture.panel for picture in page_pictures]),
-                page=f"Page {number} of {len(pages)}." if len(pages) > 1 else "",
+                page=page_sentence(number, len(pages)),
             )
         )
-    return figures
+    return paged_figure(page_figures)
 
 
 def _pictures_of_page(placed: Sequence[Placed], stacks: Sequence[Sequence[Band]]) -> list[Placed]:
@@ -181,11 +182,19 @@ def panel_scores(frame: pd.DataFrame, metric: str | None, cases: Collection[str]
     metrics = list(dict.fromkeys(frame["metric"].dropna()))
     if metric is None and len(metrics) > 1:
         raise SalstatsError(
-            f"the scores hold {len(metrics)} metrics ({quoted(metrics)}); name one with metric="
+            f"the scores hold {len(metrics)} metrics ({quoted(metrics)})",
+            hint=Message("name one with ", Setting("metric")),
+            option="metric",
+            choices=metrics,
         )
     metric = metric or str(metrics[0])
     if metric not in metrics:
-        raise SalstatsError(f"the scores have no metric {metric!r} (metrics: {quoted(metrics)})")
+        raise SalstatsError(
+            f"the scores have no metric {metric!r} (metrics: {quoted(metrics)})",
+            option="metric",
+            value=metric,
+            choices=metrics,
+        )
     # a case that was picked twice has its score once
     scores = frame[frame["metric"] == metric].drop(columns=["pick", "target"], errors="ignore")
     return PanelScores(panel_rows(scores.drop_duplicates(), cases), metric)

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotnine as p9
 
 from salstats.checks import check_choice, quoted
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
@@ -18,8 +17,14 @@ from salstats.display.plots.decrease import (
     sorted_note,
 )
 from salstats.display.plots.layout.captions import axis_text, margin_notes
-from salstats.display.plots.layout.drawing import Drawing, guide_lines, margin_lines, prepare, quantity
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import (
+    Drawing,
+    guide_lines,
+    margin_lines,
+    prepare,
+    quantity_label,
+)
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import place_rows
 from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.text.format import STYLES, fixed_text
@@ -27,7 +32,7 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.margins import pairs_as_methods
 from salstats.display.text.models import is_marginal, marginal_text
 from salstats.display.text.vocabulary import CONTRASTS
-from salstats.errors import ColumnError, SalstatsError
+from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
 from salstats.metrics.registry import direction
 
 SORTS = ("auto", "decrease", "estimate", "labels")
@@ -35,7 +40,7 @@ SORTS = ("auto", "decrease", "estimate", "labels")
 _MAX_COLUMNS = 3
 
 
-@figures
+@plot_function
 def plot_intervals(
     estimates: pd.DataFrame,
     *,
@@ -47,7 +52,7 @@ def plot_intervals(
     sort: str = "auto",
     style: str = "nature",
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Estimates with their intervals: tasks as rows, methods by colour and mark, metrics as panels.
 
     With `decrease` and `auroc` it is Fig. 2 of saporta2022: tasks stand by significance and then by size of
@@ -165,15 +170,28 @@ def _decrease_order(
     row = drawing.row
     labels = drawing.labels
     if contrasts is None:
-        raise SalstatsError("sort='decrease' needs decrease=, a frame from percent_decrease()")
+        raise SalstatsError(
+            Setting("sort", "decrease"),
+            " needs ",
+            Setting("decrease"),
+            ", a frame from ",
+            Call("percent_decrease"),
+        )
     _check_rows(drawing, contrasts, "percent_decrease")
     further = [key for key in contrasts.keys if key not in (row, "metric", "method")]
     varying = [key for key in further if len(contrasts.values(key)) > 1]
     if varying:
-        raise SalstatsError(f"decrease has several values of {quoted(varying)}; keep one to sort by")
+        raise SalstatsError(
+            f"decrease has several values of {quoted(varying)}",
+            hint="keep one to sort by",
+            option="decrease",
+            column=varying[0],
+        )
     methods = labels.order("method", contrasts.values("method"))
     if method is not None and method not in methods:
-        raise SalstatsError(f"method={method!r} is not compared in decrease ({quoted(methods)})")
+        raise SalstatsError(
+            Setting("method", method), f" is not compared in decrease ({quoted(methods)})", choices=methods
+        )
     # where methods are the rows, each has its own decrease
     if method is None and row != "method":
         method = next(iter(methods), None)
@@ -215,14 +233,24 @@ def _check_rows(drawing: Drawing, further_estimates: Estimates, source: str) -> 
     row = drawing.row
     name = further_estimates.name
     if row is None:
-        raise SalstatsError(f"{name} belongs to tasks, and estimates have no column 'task'")
+        raise SalstatsError(
+            f"{name} belongs to tasks, and estimates have no column 'task'", option=name, column="task"
+        )
     values = further_estimates.values(row)
     if not values:
         raise ColumnError(
-            f"{name} has no column {row!r}, which names the rows; use {source}(..., by={row!r})"
+            f"{name} has no column {row!r}, which names the rows",
+            hint=Message("use ", Call(source, ("scores",), {"by": row})),
+            option=name,
+            column=row,
         )
     if not set(values) & set(drawing.frame[row]):
-        raise SalstatsError(f"{name} and estimates share no {row}: {quoted(values)}")
+        raise SalstatsError(
+            f"{name} and estimates share no {row}: {quoted(values)}",
+            option=name,
+            choices=values,
+            column=row,
+        )
     return row
 
 
@@ -234,7 +262,7 @@ def _axis_title(drawing: Drawing) -> str:
         return contrast_title(estimates, labels, drawing.term)
     if is_marginal(estimates):
         return axis_text(marginal_text(estimates, labels), estimates)
-    return axis_text(quantity(estimates.only_value("metric"), drawing.term, labels), estimates)
+    return axis_text(quantity_label(estimates.only_value("metric"), drawing.term, labels), estimates)
 
 
 def _n_columns(drawing: Drawing) -> int:

@@ -10,7 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 
 from salstats.checks import check_columns, check_frame
 from salstats.display.plots.layout.captions import groups_without_note
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import row_layout
 from salstats.display.plots.layout.legends import legend_columns
 from salstats.display.plots.layout.row_panels import panel_titles, row_panels
@@ -33,14 +33,14 @@ _LEGEND_MM = 78.0
 _MEDIAN = "M"
 
 
-@figures
+@plot_function
 def plot_letter_values(
     values: pd.DataFrame,
     *,
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of the distributions of covariates: nested boxes of letter values.
 
     A row per task, a panel with its own axis per covariate. The innermost, highest and darkest box holds
@@ -84,7 +84,7 @@ def plot_letter_values(
     groups = list(values.columns[: values.columns.get_loc("covariate")])
     has_values = values["n"] > 0
     if not has_values.any():
-        raise SalstatsError("values has nothing to draw: no covariate has a value in any group")
+        raise SalstatsError("values has nothing to draw: no covariate has a value in any group", column="n")
     # values of the column "term" keep the order of the frame, those of other columns would be sorted
     covariates = names.order("term", values.loc[has_values, "covariate"])
     titles = names.texts("covariate", covariates)
@@ -116,7 +116,7 @@ def plot_letter_values(
         + p9.geom_segment(median, data=medians, size=0.7, color=REFERENCE)
         + p9.scale_fill_manual(_box_colours(len(legend)), limits=legend, name="Middle")
         + p9.guides(fill=p9.guide_legend(ncol=legend_columns(legend, _LEGEND_MM), byrow=True))
-        + grid.look(axis_title, notes, legend)
+        + grid.elements(axis_title, notes, legend)
         + p9.theme(
             legend_key_size=8,
             legend_title=p9.element_text(margin={"r": 4, "units": "pt"}),

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
+from salstats.display.plots.layout.figure import Figure, paged_figure
 from salstats.display.plots.layout.legends import legend_columns, legend_width
 from salstats.display.plots.layout.overlay_layers import (
     bar_layers,
@@ -29,7 +30,7 @@ from salstats.display.plots.layout.overlay_sheet import (
     lay_out,
 )
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
-from salstats.display.plots.layout.picture import GROUND, geom_picture, tinted
+from salstats.display.plots.layout.picture_layer import GROUND, geom_picture, tinted
 from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm
 from salstats.display.plots.layout.theme import LINE_MM, figure_size, picture_look, theme_salstats
 from salstats.display.text.format import joined
@@ -66,7 +67,7 @@ class _LegendSize(NamedTuple):
 
 def overlay(
     picture: Picture, labels: Labels, width: float, spacing: float | Mapping[str, float] | None
-) -> p9.ggplot:
+) -> Figure:
     """Figure of a single picture, `width` in mm."""
     names = [labels.value("case", picture.case), labels.value("task", picture.task)]
     if picture.series:
@@ -90,7 +91,7 @@ def overlay(
         side=0.0,
         stacks=[[Band(row="", columns=("",))]],
     )
-    return overlay_figure(
+    figure = overlay_figure(
         [Placed(picture, row="", column="", text="")],
         sheet,
         labels=labels,
@@ -98,6 +99,7 @@ def overlay(
         spacing=spacing,
         names=mask_name([picture]),
     )
+    return paged_figure([figure])
 
 
 def overlay_box(width: float) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import plotnine as p9
 from salstats.checks import check_choice
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import distinct, scope_note
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import crossed
@@ -51,7 +51,7 @@ class _Curves:
     texts: dict[str, str]
 
 
-@figures
+@plot_function
 def plot_power(
     plan: pd.DataFrame,
     *,
@@ -59,7 +59,7 @@ def plot_power(
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of power against the number of cases: a line per effect or number of readers.
 
     Parameters
@@ -137,7 +137,7 @@ def plot_power(
         p9.ggplot(rows, p9.aes("n_cases", "shown", color="line"))
         + layers
         + number_axes(grid.panel_width, height)
-        + grid.look(
+        + grid.elements(
             height,
             x=_x_title(names),
             y=_y_title(frame, show),

@@ -13,7 +13,7 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import count_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, group_titles, panel_grid
 from salstats.display.plots.layout.text_fit import NAME_CHARS, label_chars, names_below, short_labels, text_mm
 from salstats.display.plots.layout.theme import (
@@ -54,7 +54,7 @@ _BLUE = PALETTE[0]
 _LIGHT_BLUE = "#A9C4E0"
 
 
-@figures
+@plot_function
 def plot_ranks(
     ranks: pd.DataFrame,
     *,
@@ -62,7 +62,7 @@ def plot_ranks(
     labels: Mapping[str, Any] | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of the rank of each method: a point, where it lies in most replicates, and how often where.
 
     Parameters
@@ -152,7 +152,7 @@ def plot_ranks(
         + p9.scale_x_continuous(breaks=_rank_breaks(n_ranks), labels=tick_texts, minor_breaks=[])
         + p9.scale_y_continuous(breaks=list(y_of_method.values()), labels=written_names, minor_breaks=[])
         + p9.coord_cartesian(xlim=(1 - margin, n_ranks + margin), ylim=(0.5 - len(order), 0.5), expand=False)
-        + grid.look(height, x="Rank", notes=notes, further=_LEGEND_MM if blob_layers else 0.0)
+        + grid.elements(height, x="Rank", notes=notes, further=_LEGEND_MM if blob_layers else 0.0)
         + p9.theme(
             axis_line_y=p9.element_blank(),
             axis_ticks_major_y=p9.element_blank(),
@@ -165,7 +165,7 @@ def plot_ranks(
     return grid.pages(figure, height)
 
 
-@figures
+@plot_function
 def plot_significance(
     significance: pd.DataFrame,
     *,
@@ -173,7 +173,7 @@ def plot_significance(
     labels: Mapping[str, Any] | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of which method is significantly better than which: a tile and a P value per ordered pair.
 
     Parameters
@@ -266,7 +266,7 @@ def plot_significance(
             limits=(0.5 - n, 0.5),
             expand=(0, 0),
         )
-        + grid.look(
+        + grid.elements(
             height,
             notes=[
                 scope_note(frame, names, ("metric", "task")),
@@ -304,7 +304,9 @@ def _compared_order(frame: pd.DataFrame, ranks: pd.DataFrame | None, labels: Lab
     order = _method_order(ranking, labels)
     unranked = [method for method in win_shares.index if method not in order]
     if unranked:
-        raise SalstatsError(f"ranks has no method {unranked[0]!r} of the significance map")
+        raise SalstatsError(
+            f"ranks has no method {unranked[0]!r} of the significance map", option="ranks", column="method"
+        )
     return [method for method in order if method in win_shares.index]
 
 
@@ -337,7 +339,11 @@ def _rank_shares(
     check_columns(shares, [*groups, "method", "rank", "share"], "frequencies")
     unknown = [method for method in shares["method"].unique() if method not in y_of_method]
     if unknown:
-        raise SalstatsError(f"frequencies has method {unknown[0]!r}, which ranks has not")
+        raise SalstatsError(
+            f"frequencies has method {unknown[0]!r}, which ranks has not",
+            option="frequencies",
+            column="method",
+        )
     return shares.assign(y=shares["method"].map(y_of_method).astype(float))
 
 

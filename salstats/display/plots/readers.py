@@ -11,12 +11,13 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.drawing import drawn_rows, further_column
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import drawn_rows, further_column
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import crossed, label_chars, short_labels, text_mm
 from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, MUTED, PAGE_MM, REFERENCE
 from salstats.display.text.labels import Labels
+from salstats.errors import Call, Message
 
 #: Least height in mm of a method's row, and room beside its name.
 _ROW_MM = 8.0
@@ -28,7 +29,7 @@ _NAME_CHARS = 32
 _NAME_LINES = 3
 
 
-@figures
+@plot_function
 def plot_readers(
     readers: pd.DataFrame,
     *,
@@ -36,7 +37,7 @@ def plot_readers(
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of readers: a line for each from method to method, and their mean with its limits below them.
 
     Parameters
@@ -75,7 +76,10 @@ def plot_readers(
     'Mean IoU'
     """
     estimates = read_estimates(
-        readers, "readers", ("estimate", "method", "reader"), "mrmc_readers() makes the frame"
+        readers,
+        "readers",
+        ("estimate", "method", "reader"),
+        Message(Call("mrmc_readers"), " makes the frame"),
     )
     names = Labels(labels, estimates.frame)
     check_distinct(estimates, estimates.keys)
@@ -121,7 +125,7 @@ def plot_readers(
             expand=(0, 0),
         )
         + x_axis
-        + grid.look(
+        + grid.elements(
             height,
             x=_x_title(estimates, names),
             notes=[

@@ -18,8 +18,8 @@ from salstats.display.plots.layout.captions import (
     is_ratio,
     scope_note,
 )
-from salstats.display.plots.layout.drawing import Drawing, drawn_rows, further_column
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import Drawing, drawn_rows, further_column
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, dodge_offsets, place_rows, row_layout
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.row_panels import row_figure
@@ -29,7 +29,7 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.models import model_note, term_names
 from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
 from salstats.display.text.vocabulary import in_sentence
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting
 from salstats.stats.models.design import INTERCEPT
 from salstats.stats.models.tidying import is_coefficient
 from salstats.study import HUMAN
@@ -50,14 +50,14 @@ class _Models(NamedTuple):
     texts: dict[str, str]
 
 
-@figures
+@plot_function
 def plot_regression(
     terms: pd.DataFrame,
     *,
     labels: Mapping[str, Any] | Labels | None = None,
     intercept: bool = False,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Coefficients of regression models: terms as rows, models by colour and mark.
 
     Outcomes, the left sides of formulas, are panels. Models that differ in the method, or else in the
@@ -110,7 +110,11 @@ def plot_regression(
     if not intercept:
         coefficients = coefficients.subset(coefficients.frame["term"] != INTERCEPT)
         if not len(coefficients):
-            raise SalstatsError("terms holds only intercepts; pass intercept=True to draw them")
+            raise SalstatsError(
+                "terms holds only intercepts",
+                hint=Message("pass ", Setting("intercept", True), " to draw them"),
+                column="term",
+            )
     ratio = is_ratio(coefficients)
     cut_note = ""
     if ratio:
@@ -127,7 +131,7 @@ def plot_regression(
         # where terms are rows the reference level is one of them
         _, reference_note = term_names(frame, [*coefficients.keys, "formula"], names)
     null_lines = frame[["panel"]].drop_duplicates().assign(guide=1.0 if ratio else 0.0)
-    pages = row_figure(
+    figure = row_figure(
         frame,
         rows,
         x_title=_axis_title(drawing, ratio),
@@ -153,9 +157,8 @@ def plot_regression(
         common=drawing.facet is not None and frame["outcome"].nunique() == 1,
     )
     if has_factors:
-        left_aligned = p9.theme(axis_text_y=p9.element_text(ha="left", ma="left"))
-        return [page + left_aligned for page in pages]
-    return pages
+        return figure + p9.theme(axis_text_y=p9.element_text(ha="left", ma="left"))
+    return figure
 
 
 def _place_terms(drawing: Drawing) -> tuple[PlacedRows, bool]:

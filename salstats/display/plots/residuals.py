@@ -11,7 +11,7 @@ import plotnine as p9
 from salstats.checks import check_by, check_columns, check_frame, check_numeric, quoted
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import distinct, scope_note
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
 from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, PAGE_MM, PALETTE
@@ -46,7 +46,7 @@ class _ModelPanels:
     lines: pd.DataFrame
 
 
-@figures
+@plot_function
 def plot_residuals(
     augmented: pd.DataFrame,
     *,
@@ -54,7 +54,7 @@ def plot_residuals(
     family: str = "gaussian",
     labels: Any = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of residual diagnostics, four panels per model.
 
     Residuals against fitted means, a normal quantile plot of the standardised residuals, the root of their
@@ -114,8 +114,9 @@ def plot_residuals(
     models = list(rows["group"].cat.categories)
     if len(models) > _MAX_MODELS:
         raise SalstatsError(
-            f"augmented holds {len(models)} models, and a figure has room for {_MAX_MODELS}; keep fewer of "
-            f"{quoted(groups)}"
+            f"augmented holds {len(models)} models, and a figure has room for {_MAX_MODELS}",
+            hint=f"keep fewer of {quoted(groups)}",
+            option="augmented",
         )
     if width is None:
         width = COLUMN_MM if len(models) == 1 else PAGE_MM
@@ -156,7 +157,7 @@ def plot_residuals(
         + curve_layers
         + p9.geom_point(data=ringed, shape="o", size=1.8, fill="none", color=PALETTE[1], stroke=0.4)
         + number_axes(grid.panel_width, height)
-        + grid.look(height, notes=notes, further=_LEGEND_MM if has_cells else 0.0)
+        + grid.elements(height, notes=notes, further=_LEGEND_MM if has_cells else 0.0)
         + p9.theme(axis_title=p9.element_blank())
     )
     return grid.pages(figure, height)
@@ -169,8 +170,10 @@ def _check_one_formula(frame: pd.DataFrame) -> None:
     formulas = list(frame["formula"].unique())
     if len(formulas) > 1:
         raise SalstatsError(
-            f"augmented holds rows of {len(formulas)} formulas ({quoted(formulas)}); keep one, as in "
-            f"augmented.query('formula == {formulas[0]!r}')"
+            f"augmented holds rows of {len(formulas)} formulas ({quoted(formulas)})",
+            hint=f"keep one, as in augmented.query('formula == {formulas[0]!r}')",
+            choices=formulas,
+            column="formula",
         )
 
 
@@ -194,7 +197,9 @@ def _without_perfect_fits(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     has_residuals = n_residuals > 0
     if not has_residuals.any():
         raise SalstatsError(
-            f"none of the {len(rows)} rows of augmented has a standardised residual; a perfect fit has none"
+            f"none of the {len(rows)} rows of augmented has a standardised residual",
+            hint="a perfect fit has none",
+            column="std_residual",
         )
     perfect = [str(group) for group in rows.loc[~has_residuals, "group"].unique()]
     groups = rows.loc[has_residuals, "group"].cat.remove_unused_categories()

@@ -12,8 +12,8 @@ import plotnine as p9
 from salstats.checks import check_frame
 from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts
 from salstats.display.plots.layout.captions import distinct, scope_note
-from salstats.display.plots.layout.drawing import barred_rows
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import barred_rows
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales
 from salstats.display.plots.layout.panel_grid import PANEL_MM, PanelGrid, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
@@ -49,7 +49,7 @@ _KEY_INDENT = "\u2003"
 _BAND_EXCESS = 0.5
 
 
-@figures
+@plot_function
 def plot_scatter(
     data: pd.DataFrame,
     x: str,
@@ -62,7 +62,7 @@ def plot_scatter(
     labels: Any = None,
     n_columns: int | None = None,
     width: float | None = None,
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of scores against a covariate, a panel per task, a colour per method.
 
     Nothing is fitted here: lines and bands are those of `fit_line`, coefficients those of `correlate`.
@@ -157,7 +157,7 @@ def plot_scatter(
         p9.ggplot(drawn.points)
         + layers
         + _axes(drawn, data_range, grid, height, text_height)
-        + grid.look(
+        + grid.elements(
             height + text_height,
             x=titles[0],
             y=titles[1],

@@ -12,8 +12,8 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes, tick_texts
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.drawing import barred_rows, drawn_rows, quantity
-from salstats.display.plots.layout.figure import figures
+from salstats.display.plots.layout.estimate_drawing import barred_rows, drawn_rows, quantity_label
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import short_labels
@@ -32,10 +32,10 @@ _MAX_COLUMNS = 3
 _HEIGHT_SHARE = 0.62
 
 
-@figures
+@plot_function
 def plot_thresholds(
     sweep: pd.DataFrame, *, labels: Any = None, n_panels: int | None = None, width: float | None = None
-) -> list[p9.ggplot]:
+) -> Figure:
     """Figure of a threshold sweep: a line per task with its best threshold marked.
 
     Tasks stand in alphabetical order, or in that of `labels`, and share panels by halves, so that the lines
@@ -114,7 +114,7 @@ def plot_thresholds(
         + p9.geom_point(p9.aes(fill="name"), rows[rows["best"]], show_legend=False, **best_mark)
         + group_scales(texts, (), ("color", "shape", "linetype", "fill"), grid.width, labels=names)
         + number_axes(grid.panel_width, height)
-        + grid.look(
+        + grid.elements(
             height,
             x=names.column("threshold"),
             y=_y_title(estimates, names),
@@ -132,11 +132,20 @@ def _checked(sweep: pd.DataFrame, names: Labels) -> tuple[Estimates, str]:
     frame["threshold"] = check_numeric(frame, "threshold", "sweep")
     key_columns = [column for column in ("method", "task", "threshold") if column in frame.columns]
     if frame[key_columns].isna().any(axis=None):
-        raise SalstatsError(f"a row of sweep lacks {joined(key_columns, 'or')}; fill it or leave it out")
+        has_gap = frame[key_columns].isna()
+        raise SalstatsError(
+            f"a row of sweep lacks {joined(key_columns, 'or')}",
+            hint="fill it or leave it out",
+            column=str(has_gap.any().idxmax()),
+            rows=np.flatnonzero(has_gap.any(axis=1)).tolist(),
+        )
     metrics = estimates.values("metric")
     if len(metrics) > 1:
         raise SalstatsError(
-            f"sweep holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis; keep one of them"
+            f"sweep holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis",
+            hint="keep one of them",
+            choices=map(str, metrics),
+            column="metric",
         )
     check_distinct(estimates, key_columns)
     line_columns = key_columns[:-1]
@@ -215,7 +224,7 @@ def _y_title(estimates: Estimates, names: Labels) -> str:
     if metric is not None and not estimates.values("term"):
         # estimates of a sweep without a column `term` are means
         term = "mean"
-    return quantity(metric, term, names)
+    return quantity_label(metric, term, names)
 
 
 def _best_note(estimates: Estimates, larger_is_better: bool) -> str:

@@ -1,127 +1,157 @@
 """Sentences on slopes, correlations and areas under ROC curves."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-import pandas as pd
 
-from salstats.display.report.wording import WRITTEN, Words, listed, spread
+from salstats.display.estimates import Estimates
+from salstats.display.report.wording import (
+    MAX_WRITTEN,
+    Wording,
+    name_list,
+    named_values,
+    used_procedure,
+)
 from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
 from salstats.stats.models.formulas import parse_formula
 
+#: Decimals of correlations and areas.
+_DECIMALS = 3
+#: Area under the ROC curve of a classifier that guesses.
+_CHANCE = 0.5
 
-def regression_sentences(frame: pd.DataFrame, words: Words) -> Iterator[str]:
-    """Yield how many slopes were shown to differ from 0, of scores, then of gaps."""
-    for rows in _kinds(frame):
-        yield from _slope_count(rows, words)
-    p = words.p_values(frame)
-    if words.shown(frame).any():
-        given = " in the same task" if with_task(frame) else ""
+
+def regression_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
+    """Yield the number of slopes that were shown to differ from 0, of scores, then of gaps."""
+    for rows in (slopes.subset(~is_of_gaps(slopes)), slopes.subset(is_of_gaps(slopes))):
+        yield from _slope_count(rows, wording)
+    if wording.is_shown(slopes).any():
+        in_task = " in the same task" if has_task_term(slopes) else ""
         yield (
-            f"A slope is the mean difference{given} between the largest and the smallest value of the "
+            f"A slope is the mean difference{in_task} between the largest and the smallest value of the "
             "covariate."
         )
-    if (p >= 1 - words.settings.level).any():
+    if wording.is_open(slopes).any():
         yield "A slope that was not shown to differ from 0 was not thereby shown to be 0."
-    if np.isnan(p).any():
-        yield f"{counted(np.isnan(p).sum(), 'slope')} could not be tested."
+    n_untested = int(np.isnan(slopes.reported_p_values).sum())
+    if n_untested:
+        yield f"{counted(n_untested, 'slope')} could not be tested."
 
 
-def _kinds(frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """Slopes of scores, and those of gaps to a reference."""
-    gaps = of_gaps(frame)
-    return [part for part in (frame[~gaps], frame[gaps]) if len(part)]
+def is_of_gaps(slopes: Estimates) -> np.ndarray:
+    """Find slopes of gaps to a reference, which other than slopes of scores have one."""
+    if "reference" not in slopes.frame.columns:
+        return np.zeros(len(slopes), dtype=bool)
+    return np.asarray(slopes.frame["reference"].notna(), dtype=bool)
 
 
-def of_gaps(frame: pd.DataFrame) -> np.ndarray:
-    """Which slopes are of gaps to a reference, not of scores."""
-    if "reference" not in frame.columns:
-        return np.zeros(len(frame), dtype=bool)
-    gaps: np.ndarray = frame["reference"].notna().to_numpy()
-    return gaps
+def outcome_metrics(slopes: Estimates) -> list[str]:
+    """Return the metric that each row's model is of."""
+    metrics = {formula: parse_formula(formula).response.name for formula in slopes.values("formula")}
+    return [metrics[formula] for formula in slopes.frame["formula"]]
 
 
-def outcomes(frame: pd.DataFrame) -> pd.Series:
-    """Metric that each row's model is of."""
-    return frame["formula"].map({f: parse_formula(f).response.name for f in frame["formula"].unique()})
+def has_task_term(slopes: Estimates) -> bool:
+    """Return whether a model has the task among its covariates."""
+    return any("task" in parse_formula(formula).columns for formula in slopes.values("formula"))
 
 
-def with_task(frame: pd.DataFrame) -> bool:
-    """Whether the models have the task in them."""
-    return any("task" in parse_formula(f).columns for f in frame["formula"].unique())
-
-
-def _slope_count(rows: pd.DataFrame, words: Words) -> Iterator[str]:
+def _slope_count(slopes: Estimates, wording: Wording) -> Iterator[str]:
     """Yield how many slopes of scores, or of gaps alone, have a P value below the level."""
-    of = "scores"
-    if of_gaps(rows).any():
-        of = f"gaps ({words.method(rows['reference'].iloc[0])} minus the method)"
-    n, shown = int((~np.isnan(words.p_values(rows))).sum()), int(words.shown(rows).sum())
-    family = f" (one family of {counted(rows['n_tests'].max(), 'test')})" if words.procedure(rows) else ""
-    had = f"{shown or 'none'} had {words.below(rows)}{family}"
-    if n:
-        yield f"Of {counted(n, 'slope')} of {of} on covariates, {had}."
+    n_tested = int((~np.isnan(slopes.reported_p_values)).sum())
+    if not n_tested:
+        return
+    outcome = "scores"
+    if is_of_gaps(slopes).any():
+        outcome = f"gaps ({wording.method(slopes.frame['reference'].iloc[0])} minus the method)"
+    n_shown = int(wording.is_shown(slopes).sum())
+    family = ""
+    if used_procedure(slopes) is not None:
+        family = f" (one family of {counted(slopes.non_missing('n_tests').max(), 'test')})"
+    yield (
+        f"Of {counted(n_tested, 'slope')} of {outcome} on covariates, {n_shown or 'none'} had "
+        f"{wording.low_p(slopes)}{family}."
+    )
 
 
-def correlation_sentences(frame: pd.DataFrame, words: Words) -> Iterator[str]:
-    """Yield how far each metric's correlations range, and those shown to differ from 0."""
-    for _, rows in words.by_metric(frame, "x"):
-        yield _correlations(rows, words)
-    if (words.p_values(frame) >= 1 - words.settings.level).any():
+def correlation_sentences(correlations: Estimates, wording: Wording) -> Iterator[str]:
+    """Yield the correlations of each metric, and those that were shown to differ from 0."""
+    for _, rows in wording.by_metric(correlations, "x"):
+        yield _correlations_of_metric(rows, wording)
+    if wording.is_open(correlations).any():
         yield "A correlation that was not shown to differ from 0 was not thereby shown to be 0."
 
 
-def _correlations(rows: pd.DataFrame, words: Words) -> str:
-    """What the correlations of one metric are."""
-    of = f"{words.metric(rows['x'].iloc[0])} with {words.column(rows['y'].iloc[0])}"
-    name = f"{str(rows['term'].iloc[0]).capitalize()}'s correlation of {of}"
-    defined = rows[rows["estimate"].notna()].reset_index(drop=True)
-    if defined.empty:
-        return f"{name} could not be computed."
-    groups = [words.method(m) for m in defined["method"]]
-    if "task" in rows.columns and rows["task"].nunique() > 1:
-        groups = [f"{g} in {t}" for g, t in zip(groups, words.tasks(defined["task"]), strict=True)]
-    texts = words.estimates(defined, 3)
-    text = f"{name} was {spread(texts, groups, defined['estimate'], 'correlations')}"
-    shown = np.flatnonzero(words.shown(defined))
-    if len(defined) > WRITTEN:
-        text += f"; {len(shown) or 'none'} of these had {words.below(rows)}"
-        if 0 < len(shown) <= WRITTEN:
-            text += f": {spread([texts[i] for i in shown], [groups[i] for i in shown], [])}"
-    lost = len(rows) - len(defined)
-    return f"{text}; {counted(lost, 'correlation')} could not be computed." if lost else f"{text}."
+def _correlations_of_metric(correlations: Estimates, wording: Wording) -> str:
+    """Return one metric's correlations of methods and tasks; of many, the range and those shown."""
+    first = correlations.frame.iloc[0]
+    variables = f"{wording.metric(first['x'])} with {wording.column(first['y'])}"
+    subject = f"{str(first['term']).capitalize()}'s correlation of {variables}"
+    defined = correlations.subset(correlations.has_estimate)
+    if not len(defined):
+        return f"{subject} could not be computed."
+    has_tasks = len(correlations.values("task")) > 1
+    names = _group_names(defined, wording, has_tasks=has_tasks)
+    texts = wording.estimate_texts(defined, _DECIMALS)
+    values = named_values(texts, names, defined.numbers("estimate"), "correlations")
+    sentence = f"{subject} was {values}"
+    if len(defined) > MAX_WRITTEN:
+        shown_rows = np.flatnonzero(wording.is_shown(defined))
+        sentence += f"; {len(shown_rows) or 'none'} of these had {wording.low_p(correlations)}"
+        if 0 < len(shown_rows) <= MAX_WRITTEN:
+            shown_texts = [texts[row] for row in shown_rows]
+            shown_names = [names[row] for row in shown_rows]
+            sentence += f": {named_values(shown_texts, shown_names, [])}"
+    n_undefined = len(correlations) - len(defined)
+    if n_undefined:
+        sentence += f"; {counted(n_undefined, 'correlation')} could not be computed"
+    return f"{sentence}."
 
 
-def auroc_sentences(frame: pd.DataFrame, words: Words) -> Iterator[str]:
-    """Yield areas, task by task, and where they are undefined or hold 0.5."""
-    tasks = np.array(words.tasks(frame["task"]) if "task" in frame.columns else [""], dtype=object)
-    name = f"The AUROC of {words.column(str(frame['predictor'].iloc[0]))}{target_words(frame, words)}"
-    defined = frame["estimate"].notna().to_numpy()
-    if not defined.any():
-        yield f"{name} was undefined, since only one class was present."
+def _group_names(correlations: Estimates, wording: Wording, *, has_tasks: bool) -> list[str]:
+    """Return the method of each row, and its task if there are several: "Grad-CAM in Edema"."""
+    methods = [wording.method(method) for method in correlations.frame["method"]]
+    if not has_tasks:
+        return methods
+    tasks = wording.tasks(correlations.frame["task"])
+    return [f"{method} in {task}" for method, task in zip(methods, tasks, strict=True)]
+
+
+def auroc_sentences(areas: Estimates, wording: Wording) -> Iterator[str]:
+    """Yield areas by task, and the tasks in which they are undefined or their interval holds 0.5."""
+    predictor = wording.column(str(areas.frame["predictor"].iloc[0]))
+    subject = f"The AUROC of {predictor}{target_phrase(areas, wording)}"
+    tasks = np.array([""], dtype=object)
+    if "task" in areas.frame.columns:
+        tasks = np.array(wording.tasks(areas.frame["task"]), dtype=object)
+    is_defined = areas.has_estimate
+    if not is_defined.any():
+        yield f"{subject} was undefined, since only one class was present."
         return
-    bare = frame[defined].drop(columns="p_value", errors="ignore")
-    yield f"{name} was {spread(words.estimates(bare, 3), tasks[defined], bare['estimate'], 'tasks', 'in')}."
-    if not defined.all():
-        yield f"It was undefined in {listed(tasks[~defined], 'tasks')}, where only one class was present."
-    low, high = (frame[c].to_numpy(dtype=np.float64) for c in ("conf_low", "conf_high"))
-    chance = (low <= 0.5) & (high >= 0.5)
-    if chance.any():
-        yield f"The interval held 0.5 (the area of guessing){_in(tasks[chance])}."
-    without = defined & (np.isnan(low) | np.isnan(high))
-    if without.any():
-        yield f"No interval could be given{_in(tasks[without])}."
+    defined = areas.subset(is_defined)
+    texts = wording.estimate_texts(defined, _DECIMALS, p_values=False)
+    values = named_values(texts, tasks[is_defined], defined.numbers("estimate"), "tasks", preposition="in")
+    yield f"{subject} was {values}."
+    if not is_defined.all():
+        undefined_tasks = name_list(list(tasks[~is_defined]), "tasks")
+        yield f"It was undefined in {undefined_tasks}, where only one class was present."
+    holds_chance = (areas.numbers("conf_low") <= _CHANCE) & (areas.numbers("conf_high") >= _CHANCE)
+    if holds_chance.any():
+        yield f"The interval held 0.5 (the area of guessing){_in_tasks(tasks[holds_chance])}."
+    has_no_interval = is_defined & ~areas.has_both_limits
+    if has_no_interval.any():
+        yield f"No interval could be given{_in_tasks(tasks[has_no_interval])}."
 
 
-def _in(tasks: np.ndarray) -> str:
-    """Text such as " in Edema", nothing where no task has a name."""
-    return f" in {listed(list(tasks), 'tasks')}" if tasks[0] else ""
+def _in_tasks(tasks: Sequence[str] | np.ndarray) -> str:
+    """Return tasks behind their preposition: " in Edema"; "" where no task has a name."""
+    return f" in {name_list(list(tasks), 'tasks')}" if tasks[0] else ""
 
 
-def target_words(frame: pd.DataFrame, words: Words) -> str:
-    """What an area is for: the presence of the finding, or a column by its label."""
-    response = str(frame["response"].iloc[0])
-    if response == "label" and words.labels.column("label") == Labels().column("label"):
+def target_phrase(areas: Estimates, wording: Wording) -> str:
+    """Return what an area discriminates: the presence of the finding, or a column by its label."""
+    response = str(areas.frame["response"].iloc[0])
+    if response == "label" and wording.labels.column("label") == Labels().column("label"):
         return " for the presence of the finding"
-    return f" for {words.column(response)}"
+    return f" for {wording.column(response)}"

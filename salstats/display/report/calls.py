@@ -1,4 +1,4 @@
-"""Python that a reader of a report can paste and run: what all calls begin with, and a call."""
+"""Python calls that a reader of a report can paste and run."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -9,91 +9,117 @@ from typing import Any
 import numpy as np
 
 import salstats as ss
-from salstats.display.report.document import Settings
+from salstats.display.report.settings import Settings
 
-#: Scores of every method but the reference, and those that are defined, where a call names them.
-COMPARED, SCORED = "compared", "scored"
-#: What was given as labels, where a call names it.
+#: Name in calls of the scores of every method but the reference.
+COMPARED = "compared"
+#: Name in calls of the defined scores.
+SCORED = "scored"
+#: Name in calls of the labels that the user gave.
 LABELS = "labels"
 
 
-class Named(str):
+class VariableName(str):
     """A name that stands for a value in a call."""
 
     __slots__ = ()
     __repr__ = str.__str__
 
 
-def call_text(function: Callable[..., object], *said: object, **options: object) -> str:
-    """Call of a public function on what the first word names.
+def call_text(function: Callable[..., object], data: str, *arguments: object, **options: object) -> str:
+    """Return the call of a public function on data with a name, without options that are None.
 
     >>> import salstats as ss
     >>> call_text(ss.regress, "scores", "iou ~ prob", by="method", unit=None)
     "ss.regress(scores, 'iou ~ prob', by='method')"
     """
-    data, *arguments = said
-    given = (f"{name}={_literal(value)}" for name, value in options.items() if value is not None)
-    texts = [str(data), *map(_literal, arguments), *given]
+    texts = [data, *(literal(argument) for argument in arguments)]
+    for name, value in options.items():
+        if value is not None:
+            texts.append(f"{name}={literal(value)}")
     return f"ss.{function.__name__}({', '.join(texts)})"
 
 
-def assigned(name: str, call: str) -> str:
-    """Python that gives the value of its last line a name.
+def assignment(name: str, call: str) -> str:
+    """Return Python that gives the value of a call's last line a name.
 
-    >>> assigned("means", "ss.summarize(scores)")
+    >>> assignment("means", "ss.summarize(scores)")
     'means = ss.summarize(scores)'
     """
-    *before, last = call.splitlines()
-    return "\n".join([*before, f"{name} = {last}"])
+    lines = call.splitlines()
+    lines[-1] = f"{name} = {lines[-1]}"
+    return "\n".join(lines)
 
 
 def loading(files: Iterable[object], reading: Mapping[str, Any] | None = None) -> str:
-    """Call that reads the scores of some files, wherever they are now, with what is not its default."""
-    names = [Path(str(file)).name for file in files]
-    given = dict(reading or {})
-    if given.get("join"):
-        parts = given["join"]
-        given["join"] = [
-            _named(p) if isinstance(p, str) else {k: _named(v) for k, v in p.items()} for p in parts
-        ]
-    usual = signature(ss.read_scores).parameters
-    options = {name: value for name, value in given.items() if value != usual[name].default}
+    """Return the call that reads the scores of some files, without folders and default options.
+
+    Parameters
+    ----------
+    files : iterable of path
+        Files of scores.
+    reading : Mapping, optional
+        Options of `read_scores`.
+    """
+    options = dict(reading or {})
+    if options.get("join"):
+        options["join"] = [_joined_names(part) for part in options["join"]]
+    parameters = signature(ss.read_scores).parameters
+    options = {name: value for name, value in options.items() if value != parameters[name].default}
+    names = [_file_name(str(file)) for file in files]
     return call_text(ss.read_scores, repr(names[0] if len(names) == 1 else names), **options)
 
 
-def _named(file: str) -> str:
-    """Name of a file without its folder."""
+def _joined_names(part: str | Mapping[str, str]) -> str | dict[str, str]:
+    """Return a file to join, or the files by prefix, without their folders."""
+    if isinstance(part, str):
+        return _file_name(part)
+    return {prefix: _file_name(file) for prefix, file in part.items()}
+
+
+def _file_name(file: str) -> str:
+    """Return the name of a file without its folder."""
     return Path(file).name
 
 
-def beginning(settings: Settings, calls: Iterable[str]) -> str:
-    """What all calls of a report begin with: imports, and the scores that they are on."""
-    used = set(re.findall(r"\w+", " ".join(calls)))
-    note = ""
+def preamble(settings: Settings, calls: Iterable[str]) -> str:
+    """Return the first lines of calls: imports, and the scores and names that the calls use."""
+    names = set(re.findall(r"\w+", " ".join(calls)))
+    imports = ["import salstats as ss"]
+    if "pd" in names:
+        imports.insert(0, "import pandas as pd")
+    code = settings.code or loading(settings.inputs or ["scores.csv"])
+    comment = ""
     if not settings.code and not settings.inputs:
-        note = "  # as ss.write_frame(scores, 'scores.csv') wrote them"
-    lines = [f"scores = {settings.code or loading(settings.inputs or ['scores.csv'])}{note}"]
+        comment = "  # as ss.write_frame(scores, 'scores.csv') wrote them"
+    lines = [f"scores = {code}{comment}"]
     for column, value in (settings.only or {}).items():
         lines.append(f"scores = scores[scores[{column!r}].astype(str) == {str(value)!r}]")
-    if COMPARED in used:
+    if COMPARED in names:
         lines.append(f"{COMPARED} = scores[scores['method'] != {settings.reference!r}]")
-    if SCORED in used:
+    if SCORED in names:
         lines.append(f"{SCORED} = scores[scores['score'].notna()]")
-    if LABELS in used:
-        lines.append(f"{LABELS} = {_literal(settings.named)}")
-    imports = ["import salstats as ss"]
-    if "pd" in used:
-        imports.insert(0, "import pandas as pd")
+    if LABELS in names:
+        lines.append(f"{LABELS} = {literal(settings.label_options)}")
     return "\n".join([*imports, "", *lines])
 
 
-def _literal(value: object) -> str:
-    """A value as Python reads it."""
+def literal(value: object) -> str:
+    """Return a value as Python reads it.
+
+    >>> literal({"iou": (0.05,), "hd95": [float("inf")]})
+    "{'iou': (0.05,), 'hd95': [float('inf')]}"
+    """
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{k!r}: {_literal(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, tuple | list):
-        texts = ", ".join(map(_literal, value))
-        return f"[{texts}]" if isinstance(value, list) else f"({texts}{',' * (len(value) == 1)})"
-    return f"float('{value}')" if isinstance(value, float) and not np.isfinite(value) else repr(value)
+        pairs = [f"{key!r}: {literal(member)}" for key, member in value.items()]
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(literal, value))}]"
+    if isinstance(value, tuple):
+        texts = ", ".join(map(literal, value))
+        return f"({texts},)" if len(value) == 1 else f"({texts})"
+    if isinstance(value, float) and not np.isfinite(value):
+        return f"float('{value}')"
+    return repr(value)

@@ -1,67 +1,89 @@
-"""What has to be said of estimates that stand on little."""
+"""Sentences on estimates that rest on few units, or whose intervals are doubtful."""
 
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 
-from salstats.display.report.wording import Words, pooled_rows
+from salstats.display.estimates import Estimates
+from salstats.display.report.wording import Wording
 from salstats.display.text.format import count_text, counted, counted_range
-from salstats.stats.engine.advice import FEW_UNITS, UNDEFINED_SHARE, beyond_range
 from salstats.stats.engine.cautions import rows_by_caution
 from salstats.stats.engine.few_units import FEW_DF
-from salstats.stats.engine.intervals import find_interval
+from salstats.stats.engine.intervals import interval_by_name
+from salstats.stats.engine.result_warnings import FEW_UNITS, UNDEFINED_SHARE, beyond_range
 
-#: Closes a section in which something was not shown.
+#: Sentence at the end of a section in which something was not shown.
 NOT_EVIDENCE = (
     "Where no difference was shown, the interval, if there is one, gives the differences that the data are "
     "compatible with; this is not evidence that there is none."
 )
 
 
-def caveats(frame: pd.DataFrame, words: Words) -> Iterator[str]:
+def caveat_sentences(estimates: Estimates, wording: Wording) -> Iterator[str]:
     """Yield sentences on few units, missing limits, undefined replicates and intervals of width 0."""
-    defined = frame["estimate"].notna().to_numpy()
-    low, high = (frame[c].to_numpy(dtype=np.float64) for c in ("conf_low", "conf_high"))
-    given = defined & ~np.isnan(low) & ~np.isnan(high)
-    units = frame["n_units"].to_numpy(dtype=np.float64)
-    records = [find_interval(name) for name in frame["interval"]]
-    kinds = np.array(["" if r is None else r.kind for r in records])
-    by_df = np.array([r is not None and r.kind == "t" and not r.bounded for r in records])
-    df = frame["df"].to_numpy(dtype=np.float64) if "df" in frame.columns else units - 1
-    df = np.where(by_df & ~np.isnan(df), df, units - 1)
-    few = given & np.where(kinds == "bootstrap", units < FEW_UNITS, (df < FEW_DF) & (kinds != "flips"))
-    if few.any():
-        span = counted_range(units[few], words.unit)
-        tests = " and P values likely too small" if "p_value" in frame.columns else ""
-        # an average has the units of all its tasks, and hangs on the task with the fewest
-        hidden = ", also of averages that include them" if (pooled_rows(frame) & given & ~few).any() else ""
-        yield f"{_of(few)} rest on only {span}; such are likely too narrow{tests}{hidden}."
-    lost = defined & ~given
-    if lost.any():
-        single = f" on a single {words.unit}" if (units[lost] == 1).all() else ""
-        yield f"No interval could be given for {counted(lost.sum(), 'estimate')}{single}."
-    if "n_undefined" in frame.columns:
-        replicates = words.settings.n_replicates
-        undefined = frame["n_undefined"].to_numpy(dtype=np.float64)
-        many = defined & (undefined > UNDEFINED_SHARE * replicates)
-        if many.any():
-            most = count_text(undefined[many].max())
-            verdict = "; no verdict is given there" if "verdict" in frame.columns else ""
-            yield (
-                f"{_of(many)} leave out more than 1% of the replicates, as these were undefined (up to "
-                f"{most} of {count_text(replicates)}){verdict}."
-            )
-    beyond = beyond_range(frame)
-    if beyond.any():
-        yield f"{_of(beyond)} hold impossible values: this kind knows no bounds."
-    flat = given & (low == high)
-    if flat.any():
-        yield f"{_of(flat)} have width 0, since nothing varies between the replicates; that is no certainty."
-    for caution, rows in rows_by_caution(frame).items():
+    rests_on_few = _rests_on_few_units(estimates)
+    if rests_on_few.any():
+        yield _few_units_sentence(estimates, rests_on_few, wording)
+    has_no_interval = estimates.has_estimate & ~estimates.has_both_limits
+    if has_no_interval.any():
+        is_single_unit = (estimates.numbers("n_units")[has_no_interval] == 1).all()
+        reason = f" on a single {wording.unit}" if is_single_unit else ""
+        yield f"No interval could be given for {counted(has_no_interval.sum(), 'estimate')}{reason}."
+    n_replicates = wording.settings.n_replicates
+    n_undefined = estimates.numbers("n_undefined")
+    has_many_undefined = estimates.has_estimate & (n_undefined > UNDEFINED_SHARE * n_replicates)
+    if has_many_undefined.any():
+        largest = count_text(n_undefined[has_many_undefined].max())
+        consequence = "; no verdict is given there" if estimates.values("verdict") else ""
+        yield (
+            f"{_intervals_of(has_many_undefined)} leave out more than 1% of the replicates, as these were "
+            f"undefined (up to {largest} of {count_text(n_replicates)}){consequence}."
+        )
+    is_beyond_range = beyond_range(estimates.frame)
+    if is_beyond_range.any():
+        yield f"{_intervals_of(is_beyond_range)} hold impossible values: this kind knows no bounds."
+    has_no_width = estimates.has_both_limits & (
+        estimates.numbers("conf_low") == estimates.numbers("conf_high")
+    )
+    if has_no_width.any():
+        yield (
+            f"{_intervals_of(has_no_width)} have width 0, since nothing varies between the replicates; that "
+            "is no certainty."
+        )
+    for caution, rows in rows_by_caution(estimates.frame).items():
         yield f"{counted(rows.sum(), 'estimate')}: {caution.note}"
 
 
-def _of(rows: np.ndarray) -> str:
-    """Start of a sentence on the intervals of some rows."""
+def _rests_on_few_units(estimates: Estimates) -> np.ndarray:
+    """Find rows whose interval rests on fewer units, or degrees of freedom, than its kind needs."""
+    n_units = estimates.numbers("n_units")
+    interval_df = estimates.numbers("df")
+    is_few = np.zeros(len(estimates), dtype=bool)
+    for row, name in enumerate(estimates.frame["interval"]):
+        record = interval_by_name(name)
+        kind = "" if record is None else record.kind
+        df = n_units[row] - 1
+        if record is not None and kind == "t" and not record.bounded and not np.isnan(interval_df[row]):
+            df = interval_df[row]
+        if kind == "bootstrap":
+            is_few[row] = n_units[row] < FEW_UNITS
+        elif kind != "flips":
+            is_few[row] = df < FEW_DF
+    return is_few & estimates.has_both_limits
+
+
+def _few_units_sentence(estimates: Estimates, rests_on_few: np.ndarray, wording: Wording) -> str:
+    """Say how few units intervals rest on, and what follows for P values and averages."""
+    n_units = counted_range(estimates.numbers("n_units")[rests_on_few], wording.unit)
+    tests = " and P values likely too small" if estimates.is_tested else ""
+    # an average counts the units of all its tasks, but depends on the task with the fewest
+    hides_few = estimates.is_over_tasks & estimates.has_both_limits & ~rests_on_few
+    averages = ", also of averages that include them" if hides_few.any() else ""
+    return (
+        f"{_intervals_of(rests_on_few)} rest on only {n_units}; such are likely too narrow{tests}{averages}."
+    )
+
+
+def _intervals_of(rows: np.ndarray) -> str:
+    """Begin a sentence on the intervals of some rows."""
     return f"Intervals of {counted(rows.sum(), 'estimate')}"

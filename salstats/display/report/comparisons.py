@@ -1,32 +1,33 @@
 """Sentences on methods against a reference, worded by the direction of each metric."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-import pandas as pd
 
-from salstats.display.estimates import read_estimates
-from salstats.display.report.caveats import NOT_EVIDENCE, caveats
+from salstats.display.estimates import Estimates
+from salstats.display.report.caveats import NOT_EVIDENCE, caveat_sentences
 from salstats.display.report.wording import (
-    WRITTEN,
-    Words,
+    MAX_WRITTEN,
+    Wording,
     decimals,
     family_text,
-    known_metric,
-    listed,
-    pooled_rows,
-    spread,
+    name_list,
+    named_values,
+    used_procedure,
     verdict_word,
 )
 from salstats.display.text.format import joined
 from salstats.display.text.margins import has_margins, margin_text
 from salstats.display.text.vocabulary import TERMS
+from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.equivalence import split_verdicts
 
-#: What a percentage decrease below 0 is.
+#: Decimals of percentage decreases.
+_DECIMALS_OF_PERCENT = 1
+#: Name of a percentage decrease below 0.
 _INCREASE = "percentage increase"
-#: What a method did, by the state of a comparison; none of it hangs on how many methods it is said of.
-_PHRASES = {
+#: Predicates for methods by the state of their contrast, the same for one method and for several.
+_PREDICATES = {
     "better": "scored better",
     "worse": "scored worse",
     "higher": "scored higher",
@@ -37,152 +38,211 @@ _PHRASES = {
 }
 
 
-def contrast_sentences(frame: pd.DataFrame, words: Words) -> Iterator[str]:
-    """Yield how methods did, metric by metric, and what has to be known to read them."""
-    if frame["estimate"].notna().any():
-        yield _rule(frame, words)
-    for _, rows in words.by_metric(frame):
-        yield headline(rows, words)
-    yield from _notes(frame, words)
-    yield from caveats(frame, words)
+def contrast_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
+    """Yield the result of each method, metric by metric, and notes that are needed to read these."""
+    if contrasts.has_estimate.any():
+        yield _rule_sentence(contrasts, wording)
+    for _, rows in wording.by_metric(contrasts):
+        yield headline(rows, wording)
+    yield from _reading_notes(contrasts, wording)
+    yield from caveat_sentences(contrasts, wording)
 
 
-def margin_sentences(frame: pd.DataFrame, words: Words) -> Iterator[str]:
-    """Yield what was shown of each method with a margin, metric by metric; nothing where there is none."""
-    if not has_margins(read_estimates(frame)):
+def margin_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
+    """Yield what was shown of each method with a margin, metric by metric; nothing without a margin."""
+    if not has_margins(contrasts):
         return
-    for metric, rows in words.by_metric(frame[frame["p_margin"].notna()]):
-        rows = words.ordered(rows.assign(claim=split_verdicts(rows["verdict"])[1]))
-        to = words.method(rows["reference"].iloc[0])
-        margin = f"a difference {margin_text(read_estimates(rows), words.labels)}"
-        n_methods, said = rows["method"].nunique(), list[str]()
-        for method, own in rows.groupby("method", sort=False, observed=True):
-            shown = own[own["claim"] != ""]
-            if len(shown):
-                claim = shown["claim"].iloc[0]
-                said.append(f"{words.method(method)} was {claim} to {to}{_places(shown, own, words)}")
-        if len(said) > WRITTEN:
-            some = " in some task" if "task" in rows.columns and rows["task"].nunique() > 1 else ""
-            said = [f"{len(said)} of {n_methods} methods were {rows['claim'].max()} to {to}{some}"]
-        text = "; ".join(said) or f"no method was shown to have {margin} from {to}"
-        yield f"On {words.metric(metric)}, {text}{f' ({margin})' if said else ''}."
+    with_margin = contrasts.subset(~np.isnan(contrasts.numbers("p_margin")))
+    for metric, rows in wording.by_metric(with_margin):
+        yield f"On {wording.metric(metric)}, {_margin_result(wording.by_method(rows), wording)}."
 
 
-def _places(shown: pd.DataFrame, own: pd.DataFrame, words: Words) -> str:
-    """Text such as " in A and B and averaged over tasks", of rows of one method."""
-    if len(own) == 1 or "task" not in own.columns:
+def _margin_result(contrasts: Estimates, wording: Wording) -> str:
+    """Return what a margin shows of the methods on one metric."""
+    reference = wording.method(contrasts.frame["reference"].iloc[0])
+    margin = f"a difference {margin_text(contrasts, wording.labels)}"
+    claims = split_verdicts(contrasts.frame["verdict"])[1]
+    methods = contrasts.values("method")
+    results = []
+    for method in methods:
+        is_of_method = (contrasts.frame["method"] == method).to_numpy()
+        has_claim = is_of_method & (claims != "")
+        if has_claim.any():
+            claim = claims[has_claim][0]
+            tasks = _claimed_tasks(contrasts.subset(has_claim), contrasts.subset(is_of_method), wording)
+            results.append(f"{wording.method(method)} was {claim} to {reference}{tasks}")
+    if not results:
+        return f"no method was shown to have {margin} from {reference}"
+    if len(results) > MAX_WRITTEN:
+        in_some_task = " in some task" if len(contrasts.values("task")) > 1 else ""
+        claim = max(claims)
+        results = [f"{len(results)} of {len(methods)} methods were {claim} to {reference}{in_some_task}"]
+    return f"{'; '.join(results)} ({margin})"
+
+
+def _claimed_tasks(claimed: Estimates, contrasts: Estimates, wording: Wording) -> str:
+    """Return the tasks of one method's claims: " in A and B and averaged over tasks".
+
+    `contrasts` are all rows of the method; with a single row, nothing is added.
+    """
+    if len(contrasts) == 1 or "task" not in contrasts.frame.columns:
         return ""
-    pooled, n_tasks = pooled_rows(shown), int((~pooled_rows(own)).sum())
-    single = shown.loc[~pooled, "task"]
-    some = listed(words.tasks(single), f"of {n_tasks} tasks")
-    where = [f"in {f'all {n_tasks} tasks' if len(single) == n_tasks else some}"] if len(single) else []
-    return f" {joined([*where, *(['averaged over tasks'] if pooled.any() else [])])}"
+    n_tasks = int((~contrasts.is_over_tasks).sum())
+    tasks = list(claimed.frame.loc[~claimed.is_over_tasks, "task"])
+    phrases = []
+    if tasks:
+        all_tasks = f"all {n_tasks} tasks"
+        names = name_list(wording.tasks(tasks), f"of {n_tasks} tasks")
+        phrases.append(f"in {all_tasks if len(tasks) == n_tasks else names}")
+    if claimed.is_over_tasks.any():
+        phrases.append("averaged over tasks")
+    return f" {joined(phrases)}"
 
 
-def headline(frame: pd.DataFrame, words: Words) -> str:
-    """All methods against the reference on one metric: averaged over tasks, or in the only one."""
-    pooled = pooled_rows(frame)
-    rows = words.ordered(frame[pooled] if pooled.any() else frame)
-    n_methods, states = rows["method"].nunique(), states_of(rows)
+def headline(contrasts: Estimates, wording: Wording) -> str:
+    """Return all methods against the reference on one metric: averaged over tasks, or in the only one."""
+    rows = contrasts
+    if contrasts.is_over_tasks.any():
+        rows = contrasts.subset(contrasts.is_over_tasks)
+    rows = wording.by_method(rows)
+    states = contrast_states(rows)
+    n_methods = len(rows.values("method"))
+    noun = TERMS[str(contrasts.frame["term"].iloc[0])].noun
     clauses = []
-    for state in _PHRASES:
-        chosen = rows[states == state]
-        if len(chosen):
-            names = [words.method(m) for m in chosen["method"]]
-            many = "all" if len(names) == n_methods else f"{len(names)} of"
-            some = joined(names) if len(names) <= WRITTEN else f"{many} {n_methods} methods"
-            clauses.append(f"{some} {_phrase(state, frame)}{_estimates(chosen, names, frame, words)}")
-    return f"{_start(frame, words)}{_average(frame)} {'; '.join(clauses)}."
+    for state, predicate in _PREDICATES.items():
+        in_state = rows.subset(states == state)
+        if not len(in_state):
+            continue
+        names = [wording.method(method) for method in in_state.frame["method"]]
+        subject = _subject(names, n_methods)
+        sizes = _sizes_clause(in_state, names, contrasts, wording)
+        clauses.append(f"{subject} {predicate.format(noun=noun)}{sizes}")
+    metric = str(contrasts.frame["metric"].iloc[0])
+    reference = wording.method(contrasts.frame["reference"].iloc[0])
+    start = f"On {wording.metric(metric)}, compared with {reference},"
+    return f"{start}{_average_phrase(contrasts)} {'; '.join(clauses)}."
 
 
-def _start(frame: pd.DataFrame, words: Words) -> str:
-    """Metric and reference, with which a sentence begins."""
-    metric, reference = str(frame["metric"].iloc[0]), frame["reference"].iloc[0]
-    return f"On {words.metric(metric)}, compared with {words.method(reference)},"
+def _subject(names: Sequence[str], n_methods: int) -> str:
+    """Return the methods that a clause is on: their names, or "all 9 methods", or "7 of 9 methods"."""
+    if len(names) <= MAX_WRITTEN:
+        return joined(names)
+    if len(names) == n_methods:
+        return f"all {n_methods} methods"
+    return f"{len(names)} of {n_methods} methods"
 
 
-def _average(frame: pd.DataFrame) -> str:
-    """What an average is over, nothing where there is none."""
-    pooled = pooled_rows(frame)
-    if not pooled.any():
+def _average_phrase(contrasts: Estimates) -> str:
+    """Return what an average is over, "" where there is none."""
+    if not contrasts.is_over_tasks.any():
         return ""
-    every = (frame["n_pairs"][~pooled] > 0).all()
-    return " averaged over tasks," if every else " averaged over the tasks with pairs,"
+    has_pairs = contrasts.numbers("n_pairs")[~contrasts.is_over_tasks] > 0
+    return " averaged over tasks," if has_pairs.all() else " averaged over the tasks with pairs,"
 
 
-def states_of(rows: pd.DataFrame) -> pd.Series:
-    """Each row's state: its verdict in words, or why there is none."""
-    metric = str(rows["metric"].iloc[0]) if len(rows) else ""
-    judged = {verdict: verdict_word(metric, verdict) for verdict in ("lower", "higher")}
-    states = pd.Series(split_verdicts(rows["verdict"])[0], rows.index, dtype=str).replace(judged)
-    states = states.where(rows["estimate"].notna(), "undefined")
-    return states.where(rows["n_pairs"] > 0, "unpaired")
+def contrast_states(contrasts: Estimates) -> np.ndarray:
+    """Return each row's state: its verdict in words, or the reason why it has none."""
+    frame = contrasts.frame
+    states = []
+    for row, side in enumerate(split_verdicts(frame["verdict"])[0]):
+        if not contrasts.numbers("n_pairs")[row] > 0:
+            states.append("unpaired")
+        elif not contrasts.has_estimate[row]:
+            states.append("undefined")
+        elif side in ("lower", "higher"):
+            states.append(verdict_word(str(frame["metric"].iloc[row]), side))
+        else:
+            states.append(side)
+    return np.array(states, dtype=object)
 
 
-def _phrase(state: str, frame: pd.DataFrame) -> str:
-    """What a method did."""
-    return _PHRASES[state].format(noun=TERMS[str(frame["term"].iloc[0])].noun)
+def _sizes_clause(rows: Estimates, names: Sequence[str], contrasts: Estimates, wording: Wording) -> str:
+    """Return the sizes of some contrasts as a clause: ", with a difference in mean score of 0.2 [...]".
 
-
-def _estimates(rows: pd.DataFrame, names: list[str], frame: pd.DataFrame, words: Words) -> str:
-    """Text such as ", with a difference in mean score of 0.2 [...] for A and 0.3 [...] for B"."""
-    if rows["estimate"].isna().all():
+    `contrasts` are all rows of the metric, from which the decimals follow.
+    """
+    if not rows.has_estimate.any():
         return ""
-    term = str(frame["term"].iloc[0])
-    digits = 1 if term == "percent_decrease" else decimals(frame["estimate"])
-    names = names if len(names) > 1 else [""]
-    noun, nouns = TERMS[term].noun, TERMS[term].nouns
+    term = str(contrasts.frame["term"].iloc[0])
+    noun = TERMS[term].noun
+    nouns = TERMS[term].nouns
+    digits = decimals(contrasts.numbers("estimate"))
+    is_increase = np.zeros(len(rows), dtype=bool)
     if term == "percent_decrease":
-        rises = ((rows["estimate"] < 0) & (rows["reference_mean"] > 0)).to_numpy()
-        if rises.all():
-            rows, noun, nouns = _increases(rows), _INCREASE, f"{_INCREASE}s"
-        elif rises.any() and len(names) <= WRITTEN:
-            turned = pd.concat([_increases(rows[rises]), rows[~rises]]).loc[rows.index]
-            kinds = np.where(rises, _INCREASE, noun)
-            sizes = words.estimates(turned, digits)
-            texts = [f"a {kind} of {size}" for kind, size in zip(kinds, sizes, strict=True)]
-            return f", with {spread(texts, names, rows['estimate'])}"
-    said = spread(words.estimates(rows, digits), names, rows["estimate"])
-    start = f"a {noun} of" if len(names) <= WRITTEN else nouns
-    return f", with {start} {said}"
+        digits = _DECIMALS_OF_PERCENT
+        is_increase = (rows.numbers("estimate") < 0) & (rows.numbers("reference_mean") > 0)
+    # the subject of the sentence is the name of a single method
+    value_names = names if len(names) > 1 else [""]
+    if is_increase.all():
+        rows = _as_increases(rows, is_increase)
+        noun = _INCREASE
+        nouns = f"{_INCREASE}s"
+    elif is_increase.any() and len(names) <= MAX_WRITTEN:
+        sizes = wording.estimate_texts(_as_increases(rows, is_increase), digits)
+        texts = []
+        for size, is_one in zip(sizes, is_increase, strict=True):
+            texts.append(f"a {_INCREASE} of {size}" if is_one else f"a {noun} of {size}")
+        return f", with {named_values(texts, value_names, rows.numbers('estimate'))}"
+    sizes_text = named_values(wording.estimate_texts(rows, digits), value_names, rows.numbers("estimate"))
+    start = f"a {noun} of" if len(value_names) <= MAX_WRITTEN else nouns
+    return f", with {start} {sizes_text}"
 
 
-def _increases(decreases: pd.DataFrame) -> pd.DataFrame:
-    """Return percentage decreases below 0 as the increases that they are."""
-    low, high = decreases["conf_low"], decreases["conf_high"]
-    return decreases.assign(estimate=-decreases["estimate"], conf_low=-high, conf_high=-low)
+def _as_increases(decreases: Estimates, is_increase: np.ndarray) -> Estimates:
+    """Return percentage decreases below 0 as the increases that they are; other rows stay as they are."""
+    estimate = decreases.numbers("estimate")
+    low = decreases.numbers("conf_low")
+    high = decreases.numbers("conf_high")
+    return decreases.with_columns(
+        estimate=np.where(is_increase, -estimate, estimate),
+        conf_low=np.where(is_increase, -high, low),
+        conf_high=np.where(is_increase, -low, high),
+    )
 
 
-def _rule(frame: pd.DataFrame, words: Words) -> str:
-    """By what rule a method is called worse or better, for the whole frame."""
-    rule = f"A difference is taken as shown where the {words.level}% confidence interval excludes 0"
-    if not words.procedure(frame):
+def _rule_sentence(contrasts: Estimates, wording: Wording) -> str:
+    """Return the rule by which a difference is taken as shown."""
+    rule = f"A difference is taken as shown where the {wording.level}% confidence interval excludes 0"
+    if used_procedure(contrasts) is None:
         return f"{rule}; nothing is adjusted for multiple tests."
-    return f"{rule} and {words.p_name(frame)} is below {words.alpha} ({family_text(frame)})."
+    p_name = wording.p_name(contrasts)
+    return f"{rule} and {p_name} is below {wording.alpha} ({family_text(contrasts)})."
 
 
-def _notes(frame: pd.DataFrame, words: Words) -> Iterator[str]:
-    """Yield what a reader needs to read signs, directions and verdicts that are open."""
-    decrease = str(frame["term"].iloc[0]) == "percent_decrease"
-    reference, noun = words.method(frame["reference"].iloc[0]), TERMS[str(frame["term"].iloc[0])].noun
-    metrics = [m for m, _ in words.by_metric(frame)]
-    if (frame["estimate"].notna() & (frame["verdict"].astype(str) == "inconclusive")).any():
+def _reading_notes(contrasts: Estimates, wording: Wording) -> Iterator[str]:
+    """Yield notes on signs, on directions and on contrasts that are inconclusive."""
+    term = str(contrasts.frame["term"].iloc[0])
+    is_decrease = term == "percent_decrease"
+    noun = TERMS[term].noun
+    reference = wording.method(contrasts.frame["reference"].iloc[0])
+    is_inconclusive = contrasts.frame["verdict"].astype(str) == "inconclusive"
+    if (contrasts.has_estimate & is_inconclusive).any():
         yield NOT_EVIDENCE
-    if decrease and (frame["estimate"] < 0).any():
+    if is_decrease and (contrasts.numbers("estimate") < 0).any():
         yield f"A negative percentage decrease is a mean above that of {reference}."
-    smaller = [m for m in metrics if (known := known_metric(m)) and not known.larger_is_better]
-    if smaller:
-        sign = "negative" if decrease else "positive"
-        yield f"Smaller is better on {words.metrics(smaller)}, where a {sign} {noun} is a worse score."
-    unknown = [m for m in metrics if known_metric(m) is None]
-    if unknown:
+    smaller_is_better = []
+    without_direction = []
+    for metric, _ in wording.by_metric(contrasts):
+        record = registered_metric(metric)
+        if record is None:
+            without_direction.append(metric)
+        elif not record.larger_is_better:
+            smaller_is_better.append(metric)
+    if smaller_is_better:
+        sign = "negative" if is_decrease else "positive"
         yield (
-            f"Whether larger is better is not known of {words.metrics(unknown)}, so lower and higher are not "
-            "judged."
+            f"Smaller is better on {wording.metrics(smaller_is_better)}, where a {sign} {noun} is a worse "
+            "score."
         )
-    if decrease and (frame["reference_mean"] == 0).any():
+    if without_direction:
+        yield (
+            f"Whether larger is better is not known of {wording.metrics(without_direction)}, so lower and "
+            "higher are not judged."
+        )
+    reference_means = contrasts.numbers("reference_mean")
+    if is_decrease and (reference_means == 0).any():
         yield f"Where the mean of {reference} is 0 there is no percentage decrease."
-    if decrease and (frame["reference_mean"] < 0).any():
+    if is_decrease and (reference_means < 0).any():
         yield (
             f"Where the mean of {reference} is below 0, a percentage decrease has no plain reading and only "
             "the difference should be read."

@@ -1,205 +1,325 @@
-"""The parts of a report: which tables and figures show which frame, and under which title."""
+"""The parts of a report: the tables and figures of each section, with their frames and titles."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
 import salstats as ss
-from salstats.display.estimates import read_estimates
-from salstats.display.report.analyses import (
-    Analyses,
-    compared_methods,
-    metric_order,
-    several,
-)
-from salstats.display.report.calls import assigned, call_text
+from salstats.display.report.analyses import Analyses, compared_methods, metric_order
+from salstats.display.report.calls import assignment, call_text
+from salstats.display.report.document import Display
 from salstats.display.report.examples import PICKS, Examples
-from salstats.display.report.ranking import first_means
-from salstats.display.report.wording import Words, pooled_rows
+from salstats.display.report.ranking import is_ranked
+from salstats.display.report.settings import has_several_values
+from salstats.display.report.wording import Wording
 from salstats.display.text.format import joined
 from salstats.display.text.margins import has_margins
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a report shows: its scores, the analyses of them, its words, and cases to look at."""
+    """The material of a report's tables and figures.
+
+    Attributes
+    ----------
+    scores : DataFrame
+        The rows that the report is on.
+    analyses : Analyses
+        The analyses of these scores.
+    wording : Wording
+        Names of the report.
+    examples : Examples, optional
+        Maps behind the scores.
+    """
 
     scores: pd.DataFrame
-    done: Analyses
-    words: Words
-    shown: Examples | None = None
+    analyses: Analyses
+    wording: Wording
+    examples: Examples | None = None
 
     @cached_property
     def compared(self) -> pd.DataFrame:
         """Scores of every method but the reference."""
-        return compared_methods(self.scores, self.words.settings)
+        return compared_methods(self.scores, self.wording.settings)
 
     @cached_property
-    def first(self) -> pd.DataFrame:
+    def ranked_means(self) -> pd.DataFrame:
         """Means on the first metric, by which methods are ranked."""
-        return first_means(self.done.frames["means"], self.words.settings.reference)
+        means = self.analyses.results.estimates("means")
+        rows = is_ranked(means, self.wording.settings.reference)
+        frame = self.analyses.frames["means"]
+        return frame[rows].drop(columns="task", errors="ignore").reset_index(drop=True)
 
     @property
     def metric(self) -> str:
-        """First metric, that scores are drawn and cases picked by."""
-        return str(self.first["metric"].iloc[0])
+        """First metric, by which scores are drawn and cases picked."""
+        return str(self.ranked_means["metric"].iloc[0])
 
     @cached_property
-    def contrasts(self) -> str:
-        """Key of the contrasts that are shown: decreases where every metric has them, and no margin."""
-        decrease, difference = (self.done.frames.get(key) for key in ("decrease", "difference"))
-        if decrease is None or difference is None or has_margins(read_estimates(difference)):
+    def contrast_key(self) -> str:
+        """Key of the contrasts in figures: decreases if all metrics have them, and without a margin."""
+        results = self.analyses.results
+        if "decrease" not in results or "difference" not in results:
             return "difference"
-        return "decrease" if set(difference["metric"]) == set(decrease["metric"]) else "difference"
+        differences = results.estimates("difference")
+        if has_margins(differences):
+            return "difference"
+        metrics_with_decrease = set(results.estimates("decrease").values("metric"))
+        return "decrease" if metrics_with_decrease == set(differences.values("metric")) else "difference"
 
     @cached_property
     def method(self) -> str:
-        """First method, that cases are picked by."""
-        return str(self.words.labels.order("method", self.compared["method"].astype(str))[0])
+        """First compared method, by which cases are picked."""
+        return str(self.wording.labels.order("method", self.compared["method"].astype(str))[0])
 
     @cached_property
-    def style(self) -> dict[str, Any]:
+    def style_options(self) -> dict[str, Any]:
         """Options that every table shares."""
-        return {"labels": self.words.labels, "style": self.words.settings.style}
+        return {"labels": self.wording.labels, "style": self.wording.settings.style}
 
     @cached_property
-    def names(self) -> dict[str, str]:
-        """What stands in the slots of titles."""
-        labels, settings = self.words.labels, self.words.settings
-        tasks = several(self.scores, "task")
-        names = {
-            "metrics": joined([labels.value("metric", m) for m in metric_order(self.scores)]),
-            "and_task": " and task" if tasks else "",
-            "by_task": " by task" if tasks else "",
-            "over_tasks": ", averaged over tasks" if tasks else "",
-            "contrast": "Percentage decrease" if self.contrasts == "decrease" else "Difference",
-            "reference": self.words.method(settings.reference or ""),
+    def slots(self) -> dict[str, str]:
+        """Texts for the slots of titles, captions and descriptions."""
+        labels = self.wording.labels
+        settings = self.wording.settings
+        has_tasks = has_several_values(self.scores, "task")
+        metric_labels = [labels.value("metric", metric) for metric in metric_order(self.scores)]
+        slots = {
+            "metrics": joined(metric_labels),
+            "and_task": " and task" if has_tasks else "",
+            "by_task": " by task" if has_tasks else "",
+            "over_tasks": ", averaged over tasks" if has_tasks else "",
+            "contrast": "Percentage decrease" if self.contrast_key == "decrease" else "Difference",
+            "reference": self.wording.method(settings.reference or ""),
             "unit": settings.unit,
             "metric": labels.value("metric", self.metric),
             "method": labels.value("method", self.method),
         }
-        if "best" in self.done.frames:
-            names["best"] = self.words.method(self.done.frames["best"]["reference"].iloc[0])
+        if "best" in self.analyses.frames:
+            slots["best"] = self.wording.method(self.analyses.frames["best"]["reference"].iloc[0])
         if "prob" in self.scores.columns:
-            names |= {"prob": self.words.column("prob"), "confidence": labels.column("prob")}
-        return names
+            slots["prob"] = self.wording.column("prob")
+            slots["confidence"] = labels.column("prob")
+        return slots
 
 
-#: What gives the call that draws a frame.
-Draw: TypeAlias = Callable[[pd.DataFrame, Contents], partial[Any]]
+class FrameWithCall(NamedTuple):
+    """A frame and the Python that makes it."""
+
+    frame: pd.DataFrame
+    call: str
+
+
+#: Function that returns the call that draws a frame.
+DrawingCall: TypeAlias = Callable[[pd.DataFrame, Contents], partial[Any]]
+#: Function that makes a frame with its call; None where there is nothing to show.
+FrameMaker: TypeAlias = Callable[[Contents], FrameWithCall | None]
 
 
 @dataclass(frozen=True)
-class Show:
-    """A table or figure that a report may show; texts have the slots of `Contents.names`.
+class ItemPlan:
+    """A table or figure that a report may show; its texts have the slots of `Contents.slots`.
 
-    `key` is the stem of its files, `draw` gives the call that makes it of a frame, `frame` is the key of that
-    frame, or gives it with its Python call where there is one; `place` is that of an `Item`.
+    Attributes
+    ----------
+    key : str
+        Stem of its files.
+    title : str
+        Its title.
+    drawing_call : callable
+        Returns the call that draws the frame.
+    frame : str or callable
+        Key of the frame of an analysis, or a function that makes the frame.
+    caption, alt : str
+        Caption, and description for readers who do not see the figure.
+    display : Display
+        Where the page shows it.
     """
 
     key: str
     title: str
-    draw: Draw
-    frame: str | Callable[[Contents], tuple[pd.DataFrame, str] | None]
+    drawing_call: DrawingCall
+    frame: str | FrameMaker
     caption: str = ""
     alt: str = ""
-    place: str = "page"
+    display: Display = Display.OPEN
 
 
-class Table(Show):
+class TablePlan(ItemPlan):
     """A table that a report may show."""
 
 
-class Figure(Show):
+class FigurePlan(ItemPlan):
     """A figure that a report may show."""
 
 
-def _described(c: Contents) -> tuple[pd.DataFrame, str]:
-    unit = c.words.settings.unit
-    return ss.describe(c.scores, unit=unit), c.done.call(ss.describe, "scores", unit=unit)
-
-
-def _ranked(c: Contents) -> tuple[pd.DataFrame, str]:
-    rows = f"means['metric'] == {c.metric!r}"
-    if pooled_rows(c.done.frames["means"]).any():
-        rows = f"({rows}) & (means['task'] == 'Average')"
-    bare = ".drop(columns='task')" if "task" in c.scores.columns else ""
-    return c.first, f"{assigned('means', c.done.calls['means'])}\nmeans[{rows}]{bare}"
-
-
-def _compared(c: Contents, averaged: bool = True) -> tuple[pd.DataFrame, str] | None:
-    key = c.contrasts
-    if key not in c.done.frames:
-        return None
-    frame, call = c.done.frames[key], c.done.calls[key]
-    pooled = pooled_rows(frame)
-    if not pooled.any():
-        return (frame, call) if averaged else None
-    rows = f"{key}[{key}['task'] {'==' if averaged else '!='} 'Average']"
-    return frame[pooled == averaged].reset_index(drop=True), f"{assigned(key, call)}\n{rows}"
-
-
-def _picked(c: Contents) -> tuple[pd.DataFrame, str] | None:
-    if c.shown is None:
-        return None
-    call = call_text(ss.pick_cases, "scores", at=list(PICKS), method=c.method, by="metric")
-    return c.shown.picks(c.compared, c.method, c.metric), f"{call}  # here only of cases with a map"
-
-
-def _styled(function: Callable[..., Any]) -> Draw:
-    return lambda frame, c: partial(function, frame, **c.style)
-
-
-def _labelled(function: Callable[..., Any]) -> Draw:
-    return lambda frame, c: partial(function, frame, labels=c.words.labels)
-
-
-def _draw_intervals(means: pd.DataFrame, c: Contents) -> partial[Any]:
-    # methods stand in the order of their decreases, tasks in that of their AUROC
-    others = {key: c.done.frames.get(key) for key in ("decrease", "auroc")}
-    ordered = {k: f for k, f in others.items() if f is not None and (k == "decrease" or "task" in f.columns)}
-    return partial(ss.plot_intervals, means, **ordered, **c.style)
-
-
-def _draw_ranking(means: pd.DataFrame, c: Contents) -> partial[Any]:
-    reference = c.words.settings.reference
-    named: dict[str, Any] = {"reference": reference} if reference in set(means["method"]) else {}
-    return partial(ss.plot_intervals, means, sort="estimate", **named, **c.style)
-
-
-def _draw_contrasts(contrasts: pd.DataFrame, c: Contents) -> partial[Any]:
-    tested = "p_value" in contrasts.columns and bool(contrasts["p_value"].notna().any())
-    return partial(ss.plot_forest, contrasts, p_values=tested, width=_FOREST_MM, **c.style)
-
-
-def _draw_means(means: pd.DataFrame, c: Contents) -> partial[Any]:
-    reference = c.words.settings.reference
-    differences = c.done.frames.get("difference")
-    return partial(
-        ss.table_estimates,
-        means,
-        differences=differences,
-        exclude=[reference] if reference else [],
-        **c.style,
+def _descriptions(contents: Contents) -> FrameWithCall:
+    """Describe the scores by their default groups."""
+    unit = contents.wording.settings.unit
+    return FrameWithCall(
+        ss.describe(contents.scores, unit=unit),
+        contents.analyses.call(ss.describe, "scores", unit=unit),
     )
 
 
-def _draw_examples(picks: pd.DataFrame, c: Contents) -> partial[Any]:
-    assert c.shown is not None
-    return partial(c.shown.figure, picks, c.scores, c.words.labels)
+def _ranked_means(contents: Contents) -> FrameWithCall:
+    """Return the means by which methods are ranked."""
+    rows = f"means['metric'] == {contents.metric!r}"
+    if contents.analyses.results.estimates("means").is_over_tasks.any():
+        rows = f"({rows}) & (means['task'] == 'Average')"
+    without_task = ".drop(columns='task')" if "task" in contents.scores.columns else ""
+    means_call = assignment("means", contents.analyses.calls["means"])
+    return FrameWithCall(contents.ranked_means, f"{means_call}\nmeans[{rows}]{without_task}")
+
+
+def _main_contrasts(contents: Contents) -> FrameWithCall | None:
+    """Return the contrasts over tasks, or those of the only task."""
+    if contents.contrast_key not in contents.analyses.frames:
+        return None
+    if _contrasts_have_averages(contents):
+        return _contrast_rows(contents, over_tasks=True)
+    key = contents.contrast_key
+    return FrameWithCall(contents.analyses.frames[key], contents.analyses.calls[key])
+
+
+def _contrasts_by_task(contents: Contents) -> FrameWithCall | None:
+    """Return the contrasts in single tasks, None where there is one task only."""
+    if contents.contrast_key not in contents.analyses.frames or not _contrasts_have_averages(contents):
+        return None
+    return _contrast_rows(contents, over_tasks=False)
+
+
+def _contrasts_have_averages(contents: Contents) -> bool:
+    """Return whether contrasts have rows over tasks."""
+    return bool(contents.analyses.results.estimates(contents.contrast_key).is_over_tasks.any())
+
+
+def _contrast_rows(contents: Contents, *, over_tasks: bool) -> FrameWithCall:
+    """Return the contrasts over tasks, or those in single tasks."""
+    key = contents.contrast_key
+    frame = contents.analyses.frames[key]
+    is_over_tasks = contents.analyses.results.estimates(key).is_over_tasks
+    rows = is_over_tasks if over_tasks else ~is_over_tasks
+    operator = "==" if over_tasks else "!="
+    contrast_call = assignment(key, contents.analyses.calls[key])
+    return FrameWithCall(
+        frame[rows].reset_index(drop=True),
+        f"{contrast_call}\n{key}[{key}['task'] {operator} 'Average']",
+    )
+
+
+def _picked_cases(contents: Contents) -> FrameWithCall | None:
+    """Return the cases with the worst, the median and the best score, None without maps."""
+    if contents.examples is None:
+        return None
+    call = call_text(ss.pick_cases, "scores", at=list(PICKS), method=contents.method, by="metric")
+    return FrameWithCall(
+        contents.examples.picks(contents.compared, contents.method, contents.metric),
+        f"{call}  # here only of cases with a map",
+    )
+
+
+def _styled(function: Callable[..., Any]) -> DrawingCall:
+    """Draw with a function that takes labels and a style."""
+
+    def drawing_call(frame: pd.DataFrame, contents: Contents) -> partial[Any]:
+        return partial(function, frame, **contents.style_options)
+
+    return drawing_call
+
+
+def _labelled(function: Callable[..., Any]) -> DrawingCall:
+    """Draw with a function that takes labels."""
+
+    def drawing_call(frame: pd.DataFrame, contents: Contents) -> partial[Any]:
+        return partial(function, frame, labels=contents.wording.labels)
+
+    return drawing_call
+
+
+def _draw_intervals(means: pd.DataFrame, contents: Contents) -> partial[Any]:
+    """Draw means, methods in the order of their decreases and tasks in that of their AUROC."""
+    frames = contents.analyses.frames
+    options: dict[str, Any] = {}
+    if "decrease" in frames:
+        options["decrease"] = frames["decrease"]
+    if "auroc" in frames and "task" in frames["auroc"].columns:
+        options["auroc"] = frames["auroc"]
+    return partial(ss.plot_intervals, means, **options, **contents.style_options)
+
+
+def _draw_ranking(means: pd.DataFrame, contents: Contents) -> partial[Any]:
+    """Draw the means of methods, the best on top."""
+    reference = contents.wording.settings.reference
+    options: dict[str, Any] = {"sort": "estimate"}
+    if reference in set(means["method"]):
+        options["reference"] = reference
+    return partial(ss.plot_intervals, means, **options, **contents.style_options)
+
+
+def _draw_contrasts(contrasts: pd.DataFrame, contents: Contents) -> partial[Any]:
+    """Draw contrasts over tasks, with P values where there are any."""
+    is_tested = "p_value" in contrasts.columns and bool(contrasts["p_value"].notna().any())
+    return partial(ss.plot_forest, contrasts, p_values=is_tested, width=_FOREST_MM, **contents.style_options)
+
+
+def _draw_contrasts_by_task(contrasts: pd.DataFrame, contents: Contents) -> partial[Any]:
+    """Draw contrasts in single tasks, a panel for each metric."""
+    n_columns = min(contrasts["metric"].nunique(), 2)
+    return partial(ss.plot_decrease, contrasts, n_columns=n_columns, **contents.style_options)
+
+
+def _draw_scores(_descriptions: pd.DataFrame, contents: Contents) -> partial[Any]:
+    """Draw the scores behind their descriptions."""
+    wording = contents.wording
+    return partial(ss.plot_box, contents.scores, reference=wording.settings.reference, labels=wording.labels)
+
+
+def _draw_confidence(lines: pd.DataFrame, contents: Contents) -> partial[Any]:
+    """Draw the scores on the first metric against the model's confidence, with fitted lines."""
+    labels = contents.wording.labels
+    return partial(ss.plot_scatter, contents.compared, "prob", contents.metric, fit=lines, labels=labels)
+
+
+def _draw_mean_table(means: pd.DataFrame, contents: Contents) -> partial[Any]:
+    """Draw the table of means, with marks for differences from the reference."""
+    reference = contents.wording.settings.reference
+    return partial(
+        ss.table_estimates,
+        means,
+        differences=contents.analyses.frames.get("difference"),
+        exclude=[reference] if reference else [],
+        **contents.style_options,
+    )
+
+
+def _draw_examples(picks: pd.DataFrame, contents: Contents) -> partial[Any]:
+    """Draw the maps of picked cases."""
+    assert contents.examples is not None
+    return partial(contents.examples.figure, picks, contents.scores, contents.wording.labels)
 
 
 @dataclass(frozen=True)
 class Part:
-    """A section that a report may have: sentences of the frames `told`, then what it `shows`."""
+    """A section that a report may have.
+
+    Attributes
+    ----------
+    key, title : str
+        Its name in the page's addresses, and its heading, which has the slots of `Contents.slots`.
+    sentence_keys : tuple of str
+        Keys of the frames that its sentences are on.
+    items : tuple of ItemPlan
+        Its tables and figures.
+    """
 
     key: str
     title: str
-    told: tuple[str, ...]
-    shows: tuple[Show, ...]
+    sentence_keys: tuple[str, ...]
+    items: tuple[ItemPlan, ...]
 
 
 #: Width of a forest with its numbers beside it, which a phone shows whole.
@@ -210,8 +330,8 @@ PARTS = (
     Part(
         "summary", "Summary", (),
         (
-            Figure(
-                "ranking", "Mean {metric} by method{over_tasks}", _draw_ranking, _ranked,
+            FigurePlan(
+                "ranking", "Mean {metric} by method{over_tasks}", _draw_ranking, _ranked_means,
                 alt=f"Mean {{metric}} of each method with its interval, the best on top; {_IN_FILES}",
             ),
         ),
@@ -219,99 +339,93 @@ PARTS = (
     Part(
         "contrasts", "Comparison with {reference}", ("decrease", "difference"),
         (
-            Figure(
-                "contrasts", "{contrast} from {reference}{over_tasks}", _draw_contrasts, _compared,
+            FigurePlan(
+                "contrasts", "{contrast} from {reference}{over_tasks}", _draw_contrasts, _main_contrasts,
                 alt=f"{{contrast}} of each method from {{reference}} with interval and P; {_IN_FILES}",
             ),
-            Figure(
+            FigurePlan(
                 "contrasts_by_task", "{contrast} from {reference} by task",
-                lambda f, c: partial(
-                    ss.plot_decrease, f, n_columns=min(f["metric"].nunique(), 2), **c.style
-                ),
-                partial(_compared, averaged=False),
+                _draw_contrasts_by_task, _contrasts_by_task,
                 alt=f"{{contrast}} of each method from {{reference}} with intervals; {_IN_FILES}",
-                place="more",
+                display=Display.FOLDED,
             ),
-            Table(
+            TablePlan(
                 "decrease", "Percentage decrease from {reference}",
-                _styled(ss.table_decrease), "decrease", place="file",
+                _styled(ss.table_decrease), "decrease", display=Display.LINKED,
             ),
-            Table(
+            TablePlan(
                 "difference", "Difference from {reference}",
-                _styled(ss.table_decrease), "difference", place="file",
+                _styled(ss.table_decrease), "difference", display=Display.LINKED,
             ),
         ),
     ),
     Part(
         "means", "Localisation", ("means",),
         (
-            Figure(
+            FigurePlan(
                 "intervals", "Mean {metrics} by method{and_task}", _draw_intervals, "means",
                 alt=f"Means of {{metrics}} with intervals; {_IN_FILES}",
             ),
-            Figure(
+            FigurePlan(
                 "scores", "Distribution of {metrics} over cases",
-                lambda _, c: partial(
-                    ss.plot_box, c.scores, reference=c.words.settings.reference, labels=c.words.labels
-                ),
-                _described,
+                _draw_scores, _descriptions,
                 alt=f"Box plots of scores by method; {_IN_FILES}",
-                place="more",
+                display=Display.FOLDED,
             ),
-            Table("means", "{metrics} by method{and_task}", _draw_means, "means", place="file"),
-            Table(
+            TablePlan(
+                "means", "{metrics} by method{and_task}",
+                _draw_mean_table, "means", display=Display.LINKED,
+            ),
+            TablePlan(
                 "best", "{metric}: difference from {best}, the best mean",
-                _styled(ss.table_decrease), "best", place="file",
+                _styled(ss.table_decrease), "best", display=Display.LINKED,
             ),
         ),
     ),
     Part(
         "covariates", "What goes with the scores", ("regression",),
         (
-            Figure(
+            FigurePlan(
                 "coefficients", "Regression of scores on covariates",
                 _labelled(ss.plot_regression), "regression",
                 alt=f"Coefficients with intervals; {_IN_FILES}",
             ),
-            Figure(
+            FigurePlan(
                 "covariates", "Distribution of covariates{by_task}",
                 _labelled(ss.plot_letter_values), "covariates",
                 alt="Letter-value plots of the covariates.",
-                place="more",
+                display=Display.FOLDED,
             ),
-            Table(
+            TablePlan(
                 "regression", "Regression of scores on covariates",
-                _styled(ss.table_regression), "regression", place="file",
+                _styled(ss.table_regression), "regression", display=Display.LINKED,
             ),
         ),
     ),
     Part(
         "confidence", "{confidence}", ("auroc", "correlation"),
         (
-            Table(
+            TablePlan(
                 "auroc", "Discrimination of the classifier (AUROC)",
                 _styled(ss.table_estimates), "auroc",
             ),
-            Figure(
+            FigurePlan(
                 "confidence", "{metric} against {prob}",
-                lambda f, c: partial(
-                    ss.plot_scatter, c.compared, "prob", c.metric, fit=f, labels=c.words.labels
-                ),
-                "confidence",
+                _draw_confidence, "confidence",
                 caption="Linear models with standard errors clustered by {unit} (CR2).",
                 alt="Scatter plots of {metric} against {prob} with fitted lines.",
             ),
-            Table(
+            TablePlan(
                 "correlation", "Rank correlation of scores with {prob}",
-                _styled(ss.table_correlation), "correlation", place="file",
+                _styled(ss.table_correlation), "correlation", display=Display.LINKED,
             ),
         ),
     ),
     Part(
         "examples", "Examples", (),
         (
-            Figure(
-                "examples", "Cases picked by the {metric} of {method}", _draw_examples, _picked,
+            FigurePlan(
+                "examples", "Cases picked by the {metric} of {method}", _draw_examples, _picked_cases,
                 caption="The worst, the median and the best {metric} of {method} among the cases at hand.",
                 alt="Saliency maps over their images, with the outline of the truth and the score.",
             ),
@@ -320,15 +434,15 @@ PARTS = (
     Part(
         "cases", "Cases and scores", ("flow",),
         (
-            Table(
+            TablePlan(
                 "description", "Scores by metric and method",
                 _styled(ss.table_describe), "describe",
             ),
-            Figure(
+            FigurePlan(
                 "flow", "Flow of cases", _labelled(ss.plot_flow), "flow",
                 caption="Scores, cases and units at each step, and scores left out by reason.",
                 alt="Flow diagram of cases and scores; the same counts are in the file of this figure.",
-                place="more",
+                display=Display.FOLDED,
             ),
         ),
     ),

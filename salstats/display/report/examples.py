@@ -1,31 +1,32 @@
-"""Cases to look at in a report: which they are follows from the scores and from nothing else."""
+"""Maps of cases that a report shows, picked by their scores alone."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import plotnine as p9
 
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
-from salstats.stats.picking import pick_cases
+from salstats.stats.case_selection import pick_cases
 
-#: What a case is picked for.
+#: Positions among the sorted scores that cases are picked at.
 PICKS = ("worst", "median", "best")
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Maps behind some scores, and what draws them.
+    """Maps behind some scores, and the function that draws them.
 
     Attributes
     ----------
     source : str
-        Where the maps are from, for messages.
+        Source of the maps, for messages.
     maps : DataFrame
-        The `case`, `task` and `method` of each.
+        The `case`, `task` and `method` of each map.
     draw : callable
-        Figure of picked cases, from the cases, the scores of one metric and labels.
+        Draws picked cases, from the cases, the scores of one metric and labels.
     """
 
     source: str
@@ -33,21 +34,24 @@ class Examples:
     draw: Callable[[pd.DataFrame, pd.DataFrame, Labels], p9.ggplot]
 
     def picks(self, scores: pd.DataFrame, method: str, metric: str) -> pd.DataFrame:
-        """Cases with a map whose score is the worst, the median and the best.
+        """Pick the cases with a map whose score is the worst, the median and the best.
 
         Raises
         ------
         SalstatsError
-            There is no map that the scores are of.
+            No defined score has a map.
         """
-        keys = [c for c in ("case", "task") if c in scores.columns]
-        there = set(self.maps.loc[self.maps["method"] == method, keys].itertuples(index=False, name=None))
-        drawn = [key in there for key in scores[keys].astype(str).itertuples(index=False, name=None)]
-        own = scores[pd.Series(drawn, index=scores.index) & (scores["metric"] == metric)]
-        if not own["score"].notna().any():
+        keys = [column for column in ("case", "task") if column in scores.columns]
+        maps = self.maps.loc[self.maps["method"] == method, keys]
+        mapped = set(maps.itertuples(index=False, name=None))
+        keys_of_rows = scores[keys].astype(str).itertuples(index=False, name=None)
+        has_map = np.array([key in mapped for key in keys_of_rows], dtype=bool)
+        candidates = scores[has_map & (scores["metric"] == metric)]
+        if not candidates["score"].notna().any():
             raise SalstatsError(f"{self.source} has no map of {method!r} that these scores are of")
-        return pick_cases(own, at=PICKS, method=method, by="metric")
+        return pick_cases(candidates, at=PICKS, method=method, by="metric")
 
     def figure(self, picks: pd.DataFrame, scores: pd.DataFrame, labels: Labels) -> p9.ggplot:
-        """Maps of these cases beside each other, with their scores."""
-        return self.draw(picks, scores[scores["metric"] == picks["metric"].iloc[0]], labels)
+        """Draw the maps of picked cases beside each other, with their scores."""
+        metric = picks["metric"].iloc[0]
+        return self.draw(picks, scores[scores["metric"] == metric], labels)

@@ -1,8 +1,8 @@
-"""A report's folder: complete or not there, and never in the place of somebody else's files."""
+"""The folder of a report, which is complete or absent, and never replaces files of somebody else."""
 
 import json
-from dataclasses import replace
-from itertools import chain
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import salstats
@@ -10,104 +10,131 @@ from salstats.display.export.figure_files import FigureJobs
 from salstats.display.export.table_files import save_table_as, table_rows
 from salstats.display.report.document import Item, Report
 from salstats.display.report.page import render_page
-from salstats.display.tables.rows import Rows
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import check_output_folder, replacing_folder
 from salstats.files.outputs import page_names
 from salstats.jobs import counting
 
-#: Lists what a report wrote; a folder without it is somebody else's.
+#: Name of the list of files that a report wrote; a folder without it is not a report's.
 MANIFEST = "report.json"
+_PAGE = "index.html"
 _SUBFOLDERS = ("tables", "figures", "frames")
 _TABLE_SUFFIXES = (".csv", ".html", ".tex", ".docx")
+#: The PNG, which the page shows, is the last file of a figure's page.
 _FIGURE_SUFFIXES = (".pdf", ".png")
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> Path:
-    """Real path of a folder that may be made, or replaced with what an earlier report made."""
-    return check_output_folder(folder, written=_written, own=_SUBFOLDERS, overwrite=overwrite)
+    """Return the real path of a folder that can be made, or that an earlier report made."""
+    return check_output_folder(folder, written=_listed_files, own=_SUBFOLDERS, overwrite=overwrite)
 
 
-def _written(folder: Path) -> set[str]:
-    """Names of the files that a report wrote into a folder, as its manifest lists them."""
+def _listed_files(folder: Path) -> set[str]:
+    """Return the names of the files that a report wrote into a folder, as its manifest lists them."""
     try:
-        listed = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
-        return {MANIFEST, *map(str, listed)}
+        names = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
+        return {MANIFEST, *map(str, names)}
     except (OSError, ValueError, KeyError, TypeError):
         return set()
 
 
-def write_folder(report: Report, folder: Path, figures: FigureJobs, *, progress: bool = False) -> list[str]:
-    """Write a report's files under a temporary name, then name the folder; return warnings of drawing."""
-    # somebody may have put a file there while the report was made
-    with replacing_folder(folder, lambda: check_folder(folder, overwrite=True)) as made:
-        return _write(report, made, figures, progress)
+@dataclass(frozen=True)
+class _WrittenItem:
+    """The files of a table or figure, and its content for the page."""
+
+    content: object
+    files: tuple[Path, ...]
 
 
-def _write(report: Report, made: Path, jobs: FigureJobs, progress: bool) -> list[str]:
-    """Write tables, figures, frames, the page and the list of files into a new folder."""
+def write_folder(report: Report, folder: Path, jobs: FigureJobs, *, progress: bool = False) -> list[str]:
+    """Write a report's files into a temporary folder, then rename it; return the warnings of its figures."""
+    # somebody may have put a file there while the analyses ran
+    with replacing_folder(folder, lambda: check_folder(folder, overwrite=True)) as new_folder:
+        return _write_files(report, new_folder, jobs, progress)
+
+
+def _write_files(report: Report, folder: Path, jobs: FigureJobs, progress: bool) -> list[str]:
+    """Write tables, figures, frames, the page and the manifest into a new folder."""
     for name in _SUBFOLDERS:
-        (made / name).mkdir(parents=True)
+        (folder / name).mkdir(parents=True)
     items = [item for section in report.sections for item in section.items]
+    figures = [item for item in items if not item.is_table]
     tables = [item for item in items if item.is_table]
-    pages = {item.key: _page_files(item, made) for item in items if not item.is_table}
-    drawn = [
-        pair
-        for item in items
-        if item.key in pages
-        for pair in zip(item.display, pages[item.key], strict=True)
-    ]
-    for page, files in drawn:
-        jobs.add(page, files)
-    written: dict[str, Rows | tuple[bytes, ...]] = {}
-    frames = {item.key: write_frame(item.frame, made / "frames" / f"{item.key}.csv") for item in items}
+    # figures may be drawn in a second process while the tables are written
+    n_pages = 0
+    for item in figures:
+        for page, files in zip(item.drawing, _figure_files(item, folder), strict=True):
+            jobs.add(page, files)
+            n_pages += 1
+    written: dict[str, _WrittenItem] = {}
     with counting(len(tables), "Tables", progress=progress) as count:
         for item in tables:
-            written[item.key] = _written_table(item, made)
+            written[item.key] = _write_table(item, folder)
             count(1)
-    with counting(len(drawn), "Figures", progress=progress) as count:
-        warned = [f"in the figures: {text}" for text in jobs.finish(count)]
-    written |= {key: tuple(page[-1].read_bytes() for page in files) for key, files in pages.items()}
-
-    def finished(item: Item) -> Item:
-        own = _table_files(item, made) if item.is_table else chain.from_iterable(pages[item.key])
-        files = [path.relative_to(made).as_posix() for path in (*own, frames[item.key])]
-        return replace(item, content=written[item.key], files=tuple(files))
-
-    sections = [replace(part, items=tuple(map(finished, part.items))) for part in report.sections]
-    report = replace(report, sections=tuple(sections), warnings=(*report.warnings, *warned))
+    with counting(n_pages, "Figures", progress=progress) as count:
+        figure_warnings = [f"in the figures: {text}" for text in jobs.finish(count)]
+    for item in figures:
+        written[item.key] = _written_figure(item, folder)
+    report = _with_files(report, written, folder)
+    report = replace(report, warnings=(*report.warnings, *figure_warnings))
     with counting(None, "Page", progress=progress):
-        page = render_page(report)
-        _write_text(made / "index.html", page)
-    listed = ["index.html", *(file for part in sections for item in part.items for file in item.files)]
+        _write_text(folder / _PAGE, render_page(report))
+    _write_text(folder / MANIFEST, _manifest_text(report))
+    return figure_warnings
+
+
+def _figure_files(item: Item, folder: Path) -> list[list[Path]]:
+    """Return the files of each page of a figure."""
+    files = []
+    for name in page_names(item.key, len(item.drawing)):
+        files.append([folder / "figures" / f"{name}{suffix}" for suffix in _FIGURE_SUFFIXES])
+    return files
+
+
+def _write_table(item: Item, folder: Path) -> _WrittenItem:
+    """Write a table under its number and title."""
+    files = [folder / "tables" / f"{item.key}{suffix}" for suffix in _TABLE_SUFFIXES]
+    save_table_as(item.drawing.tab_header(f"{item.number}. {item.title}"), files)
+    return _WrittenItem(table_rows(item.drawing), tuple(files))
+
+
+def _written_figure(item: Item, folder: Path) -> _WrittenItem:
+    """Return the files of a figure that was drawn, and the PNG of each page."""
+    files_of_pages = _figure_files(item, folder)
+    pictures = tuple(files[-1].read_bytes() for files in files_of_pages)
+    files = [file for files_of_page in files_of_pages for file in files_of_page]
+    return _WrittenItem(pictures, tuple(files))
+
+
+def _with_files(report: Report, written: Mapping[str, _WrittenItem], folder: Path) -> Report:
+    """Write the frames of tables and figures, and return the report with contents and files of its items."""
+    sections = []
+    for section in report.sections:
+        items = []
+        for item in section.items:
+            frame_file = write_frame(item.frame, folder / "frames" / f"{item.key}.csv")
+            files = [*written[item.key].files, frame_file]
+            names = tuple(file.relative_to(folder).as_posix() for file in files)
+            items.append(replace(item, content=written[item.key].content, files=names))
+        sections.append(replace(section, items=tuple(items)))
+    return replace(report, sections=tuple(sections))
+
+
+def _manifest_text(report: Report) -> str:
+    """Return the manifest of a written report as JSON."""
+    files = [_PAGE]
+    for section in report.sections:
+        for item in section.items:
+            files += item.files
     manifest = {
         "salstats": salstats.__version__,
         "title": report.title,
         "provenance": dict(report.provenance),
-        "files": sorted(listed),
+        "files": sorted(files),
     }
-    text = json.dumps(manifest, indent=2, ensure_ascii=False)
-    _write_text(made / MANIFEST, text + "\n")
-    return warned
+    return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
 
 
 def _write_text(file: Path, text: str) -> None:
     """Write text; bytes of a file's name that are no text stand as escapes."""
     file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
-
-
-def _table_files(item: Item, made: Path) -> list[Path]:
-    """Files of a table."""
-    return [made / "tables" / f"{item.key}{suffix}" for suffix in _TABLE_SUFFIXES]
-
-
-def _page_files(item: Item, made: Path) -> list[list[Path]]:
-    """Files of each page of a figure; the PNG, which the page shows, last."""
-    names = page_names(item.key, len(item.display))
-    return [[made / "figures" / f"{name}{suffix}" for suffix in _FIGURE_SUFFIXES] for name in names]
-
-
-def _written_table(item: Item, made: Path) -> Rows:
-    """Rows of a table, which is written under its number and title."""
-    save_table_as(item.display.tab_header(f"{item.number}. {item.title}"), _table_files(item, made))
-    return table_rows(item.display)

@@ -1,4 +1,4 @@
-"""What reporting guidelines ask for: what a report answers, and what its author has to add.
+"""Items of reporting guidelines: those that a report answers, and those that its author has to add.
 
 The items stand in `data/report/guidelines.csv`: their numbers are those of the two published checklists,
 their subjects in our own words.
@@ -16,20 +16,21 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from salstats.display.report.document import MissingItem
 from salstats.files.inputs import data_folder
-from salstats.stats.engine.carried import missing_scores
+from salstats.stats.engine.score_reasons import missing_scores
 
-#: Stands beside the frames' keys where there are undefined scores.
+#: Condition of items on undefined scores, beside the keys of frames.
 _UNDEFINED = "undefined"
 
 
 def guideline_items(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Items that apply to a report with these frames, in the order of the checklists.
+    """Return the items that apply to a report with these frames, in the order of the checklists.
 
     Parameters
     ----------
     frames : Mapping of str to DataFrame
-        The frames of the report by key, as for `methods_text`.
+        The frames of the report by key.
 
     Returns
     -------
@@ -38,16 +39,18 @@ def guideline_items(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         part) and `text`: how it is answered, or what an author has to add.
     """
     items = pd.read_csv(data_folder() / "report" / "guidelines.csv", keep_default_na=False)
-    there = {key for key, frame in frames.items() if not frame.empty}
-    if "describe" not in there or (missing_scores(frames["describe"]) > 0).any():
-        there.add(_UNDEFINED)
-    apply = items["needs"].isin({"", *there}) & ~items["lacks"].isin(there)
+    conditions = {key for key, frame in frames.items() if not frame.empty}
+    if "describe" not in conditions or (missing_scores(frames["describe"]) > 0).any():
+        conditions.add(_UNDEFINED)
+    has_needed = items["needs"].isin({"", *conditions})
+    has_excluding = items["lacks"].isin(conditions)
     columns = ["guideline", "item", "answered", "text"]
-    return items.loc[apply, columns].assign(answered=items["answered"] == "yes").reset_index(drop=True)
+    items = items.loc[has_needed & ~has_excluding, columns].reset_index(drop=True)
+    return items.assign(answered=items["answered"] == "yes")
 
 
-def not_covered(frames: Mapping[str, pd.DataFrame]) -> tuple[tuple[str, str, str], ...]:
-    """What an author has to add: guideline, item and text; see `guideline_items`."""
+def missing_items(frames: Mapping[str, pd.DataFrame]) -> tuple[MissingItem, ...]:
+    """Return the items that an author has to add; see `guideline_items`."""
     items = guideline_items(frames)
-    asked = items.loc[~items["answered"], ["guideline", "item", "text"]]
-    return tuple(asked.itertuples(index=False, name=None))
+    missing = items.loc[~items["answered"], ["guideline", "item", "text"]]
+    return tuple(MissingItem(*row) for row in missing.itertuples(index=False, name=None))

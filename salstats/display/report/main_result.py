@@ -1,173 +1,258 @@
-"""The first sentences of a report: which method is best, how far it is from people, what scores go with."""
+"""The first sentences of a report: the best method, its distance to people, and what scores go with."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 
-from salstats.display.report.associations import of_gaps, outcomes
-from salstats.display.report.comparisons import states_of
-from salstats.display.report.ranking import compared_rows, first_means
-from salstats.display.report.wording import Words, decimals, decimals_of_limits, listed, pooled_rows
+from salstats.display.estimates import Estimates
+from salstats.display.report.analyses import ReportFrames
+from salstats.display.report.associations import is_of_gaps, outcome_metrics
+from salstats.display.report.comparisons import contrast_states
+from salstats.display.report.ranking import best_first, is_ranked
+from salstats.display.report.wording import Wording, decimals, decimals_of_limits, name_list
 from salstats.display.text.format import counted, fixed_text, joined
 from salstats.metrics.registry import direction
 
-#: Frames of a report by key.
-Frames = Mapping[str, pd.DataFrame]
-#: States of a comparison in which a method lies behind, or ahead.
-_BEHIND, _AHEAD = ("worse", "lower"), ("better", "higher")
+#: States of a contrast in which a method lies behind the reference.
+_BEHIND = ("worse", "lower")
+#: States of a contrast in which a method lies ahead of the reference.
+_AHEAD = ("better", "higher")
 #: Decimals of a share in percent, as tables have those of a decrease.
-_SHARE = 1
+_DECIMALS_OF_SHARE = 1
 
 
-def main_sentences(frames: Frames, words: Words) -> tuple[str, ...]:
-    """What stands first, on the first metric on which a compared method has a mean."""
-    means = first_means(frames["means"], words.settings.reference)
-    best = compared_rows(means, words.settings.reference)
-    metric = str(means["metric"].iloc[0])
-    if best.empty:
-        return (f"On {words.metric(metric)}, no method had a defined score.",)
-    first = str(best["method"].iloc[0])
-    found = " ".join([_slopes(metric, frames, words), *_confidence(metric, frames, words)])
-    return _best(means, best, frames, words), _distance(first, metric, frames, words), found
+def main_sentences(frames: ReportFrames, wording: Wording) -> tuple[str, ...]:
+    """Return the main results on the first metric on which a compared method has a mean."""
+    means = frames.estimates("means")
+    reference = wording.settings.reference
+    ranked = means.subset(is_ranked(means, reference))
+    ranking = best_first(ranked, reference)
+    metric = str(ranked.frame["metric"].iloc[0])
+    if not len(ranking):
+        return (f"On {wording.metric(metric)}, no method had a defined score.",)
+    best_method = str(ranking.frame["method"].iloc[0])
+    associations = _slopes_sentence(metric, frames, wording)
+    if "correlation" in frames:
+        associations += _confidence_sentence(metric, frames.estimates("correlation"), wording)
+    return (
+        _best_method_sentence(ranked, ranking, frames, wording),
+        _distance_sentence(best_method, metric, frames, wording),
+        associations,
+    )
 
 
-def _best(means: pd.DataFrame, best: pd.DataFrame, frames: Frames, words: Words) -> str:
-    """Which method has the best mean, and whether the others were shown to be worse."""
-    metric, reference = str(best["metric"].iloc[0]), words.settings.reference
-    others = [m for m in words.labels.order("method", means["method"].astype(str)) if m != reference]
-    others.remove(str(best["method"].iloc[0]))
-    top = best[best["estimate"] == best["estimate"].iloc[0]]
-    names = listed([words.method(m) for m in top["method"]], "methods")
-    over = " averaged over tasks" if pooled_rows(frames["means"]).any() else ""
-    digits = decimals(means["estimate"])
-    text = words.estimates(best.iloc[:1], digits)[0]
-    start = f"On {words.metric(metric)}, {names}"
-    if not others:
-        of_reference = means[means["method"] == reference]
-        if of_reference["estimate"].notna().any():
-            people = words.estimates(of_reference, digits)[0]
-            text += f" and {words.method(reference)} one of {people}"
-            return f"{start} had a mean score of {text}{over}."
-        return f"{start} had a mean score of {text}{over}; there was no other method to compare it with."
-    way = "best" if direction(metric) else "highest"
-    smaller = " (smaller is better)" if direction(metric) < 0 else ""
-    had = "had"
-    if len(top) > 1:
-        had, text = "shared", fixed_text(best["estimate"].iloc[0], digits)
-    of = f"mean score of {len(others) + 1} methods, {text}{over}{smaller}"
-    return f"{start} {had} the {way} {of}; {_others(others, frames, words)}."
+def _best_method_sentence(
+    ranked: Estimates, ranking: Estimates, frames: ReportFrames, wording: Wording
+) -> str:
+    """Say which method has the best mean, and whether the others were shown to be worse.
+
+    `ranked` are the means of all methods, `ranking` those of the compared ones, the best first.
+    """
+    metric = str(ranking.frame["metric"].iloc[0])
+    reference = wording.settings.reference
+    digits = decimals(ranked.numbers("estimate"))
+    over_tasks = " averaged over tasks" if frames.estimates("means").is_over_tasks.any() else ""
+    other_methods = [
+        method
+        for method in wording.labels.order("method", ranked.frame["method"].astype(str))
+        if method not in (reference, str(ranking.frame["method"].iloc[0]))
+    ]
+    best_mean = ranking.numbers("estimate")[0]
+    best_methods = ranking.frame.loc[ranking.numbers("estimate") == best_mean, "method"]
+    names = name_list([wording.method(method) for method in best_methods], "methods")
+    subject = f"On {wording.metric(metric)}, {names}"
+    mean_text = wording.estimate_texts(ranking.take([0]), digits, p_values=False)[0]
+    if not other_methods:
+        of_reference = ranked.subset(ranked.frame["method"] == reference)
+        if of_reference.has_estimate.any():
+            reference_text = wording.estimate_texts(of_reference, digits, p_values=False)[0]
+            return (
+                f"{subject} had a mean score of {mean_text} and {wording.method(reference)} one of "
+                f"{reference_text}{over_tasks}."
+            )
+        return (
+            f"{subject} had a mean score of {mean_text}{over_tasks}; there was no other method to compare it "
+            "with."
+        )
+    superlative = "best" if direction(metric) else "highest"
+    verb = "had"
+    if len(best_methods) > 1:
+        verb = "shared"
+        mean_text = fixed_text(best_mean, digits)
+    return (
+        f"{subject} {verb} the {superlative} mean score of {len(other_methods) + 1} methods, "
+        f"{mean_text}{over_tasks}{_direction_note(metric)}; {_others_clause(other_methods, frames, wording)}."
+    )
 
 
-def _others(others: list[str], frames: Frames, words: Words) -> str:
-    """Whether other methods than the best were shown to score worse."""
+def _direction_note(metric: str) -> str:
+    """Return a note in brackets where smaller is better."""
+    return " (smaller is better)" if direction(metric) < 0 else ""
+
+
+def _others_clause(methods: Sequence[str], frames: ReportFrames, wording: Wording) -> str:
+    """Say whether methods other than the best were shown to score worse."""
     if "best" not in frames:
         return "whether others score worse could not be tested"
-    rows = frames["best"]
-    state = dict(zip(rows["method"].astype(str), states_of(rows), strict=True))
-    word = "lower" if {"lower", "higher"} & set(state.values()) else "worse"
-    ahead = [words.method(m) for m in others if state.get(m) in _AHEAD]
-    left = [words.method(m) for m in others if state.get(m) not in _BEHIND]
+    contrasts = frames.estimates("best")
+    states = contrast_states(contrasts)
+    state_of_method = dict(zip(contrasts.frame["method"].astype(str), states, strict=True))
+    has_direction = not {"lower", "higher"} & set(states)
+    worse = "worse" if has_direction else "lower"
+    better = "better" if has_direction else "higher"
+    ahead = []
+    not_behind = []
+    for method in methods:
+        state = state_of_method.get(method)
+        if state in _AHEAD:
+            ahead.append(wording.method(method))
+        if state not in _BEHIND:
+            not_behind.append(wording.method(method))
     if ahead:
-        was = "was" if len(ahead) == 1 else "were"
-        above = "higher" if word == "lower" else "better"
+        verb = "was" if len(ahead) == 1 else "were"
         return (
-            f"but {listed(ahead, 'methods')} {was} shown to score {above} on the cases that both have, so it "
-            "is open which is best"
+            f"but {name_list(ahead, 'methods')} {verb} shown to score {better} on the cases that both have, "
+            "so it is open which is best"
         )
-    if not left:
-        who = words.method(others[0]) if len(others) == 1 else "each of the others"
-        return f"{who} was shown to score {word}"
-    if len(left) == len(others) > 1:
-        return f"none of the others was shown to score {word}, so it is open which is best"
-    was = "was" if len(left) == 1 else "were"
-    return f"{listed(left, 'methods')} {was} not shown to score {word}, so it is open which of them is best"
+    if not not_behind:
+        subject = wording.method(methods[0]) if len(methods) == 1 else "each of the others"
+        return f"{subject} was shown to score {worse}"
+    if len(not_behind) == len(methods) > 1:
+        return f"none of the others was shown to score {worse}, so it is open which is best"
+    verb = "was" if len(not_behind) == 1 else "were"
+    return (
+        f"{name_list(not_behind, 'methods')} {verb} not shown to score {worse}, so it is open which of them "
+        "is best"
+    )
 
 
-def _distance(method: str, metric: str, frames: Frames, words: Words) -> str:
-    """How far the best method is from the reference: its share of that mean, or the difference."""
-    reference, name = words.settings.reference, words.method(method)
+def _distance_sentence(method: str, metric: str, frames: ReportFrames, wording: Wording) -> str:
+    """Say how far the best method is from the reference: its share of that mean, or the difference."""
+    reference = wording.settings.reference
     if reference is None:
         return "No human benchmark was named to compare methods with."
-    other = words.method(reference)
-    for key in ("decrease", "difference"):
-        frame = frames.get(key, pd.DataFrame(columns=["method", "metric"]))
-        rows = frame[(frame["method"].astype(str) == method) & (frame["metric"].astype(str) == metric)]
-        rows = rows[pooled_rows(rows)] if pooled_rows(rows).any() else rows
-        if rows.empty or rows["estimate"].isna().any() or (key == "decrease" and _no_share(rows)):
-            continue
-        state = states_of(rows).iloc[0]
-        shown = f"shown to score {state}" if state in (*_BEHIND, *_AHEAD) else "not shown to differ"
-        start = f"The mean score of {name}"
-        if key == "difference":
-            gap = words.estimates(rows.drop(columns="p_value", errors="ignore"))[0]
-            return f"{start} minus that of {other} was {gap}; {name} was {shown}."
-        smaller = " (smaller is better)" if direction(metric) < 0 else ""
-        digits = decimals_of_limits(rows, _SHARE)
-        share = words.estimates(_shares(rows, digits), digits)[0]
-        return f"{start} was {share} of that of {other}{smaller}; {name} was {shown}."
-    return f"No mean score of {name} could be compared with that of {other}."
+    name = wording.method(method)
+    reference_name = wording.method(reference)
+    start = f"The mean score of {name}"
+    decrease = _contrast_of("decrease", method, metric, frames)
+    if decrease is not None and _has_plain_share(decrease):
+        digits = decimals_of_limits(decrease, _DECIMALS_OF_SHARE)
+        share = wording.estimate_texts(_remaining_shares(decrease, digits), digits, p_values=False)[0]
+        return (
+            f"{start} was {share} of that of {reference_name}{_direction_note(metric)}; {name} was "
+            f"{_shown_phrase(decrease)}."
+        )
+    difference = _contrast_of("difference", method, metric, frames)
+    if difference is not None:
+        gap = wording.estimate_texts(difference, p_values=False)[0]
+        return f"{start} minus that of {reference_name} was {gap}; {name} was {_shown_phrase(difference)}."
+    return f"No mean score of {name} could be compared with that of {reference_name}."
 
 
-def _no_share(rows: pd.DataFrame) -> bool:
-    """Whether a share of the reference's mean has no plain reading."""
-    limits = rows[["conf_low", "conf_high"]].astype(float)
-    return not (rows["reference_mean"] > 0).all() or bool(np.isinf(limits).any(axis=None))
+def _contrast_of(key: str, method: str, metric: str, frames: ReportFrames) -> Estimates | None:
+    """Return the contrasts of one method on one metric, over tasks if there are any; None if undefined."""
+    if key not in frames:
+        return None
+    contrasts = frames.estimates(key)
+    is_of_method = contrasts.frame["method"].astype(str) == method
+    is_of_metric = contrasts.frame["metric"].astype(str) == metric
+    rows = contrasts.subset(is_of_method & is_of_metric)
+    if rows.is_over_tasks.any():
+        rows = rows.subset(rows.is_over_tasks)
+    if not len(rows) or not rows.has_estimate.all():
+        return None
+    return rows
 
 
-def _shares(decreases: pd.DataFrame, digits: int) -> pd.DataFrame:
-    """What is left of the reference's mean, in percent, of decreases as they are printed."""
-    printed = decreases[["estimate", "conf_low", "conf_high"]].astype(float).round(digits)
-    left = {"estimate": 100 - printed["estimate"]}
-    left |= {"conf_low": 100 - printed["conf_high"], "conf_high": 100 - printed["conf_low"]}
-    return decreases.assign(**left).drop(columns="p_value", errors="ignore")
+def _has_plain_share(decreases: Estimates) -> bool:
+    """Return whether a share of the reference's mean has a plain reading: a mean above 0, finite limits."""
+    has_infinite_limit = np.isinf(decreases.numbers("conf_low")) | np.isinf(decreases.numbers("conf_high"))
+    return bool((decreases.numbers("reference_mean") > 0).all() and not has_infinite_limit.any())
 
 
-def _slopes(metric: str, frames: Frames, words: Words) -> str:
-    """With which covariates the scores of methods rose or fell, and of how many methods this was shown."""
-    name, covariates = words.metric(metric), words.settings.covariates or ()
+def _remaining_shares(decreases: Estimates, digits: int) -> Estimates:
+    """Return what is left of the reference's mean, in percent, of decreases as they are printed."""
+    return decreases.with_columns(
+        estimate=100 - decreases.numbers("estimate").round(digits),
+        conf_low=100 - decreases.numbers("conf_high").round(digits),
+        conf_high=100 - decreases.numbers("conf_low").round(digits),
+    )
+
+
+def _shown_phrase(contrasts: Estimates) -> str:
+    """Return what was shown of the first contrast: "shown to score worse"."""
+    state = contrast_states(contrasts)[0]
+    if state in (*_BEHIND, *_AHEAD):
+        return f"shown to score {state}"
+    return "not shown to differ"
+
+
+def _slopes_sentence(metric: str, frames: ReportFrames, wording: Wording) -> str:
+    """Say with which covariates the scores rose or fell, and for how many methods this was shown."""
+    metric_name = wording.metric(metric)
+    covariates = wording.settings.covariates or ()
     if not covariates:
         return "What scores depend on was not examined, since they came without covariates."
-    listing = listed([words.column(c) for c in covariates], "covariates", "or")
-    rows = frames.get("regression", pd.DataFrame())
-    if len(rows):
-        rows = rows[(outcomes(rows) == metric) & ~of_gaps(rows)]
-    if rows.empty or np.isnan(words.p_values(rows)).all():
-        return f"Whether {name} rises or falls with {listing} could not be tested."
-    n_methods, clauses = rows["term"].value_counts(), []
-    for way, some in _directions(rows, words):
-        n_shown = rows[some]["term"].value_counts()
-        said = [f"{words.column(c)}{_share_of(n_shown[c], n_methods[c])}" for c in covariates if c in n_shown]
-        clauses += [f"{way} with {joined(said)}"] if said else []
+    names = name_list([wording.column(covariate) for covariate in covariates], "covariates", "or")
+    untested = f"Whether {metric_name} rises or falls with {names} could not be tested."
+    if "regression" not in frames:
+        return untested
+    all_slopes = frames.estimates("regression")
+    is_of_metric = np.array([outcome == metric for outcome in outcome_metrics(all_slopes)], dtype=bool)
+    slopes = all_slopes.subset(is_of_metric & ~is_of_gaps(all_slopes))
+    if np.isnan(slopes.reported_p_values).all():
+        return untested
+    n_methods = slopes.frame["term"].value_counts()
+    rising, falling = _shown_directions(slopes, wording)
+    clauses = []
+    for verb, is_shown in (("rose", rising), ("fell", falling)):
+        n_shown = slopes.frame.loc[is_shown, "term"].value_counts()
+        phrases = []
+        for covariate in covariates:
+            if covariate in n_shown:
+                share = _share_of_methods(n_shown[covariate], n_methods[covariate])
+                phrases.append(f"{wording.column(covariate)}{share}")
+        if phrases:
+            clauses.append(f"{verb} with {joined(phrases)}")
     if clauses:
-        return f"From case to case, {name} {', and '.join(clauses)}."
-    return f"From case to case, {name} was not shown to rise or fall with {listing}."
+        return f"From case to case, {metric_name} {', and '.join(clauses)}."
+    return f"From case to case, {metric_name} was not shown to rise or fall with {names}."
 
 
-def _share_of(n_shown: int, n_methods: int) -> str:
-    """Text such as " (3 of 8 methods)", nothing of a single one."""
+def _share_of_methods(n_shown: int, n_methods: int) -> str:
+    """Return a share of methods in brackets, "" of a single one: " (3 of 8 methods)"."""
     return f" ({n_shown} of {counted(n_methods, 'method')})" if n_methods > 1 else ""
 
 
-def _directions(rows: pd.DataFrame, words: Words) -> list[tuple[str, np.ndarray]]:
-    """Which rows were shown to lie above 0, and which below."""
-    shown, estimate = words.shown(rows), rows["estimate"].to_numpy(dtype=np.float64)
-    return [("rose", shown & (estimate > 0)), ("fell", shown & (estimate < 0))]
+def _shown_directions(associations: Estimates, wording: Wording) -> tuple[np.ndarray, np.ndarray]:
+    """Find the rows that were shown to lie above 0, and those that were shown to lie below."""
+    is_shown = wording.is_shown(associations)
+    estimate = associations.numbers("estimate")
+    return is_shown & (estimate > 0), is_shown & (estimate < 0)
 
 
-def _confidence(metric: str, frames: Frames, words: Words) -> Iterator[str]:
-    """Yield in how many groups scores were shown to rise or fall with the model's confidence."""
-    rows = frames.get("correlation", pd.DataFrame(columns=["x"]))
-    rows = rows[rows["x"] == metric]
-    n = len(rows)
-    if n and not np.isnan(words.p_values(rows)).all():
-        tasks = "task" in rows.columns and rows["task"].nunique() > 1
-        of = f"{n} {'combinations of method and task' if tasks else 'methods'}" if n > 1 else ""
-        name = words.column(str(rows["y"].iloc[0]))
-        found = [
-            f"{way} in {some.sum()}" if of else way for way, some in _directions(rows, words) if some.any()
-        ]
-        if found:
-            yield f"With {name} it {' and '.join(found)}{of and f' of {of}'}."
-        else:
-            yield f"It was not shown to rise or fall with {name}{of and f' ({of})'}."
+def _confidence_sentence(metric: str, all_correlations: Estimates, wording: Wording) -> str:
+    """Say in how many groups scores were shown to rise or fall with the model's confidence.
+
+    The sentence follows another one; it is "" where nothing was tested.
+    """
+    correlations = all_correlations.subset(all_correlations.frame["x"] == metric)
+    if np.isnan(correlations.reported_p_values).all():
+        return ""
+    name = wording.column(str(correlations.frame["y"].iloc[0]))
+    n_groups = len(correlations)
+    groups = ""
+    if n_groups > 1:
+        has_tasks = len(correlations.values("task")) > 1
+        group_noun = "combinations of method and task" if has_tasks else "methods"
+        groups = f"{n_groups} {group_noun}"
+    rising, falling = _shown_directions(correlations, wording)
+    clauses = []
+    for verb, is_shown in (("rose", rising), ("fell", falling)):
+        if is_shown.any():
+            clauses.append(f"{verb} in {is_shown.sum()}" if groups else verb)
+    if clauses:
+        share = f" of {groups}" if groups else ""
+        return f" With {name} it {' and '.join(clauses)}{share}."
+    among = f" ({groups})" if groups else ""
+    return f" It was not shown to rise or fall with {name}{among}."

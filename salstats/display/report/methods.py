@@ -1,204 +1,238 @@
-"""The Methods section: what the settings, the frames and the scores put into its template's slots."""
+"""The Methods section: texts for the slots of its template, from the settings, the frames and the scores."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from salstats.display.estimates import read_estimates
-from salstats.display.report.analyses import several
-from salstats.display.report.associations import of_gaps, outcomes, target_words, with_task
-from salstats.display.report.levels import bound_sentences, undefined_scores
+from salstats.display.estimates import Estimates
+from salstats.display.report.analyses import ReportFrames
+from salstats.display.report.associations import has_task_term, is_of_gaps, outcome_metrics, target_phrase
+from salstats.display.report.case_counts import undefined_scores
+from salstats.display.report.mean_scores import bound_sentences
 from salstats.display.report.provenance import versions
-from salstats.display.report.template import TEMPLATE, Known
-from salstats.display.report.wording import Words, known_metric, pooled_rows
+from salstats.display.report.settings import has_several_values
+from salstats.display.report.template import TEMPLATE, Slots
+from salstats.display.report.wording import Wording, used_procedure
 from salstats.display.text.format import MINUS, count_text, joined, percent_text, plural
 from salstats.display.text.margins import has_margins, margin_text
 from salstats.display.text.vocabulary import METRICS_IN_FULL
 from salstats.files.inputs import data_folder
 from salstats.metrics.records import Metric
-from salstats.metrics.registry import threshold_label
+from salstats.metrics.registry import registered_metric, threshold_label
 from salstats.stats.case_flow import FILE
-from salstats.stats.engine.carried import UNDEFINED
 from salstats.stats.engine.fixed_factors import TRAININGS, fixed_nouns
-from salstats.stats.engine.intervals import BOOTSTRAP, find_interval
+from salstats.stats.engine.intervals import BOOTSTRAP, interval_by_name
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
+from salstats.stats.engine.score_reasons import UNDEFINED
 from salstats.stats.engine.weighting import UNIT
-from salstats.stats.models.errors import ERRORS
+from salstats.stats.models.error_kinds import ERRORS
 
-#: What a slice is.
+#: Text of a slot that is only the condition of a sentence.
+_CONDITION_HOLDS = ""
+#: Explanations of slices, behind their name.
 _SLICES = {
     "true-positive": " (where the truth has the finding)",
     "full": " (all images; undefined only where there was nothing to divide by)",
     "predicted-positive": " (where the model finds the finding)",
 }
-#: Why a unit is that.
+#: Explanations of units, with their name.
 _UNITS = {
     "case": "case (one image): all scores of a case",
     "patient": "patient, as a patient can contribute several cases (images): all scores of a patient",
 }
-#: What the rows of a frame are called.
+#: Nouns for the estimates of means and contrasts, by the key of their frame.
 _NOUNS = {
-    "means": "mean scores", "decrease": "percentage decreases", "difference": "differences",
+    "means": "mean scores",
+    "decrease": "percentage decreases",
+    "difference": "differences",
     "best": "differences from the best method",
-}  # fmt: skip
-
-
-def methods_text(frames: Mapping[str, pd.DataFrame], words: Words, scores: pd.DataFrame) -> tuple[str, ...]:
-    """Paragraphs of a paper's section on statistical analysis, in the past tense.
-
-    Only what was run is told, which follows from the frames of the report by key, and from the scores'
-    columns on their masks. Papers are cited by author and year, see `methods_references`.
-    """
-    known = _settings(frames, words) | _outcomes(frames, words) | _scores(scores, words)
-    known |= _means(frames, words)
-    speaks_of = [frame["inference_to"] for frame in frames.values() if "inference_to" in frame.columns]
-    known |= {"weights": _weights(words), "bounds": _flag(any(bound_sentences(frames["means"], words)))}
-    known |= _fixed_factors(pd.concat(speaks_of) if speaks_of else [])
-    if "best" in frames:
-        known |= _best(frames["best"], words)
-    if "difference" in frames:
-        known |= _contrasts(frames, words)
-    if "regression" in frames:
-        known = _models(frames, words) | known
-    if "correlation" in frames:
-        known |= _correlations(frames, words)
-    if "auroc" in frames:
-        known |= _areas(frames["auroc"], words)
-    paragraphs = (" ".join(filter(None, (said.fill(known) for said in said_of))) for said_of in TEMPLATE)
-    return tuple(p for p in paragraphs if p)
-
-
-def _flag(there: object) -> str | None:
-    """Slot that says only whether something is told."""
-    return "" if there else None
-
-
-def _settings(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
-    """What follows from the settings alone."""
-    found = versions()
-    packages = joined([f"{name} {found[key]}" for key, name in _COMPUTED_WITH.items()])
-    kept, clusters = "formed one cluster in every analysis", ""
-    if any(f["interval"].isin(BOOTSTRAP).any() for f in frames.values() if "interval" in f.columns):
-        kept = f"were kept together when {words.units} were resampled"
-        clusters = " and formed one cluster in regressions" if "regression" in frames else ""
-    unit = words.settings.unit
-    return {
-        "level": words.level,
-        "seed": str(words.settings.seed),
-        "unit": words.unit,
-        "units": words.units,
-        "unit_and_why": _UNITS.get(unit, f"{words.unit}: all scores with the same value of {unit}"),
-        "kept": kept,
-        "clusters": clusters,
-        "independent": ", and cases were taken as independent of each other" if unit == "case" else "",
-        "lines": _flag("confidence" in frames),
-        "letter_values": _flag("covariates" in frames),
-        "software": f"salstats {found['salstats']} in Python {found['Python']} ({packages})",
-    }
-
-
+}
 #: Packages that the report's own analyses run on.
 _COMPUTED_WITH = {"numpy": "NumPy", "pandas": "pandas", "scipy": "SciPy"}
 
 
-def _outcomes(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
-    """What was measured, and what was done with undefined scores."""
-    metrics = words.by_metric(frames["describe"])
-    names = [_metric(m, rows, words) for m, rows in metrics]
-    notes = [known.note for m, _ in metrics if (known := known_metric(m)) and known.note]
-    flow = frames["flow"]
-    by_reason, n_absent = undefined_scores(flow)
-    lost = int(by_reason.sum())
-    total = int(flow.loc[flow["stage"] == FILE, "n_rows"].iloc[0]) - n_absent
-    why = [f"{count_text(n)} {reason}" for reason, n in by_reason.items()]
-    worst = any("undefined" in f.columns and f["undefined"].notna().any() for f in frames.values())
-    imputed = "; masks that mark nothing had been given the worst score (0, or the image's diagonal)"
+def methods_text(frames: ReportFrames, wording: Wording, scores: pd.DataFrame) -> tuple[str, ...]:
+    """Return the paragraphs of a paper's section on statistical analysis, in the past tense.
+
+    They are only on analyses that were run, which follows from the frames of the report, and on the masks
+    that the scores' columns describe. Papers are cited by author and year, see `methods_references`.
+    """
+    slots: Slots = {}
+    if "regression" in frames:
+        slots |= _regression_slots(frames, wording)
+    slots |= _settings_slots(frames, wording)
+    slots |= _outcome_slots(frames, wording)
+    slots |= _scores_slots(scores, wording)
+    slots |= _mean_slots(frames, wording)
+    slots |= _fixed_factor_slots(frames)
+    if "best" in frames:
+        slots |= _best_method_slots(frames.estimates("best"), wording)
+    if "difference" in frames:
+        slots |= _contrast_slots(frames, wording)
+    if "correlation" in frames:
+        slots |= _correlation_slots(frames, wording)
+    if "auroc" in frames:
+        slots |= _area_slots(frames.estimates("auroc"), wording)
+    paragraphs = []
+    for sentences in TEMPLATE:
+        filled = [sentence.fill(slots) for sentence in sentences]
+        paragraphs.append(" ".join(text for text in filled if text))
+    return tuple(paragraph for paragraph in paragraphs if paragraph)
+
+
+def _condition(holds: object) -> str | None:
+    """Return the text of a slot that is only the condition of a sentence."""
+    return _CONDITION_HOLDS if holds else None
+
+
+def _settings_slots(frames: ReportFrames, wording: Wording) -> Slots:
+    """Fill the slots that follow from the settings, and from which analyses were run."""
+    version_of = versions()
+    packages = joined([f"{name} {version_of[package]}" for package, name in _COMPUTED_WITH.items()])
+    # means of 0/1 scores may have other intervals than those of the settings
+    is_resampled = any(_has_bootstrap(estimates) for estimates in frames.all_estimates())
+    role = "formed one cluster in every analysis"
+    clusters = ""
+    if is_resampled:
+        role = f"were kept together when {wording.units} were resampled"
+        clusters = " and formed one cluster in regressions" if "regression" in frames else ""
+    unit = wording.settings.unit
     return {
-        "outcomes": f"{'The outcome was' if len(names) == 1 else 'Outcomes were'} {joined(names)}",
-        "metric_notes": " ".join(notes) or None,
-        "all_defined": _flag(not lost),
-        "lost": count_text(lost) if lost else None,
-        "total": count_text(total),
-        "share": percent_text(100 * lost / total),
-        "reasons": f": {joined(why)}" if set(by_reason.index) - {UNDEFINED} else "",
-        "imputed": imputed if worst else "; none was imputed" if lost else "",
-        "continuous": _flag(not all(_is_binary(rows) for _, rows in metrics)),
+        "level": wording.level,
+        "seed": str(wording.settings.seed),
+        "unit": wording.unit,
+        "units": wording.units,
+        "unit_and_why": _UNITS.get(unit, f"{wording.unit}: all scores with the same value of {unit}"),
+        "kept": role,
+        "clusters": clusters,
+        "independent": ", and cases were taken as independent of each other" if unit == "case" else "",
+        "lines": _condition("confidence" in frames),
+        "letter_values": _condition("covariates" in frames),
+        "software": f"salstats {version_of['salstats']} in Python {version_of['Python']} ({packages})",
     }
 
 
-def _metric(metric: str, rows: pd.DataFrame, words: Words) -> str:
-    """Metric with its range and direction."""
-    known, label = known_metric(metric), words.metric(metric)
-    if known is None:
+def _has_bootstrap(estimates: Estimates) -> bool:
+    """Return whether a row has a bootstrap interval."""
+    return bool(set(estimates.values("interval")) & set(BOOTSTRAP))
+
+
+def _outcome_slots(frames: ReportFrames, wording: Wording) -> Slots:
+    """Fill the slots on metrics and on undefined scores."""
+    describe = frames["describe"]
+    metrics = wording.labels.order("metric", describe["metric"])
+    is_binary = {metric: _is_binary(describe[describe["metric"] == metric]) for metric in metrics}
+    names = [_metric_text(metric, wording, is_binary=is_binary[metric]) for metric in metrics]
+    records = [registered_metric(metric) for metric in metrics]
+    subject = "The outcome was" if len(names) == 1 else "Outcomes were"
+    notes = [record.note for record in records if record is not None and record.note]
+    flow = frames["flow"]
+    n_undefined_by_reason, n_absent = undefined_scores(flow)
+    n_undefined = int(n_undefined_by_reason.sum())
+    n_scores = int(flow.loc[flow["stage"] == FILE, "n_rows"].iloc[0]) - n_absent
+    reasons = ""
+    if set(n_undefined_by_reason.index) - {UNDEFINED}:
+        counts = [f"{count_text(n)} {reason}" for reason, n in n_undefined_by_reason.items()]
+        reasons = f": {joined(counts)}"
+    imputed = ""
+    if any(_has_imputed_scores(frame) for frame in frames.values()):
+        imputed = "; masks that mark nothing had been given the worst score (0, or the image's diagonal)"
+    elif n_undefined:
+        imputed = "; none was imputed"
+    return {
+        "outcomes": f"{subject} {joined(names)}",
+        "metric_notes": " ".join(notes) or None,
+        "all_defined": _condition(n_undefined == 0),
+        "lost": count_text(n_undefined) if n_undefined else None,
+        "total": count_text(n_scores),
+        "share": percent_text(100 * n_undefined / n_scores),
+        "reasons": reasons,
+        "imputed": imputed,
+        "continuous": _condition(not all(is_binary.values())),
+    }
+
+
+def _has_imputed_scores(frame: pd.DataFrame) -> bool:
+    """Return whether a frame says that undefined scores were replaced."""
+    return "undefined" in frame.columns and bool(frame["undefined"].notna().any())
+
+
+def _metric_text(metric: str, wording: Wording, *, is_binary: bool) -> str:
+    """Return a metric with its full name, range and direction."""
+    label = wording.metric(metric)
+    record = registered_metric(metric)
+    if record is None:
         return f"{label} (taken as given; no direction was assumed)"
-    better = "larger is better" if known.larger_is_better else "smaller is better"
-    long = METRICS_IN_FULL.get(known.name, "")
-    long = f"{long}; " if long and long not in label.lower() else ""
-    return f"{label} ({long}{'0 or 1 for each case' if _is_binary(rows) else _range(known)}; {better})"
+    details = []
+    full_name = METRICS_IN_FULL.get(record.name, "")
+    if full_name and full_name not in label.lower():
+        details.append(full_name)
+    details.append("0 or 1 for each case" if is_binary else _range_text(record))
+    details.append("larger is better" if record.larger_is_better else "smaller is better")
+    return f"{label} ({'; '.join(details)})"
 
 
-def _is_binary(rows: pd.DataFrame) -> bool:
-    """Whether all defined scores of some descriptions are 0 or 1."""
-    there = rows[rows["n"] > 0]
-    return bool(len(there) and there["binary"].all())
+def _is_binary(descriptions: pd.DataFrame) -> bool:
+    """Return whether all defined scores of some descriptions are 0 or 1."""
+    with_scores = descriptions[descriptions["n"] > 0]
+    return len(with_scores) > 0 and bool(with_scores["binary"].all())
 
 
-def _range(metric: Metric) -> str:
-    """Values that a metric can take."""
+def _range_text(metric: Metric) -> str:
+    """Return the values that a metric can take."""
     if np.isinf(metric.low):
         return "any value"
     if np.isinf(metric.high):
         return "0 or more"
-    return f"{f'{metric.low:g}'.replace('-', MINUS)} to {metric.high:g}"
+    low = f"{metric.low:g}".replace("-", MINUS)
+    return f"{low} to {metric.high:g}"
 
 
-def _scores(scores: pd.DataFrame, words: Words) -> Known:
-    """What the scores say of their slice, of how maps became masks, and of readers and seeds."""
-
-    def said(column: str) -> list[str]:
-        return sorted(scores[column].dropna().astype(str).unique()) if column in scores.columns else []
-
-    slices, cut = said("slice"), said("threshold")
-    numbers = [text for text in cut if _is_number(text)]
-    thresholds = [f"{threshold_label(text)} threshold" for text in cut if text not in numbers]
-    if numbers:
-        span = numbers[0]
-        if len(numbers) > 1:
-            span = f"{numbers[0]} to {numbers[-1]}, one for each task and method"
-        thresholds.append(f"a threshold of {span}")
-    repeated = [
-        f"Cases had scores of several {plural(column)} ({scores[column].nunique()} in all). These stood as "
-        f"rows of their case and were kept together in every analysis."
-        for column in ("reader", "seed")
-        if several(scores, column)
-    ]
+def _scores_slots(scores: pd.DataFrame, wording: Wording) -> Slots:
+    """Fill the slots on the slice of the scores, on how maps became masks, and on readers and seeds."""
+    slices = _distinct_texts(scores, "slice")
+    thresholds = _threshold_texts(_distinct_texts(scores, "threshold"))
+    repeated_rows = []
+    for column in ("reader", "seed"):
+        if has_several_values(scores, column):
+            repeated_rows.append(
+                f"Cases had scores of several {plural(column)} ({scores[column].nunique()} in all). These "
+                "stood as rows of their case and were kept together in every analysis."
+            )
+    has_predictions = {"prob", "label"} <= set(scores.columns)
     return {
         "slice": slices[0] if len(slices) == 1 else None,
         "slice_is": _SLICES.get(slices[0], "") if slices else "",
-        "truth_only": _flag(slices == ["true-positive"] and {"prob", "label"} <= set(scores.columns)),
+        "truth_only": _condition(slices == ["true-positive"] and has_predictions),
         "thresholds": joined(thresholds) if thresholds else None,
-        "cutoff": _flag(said("cutoff")),
-        "smooth": _flag(said("smooth")),
-        "repeated_rows": " ".join(repeated) or None,
+        "cutoff": _condition(_distinct_texts(scores, "cutoff")),
+        "smooth": _condition(_distinct_texts(scores, "smooth")),
+        "repeated_rows": " ".join(repeated_rows) or None,
     }
 
 
-def _fixed_factors(speaks_of: Iterable[object]) -> Known:
-    """Say which of readers and trainings were fixed, and what would speak of others."""
-    nouns = fixed_nouns(speaks_of)
-    if not nouns:
-        return {}
-    text = " and ".join(nouns)
-    known: Known = {"fixed": text, "fixed_capital": text.capitalize(), "as_readers": "", "renamed": ""}
-    if TRAININGS in nouns:
-        known["as_readers"] = ", with trainings in the place of readers"
-        known["renamed"] = " of scores whose column seed or model is renamed to reader"
-    return known
+def _distinct_texts(scores: pd.DataFrame, column: str) -> list[str]:
+    """Return the sorted values of a column as text, none where there is no such column."""
+    if column not in scores.columns:
+        return []
+    return sorted(scores[column].dropna().astype(str).unique())
+
+
+def _threshold_texts(thresholds: Sequence[str]) -> list[str]:
+    """Return thresholds in print: those with a name first, then the range of those that are numbers."""
+    numbers = [text for text in thresholds if _is_number(text)]
+    texts = [f"{threshold_label(text)} threshold" for text in thresholds if text not in numbers]
+    if len(numbers) == 1:
+        texts.append(f"a threshold of {numbers[0]}")
+    elif numbers:
+        texts.append(f"a threshold of {numbers[0]} to {numbers[-1]}, one for each task and method")
+    return texts
 
 
 def _is_number(text: str) -> bool:
-    """Whether the text of a threshold is a number rather than a name."""
+    """Return whether the text of a threshold is a number rather than a name."""
     try:
         float(text)
     except ValueError:
@@ -206,185 +240,241 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _weights(words: Words) -> str | None:
-    """How much scores counted, where they did not count alike."""
-    weights = words.settings.weights
+def _fixed_factor_slots(frames: ReportFrames) -> Slots:
+    """Fill the slots on readers and trainings that were fixed."""
+    populations: list[object] = []
+    for frame in frames.values():
+        if "inference_to" in frame.columns:
+            populations += list(frame["inference_to"])
+    nouns = fixed_nouns(populations)
+    if not nouns:
+        return {}
+    text = " and ".join(nouns)
+    slots: Slots = {"fixed": text, "fixed_capital": text.capitalize(), "as_readers": "", "renamed": ""}
+    if TRAININGS in nouns:
+        slots["as_readers"] = ", with trainings in the place of readers"
+        slots["renamed"] = " of scores whose column seed or model is renamed to reader"
+    return slots
+
+
+def _weights_text(wording: Wording) -> str | None:
+    """Return how much scores counted, None where they counted alike."""
+    weights = wording.settings.weights
     if weights is None:
         return None
     if isinstance(weights, Mapping):
-        tasks = words.tasks(weights)
-        shares = joined([f"{w:g} ({task})" for task, w in zip(tasks, weights.values(), strict=True)])
-        return f"Averages over tasks weighted tasks by {shares}; those without a defined score were left out."
-    rest = "Descriptions, correlations and AUROCs were not weighted."
-    if weights in (UNIT, words.settings.unit):
-        return f"Each {words.unit} counted as one, whatever its number of scores. {rest}"
+        tasks = wording.tasks(weights)
+        shares = [f"{weight:g} ({task})" for task, weight in zip(tasks, weights.values(), strict=True)]
+        return (
+            f"Averages over tasks weighted tasks by {joined(shares)}; those without a defined score were "
+            "left out."
+        )
+    unweighted = "Descriptions, correlations and AUROCs were not weighted."
+    if weights in (UNIT, wording.settings.unit):
+        return f"Each {wording.unit} counted as one, whatever its number of scores. {unweighted}"
     return (
-        f"Cases were weighted by {words.column(weights)}, the number of cases that each stood for, as "
-        f"weights of sampling (Lumley 2010). {rest}"
+        f"Cases were weighted by {wording.column(weights)}, the number of cases that each stood for, as "
+        f"weights of sampling (Lumley 2010). {unweighted}"
     )
 
 
-def _means(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
-    """How means, contrasts and their averages over tasks have intervals."""
-    there = {key: frames[key] for key in _NOUNS if key in frames}
-    averaged = any(pooled_rows(frame).any() for frame in there.values())
-    kinds: dict[str, list[str]] = {}
-    for key, frame in there.items():
-        taken = frame["interval"].astype("str").value_counts()
-        for kind, n in taken.items():
-            some = f"{count_text(n)} of the {count_text(len(frame))} " if len(taken) > 1 else ""
-            kinds.setdefault(str(kind), []).append(f"{some}{_NOUNS[key]}")
-    tested = "difference" in there and (there["difference"]["test"] == "bootstrap").any()
-    drawn = tested or bool(set(kinds) & set(BOOTSTRAP))
-    most = max((f["n_undefined"].max() for f in there.values() if "n_undefined" in f.columns), default=0)
+def _mean_slots(frames: ReportFrames, wording: Wording) -> Slots:
+    """Fill the slots on means, and on the intervals of means and contrasts."""
+    estimates_by_key = {key: frames.estimates(key) for key in _NOUNS if key in frames}
+    has_averages = any(estimates.is_over_tasks.any() for estimates in estimates_by_key.values())
+    nouns_by_interval: dict[str, list[str]] = defaultdict(list)
+    n_undefined = [0.0]
+    is_resampled = False
+    for key, estimates in estimates_by_key.items():
+        intervals = estimates.frame["interval"].astype("str").value_counts()
+        for interval, n_rows in intervals.items():
+            part = f"{count_text(n_rows)} of the {count_text(len(estimates))} " if len(intervals) > 1 else ""
+            nouns_by_interval[str(interval)].append(f"{part}{_NOUNS[key]}")
+        n_undefined += list(estimates.non_missing("n_undefined"))
+        is_resampled = is_resampled or _has_bootstrap(estimates)
+    if "difference" in frames:
+        is_resampled = is_resampled or "bootstrap" in frames.estimates("difference").values("test")
+    largest_n_undefined = max(n_undefined)
+    weights = wording.settings.weights
     return {
-        "mean_by": joined(["metric", "method", *(["task"] if averaged else [])]),
-        "averaged": _flag(averaged and not isinstance(words.settings.weights, Mapping)),
-        "intervals": " ".join(_interval(kind, nouns, words) for kind, nouns in kinds.items()),
-        "replicates": count_text(words.settings.n_replicates) if drawn else None,
-        "resampling": "" if words.settings.unit == "case" else " (Field and Welsh 2007)",
-        "of_a_task": ", for an average without a score of one of its tasks" if averaged else "",
-        "most_undefined": count_text(most) if most > 0 else None,
+        "mean_by": "metric, method and task" if has_averages else "metric and method",
+        "averaged": _condition(has_averages and not isinstance(weights, Mapping)),
+        "weights": _weights_text(wording),
+        "bounds": _condition(any(bound_sentences(frames.estimates("means"), wording))),
+        "intervals": " ".join(
+            _interval_sentence(interval, nouns, wording) for interval, nouns in nouns_by_interval.items()
+        ),
+        "replicates": count_text(wording.settings.n_replicates) if is_resampled else None,
+        "resampling": "" if wording.settings.unit == "case" else " (Field and Welsh 2007)",
+        "of_a_task": ", for an average without a score of one of its tasks" if has_averages else "",
+        "most_undefined": count_text(largest_n_undefined) if largest_n_undefined > 0 else None,
     }
 
 
-def _interval(kind: str, nouns: Sequence[str], words: Words) -> str:
-    """How the intervals of means and contrasts were made; `nouns` say of what."""
-    record = find_interval(kind)
+def _interval_sentence(interval: str, nouns: Sequence[str], wording: Wording) -> str:
+    """Say how the intervals of means and contrasts were made; `nouns` say of which."""
+    record = interval_by_name(interval)
     assert record is not None
-    how = record.note.format(unit=words.unit)
-    return f"The {words.level}% confidence intervals of {joined(nouns)} were {how}."
+    source = record.note.format(unit=wording.unit)
+    return f"The {wording.level}% confidence intervals of {joined(nouns)} were {source}."
 
 
-def _best(frame: pd.DataFrame, words: Words) -> Known:
-    """How the method with the best mean was compared with the others."""
-    adjusted = words.procedure(frame) and frame["n_tests"].max() > 1
+def _best_method_slots(contrasts: Estimates, wording: Wording) -> Slots:
+    """Fill the slots on the comparison of the method with the best mean with the others."""
+    n_tests = contrasts.numbers("n_tests")
+    is_adjusted = used_procedure(contrasts) is not None and np.nanmax(n_tests) > 1
     return {
-        "best_metric": words.metric(str(frame["metric"].iloc[0])),
-        "n_others": count_text(frame["n_tests"].max()) if adjusted else None,
-        "test": _tests(frame, words),
+        "best_metric": wording.metric(str(contrasts.frame["metric"].iloc[0])),
+        "n_others": count_text(np.nanmax(n_tests)) if is_adjusted else None,
+        "test": _test_sentences(contrasts, wording),
     }
 
 
-def _tests(frame: pd.DataFrame, words: Words) -> str:
-    """How differences were tested."""
-    tests = frame["test"].value_counts()
-    how = [TESTS[str(name)].note for name in tests.index]
-    if len(how) > 1:
-        how[1:] = [f"Of {count_text(n)} of them: {note}" for n, note in zip(tests[1:], how[1:], strict=True)]
-    return " ".join(how).format(unit=words.unit, replicates=count_text(words.settings.n_replicates))
+def _test_sentences(contrasts: Estimates, wording: Wording) -> str:
+    """Say how differences were tested: the most frequent test first."""
+    sentences: list[str] = []
+    for name, n_rows in contrasts.frame["test"].value_counts().items():
+        note = TESTS[str(name)].note
+        sentences.append(f"Of {count_text(n_rows)} of them: {note}" if sentences else note)
+    n_replicates = count_text(wording.settings.n_replicates)
+    return " ".join(sentences).format(unit=wording.unit, replicates=n_replicates)
 
 
-def _contrasts(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
-    """How methods were compared with the reference."""
-    frame, decrease = frames["difference"], frames.get("decrease")
-    tested, rule = read_estimates(frame), ""
-    if words.procedure(frame):
-        rule = f" and its {words.p_name(frame)} was below {words.alpha}"
-    if frame["interval"].isin(BOOTSTRAP).any():
+def _contrast_slots(frames: ReportFrames, wording: Wording) -> Slots:
+    """Fill the slots on the comparison of methods with the reference."""
+    differences = frames.estimates("difference")
+    is_adjusted = used_procedure(differences) is not None
+    rule = ""
+    if is_adjusted:
+        rule = f" and its {wording.p_name(differences)} was below {wording.alpha}"
+    if _has_bootstrap(differences):
         rule += ", and no more than 1% of its replicates were undefined"
-    lacking = set(frame["metric"]) - set(decrease["metric"]) if decrease is not None else set()
-    return {
-        "reference": words.method(words.settings.reference),
-        "on_task": " and task" if "task" in frame.columns else "",
-        "decrease": _flag(decrease is not None),
-        "averaged_decrease": _flag(decrease is not None and pooled_rows(decrease).any()),
-        "without_zero": words.metrics(words.labels.order("metric", sorted(lacking))) if lacking else None,
-        "test": _tests(frame, words),
-        "adjusted": _adjustment("differences", frame, words),
-        "margin": margin_text(tested, words.labels) if has_margins(tested) else None,
-        "margin_adjusted": ", adjusted likewise as a family of its own," if words.procedure(frame) else "",
-        "alpha": words.alpha,
+    slots: Slots = {
+        "reference": wording.method(wording.settings.reference),
+        "on_task": " and task" if "task" in differences.frame.columns else "",
+        "test": _test_sentences(differences, wording),
+        "adjusted": _adjustment_sentence("differences", differences, wording),
+        "margin": margin_text(differences, wording.labels) if has_margins(differences) else None,
+        "margin_adjusted": ", adjusted likewise as a family of its own," if is_adjusted else "",
+        "alpha": wording.alpha,
         "rule": rule,
     }
+    if "decrease" in frames:
+        decreases = frames.estimates("decrease")
+        without_zero = set(differences.values("metric")) - set(decreases.values("metric"))
+        slots["decrease"] = _CONDITION_HOLDS
+        slots["averaged_decrease"] = _condition(decreases.is_over_tasks.any())
+        if without_zero:
+            slots["without_zero"] = wording.metrics(wording.labels.order("metric", sorted(without_zero)))
+    return slots
 
 
-def _adjustment(
-    noun: str, frame: pd.DataFrame, words: Words, before: Sequence[pd.DataFrame] = ()
+def _adjustment_sentence(
+    plural_noun: str, estimates: Estimates, wording: Wording, earlier: Iterable[Estimates] = ()
 ) -> str | None:
-    """How the P values of a frame were adjusted; how is not said again where frames `before` were."""
-    if "p_value" not in frame.columns or not frame["p_value"].notna().any():
+    """Say how P values were adjusted, None without P values.
+
+    If those of `earlier` estimates were adjusted, too, the procedure is not described again.
+    """
+    if not estimates.is_tested:
         return None
-    procedure, n_tests = words.procedure(frame), int(frame["p_value"].notna().sum())
+    procedure = used_procedure(estimates)
+    n_tests = len(estimates.non_missing("p_value"))
     if procedure is None:
-        return f"P values of {noun} were not adjusted for multiple tests."
+        return f"P values of {plural_noun} were not adjusted for multiple tests."
     if n_tests == 1:
-        return f"With a single test, the P value of {noun} needed no adjustment."
+        return f"With a single test, the P value of {plural_noun} needed no adjustment."
     families = ""
-    if 0 < pooled_rows(frame).sum() < len(frame):
+    if estimates.is_over_tasks.any() and not estimates.is_over_tasks.all():
         families = ", those in single tasks and those over tasks as families of their own"
-    over = f"the {count_text(n_tests)} {noun}{families}; confidence intervals were not adjusted."
-    again = any(words.procedure(f) for f in before)
-    how = "by the same procedure" if again else f"for multiple tests by {procedure.note}"
-    return f"P values were adjusted {how}, over {over}"
+    is_described = any(used_procedure(described) is not None for described in earlier)
+    method = "by the same procedure" if is_described else f"for multiple tests by {procedure.note}"
+    return (
+        f"P values were adjusted {method}, over the {count_text(n_tests)} {plural_noun}{families}; "
+        "confidence intervals were not adjusted."
+    )
 
 
-def _models(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
-    """Models of scores, and of gaps to the reference, on covariates."""
-    frame = frames["regression"]
-    covariates, gaps, reference = list(frame["term"].unique()), of_gaps(frame).any(), words.settings.reference
-    metrics = words.by_metric(frames["describe"][frames["describe"]["metric"].isin(outcomes(frame))])
-    binary = [words.metric(m) for m, rows in metrics if _is_binary(rows)]
-    several_covariates = len(covariates) > 1
-    before = [frames["difference"]] if "difference" in frames else []
+def _regression_slots(frames: ReportFrames, wording: Wording) -> Slots:
+    """Fill the slots on models of scores, and of gaps to the reference, on covariates."""
+    slopes = frames.estimates("regression")
+    covariates = slopes.values("term")
+    has_several_covariates = len(covariates) > 1
+    has_gaps = bool(is_of_gaps(slopes).any())
+    reference = wording.settings.reference
+    describe = frames["describe"]
+    metrics = wording.labels.order("metric", describe["metric"])
+    modelled = set(outcome_metrics(slopes))
+    binary_metrics = [
+        wording.metric(metric)
+        for metric in metrics
+        if metric in modelled and _is_binary(describe[describe["metric"] == metric])
+    ]
+    earlier = [frames.estimates("difference")] if "difference" in frames else []
+    errors = [ERRORS[str(name)].note.format(unit=wording.unit) for name in slopes.values("errors")]
     return {
-        "reference": words.method(reference) if gaps else None,
-        "covariates": joined([words.column(c) for c in covariates]),
-        "model_for": joined(["covariate"] * several_covariates + ["method", "metric"]),
-        "but_reference": f" ({words.method(reference)} excepted)" if reference is not None else "",
-        "with_task": ", with task as a categorical covariate" if with_task(frame) else "",
-        "alone": "; slopes are thus not adjusted for the other covariates" if several_covariates else "",
-        "gaps": _flag(gaps),
-        "binary": joined(binary) if binary else None,
-        "errors": " ".join(ERRORS[e].note.format(unit=words.unit) for e in frame["errors"].unique()),
-        "adjusted_slopes": _adjustment(
-            "slopes of scores and gaps" if gaps else "slopes", frame, words, before
+        "reference": wording.method(reference) if has_gaps else None,
+        "covariates": joined([wording.column(covariate) for covariate in covariates]),
+        "model_for": "covariate, method and metric" if has_several_covariates else "method and metric",
+        "but_reference": f" ({wording.method(reference)} excepted)" if reference is not None else "",
+        "with_task": ", with task as a categorical covariate" if has_task_term(slopes) else "",
+        "alone": "; slopes are thus not adjusted for the other covariates" if has_several_covariates else "",
+        "gaps": _condition(has_gaps),
+        "binary": joined(binary_metrics) if binary_metrics else None,
+        "errors": " ".join(errors),
+        "adjusted_slopes": _adjustment_sentence(
+            "slopes of scores and gaps" if has_gaps else "slopes", slopes, wording, earlier
         ),
     }
 
 
-def _correlations(frames: Mapping[str, pd.DataFrame], words: Words) -> Known:
-    """How correlations with the model's confidence were taken."""
-    frame = frames["correlation"]
-    by = [name for name in ("method", "task") if name in frame.columns and frame[name].nunique() > 1]
-    record = find_interval(frame["interval"].iloc[0], frame["term"].iloc[0])
-    before = [frames[key] for key in ("difference", "regression") if key in frames]
+def _correlation_slots(frames: ReportFrames, wording: Wording) -> Slots:
+    """Fill the slots on correlations with the model's confidence."""
+    correlations = frames.estimates("correlation")
+    by = [column for column in ("method", "task") if len(correlations.values(column)) > 1]
+    first = correlations.frame.iloc[0]
+    record = interval_by_name(first["interval"], first["term"])
+    earlier = [frames.estimates(key) for key in ("difference", "regression") if key in frames]
     return {
-        "coefficient": str(frame["term"].iloc[0]).capitalize(),
-        "prob": words.column(str(frame["y"].iloc[0])),
+        "coefficient": str(first["term"]).capitalize(),
+        "prob": wording.column(str(first["y"])),
         "separately": f", separately by {joined(by)}" if by else "",
-        "correlation_interval": record.note.format(unit=words.unit) if record else None,
-        "perfect": _flag((frame["estimate"].abs() == 1).any()),
-        "adjusted_correlations": _adjustment("correlations", frame, words, before),
+        "correlation_interval": None if record is None else record.note.format(unit=wording.unit),
+        "perfect": _condition((np.abs(correlations.numbers("estimate")) == 1).any()),
+        "adjusted_correlations": _adjustment_sentence("correlations", correlations, wording, earlier),
     }
 
 
-def _areas(frame: pd.DataFrame, words: Words) -> Known:
-    """How areas under ROC curves and their intervals were computed."""
-    by_wilson = frame["interval"] == "wilson"
-    record = find_interval("logit" if by_wilson.all() else frame["interval"][~by_wilson].iloc[0], "auroc")
-    how = record.note.format(unit=words.unit) if record else None
-    if how and by_wilson.any():
-        how += (
+def _area_slots(areas: Estimates, wording: Wording) -> Slots:
+    """Fill the slots on areas under ROC curves and their intervals."""
+    intervals = areas.values("interval")
+    # the score interval replaces another one where that has no variance
+    replaced = [interval for interval in intervals if interval != "wilson"]
+    record = None
+    if intervals:
+        record = interval_by_name(replaced[0] if replaced else "logit", "auroc")
+    source = None if record is None else record.note.format(unit=wording.unit)
+    if source and "wilson" in intervals:
+        source += (
             "; where that has no variance, as in complete separation, they are Wilson's score interval "
-            f"(Wilson 1927) for as many cases as there were {words.units} with the rarer label"
+            f"(Wilson 1927) for as many cases as there were {wording.units} with the rarer label"
         )
     return {
-        "predictor": words.column(str(frame["predictor"].iloc[0])),
-        "target": target_words(frame, words),
-        "by_task": " by task" if "task" in frame.columns and frame["task"].nunique() > 1 else "",
-        "area_interval": how,
+        "predictor": wording.column(str(areas.frame["predictor"].iloc[0])),
+        "target": target_phrase(areas, wording),
+        "by_task": " by task" if len(areas.values("task")) > 1 else "",
+        "area_interval": source,
     }
 
 
 def references() -> dict[str, str]:
-    """Author and year, as the Methods section writes it, and the reference."""
+    """Return references by author and year, as the Methods section cites them."""
     table = pd.read_csv(data_folder() / "report" / "references.csv")
     return dict(zip(table["cited"], table["reference"], strict=True))
 
 
 def methods_references(paragraphs: Sequence[str]) -> tuple[str, ...]:
-    """References that paragraphs cite, in the order in which they are first cited."""
+    """Return the references that paragraphs cite, in the order in which they are first cited."""
     text = "\n".join(paragraphs)
     cited = [(text.index(key), reference) for key, reference in references().items() if key in text]
     return tuple(reference for _, reference in sorted(cited))

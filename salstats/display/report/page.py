@@ -1,157 +1,191 @@
-"""The report's page: one HTML file that asks nothing of the network."""
+"""The report's page: one HTML file that loads nothing from the network."""
 
 import base64
 import hashlib
+from collections.abc import Iterable, Sequence
 from importlib.resources import files as package_files
 from string import Template
 from typing import NamedTuple
 
 import salstats
-from salstats.display.report.document import Report, Section
+from salstats.display.report.document import Display, MissingItem, Report, Section
 from salstats.display.report.page_items import (
     copy_button,
     item_block,
     item_files,
     linked,
     scrolling,
-    tools,
+    toolbar,
 )
+from salstats.display.report.provenance import INPUT
 from salstats.display.text.format import counted
 from salstats.display.text.markup import Child, Markup, element, escaped, lines
 
-#: Row of a report's provenance that names the file it was made from.
-_INPUT = "Input"
-
 
 class _Part(NamedTuple):
-    """One part of the page: its anchor and heading, what stands below it, and a hint at that.
+    """A part of the page that is folded away under its heading.
 
-    It is folded away, and of the `apart` nothing is printed unless it is open.
+    Attributes
+    ----------
+    anchor : str
+        Its name in the page's addresses.
+    title : str
+        Its heading.
+    content : Markup
+        Its content.
+    hint : str
+        Text beside the heading on what the part holds.
+    print_if_open : bool
+        True if it is printed only where it is open.
     """
 
     anchor: str
     title: str
     content: Markup
     hint: str = ""
-    apart: bool = False
+    print_if_open: bool = False
 
 
 def render_page(report: Report) -> str:
-    """Report as one HTML page with everything it shows inside; the same report always gives the same page."""
+    """Return a report as one HTML page; the same report always gives the same page."""
     summary, *sections = report.sections
-    parts = [*map(_section, sections), *_closing(report)]
+    parts = [_section_part(section) for section in sections]
+    parts += _closing_parts(report)
     script = _asset("page.js")
-    source = dict(report.provenance).get(_INPUT)
-    made = f"salstats {salstats.__version__}"
+    script_digest = hashlib.sha256(script.encode()).digest()
+    source = dict(report.provenance).get(INPUT)
+    origin = f"salstats {salstats.__version__}"
+    if source:
+        origin += f" · made from {source}"
     return Template(_asset("page.html")).substitute(
-        # the page may load pictures inside itself, its own styles, and its own script by its hash
-        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        # the page may load pictures inside itself, its own styles, and its own script by its digest
+        digest=base64.b64encode(script_digest).decode(),
         version=salstats.__version__,
         style=_asset("page.css"),
         script=script,
         title=escaped(report.title),
-        made=escaped(f"{made} · made from {source}" if source else made),
+        made=escaped(origin),
         summary=_summary(summary, report),
-        parts=lines(*map(_part, parts)),
+        parts=lines(*map(_folded_part, parts)),
     )
 
 
 def _asset(name: str) -> str:
-    """File of this package as text."""
+    """Return a file of this package as text."""
     return package_files("salstats.display.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _part(part: _Part) -> Markup:
-    """Part of the page, folded away under its heading."""
+def _folded_part(part: _Part) -> Markup:
+    """Return a part of the page, folded away under its heading."""
     heading = element("h2", part.title, id=part.anchor, tabindex=-1)
     hint = element("span", part.hint, class_="hint") if part.hint else None
-    kind = "part apart" if part.apart else "part"
-    folded = element("details", element("summary", heading, hint), "\n", part.content, class_=kind)
-    return element("section", "\n", folded, "\n", aria_labelledby=part.anchor)
+    style_class = "part apart" if part.print_if_open else "part"
+    summary = element("summary", heading, hint)
+    details = element("details", summary, "\n", part.content, class_=style_class)
+    return element("section", "\n", details, "\n", aria_labelledby=part.anchor)
 
 
 def _summary(section: Section, report: Report) -> Markup:
-    """Figure, main results, what was counted, and whether there is anything to heed: the first screen."""
+    """Return the first screen: a figure, the main results, counts, and links to warnings."""
     sentences = [element("li", linked(sentence)) for sentence in section.sentences]
-    said = element("ul", sentences, class_="key", id="summary-text")
-    told = [
-        element("p", element("a", counted(len(found), what), href=f"#{anchor}"), rest, class_=kind)
-        for found, anchor, kind, what, rest in (
-            (report.warnings, "warnings", "heed", "warning", " to read before these results are used."),
-            (
-                report.not_covered, "not-covered", "asked", "item",
-                " of reporting guidelines that this report does not cover.",
-            ),
+    blocks = [element("ul", sentences, class_="key", id="summary-text")]
+    if report.counts:
+        rows = [element("div", element("dt", name), element("dd", value)) for name, value in report.counts]
+        blocks.append(element("dl", rows, class_="counts"))
+    if report.warnings:
+        link = element("a", counted(len(report.warnings), "warning"), href="#warnings")
+        blocks.append(element("p", link, " to read before these results are used.", class_="heed"))
+    if report.missing_items:
+        link = element("a", counted(len(report.missing_items), "item"), href="#not-covered")
+        blocks.append(
+            element("p", link, " of reporting guidelines that this report does not cover.", class_="asked")
         )
-        if found
-    ]  # fmt: skip
-    counts = [element("div", element("dt", name), element("dd", value)) for name, value in report.counts]
-    found = element("dl", counts, class_="counts") if counts else None
-    copy = tools(copy_button("summary-text", "Copy text"))
-    text = element("div", "\n", lines(said, found, *told, copy), "\n")
+    blocks.append(toolbar(copy_button("summary-text", "Copy text")))
+    text = element("div", "\n", lines(*blocks), "\n")
     heading = element("h2", section.title, id="summary", tabindex=-1)
-    first = element("div", "\n", lines(*map(item_block, section.items), text), "\n", class_="first")
-    return element("section", "\n", lines(heading, first), "\n", aria_labelledby="summary")
+    first_screen = element("div", "\n", lines(*map(item_block, section.items), text), "\n", class_="first")
+    return element("section", "\n", lines(heading, first_screen), "\n", aria_labelledby="summary")
 
 
-def _section(section: Section) -> _Part:
-    """One part of the results: its tables and figures, its sentences, and more folded away."""
+def _section_part(section: Section) -> _Part:
+    """Return one part of the results: its tables and figures, its sentences, and folded items."""
     anchor = f"section-{section.key}"
-    name = f"{anchor}-text"
-    sentences = [[element("span", linked(text), class_="sentence"), " "] for text in section.sentences]
-    text = [element("p", sentences, id=name), tools(copy_button(name, "Copy text"))] if sentences else []
-    shown = [item for item in section.items if item.place == "page"]
-    others = [item for item in section.items if item.place != "page"]
-    more = None
-    if others:
-        said = "; ".join(f"{item.title} ({item.number})" for item in others)
-        blocks = (item_files(item) if item.place == "file" else item_block(item) for item in others)
-        more = element("details", element("summary", f"More: {said}"), "\n", lines(*blocks), class_="more")
+    blocks = [item_block(item) for item in section.items if item.display is Display.OPEN]
+    if section.sentences:
+        text_id = f"{anchor}-text"
+        sentences = []
+        for sentence in section.sentences:
+            sentences.append([element("span", linked(sentence), class_="sentence"), " "])
+        blocks.append(element("p", sentences, id=text_id))
+        blocks.append(toolbar(copy_button(text_id, "Copy text")))
+    folded = [item for item in section.items if item.display is not Display.OPEN]
+    if folded:
+        titles = "; ".join(f"{item.title} ({item.number})" for item in folded)
+        folded_blocks = []
+        for item in folded:
+            block = item_files(item) if item.display is Display.LINKED else item_block(item)
+            folded_blocks.append(block)
+        summary = element("summary", f"More: {titles}")
+        blocks.append(element("details", summary, "\n", lines(*folded_blocks), class_="more"))
     hint = ", ".join(item.number for item in section.items)
-    return _Part(anchor, section.title, lines(*map(item_block, shown), *text, more), hint)
+    return _Part(anchor, section.title, lines(*blocks), hint)
 
 
-def _closing(report: Report) -> list[_Part]:
-    """Methods, warnings, what guidelines ask for beyond the report, settings: those that there are."""
-    paragraphs = element("div", lines(*(element("p", linked(p)) for p in report.methods)), id="methods-text")
-    methods = lines(paragraphs, tools(copy_button("methods-text", "Copy text")))
-    warned = element("ul", (element("li", linked(w)) for w in report.warnings), class_="warnings")
-    none = element("p", "The analyses gave no warnings.")
-    asked = lines(element("p", "What these guidelines ask for and this report cannot know."), _asked(report))
-    settings = "Settings and versions"
-    rows = element("tbody", (_row(name, value) for name, value in report.provenance))
-    table = element("div", _prose(settings, ("Setting", "Value"), rows), id="provenance-table")
-    copy = tools(copy_button("provenance-table", "Copy table", table=True))
-    n_warnings, n_asked = (str(len(found)) for found in (report.warnings, report.not_covered))
-    parts = (
-        (_Part("methods", "Methods", methods, "Text for a paper"), report.methods),
-        (_Part("warnings", "Warnings", warned if report.warnings else none, n_warnings), True),
-        (_Part("not-covered", "Not covered", asked, f"{n_asked} items", True), report.not_covered),
-        (_Part("provenance", settings, lines(table, copy), apart=True), report.provenance),
+def _closing_parts(report: Report) -> list[_Part]:
+    """Return the Methods, warnings, items of guidelines that are missing, and settings."""
+    parts = []
+    if report.methods:
+        parts.append(_Part("methods", "Methods", _methods(report.methods), "Text for a paper"))
+    n_warnings = str(len(report.warnings))
+    parts.append(_Part("warnings", "Warnings", _warnings(report.warnings), n_warnings))
+    if report.missing_items:
+        introduction = element("p", "What these guidelines ask for and this report cannot know.")
+        content = lines(introduction, _guideline_table(report.missing_items))
+        hint = f"{len(report.missing_items)} items"
+        parts.append(_Part("not-covered", "Not covered", content, hint, print_if_open=True))
+    if report.provenance:
+        title = "Settings and versions"
+        rows = element("tbody", (_table_row(name, value) for name, value in report.provenance))
+        table = _text_table(title, ("Setting", "Value"), rows)
+        button = copy_button("provenance-table", "Copy table", table=True)
+        content = lines(element("div", table, id="provenance-table"), toolbar(button))
+        parts.append(_Part("provenance", title, content, print_if_open=True))
+    return parts
+
+
+def _methods(texts: Iterable[str]) -> Markup:
+    """Return the paragraphs of the Methods section and its references."""
+    paragraphs = [element("p", linked(text)) for text in texts]
+    text = element("div", lines(*paragraphs), id="methods-text")
+    return lines(text, toolbar(copy_button("methods-text", "Copy text")))
+
+
+def _warnings(texts: Sequence[str]) -> Markup:
+    """Return warnings as a list, or say that there are none."""
+    if not texts:
+        return element("p", "The analyses gave no warnings.")
+    return element("ul", (element("li", linked(text)) for text in texts), class_="warnings")
+
+
+def _guideline_table(items: Sequence[MissingItem]) -> Markup:
+    """Return missing items as a table, one guideline after the other."""
+    bodies = []
+    for guideline in dict.fromkeys(item.guideline for item in items):
+        heading = element("th", linked(guideline), colspan=2, scope="rowgroup")
+        rows = [_table_row(item.item, item.text) for item in items if item.guideline == guideline]
+        bodies.append(element("tbody", element("tr", heading, class_="group"), rows))
+    return _text_table(
+        "What is not covered, by guideline item", ("Item", "What an author has to add"), bodies
     )
-    return [part for part, there in parts if there]
 
 
-def _asked(report: Report) -> Markup:
-    """What guidelines ask for and this report does not give, one guideline after the other."""
-    guidelines = dict.fromkeys(guideline for guideline, _, _ in report.not_covered)
-    bodies = [
-        element(
-            "tbody",
-            element("tr", element("th", linked(guideline), colspan=2, scope="rowgroup"), class_="group"),
-            (_row(item, missing) for name, item, missing in report.not_covered if name == guideline),
-        )
-        for guideline in guidelines
-    ]
-    return _prose("What is not covered, by guideline item", ("Item", "What an author has to add"), bodies)
-
-
-def _row(name: str, value: str) -> Markup:
-    """Row of a table of texts."""
+def _table_row(name: str, value: str) -> Markup:
+    """Return a row of a table of texts."""
     return element("tr", element("th", name, scope="row"), element("td", linked(value)))
 
 
-def _prose(label: str, names: tuple[str, str], bodies: Child) -> Markup:
-    """Table of texts in two columns."""
-    head = element("thead", element("tr", (element("th", name, scope="col") for name in names)))
-    return scrolling(element("table", head, bodies, class_="prose"), label)
+def _text_table(label: str, headings: tuple[str, str], bodies: Child) -> Markup:
+    """Return a table of texts in two columns."""
+    cells = [element("th", heading, scope="col") for heading in headings]
+    table = element("table", element("thead", element("tr", cells)), bodies, class_="prose")
+    return scrolling(table, label)

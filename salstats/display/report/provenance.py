@@ -1,85 +1,111 @@
-"""What a report was made from and by: settings, seed, versions, SHA-256 of the input."""
+"""Provenance of a report: settings, seed, versions, and the SHA-256 of the input."""
 
 import hashlib
 import os
 import platform
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
 
 import salstats
-from salstats.display.report.document import Settings
-from salstats.display.report.wording import Words
+from salstats.display.report.settings import Settings
+from salstats.display.report.wording import Wording
 from salstats.display.text.format import count_text, joined, level_text
 from salstats.errors import InputFileError
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.intervals import RECOMMENDED
 
-#: Packages whose numbers or pictures a report holds, in the order they are listed.
+#: Packages whose numbers or pictures a report holds, in the order in which they are listed.
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "plotnine", "great-tables", "matplotlib")
+#: Name of the row on the input of a report.
+INPUT = "Input"
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of a file, as `sha256sum` prints it."""
+    """Return the SHA-256 of a file, as `sha256sum` prints it."""
     try:
         with Path(path).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise InputFileError(f"cannot read {path}: {error.strerror or error}") from error
+        raise InputFileError(f"cannot read {path}: {error.strerror or error}", path=Path(path)) from error
 
 
 def frame_digest(frame: pd.DataFrame) -> str:
-    """SHA-256 of the CSV that `write_frame` writes of a frame, for scores that came as no file."""
+    """Return the SHA-256 of the CSV that `write_frame` writes of a frame."""
     text = frame.to_csv(index=False, lineterminator="\n")
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def versions() -> dict[str, str]:
-    """Versions of salstats, Python and the packages that a report rests on."""
-    found = {"salstats": salstats.__version__, "Python": platform.python_version()}
-    return found | {name: version(name) for name in PACKAGES}
+    """Return the versions of salstats, Python and the packages that a report rests on."""
+    version_of = {"salstats": salstats.__version__, "Python": platform.python_version()}
+    for package in PACKAGES:
+        version_of[package] = version(package)
+    return version_of
 
 
-def provenance_rows(words: Words, scores: pd.DataFrame) -> tuple[tuple[str, str], ...]:
-    """Rows of the report's last table: inputs and their checksums, settings, versions, names unique.
+def provenance_rows(wording: Wording, scores: pd.DataFrame) -> tuple[tuple[str, str], ...]:
+    """Return names and values for the report's last table: inputs, settings and versions, each name once.
 
-    Nothing here tells the machine, the user, a folder or the time: the same input gives the same rows.
+    Machine, user, folder and time are left out: the same input gives the same rows.
     """
-    settings, labels = words.settings, words.labels
-    only = [f"{labels.column(c)} = {labels.value(c, value)}" for c, value in (settings.only or {}).items()]
+    settings = wording.settings
+    labels = wording.labels
+    rows = _input_rows(settings, scores)
+    if settings.only:
+        conditions = []
+        for column, value in settings.only.items():
+            conditions.append(f"{labels.column(column)} = {labels.value(column, value)}")
+        rows["Rows used"] = joined(conditions)
+    reference = "none"
+    if settings.reference:
+        reference = labels.value("reference", settings.reference)
     procedure = find_procedure(settings.adjust)
-    rows = {
-        **dict(_input_rows(settings, scores)),
-        **({"Rows used": joined(only)} if only else {}),
+    adjustment = "none"
+    if procedure is not None and procedure.label:
+        adjustment = procedure.label
+    rows |= {
         "Number of rows": count_text(len(scores)),
-        "Reference": labels.value("reference", settings.reference) if settings.reference else "none",
-        "Unit of resampling and of clusters": words.unit,
+        "Reference": reference,
+        "Unit of resampling and of clusters": wording.unit,
         "Confidence level": f"{level_text(settings.level)}%",
         "Interval of means and contrasts": settings.interval or RECOMMENDED,
         "Bootstrap replicates, or flips": count_text(settings.n_replicates),
         "Seed": str(settings.seed),
         "Test of contrasts": settings.test or "that of the interval",
-        "Adjustment for multiple tests": (procedure.label if procedure else "") or "none",
-        **({} if settings.margin is None else {"Margin of differences": str(settings.margin)}),
-        **({} if settings.weights is None else {"Weights": str(settings.weights)}),
-        "Style of numbers": settings.style,
-        "Covariates": joined([labels.column(c) for c in settings.covariates or ()]) or "none",
-        **{f"Version of {name}": number for name, number in versions().items()},
+        "Adjustment for multiple tests": adjustment,
     }
+    if settings.margin is not None:
+        rows["Margin of differences"] = str(settings.margin)
+    if settings.weights is not None:
+        rows["Weights"] = str(settings.weights)
+    covariates = [labels.column(covariate) for covariate in settings.covariates or ()]
+    rows["Style of numbers"] = settings.style
+    rows["Covariates"] = joined(covariates) or "none"
+    for package, number in versions().items():
+        rows[f"Version of {package}"] = number
     return tuple(rows.items())
 
 
-def _input_rows(settings: Settings, scores: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """Yield what the scores were read from, and its SHA-256."""
+def _input_rows(settings: Settings, scores: pd.DataFrame) -> dict[str, str]:
+    """Return the source of the scores, and its SHA-256."""
     if not settings.inputs:
-        yield "Input", "scores given as a data frame"
-        yield "SHA-256 of the scores as CSV", frame_digest(scores)
-        return
-    names = [Path(path).name for path in settings.inputs]
-    # two files of one name in two folders stay two rows
-    names = [f"{n} ({names[: i + 1].count(n)})" if names.count(n) > 1 else n for i, n in enumerate(names)]
-    yield "Input", joined(names)
+        return {INPUT: "scores given as a data frame", "SHA-256 of the scores as CSV": frame_digest(scores)}
+    names = _distinct_names([Path(path).name for path in settings.inputs])
+    rows = {INPUT: joined(names)}
     for name, path in zip(names, settings.inputs, strict=True):
-        yield f"SHA-256 of {name}", file_digest(path)
+        rows[f"SHA-256 of {name}"] = file_digest(path)
+    return rows
+
+
+def _distinct_names(names: Sequence[str]) -> list[str]:
+    """Number names that occur several times: two files of one name in two folders stay two rows."""
+    n_seen: Counter[str] = Counter()
+    distinct = []
+    for name in names:
+        n_seen[name] += 1
+        distinct.append(f"{name} ({n_seen[name]})" if names.count(name) > 1 else name)
+    return distinct

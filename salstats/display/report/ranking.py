@@ -1,23 +1,35 @@
-"""Mean scores on the first metric, by which a report says which method is best."""
+"""Ranking of methods by their means on the first metric."""
 
-import pandas as pd
+import numpy as np
 
-from salstats.display.report.wording import pooled_rows
+from salstats.display.estimates import Estimates
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
 
 
-def first_means(means: pd.DataFrame, reference: str | None) -> pd.DataFrame:
-    """Means of the first metric on which a compared method has one, over tasks where there are several."""
-    pooled = pooled_rows(means)
-    shown = means[pooled] if pooled.any() else means
-    defined = compared_rows(shown, reference)
-    metric = Labels().order("metric", (defined if len(defined) else shown)["metric"])[0]
-    return shown[shown["metric"] == metric].drop(columns="task", errors="ignore").reset_index(drop=True)
+def is_ranked(means: Estimates, reference: str | None) -> np.ndarray:
+    """Find the means by which methods are ranked.
+
+    They are of the first metric on which a method other than the reference has a mean, over tasks where
+    there are several.
+    """
+    is_candidate = np.ones(len(means), dtype=bool)
+    if means.is_over_tasks.any():
+        is_candidate = means.is_over_tasks
+    candidates = means.subset(is_candidate)
+    compared = best_first(candidates, reference)
+    first_rows = compared if len(compared) else candidates
+    metric = Labels().order("metric", first_rows.frame["metric"])[0]
+    return np.asarray(is_candidate & (means.frame["metric"] == metric))
 
 
-def compared_rows(means: pd.DataFrame, reference: str | None) -> pd.DataFrame:
-    """Defined means of every method but the reference, the best first; of an unknown metric the largest."""
-    rows = means[means["estimate"].notna() & means["method"].astype(str).ne(reference)]
-    signs = [-1 if direction(metric) < 0 else 1 for metric in rows["metric"]]
-    return rows.iloc[(-rows["estimate"] * signs).argsort(kind="stable").to_numpy()]
+def best_first(means: Estimates, reference: str | None) -> Estimates:
+    """Return the defined means of all methods but the reference, the best first.
+
+    On a metric without a known direction the largest is the first.
+    """
+    is_reference = means.frame["method"].astype(str) == reference
+    rows = means.subset(means.has_estimate & ~is_reference)
+    signs = [-1 if direction(metric) < 0 else 1 for metric in rows.frame["metric"]]
+    order = (-rows.numbers("estimate") * np.array(signs, dtype=float)).argsort(kind="stable")
+    return rows.take(order)

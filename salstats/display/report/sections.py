@@ -1,126 +1,179 @@
-"""The sections of a report: what there is to show of each part, drawn, numbered and told."""
+"""The sections of a report: their sentences, and their tables and figures, drawn and numbered."""
 
 import re
+from collections import Counter
 from functools import partial
 from typing import Any
 
-import pandas as pd
 import plotnine as p9
 
 import salstats as ss
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.theme import TEXT_PT
-from salstats.display.report.calls import COMPARED, LABELS, Named, assigned, beginning, call_text
+from salstats.display.report.calls import COMPARED, LABELS, VariableName, assignment, call_text, preamble
+from salstats.display.report.case_counts import count_sentences
 from salstats.display.report.comparisons import margin_sentences
-from salstats.display.report.contents import PARTS, Contents, Part, Show
-from salstats.display.report.document import Item, Section, Settings
+from salstats.display.report.contents import PARTS, Contents, FigurePlan, FrameWithCall, ItemPlan, Part
+from salstats.display.report.document import Item, Section
 from salstats.display.report.main_result import main_sentences
-from salstats.display.report.results import result_sentences
+from salstats.display.report.result_sentences import result_sentences
+from salstats.display.report.settings import Settings
 from salstats.errors import SalstatsError
 
-#: The end of a page's caption.
-_PAGE = re.compile(r" ?Page \d+ of \d+\.$")
+#: Key of the section that stands first.
+_SUMMARY = "summary"
+#: End of the caption of one page of a figure.
+_PAGE_NUMBER = re.compile(r" ?Page \d+ of \d+\.$")
+#: Height of a line of a caption, relative to the size of its type.
+_LINE_SPACING = 1.2
+_POINTS_PER_INCH = 72
 
 
-def sections(contents: Contents) -> tuple[Section, ...]:
-    """Sections for which there is something to show, their tables and figures numbered as they stand."""
-    found, numbers = [], {"Table": 0, "Figure": 0}
+def sections_of(contents: Contents) -> tuple[Section, ...]:
+    """Return the sections for which there is something to show, with numbered tables and figures.
+
+    The error of an item that cannot be drawn is kept with those of the analyses.
+    """
+    sections = []
+    n_numbered: Counter[str] = Counter()
     for part in PARTS:
         items = []
-        for show in part.shows:
+        for plan in part.items:
+            kind = "Figure" if isinstance(plan, FigurePlan) else "Table"
             try:
-                item = _item(show, contents, numbers)
+                item = _draw_item(plan, contents, f"{kind} {n_numbered[kind] + 1}")
             except SalstatsError as error:
-                contents.done.skipped[show.key] = str(error)
-            else:
-                items += [item] if item else []
-        if items or part is PARTS[0]:
-            title = part.title.format(**contents.names)
-            found.append(Section(part.key, title, _sentences(part, contents), tuple(items)))
-    return tuple(found)
+                contents.analyses.skipped[plan.key] = error
+                continue
+            if item is not None:
+                n_numbered[kind] += 1
+                items.append(item)
+        if items or part.key == _SUMMARY:
+            title = part.title.format(**contents.slots)
+            sections.append(Section(part.key, title, _sentences(part, contents), tuple(items)))
+    return tuple(sections)
 
 
-def _item(show: Show, contents: Contents, numbers: dict[str, int]) -> Item | None:
-    """Table or figure under its next number, if there is a frame for it."""
-    if not isinstance(show.frame, str):
-        behind = show.frame(contents)
-    elif show.frame in contents.done.frames:
-        behind = contents.done.frames[show.frame], contents.done.calls[show.frame]
-    else:
-        behind = None
-    if behind is None:
+def _draw_item(plan: ItemPlan, contents: Contents, number: str) -> Item | None:
+    """Draw a table or figure under a number; None if there is no frame for it."""
+    source = _frame_with_call(plan, contents)
+    if source is None:
         return None
-    (frame, call), kind = behind, type(show).__name__
-    drawing = show.draw(frame, contents)
-    display, call = drawing(), _drawn(show, call, drawing, contents)
-    title, caption, alt = (text.format(**contents.names) for text in (show.title, show.caption, show.alt))
-    if kind == "Figure":
-        bare = [without_caption(page) for page in display.pages]
-        display = tuple(page for page, _ in bare)
-        caption = " ".join(filter(None, (caption, bare[0][1])))
-    numbers[kind] += 1
-    number = f"{kind} {numbers[kind]}"
-    code = f"{beginning(contents.words.settings, [call])}\n\n{call}"
-    return Item(show.key, number, title, display, frame, caption, alt, code, show.place)
+    drawing_call = plan.drawing_call(source.frame, contents)
+    drawing = drawing_call()
+    call = _whole_call(plan, source.call, drawing_call, contents)
+    caption = plan.caption.format(**contents.slots)
+    if isinstance(plan, FigurePlan):
+        pages = []
+        page_captions = []
+        for page in drawing.pages:
+            pages.append(without_caption(page))
+            page_captions.append(caption_text(page))
+        drawing = tuple(pages)
+        caption = " ".join(text for text in (caption, page_captions[0]) if text)
+    return Item(
+        key=plan.key,
+        number=number,
+        title=plan.title.format(**contents.slots),
+        drawing=drawing,
+        frame=source.frame,
+        caption=caption,
+        alt=plan.alt.format(**contents.slots),
+        call=f"{preamble(contents.wording.settings, [call])}\n\n{call}",
+        display=plan.display,
+    )
 
 
-def _drawn(show: Show, call: str, drawing: partial[Any], contents: Contents) -> str:
-    """Calls that give the frames that a table or figure is drawn with, its own last, then its own call."""
-    if not hasattr(ss, drawing.func.__name__):
-        return call  # what draws maps is not at hand
-    own = show.frame if isinstance(show.frame, str) else "shown"
-    done = contents.done
-    names = {id(frame): key for key, frame in done.frames.items()}
-    names |= {
-        id(contents.scores): "scores",
-        id(contents.compared): COMPARED,
-        id(contents.words.labels): LABELS,
-    }
-    # a frame that is none of the analyses' own
-    names.setdefault(id(drawing.args[0]), own)
+def _frame_with_call(plan: ItemPlan, contents: Contents) -> FrameWithCall | None:
+    """Return the frame that an item shows and its call, None if there is no such frame."""
+    if not isinstance(plan.frame, str):
+        return plan.frame(contents)
+    if plan.frame not in contents.analyses.frames:
+        return None
+    return FrameWithCall(contents.analyses.frames[plan.frame], contents.analyses.calls[plan.frame])
 
-    def named(value: object) -> object:
-        return Named(names[id(value)]) if id(value) in names else value
 
-    arguments = [named(value) for value in drawing.args]
-    options = {name: named(value) for name, value in drawing.keywords.items()}
+def _whole_call(plan: ItemPlan, frame_call: str, drawing_call: partial[Any], contents: Contents) -> str:
+    """Return Python that makes the frames that an item is drawn with, its own last, and draws it."""
+    if not hasattr(ss, drawing_call.func.__name__):
+        # the maps of examples are not among the report's files
+        return frame_call
+    frame_name = plan.frame if isinstance(plan.frame, str) else "shown"
+    names = _variable_names(contents)
+    # a frame that no analysis made
+    names.setdefault(id(drawing_call.args[0]), frame_name)
+    arguments = [_as_variable(value, names) for value in drawing_call.args]
+    options = {name: _as_variable(value, names) for name, value in drawing_call.keywords.items()}
     if options.get("style") == Settings.style:
         del options["style"]
-    others = [
-        str(v) for v in (*arguments, *options.values()) if isinstance(v, Named) and str(v) in done.calls
-    ]
-    before = [assigned(key, done.calls[key]) for key in others if key != own]
-    return "\n".join([*before, assigned(own, call), call_text(drawing.func, *arguments, **options)])
+    lines = []
+    for value in (*arguments, *options.values()):
+        is_other_frame = isinstance(value, VariableName) and value != frame_name
+        if is_other_frame and value in contents.analyses.calls:
+            lines.append(assignment(str(value), contents.analyses.calls[str(value)]))
+    lines.append(assignment(frame_name, frame_call))
+    lines.append(call_text(drawing_call.func, str(arguments[0]), *arguments[1:], **options))
+    return "\n".join(lines)
+
+
+def _variable_names(contents: Contents) -> dict[int, str]:
+    """Return the names of frames and labels in calls, by their identity."""
+    names = {id(frame): key for key, frame in contents.analyses.frames.items()}
+    names[id(contents.scores)] = "scores"
+    names[id(contents.compared)] = COMPARED
+    names[id(contents.wording.labels)] = LABELS
+    return names
+
+
+def _as_variable(value: object, names: dict[int, str]) -> object:
+    """Return the name of a frame or of labels, other values as they are."""
+    return VariableName(names[id(value)]) if id(value) in names else value
 
 
 def _sentences(part: Part, contents: Contents) -> tuple[str, ...]:
-    """Sentences of a section's frames, each said once; those of the summary are on all of them."""
-    frames, found = contents.done.frames, list[str]()
-    if part is PARTS[0]:
-        return main_sentences(frames, contents.words)
-    for key in part.told:
-        frame = frames.get(key, pd.DataFrame())
+    """Return the sentences of a section, each once."""
+    results = contents.analyses.results
+    wording = contents.wording
+    if part.key == _SUMMARY:
+        return main_sentences(results, wording)
+    sentences: list[str] = []
+    for key in part.sentence_keys:
+        if key not in results:
+            continue
+        if key == "flow":
+            sentences += count_sentences(results[key], wording)
+            continue
+        estimates = results.estimates(key)
         if key == "difference":
-            found += margin_sentences(frame, contents.words)
-        if key == "difference" and "decrease" in frames:
-            # a metric is spoken of once: by its decrease, unless one of these is undefined
-            decrease = frames["decrease"]
-            undefined = decrease.loc[decrease["estimate"].isna(), "metric"]
-            frame = frame[~frame["metric"].isin(set(decrease["metric"]) - set(undefined))]
-        found += result_sentences(key, frame, contents.words)
-    return tuple(dict.fromkeys(found))
+            sentences += margin_sentences(estimates, wording)
+            if "decrease" in results:
+                # the sentences on decreases are on all of their metrics, unless a decrease is undefined
+                decreases = results.estimates("decrease")
+                undefined = decreases.subset(~decreases.has_estimate).values("metric")
+                finished = set(decreases.values("metric")) - set(undefined)
+                estimates = estimates.subset(~estimates.frame["metric"].isin(list(finished)))
+        sentences += result_sentences(key, estimates, wording)
+    return tuple(dict.fromkeys(sentences))
 
 
-def without_caption(page: Figure) -> tuple[Figure, str]:
-    """A page of a figure without its caption and as much lower, and the caption as one line.
+def caption_text(page: Figure) -> str:
+    """Return the caption of a page as one line, without its page number, which the report's page shows."""
+    caption = page.labels.caption or ""
+    return _PAGE_NUMBER.sub("", " ".join(caption.split()))
 
-    A journal sets captions itself; the page has them beside the figure, and says itself which page it is.
+
+def without_caption(page: Figure) -> Figure:
+    """Return a page of a figure without its caption, and lower by the lines of the caption.
+
+    A journal sets captions itself; the report's page has them beside the figure.
     """
-    alone, text = page.alone(), page.labels.caption
-    if not text:
-        return alone, ""
+    bare = page.alone()
+    caption = page.labels.caption
+    if not caption:
+        return bare
     width, height = page.theme.getp("figure_size")
-    line = (TEXT_PT - 1) * 1.2 / 72
-    bare = alone + p9.theme(figure_size=(width, height - line * (text.count("\n") + 1)))
+    line_height = (TEXT_PT - 1) * _LINE_SPACING / _POINTS_PER_INCH
+    n_lines = caption.count("\n") + 1
+    bare = bare + p9.theme(figure_size=(width, height - line_height * n_lines))
     bare.labels.caption = None
-    return bare, _PAGE.sub("", " ".join(text.split()))
+    return bare

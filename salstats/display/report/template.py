@@ -5,160 +5,169 @@ from typing import NamedTuple
 
 from salstats.display.text.format import MINUS
 
-#: What is known of a report: slots and what stands in them; without a value, what is not told.
-Known = dict[str, str | None]
+#: Texts of a report that stand in slots, by the name of the slot; None where the report has no such text.
+Slots = dict[str, str | None]
 
 
-class Said(NamedTuple):
-    """A sentence with slots: it stands where all of them, and what it is told `when`, are known."""
+class Sentence(NamedTuple):
+    """A sentence with slots, which stands if every slot, and the slot named as its condition, has a text."""
 
     text: str
-    when: str = ""
+    condition: str = ""
 
-    def fill(self, known: Known) -> str:
-        """The sentence, empty where it does not stand."""
-        slots = [name for _, name, _, _ in Formatter().parse(self.text) if name]
-        there = all(known.get(name) is not None for name in (*slots, *([self.when] if self.when else [])))
-        return self.text.format_map(known) if there else ""
+    def fill(self, slots: Slots) -> str:
+        """Return the sentence with the texts of its slots, "" where one of them has none."""
+        names = [name for _, name, _, _ in Formatter().parse(self.text) if name]
+        if self.condition:
+            names.append(self.condition)
+        if any(slots.get(name) is None for name in names):
+            return ""
+        return self.text.format_map(slots)
 
 
 _TIMES = "\N{MULTIPLICATION SIGN}"
 #: The section, paragraph by paragraph.
 TEMPLATE = (
     (
-        Said("{outcomes}."),
-        Said("{metric_notes}"),
-        Said("The unit of analysis was the {unit_and_why} {kept}{clusters}{independent}."),
-        Said("No score was undefined{imputed}.", when="all_defined"),
-        Said(
+        Sentence("{outcomes}."),
+        Sentence("{metric_notes}"),
+        Sentence("The unit of analysis was the {unit_and_why} {kept}{clusters}{independent}."),
+        Sentence("No score was undefined{imputed}.", condition="all_defined"),
+        Sentence(
             "Undefined scores ({lost} of {total}, {share}{reasons}) were left out of the analyses that "
             "needed them{imputed}."
         ),
-        Said(
+        Sentence(
             "Bounds of mean scores took each of them for the worst, or the best, that its metric allows "
             "(Horowitz and Manski 2000).",
-            when="bounds",
+            condition="bounds",
         ),
     ),
     (
-        Said("Scores are of the {slice} slice{slice_is}."),
-        Said(
+        Sentence("Scores are of the {slice} slice{slice_is}."),
+        Sentence(
             "Images that the truth does not hold are not among them, so an AUROC is of the others only.",
-            when="truth_only",
+            condition="truth_only",
         ),
-        Said("Maps, resized to their image and scaled to 0 to 1, became masks at {thresholds}."),
-        Said("Masks were empty where the probability was below its cut-off.", when="cutoff"),
-        Said("Maps were smoothed with a box filter before the threshold.", when="smooth"),
+        Sentence("Maps, resized to their image and scaled to 0 to 1, became masks at {thresholds}."),
+        Sentence("Masks were empty where the probability was below its cut-off.", condition="cutoff"),
+        Sentence("Maps were smoothed with a box filter before the threshold.", condition="smooth"),
     ),
     (
-        Said("{repeated_rows}"),
-        Said(
+        Sentence("{repeated_rows}"),
+        Sentence(
             "{fixed_capital} were taken as fixed: intervals and P values speak of these {fixed}, not of "
             "{fixed} in general, which would take a multi-reader multi-case analysis{as_readers} "
             "(Obuchowski and Rockette 1995; salstats.mrmc{renamed}).",
         ),
     ),
     (
-        Said("Scores were described by mean, standard deviation, median and quartiles.", when="continuous"),
-        Said("Mean scores were computed for each {mean_by}."),
-        Said(
+        Sentence(
+            "Scores were described by mean, standard deviation, median and quartiles.", condition="continuous"
+        ),
+        Sentence("Mean scores were computed for each {mean_by}."),
+        Sentence(
             "Averages over tasks weighted tasks equally, whatever their number of cases; tasks without a "
             "defined score (in comparisons: without a complete pair) were left out of them.",
-            when="averaged",
+            condition="averaged",
         ),
-        Said("{weights}"),
-        Said("{intervals}"),
-        Said(
+        Sentence("{weights}"),
+        Sentence("{intervals}"),
+        Sentence(
             "In each of {replicates} bootstrap replicates (seed {seed}), {units} were drawn with "
             "replacement, as many as there were{resampling}; the same draw served all methods, tasks and "
             "metrics, so that paired scores stayed paired."
         ),
-        Said(
+        Sentence(
             "Replicates without a defined estimate (without a defined score{of_a_task}, or with a reference "
             "mean of 0) were left out, at most {most_undefined} of {replicates} for any estimate."
         ),
     ),
     (
-        Said(
+        Sentence(
             "Each of the other methods was compared with {reference} on the pairs in which both scores were "
             "defined for the same case{on_task} (complete pairs)."
         ),
-        Said("The difference was the mean score of the method minus that of {reference}."),
-        Said(
+        Sentence("The difference was the mean score of the method minus that of {reference}."),
+        Sentence(
             f"The percentage decrease was 100 {_TIMES} (R {MINUS} M) / R, with R the mean score of "
             "{reference} and M that of the method over the same pairs; for R above 0 it is positive where M "
             "is the smaller.",
-            when="decrease",
+            condition="decrease",
         ),
-        Said(
+        Sentence(
             "Averaged over tasks, it was the decrease of the averages: R and M were averaged over tasks "
             "first (Saporta et al. 2022).",
-            when="averaged_decrease",
+            condition="averaged_decrease",
         ),
-        Said("It was not taken of {without_zero}, whose zero does not mean that there is nothing."),
-        Said("The method with the best mean {best_metric} was compared with each of the others likewise."),
-        Said("{test}"),
-        Said("They are those of the differences, which a percentage decrease shares.", when="decrease"),
-        Said("{adjusted}"),
-        Said(
+        Sentence("It was not taken of {without_zero}, whose zero does not mean that there is nothing."),
+        Sentence(
+            "The method with the best mean {best_metric} was compared with each of the others likewise."
+        ),
+        Sentence("{test}"),
+        Sentence(
+            "They are those of the differences, which a percentage decrease shares.", condition="decrease"
+        ),
+        Sentence("{adjusted}"),
+        Sentence(
             "Those of the best method were adjusted by Bonferroni's procedure over the {n_others} "
             "comparisons, so that with {level}% confidence the truly best method is it, or one not shown to "
             "be worse (Gupta 1965)."
         ),
-        Said(
+        Sentence(
             "Differences were also tested against a margin, to lie {margin}, by one-sided tests on either "
             "side that has a bound, each the one that the interval inverts (Schuirmann 1987): a method was "
             "taken as equivalent to {reference}, or with one bound as not inferior or not superior, where "
             "the larger P value{margin_adjusted} was below {alpha}."
         ),
-        Said("A difference was taken as shown where its {level}% interval excluded 0{rule}."),
+        Sentence("A difference was taken as shown where its {level}% interval excluded 0{rule}."),
     ),
     (
-        Said(
+        Sentence(
             "Scores were regressed on {covariates} by ordinary least squares, in one model for each "
             "{model_for}{but_reference}{with_task}{alone}."
         ),
-        Said(
+        Sentence(
             "The same models were fitted to the gap, the score of {reference} minus that of the method on "
             "the same case.",
-            when="gaps",
+            condition="gaps",
         ),
-        Said(
+        Sentence(
             "Covariates were rescaled to run from 0 (the smallest value among the cases with a score) to 1 "
             "(the largest), so that a slope is the difference in the mean outcome between these two.",
-            when="covariates",
+            condition="covariates",
         ),
-        Said(
+        Sentence(
             "For {binary}, 0 or 1 for each case, this is a linear probability model, whose slopes are "
             "differences in rate."
         ),
-        Said("{errors}"),
-        Said("{adjusted_slopes}"),
+        Sentence("{errors}"),
+        Sentence("{adjusted_slopes}"),
     ),
     (
-        Said("{coefficient}'s correlations of each metric with {prob} were computed{separately}."),
-        Said("Their P values and intervals were {correlation_interval}."),
-        Said(
+        Sentence("{coefficient}'s correlations of each metric with {prob} were computed{separately}."),
+        Sentence("Their P values and intervals were {correlation_interval}."),
+        Sentence(
             f"At a correlation of {MINUS}1 or 1 the P value is exact and there is no interval.",
-            when="perfect",
+            condition="perfect",
         ),
-        Said("{adjusted_correlations}"),
-        Said(
+        Sentence("{adjusted_correlations}"),
+        Sentence(
             "The area under the ROC curve (AUROC) of {predictor}{target} was computed{by_task}, with "
             "intervals from {area_interval}."
         ),
     ),
     (
-        Said(
+        Sentence(
             "Lines in scatter plots were fitted by ordinary least squares, by panel and group; their bands "
             "are pointwise {level}% confidence limits of the mean, with standard errors clustered by {unit} "
             "(CR2).",
-            when="lines",
+            condition="lines",
         ),
-        Said(
+        Sentence(
             "Distributions of covariates were shown by their letter values (Hofmann et al. 2017).",
-            when="letter_values",
+            condition="letter_values",
         ),
     ),
-    (Said("Statistics were computed with {software}."),),
+    (Sentence("Statistics were computed with {software}."),),
 )

@@ -1,203 +1,258 @@
-"""Words that the report's sentences share: units, metrics, methods, verdicts, P values."""
+"""Names and numbers inside the report's sentences: units, metrics, methods, verdicts, P values."""
 
 import math
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-import pandas as pd
 
-from salstats.display.report.document import Settings
-from salstats.display.text.format import STYLES, counted, inline_text, joined, level_text, noun, plural
-from salstats.display.text.labels import LAST, Labels
-from salstats.metrics.registry import known_metric
+from salstats.display.estimates import Estimates
+from salstats.display.report.settings import Settings
+from salstats.display.text.format import STYLES, counted, inline_row_texts, joined, level_text, noun, plural
+from salstats.display.text.labels import Labels
+from salstats.errors import Column, Level, Spelling
+from salstats.metrics.registry import registered_metric
 from salstats.stats.adjust import Procedure, find_procedure
 
-#: Units that have a word; other columns name clusters.
-_UNITS = ("patient", "case", "image", "study", "reader")
-#: Labels of the house that take an article in a sentence.
-_WITH_ARTICLE = {
+#: Units that are nouns; other columns name clusters.
+_UNIT_NOUNS = ("patient", "case", "image", "study", "reader")
+#: Labels of the package that take an article in a sentence.
+_LABELS_WITH_ARTICLE = {
     "Human benchmark": "the human benchmark",
     "Saliency method": "the saliency method",
     "Simulated annotator": "the simulated annotator",
 }
 #: People whose names keep their capital.
-_NAMES = {"Dice", "Hausdorff"}
-#: Decimals that are added at most so that limits differ from their estimate in print.
-_MORE_DECIMALS = 4
+_PERSON_NAMES = {"Dice", "Hausdorff"}
+#: Most decimals that are added so that limits differ from their estimate in print.
+_MAX_EXTRA_DECIMALS = 4
 #: Limits that are nearer to an estimate, relative to their size, are equal to it.
 _ROUNDING = 1e-9
-#: Names in a list before it is cut to a number; estimates before only the smallest and the largest stand.
-_LISTED, WRITTEN = 4, 6
+#: A longer list of names is replaced by the number of names.
+MAX_LISTED = 4
+#: Of more estimates a sentence has only the smallest and the largest.
+MAX_WRITTEN = 6
 
 
-class Words:
-    """What things are called inside the sentences of one report."""
+@dataclass(frozen=True, eq=False)
+class Wording:
+    """Names of things inside the sentences of one report.
 
-    def __init__(self, settings: Settings, labels: Labels) -> None:
-        self.settings, self.labels = settings, labels
-        unit = noun(settings.unit or "case")
-        self.unit = unit if unit in _UNITS or unit.endswith(" cluster") else f"{unit} cluster"
-        self.units = plural(self.unit)
-        self.level = level_text(settings.level)
-        alpha = f"{1 - settings.level:.10g}"
-        self.alpha = alpha if STYLES[settings.style].p_zero else alpha.replace("0.", ".", 1)
+    Attributes
+    ----------
+    settings : Settings
+        The settings of the report, with a unit.
+    labels : Labels
+        Labels of columns and their values.
+    """
+
+    settings: Settings
+    labels: Labels
+
+    @cached_property
+    def unit(self) -> str:
+        """Noun of what is resampled: "patient", "site cluster"."""
+        name = noun(self.settings.unit or "case")
+        if name in _UNIT_NOUNS or name.endswith(" cluster"):
+            return name
+        return f"{name} cluster"
+
+    @property
+    def units(self) -> str:
+        """Plural of the unit."""
+        return plural(self.unit)
+
+    @property
+    def level(self) -> str:
+        """Confidence level in percent, without its sign."""
+        return level_text(self.settings.level)
+
+    @cached_property
+    def alpha(self) -> str:
+        """Level of tests: "0.05", or ".05" where the journal has no leading zeros."""
+        text = f"{1 - self.settings.level:.10g}"
+        if STYLES[self.settings.style].p_zero:
+            return text
+        return text.replace("0.", ".", 1)
 
     def metric(self, name: str) -> str:
-        """Metric with its unit; a label that the user gave stays as it was given."""
-        label, own = self.labels.value("metric", name), Labels().value("metric", name)
-        is_own = label == own or label.startswith(f"{own} (")
-        return lowered(label) if is_own and known_metric(name) else label
+        """Return a metric with its distance unit; a label that the user gave keeps its capital."""
+        label = self.labels.value("metric", name)
+        package_label = Labels().value("metric", name)
+        is_package_label = label == package_label or label.startswith(f"{package_label} (")
+        if is_package_label and registered_metric(name):
+            return lowered(label)
+        return label
 
     def column(self, name: str) -> str:
-        """Covariate."""
+        """Return the label of a column, such as a covariate; one that the user gave keeps its capital."""
         label = self.labels.column(name)
         return lowered(label) if label == Labels().column(name) else label
 
     def method(self, name: object) -> str:
-        """Method: "Grad-CAM", "the human benchmark"."""
+        """Return the label of a method, some with an article: "Grad-CAM", "the human benchmark"."""
         label = self.labels.value("method", str(name))
-        return _WITH_ARTICLE.get(label, label)
+        return _LABELS_WITH_ARTICLE.get(label, label)
 
     def tasks(self, values: Iterable[object]) -> list[str]:
-        """Tasks by their labels."""
-        return [self.labels.value("task", str(v)) for v in values]
-
-    def printed(self, message: str, scores: pd.DataFrame) -> str:
-        """A message on scores with its groups and covariates as the page names them."""
-        methods = scores["method"] if "method" in scores.columns else ()
-        for column in ("metric", "method", "reference", "task"):
-            values = methods if column == "reference" else scores.get(column, ())
-            known = sorted({str(v) for v in values}, key=len, reverse=True)
-            if known:
-                named = rf"\b{column} ({'|'.join(map(re.escape, known))})(?!\w)"
-                message = re.sub(named, lambda m, c=column: f"{c} {self.labels.value(c, m[1])}", message)  # type: ignore[misc]
-        for name in self.settings.covariates or ():
-            message = re.sub(rf"\b{re.escape(name)}\b(?!=)", lambda _, n=name: self.column(n), message)  # type: ignore[misc]
-        return message
+        """Return the labels of tasks."""
+        return [self.labels.value("task", str(value)) for value in values]
 
     def metrics(self, names: Iterable[str]) -> str:
-        """Metrics as a list."""
-        return listed([self.metric(m) for m in names], "metrics")
+        """Return metrics as a list in a sentence."""
+        return name_list([self.metric(name) for name in names], "metrics")
 
-    def ordered(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Rows by method, as labels order these."""
-        order = self.labels.order("method", rows["method"])
-        return rows.iloc[rows["method"].map(order.index).argsort(kind="stable").to_numpy()]
+    def by_method(self, estimates: Estimates) -> Estimates:
+        """Return estimates sorted by method, in the order of labels."""
+        methods = estimates.frame["method"]
+        positions = {method: position for position, method in enumerate(self.labels.order("method", methods))}
+        return estimates.take(methods.map(positions).to_numpy().argsort(kind="stable"))
 
-    def by_metric(self, frame: pd.DataFrame, column: str = "metric") -> list[tuple[str, pd.DataFrame]]:
-        """Rows of each metric, as labels order these."""
-        order = self.labels.order("metric", frame[column])
-        return [(m, frame[frame[column] == m].reset_index(drop=True)) for m in order]
+    def by_metric(self, estimates: Estimates, column: str = "metric") -> list[tuple[str, Estimates]]:
+        """Return each metric with its rows, in the order of labels."""
+        metrics = self.labels.order("metric", estimates.frame[column])
+        return [(metric, estimates.subset(estimates.frame[column] == metric)) for metric in metrics]
 
-    def p_name(self, frame: pd.DataFrame) -> str:
-        """What a frame's P values are: "Holm-adjusted P", or "unadjusted P"."""
-        procedure = self.procedure(frame)
-        return f"{procedure.label}-adjusted P" if procedure else "unadjusted P"
+    def p_name(self, estimates: Estimates) -> str:
+        """Return the name of a frame's P values: "Holm-adjusted P", or "unadjusted P"."""
+        procedure = used_procedure(estimates)
+        return "unadjusted P" if procedure is None else f"{procedure.label}-adjusted P"
 
-    def procedure(self, frame: pd.DataFrame) -> Procedure | None:
-        """Procedure that adjusted a frame, if one did."""
-        if "p_adjusted" not in frame.columns or not frame["p_adjusted"].notna().any():
-            return None
-        known = find_procedure(frame["procedure"].iloc[0])
-        return known if known and known.label else None
+    def is_shown(self, estimates: Estimates) -> np.ndarray:
+        """Find rows whose P value lies below the level."""
+        return np.asarray(estimates.reported_p_values < 1 - self.settings.level)
 
-    def p_values(self, frame: pd.DataFrame) -> np.ndarray:
-        """P values that decide: the adjusted ones where there are any."""
-        name = "p_adjusted" if self.procedure(frame) else "p_value"
-        if name not in frame.columns:
-            return np.full(len(frame), np.nan)
-        values: np.ndarray = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
-        return values
+    def is_open(self, estimates: Estimates) -> np.ndarray:
+        """Find rows whose P value does not lie below the level."""
+        return np.asarray(estimates.reported_p_values >= 1 - self.settings.level)
 
-    def shown(self, frame: pd.DataFrame) -> np.ndarray:
-        """Which P values lie below the level."""
-        return self.p_values(frame) < 1 - self.settings.level
+    def low_p(self, estimates: Estimates) -> str:
+        """Return the condition for what is taken as shown: "a Holm-adjusted P below 0.05"."""
+        name = self.p_name(estimates)
+        article = "an" if name[0].lower() in "aeiou" else "a"
+        return f"{article} {name} below {self.alpha}"
 
-    def below(self, frame: pd.DataFrame) -> str:
-        """Text such as "a Holm-adjusted P below 0.05"."""
-        name = self.p_name(frame)
-        return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name} below {self.alpha}"
+    def estimate_texts(
+        self, estimates: Estimates, digits: int | None = None, *, p_values: bool = True
+    ) -> list[str]:
+        """Return each row's estimate as in running text, its P value named for what it is."""
+        if digits is None:
+            digits = decimals(estimates.numbers("estimate"))
+        return inline_row_texts(
+            estimates.frame,
+            decimals_of_limits(estimates, digits),
+            self.settings.style,
+            p_name=self.p_name(estimates) if p_values else "",
+        )
 
-    def estimates(self, frame: pd.DataFrame, digits: int | None = None) -> list[str]:
-        """Each row's estimate as in running text, its P value named for what it is."""
-        name = self.p_name(frame)
-        digits = decimals(frame["estimate"]) if digits is None else digits
-        digits = decimals_of_limits(frame, digits)
-        p_values = "p_value" in frame.columns
-        texts = inline_text(frame, digits=digits, style=self.settings.style, p_values=p_values)
-        return [re.sub(r"\bP (?=[=<>≤])", f"{name} ", text) for text in texts]
+
+class LabelSpelling(Spelling):
+    """Write names in messages as the labels of a report."""
+
+    def __init__(self, wording: Wording) -> None:
+        self._wording = wording
+
+    def level(self, level: Level) -> str:
+        """Write a value of a column: `metric IoU`."""
+        return f"{level.column} {self._wording.labels.value(level.column, str(level.value))}"
+
+    def column(self, column: Column) -> str:
+        """Write a column as inside a sentence: `relative size`."""
+        return self._wording.column(column.name)
+
+
+def used_procedure(estimates: Estimates) -> Procedure | None:
+    """Return the procedure that adjusted P values, None where none did."""
+    if not estimates.is_adjusted or estimates.procedure is None:
+        return None
+    return find_procedure(estimates.procedure)
 
 
 def lowered(text: str) -> str:
-    """Label as it stands inside a sentence: "hit rate", but "IoU" and "Dice" as they are."""
-    first = text.split(" ", 1)[0]
-    plain = re.fullmatch(r"[A-Z][a-z']+", first) and first not in _NAMES
-    return text[0].lower() + text[1:] if plain else text
+    """Return a label as it stands inside a sentence: "hit rate", but "IoU" and "Dice" as they are."""
+    first_word = text.split(" ", 1)[0]
+    is_common_noun = re.fullmatch(r"[A-Z][a-z']+", first_word) and first_word not in _PERSON_NAMES
+    return text[0].lower() + text[1:] if is_common_noun else text
 
 
-def listed(words: Sequence[str], many: str, last: str = "and") -> str:
-    """Words as a list, or how many there are where the list would be long."""
-    return joined(words, last) if len(words) <= _LISTED else f"{len(words)} {many}"
+def name_list(names: Sequence[str], plural_noun: str, conjunction: str = "and") -> str:
+    """Return names as a list in a sentence, or their number where the list would be long: "7 methods"."""
+    if len(names) <= MAX_LISTED:
+        return joined(names, conjunction)
+    return f"{len(names)} {plural_noun}"
 
 
 def verdict_word(metric: str, verdict: str) -> str:
-    """Word "worse" or "better" where the metric's direction is known, else the verdict itself."""
-    known = known_metric(metric)
-    if known is None:
+    """Return "worse" or "better" for a metric with a known direction, else the verdict itself."""
+    record = registered_metric(metric)
+    if record is None:
         return verdict
-    return "better" if (verdict == "higher") == known.larger_is_better else "worse"
+    is_better = (verdict == "higher") == record.larger_is_better
+    return "better" if is_better else "worse"
 
 
 def decimals(values: Iterable[float]) -> int:
-    """Decimals for numbers of one kind: 3 for scores, fewer for large and more for tiny ones."""
-    largest = max((abs(float(v)) for v in values if math.isfinite(v)), default=0.0)
+    """Return the decimals for numbers of one kind: 3 for scores, fewer for large and more for tiny ones."""
+    largest = max((abs(float(value)) for value in values if math.isfinite(value)), default=0.0)
+    if largest >= 100:
+        return 1
     if largest >= 10:
-        return 1 if largest >= 100 else 2
-    return 3 if largest >= 0.01 or largest == 0 else min(6, 2 - math.floor(math.log10(largest)))
+        return 2
+    if largest >= 0.01 or largest == 0:
+        return 3
+    return min(6, 2 - math.floor(math.log10(largest)))
 
 
-def decimals_of_limits(frame: pd.DataFrame, digits: int) -> int:
-    """Decimals, at least `digits`, with which no estimate is printed as a limit from which it differs."""
-    if not {"conf_low", "conf_high"} <= set(frame.columns):
+def decimals_of_limits(estimates: Estimates, digits: int) -> int:
+    """Return the decimals, at least `digits`, with which limits differ in print from their estimate."""
+    estimate = estimates.numbers("estimate")
+    distances = []
+    for column in ("conf_low", "conf_high"):
+        limit = estimates.numbers(column)
+        with np.errstate(invalid="ignore"):
+            distance = np.abs(limit - estimate)
+        # a smaller distance is a rounding error
+        is_distinct = np.isfinite(distance) & (distance > _ROUNDING * np.abs(limit))
+        distances.append(distance[is_distinct])
+    smallest = np.concatenate(distances).min(initial=np.inf)
+    if np.isinf(smallest):
         return digits
-    estimate = frame["estimate"].to_numpy(dtype=np.float64, na_value=np.nan)
-    limits = frame[["conf_low", "conf_high"]].to_numpy(dtype=np.float64, na_value=np.nan)
-    with np.errstate(invalid="ignore"):
-        gaps = np.abs(limits - estimate[:, None])
-    # smaller ones are rounding errors
-    gaps = gaps[np.isfinite(gaps) & (gaps > _ROUNDING * np.abs(limits))]
-    if not len(gaps):
-        return digits
-    first_digit = -math.floor(math.log10(gaps.min()))
-    return max(digits, min(first_digit, digits + _MORE_DECIMALS))
+    first_decimal = -math.floor(math.log10(smallest))
+    return max(digits, min(first_decimal, digits + _MAX_EXTRA_DECIMALS))
 
 
-def spread(
-    texts: Sequence[str], names: Sequence[str], values: Iterable[float], among: str = "", by: str = "for"
+def named_values(
+    texts: Sequence[str],
+    names: Sequence[str],
+    values: Iterable[float],
+    plural_noun: str = "",
+    preposition: str = "for",
 ) -> str:
-    """Each text with its name: "0.2 [...] for A and 0.3 [...] for B"; of many the two extremes."""
-    said = [f"{text} {by} {name}" if name else text for text, name in zip(texts, names, strict=True)]
-    if len(said) <= WRITTEN:
-        return joined(said)
-    numbers = np.array([float(v) for v in values])
-    of = f" among {len(said)} {among}" if among else ""
-    return f"between {said[int(numbers.argmin())]} and {said[int(numbers.argmax())]}{of}"
+    """Return each text with its name: "0.2 [...] for A and 0.3 [...] for B"; of many the two extremes.
+
+    `values` are the numbers that the texts are of. `plural_noun` says what many texts are of, and a text
+    whose name is "" stands alone.
+    """
+    phrases = []
+    for text, name in zip(texts, names, strict=True):
+        phrases.append(f"{text} {preposition} {name}" if name else text)
+    if len(phrases) <= MAX_WRITTEN:
+        return joined(phrases)
+    numbers = np.array([float(value) for value in values])
+    smallest = phrases[int(numbers.argmin())]
+    largest = phrases[int(numbers.argmax())]
+    group = f" among {len(phrases)} {plural_noun}" if plural_noun else ""
+    return f"between {smallest} and {largest}{group}"
 
 
-def family_text(frame: pd.DataFrame) -> str:
-    """Families that P values were adjusted in: those of single tasks, and of what is over them."""
-    pooled = pooled_rows(frame)
-    if not pooled.any() or pooled.all():
-        return f"one family of {counted(frame['n_tests'].max(), 'test')}"
-    single = counted(frame["n_tests"][~pooled].max(), "test")
-    over = counted(frame["n_tests"][pooled].max(), "test")
-    return f"one family of {single} in single tasks and one of {over} over tasks"
-
-
-def pooled_rows(frame: pd.DataFrame) -> np.ndarray:
-    """Which rows are averages over tasks or pooled over them."""
-    if "task" not in frame.columns:
-        return np.zeros(len(frame), dtype=bool)
-    pooled: np.ndarray = frame["task"].astype("str").isin(LAST).to_numpy()
-    return pooled
+def family_text(estimates: Estimates) -> str:
+    """Return the families that P values were adjusted in: single tasks, and what is over tasks."""
+    n_tests = estimates.numbers("n_tests")
+    is_over_tasks = estimates.is_over_tasks
+    if not is_over_tasks.any() or is_over_tasks.all():
+        return f"one family of {counted(np.nanmax(n_tests), 'test')}"
+    in_single_tasks = counted(np.nanmax(n_tests[~is_over_tasks]), "test")
+    over_tasks = counted(np.nanmax(n_tests[is_over_tasks]), "test")
+    return f"one family of {in_single_tasks} in single tasks and one of {over_tasks} over tasks"

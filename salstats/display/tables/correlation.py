@@ -10,16 +10,16 @@ from great_tables import GT
 from salstats.display.estimates import Estimates
 from salstats.display.facts import clustering_sentence, paragraph, with_interval
 from salstats.display.tables import notes
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, check_display, interval_texts, value_table
-from salstats.display.tables.layout import build
 from salstats.display.tables.marks import stars_of
 from salstats.display.tables.placement import Placement, choose_placement, lay_out
 from salstats.display.tables.record import Table
 from salstats.display.text.correlation import covariates_note
 from salstats.display.text.labels import Labels
-from salstats.errors import SalstatsError
+from salstats.errors import SalstatsError, Setting
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
-from salstats.stats.engine.coefficients import Record
+from salstats.stats.engine.coefficients import CoefficientRecord
 
 
 def table_correlation(
@@ -116,14 +116,14 @@ def table_correlation(
     table = replace(
         table,
         notes=(general, statistics),
-        symbols=paragraph(star_texts.note, notes.dash_note(table.cells)),
+        symbol_note=paragraph(star_texts.note, notes.dash_note(table.cells)),
         title=title,
-        turns=table.turns and not is_triangle,
+        may_rearrange=table.may_rearrange and not is_triangle,
     )
-    return build(table, "salstats-correlation")
+    return great_table(table, "salstats-correlation")
 
 
-def _test_text(estimates: Estimates, coefficient: Record | None) -> str:
+def _test_text(estimates: Estimates, coefficient: CoefficientRecord | None) -> str:
     """Return the test that P values come from, "" where it is not known."""
     if estimates.values("interval") == ["cr2"]:
         return "t test on Fisher's z scale"
@@ -164,7 +164,7 @@ def _triangle(frame: pd.DataFrame, groups: tuple[str, ...], labels: Labels, valu
     pairs = list(zip(frame["x"], frame["y"], strict=True))
     variables = labels.order("x", [variable for pair in pairs for variable in pair])
     if len(variables) < 3:
-        raise SalstatsError("matrix=True needs the correlations of three variables and more")
+        raise SalstatsError(Setting("matrix", True), " needs the correlations of three variables and more")
     sorted_pairs = [sorted(pair, key=variables.index) for pair in pairs]
     earlier = pd.Categorical([pair[0] for pair in sorted_pairs], variables)
     later = pd.Categorical([pair[1] for pair in sorted_pairs], variables)

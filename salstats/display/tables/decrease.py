@@ -13,8 +13,8 @@ from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import BOUNDS, p_value_sentence, paragraph, with_interval
 from salstats.display.tables import notes
 from salstats.display.tables.fitting import fits
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, bounds_values, check_display, interval_texts, value_table
-from salstats.display.tables.layout import build
 from salstats.display.tables.marks import p_heading
 from salstats.display.tables.placement import CellGrid, Placement, lay_out
 from salstats.display.text.format import count_text, fixed_text, p_text, reported_p, row_p_text
@@ -160,11 +160,13 @@ def table_decrease(
     if not table.underline:
         nothing_underlined_note = underline_note
         underline_note = ""
-    symbols = paragraph(
+    symbol_note = paragraph(
         nothing_underlined_note, margin_note(contrasts, names, style), notes.dash_note(table.cells)
     )
-    table = replace(table, notes=(general, statistics), marks=underline_note, symbols=symbols, title=title)
-    return build(table, "salstats-decrease")
+    table = replace(
+        table, notes=(general, statistics), mark_note=underline_note, symbol_note=symbol_note, title=title
+    )
+    return great_table(table, "salstats-decrease")
 
 
 def _placement(contrasts: Estimates, *, methods_in_columns: bool) -> Placement:

@@ -10,14 +10,14 @@ from great_tables import GT
 from salstats.display.estimates import Estimates
 from salstats.display.facts import paragraph
 from salstats.display.tables import notes
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, check_display, value_table
-from salstats.display.tables.layout import build
 from salstats.display.tables.placement import choose_placement, lay_out
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import MISSING, count_text, fixed_text, interval_text, plural
 from salstats.display.text.labels import Labels
-from salstats.metrics.registry import known_metric
-from salstats.stats.engine.carried import missing_scores
+from salstats.metrics.registry import registered_metric
+from salstats.stats.engine.score_reasons import missing_scores
 
 #: Columns of `describe` that are shown; the columns before `n` are the grouping columns.
 _NEEDED = ("n", "mean", "sd", "median", "q1", "q3", "n_zero", "share_zero", "n_one", "share_one", "binary")
@@ -87,8 +87,8 @@ def table_describe(
         "Scores of 0 and 1 alone are described by their counts." if frame["binary"].any() else "",
         caution_note(frame),
     )
-    table = replace(table, notes=(general, counts), symbols=notes.dash_note(table.cells), title=title)
-    return build(table, "salstats-describe")
+    table = replace(table, notes=(general, counts), symbol_note=notes.dash_note(table.cells), title=title)
+    return great_table(table, "salstats-describe")
 
 
 def _values(summaries: Estimates, metric: str, digits: int, style: str) -> list[Value]:
@@ -138,7 +138,7 @@ def _median_text(row: dict[str, Any], digits: int, style: str) -> str:
 
 def _share_text(row: dict[str, Any], bound: Literal["zero", "one"]) -> str:
     """Return how many scores are exactly 0 or 1 and their percentage, blank where these are no bounds."""
-    metric = known_metric(row.get("metric"))
+    metric = registered_metric(row.get("metric"))
     if metric is not None and (metric.low, metric.high) != (0, 1):
         return ""
     if not row["n"]:

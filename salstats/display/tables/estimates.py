@@ -12,8 +12,8 @@ from salstats.checks import check_columns
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import BOUNDS, capitalized, p_value_text, paragraph, with_interval
 from salstats.display.tables import notes
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, bounds_values, check_display, interval_texts, value_table
-from salstats.display.tables.layout import build
 from salstats.display.tables.marks import best_rows, differing_rows, stars_of
 from salstats.display.tables.placement import CellGrid, Placement, choose_placement, lay_out
 from salstats.display.text.format import count_text, counted_range, joined
@@ -21,7 +21,7 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
 from salstats.display.text.models import is_marginal, marginal_note, marginal_text
 from salstats.display.text.vocabulary import TERMS
-from salstats.errors import SalstatsError
+from salstats.errors import Call, Message, SalstatsError
 from salstats.stats.agreement.records import is_agreement, short_label
 from salstats.stats.engine.fixed_factors import FIXED, NOUNS
 
@@ -121,8 +121,11 @@ def table_estimates(
     all_rows = check_display(estimates, digits, style, "estimates", needed).adjusted_by(adjust)
     if all_rows.values("better"):
         raise SalstatsError(
-            "estimates is a significance map, which plot_significance() draws; rank_limits() makes estimates "
-            "of it"
+            "estimates is a significance map",
+            hint=Message(
+                Call("plot_significance"), " draws it, and ", Call("rank_limits"), " makes estimates of it"
+            ),
+            column="better",
         )
     means = all_rows.of_term("mean")
     frame = means.frame
@@ -176,15 +179,15 @@ def table_estimates(
     if not differing_frame_rows:
         nothing_underlined_note = underline_note
         underline_note = ""
-    symbols = paragraph(nothing_underlined_note, margins, star_texts.note, notes.dash_note(table.cells))
+    symbol_note = paragraph(nothing_underlined_note, margins, star_texts.note, notes.dash_note(table.cells))
     table = replace(
         table,
         notes=(general, statistics),
-        marks=paragraph(best_note, underline_note),
-        symbols=symbols,
+        mark_note=paragraph(best_note, underline_note),
+        symbol_note=symbol_note,
         title=title,
     )
-    return build(table, "salstats-estimates")
+    return great_table(table, "salstats-estimates")
 
 
 def _tested_differences(

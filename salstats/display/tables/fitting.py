@@ -7,7 +7,7 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from salstats.display.tables.record import Column, Table
-from salstats.display.tables.rows import rows_of
+from salstats.display.tables.rows import table_to_rows
 from salstats.display.tables.widths import Paper, Setting
 
 #: Size of type in points, by which a table is measured.
@@ -64,7 +64,9 @@ class AxisLabels:
 
 
 def on_page(table: Table) -> Table:
-    """Return the table, or where it `turns` and is wider than a page, one of the same cells that fits.
+    """Return a table whose rows, columns and groups have changed places so that it fits a page.
+
+    A table that fits already, or that may not be rearranged, is returned as it is.
 
     With methods below outcomes in columns, terms in rows and tasks in groups, outcomes become groups of
     rows, and in rows stand terms as before, or the methods of each task with a column per term, or tasks
@@ -72,7 +74,7 @@ def on_page(table: Table) -> Table:
     one with the fewest lines. A table that fits in no arrangement stays as it is; files of it are cut into
     parts.
     """
-    if not table.turns or fits(table):
+    if not table.may_rearrange or fits(table):
         return table
     fitting = []
     for arrangement in _ARRANGEMENTS:
@@ -91,7 +93,7 @@ def _page_cost(table: Table) -> tuple[bool, int]:
 
 def fits(table: Table, *, turned: bool = True) -> bool:
     """Return whether a table fits on a turned or an upright page, with intervals below their estimates."""
-    return _PAGE.fits(rows_of(table), Setting(_POINTS, turned=turned, n_breaks=1))
+    return _PAGE.fits(table_to_rows(table), Setting(_POINTS, turned=turned, n_breaks=1))
 
 
 def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
@@ -143,9 +145,9 @@ def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
         groups=groups if any(groups) else [],
         bold=_moved_cells(table.bold, grid),
         underline=_moved_cells(table.underline, grid),
-        apart=_moved_rows(table.apart, source_rows),
-        indent=_moved_rows(table.indent, source_rows),
-        foot=_moved_rows(table.foot, source_rows),
+        rows_with_rule_above=_moved_rows(table.rows_with_rule_above, source_rows),
+        indented_rows=_moved_rows(table.indented_rows, source_rows),
+        foot_rows=_moved_rows(table.foot_rows, source_rows),
     )
 
 
@@ -158,7 +160,7 @@ def _can_arrange(table: Table, arrangement: Arrangement) -> bool:
         # each new column holds cells of all old columns, which have to be aligned alike
         return len({column.align for column in table.columns}) <= 1
     if arrangement.rows == (Axis.GROUP,):
-        return bool(table.groups) and not table.foot
+        return bool(table.groups) and not table.foot_rows
     return True
 
 
@@ -197,11 +199,11 @@ def _row_labels(table: Table, *, rows_become_columns: bool) -> list[_Label]:
     labels: list[_Label] = []
     factor = ""
     for row, stub in enumerate(table.stub):
-        if row in table.indent:
+        if row in table.indented_rows:
             labels.append((factor, *stub))
             continue
         factor = stub[-1]
-        has_levels = row + 1 in table.indent
+        has_levels = row + 1 in table.indented_rows
         labels.append((factor, "P") if rows_become_columns and has_levels else ("", *stub))
     return labels
 
@@ -255,7 +257,7 @@ def _texts(labels: Mapping[Axis, AxisLabels], axes: Sequence[Axis], position: _P
 
 def _stubhead(table: Table, labels: Mapping[Axis, AxisLabels], axes: Sequence[Axis]) -> _Label:
     """Return the headings of row labels that were groups or headings of columns, for axes that have texts."""
-    group_name, heading_name = table.axes
+    group_name, heading_name = table.axis_headings
     names = {Axis.GROUP: group_name, Axis.HEADING: heading_name}
     return tuple(names[axis] for axis in axes if axis in names and any(map(any, labels[axis].distinct)))
 
@@ -271,7 +273,7 @@ def _columns(
     first_columns: dict[_Position, Column] = {}
     for (_, position), (_, column) in sources.items():
         first_columns.setdefault(position, table.columns[column])
-    foot_positions = {labels[Axis.ROW].positions[row] for row in table.foot}
+    foot_positions = {labels[Axis.ROW].positions[row] for row in table.foot_rows}
     columns = []
     for position in sorted(first_columns):
         *outer, heading = _texts(labels, arrangement.columns, position)

@@ -161,9 +161,9 @@ def value_table(
         groups=[", ".join(group) for group in grid.group_labels] if placement.groups else [],
         bold=bold,
         underline=underline,
-        apart=_first_closing_rows(grid),
-        turns=True,
-        axes=(groups_heading, columns_heading),
+        rows_with_rule_above=_first_closing_rows(grid),
+        may_rearrange=True,
+        axis_headings=(groups_heading, columns_heading),
     )
 
 

@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_columns, check_count, quoted
+from salstats.checks import check_count, quoted
 from salstats.display.estimates import Estimates
 from salstats.display.facts import adjustment_text, procedure_name
 from salstats.display.text.format import star_note, star_text
 from salstats.display.text.margins import margin_marks
-from salstats.errors import ColumnError, SalstatsError, ValueRangeError
+from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting, ValueRangeError
 from salstats.metrics.registry import direction
 from salstats.stats.adjust import INTERCEPT
 from salstats.stats.engine.equivalence import SIDES, split_verdicts
@@ -67,7 +67,12 @@ def best_rows(
     """Return the best estimates over the values of `over`, ties all of them, none where none competes."""
     for metric, better in (directions or {}).items():
         if better not in ("larger", "smaller"):
-            raise ValueRangeError(f"directions: {metric!r} must be 'larger' or 'smaller', not {better!r}")
+            raise ValueRangeError(
+                Setting("directions"),
+                f": {metric!r} must be 'larger' or 'smaller', not {better!r}",
+                value=better,
+                choices=("larger", "smaller"),
+            )
     frame = estimates.frame
     is_excluded = _excluded_rows(frame, keys, over, exclude)
     metrics = frame["metric"] if "metric" in frame.columns else [None] * len(frame)
@@ -98,7 +103,12 @@ def _excluded_rows(
     distinct = set(values.to_numpy().ravel())
     unknown = [value for value in exclude if value not in distinct]
     if unknown:
-        raise ValueRangeError(f"exclude names {unknown[0]!r}, which is none of {quoted(sorted(distinct))}")
+        raise ValueRangeError(
+            Setting("exclude"),
+            f" names {unknown[0]!r}, which is none of {quoted(sorted(distinct))}",
+            value=unknown[0],
+            choices=sorted(distinct),
+        )
     return np.asarray(values.isin(list(exclude)).any(axis=1).to_numpy())
 
 
@@ -125,22 +135,32 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
     only_in_estimates = [c for c in keys if c not in differences.keys and estimates.varies(c)]
     only_in_differences = [c for c in differences.keys if c not in keys and differences.varies(c)]
     if only_in_estimates or only_in_differences:
-        columns = quoted([*only_in_estimates, *only_in_differences])
+        columns = [*only_in_estimates, *only_in_differences]
+        owner = "estimates" if only_in_estimates else "differences"
         raise ColumnError(
-            f"differences and estimates must have the same grouping columns; {columns} "
-            f"is only in the {'estimates' if only_in_estimates else 'differences'}"
+            f"differences and estimates must have the same grouping columns; {quoted(columns)} "
+            f"is only in the {owner}",
+            option=owner,
+            column=columns[0],
         )
     references = differences.values("reference")
     if len(references) > 1:
         raise SalstatsError(
-            f"differences hold several references ({quoted(references)}); keep the rows of one"
+            f"differences hold several references ({quoted(references)})",
+            hint="keep the rows of one",
+            choices=map(str, references),
+            column="reference",
         )
     shared = [column for column in keys if column in differences.keys]
     sides = split_verdicts(differences.frame["verdict"])[0]
     sides_and_marks = zip(sides, margin_marks(differences), strict=True)
     tested = dict(zip(_texts(differences.frame, shared), sides_and_marks, strict=True))
     if len(tested) < len(differences):
-        raise SalstatsError("differences have two rows with the same grouping columns; keep one of them")
+        raise SalstatsError(
+            "differences have two rows with the same grouping columns",
+            hint="keep one of them",
+            option="differences",
+        )
     rows: set[int] = set()
     marks = []
     n_untested = 0
@@ -176,7 +196,13 @@ def stars_of(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
         check_count(n_tests, "n_tests")
     if not stars:
         return Stars([""] * len(estimates), "")
-    check_columns(estimates.frame, ["p_value"], "the frame for stars=True")
+    if "p_value" not in estimates.frame.columns:
+        raise ColumnError(
+            Setting("stars", True),
+            f" needs a column 'p_value' of {estimates.name}",
+            column="p_value",
+            choices=map(str, estimates.frame.columns),
+        )
     p = estimates.numbers("p_value")
     if estimates.values("term"):
         p = np.where(estimates.frame["term"].to_numpy() == INTERCEPT, np.nan, p)
@@ -184,10 +210,15 @@ def stars_of(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
         n_tests = 1
     if n_tests is None and "p_adjusted" in estimates.frame.columns:
         adjusted = np.where(np.isnan(p), np.nan, estimates.numbers("p_adjusted"))
-        if (np.isnan(adjusted) & ~np.isnan(p)).any():
+        is_unadjusted = np.isnan(adjusted) & ~np.isnan(p)
+        if is_unadjusted.any():
             raise SalstatsError(
-                "p_adjusted is missing where there is a p_value; adjust all rows together with adjust(), "
-                "or give n_tests"
+                "p_adjusted is missing where there is a p_value",
+                hint=Message(
+                    "adjust all rows together with ", Call("adjust"), ", or give ", Setting("n_tests")
+                ),
+                column="p_adjusted",
+                rows=np.flatnonzero(is_unadjusted).tolist(),
             )
         texts = [star_text(value) for value in adjusted]
         return Stars(texts, star_note(adjusted=adjustment_text(estimates), shown=any(texts)))

@@ -32,7 +32,9 @@ def factor_tests(
         texts.append(text_of_factor.get((key_of(frame, row, models), factor), ""))
     if not any(texts):
         raise SalstatsError(
-            "joint has no test of a factor of these models; give fit.joint(each=True) of the same fit"
+            "joint has no test of a factor of these models",
+            hint="give fit.joint(each=True) of the same fit",
+            option="joint",
         )
     adjusted = f"adjusted ({adjustment_text(tests)})" if tests.is_adjusted else "not adjusted"
     note = f"P beside a factor: joint {_wald_prefix(estimates)}test of all its levels, {adjusted}."

@@ -20,11 +20,11 @@ from salstats.display.text.format import (
 )
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import group_text, side_text, term_rows, variables_in
-from salstats.errors import ColumnError, SalstatsError
+from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
 from salstats.stats.adjust import INTERCEPT
-from salstats.stats.models.components import RESIDUAL
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.linear import GAUSSIAN
+from salstats.stats.models.random_effect_summaries import RESIDUAL
 
 Frames: TypeAlias = pd.DataFrame | Sequence[pd.DataFrame] | Mapping[str, pd.DataFrame]
 #: Column with the names of frames that were given by name.
@@ -80,10 +80,11 @@ def combine(frames: Frames, needed: Sequence[str], name: str) -> Estimates:
     else:
         raise SalstatsError(
             f"{name} must be a frame, a list of frames or a mapping from names to frames, "
-            f"not {type(frames).__name__}"
+            f"not {type(frames).__name__}",
+            option=name,
         )
     if not readings:
-        raise SalstatsError(f"{name} holds no frame")
+        raise SalstatsError(f"{name} holds no frame", option=name)
     joined_frame = pd.concat([reading.frame for reading in readings], ignore_index=True)
     first_columns = [NAME] if NAME in joined_frame.columns else []
     for reading in readings:
@@ -100,7 +101,12 @@ def terms_shown(frame: pd.DataFrame, keep: Sequence[str] | None, intercept: bool
     selection = [keep] if isinstance(keep, str) else list(keep)
     unknown = [term for term in selection if term not in terms]
     if unknown:
-        raise ColumnError(f"keep names {unknown[0]!r}, which is no term of the models: {quoted(terms)}")
+        raise ColumnError(
+            Setting("keep"),
+            f" names {unknown[0]!r}, which is no term of the models: {quoted(terms)}",
+            value=unknown[0],
+            choices=terms,
+        )
     return selection
 
 
@@ -200,7 +206,10 @@ def _check_cells(frame: pd.DataFrame, headings: Sequence[Key], rows_of_table: Se
         description = ", ".join(text for text in (*heading[1:], *row_of_table) if text)
         raise SalstatsError(
             f"two estimates in one cell: term {frame['term'].iloc[row]!r} of rows {first_row} and {row} "
-            f"({description}); keep one of them, or name the frames as in {{'Model 1': terms, ...}}"
+            f"({description})",
+            hint="keep one of them, or name the frames as in {'Model 1': terms, ...}",
+            column="term",
+            rows=(first_row, row),
         )
 
 
@@ -444,11 +453,15 @@ def _matching_fit_rows(
     rows = {key_of(fit.frame, row, shared): row for row in range(len(fit))}
     if len(rows) < len(fit):
         raise SalstatsError(
-            "fit has two rows for one model; give the frame of fit_statistics of these models"
+            "fit has two rows for one model",
+            hint=Message("give the frame of ", Call("fit_statistics"), " of these models"),
+            option="fit",
         )
     matches = {cell: rows.get(key_of(estimates.frame, row, shared)) for cell, row in model_rows.items()}
     if model_rows and not any(row is not None for row in matches.values()):
         raise SalstatsError(
-            "fit has no row of these models; call fit_statistics with the same arguments as regress"
+            "fit has no row of these models",
+            hint=Message("call ", Call("fit_statistics"), " with the same arguments as ", Call("regress")),
+            option="fit",
         )
     return matches

@@ -10,7 +10,7 @@ import pandas as pd
 from salstats.checks import quoted
 from salstats.display.estimates import Estimates
 from salstats.display.text.labels import LAST, Labels
-from salstats.errors import ColumnError, SalstatsError
+from salstats.errors import ColumnError, Message, SalstatsError, Setting
 
 Key: TypeAlias = tuple[str, ...]
 #: Values of columns as positions in the order of their labels.
@@ -53,7 +53,14 @@ def choose_placement(
     group_columns = named_columns(keys, groups, "groups")
     named = [*(row_columns or ()), *(heading_columns or ()), *(group_columns or ())]
     if len(set(named)) < len(named):
-        raise ColumnError(f"rows, columns and groups name a column twice: {quoted(named)}")
+        raise ColumnError(
+            Setting("rows"),
+            ", ",
+            Setting("columns"),
+            " and ",
+            Setting("groups"),
+            f" name a column twice: {quoted(named)}",
+        )
     frame = estimates.frame
     free = [column for column in keys if estimates.varies(column) and column not in named]
     if row_columns is None:
@@ -67,8 +74,17 @@ def choose_placement(
         free = []
     if free:
         raise ColumnError(
-            f"grouping column {free[0]!r} has {frame[free[0]].nunique(dropna=False)} values and no place; "
-            "add it to rows, columns or groups, or keep the rows of one value"
+            f"grouping column {free[0]!r} has {frame[free[0]].nunique(dropna=False)} values and no place",
+            hint=Message(
+                "add it to ",
+                Setting("rows"),
+                ", ",
+                Setting("columns"),
+                " or ",
+                Setting("groups"),
+                ", or keep the rows of one value",
+            ),
+            column=free[0],
         )
     in_table = (*row_columns, *heading_columns, *group_columns)
     constant = tuple(column for column in keys if column not in in_table)
@@ -122,8 +138,12 @@ def named_columns(keys: Sequence[str], value: Columns, option: str) -> list[str]
     unknown = [name for name in names if name not in keys]
     if unknown:
         raise ColumnError(
-            f"{option} names {unknown[0]!r}, which is no grouping column of the frame "
-            f"(grouping columns: {quoted(keys) or 'none'})"
+            Setting(option),
+            f" names {unknown[0]!r}, which is no grouping column of the frame "
+            f"(grouping columns: {quoted(keys) or 'none'})",
+            value=unknown[0],
+            choices=keys,
+            column=unknown[0],
         )
     return names
 
@@ -170,8 +190,9 @@ def lay_out(frame: pd.DataFrame, placement: Placement, labels: Labels) -> CellGr
             name = ", ".join(f"{column} {texts[column][frame_row]}" for column in placement.shown_columns)
             raise SalstatsError(
                 f"{name or 'the table'} has two estimates in one cell (rows {frame_rows[cell]} and "
-                f"{frame_row} of the frame); keep one of them, or add the column they differ in to the "
-                "grouping columns"
+                f"{frame_row} of the frame)",
+                hint="keep one of them, or add the column they differ in to the grouping columns",
+                rows=(int(frame_rows[cell]), frame_row),
             )
         frame_rows[cell] = frame_row
 

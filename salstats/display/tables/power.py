@@ -8,8 +8,8 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.display.facts import paragraph
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, check_display, value_table
-from salstats.display.tables.layout import build
 from salstats.display.tables.placement import choose_placement, lay_out
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, fixed_text, interval_text, level_text, plural
@@ -85,7 +85,7 @@ def table_power(
     )
     table = value_table(lay_out(shown, placement, names), _values(frame, digits, style), names)
     note = paragraph(power_sentence(frame, labels=names), caution_note(frame))
-    return build(replace(table, notes=[note], title=title), "salstats-power")
+    return great_table(replace(table, notes=[note], title=title), "salstats-power")
 
 
 def _values(frame: pd.DataFrame, digits: int, style: str) -> list[Value]:

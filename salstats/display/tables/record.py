@@ -47,24 +47,24 @@ class Table:
         Label of each row's group, empty where rows are not grouped.
     bold, underline : set of tuple of int
         Row and column of each marked cell.
-    apart : set of int
+    rows_with_rule_above : set of int
         Rows with a thin rule above.
-    indent : set of int
+    indented_rows : set of int
         Rows whose label is set in, such as the levels of a factor.
-    foot : set of int
+    foot_rows : set of int
         Rows of other numbers than those above, which are aligned at their first digit.
     notes : sequence of str
         Paragraphs below the table; empty ones are left out.
-    marks : str
+    mark_note : str
         Note on what bold and underlined mean, which text without such marks leaves out.
-    symbols : str
+    symbol_note : str
         Note on stars, daggers and dashes, which stands below the abbreviations.
     title, subtitle : str or None
         Heading of the table.
-    turns : bool
+    may_rearrange : bool
         Whether rows, columns and groups may change places where the table is wider than a page, see
         `on_page`; its notes then have to name outcomes and methods, not rows and columns.
-    axes : tuple of str
+    axis_headings : tuple of str
         What groups of rows and headings of columns are values of, such as "Task" and "Method": the heading
         where they become labels of rows.
     """
@@ -76,16 +76,16 @@ class Table:
     groups: list[str] = field(default_factory=list)
     bold: set[tuple[int, int]] = field(default_factory=set)
     underline: set[tuple[int, int]] = field(default_factory=set)
-    apart: set[int] = field(default_factory=set)
-    indent: set[int] = field(default_factory=set)
-    foot: set[int] = field(default_factory=set)
+    rows_with_rule_above: set[int] = field(default_factory=set)
+    indented_rows: set[int] = field(default_factory=set)
+    foot_rows: set[int] = field(default_factory=set)
     notes: Sequence[str] = ()
-    marks: str = ""
-    symbols: str = ""
+    mark_note: str = ""
+    symbol_note: str = ""
     title: str | None = None
     subtitle: str | None = None
-    turns: bool = False
-    axes: tuple[str, str] = ("", "")
+    may_rearrange: bool = False
+    axis_headings: tuple[str, str] = ("", "")
 
 
 def decimal_point_pads(table: Table, column: int) -> list[str]:
@@ -99,13 +99,13 @@ def decimal_point_pads(table: Table, column: int) -> list[str]:
     integer_parts = [_integer_part(row[column]) for row in table.cells]
     signs = [part[:1] if part.startswith(tuple(_SIGNS)) else "" for part in integer_parts]
     widest_sign = max(signs, key=len, default="")
-    above_foot = [part for row, part in enumerate(integer_parts) if row not in table.foot]
+    above_foot = [part for row, part in enumerate(integer_parts) if row not in table.foot_rows]
     widest = max(above_foot, key=len, default="")
     pads = []
     for row, texts in enumerate(table.cells):
         if not texts[column]:
             pads.append("")
-        elif row in table.foot:
+        elif row in table.foot_rows:
             pads.append(widest_sign[len(signs[row]) :])
         else:
             pads.append(widest[: len(widest) - len(integer_parts[row])])

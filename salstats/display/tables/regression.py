@@ -19,8 +19,8 @@ from salstats.display.facts import (
     with_interval,
 )
 from salstats.display.tables import notes
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import interval_texts
-from salstats.display.tables.layout import build
 from salstats.display.tables.marks import stars_of
 from salstats.display.tables.model_tests import factor_tests, p_note, p_texts
 from salstats.display.tables.models import (
@@ -227,12 +227,12 @@ def table_regression(
     table = replace(
         table,
         notes=(general, statistics),
-        symbols=paragraph(star_texts.note, notes.dash_note(table.cells, n_references)),
+        symbol_note=paragraph(star_texts.note, notes.dash_note(table.cells, n_references)),
         title=title,
-        turns=True,
-        axes=(groups_heading, "" if p_values else columns_heading),
+        may_rearrange=True,
+        axis_headings=(groups_heading, "" if p_values else columns_heading),
     )
-    return build(table, "salstats-regression")
+    return great_table(table, "salstats-regression")
 
 
 def _components_note(components: Estimates) -> str:
@@ -335,9 +335,9 @@ def _terms_table(
         columns=list(headings),
         cells=rows.cells,
         groups=group_labels,
-        apart=rows.first_foot_rows,
-        indent=rows.level_rows,
-        foot=rows.foot_rows,
+        rows_with_rule_above=rows.first_foot_rows,
+        indented_rows=rows.level_rows,
+        foot_rows=rows.foot_rows,
     )
 
 
@@ -381,7 +381,7 @@ def _one_term_table(
         stub=[(label,) for label in group_labels.values()],
         columns=list(headings),
         cells=cells,
-        apart={closing[0]} if has_rows_before else set(),
+        rows_with_rule_above={closing[0]} if has_rows_before else set(),
     )
 
 

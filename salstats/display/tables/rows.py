@@ -80,7 +80,7 @@ class Rows:
         Side of each column.
     n_stub : int
         Number of columns, at the left, that hold labels of rows.
-    marks : str
+    mark_note : str
         The note that says what bold and underlined mean.
     """
 
@@ -91,10 +91,10 @@ class Rows:
     notes: tuple[str, ...]
     aligns: tuple[Align, ...]
     n_stub: int = 1
-    marks: str = ""
+    mark_note: str = ""
 
 
-def rows_of(table: Table) -> Rows:
+def table_to_rows(table: Table) -> Rows:
     """Return a table's record as rows of cells, its texts as any file can hold them."""
     stub_align: Align = "right" if has_counts_as_labels(table) else "left"
     aligns = [stub_align] * len(table.stubhead)
@@ -108,7 +108,7 @@ def rows_of(table: Table) -> Rows:
         notes=tuple(_printable(note) for note in table.notes if note),
         aligns=tuple(aligns),
         n_stub=len(table.stubhead),
-        marks=_printable(table.marks),
+        mark_note=_printable(table.mark_note),
     )
 
 
@@ -136,7 +136,7 @@ def with_columns(rows: Rows, start: int, stop: int) -> Rows:
     )
 
 
-def text_of(rows: Rows, width: int | None = None, *, escapes: bool = False) -> str:
+def plain_text(rows: Rows, width: int | None = None, *, escapes: bool = False) -> str:
     """Return a table as text: its title, its cells below their headings, its notes, on lines of a width.
 
     With `escapes`, which terminals know, cells are bold and underlined; without them the note on these marks
@@ -160,7 +160,7 @@ def text_of(rows: Rows, width: int | None = None, *, escapes: bool = False) -> s
         lines.append("  ".join(padded).rstrip())
     notes: list[str] = []
     for note in rows.notes:
-        if note == rows.marks and not escapes:
+        if note == rows.mark_note and not escapes:
             continue
         notes += textwrap.wrap(note, width) if width else [note]
     title_lines = [text for text in (rows.title, rows.subtitle) if text]
@@ -264,7 +264,7 @@ def _body(table: Table, aligns: Sequence[Align]) -> Iterator[Row]:
                 )
                 for column, text in enumerate(table.cells[row])
             ]
-            yield Row((*stub, *cells), rule_above=row in table.apart)
+            yield Row((*stub, *cells), rule_above=row in table.rows_with_rule_above)
 
 
 def _stub_cells(table: Table, row: int, spans: Sequence[int], aligns: Sequence[Align]) -> list[Cell]:
@@ -273,7 +273,7 @@ def _stub_cells(table: Table, row: int, spans: Sequence[int], aligns: Sequence[A
     cells = []
     for level, (text, span) in enumerate(zip(labels, spans, strict=True)):
         is_last = level == len(labels) - 1
-        indent = is_last and row in table.indent
+        indent = is_last and row in table.indented_rows
         cells.append(Cell(_printable(text), aligns[level], n_rows=span, is_heading=True, indent=indent))
     return cells
 

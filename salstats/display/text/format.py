@@ -252,11 +252,18 @@ def p_text(value: Any, style: str = "nature", *, named: bool = False, floor: Any
         text = _p_value_text(float(value), journal.p_digits)
     if not journal.p_zero:
         text = text.replace("0.", ".", 1)
-    if not named:
-        return text
+    return p_statement(text) if named else text
+
+
+def p_statement(text: str, name: str = "P") -> str:
+    """Return the text of a P value behind its name.
+
+    >>> p_statement("<0.001"), p_statement("0.020", "Holm-adjusted P")
+    ('P < 0.001', 'Holm-adjusted P = 0.020')
+    """
     if text[0] in "<>≤":
-        return f"P {text[0]} {text[1:]}"
-    return f"P = {text}"
+        return f"{name} {text[0]} {text[1:]}"
+    return f"{name} = {text}"
 
 
 def _p_bound_text(bound: float, digits: int) -> str:
@@ -415,11 +422,17 @@ def inline_text(
     check_columns(check_frame(estimates, "estimates"), ["estimate"], "estimates")
     check_choice(style, tuple(STYLES), "style")
     check_count(digits, "digits", 0)
-    rows = estimates.to_dict("records")
-    return [_inline_row_text(row, digits, style, p_values=p_values) for row in rows]
+    return inline_row_texts(estimates, digits, style, p_name="P" if p_values else "")
 
 
-def _inline_row_text(row: Any, digits: int, style: str, *, p_values: bool) -> str:
+def inline_row_texts(
+    estimates: pd.DataFrame, digits: int = 3, style: str = "nature", *, p_name: str = ""
+) -> list[str]:
+    """Return the estimates of each row as `inline_text` does, P values behind a name, or without P values."""
+    return [_inline_row_text(row, digits, style, p_name) for row in estimates.to_dict("records")]
+
+
+def _inline_row_text(row: Any, digits: int, style: str, p_name: str) -> str:
     """Return the estimate of one row as it stands in running text."""
     text = fixed_text(row["estimate"], digits)
     if text == MISSING:
@@ -431,8 +444,8 @@ def _inline_row_text(row: Any, digits: int, style: str, *, p_values: bool) -> st
     limits = limits_text(row.get("conf_low"), row.get("conf_high"), digits, style)
     if limits != MISSING:
         details.append(_inline_interval_name(row, journal) + limits)
-    if p_values and not math.isnan(reported_p(row)):
-        details.append(row_p_text(row, style, named=True))
+    if p_name and not math.isnan(reported_p(row)):
+        details.append(p_statement(row_p_text(row, style), p_name))
     if not details:
         return text
     # limits in round brackets are divided from P by a semicolon

@@ -11,10 +11,10 @@ import pandas as pd
 from salstats.checks import quoted
 from salstats.display.text.format import MISSING
 from salstats.errors import FormulaError, SalstatsError, warn
-from salstats.metrics.registry import METRICS, known_metric
+from salstats.metrics.registry import METRICS, registered_metric
 from salstats.stats.agreement.records import LABELS as AGREEMENT
-from salstats.stats.engine.carried import SEVERAL
 from salstats.stats.engine.design import AVERAGE, OVERALL
+from salstats.stats.engine.score_reasons import SEVERAL
 from salstats.stats.models.formulas import parse_formula
 from salstats.study import HUMAN
 
@@ -157,7 +157,7 @@ class Labels:
             return self._flat[name]
         if name == HUMAN and self._human:
             return self._human
-        metric = known_metric(name)
+        metric = registered_metric(name)
         if metric is not None:
             return metric.label
         if name == "label" and self._other_label:
@@ -174,7 +174,7 @@ class Labels:
         if text in self._flat:
             return self._flat[text]
         if column == "metric":
-            metric = known_metric(text)
+            metric = registered_metric(text)
             label = text if metric is None else metric.label
             return f"{label} ({self._units[text]})" if text in self._units else label
         if column == "part" and text in _MODEL_PARTS:

@@ -17,7 +17,7 @@ from salstats.display.text.terms import (
 )
 from salstats.display.text.vocabulary import in_sentence
 from salstats.stats.adjust import INTERCEPT
-from salstats.stats.models.errors import ERRORS
+from salstats.stats.models.error_kinds import ERRORS
 from salstats.stats.models.families import FAMILIES
 
 #: Sentences on what marginal means are averaged over, see `fit`.

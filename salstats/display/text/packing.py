@@ -1,6 +1,7 @@
 """Packing of items into pages, stacks or parts: rows of panels, pictures, columns of a table."""
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 
 def packed(sizes: Sequence[float], room: float) -> list[int]:
@@ -19,3 +20,13 @@ def packed(sizes: Sequence[float], room: float) -> list[int]:
         counts[-1] += 1
         free -= size
     return counts
+
+
+def packed_slices(sizes: Sequence[float], room: float) -> list[slice]:
+    """Return the items of each part as slices.
+
+    >>> [list("abcde")[part] for part in packed_slices([4, 5, 3, 12, 1], room=10)]
+    [['a', 'b'], ['c'], ['d'], ['e']]
+    """
+    ends = accumulate(packed(sizes, room), initial=0)
+    return [slice(start, stop) for start, stop in pairwise(ends)]

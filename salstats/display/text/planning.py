@@ -18,7 +18,7 @@ from salstats.display.text.format import (
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import span_text
 from salstats.display.text.vocabulary import TERMS
-from salstats.stats.engine.intervals import find_interval
+from salstats.stats.engine.intervals import interval_by_name
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
 from salstats.stats.planning.spreads import LIMITS_LEVEL
 
@@ -273,7 +273,7 @@ def _analysis_label(plan: pd.DataFrame) -> str:
         return ""
     first = plan.iloc[0]
     if first["goal"] == "width":
-        interval = find_interval(first["interval"])
+        interval = interval_by_name(first["interval"])
         return "" if interval is None else interval.label
     test = TESTS.get(str(first["test"]))
     return "" if test is None else test.label

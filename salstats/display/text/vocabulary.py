@@ -9,7 +9,14 @@ from dataclasses import dataclass
 import pandas as pd
 
 from salstats.metrics.registry import METRICS
-from salstats.stats.engine.fixed_factors import FIXED, READERS, TRAININGS, fixed_nouns, in_general, these
+from salstats.stats.engine.fixed_factors import (
+    FIXED,
+    READERS,
+    TRAININGS,
+    fixed_factor_text,
+    fixed_nouns,
+    random_factor_text,
+)
 
 #: Estimates whose limits hold replicates and are no interval for a true value; see `rank_stability`.
 _OF_REPLICATES = {"rank"}
@@ -19,14 +26,15 @@ NO_INTERVAL = "how far the ranking moves over replicates, no confidence interval
 def _fixed_text(nouns: Sequence[str]) -> str:
     """Say that readers, trainings, or both are fixed."""
     text = " and ".join(nouns)
-    return f"{text.capitalize()} are fixed: intervals speak of {these(nouns)}, not of {text} in general."
+    fixed = fixed_factor_text(nouns)
+    return f"{text.capitalize()} are fixed: intervals speak of {fixed}, not of {text} in general."
 
 
 #: Sentences on the populations that intervals hold for, by the column `inference_to`.
 INFERENCE = {
     **{value: _fixed_text(nouns) for value, nouns in FIXED.items()},
     **{
-        in_general(noun): f"Intervals speak of {in_general(noun)} in general."
+        random_factor_text(noun): f"Intervals speak of {random_factor_text(noun)} in general."
         for noun in (READERS, TRAININGS)
     },
     "these cases": "Cases are fixed: intervals speak of these cases, and of readers in general.",
@@ -133,7 +141,7 @@ def inference_text(values: Iterable[object]) -> str:
         return INFERENCE.get(populations[0], "")
     nouns = fixed_nouns(populations)
     if nouns and all(population in FIXED for population in populations):
-        return INFERENCE[these(nouns)]
+        return INFERENCE[fixed_factor_text(nouns)]
     return ""
 
 

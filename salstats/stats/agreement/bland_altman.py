@@ -10,9 +10,9 @@ from salstats.stats.agreement.readings import (
     Coefficients,
     Readings,
     Weights,
+    equal_weights,
     jackknife_df,
     jackknife_error,
-    once,
     one_way_anova,
     t_quantile,
     two_sided_p_value,
@@ -95,7 +95,7 @@ def _limits_of_agreement(bias: np.ndarray, sd: np.ndarray) -> np.ndarray:
     return np.stack([bias, bias - _LIMIT_SDS * sd, bias + _LIMIT_SDS * sd], axis=-1)
 
 
-def by_jackknife(readings: Readings, level: float, linked: bool = True) -> Coefficients:
+def jackknife_limits(readings: Readings, level: float, linked: bool = True) -> Coefficients:
     """Return limits from a jackknife of units: of the bias as it stands, of the SD on the logarithmic scale.
 
     A limit of agreement has the distances of both, combined by squares (Zou 2013).
@@ -134,12 +134,12 @@ def by_jackknife(readings: Readings, level: float, linked: bool = True) -> Coeff
     )
 
 
-def by_formula(readings: Readings, level: float, linked: bool = True) -> Coefficients:
+def bland_altman_limits(readings: Readings, level: float, linked: bool = True) -> Coefficients:
     """Return limits of independent pairs (Bland and Altman 1999).
 
     Standard errors are s sqrt(1/n) of the bias and s sqrt(1/n + z²/(2(n - 1))) of a limit of agreement.
     """
-    bias, sd = difference(readings, once(readings), linked)[0]
+    bias, sd = difference(readings, equal_weights(readings), linked)[0]
     n = readings.n_cases
     bias_error = sd / np.sqrt(n)
     limit_error = sd * np.sqrt(1 / n + _LIMIT_SDS**2 / (2 * (n - 1)))

@@ -8,9 +8,9 @@ from salstats.stats.agreement.readings import (
     Coefficients,
     Readings,
     Weights,
+    equal_weights,
     fisher_z,
     inverse_fisher_z,
-    once,
     t_quantile,
     two_sided_p_value,
 )
@@ -52,14 +52,14 @@ def concordance(readings: Readings, weights: Weights) -> np.ndarray:
     return coefficients[:, None]
 
 
-def by_lin(readings: Readings, level: float) -> Coefficients:
+def lin_concordance(readings: Readings, level: float) -> Coefficients:
     """Return Lin's limits on Fisher's z with the normal quantile, for independent pairs.
 
     With r Pearson's correlation and u = (mean x - mean y) / sqrt(s_x s_y), the variance of the coefficient
     rho is ((1 - r²) rho² (1 - rho²) / r² + 2 rho³ (1 - rho) u² / r - rho⁴ u⁴ / (2 r²)) / (n - 2)
     (Lin 1989, erratum 2000).
     """
-    all_rows = once(readings)
+    all_rows = equal_weights(readings)
     mean_x, mean_y, var_x, var_y, covariance = (values[0] for values in moments(readings, all_rows))
     rho = concordance(readings, all_rows)[0]
     n = len(readings.values)

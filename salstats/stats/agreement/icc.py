@@ -15,18 +15,18 @@ from salstats.stats.agreement.readings import (
     Coefficients,
     Readings,
     Weights,
+    equal_weights,
     fisher_z,
     inverse_fisher_z,
     jackknife_df,
     jackknife_error,
-    once,
     one_way_anova,
     t_quantile,
     two_sided_p_value,
     without_each_unit,
 )
-from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.engine.estimands import ratio
+from salstats.stats.engine.result_warnings import ROUNDING
 
 
 class Components(NamedTuple):
@@ -77,26 +77,26 @@ def components(readings: Readings, weights: Weights) -> Components:
     )
 
 
-def single(readings: Readings, weights: Weights) -> np.ndarray:
+def single_reading_icc(readings: Readings, weights: Weights) -> np.ndarray:
     """ICC(1,1), ICC(2,1) = (C - A) / C and ICC(3,1) = (C - A) / B, shape (n_sets, 3)."""
     same_case, same_rater, neither, icc1 = components(readings, weights)
     case_variance = neither - same_case
     return np.column_stack([icc1, ratio(case_variance, neither), ratio(case_variance, same_rater)])
 
 
-def mean_of(rho: np.ndarray, k: float) -> np.ndarray:
+def spearman_brown(rho: np.ndarray, k: float) -> np.ndarray:
     """Intraclass correlation of a mean of k readings, by Spearman and Brown."""
     return ratio(k * rho, 1 + (k - 1) * rho)
 
 
-def by_jackknife(readings: Readings, level: float) -> Coefficients:
+def jackknife_icc(readings: Readings, level: float) -> Coefficients:
     """Return all six with limits on Fisher's z of k readings, from a jackknife of units and Student's t.
 
     ICC(1) and ICC(2) speak of raters at large: the limits of the raters' variance, (k - 1) s² / chi², are
     combined with those of the units by the squares of their distances (Zou and Donner 2008).
     """
     k = readings.per_case
-    estimate, replicates = without_each_unit(readings, single)
+    estimate, replicates = without_each_unit(readings, single_reading_icc)
     z = fisher_z(estimate, k)
     z_replicates = fisher_z(replicates, k)
     z_error = jackknife_error(z_replicates)
@@ -108,9 +108,9 @@ def by_jackknife(readings: Readings, level: float) -> Coefficients:
     low = z - np.hypot(half_width, raters_below * is_of_raters_at_large)
     high = z + np.hypot(half_width, raters_above * is_of_raters_at_large)
     statistic = z / z_error
-    mean_replicates = mean_of(replicates, k)
+    mean_replicates = spearman_brown(replicates, k)
     return Coefficients(
-        estimate=np.concatenate([estimate, mean_of(estimate, k)]),
+        estimate=np.concatenate([estimate, spearman_brown(estimate, k)]),
         std_error=np.concatenate([jackknife_error(replicates), jackknife_error(mean_replicates)]),
         statistic=np.tile(statistic, 2),
         df=np.tile(np.where(np.isnan(statistic), np.nan, df), 2),
@@ -123,7 +123,9 @@ def by_jackknife(readings: Readings, level: float) -> Coefficients:
 
 def _rater_distances(readings: Readings, level: float, z: float) -> tuple[float, float]:
     """Distances from the z of ICC(2,1) down and up to its z at the limits of the raters' variance."""
-    same_case, same_rater, neither, _ = (values[0] for values in components(readings, once(readings)))
+    same_case, same_rater, neither, _ = (
+        values[0] for values in components(readings, equal_weights(readings))
+    )
     rater_variance = max(neither - same_rater, 0.0)
     df = readings.n_raters - 1
     limits = []
@@ -135,7 +137,7 @@ def _rater_distances(readings: Readings, level: float, z: float) -> tuple[float,
     return z - lower, upper - z
 
 
-def by_f(readings: Readings, level: float) -> Coefficients:
+def mcgraw_wong_icc(readings: Readings, level: float) -> Coefficients:
     """Return all six with the F tests and limits of McGraw and Wong, for readings without gaps.
 
     msr, msc, msw and mse are the mean squares of cases (rows), raters (columns), within cases and error.
@@ -160,7 +162,7 @@ def by_f(readings: Readings, level: float) -> Coefficients:
     msc = n * ((rater_means - grand_mean) ** 2).sum() / df_raters
     msw = ((values - case_means[:, None]) ** 2).sum() / df_within
     mse = ((values - case_means[:, None] - rater_means + grand_mean) ** 2).sum() / df_error
-    estimate = single(readings, once(readings))[0]
+    estimate = single_reading_icc(readings, equal_weights(readings))[0]
     icc2 = estimate[1]
 
     def f_quantile(df_numerator: float, df_denominator: float) -> float:
@@ -192,12 +194,12 @@ def by_f(readings: Readings, level: float) -> Coefficients:
     f = np.tile([f_within, f_error, f_error], 2)
     df_denominator = np.tile([df_within, df_error, df_error], 2).astype(np.float64)
     return Coefficients(
-        estimate=np.concatenate([estimate, mean_of(estimate, k)]),
+        estimate=np.concatenate([estimate, spearman_brown(estimate, k)]),
         std_error=np.full(6, np.nan),
         statistic=f,
         df=np.full(6, float(df_cases)),
         p_value=stats.f.sf(f, df_cases, df_denominator),
-        conf_low=np.concatenate([low, mean_of(low, k)]),
-        conf_high=np.concatenate([high, mean_of(high, k)]),
+        conf_low=np.concatenate([low, spearman_brown(low, k)]),
+        conf_high=np.concatenate([high, spearman_brown(high, k)]),
         df_denominator=df_denominator,
     )

@@ -9,7 +9,13 @@ from itertools import combinations
 import numpy as np
 from scipy import special
 
-from salstats.stats.agreement.readings import Coefficients, Readings, Weights, by_normal, once
+from salstats.stats.agreement.readings import (
+    Coefficients,
+    Readings,
+    Weights,
+    equal_weights,
+    normal_coefficients,
+)
 from salstats.stats.engine.estimands import ratio
 
 #: Disagreement of a pair of readings as a function of their distance on the scale of the categories.
@@ -132,8 +138,8 @@ def cohen_by_normal(readings: Readings, level: float, weighting: str = "unweight
     disagreement = _disagreement(categories, weighting)
     # statsmodels' variance is right for weights from 0 to 1 only
     result = cohens_kappa(table, weights=disagreement / max(disagreement.max(), 1.0))
-    estimate = cohen(readings, once(readings), weighting)[0]
-    coefficients = by_normal(estimate, np.array([result.std_kappa]), level)
+    estimate = cohen(readings, equal_weights(readings), weighting)[0]
+    coefficients = normal_coefficients(estimate, np.array([result.std_kappa]), level)
     statistic = ratio(estimate, np.array([result.std_kappa0]))
     return coefficients._replace(statistic=statistic, p_value=2 * special.ndtr(-np.abs(statistic)))
 
@@ -146,9 +152,9 @@ def fleiss_by_normal(readings: Readings, level: float) -> Coefficients:
     """
     n, k = readings.values.shape
     _, indicators = _indicators(readings)
-    _, shares = _observed_agreement(indicators, once(readings))
+    _, shares = _observed_agreement(indicators, equal_weights(readings))
     p = shares[0]
     q = 1 - p
     s = (p * q).sum()
     std_error = np.sqrt(2 / (s**2 * n * k * (k - 1)) * (s**2 - (p * q * (q - p)).sum()))
-    return by_normal(fleiss(readings, once(readings))[0], np.array([std_error]), level)
+    return normal_coefficients(fleiss(readings, equal_weights(readings))[0], np.array([std_error]), level)

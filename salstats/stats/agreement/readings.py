@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse, special
 
-from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.engine.cr2 import spread_df
 from salstats.stats.engine.estimands import ratio
 from salstats.stats.engine.limits import wilson
+from salstats.stats.engine.result_warnings import ROUNDING
 
 #: Most numbers in a block of leave-one-unit-out sets.
 _BLOCK_SIZE = 10_000_000
@@ -102,7 +102,7 @@ class Coefficients(NamedTuple):
     df_denominator: np.ndarray | None = None
 
 
-def once(readings: Readings) -> np.ndarray:
+def equal_weights(readings: Readings) -> np.ndarray:
     """Weights that count every row once, shape (1, n_rows)."""
     return np.ones((1, len(readings.values)))
 
@@ -116,7 +116,7 @@ def without_each_unit(readings: Readings, kernel: Kernel) -> tuple[np.ndarray, n
         left_out = np.arange(start, min(start + units_at_once, n_units))
         blocks.append(kernel(readings, WithoutEach(readings.units, left_out)))
     replicates = np.concatenate(blocks)
-    estimate = kernel(readings, once(readings))[0]
+    estimate = kernel(readings, equal_weights(readings))[0]
     return estimate, np.where(np.isfinite(replicates), replicates, np.nan)
 
 
@@ -191,7 +191,7 @@ def inverse_fisher_z(z: np.ndarray, k: float) -> np.ndarray:
     return np.asarray((1 - odds) / (1 + (k - 1) * odds))
 
 
-def by_jackknife(readings: Readings, kernel: Kernel, level: float) -> Coefficients:
+def jackknife_coefficients(readings: Readings, kernel: Kernel, level: float) -> Coefficients:
     """Return Wilson's score limits of coefficients of k readings, with a jackknife of units and Student's t.
 
     A coefficient rho is a share (1 + (k - 1) rho) / k, of which the jackknife's variance says how many 0/1
@@ -260,7 +260,7 @@ def _size_if_one_disagreed(readings: Readings, kernel: Kernel) -> np.ndarray:
     return np.maximum(ratio(share, 1 - share), 1.0)
 
 
-def by_normal(estimate: np.ndarray, std_error: np.ndarray, level: float) -> Coefficients:
+def normal_coefficients(estimate: np.ndarray, std_error: np.ndarray, level: float) -> Coefficients:
     """Return the limits estimate -+ normal quantile * standard error, and the test of 0 with it."""
     df = np.full(len(estimate), np.nan)
     half_width = t_quantile(level, df) * std_error

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.stats.agreement import bland_altman, concordance, icc, kappas, krippendorff
-from salstats.stats.agreement.readings import Coefficients, Readings, by_jackknife
+from salstats.stats.agreement.readings import Coefficients, Readings, jackknife_coefficients
 
 #: Scores that a kind is for: numbers on a continuous scale, categories as whole numbers, or either.
 CONTINUOUS = "continuous scores"
@@ -34,7 +34,7 @@ class Agreement:
     #: Printed name of each term, in order.
     terms: Mapping[str, str]
     #: For each interval a function of readings and level that returns coefficients; the first is the default.
-    found: Mapping[str, Callable[..., Coefficients]]
+    estimators: Mapping[str, Callable[..., Coefficients]]
     source: str
     #: True for coefficients of two raters, of which more raters make pairs.
     pairs: bool = False
@@ -54,7 +54,7 @@ def _jackknife(kernel: Callable[..., np.ndarray]) -> dict[str, Callable[..., Coe
     """Entry of the default interval: limits of a coefficient by the jackknife of units."""
 
     def estimate(readings: Readings, level: float, **options: Any) -> Coefficients:
-        return by_jackknife(readings, partial(kernel, **options), level)
+        return jackknife_coefficients(readings, partial(kernel, **options), level)
 
     return {"jackknife": estimate}
 
@@ -75,7 +75,7 @@ _COHEN_LABELS = {
 RECORDS = (
     Agreement(
         "icc", "intraclass correlation", CONTINUOUS, _ICC_LABELS,
-        {"jackknife": icc.by_jackknife, "mcgraw-wong": icc.by_f},
+        {"jackknife": icc.jackknife_icc, "mcgraw-wong": icc.mcgraw_wong_icc},
         "Shrout and Fleiss 1979, doi:10.1037/0033-2909.86.2.420",
         complete=("mcgraw-wong",), option="form", at_large=("icc1", "icc2", "icc1k", "icc2k"),
     ),
@@ -111,14 +111,14 @@ RECORDS = (
     ),
     Agreement(
         "ccc", "concordance correlation", CONTINUOUS, {"ccc": "Concordance correlation"},
-        _jackknife(concordance.concordance) | {"lin": concordance.by_lin},
+        _jackknife(concordance.concordance) | {"lin": concordance.lin_concordance},
         "Lin 1989, doi:10.2307/2532051; erratum 2000, doi:10.1111/j.0006-341X.2000.00324.x",
         pairs=True, repeated=True,
     ),
     Agreement(
         "bland-altman", "limits of agreement", CONTINUOUS,
         {"bias": "Bias", "loa_low": "Lower limit of agreement", "loa_high": "Upper limit of agreement"},
-        {"jackknife": bland_altman.by_jackknife, "bland-altman": bland_altman.by_formula},
+        {"jackknife": bland_altman.jackknife_limits, "bland-altman": bland_altman.bland_altman_limits},
         "Bland and Altman 1999, doi:10.1177/096228029900800204; 2007, doi:10.1080/10543400701329422",
         pairs=True, repeated=True, option="linked",
     ),

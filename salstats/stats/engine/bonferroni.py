@@ -8,7 +8,7 @@ from scipy import special, stats
 
 from salstats.checks import check_level
 from salstats.errors import ColumnError, SalstatsError
-from salstats.stats.engine.intervals import RECORDS, Basis, Interval, find_interval
+from salstats.stats.engine.intervals import RECORDS, Basis, Interval, interval_by_name
 from salstats.stats.engine.monte_carlo import fewest_replicates
 
 #: Relative difference below which limits agree. Limits from a file with 10 digits must agree with their
@@ -53,7 +53,7 @@ def bonferroni_limits(estimates: pd.DataFrame, n_tests: np.ndarray) -> dict[str,
     to_widen = values[has_limits & (n_tests > 1)]
     kinds = ["name", "term", "conf_level", "new_level"]
     for (name, term, level, new_level), rows in to_widen.groupby(kinds, sort=False, dropna=False):
-        record = find_interval(name, term)
+        record = interval_by_name(name, term)
         if record is None or not record.scale or _is_of_another_term(record, term):
             raise SalstatsError(_cannot_widen(str(name), rows, level, new_level))
         if record.scale in ("remade", "identity") and "std_error" not in frame.columns:
@@ -69,8 +69,8 @@ def bonferroni_limits(estimates: pd.DataFrame, n_tests: np.ndarray) -> dict[str,
 
 def _is_of_another_term(record: Interval, term: object) -> bool:
     """Return True if some interval is of this term, but not this one."""
-    has_interval = any(term in other_record.of for other_record in RECORDS)
-    return has_interval and term not in record.of
+    has_interval = any(term in other_record.terms for other_record in RECORDS)
+    return has_interval and term not in record.terms
 
 
 def _cannot_widen(name: str, rows: pd.DataFrame, level: float, new_level: float) -> str:

@@ -8,7 +8,7 @@ from scipy import special, stats
 
 
 @dataclass(frozen=True)
-class Record:
+class CoefficientRecord:
     """A correlation coefficient: its names, its symbol and its test of no correlation."""
 
     #: Value of `test=`.
@@ -33,19 +33,19 @@ _TAU = "\N{GREEK SMALL LETTER TAU}-b"
 RECORDS = {
     record.name: record
     for record in (
-        Record(
+        CoefficientRecord(
             "spearman", "Spearman correlation", f"Spearman's {_RHO}", _RHO, "t approximation",
             ranks=True, partial=True,
         ),
-        Record("pearson", "Pearson correlation", "Pearson's r", "r", "t test", partial=True),
-        Record(
+        CoefficientRecord("pearson", "Pearson correlation", "Pearson's r", "r", "t test", partial=True),
+        CoefficientRecord(
             "kendall", "Kendall correlation", f"Kendall's {_TAU}", _TAU, "normal approximation", ranks=True
         ),
-        Record("rm", "Repeated-measures correlation", "Repeated-measures r", "r", "t test"),
-        Record(
+        CoefficientRecord("rm", "Repeated-measures correlation", "Repeated-measures r", "r", "t test"),
+        CoefficientRecord(
             "percbend", "Percentage-bend correlation", "Percentage-bend r", "r", "t approximation"
         ),
-        Record("bicor", "Biweight midcorrelation", "Biweight r", "r", "t approximation"),
+        CoefficientRecord("bicor", "Biweight midcorrelation", "Biweight r", "r", "t approximation"),
     )
 }  # fmt: skip
 TESTS = tuple(RECORDS)
@@ -99,8 +99,8 @@ def coefficient(first: np.ndarray, second: np.ndarray, test: str) -> Coefficient
         return UNDEFINED
     r = float(np.clip(first @ second / scale, -1, 1))
     if test == "pearson" and is_perfect(r, len(first)):
-        return perfect(r)
-    return tested(r, len(first) - 2)
+        return perfect_correlation(r)
+    return with_t_test(r, len(first) - 2)
 
 
 def is_perfect(r: float, n: int) -> bool:
@@ -108,12 +108,12 @@ def is_perfect(r: float, n: int) -> bool:
     return bool(1 - abs(r) <= n * np.finfo(np.float64).eps)
 
 
-def perfect(r: float) -> Coefficient:
+def perfect_correlation(r: float) -> Coefficient:
     """Return a coefficient of -1 or 1, by the sign of r, without a test."""
     return Coefficient(float(np.sign(r)), np.nan, np.nan, np.nan)
 
 
-def tested(r: float, df: int) -> Coefficient:
+def with_t_test(r: float, df: int) -> Coefficient:
     """Return a coefficient with its t test, t = r sqrt(df / (1 - r²))."""
     with np.errstate(divide="ignore"):
         # the divisor is 0 if r rounds to 1, as for more than 10,000 ranks of which a few differ

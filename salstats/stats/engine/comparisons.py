@@ -9,7 +9,6 @@ import pandas as pd
 from salstats.checks import did_you_mean, quoted
 from salstats.errors import SalstatsError, warn
 from salstats.frames import ColumnCodes
-from salstats.stats.engine.carried import nothing_there
 from salstats.stats.engine.design import (
     OVERALL,
     append_keys,
@@ -19,7 +18,8 @@ from salstats.stats.engine.design import (
     warn_uneven_rows,
 )
 from salstats.stats.engine.estimands import Cells, Estimand, Target, sum_cells
-from salstats.stats.engine.units import Units
+from salstats.stats.engine.resampling_units import Units
+from salstats.stats.engine.score_reasons import has_absent_finding
 from salstats.stats.engine.weighting import EQUAL, Weights
 
 #: Values of `pairs=`: means of the complete pairs, or of all the scores that each side has.
@@ -27,11 +27,11 @@ PAIRS = ("complete", "available")
 #: Value of `reference=` that compares every two methods, unless a method has this name.
 ALL = "all"
 #: Column of pairs with one score: the side without a score, "method" or "reference".
-LACKING = "lacking"
+MISSING_SIDE = "missing_side"
 #: Columns that always belong to the key of a pair.
-ALWAYS = ("dataset", "case", "task", "metric")
+KEY_COLUMNS_OF_PAIRS = ("dataset", "case", "task", "metric")
 #: Columns that belong to the key of a pair if both the method and the reference have values in them.
-IF_GIVEN = ("reader", "model", "seed")
+OPTIONAL_KEY_COLUMNS = ("reader", "model", "seed")
 
 
 @dataclass(frozen=True)
@@ -43,27 +43,27 @@ class Pairs:
     """
 
     #: (n_pairs,): Row of the method, -1 where it has none.
-    own: np.ndarray
+    method_rows: np.ndarray
     #: (n_pairs,): Row of the reference, -1 where it has none.
-    partner: np.ndarray
-    #: (n_pairs,): A row with the name of the method, also where `own` is -1.
-    like: np.ndarray
-    #: (n_pairs,): A row with the name of the reference, also where `partner` is -1.
-    reference: np.ndarray
+    reference_rows: np.ndarray
+    #: (n_pairs,): A row with the name of the method, also where `method_rows` is -1.
+    method_examples: np.ndarray
+    #: (n_pairs,): A row with the name of the reference, also where `reference_rows` is -1.
+    reference_examples: np.ndarray
 
     @property
     def source(self) -> np.ndarray:
         """Row with the key of each pair: the method's row, or the reference's where the method has none."""
-        return np.where(self.own >= 0, self.own, self.partner)
+        return np.where(self.method_rows >= 0, self.method_rows, self.reference_rows)
 
 
 def _concatenate(pairs: Sequence[Pairs]) -> Pairs:
     """Concatenate sets of pairs."""
     return Pairs(
-        own=np.concatenate([subset.own for subset in pairs]),
-        partner=np.concatenate([subset.partner for subset in pairs]),
-        like=np.concatenate([subset.like for subset in pairs]),
-        reference=np.concatenate([subset.reference for subset in pairs]),
+        method_rows=np.concatenate([subset.method_rows for subset in pairs]),
+        reference_rows=np.concatenate([subset.reference_rows for subset in pairs]),
+        method_examples=np.concatenate([subset.method_examples for subset in pairs]),
+        reference_examples=np.concatenate([subset.reference_examples for subset in pairs]),
     )
 
 
@@ -76,7 +76,7 @@ def _reference_methods(scores: pd.DataFrame, reference: str) -> list[str]:
     methods = pd.unique(scores["method"])
     if reference != ALL or reference in methods:
         return [reference]
-    has_value = scores[[c for c in IF_GIVEN if c in scores.columns]].notna()
+    has_value = scores[[c for c in OPTIONAL_KEY_COLUMNS if c in scores.columns]].notna()
     n_columns = has_value.groupby(scores["method"], observed=True).any().sum(axis=1)
     return sorted(methods, key=lambda method: n_columns[method])
 
@@ -109,8 +109,8 @@ def pair_rows(codes: ColumnCodes, reference: str, without: Sequence[str] = ()) -
     is_method = ~is_reference & ~scores["method"].isin(list(without)).to_numpy()
     methods = codes.column("method").codes
     reference_rows = np.flatnonzero(is_reference)
-    key_columns = [c for c in ALWAYS if c in scores.columns]
-    has_value = {c: scores[c].notna().to_numpy() for c in IF_GIVEN if c in scores.columns}
+    key_columns = [c for c in KEY_COLUMNS_OF_PAIRS if c in scores.columns]
+    has_value = {c: scores[c].notna().to_numpy() for c in OPTIONAL_KEY_COLUMNS if c in scores.columns}
     # rows of the reference without a partner count as missing only in groups in which the method has scores
     groups = codes.combined([c for c in ("task", "metric") if c in scores.columns])
     n_groups = int(groups.max()) + 1
@@ -127,8 +127,8 @@ def pair_rows(codes: ColumnCodes, reference: str, without: Sequence[str] = ()) -
             keys_of_columns[shared_columns] = codes.combined([*key_columns, *shared_columns])
         keys = keys_of_columns[shared_columns]
         # a row of the method is repeated where several rows of the reference, as of readers, have its key
-        left = pd.DataFrame({"key": keys[method_rows], "own": method_rows})
-        right = pd.DataFrame({"key": keys[reference_rows], "partner": reference_rows})
+        left = pd.DataFrame({"key": keys[method_rows], "method_row": method_rows})
+        right = pd.DataFrame({"key": keys[reference_rows], "reference_row": reference_rows})
         merged.append(left.merge(right, how="left", on="key"))
         is_scored = np.zeros(n_groups, dtype=bool)
         is_scored[groups[method_rows]] = True
@@ -136,15 +136,15 @@ def pair_rows(codes: ColumnCodes, reference: str, without: Sequence[str] = ()) -
         unpaired = reference_rows[is_unpaired]
         unpaired_rows.append(unpaired)
         method_examples.append(np.full(len(unpaired), method_rows[0]))
-    pairs = pd.concat(merged).sort_values("own", kind="stable")
-    own = pairs["own"].to_numpy()
-    partner = pairs["partner"].fillna(-1).to_numpy(dtype=np.int64)
+    pairs = pd.concat(merged).sort_values("method_row", kind="stable")
+    paired_method_rows = pairs["method_row"].to_numpy()
+    paired_reference_rows = pairs["reference_row"].fillna(-1).to_numpy(dtype=np.int64)
     unpaired = np.concatenate(unpaired_rows)
     return Pairs(
-        own=np.concatenate([own, np.full(len(unpaired), -1)]),
-        partner=np.concatenate([partner, unpaired]),
-        like=np.concatenate([own, *method_examples]),
-        reference=np.full(len(own) + len(unpaired), reference_rows[0]),
+        method_rows=np.concatenate([paired_method_rows, np.full(len(unpaired), -1)]),
+        reference_rows=np.concatenate([paired_reference_rows, unpaired]),
+        method_examples=np.concatenate([paired_method_rows, *method_examples]),
+        reference_examples=np.full(len(paired_method_rows) + len(unpaired), reference_rows[0]),
     )
 
 
@@ -163,23 +163,25 @@ def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
     pairs = pair_rows(ColumnCodes(scores), reference)
     paired = scores.iloc[pairs.source].reset_index(drop=True)
     values = scores["score"].to_numpy(dtype=np.float64)
-    paired["method"] = scores["method"].array.take(pairs.like)
-    paired = told_apart(paired, scores, pairs.partner)
-    paired["score"] = _side_values(values, pairs.own)
-    paired["reference_score"] = _side_values(values, pairs.partner)
+    paired["method"] = scores["method"].array.take(pairs.method_examples)
+    paired = fill_from_reference(paired, scores, pairs.reference_rows)
+    paired["score"] = _side_values(values, pairs.method_rows)
+    paired["reference_score"] = _side_values(values, pairs.reference_rows)
     if "reason" in scores.columns:
-        paired["reference_reason"] = scores["reason"].array.take(pairs.partner, allow_fill=True)
+        paired["reference_reason"] = scores["reason"].array.take(pairs.reference_rows, allow_fill=True)
     return paired
 
 
-def told_apart(paired: pd.DataFrame, scores: pd.DataFrame, partner: np.ndarray) -> pd.DataFrame:
+def fill_from_reference(
+    paired: pd.DataFrame, scores: pd.DataFrame, reference_rows: np.ndarray
+) -> pd.DataFrame:
     """Fill missing readers, models and seeds of pairs with those of the reference's rows.
 
-    `paired` has a row for each pair, and `partner` holds the rows of the reference in `scores`, or -1.
+    `paired` has a row for each pair, and `reference_rows` holds the rows of the reference in `scores`, or -1.
     """
-    columns = [c for c in IF_GIVEN if c in scores.columns]
-    reference_values = scores.take(partner).set_axis(paired.index)[columns]
-    filled = {c: paired[c].fillna(reference_values[c].where(partner >= 0)) for c in columns}
+    columns = [c for c in OPTIONAL_KEY_COLUMNS if c in scores.columns]
+    reference_values = scores.take(reference_rows).set_axis(paired.index)[columns]
+    filled = {c: paired[c].fillna(reference_values[c].where(reference_rows >= 0)) for c in columns}
     return paired.assign(**filled)
 
 
@@ -256,9 +258,9 @@ class Compared:
     #: (n_rows,): Complete pairs of each estimate.
     n_pairs: np.ndarray
     #: (n_pairs,): The method's score of each complete pair.
-    own: np.ndarray
+    method_scores: np.ndarray
     #: (n_pairs,): The reference's score of each complete pair.
-    other: np.ndarray
+    reference_scores: np.ndarray
     #: (n_pairs,): Unit of each complete pair, as a code.
     units: np.ndarray
     #: (n_pairs,): Group of each complete pair.
@@ -282,8 +284,8 @@ def compare(kind: str, codes: ColumnCodes, units: Units, comparison: Comparison)
     warn_uneven_rows(codes, [*comparison.by, "method"], equal_units)
     pairs = compared_rows(codes, comparison.reference)
     values = scores["score"].to_numpy(dtype=np.float64)
-    method_scores = _side_values(values, pairs.own)
-    reference_scores = _side_values(values, pairs.partner)
+    method_scores = _side_values(values, pairs.method_rows)
+    reference_scores = _side_values(values, pairs.reference_rows)
     groups, first_pairs = _groups(codes, comparison.by, pairs)
     reference_cells = None
     is_repeated = np.zeros(len(method_scores), dtype=bool)
@@ -295,7 +297,9 @@ def compare(kind: str, codes: ColumnCodes, units: Units, comparison: Comparison)
             )
         reference_cells = _available_reference_cells(codes, comparison, units, pairs, first_pairs)
         # a score that is in several pairs with a reference counts once
-        method_and_reference = pd.DataFrame({"method": pairs.own, "reference": pairs.reference})
+        method_and_reference = pd.DataFrame(
+            {"method": pairs.method_rows, "reference": pairs.reference_examples}
+        )
         is_repeated = method_and_reference.duplicated().to_numpy()
     pair_weights = None
     if weights.of_rows is not None:
@@ -376,8 +380,8 @@ def compare_pairs(
     return Compared(
         target=target,
         n_pairs=n_pairs,
-        own=method_scores[is_complete],
-        other=reference_scores[is_complete],
+        method_scores=method_scores[is_complete],
+        reference_scores=reference_scores[is_complete],
         units=units.codes[is_complete],
         groups=groups[is_complete],
         members=members,
@@ -402,7 +406,7 @@ def one_sided_pairs(
         is_one_sided &= ~_is_absent_pair(scores, pairs)
     positions = np.flatnonzero(is_one_sided)
     sides = np.where(np.isnan(method_values[positions]), "method", "reference")
-    return _keys(scores, by, pairs, positions).assign(**{LACKING: sides})
+    return _keys(scores, by, pairs, positions).assign(**{MISSING_SIDE: sides})
 
 
 def _target(
@@ -472,7 +476,7 @@ def _target(
     row_keys = append_keys(row_keys, average_keys).assign(**constant_columns)
     n_missing = np.concatenate([n_missing, n_missing_of_averages]).astype(np.int64)
     n_pairs = np.concatenate([n_pairs, n_pairs_of_averages]).astype(np.int64)
-    target = Target(kind, method.beside(reference), estimand, row_keys, n_missing)
+    target = Target(kind, method.followed_by(reference), estimand, row_keys, n_missing)
     return target, n_pairs, members
 
 
@@ -483,8 +487,8 @@ def _groups(codes: ColumnCodes, by: list[str], pairs: Pairs) -> tuple[np.ndarray
     """
     methods = codes.column("method")
     combined = codes.combined(by)[pairs.source]
-    combined = combined * methods.n_codes + methods.codes[pairs.like]
-    combined = combined * methods.n_codes + methods.codes[pairs.reference]
+    combined = combined * methods.n_codes + methods.codes[pairs.method_examples]
+    combined = combined * methods.n_codes + methods.codes[pairs.reference_examples]
     _, first_pairs, groups = np.unique(combined, return_index=True, return_inverse=True)
     return groups, first_pairs
 
@@ -494,8 +498,8 @@ def _keys(scores: pd.DataFrame, by: list[str], pairs: Pairs, positions: np.ndarr
     rows = pairs.source[positions]
     methods = scores["method"].array
     keys = {c: scores[c].array.take(rows) for c in by}
-    keys["method"] = methods.take(pairs.like[positions])
-    keys["reference"] = methods.take(pairs.reference[positions])
+    keys["method"] = methods.take(pairs.method_examples[positions])
+    keys["reference"] = methods.take(pairs.reference_examples[positions])
     return pd.DataFrame(keys).astype({"reference": "str"})
 
 
@@ -509,7 +513,7 @@ def _available_reference_cells(
     methods = codes.column("method")
     by_codes = codes.combined(comparison.by)
     row_groups = by_codes * methods.n_codes + methods.codes
-    reference_codes = methods.codes[pairs.reference[first_pairs]]
+    reference_codes = methods.codes[pairs.reference_examples[first_pairs]]
     reference_groups = by_codes[pairs.source[first_pairs]] * methods.n_codes + reference_codes
     distinct_groups, positions = np.unique(reference_groups, return_inverse=True)
     is_reference = np.isin(row_groups, distinct_groups)
@@ -534,14 +538,16 @@ def _is_absent_pair(scores: pd.DataFrame, pairs: Pairs) -> np.ndarray:
     Where a side has no row, the row of the other side says whether the finding is absent.
     """
     if not {"label", "reason"} & set(scores.columns):
-        return np.zeros(len(pairs.own), dtype=bool)
+        return np.zeros(len(pairs.method_rows), dtype=bool)
     is_undefined = scores["score"].isna().to_numpy()
-    is_absent_row = nothing_there(scores)
+    is_absent_row = has_absent_finding(scores)
     is_absent_score = is_absent_row & is_undefined
     # reasons of a method's score are its own, so that only labels speak for the reference
-    is_absent_label = nothing_there(scores.drop(columns="reason", errors="ignore"))
-    method_is_absent = np.where(pairs.own >= 0, is_absent_score[pairs.own], is_absent_row[pairs.partner])
+    is_absent_label = has_absent_finding(scores.drop(columns="reason", errors="ignore"))
+    method_is_absent = np.where(
+        pairs.method_rows >= 0, is_absent_score[pairs.method_rows], is_absent_row[pairs.reference_rows]
+    )
     reference_is_absent = np.where(
-        pairs.partner >= 0, is_absent_score[pairs.partner], is_absent_label[pairs.own]
+        pairs.reference_rows >= 0, is_absent_score[pairs.reference_rows], is_absent_label[pairs.method_rows]
     )
     return method_is_absent | reference_is_absent

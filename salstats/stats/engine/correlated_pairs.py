@@ -11,8 +11,8 @@ from salstats.stats.engine import influences as influence
 from salstats.stats.engine.coefficients import FEWEST_PAIRS, RECORDS, UNDEFINED, Coefficient, coefficient
 from salstats.stats.engine.partial_correlation import COVARIATES_OF, Residuals, partial_coefficient, residuals
 from salstats.stats.engine.repeated_measures import deviations_within, repeated_units, within_coefficient
+from salstats.stats.engine.resampling_units import Units
 from salstats.stats.engine.robust_correlation import lumped_share, robust_coefficient
-from salstats.stats.engine.units import Units
 
 #: Coefficients without an influence function in closed form: influences are found by leaving out units.
 ROBUST = ("percbend", "bicor")

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, quoted
-from salstats.errors import ColumnError, warn
+from salstats.errors import ColumnError, Level, Message, Part, warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, case_key, coded_scores
-from salstats.stats.engine.units import Units
+from salstats.stats.engine.resampling_units import Units
 
 #: Value of a grouping column in rows that average the estimates of several of its values.
 AVERAGE = "Average"
@@ -106,16 +106,16 @@ def metrics_of(keys: pd.DataFrame, scores: pd.DataFrame) -> np.ndarray:
     return scores["metric"].iloc[[0] * len(keys)].astype("str").to_numpy(dtype=object)
 
 
-def coded_by(
-    scores: object, by: str | Sequence[str] | None, default: Sequence[str], without: str = ""
+def code_scores(
+    scores: object, by: str | Sequence[str] | None, default: Sequence[str], excluded: str = ""
 ) -> tuple[ColumnCodes, list[str]]:
     """Return the codes of checked scores, and the grouping columns of `by` or else `default`.
 
-    Warns of tasks, data sets or models that are pooled although `by` is not given. The column `without` is
+    Warns of tasks, data sets or models that are pooled although `by` is not given. The column `excluded` is
     not a grouping column.
     """
     codes = coded_scores(scores)
-    columns = [c for c in check_by(codes.frame, by, default) if c != without]
+    columns = [c for c in check_by(codes.frame, by, default) if c != excluded]
     warn_pooled_by_default(codes.frame, by, columns)
     return codes, columns
 
@@ -324,16 +324,16 @@ def warn_pooled_methods(frame: pd.DataFrame, by: Sequence[str]) -> None:
 
 def warn_pooled_by_default(
     frame: pd.DataFrame,
-    asked: object,
+    by_option: object,
     by: Sequence[str],
-    apart: Sequence[str] = (),
-    instead: str = "",
+    separated: Sequence[str] = (),
+    remedy: str = "",
 ) -> bool:
     """Warn of groups that are pooled by default, and return True if there are any.
 
     Parameters are those of `pooled_by_default`.
     """
-    message = pooled_by_default(frame, asked, by, apart, instead)
+    message = pooled_by_default(frame, by_option, by, separated, remedy)
     if message:
         warn(message)
     return bool(message)
@@ -341,10 +341,10 @@ def warn_pooled_by_default(
 
 def pooled_by_default(
     frame: pd.DataFrame,
-    asked: object,
+    by_option: object,
     by: Sequence[str],
-    apart: Sequence[str] = (),
-    instead: str = "",
+    separated: Sequence[str] = (),
+    remedy: str = "",
 ) -> str:
     """Return a warning if a group holds several tasks, data sets or models by default, else "".
 
@@ -354,29 +354,31 @@ def pooled_by_default(
     ----------
     frame : DataFrame
         The scores.
-    asked : object
+    by_option : object
         Value of `by=`; there is no warning if it is not None.
     by : sequence of str
         Grouping columns.
-    apart : sequence of str
+    separated : sequence of str
         Columns that are not pooled although they are no grouping columns, as strata or terms of a formula.
-    instead : str
+    remedy : str
         Another remedy for the message, in which {first} stands for the first pooled column and {terms} for
         all of them, joined by +.
     """
-    if asked is not None:
+    if by_option is not None:
         return ""
-    candidates = [c for c in ("task", "dataset", "model") if c in frame.columns and c not in (*by, *apart)]
+    candidates = [
+        c for c in ("task", "dataset", "model") if c in frame.columns and c not in (*by, *separated)
+    ]
     pooled = [c for c in candidates if _is_pooled(frame, c, by)]
     if not pooled:
         return ""
     counts = " and ".join(f"{frame[c].nunique()} values of {c!r}" for c in pooled)
-    remedy = instead.format(first=pooled[0], terms=" + ".join(pooled))
-    if remedy:
-        remedy = f", {remedy}"
+    other_remedy = remedy.format(first=pooled[0], terms=" + ".join(pooled))
+    if other_remedy:
+        other_remedy = f", {other_remedy}"
     return (
-        f"scores of {counts} are taken together; say by={[*by, *pooled]} to have each for itself{remedy}, or "
-        f"by={list(by)} if that is meant"
+        f"scores of {counts} are taken together; say by={[*by, *pooled]} to have each for "
+        f"itself{other_remedy}, or by={list(by)} if that is meant"
     )
 
 
@@ -393,27 +395,27 @@ def _is_pooled(frame: pd.DataFrame, column: str, by: Sequence[str]) -> bool:
     return bool(n_values.max() > 1)
 
 
-def group_label(keys: pd.DataFrame, group: int) -> str:
+def group_label(keys: pd.DataFrame, group: int) -> Message:
     """Return the name of a group for a message, such as 'method gradcam, task Edema'."""
     return group_labels(keys, np.array([group]))[0]
 
 
-def group_labels(keys: pd.DataFrame, groups: np.ndarray) -> list[str]:
+def group_labels(keys: pd.DataFrame, groups: np.ndarray) -> list[Message]:
     """Return the names of the groups at some positions for a message, as `group_label` does for one."""
     if not len(keys.columns):
-        return ["all rows"] * len(groups)
+        return [Message("all rows")] * len(groups)
     columns = []
     for name in keys.columns:
-        columns.append([f"{name} {value}" for value in keys[name].array.take(groups)])
-    return [", ".join(parts) for parts in zip(*columns, strict=True)]
+        columns.append([Level(str(name), value) for value in keys[name].array.take(groups)])
+    return [Message.joined(levels, ", ") for levels in zip(*columns, strict=True)]
 
 
-def group_list(labels: Sequence[str], shown: int = 4) -> str:
+def group_list(labels: Sequence[Part], shown: int = 4) -> Message:
     """Join the first `shown` labels of groups for a message, and say how many more there are."""
     more = f" and {len(labels) - shown} more" if len(labels) > shown else ""
-    return "; ".join(labels[:shown]) + more
+    return Message.joined(labels[:shown], "; ") + more
 
 
-def named_groups(keys: pd.DataFrame, which: np.ndarray) -> str:
+def named_groups(keys: pd.DataFrame, which: np.ndarray) -> Message:
     """Join the names of the groups for which `which` (bool, one per group) is True, for a message."""
     return group_list(group_labels(keys, np.flatnonzero(which)))

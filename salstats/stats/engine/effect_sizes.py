@@ -159,7 +159,11 @@ def effect_columns(compared: Compared, name: str, level: float) -> dict[str, obj
     for row, is_member in enumerate(compared.members.T):
         pairs = is_member[compared.groups]
         effect[row], low[row], high[row] = _effect_with_limits(
-            record, compared.own[pairs], compared.other[pairs], compared.units[pairs], level
+            record,
+            compared.method_scores[pairs],
+            compared.reference_scores[pairs],
+            compared.units[pairs],
+            level,
         )
     return {"effect_size": name, "effect": effect, "effect_low": low, "effect_high": high}
 

@@ -12,10 +12,10 @@ import pandas as pd
 
 from salstats.checks import did_you_mean, quoted
 from salstats.errors import SalstatsError, ValueRangeError, warn
-from salstats.metrics.registry import direction, known_metric
+from salstats.metrics.registry import direction, registered_metric
 from salstats.stats.engine.inference import Estimates
-from salstats.stats.engine.intervals import RECORDS, Basis, Interval, find_interval
-from salstats.stats.engine.tails import Tails
+from salstats.stats.engine.intervals import RECORDS, Basis, Interval, interval_by_name
+from salstats.stats.engine.one_sided_tests import Tails
 
 #: Lower and upper bound of a margin, one of which may be None; a number means minus and plus the number.
 Bounds = float | Sequence[float | None]
@@ -86,7 +86,7 @@ def _bounds(bounds: object) -> tuple[float, float]:
     return low, high
 
 
-def against_margin(
+def margin_test_columns(
     estimates: Estimates,
     margin: Margin,
     metrics: np.ndarray,
@@ -120,10 +120,10 @@ def against_margin(
     low, high = check_margin(margin, metrics)
     warn_of_units(low, high, term, metrics)
     p_value = np.full(len(low), np.nan)
-    intervals = estimates.taken
+    intervals = estimates.interval_names
     for name in np.unique(intervals):
-        tails = check_tails(find_interval(str(name), term), term)
-        p_value_of_interval = p_of_tails(partial(tails, estimates.basis), low, high)
+        tails = check_tails(interval_by_name(str(name), term), term)
+        p_value_of_interval = margin_p_value(partial(tails, estimates.basis), low, high)
         p_value = np.where(intervals == name, p_value_of_interval, p_value)
     # limits of width 0 are from scores without variance, or from one unit, and say nothing about other units
     p_value = np.where(estimates.conf_high > estimates.conf_low, p_value, np.nan)
@@ -144,7 +144,7 @@ def warn_of_units(low: np.ndarray, high: np.ndarray, term: str, metrics: np.ndar
         return
     smallest = bounds.min()
     for name in dict.fromkeys(metrics):
-        metric = known_metric(str(name))
+        metric = registered_metric(str(name))
         if metric is not None and smallest >= metric.high - metric.low:
             warn(
                 f"a margin of {smallest:g} is no smaller than the range of {metric.name}, "
@@ -156,7 +156,7 @@ def check_tails(interval: Interval | None, term: str) -> Callable[[Basis, np.nda
     """Return the function of the one-sided P values of an interval; SalstatsError if it has none."""
     if interval is not None and interval.tails is not None:
         return interval.tails
-    choices = [r.name for r in RECORDS if r.tails is not None and term in r.of]
+    choices = [r.name for r in RECORDS if r.tails is not None and term in r.terms]
     name = interval.name if interval else "none"
     raise SalstatsError(
         f"margin= takes its P value from the test that the interval inverts, and interval={name!r} "
@@ -164,7 +164,7 @@ def check_tails(interval: Interval | None, term: str) -> Callable[[Basis, np.nda
     )
 
 
-def p_of_tails(tails: Callable[[np.ndarray], Tails], low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def margin_p_value(tails: Callable[[np.ndarray], Tails], low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return the P value of the hypothesis that the truth lies at or beyond a bound; NaN without a margin.
 
     It is the larger of the two one-sided P values, or the only one of a margin with one bound.

@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.errors import ValueRangeError
 from salstats.frames import CodedColumn
-from salstats.metrics.registry import known_metric
+from salstats.metrics.registry import registered_metric
 from salstats.score_checks import RANGE_ROUNDING
 from salstats.stats.engine.design import (
     OVERALL,
@@ -136,7 +136,7 @@ class Cells:
             graded=self.is_graded,
         )
 
-    def beside(self, reference: "Cells") -> "Cells":
+    def followed_by(self, reference: "Cells") -> "Cells":
         """Return these cells followed by those of the reference, measured on the same units pair by pair."""
 
         def concatenate(
@@ -217,9 +217,10 @@ def sum_cells(
 class Estimand:
     """A vector of estimates as a function of the means of cells.
 
-    Each estimate compares two levels: the method's, an average of cells with the weights `first`, and the
-    reference's, an average of cells with the weights `second`. `then` averages the estimates once more. An
-    average is undefined where one of its members is, so that every replicate estimates the same thing.
+    Each estimate compares two levels: the method's, an average of cells with the weights `method_weights`,
+    and the reference's, an average of cells with the weights `reference_weights`. `row_weights` averages the
+    estimates once more. An average is undefined where one of its members is, so that every replicate
+    estimates the same thing.
     """
 
     #: "mean" is the method's level, "difference" the method's less the reference's, "percent_decrease"
@@ -227,12 +228,12 @@ class Estimand:
     kind: str
     #: (n_cells, n_levels): Weight of a cell in the method's level, 1 in a plain average. Weights are divided
     #: by their sum.
-    first: np.ndarray
+    method_weights: np.ndarray
     #: (n_cells, n_levels): Weight of a cell in the reference's level, None for a mean. With it the cells are
     #: the methods', then the reference's in the same order.
-    second: np.ndarray | None = None
+    reference_weights: np.ndarray | None = None
     #: (n_levels, n_rows): Weight of a level's estimate in a row's average; None where each level is a row.
-    then: np.ndarray | None = None
+    row_weights: np.ndarray | None = None
     #: Average over the members that are defined, as the CheXlocalize scripts do; their replicates average
     #: fewer tasks where a rare one was not drawn.
     partial: bool = False
@@ -240,22 +241,22 @@ class Estimand:
     @property
     def n_rows(self) -> int:
         """Number of estimates."""
-        if self.then is None:
-            return int(self.first.shape[1])
-        return int(self.then.shape[1])
+        if self.row_weights is None:
+            return int(self.method_weights.shape[1])
+        return int(self.row_weights.shape[1])
 
-    def gap(self) -> "Estimand":
+    def as_difference(self) -> "Estimand":
         """Return the estimand of the differences of the same levels, row by row."""
         return replace(self, kind="difference")
 
     def levels(self, means: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the method's and the reference's levels, shape (..., n_levels) each; None for a mean."""
-        if self.second is None:
-            return _average(means, self.first, self.partial), None
+        if self.reference_weights is None:
+            return _average(means, self.method_weights, self.partial), None
         if self.partial:
             means = _defined_on_both_sides(means)
-        method = _average(means, self.first, self.partial)
-        reference = _average(means, self.second, self.partial)
+        method = _average(means, self.method_weights, self.partial)
+        reference = _average(means, self.reference_weights, self.partial)
         return method, reference
 
     def value(self, means: np.ndarray) -> np.ndarray:
@@ -288,9 +289,9 @@ class Estimand:
 
     def _rows(self, values: np.ndarray) -> np.ndarray:
         """Average values of levels (..., n_levels) to values of rows (..., n_rows)."""
-        if self.then is None:
+        if self.row_weights is None:
             return values
-        return _average(values, self.then, self.partial)
+        return _average(values, self.row_weights, self.partial)
 
     def gradient(self, means: np.ndarray) -> np.ndarray:
         """Return the derivative of each estimate by each cell mean, shape (..., n_rows, n_cells).
@@ -299,10 +300,10 @@ class Estimand:
         a mean, a - b for a difference, and 100 * (b * m / r^2 - a / r) for a percentage decrease.
         """
         method, reference = self.levels(means)
-        method_weights = _weights(self.first)
+        method_weights = _weights(self.method_weights)
         slopes = method_weights
-        if self.second is not None and reference is not None:
-            reference_weights = _weights(self.second)
+        if self.reference_weights is not None and reference is not None:
+            reference_weights = _weights(self.reference_weights)
             slopes = method_weights - reference_weights
             if self.kind == "percent_decrease":
                 reference = _nan_if_zero(reference)
@@ -314,27 +315,27 @@ class Estimand:
                     - np.where(method_weights > 0, by_method, 0.0)
                 )
         slopes = np.broadcast_to(slopes, (*means.shape[:-1], *slopes.shape[-2:]))
-        if self.then is None:
+        if self.row_weights is None:
             return slopes
         # an undefined slope affects only the rows that the level enters, which 0 * NaN would not respect
-        row_weights = _weights(self.then)
+        row_weights = _weights(self.row_weights)
         is_unknown = (row_weights > 0).astype(np.float64) @ np.isnan(slopes) > 0
         return np.where(is_unknown, np.nan, row_weights @ np.nan_to_num(slopes))
 
     def cells_of_rows(self) -> np.ndarray:
         """Return the cells that enter each estimate, bool of shape (n_cells, n_rows)."""
-        weights = self.first
-        if self.second is not None:
-            weights = self.first + self.second
-        if self.then is not None:
-            weights = weights @ self.then
+        weights = self.method_weights
+        if self.reference_weights is not None:
+            weights = self.method_weights + self.reference_weights
+        if self.row_weights is not None:
+            weights = weights @ self.row_weights
         return weights > 0
 
     def count(self, cells: Cells) -> np.ndarray:
         """Return the number of the method's defined scores in each estimate."""
-        weights = self.first
-        if self.then is not None:
-            weights = self.first @ self.then
+        weights = self.method_weights
+        if self.row_weights is not None:
+            weights = self.method_weights @ self.row_weights
         return (cells.n @ (weights > 0)).astype(np.int64)
 
 
@@ -389,7 +390,7 @@ def _has_unit_range(metrics: CodedColumn) -> np.ndarray:
     """Return True for rows whose metric lies between 0 and 1, or is not a known one."""
     is_unit_range = []
     for name in metrics.values:
-        metric = known_metric(name)
+        metric = registered_metric(name)
         is_unit_range.append(metric is None or (metric.low, metric.high) == (0, 1))
     # rows without a metric have the last code
     is_unit_range.append(True)

@@ -35,19 +35,19 @@ FACTORS = (Factor("reader", READERS), Factor("seed", TRAININGS), Factor("model",
 NOUNS = {factor.column: factor.noun for factor in FACTORS}
 
 
-def these(nouns: Sequence[str]) -> str:
+def fixed_factor_text(nouns: Sequence[str]) -> str:
     """Return the value of `inference_to` for fixed factors, such as "these readers and trainings"."""
     return f"these {' and '.join(nouns)}"
 
 
-def in_general(noun: str) -> str:
+def random_factor_text(noun: str) -> str:
     """Return the value of `inference_to` for a factor that is random, as cases are: "readers and cases"."""
     return f"{noun} and cases"
 
 
 #: Nouns of the fixed factors for each value of `inference_to` that has any.
-FIXED = {these(nouns): nouns for nouns in ((READERS,), (TRAININGS,), (READERS, TRAININGS))}
-THESE_READERS = these((READERS,))
+FIXED = {fixed_factor_text(nouns): nouns for nouns in ((READERS,), (TRAININGS,), (READERS, TRAININGS))}
+THESE_READERS = fixed_factor_text((READERS,))
 
 
 def fixed_nouns(values: Iterable[object]) -> list[str]:
@@ -97,7 +97,7 @@ def inference_column(fixed: Mapping[str, np.ndarray]) -> dict[str, Any]:
     values: list[str | None] = []
     for estimate in range(n_estimates):
         nouns = [noun for noun, rows in fixed.items() if rows[estimate]]
-        values.append(these(nouns) if nouns else None)
+        values.append(fixed_factor_text(nouns) if nouns else None)
     if not any(values):
         return {}
     return {"inference_to": text_column(values)}

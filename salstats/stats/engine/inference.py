@@ -7,8 +7,7 @@ import numpy as np
 
 from salstats.checks import check_count, check_draws, check_generator, check_level
 from salstats.errors import ValueRangeError
-from salstats.stats.engine import advice, limits
-from salstats.stats.engine.advice import ROUNDING
+from salstats.stats.engine import limits, result_warnings
 from salstats.stats.engine.cautions import (
     FEW_EVENTS,
     FEW_UNITS,
@@ -24,7 +23,8 @@ from salstats.stats.engine.estimands import Cells, Estimand, Target, ratio
 from salstats.stats.engine.few_units import few_equal_units, few_events
 from salstats.stats.engine.intervals import Basis, Interval, choose_interval
 from salstats.stats.engine.monte_carlo import SIDES, fewest_replicates
-from salstats.stats.engine.outlying_units import few_units_decide
+from salstats.stats.engine.outlying_units import depends_on_few_units
+from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.variances import (
     analytic_variance,
     drawn_variances,
@@ -32,7 +32,7 @@ from salstats.stats.engine.variances import (
     levels_and_covariance,
 )
 from salstats.stats.engine.weighting import worth_units
-from salstats.stats.engine.wild import Contrast, Flipped, flip, signs_of
+from salstats.stats.engine.wild_bootstrap import Contrast, SignFlips, flip, sign_patterns
 
 #: Terms of estimates that are made from means of scores, in which 0 can be a complete failure.
 _TERMS_OF_SCORES = ("mean", "difference", "percent_decrease")
@@ -67,13 +67,13 @@ class Options:
         tests = {"bootstrap": "bootstrap", "flips": "wild", "share": "score"}
         if self.interval.kind in tests:
             return tests[self.interval.kind]
-        if self.interval.needs == "cr2":
+        if self.interval.extra_input == "cr2":
             return "cr2"
         return "t"
 
     def of_graded(self) -> "Options":
         """Return options that treat 0/1 scores like all others."""
-        return replace(self, interval=replace(self.interval, of_trials=()))
+        return replace(self, interval=replace(self.interval, binary_defaults=()))
 
     def columns(self) -> dict[str, int]:
         """Return the column `n_replicates` of an estimates frame, if the interval is made from replicates."""
@@ -118,7 +118,7 @@ class Estimates:
     conf_high: np.ndarray
     n_units: np.ndarray
     #: Units of the smallest sample that enters the estimate.
-    smallest: np.ndarray
+    smallest_sample: np.ndarray
     #: Mean of the replicates less the estimate.
     bias: np.ndarray
     #: Replicates in which the estimate is undefined.
@@ -128,28 +128,28 @@ class Estimates:
     #: (n_replicates, n_rows): Replicates of the estimates.
     replicates: np.ndarray | None = field(default=None, repr=False)
     #: (n_replicates, n_rows): Replicates of the differences of the same levels.
-    gap_replicates: np.ndarray | None = field(default=None, repr=False)
+    difference_replicates: np.ndarray | None = field(default=None, repr=False)
     #: Shape of a confidence set that may be unbounded.
     conf_set: np.ndarray | None = None
     #: True where 0 is outside such a set, although it is between its ends.
     zero_in_gap: np.ndarray | None = None
-    flips: Flipped | None = field(default=None, repr=False)
+    sign_flips: SignFlips | None = field(default=None, repr=False)
     #: True for rows that have the limits and P values of `cr2` instead.
-    by_cr2: np.ndarray | None = None
+    uses_cr2: np.ndarray | None = None
     #: Rows (bool) that each caution concerns.
     cautions: dict[Caution, np.ndarray] = field(default_factory=dict)
     #: Levels of the limits where they differ from that of the options.
     levels: np.ndarray | None = None
 
     @property
-    def taken(self) -> np.ndarray:
+    def interval_names(self) -> np.ndarray:
         """Name of each row's interval."""
         record = self.options.interval
         names = np.full(len(self.estimate), record.name, dtype=object)
-        if record.of_trials:
-            names = np.where(self.basis.trials, record.of_trials[0], names)
-        if self.by_cr2 is not None:
-            names = np.where(self.by_cr2, "cr2", names)
+        if record.binary_defaults:
+            names = np.where(self.basis.trials, record.binary_defaults[0], names)
+        if self.uses_cr2 is not None:
+            names = np.where(self.uses_cr2, "cr2", names)
         return names
 
     @property
@@ -168,7 +168,7 @@ class Estimates:
             "conf_low": self.conf_low,
             "conf_high": self.conf_high,
             "conf_level": self.conf_level,
-            "interval": self.taken,
+            "interval": self.interval_names,
             "unit": unit,
             "n": self.target.estimand.count(self.target.cells),
             "n_missing": self.target.n_missing,
@@ -196,7 +196,12 @@ class _RowKinds:
 
 
 def infer(
-    target: Target, options: Options, *, gaps: bool = False, flips: bool = False, constant: bool = False
+    target: Target,
+    options: Options,
+    *,
+    differences: bool = False,
+    flip_signs: bool = False,
+    constant: bool = False,
 ) -> Estimates:
     """Estimate a target with standard errors and limits, and warn of doubtful ones.
 
@@ -206,9 +211,9 @@ def infer(
         The estimand and the cells of scores.
     options : Options
         Interval, level, replicates.
-    gaps : bool
+    differences : bool
         Draw replicates of the differences too, for a p-value.
-    flips : bool
+    flip_signs : bool
         Flip signs for a p-value, also if the interval does not need it.
     constant : bool
         Constant scores are certain: their limits are the estimate itself, without a warning.
@@ -231,20 +236,20 @@ def infer(
     unit_sizes = cells.counts @ membership.astype(np.float64)
     n_units = (unit_sizes > 0).sum(axis=0)
     robust = None
-    if record.needs == "cr2":
+    if record.extra_input == "cr2":
         robust = cr2(cells.sums, cells.counts, estimand.gradient(means), cells.squares)
     kinds = _row_kinds(target.term, cells, estimand, record, robust)
     variance, df = _variance_and_df(cells, estimand, options, robust, kinds)
     std_error = np.sqrt(variance)
-    flipped = None
-    if options.flipped or flips:
-        flipped = _flip_units(cells, estimand, options)
-    replicates = variances = gap_replicates = None
+    sign_flips = None
+    if options.flipped or flip_signs:
+        sign_flips = _flip_units(cells, estimand, options)
+    replicates = variances = difference_replicates = None
     bias = np.full(len(estimate), np.nan)
     n_undefined = np.zeros(len(estimate), dtype=np.int64)
-    if options.resampled or gaps:
-        replicates, variances, gap_replicates = replicate(
-            cells, estimand, options, gaps=gaps, variances=record.needs == "variances"
+    if options.resampled or differences:
+        replicates, variances, difference_replicates = replicate(
+            cells, estimand, options, differences=differences, variances=record.extra_input == "variances"
         )
         mean, standard_deviation, n_defined = moments(replicates)
         bias = mean - estimate
@@ -257,12 +262,12 @@ def infer(
     std_error = np.where(std_error <= rounding, 0.0, std_error)
     empty = np.empty(0)
     n_scores = empty
-    if record.kind == "share" or record.of_trials:
+    if record.kind == "share" or record.binary_defaults:
         # a proportion is the mean of a single cell, so that its n is that of the cell
-        n_scores = cells.n @ estimand.first
+        n_scores = cells.n @ estimand.method_weights
     levels = None
     has_paired_shares = record.kind == "share" or bool(kinds.trials.any())
-    if record.needs == "levels" or (_is_ratio(estimand) and has_paired_shares):
+    if record.extra_input == "levels" or (_is_ratio(estimand) and has_paired_shares):
         levels = levels_and_covariance(cells, estimand)
     effective_n_units = n_units
     if cells.squares is not None:
@@ -280,16 +285,16 @@ def infer(
         rounding=rounding,
         replicates=empty if replicates is None else replicates,
         variances=empty if variances is None else variances,
-        jackknife=jackknife(cells, estimand) if record.needs == "jackknife" else empty,
+        jackknife=jackknife(cells, estimand) if record.extra_input == "jackknife" else empty,
         levels=levels,
-        flipped=flipped,
+        sign_flips=sign_flips,
         ratio=_is_ratio(estimand),
         beyond=kinds.beyond,
         trials=kinds.trials,
         outlying=kinds.exceptional,
     )
     smallest = np.where(membership, cells.sample_units()[:, None], np.inf).min(axis=0)
-    if record.needs != "cr2":
+    if record.extra_input != "cr2":
         # one unit says nothing about the variance between units
         std_error = np.where(smallest < 2, np.nan, std_error)
     estimates = Estimates(
@@ -302,13 +307,13 @@ def infer(
         conf_low=empty,
         conf_high=empty,
         n_units=n_units,
-        smallest=smallest,
+        smallest_sample=smallest,
         bias=bias,
         n_undefined=n_undefined,
         scale=scale,
         replicates=replicates,
-        gap_replicates=gap_replicates,
-        flips=flipped,
+        difference_replicates=difference_replicates,
+        sign_flips=sign_flips,
     )
     estimates = _at_level(estimates, options.level)
     if constant:
@@ -332,16 +337,16 @@ def _row_kinds(
     if cells.beyond is not None:
         beyond = cells.beyond @ membership
     trials = np.zeros_like(beyond)
-    if record.of_trials:
+    if record.binary_defaults:
         trials = _is_of_trials(cells, estimand) & ~beyond
     outlying = np.zeros_like(beyond)
     exceptional = np.zeros_like(beyond)
-    if term in _TERMS_OF_SCORES and estimand.then is None:
+    if term in _TERMS_OF_SCORES and estimand.row_weights is None:
         is_graded = cells.is_graded @ membership
         units = _unit_influences(term, cells, estimand, robust)
         # influence per leverage: how far a unit's mean lies from that of all units
         distance = np.where(units.leverage > 0, ratio(units.influence, units.leverage), np.nan)
-        outlying = is_graded & few_units_decide(units.influence, distance)
+        outlying = is_graded & depends_on_few_units(units.influence, distance)
         exceptional = outlying & ~_has_many_zeros(cells, estimand)
     return _RowKinds(beyond, trials, outlying, exceptional)
 
@@ -350,7 +355,7 @@ def _unit_influences(term: str, cells: Cells, estimand: Estimand, robust: Robust
     """Return the influences of units on the estimates, or on the differences behind percentage decreases."""
     means = cells.means()
     if term == "percent_decrease":
-        return influences(cells.sums, cells.counts, estimand.gap().gradient(means))
+        return influences(cells.sums, cells.counts, estimand.as_difference().gradient(means))
     if robust is not None:
         return robust.units
     return influences(cells.sums, cells.counts, estimand.gradient(means))
@@ -363,7 +368,7 @@ def _variance_and_df(
     record = options.interval
     if robust is not None:
         return robust.variance, _robust_df(robust, record, kinds)
-    if not options.resampled or record.needs == "variances":
+    if not options.resampled or record.extra_input == "variances":
         return analytic_variance(cells, estimand)
     unknown = np.full(estimand.n_rows, np.nan)
     return unknown, unknown
@@ -393,20 +398,20 @@ def _at_level(estimates: Estimates, level: float) -> Estimates:
     conf_set = zero_in_gap = None
     if set_facts:
         conf_set, zero_in_gap = set_facts
-    if record.of_trials and basis.trials.any():
-        trials_low, trials_high = choose_interval(record.of_trials[0], basis.term).limits(basis)
+    if record.binary_defaults and basis.trials.any():
+        trials_low, trials_high = choose_interval(record.binary_defaults[0], basis.term).limits(basis)
         low = np.where(basis.trials, trials_low, low)
         high = np.where(basis.trials, trials_high, high)
     use_cr2 = np.zeros(len(low), dtype=bool)
-    if record.instead is not None:
-        use_cr2 = record.instead(basis)
+    if record.cr2_rows is not None:
+        use_cr2 = record.cr2_rows(basis)
     if record.mistakes_outlying:
         use_cr2 = use_cr2 | basis.outlying
     if use_cr2.any():
         t_low, t_high = limits.t_limits(basis.estimate, basis.std_error, basis.df, level)
         low = np.where(use_cr2, t_low, low)
         high = np.where(use_cr2, t_high, high)
-    is_unknown = _has_no_limits(record, basis, estimates.smallest, use_cr2)
+    is_unknown = _has_no_limits(record, basis, estimates.smallest_sample, use_cr2)
     return replace(
         estimates,
         options=replace(estimates.options, level=level),
@@ -415,13 +420,13 @@ def _at_level(estimates: Estimates, level: float) -> Estimates:
         conf_high=np.where(is_unknown, np.nan, high),
         conf_set=conf_set,
         zero_in_gap=zero_in_gap,
-        by_cr2=use_cr2 if use_cr2.any() else None,
+        uses_cr2=use_cr2 if use_cr2.any() else None,
     )
 
 
 def _has_no_limits(record: Interval, basis: Basis, smallest: np.ndarray, use_cr2: np.ndarray) -> np.ndarray:
     """Find rows whose limits are unknown: a sample of one unit, or no variance."""
-    if record.needs == "cr2":
+    if record.extra_input == "cr2":
         # without variance between units the error of an estimate is unknown; intervals of bounded scores and
         # of 0/1 scores know the range of the scores instead
         has_no_variance = ~(basis.std_error > 0)
@@ -488,22 +493,22 @@ def _cautions(
         FEW_UNITS: few_equal_units(unit_sizes) | _has_few_df(estimates),
         OUTLYING_UNITS: outlying,
     }
-    if target.term not in _TERMS_OF_SCORES or estimand.then is not None:
+    if target.term not in _TERMS_OF_SCORES or estimand.row_weights is not None:
         return cautions
     # many zeros make the limits of graded scores doubtful, not those of 0/1 scores
     is_graded = target.cells.is_graded @ estimand.cells_of_rows()
     n_nonzero = _units_with_nonzero_sum(target)
-    cautions[MOSTLY_ZEROS] = is_graded & advice.is_mostly_zeros(n_nonzero, estimates.n_units)
+    cautions[MOSTLY_ZEROS] = is_graded & result_warnings.is_mostly_zeros(n_nonzero, estimates.n_units)
     if target.term == "percent_decrease":
         varies = estimates.conf_low < estimates.conf_high
-        is_nearly_lost = advice.is_nearly_all_lost(estimates.estimate, estimates.n_units)
+        is_nearly_lost = result_warnings.is_nearly_all_lost(estimates.estimate, estimates.n_units)
         cautions[NEARLY_ALL_LOST] = is_graded & varies & is_nearly_lost
-    if estimand.second is not None:
+    if estimand.reference_weights is not None:
         # score limits of independent 0/1 pairs hold also if few pairs are discordant
         trials = np.zeros_like(is_graded)
-        if estimates.options.interval.of_trials:
+        if estimates.options.interval.binary_defaults:
             trials = estimates.basis.trials
-        has_few_events = few_events(_discordant_units(target)) & (estimates.smallest > 1)
+        has_few_events = few_events(_discordant_units(target)) & (estimates.smallest_sample > 1)
         cautions[FEW_EVENTS] = ~is_graded & ~trials & has_few_events
     return cautions
 
@@ -512,13 +517,13 @@ def _has_few_df(estimates: Estimates) -> np.ndarray:
     """Find rows whose limits are Student's t with few degrees of freedom."""
     record = estimates.options.interval
     uses_t = np.full(len(estimates.df), record.kind == "t")
-    if estimates.by_cr2 is not None:
-        uses_t = estimates.by_cr2
+    if estimates.uses_cr2 is not None:
+        uses_t = estimates.uses_cr2
     df = estimates.df
     if record.bounded or record.mistakes_outlying:
         # these intervals lower the degrees of freedom where few scores differ, and their limits hold
-        df = np.maximum(df, estimates.smallest - 1)
-    return advice.has_few_df(np.where(uses_t, df, np.nan))
+        df = np.maximum(df, estimates.smallest_sample - 1)
+    return result_warnings.has_few_df(np.where(uses_t, df, np.nan))
 
 
 def _warn(estimates: Estimates, unit_sizes: np.ndarray, constant: bool) -> None:
@@ -530,31 +535,31 @@ def _warn(estimates: Estimates, unit_sizes: np.ndarray, constant: bool) -> None:
     resampled = estimates.options.resampled
     if estimates.replicates is not None:
         subject = f"{record.name} intervals" if resampled else "bootstrap tests"
-        advice.warn_few_units(estimates.smallest, keys, subject, term)
-        advice.warn_undefined(estimates.n_undefined, len(estimates.replicates), keys)
-    advice.warn_rough(np.where(_has_few_df(estimates), estimates.df, np.nan), keys)
-    if record.needs == "cr2":
+        result_warnings.warn_few_units(estimates.smallest_sample, keys, subject, term)
+        result_warnings.warn_undefined(estimates.n_undefined, len(estimates.replicates), keys)
+    result_warnings.warn_few_df(np.where(_has_few_df(estimates), estimates.df, np.nan), keys)
+    if record.extra_input == "cr2":
         n_cells = target.estimand.cells_of_rows().sum(axis=0)
-        n_cells_of_group = 1 if target.estimand.second is None else 2
-        advice.warn_rare(estimates.smallest, n_cells > n_cells_of_group, keys)
+        n_cells_of_group = 1 if target.estimand.reference_weights is None else 2
+        result_warnings.warn_rare(estimates.smallest_sample, n_cells > n_cells_of_group, keys)
     elif record.kind != "share":
-        is_few = advice.has_few_df(estimates.df)
+        is_few = result_warnings.has_few_df(estimates.df)
         if resampled:
-            is_few = estimates.smallest < advice.FEW_UNITS
-        advice.warn_unequal_units(unit_sizes, is_few, keys, term)
+            is_few = estimates.smallest_sample < result_warnings.FEW_UNITS
+        result_warnings.warn_unequal_units(unit_sizes, is_few, keys, term)
     no_rows = np.zeros(len(estimates.estimate), dtype=bool)
     if term == "percent_decrease":
-        advice.warn_nearly_all_lost(estimates.cautions.get(NEARLY_ALL_LOST, no_rows), keys)
+        result_warnings.warn_nearly_all_lost(estimates.cautions.get(NEARLY_ALL_LOST, no_rows), keys)
     else:
         is_sparse = estimates.cautions.get(MOSTLY_ZEROS, no_rows)
-        advice.warn_mostly_zeros(is_sparse, _units_with_nonzero_sum(target), estimates.n_units, keys)
-    advice.warn_limits(
+        result_warnings.warn_mostly_zeros(is_sparse, _units_with_nonzero_sum(target), estimates.n_units, keys)
+    result_warnings.warn_limits(
         record.name,
         target,
         (estimates.conf_low, estimates.conf_high),
         estimates.estimate,
         estimates.scale,
-        estimates.smallest < 2,
+        estimates.smallest_sample < 2,
         constant=constant,
     )
 
@@ -568,8 +573,8 @@ def _units_with_nonzero_sum(target: Target) -> np.ndarray:
 def _discordant_units(target: Target) -> np.ndarray:
     """Count the units of each row (n_rows,) whose sums of the method and the reference differ."""
     estimand = target.estimand
-    assert estimand.second is not None
-    contrast = estimand.first - estimand.second
+    assert estimand.reference_weights is not None
+    contrast = estimand.method_weights - estimand.reference_weights
     return np.asarray((np.abs(target.cells.sums @ contrast) > 0).sum(axis=0))
 
 
@@ -579,17 +584,17 @@ def _is_of_trials(cells: Cells, estimand: Estimand) -> np.ndarray:
     Several pairs per unit are allowed in rows in which the sums of method and reference are equal in every
     unit: how the pairs of a unit depend on each other is unknown there, and each unit counts as one.
     """
-    if cells.squares is not None or estimand.then is not None:
+    if cells.squares is not None or estimand.row_weights is not None:
         return np.zeros(estimand.n_rows, dtype=bool)
     membership = estimand.cells_of_rows()
     n_cells = membership.sum(axis=0)
     is_binary = ~(cells.is_graded @ membership)
-    method_cells = estimand.first > 0
+    method_cells = estimand.method_weights > 0
     method_counts = cells.counts @ method_cells
     one_per_unit = method_counts.max(axis=0, initial=0) == 1
-    if estimand.second is None:
+    if estimand.reference_weights is None:
         return np.asarray(is_binary & one_per_unit & (n_cells == 1))
-    reference_cells = estimand.second > 0
+    reference_cells = estimand.reference_weights > 0
     is_paired = (method_counts == cells.counts @ reference_cells).all(axis=0)
     has_equal_sums = (cells.sums @ method_cells == cells.sums @ reference_cells).all(axis=0)
     has_units = (method_counts > 0).sum(axis=0) > 1
@@ -601,10 +606,10 @@ def _is_of_trials(cells: Cells, estimand: Estimand) -> np.ndarray:
 
 def _is_ratio(estimand: Estimand) -> bool:
     """Return True for a ratio of two means, and False for a difference or a mean of decreases."""
-    return estimand.kind == "percent_decrease" and estimand.then is None
+    return estimand.kind == "percent_decrease" and estimand.row_weights is None
 
 
-def _flip_units(cells: Cells, estimand: Estimand, options: Options) -> Flipped:
+def _flip_units(cells: Cells, estimand: Estimand, options: Options) -> SignFlips:
     """Flip the signs of units under equality of method and reference.
 
     A ratio is tested by the contrast method - theta * reference, in which theta = 1 is a decrease of 0. Any
@@ -616,13 +621,13 @@ def _flip_units(cells: Cells, estimand: Estimand, options: Options) -> Flipped:
     else:
         contrast = _linear_contrast(cells, estimand)
         theta = 0.0
-    signs, complete = signs_of(len(cells.sums), options.n_replicates, options.rng)
+    signs, complete = sign_patterns(len(cells.sums), options.n_replicates, options.rng)
     return flip(contrast, theta, signs, complete=complete)
 
 
 def _ratio_contrast(cells: Cells, estimand: Estimand) -> Contrast:
     """Return the contrast method - theta * reference with the influences of the units on the two means."""
-    assert estimand.second is not None
+    assert estimand.reference_weights is not None
     means = cells.means()
     method_means, reference_means = estimand.levels(means)
     assert reference_means is not None
@@ -630,9 +635,9 @@ def _ratio_contrast(cells: Cells, estimand: Estimand) -> Contrast:
     def influences_on(linear: Estimand) -> Influences:
         return influences(cells.sums, cells.counts, np.nan_to_num(linear.gradient(means)))
 
-    method = influences_on(Estimand("mean", estimand.first))
-    reference = influences_on(Estimand("mean", estimand.second))
-    leverage = influences_on(estimand.gap()).leverage
+    method = influences_on(Estimand("mean", estimand.method_weights))
+    reference = influences_on(Estimand("mean", estimand.reference_weights))
+    leverage = influences_on(estimand.as_difference()).leverage
     # the reference must be positive: a ratio stays the same if both means change their signs
     sign = np.where(reference_means < 0, -1.0, 1.0)
     return Contrast(
@@ -661,7 +666,7 @@ def _linear_contrast(cells: Cells, estimand: Estimand) -> Contrast:
 
 
 def replicate(
-    cells: Cells, estimand: Estimand, options: Options, *, gaps: bool = False, variances: bool = False
+    cells: Cells, estimand: Estimand, options: Options, *, differences: bool = False, variances: bool = False
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
     """Draw bootstrap replicates of all estimates, shape (n_replicates, n_rows), NaN where undefined.
 
@@ -673,7 +678,7 @@ def replicate(
         With `variances`, the delta-method variance of each replicate, as of `analytic_variance` with the
         units drawn.
     differences : ndarray or None
-        With `gaps`, replicates of the differences of the same levels.
+        With `differences`, replicates of the differences of the same levels.
     """
     shape = (options.n_replicates, estimand.n_rows)
     n_units, n_cells = cells.sums.shape
@@ -682,8 +687,8 @@ def replicate(
         draws = check_draws(options.draws, n_units)
     replicates = np.empty(shape)
     delta_variances = np.empty(shape) if variances else None
-    differences = np.empty(shape) if gaps else None
-    gap = estimand.gap()
+    replicate_differences = np.empty(shape) if differences else None
+    difference = estimand.as_difference()
     # one product with a wide matrix is faster than two products
     sums_and_counts = np.hstack([cells.sums, cells.counts])
     numbers_per_replicate = estimand.n_rows * n_cells if variances else 0
@@ -696,11 +701,11 @@ def replicate(
             with np.errstate(invalid="ignore", divide="ignore"):
                 means = sums / counts
             replicates[rows] = estimand.value(means)
-            if differences is not None:
-                differences[rows] = gap.value(means)
+            if replicate_differences is not None:
+                replicate_differences[rows] = difference.value(means)
             if delta_variances is not None:
                 delta_variances[rows] = drawn_variances(cells, estimand, weights, means, counts)
-    return replicates, delta_variances, differences
+    return replicates, delta_variances, replicate_differences
 
 
 def moments(replicates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -14,9 +14,9 @@ from salstats.checks import check_choice
 from salstats.stats.engine import limits, paired_shares
 from salstats.stats.engine.coefficients import fisher_limits
 from salstats.stats.engine.limits import Limits
+from salstats.stats.engine.one_sided_tests import Tails, fieller_tails, flip_tails, percentile_tails, t_tails
 from salstats.stats.engine.roc import area_limits
-from salstats.stats.engine.tails import Tails, fieller_tails, flip_tails, percentile_tails, t_tails
-from salstats.stats.engine.wild import Flipped
+from salstats.stats.engine.wild_bootstrap import SignFlips
 
 
 def _empty() -> np.ndarray:
@@ -57,7 +57,7 @@ class Basis:
     #: Of a ratio of two means: the method's, the reference's, and their covariance (n_rows, 2, 2).
     levels: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
     #: Sign flips of the units, by which wild cluster bootstrap limits are made.
-    flipped: Flipped | None = None
+    sign_flips: SignFlips | None = None
     #: The sign flips are of the ratio of method and reference, not of their difference.
     ratio: bool = False
     #: Rows of means with scores below 0 or above 1.
@@ -86,11 +86,11 @@ class Interval:
     #: Its description in a Methods section; `{unit}` stands for the unit that is resampled or clustered.
     note: str = ""
     #: Terms of estimates frames that it is an interval of.
-    of: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
     #: Its name in front of "intervals"; the label where it is empty.
-    brief: str = ""
+    short_label: str = ""
     #: Quantity that has to be computed only for it: "variances", "jackknife", "levels" or "cr2".
-    needs: str = ""
+    extra_input: str = ""
     #: Its limits allow for the dependence of rows of one unit.
     clustered: bool = False
     #: Scale on which its limits are estimate -+ quantile * standard error: "identity", "atanh", "logit", or
@@ -104,9 +104,9 @@ class Interval:
     recommended: tuple[str, ...] = ()
     #: Intervals that replace it as default for 0/1 scores, one score for each unit, where their coverage is
     #: nominal. A record has one name for each term; `choose_interval` returns only that of the chosen term.
-    of_trials: tuple[str, ...] = ()
+    binary_defaults: tuple[str, ...] = ()
     #: Finds the rows that it does not suit, which get the limits of `cr2`.
-    instead: Callable[[Basis], np.ndarray] | None = None
+    cr2_rows: Callable[[Basis], np.ndarray] | None = None
     #: As the default, it leaves rows that depend on a few outlying units to the limits of `cr2`, too.
     mistakes_outlying: bool = False
     #: Computes one-sided P values of bounds by the test that its limits invert: at or below the bound, and at
@@ -184,8 +184,8 @@ def _wilson_t(basis: Basis) -> Limits:
 
 def _wild(basis: Basis) -> Limits:
     """Limits where the P value of the wild cluster bootstrap test crosses 1 - level."""
-    assert basis.flipped is not None
-    low, high = basis.flipped.limits(basis.level)
+    assert basis.sign_flips is not None
+    low, high = basis.sign_flips.limits(basis.level)
     if basis.ratio:
         low, high = _decreases(low, high)
     low = np.where(np.abs(low) <= basis.rounding, 0.0, low)
@@ -236,12 +236,12 @@ def _t_tails(basis: Basis, bound: np.ndarray) -> Tails:
 
 
 def _flip_tails(basis: Basis, bound: np.ndarray) -> Tails:
-    assert basis.flipped is not None
+    assert basis.sign_flips is not None
     if not basis.ratio:
-        return flip_tails(basis.flipped, basis.estimate, basis.rounding, bound)
+        return flip_tails(basis.sign_flips, basis.estimate, basis.rounding, bound)
     # A decrease at or above a bound is a ratio at or below 1 - bound / 100.
     ratio_at_or_below, ratio_at_or_above = flip_tails(
-        basis.flipped,
+        basis.sign_flips,
         estimate=1 - basis.estimate / 100,
         rounding=basis.rounding / 100,
         bound=1 - bound / 100,
@@ -297,215 +297,388 @@ _MINUS = "\N{MINUS SIGN}"
 #: Every kind of interval, in the order of lists of names.
 RECORDS = (
     Interval(
-        "percentile", "percentile bootstrap", kind="bootstrap",
+        "percentile",
+        "percentile bootstrap",
+        kind="bootstrap",
         kernel=lambda basis: limits.percentile(basis.replicates, basis.level),
         note="percentile bootstrap intervals (Davison and Hinkley 1997)",
-        of=(*_MEANS, *_QUANTILES, "within_case_sd", "rank", "clustered_correlation"), bounded=True,
+        terms=(*_MEANS, *_QUANTILES, "within_case_sd", "rank", "clustered_correlation"),
+        bounded=True,
         recommended=("within_case_sd", "rank"),
         tails=lambda basis, bound: percentile_tails(basis.replicates, basis.rounding, bound),
     ),
     Interval(
-        "order", "bootstrap, order statistics of the replicates", kind="bootstrap",
+        "order",
+        "bootstrap, order statistics of the replicates",
+        kind="bootstrap",
         kernel=lambda basis: limits.order(basis.replicates, basis.level),
         note="bootstrap intervals between order statistics of the replicates",
-        of=_MEANS, brief="order-statistics bootstrap", bounded=True, partial=True,
+        terms=_MEANS,
+        short_label="order-statistics bootstrap",
+        bounded=True,
+        partial=True,
     ),
     Interval(
-        "basic", "basic bootstrap", kind="bootstrap",
+        "basic",
+        "basic bootstrap",
+        kind="bootstrap",
         kernel=lambda basis: limits.basic(basis.replicates, basis.estimate, basis.level),
-        note="basic bootstrap intervals (Davison and Hinkley 1997)", of=(*_MEANS, *_QUANTILES),
+        note="basic bootstrap intervals (Davison and Hinkley 1997)",
+        terms=(*_MEANS, *_QUANTILES),
     ),
     Interval(
-        "normal", "bootstrap, normal approximation", kind="bootstrap",
+        "normal",
+        "bootstrap, normal approximation",
+        kind="bootstrap",
         kernel=lambda basis: limits.normal(basis.bias, basis.std_error, basis.estimate, basis.level),
         note="bias-corrected normal bootstrap intervals (Davison and Hinkley 1997)",
-        of=(*_MEANS, *_QUANTILES), brief="normal bootstrap", scale="identity",
+        terms=(*_MEANS, *_QUANTILES),
+        short_label="normal bootstrap",
+        scale="identity",
     ),
     Interval(
-        "bca", "bias-corrected and accelerated bootstrap", kind="bootstrap",
+        "bca",
+        "bias-corrected and accelerated bootstrap",
+        kind="bootstrap",
         kernel=lambda basis: limits.bca(basis.replicates, basis.estimate, basis.jackknife, basis.level),
         note="bias-corrected and accelerated bootstrap intervals (Efron 1987)",
-        of=(*_MEANS, *_QUANTILES, "within_case_sd"), brief="BCa bootstrap", needs="jackknife", bounded=True,
+        terms=(*_MEANS, *_QUANTILES, "within_case_sd"),
+        short_label="BCa bootstrap",
+        extra_input="jackknife",
+        bounded=True,
     ),
     Interval(
-        "studentized", "studentized bootstrap", kind="bootstrap", kernel=_studentized,
-        note="studentized bootstrap intervals (Davison and Hinkley 1997)", of=_MEANS, needs="variances",
+        "studentized",
+        "studentized bootstrap",
+        kind="bootstrap",
+        kernel=_studentized,
+        note="studentized bootstrap intervals (Davison and Hinkley 1997)",
+        terms=_MEANS,
+        extra_input="variances",
     ),
     Interval(
-        "bootstrap_t_log", "studentized bootstrap on the log scale", kind="bootstrap",
+        "bootstrap_t_log",
+        "studentized bootstrap on the log scale",
+        kind="bootstrap",
         kernel=_studentized_log,
         note="studentized bootstrap intervals on the log scale (Davison and Hinkley 1997)",
-        of=("mean", "curve", "percent_decrease", "pooled_rate"), brief="log-scale studentized bootstrap",
-        needs="variances",
+        terms=("mean", "curve", "percent_decrease", "pooled_rate"),
+        short_label="log-scale studentized bootstrap",
+        extra_input="variances",
     ),
     Interval(
-        "t", "Student's t", kind="t", kernel=_t,
+        "t",
+        "Student's t",
+        kind="t",
+        kernel=_t,
         note="from Student's t distribution with standard errors clustered by {unit}",
-        of=("mean", "curve", "difference", "regression"), brief="t", clustered=True, scale="identity",
+        terms=("mean", "curve", "difference", "regression"),
+        short_label="t",
+        clustered=True,
+        scale="identity",
         tails=_t_tails,
     ),
     Interval(
-        "cr2", "Student's t, CR2 standard errors", kind="t", kernel=_t,
+        "cr2",
+        "Student's t, CR2 standard errors",
+        kind="t",
+        kernel=_t,
         note="from Student's t distribution, with bias-reduced standard errors (CR2) clustered by {unit} "
         "and Satterthwaite's degrees of freedom (Pustejovsky and Tipton 2018)",
-        of=(*_MEANS, "auroc_difference"), brief="CR2", needs="cr2", clustered=True, scale="identity",
-        recommended=("pooled_difference", "auroc_difference"), tails=_t_tails,
+        terms=(*_MEANS, "auroc_difference"),
+        short_label="CR2",
+        extra_input="cr2",
+        clustered=True,
+        scale="identity",
+        recommended=("pooled_difference", "auroc_difference"),
+        tails=_t_tails,
     ),
     Interval(
-        "wilson_t", "Wilson score of a bounded mean, CR2 variance", kind="t", kernel=_wilson_t,
+        "wilson_t",
+        "Wilson score of a bounded mean, CR2 variance",
+        kind="t",
+        kernel=_wilson_t,
         note="Wilson score intervals of means of scores from 0 to 1, with the effective sample size of "
         "their CR2 variance clustered by {unit} and Student's quantile with Satterthwaite's degrees of "
         "freedom, fewer where some of them hold most of that variance (Wilson 1927; Franco et al. 2019)",
-        of=("mean", "curve", "pooled_rate"), brief="Wilson score", needs="cr2", clustered=True, bounded=True,
+        terms=("mean", "curve", "pooled_rate"),
+        short_label="Wilson score",
+        extra_input="cr2",
+        clustered=True,
+        bounded=True,
         recommended=("mean", "curve", "pooled_rate"),
-        instead=lambda basis: basis.beyond, of_trials=("exact",), scale="remade",
+        cr2_rows=lambda basis: basis.beyond,
+        binary_defaults=("exact",),
+        scale="remade",
     ),
     Interval(
-        "wild", "wild cluster bootstrap", kind="flips", kernel=_wild,
+        "wild",
+        "wild cluster bootstrap",
+        kind="flips",
+        kernel=_wild,
         note="by inverting a wild cluster bootstrap test that flips the signs of each {unit} under the "
         "hypothesis (Cameron et al. 2008)",
-        of=("difference", "percent_decrease"), brief="wild cluster bootstrap", needs="cr2", clustered=True,
-        recommended=("difference", "percent_decrease"), tails=_flip_tails,
-        instead=lambda basis: (basis.n_units < _FEWEST_TO_FLIP) & ~basis.trials, of_trials=("tango", "tang"),
+        terms=("difference", "percent_decrease"),
+        short_label="wild cluster bootstrap",
+        extra_input="cr2",
+        clustered=True,
+        recommended=("difference", "percent_decrease"),
+        tails=_flip_tails,
+        cr2_rows=lambda basis: (basis.n_units < _FEWEST_TO_FLIP) & ~basis.trials,
+        binary_defaults=("tango", "tang"),
         mistakes_outlying=True,
     ),
     Interval(
-        "tango", "Tango score", kind="share", kernel=_tango,
+        "tango",
+        "Tango score",
+        kind="share",
+        kernel=_tango,
         note="by inverting the score test of two proportions of the same units (Tango 1998)",
-        of=("difference",), needs="cr2", bounded=True, scale="remade",
+        terms=("difference",),
+        extra_input="cr2",
+        bounded=True,
+        scale="remade",
         tails=_tango_tails,
     ),
     Interval(
-        "tang", "Tang score of a ratio", kind="share", kernel=_tang,
+        "tang",
+        "Tang score of a ratio",
+        kind="share",
+        kernel=_tang,
         note="by inverting the score test of the ratio of two proportions of the same units (Tang et al. "
         "2003)",
-        of=("percent_decrease",), brief="Tang score", needs="cr2", bounded=True, tails=_tang_tails,
+        terms=("percent_decrease",),
+        short_label="Tang score",
+        extra_input="cr2",
+        bounded=True,
+        tails=_tang_tails,
     ),
     Interval(
-        "wilson", "Wilson score", kind="share", kernel=_share(limits.wilson),
+        "wilson",
+        "Wilson score",
+        kind="share",
+        kernel=_share(limits.wilson),
         note="Wilson score intervals, with a design effect for several rows of one {unit}",
-        of=("mean", "empty"), clustered=True, bounded=True, scale="remade",
+        terms=("mean", "empty"),
+        clustered=True,
+        bounded=True,
+        scale="remade",
     ),
     Interval(
-        "exact", "Clopper-Pearson", kind="share", kernel=_share(limits.exact),
+        "exact",
+        "Clopper-Pearson",
+        kind="share",
+        kernel=_share(limits.exact),
         note="Clopper-Pearson intervals, with a design effect for several rows of one {unit}",
-        of=("mean", "empty"), clustered=True, bounded=True, scale="remade",
+        terms=("mean", "empty"),
+        clustered=True,
+        bounded=True,
+        scale="remade",
     ),
     Interval(
-        "delta", "delta method", kind="t", kernel=_delta,
+        "delta",
+        "delta method",
+        kind="t",
+        kernel=_delta,
         note="from the delta method with standard errors clustered by {unit} and Student's t distribution",
-        of=("percent_decrease", "pooled_rate", "pooled_difference"),
-        brief="delta-method", clustered=True, scale="remade", tails=_t_tails,
+        terms=("percent_decrease", "pooled_rate", "pooled_difference"),
+        short_label="delta-method",
+        clustered=True,
+        scale="remade",
+        tails=_t_tails,
     ),
     Interval(
-        "fieller", "Fieller", kind="t", kernel=_fieller,
+        "fieller",
+        "Fieller",
+        kind="t",
+        kernel=_fieller,
         note="Fieller sets with standard errors clustered by {unit} (Fieller 1954)",
-        of=("percent_decrease",), needs="levels", clustered=True, tails=_fieller_tails,
+        terms=("percent_decrease",),
+        extra_input="levels",
+        clustered=True,
+        tails=_fieller_tails,
     ),
     Interval(
-        "woodruff", "inverted Wilson score of the share of scores below", kind="inversion", kernel=None,
+        "woodruff",
+        "inverted Wilson score of the share of scores below",
+        kind="inversion",
+        kernel=None,
         note="by inverting Wilson's score interval of the share of scores at or below a value (Woodruff "
         "1952), with its CR2 variance clustered by {unit}",
-        of=_QUANTILES[:2], brief="Woodruff", clustered=True, bounded=True, recommended=_QUANTILES[:2],
+        terms=_QUANTILES[:2],
+        short_label="Woodruff",
+        clustered=True,
+        bounded=True,
+        recommended=_QUANTILES[:2],
     ),
     Interval(
-        "mover", "limits of both quantiles combined (MOVER)", kind="inversion", kernel=None,
+        "mover",
+        "limits of both quantiles combined (MOVER)",
+        kind="inversion",
+        kernel=None,
         note="from the limits of both quantiles (Woodruff 1952) and their correlation over each {unit} (Zou "
         "and Donner 2008)",
-        of=_QUANTILES[2:], brief="MOVER", clustered=True, recommended=_QUANTILES[2:],
+        terms=_QUANTILES[2:],
+        short_label="MOVER",
+        clustered=True,
+        recommended=_QUANTILES[2:],
     ),
     Interval(
-        "rank_score", "inverted test of rank scores", kind="inversion", kernel=None,
+        "rank_score",
+        "inverted test of rank scores",
+        kind="inversion",
+        kernel=None,
         note="by inverting a test of regression rank scores, summed over each {unit} (Gutenbrunner et al. "
         "1993)",
-        of=("quantile_regression",), brief="rank-score", clustered=True,
+        terms=("quantile_regression",),
+        short_label="rank-score",
+        clustered=True,
     ),
-    Interval("wald", "Wald", kind="t", kernel=_t, of=("regression",), scale="identity"),
+    Interval("wald", "Wald", kind="t", kernel=_t, terms=("regression",), scale="identity"),
     Interval(
-        "fisher", "Fisher z transformation", kind="correlation",
-        kernel=_fisher, note=f"1/{_ROOT}(n {_MINUS} 3)",
-        of=("spearman", "pearson", "rm", "percbend", "bicor"), brief="Fisher z", scale="atanh",
+        "fisher",
+        "Fisher z transformation",
+        kind="correlation",
+        kernel=_fisher,
+        note=f"1/{_ROOT}(n {_MINUS} 3)",
+        terms=("spearman", "pearson", "rm", "percbend", "bicor"),
+        short_label="Fisher z",
+        scale="atanh",
     ),
     Interval(
-        "bonett-wright", "Fisher z transformation, Bonett-Wright standard error", kind="correlation",
+        "bonett-wright",
+        "Fisher z transformation, Bonett-Wright standard error",
+        kind="correlation",
         kernel=_fisher,
         note=f"{_ROOT}((1 + r{_SQUARED}/2)/(n {_MINUS} 3)) (Bonett and Wright 2000)",
-        of=("spearman",), brief="Bonett-Wright", scale="atanh",
+        terms=("spearman",),
+        short_label="Bonett-Wright",
+        scale="atanh",
     ),
     Interval(
-        "fieller", "Fisher z transformation, Fieller standard error", kind="correlation", kernel=_fisher,
-        note=f"{_ROOT}(1.06/(n {_MINUS} 3))", of=("spearman", "kendall"), scale="atanh",
+        "fieller",
+        "Fisher z transformation, Fieller standard error",
+        kind="correlation",
+        kernel=_fisher,
+        note=f"{_ROOT}(1.06/(n {_MINUS} 3))",
+        terms=("spearman", "kendall"),
+        scale="atanh",
     ),
     Interval(
-        "cr2", "Fisher z transformation, CR2 standard error", kind="correlation", kernel=_fisher,
+        "cr2",
+        "Fisher z transformation, CR2 standard error",
+        kind="correlation",
+        kernel=_fisher,
         note="on Fisher's z scale with bias-reduced standard errors (CR2) of the correlation's influence "
         "function, clustered by {unit}, no smaller than those of independent rows, and Student's t with "
         "Satterthwaite's degrees of freedom",
-        of=_CORRELATIONS, brief="CR2", clustered=True, recommended=_CORRELATIONS,
+        terms=_CORRELATIONS,
+        short_label="CR2",
+        clustered=True,
+        recommended=_CORRELATIONS,
     ),
     Interval(
-        "logit", "DeLong variance on the logit scale", kind="area",
+        "logit",
+        "DeLong variance on the logit scale",
+        kind="area",
         kernel=lambda basis: _area(basis, on_logit=True),
         note="Student's t distribution on the logit scale, with DeLong's variance (DeLong et al. 1988), "
         "bias-reduced and clustered by {unit} (CR2; Pustejovsky and Tipton 2018), and Welch's degrees of "
         "freedom",
-        of=("auroc",), brief="logit", clustered=True, scale="logit", recommended=("auroc",),
+        terms=("auroc",),
+        short_label="logit",
+        clustered=True,
+        scale="logit",
+        recommended=("auroc",),
     ),
     Interval(
-        "delong", "DeLong", kind="area", kernel=_area,
+        "delong",
+        "DeLong",
+        kind="area",
+        kernel=_area,
         note="the normal distribution with a variance for independent cases (DeLong et al. 1988)",
-        of=("auroc", "auroc_difference"), scale="remade",
+        terms=("auroc", "auroc_difference"),
+        scale="remade",
     ),
     Interval(
-        "obuchowski", "Obuchowski", kind="area", kernel=_area,
+        "obuchowski",
+        "Obuchowski",
+        kind="area",
+        kernel=_area,
         note="Student's t distribution with a variance clustered by {unit} (Obuchowski 1997)",
-        of=("auroc", "auroc_difference"), clustered=True, scale="remade",
+        terms=("auroc", "auroc_difference"),
+        clustered=True,
+        scale="remade",
     ),
     # `stats.agreement.records` says which kinds of agreement have these intervals.
     Interval(
-        "jackknife", "jackknife, Student's t", kind="agreement", kernel=None,
+        "jackknife",
+        "jackknife, Student's t",
+        kind="agreement",
+        kernel=None,
         note="a jackknife of each {unit} and Student's t distribution, on Fisher's z scale (kappas, alpha "
         "and concordance: Wilson's score; limits of agreement: the bias and the log of the standard "
         "deviation)",
-        brief="jackknife", clustered=True,
+        short_label="jackknife",
+        clustered=True,
     ),
     Interval(
-        "mcgraw-wong", "F distribution (McGraw and Wong)", kind="agreement", kernel=None,
-        note="the F distribution (McGraw and Wong 1996)", brief="F",
+        "mcgraw-wong",
+        "F distribution (McGraw and Wong)",
+        kind="agreement",
+        kernel=None,
+        note="the F distribution (McGraw and Wong 1996)",
+        short_label="F",
     ),
     Interval(
-        "fleiss-cohen-everitt", "large-sample normal (Fleiss, Cohen and Everitt)", kind="agreement",
+        "fleiss-cohen-everitt",
+        "large-sample normal (Fleiss, Cohen and Everitt)",
+        kind="agreement",
         kernel=None,
         note="the normal distribution with large-sample standard errors (Fleiss et al. 1969)",
-        brief="large-sample",
+        short_label="large-sample",
     ),
     Interval(
-        "fleiss", "normal, standard error without agreement (Fleiss)", kind="agreement", kernel=None,
+        "fleiss",
+        "normal, standard error without agreement (Fleiss)",
+        kind="agreement",
+        kernel=None,
         note="the normal distribution with the standard error where nobody agrees (Fleiss 1971)",
     ),
     Interval(
-        "lin", "Fisher z transformation (Lin)", kind="agreement", kernel=None,
-        note="the normal distribution on Fisher's z scale (Lin 1989)", brief="Lin",
+        "lin",
+        "Fisher z transformation (Lin)",
+        kind="agreement",
+        kernel=None,
+        note="the normal distribution on Fisher's z scale (Lin 1989)",
+        short_label="Lin",
     ),
     Interval(
-        "bland-altman", "Student's t (Bland and Altman)", kind="agreement", kernel=None,
-        note="Student's t distribution (Bland and Altman 1999)", brief="Bland-Altman",
+        "bland-altman",
+        "Student's t (Bland and Altman)",
+        kind="agreement",
+        kernel=None,
+        note="Student's t distribution (Bland and Altman 1999)",
+        short_label="Bland-Altman",
     ),
     # No function takes this name; `mrmc` makes these intervals.
     Interval(
-        "obuchowski-rockette", "Obuchowski-Rockette", kind="t", kernel=_t,
+        "obuchowski-rockette",
+        "Obuchowski-Rockette",
+        kind="t",
+        kernel=_t,
         note="Student's t distribution for readers and cases in general (Obuchowski and Rockette 1995)",
     ),
-)  # fmt: skip
+)
 #: The name of the default, for which `interval=None` stands.
 RECOMMENDED = "recommended"
 #: Names of the intervals that are made from replicates.
 BOOTSTRAP = tuple(record.name for record in RECORDS if record.kind == "bootstrap")
 
 
-def names_of(term: str) -> tuple[str, ...]:
+def interval_names(term: str) -> tuple[str, ...]:
     """Names that `interval=` takes for a term, such as "mean"; "recommended" first, if there is a default."""
-    names = tuple(record.name for record in RECORDS if term in record.of)
+    names = tuple(record.name for record in RECORDS if term in record.terms)
     if any(term in record.recommended for record in RECORDS):
         return (RECOMMENDED, *names)
     return names
@@ -515,24 +688,24 @@ def choose_interval(interval: str | None, term: str, *, drawn: bool = False) -> 
     """Return the interval of a name, or the default: percentile where the user gives draws (`drawn`)."""
     if interval is None:
         interval = RECOMMENDED
-    check_choice(interval, names_of(term), "interval")
+    check_choice(interval, interval_names(term), "interval")
     if interval != RECOMMENDED:
-        record = next(record for record in RECORDS if record.name == interval and term in record.of)
-        return replace(record, of_trials=(), mistakes_outlying=False)
+        record = next(record for record in RECORDS if record.name == interval and term in record.terms)
+        return replace(record, binary_defaults=(), mistakes_outlying=False)
     if drawn:
         record = next(record for record in RECORDS if record.name == "percentile")
     else:
         record = next(record for record in RECORDS if term in record.recommended)
-    names = names_of(term)
-    trial_intervals = tuple(name for name in record.of_trials if name in names)
-    return replace(record, of_trials=trial_intervals)
+    names = interval_names(term)
+    trial_intervals = tuple(name for name in record.binary_defaults if name in names)
+    return replace(record, binary_defaults=trial_intervals)
 
 
-def find_interval(name: object, term: object = None) -> Interval | None:
+def interval_by_name(name: object, term: object = None) -> Interval | None:
     """Return the record of a name, None if there is none; of two of this name that of the term."""
     named = [record for record in RECORDS if record.name == name]
     for record in named:
-        if term in record.of:
+        if term in record.terms:
             return record
     if named:
         return named[0]

@@ -21,7 +21,7 @@ _ROUNDING = 1e-9
 _NORMAL_MAD = 0.6745
 
 
-def few_units_decide(influence: np.ndarray, position: np.ndarray) -> np.ndarray:
+def depends_on_few_units(influence: np.ndarray, position: np.ndarray) -> np.ndarray:
     """Find estimates whose variance comes mostly from a few outlying units.
 
     A method that fails completely on one case in twelve scores 0 there and as usual elsewhere. With 20 cases

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from salstats.stats.engine.limits import Limits
-from salstats.stats.engine.tails import Tails
+from salstats.stats.engine.one_sided_tests import Tails
 
 #: Number of bisections: more than a float has binary digits.
 _BISECTIONS = 60

@@ -9,16 +9,16 @@ import pandas as pd
 from scipy import stats
 
 from salstats.errors import SalstatsError
-from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.engine.comparisons import Compared
 from salstats.stats.engine.cr2 import cr2
 from salstats.stats.engine.design import group_label
 from salstats.stats.engine.draws import few_threads, sign_blocks
 from salstats.stats.engine.estimands import ratio
 from salstats.stats.engine.inference import Estimates, bootstrap_p_values, check_binary, moments
-from salstats.stats.engine.max_t import Drawn
+from salstats.stats.engine.joint_adjustment import NullDraws
 from salstats.stats.engine.paired_shares import equality_p_value
-from salstats.stats.engine.units import Units
+from salstats.stats.engine.resampling_units import Units
+from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.variances import analytic_variance, influence_weights
 
 
@@ -90,64 +90,64 @@ RECORDS = {
 TESTS = tuple(RECORDS)
 
 
-class Tested(NamedTuple):
+class PairedTestResult(NamedTuple):
     """Results of a test, shape (n_rows,), NaN where the test has none."""
 
     statistic: np.ndarray
     df: np.ndarray
     p_value: np.ndarray
     floor: np.ndarray | float | None = None  # smallest possible P value; None if none is counted from draws
-    drawn: Drawn | None = None  # the draws that P values are counted from
+    drawn: NullDraws | None = None  # the draws that P values are counted from
 
 
-def p_values_of_pairs(test: str, compared: Compared, estimates: Estimates, units: Units) -> Tested:
+def p_values_of_pairs(test: str, compared: Compared, estimates: Estimates, units: Units) -> PairedTestResult:
     """Test equality of method and reference in each row."""
     cells = compared.target.cells
     estimand = compared.target.estimand
-    gap = estimand.gap()
+    difference = estimand.as_difference()
     means = cells.means()
-    scale = gap.scale(means)
+    scale = difference.scale(means)
     undefined = np.full(estimand.n_rows, np.nan)
     # An average of percentage decreases is not a function of one difference: the average itself is tested.
     n_single = compared.members.shape[1]
     is_average = np.arange(estimand.n_rows) >= n_single
-    by_estimate = is_average & (estimand.then is not None)
-    too_few_units = estimates.smallest < 2
+    by_estimate = is_average & (estimand.row_weights is not None)
+    too_few_units = estimates.smallest_sample < 2
     if test == "bootstrap":
         assert estimates.replicates is not None
-        assert estimates.gap_replicates is not None
-        replicates = np.where(by_estimate, estimates.replicates, estimates.gap_replicates)
+        assert estimates.difference_replicates is not None
+        replicates = np.where(by_estimate, estimates.replicates, estimates.difference_replicates)
         p_value, floor = bootstrap_p_values(replicates, ROUNDING * scale)
         p_value = np.where(too_few_units, np.nan, p_value)
-        value = np.where(by_estimate, estimates.estimate, gap.value(means))
+        value = np.where(by_estimate, estimates.estimate, difference.value(means))
         _, std_error, _ = moments(replicates)
         deviations = np.nan_to_num(replicates - value)
-        drawn = Drawn.of(value, deviations, std_error, rounding=ROUNDING * scale)
-        return Tested(undefined, undefined, p_value, floor, drawn)
+        drawn = NullDraws.of(value, deviations, std_error, rounding=ROUNDING * scale)
+        return PairedTestResult(undefined, undefined, p_value, floor, drawn)
     if test == "score":
-        return Tested(undefined, undefined, _score_p_values(compared, estimates))
+        return PairedTestResult(undefined, undefined, _score_p_values(compared, estimates))
     if test in ("t", "cr2"):
         return _t_tests(test, compared, by_estimate)
     if test == "wild":
         return _wild_tests(compared, estimates)
     if test == "signflip":
-        per_sum, _ = influence_weights(gap.gradient(means), means, cells.counts.sum(axis=0))
+        per_sum, _ = influence_weights(difference.gradient(means), means, cells.counts.sum(axis=0))
         signs = sign_blocks(estimates.options.n_replicates, units.n, estimates.options.rng)
         drawn = sign_flips(cells.sums @ per_sum.T, signs, scale)
         p_value = np.where(by_estimate | too_few_units, np.nan, drawn.p_values())
-        return Tested(undefined, undefined, p_value, drawn.floor, drawn)
+        return PairedTestResult(undefined, undefined, p_value, drawn.floor, drawn)
     if test == "none":
-        return Tested(undefined, undefined, undefined)
+        return PairedTestResult(undefined, undefined, undefined)
     return _test_single_rows(test, compared, scale, units.name)
 
 
-def _t_tests(test: str, compared: Compared, by_estimate: np.ndarray) -> Tested:
+def _t_tests(test: str, compared: Compared, by_estimate: np.ndarray) -> PairedTestResult:
     """Test each row by Student's t: its difference, or its estimate in rows where `by_estimate` is True."""
     cells = compared.target.cells
     estimand = compared.target.estimand
     means = cells.means()
     results = []
-    for tested in (estimand.gap(), estimand):
+    for tested in (estimand.as_difference(), estimand):
         if test == "t":
             variance, df = analytic_variance(cells, tested)
         else:
@@ -157,56 +157,56 @@ def _t_tests(test: str, compared: Compared, by_estimate: np.ndarray) -> Tested:
         results.append(t_test(tested.value(means), variance, df))
     of_gap, of_estimate = results
     statistic, df, p_value = np.where(by_estimate, of_estimate, of_gap)
-    return Tested(statistic, df, p_value)
+    return PairedTestResult(statistic, df, p_value)
 
 
-def _wild_tests(compared: Compared, estimates: Estimates) -> Tested:
+def _wild_tests(compared: Compared, estimates: Estimates) -> PairedTestResult:
     """Test each row by the test that its limits invert.
 
     That is the test by sign flips, by CR2 where units are few, or the score test of paired 0/1 scores.
     """
-    assert estimates.flips is not None
-    p_value = estimates.flips.p_value
-    floor: np.ndarray | float = estimates.flips.drawn.floor
+    assert estimates.sign_flips is not None
+    p_value = estimates.sign_flips.p_value
+    floor: np.ndarray | float = estimates.sign_flips.drawn.floor
     undefined = np.full(len(p_value), np.nan)
-    if estimates.by_cr2 is not None:
+    if estimates.uses_cr2 is not None:
         _, _, t_p_value = t_test(estimates.estimate, estimates.std_error**2, estimates.df)
-        p_value = np.where(estimates.by_cr2, t_p_value, p_value)
-        floor = np.where(estimates.by_cr2, np.nan, floor)
-    if estimates.options.interval.of_trials and estimates.basis.trials.any():
+        p_value = np.where(estimates.uses_cr2, t_p_value, p_value)
+        floor = np.where(estimates.uses_cr2, np.nan, floor)
+    if estimates.options.interval.binary_defaults and estimates.basis.trials.any():
         trials = estimates.basis.trials
         p_value = np.where(trials, _score_p_values(compared, estimates), p_value)
         if trials.all():
-            return Tested(undefined, undefined, p_value)
+            return PairedTestResult(undefined, undefined, p_value)
         floor = np.where(trials, np.nan, floor)
-    return Tested(undefined, undefined, p_value, floor, estimates.flips.drawn)
+    return PairedTestResult(undefined, undefined, p_value, floor, estimates.sign_flips.drawn)
 
 
 def _score_p_values(compared: Compared, estimates: Estimates) -> np.ndarray:
     """Compute P values of the score test of paired 0/1 scores, NaN for averages and with one unit."""
     cells = compared.target.cells
-    gap = compared.target.estimand.gap()
-    variance, _ = analytic_variance(cells, gap)
-    p_value = equality_p_value(gap.value(cells.means()), np.sqrt(variance), estimates.n_units)
-    is_single = gap.cells_of_rows().sum(axis=0) == 2
-    return np.where(is_single & (estimates.smallest >= 2), p_value, np.nan)
+    difference = compared.target.estimand.as_difference()
+    variance, _ = analytic_variance(cells, difference)
+    p_value = equality_p_value(difference.value(cells.means()), np.sqrt(variance), estimates.n_units)
+    is_single = difference.cells_of_rows().sum(axis=0) == 2
+    return np.where(is_single & (estimates.smallest_sample >= 2), p_value, np.nan)
 
 
-def _test_single_rows(test: str, compared: Compared, scale: np.ndarray, unit: str) -> Tested:
+def _test_single_rows(test: str, compared: Compared, scale: np.ndarray, unit: str) -> PairedTestResult:
     """Make Wilcoxon's or McNemar's test of each row that is not an average of others."""
     n_rows = len(scale)
     statistic = np.full(n_rows, np.nan)
     p_value = np.full(n_rows, np.nan)
     if test == "mcnemar":
-        for values in (compared.own, compared.other):
+        for values in (compared.method_scores, compared.reference_scores):
             check_binary(values, "test", test)
     n_groups, n_single = compared.members.shape
     for row in range(n_single):
         pairs = compared.members[compared.groups, row]
         if not pairs.any():
             continue
-        method = compared.own[pairs]
-        reference = compared.other[pairs]
+        method = compared.method_scores[pairs]
+        reference = compared.reference_scores[pairs]
         units = compared.units[pairs]
         if test == "mcnemar":
             is_pooled = row >= n_groups
@@ -221,7 +221,7 @@ def _test_single_rows(test: str, compared: Compared, scale: np.ndarray, unit: st
             mean_differences = np.bincount(units, weights=method - reference)[present] / counts[present]
             is_rounding = np.abs(mean_differences) <= ROUNDING * scale[row]
             statistic[row], p_value[row] = wilcoxon(np.where(is_rounding, 0.0, mean_differences))
-    return Tested(statistic, np.full(n_rows, np.nan), p_value)
+    return PairedTestResult(statistic, np.full(n_rows, np.nan), p_value)
 
 
 def t_test(
@@ -266,7 +266,7 @@ def mcnemar(method: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
     return float(only_method), float(stats.binomtest(only_method, discordant, 0.5).pvalue)
 
 
-def sign_flips(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray) -> Drawn:
+def sign_flips(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray) -> NullDraws:
     """Flip the signs of units' differences, as draws of the permutation test of a mean difference of 0.
 
     `sums` (n_units, n_rows) are the units' shares of the mean difference; the sign of a unit is the same in
@@ -275,7 +275,7 @@ def sign_flips(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray)
     with few_threads(*sums.shape):
         flipped = np.concatenate([block.astype(np.float64) @ sums for block in signs])
     std_error = np.sqrt((sums**2).sum(axis=0))
-    return Drawn.of(sums.sum(axis=0), flipped, std_error, rounding=1e-12 * scale, unit_shares=sums)
+    return NullDraws.of(sums.sum(axis=0), flipped, std_error, rounding=1e-12 * scale, unit_shares=sums)
 
 
 def check_paired_shares(compared: Compared, option: str, choice: str, unit: str) -> None:
@@ -283,8 +283,8 @@ def check_paired_shares(compared: Compared, option: str, choice: str, unit: str)
 
     `option` and `choice` are the user's option and its value, `unit` the unit's name, for the message.
     """
-    check_binary(compared.own, option, choice)
-    check_binary(compared.other, option, choice)
+    check_binary(compared.method_scores, option, choice)
+    check_binary(compared.reference_scores, option, choice)
     for group in range(compared.members.shape[0]):
         units = compared.units[compared.groups == group]
         check_independent(units, compared.target.keys, group, unit, option, choice)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from salstats.stats.engine.coefficients import Coefficient, is_perfect, perfect, tested
+from salstats.stats.engine.coefficients import Coefficient, is_perfect, perfect_correlation, with_t_test
 
 #: Variables that are replaced by their residuals: both in partial, one in semi-partial correlation.
 COVARIATES_OF = ("both", "x", "y")
@@ -84,5 +84,5 @@ def partial_coefficient(regression: Residuals, df: int) -> Coefficient:
     x, y = regression.correlated.T
     r = float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1, 1))
     if is_perfect(r, len(x)):
-        return perfect(r)
-    return tested(r, df)
+        return perfect_correlation(r)
+    return with_t_test(r, df)

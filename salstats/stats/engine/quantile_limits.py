@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.engine.cr2 import cr2, spread_df
+from salstats.stats.engine.result_warnings import ROUNDING
 
 #: Largest number of elements of an array of values by units that is computed at a time.
 _BLOCK = 1 << 21
@@ -56,7 +56,7 @@ def sample_quantile(ordered: np.ndarray, weights: np.ndarray, quantile: float) -
     return np.asarray((ordered[lower] + ordered[upper]) / 2)
 
 
-def shares_of(
+def quantile_shares(
     scores: np.ndarray, units: np.ndarray, n_units: int, quantile: float, ends: tuple[float, float]
 ) -> Shares:
     """Compute the share of scores at or below each distinct score, with its CR2 variance.
@@ -144,7 +144,7 @@ def p_values(shares: Shares) -> np.ndarray:
     return np.asarray(2 * special.stdtr(shares.df, -t))
 
 
-def inverted(shares: Shares, alpha: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def quantile_limits(shares: Shares, alpha: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the lowest and the highest value that a test at `alpha` accepts as the quantile.
 
     These are the limits of level 1 - alpha, in the shape of `alpha`; NaN where no value is accepted.
@@ -164,7 +164,7 @@ def inverted(shares: Shares, alpha: float | np.ndarray) -> tuple[np.ndarray, np.
     return low[n_accepted], high[n_accepted]
 
 
-def of_difference(
+def difference_limits(
     first: Shares, second: Shares, estimates: tuple[float, float], level: float
 ) -> DifferenceLimits:
     """Compute limits of the difference of two quantiles from the limits of each (MOVER).
@@ -184,8 +184,8 @@ def of_difference(
     # limits change only at these levels; alphas descend, so that levels ascend
     alphas = np.unique(np.concatenate([p_first, p_second]))[::-1]
     x, y = estimates
-    lx, ux = inverted(first, alphas)
-    ly, uy = inverted(second, alphas)
+    lx, ux = quantile_limits(first, alphas)
+    ly, uy = quantile_limits(second, alphas)
 
     correlation = _correlation(first.residual, second.residual)
     # the first and the last value are the ends of the range

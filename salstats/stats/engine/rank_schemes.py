@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special, stats
 
-from salstats.stats.engine.advice import ROUNDING
 from salstats.stats.engine.estimands import ratio
 from salstats.stats.engine.quantile_limits import replicates_of
+from salstats.stats.engine.result_warnings import ROUNDING
 
 #: A function from weights (n_replicates, n_units) to the values that are ranked, (n_replicates, n_methods).
 Aggregate = Callable[[np.ndarray], np.ndarray]

@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_choice, check_draws
-from salstats.errors import ColumnError, ValueRangeError, warn
+from salstats.errors import ColumnError, Message, ValueRangeError, warn
 from salstats.frames import ColumnCodes, coded_scores
 from salstats.metrics.registry import direction
-from salstats.stats.engine.advice import FEW_UNITS
-from salstats.stats.engine.comparisons import ALWAYS, IF_GIVEN, PAIRS
+from salstats.stats.engine.comparisons import KEY_COLUMNS_OF_PAIRS, OPTIONAL_KEY_COLUMNS, PAIRS
 from salstats.stats.engine.design import (
     group_label,
     group_list,
@@ -33,15 +32,16 @@ from salstats.stats.engine.rank_schemes import (
     ranks_of,
     ranks_within,
 )
+from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
+from salstats.stats.engine.result_warnings import FEW_UNITS
 from salstats.stats.engine.shared_cases import mark_left_out_cases, mark_shared_cases
-from salstats.stats.engine.units import Unit, Units, resolve_unit
 
 #: Default grouping columns of rankings: those of them that are present.
 RANKED_BY = ("metric", "dataset", "model")
 
 
 @dataclass(frozen=True)
-class Asked:
+class RankingOptions:
     """Options of a ranking, as the user gives them."""
 
     by: str | Sequence[str] | None
@@ -105,7 +105,7 @@ class Rankings:
         return ranks, drawn_ranks
 
 
-def rank_methods(scores: pd.DataFrame, asked: Asked, options: Options) -> Rankings:
+def rank_methods(scores: pd.DataFrame, asked: RankingOptions, options: Options) -> Rankings:
     """Compute the values that methods of a scores frame are ranked by; warn of groups with few units."""
     codes = coded_scores(scores)
     groups = ranking_groups(scores, asked.by, asked.last_group)
@@ -175,7 +175,7 @@ def rank_methods(scores: pd.DataFrame, asked: Asked, options: Options) -> Rankin
     )
 
 
-def _check_scheme(asked: Asked, groups: Sequence[str]) -> Scheme:
+def _check_scheme(asked: RankingOptions, groups: Sequence[str]) -> Scheme:
     """Check the options of a ranking, and return its scheme."""
     if "method" in groups:
         raise ColumnError("by has 'method', which is what is ranked; leave it out")
@@ -205,8 +205,8 @@ def _check_means(
         scores_of_group = codes.frame.loc[index_groups(codes, groups)[0] == group]
         n_scores = scores_of_group.groupby("method", observed=True)["score"].count()
         without_scores = [str(method) for method, n in n_scores.items() if not n]
-        label = group_label(group_keys, group)
-        raise ColumnError(_nothing_to_rank(without_scores, int(rows.sum()), label))
+        subject = Message(group_label(group_keys, group), ": ") if len(group_keys.columns) else Message()
+        raise ColumnError(_nothing_to_rank(without_scores, int(rows.sum()), subject))
 
 
 def _scores_of_groups(
@@ -298,9 +298,9 @@ def _complete_observations(codes: ColumnCodes, groups: Sequence[str]) -> tuple[C
     group_methods = np.unique(method_of_row)
     group_of_method = group_methods // n_methods
 
-    key = dict.fromkeys(column for column in (*ALWAYS, *groups) if column in frame.columns)
+    key = dict.fromkeys(column for column in (*KEY_COLUMNS_OF_PAIRS, *groups) if column in frame.columns)
     observations = codes.combined(list(key))
-    for column in IF_GIVEN:
+    for column in OPTIONAL_KEY_COLUMNS:
         if column not in frame.columns or column in groups:
             continue
         method_positions = np.searchsorted(group_methods, method_of_row)
@@ -352,12 +352,11 @@ def _warn_few(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.DataFrame, 
         )
 
 
-def _nothing_to_rank(methods: Sequence[str], n_methods: int, group: str) -> str:
+def _nothing_to_rank(methods: Sequence[str], n_methods: int, subject: Message) -> Message:
     """Write the message for a group that cannot be ranked; `methods` are those without a score."""
-    prefix = "" if group == "all rows" else f"{group}: "
     if methods:
-        return f"{prefix}{group_list(methods)} has no defined score and so no rank; leave it out"
-    return (
-        f"{prefix}no observation of which all {n_methods} methods have a defined score; leave out a method, "
+        return subject + f"{group_list(methods)} has no defined score and so no rank; leave it out"
+    return subject + (
+        f"no observation of which all {n_methods} methods have a defined score; leave out a method, "
         "or rank by each method's own scores with pairs='available'"
     )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from salstats.stats.engine.coefficients import Coefficient, is_perfect, perfect, tested
+from salstats.stats.engine.coefficients import Coefficient, is_perfect, perfect_correlation, with_t_test
 
 #: A difference of two values below this share of the value is rounding.
 _ROUNDING = 1e-14
@@ -37,5 +37,5 @@ def within_coefficient(first: np.ndarray, second: np.ndarray, units: np.ndarray)
     y = deviations_within(second, units)
     r = float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1, 1))
     if is_perfect(r, len(x)):
-        return perfect(r)
-    return tested(r, len(x) - len(np.unique(units)) - 1)
+        return perfect_correlation(r)
+    return with_t_test(r, len(x) - len(np.unique(units)) - 1)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from salstats.stats.engine.coefficients import Coefficient, is_perfect, perfect, tested
+from salstats.stats.engine.coefficients import Coefficient, is_perfect, perfect_correlation, with_t_test
 
 #: Share of the values, those furthest from the median, that the percentage bend correlation down-weights:
 #: pingouin's and WRS2's default.
@@ -40,5 +40,5 @@ def robust_coefficient(first: np.ndarray, second: np.ndarray, test: str) -> Coef
     """
     r = float(np.clip(robust_estimate(first, second, test), -1, 1))
     if is_perfect(r, len(first)):
-        return perfect(r)
-    return tested(r, len(first) - 2)
+        return perfect_correlation(r)
+    return with_t_test(r, len(first) - 2)

@@ -9,10 +9,10 @@ import pandas as pd
 
 from salstats.errors import warn
 from salstats.frames import ColumnCodes, distinct_codes, first_rows, insert_column
-from salstats.stats.engine.carried import counts_of_rows, nothing_there, pooled_columns
 from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution
-from salstats.stats.engine.comparisons import ALL, ALWAYS, LACKING
+from salstats.stats.engine.comparisons import ALL, KEY_COLUMNS_OF_PAIRS, MISSING_SIDE
 from salstats.stats.engine.design import AVERAGE, group_labels, group_list
+from salstats.stats.engine.score_reasons import counts_of_rows, has_absent_finding, pooled_columns
 
 #: Largest share of missing cases without a caution, as a few undefined scores are ordinary.
 _MAX_MISSING_SHARE = 0.1
@@ -45,9 +45,9 @@ class SharedCases:
         return self.n_any - self.n_cases
 
     @property
-    def lacks_many(self) -> np.ndarray:
+    def has_many_missing(self) -> np.ndarray:
         """True for methods that lack so many cases that their estimates are not comparable."""
-        return lacks_many(self.n_lacking, self.n_any)
+        return has_many_missing(self.n_lacking, self.n_any)
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class RowsWithCases:
     is_average: bool
 
 
-def lacks_many(n_lacking: np.ndarray, n_any: np.ndarray) -> np.ndarray:
+def has_many_missing(n_lacking: np.ndarray, n_any: np.ndarray) -> np.ndarray:
     """Return True where so many of `n_any` cases are missing that a mean without them may be biased.
 
     These are more than a tenth, and more than the root of the number of cases: if they scored a standard
@@ -86,7 +86,7 @@ def shared_cases(
         Rows whose finding is absent: no method lacks such a case.
     """
     group_columns = [column for column in by if column != "method"]
-    case_columns = [column for column in ALWAYS if column in codes.frame.columns]
+    case_columns = [column for column in KEY_COLUMNS_OF_PAIRS if column in codes.frame.columns]
     cases = codes.combined(list(dict.fromkeys([*group_columns, *case_columns])))
     groups = codes.combined(group_columns)
     series = codes.combined(by)
@@ -159,7 +159,7 @@ def mark_shared_cases(
     -------
     DataFrame
         The same frame if all methods have the same cases. Else with a column `n_shared`, and with a caution
-        in rows of methods that lack many cases (see `lacks_many`).
+        in rows of methods that lack many cases (see `has_many_missing`).
     """
     blocks = cases_of_rows(estimates, codes, by, defined, averaged)
     if not any((block.cases.n_lacking > 0).any() for block in blocks):
@@ -170,12 +170,14 @@ def mark_shared_cases(
     for block in blocks:
         cases = block.cases
         columns = list(cases.keys.columns)
-        numbers = cases.keys.assign(n_shared=cases.n_shared, lacks_many=cases.lacks_many).astype("object")
+        numbers = cases.keys.assign(n_shared=cases.n_shared, has_many_missing=cases.has_many_missing).astype(
+            "object"
+        )
         keys = estimates.loc[block.rows, columns].astype("object")
         merged = keys.merge(numbers, how="left", on=columns)
         # A method without any defined score shares no cases.
         n_shared[block.rows] = merged["n_shared"].fillna(0).to_numpy(dtype=np.int64)
-        is_marked[block.rows] = merged["lacks_many"].eq(True).to_numpy()
+        is_marked[block.rows] = merged["has_many_missing"].eq(True).to_numpy()
     with_numbers = insert_column(estimates, "n_shared", n_shared)
     return add_caution(with_numbers, DIFFERENT_CASES, is_marked)
 
@@ -183,7 +185,7 @@ def mark_shared_cases(
 def warn_of_different_cases(blocks: Sequence[RowsWithCases], remedy: Callable[[], str]) -> None:
     """Warn once if methods lack many cases of their group; averages would repeat the warning of groups."""
     for block in blocks:
-        texts = [text for text in lacking_cases(block.cases) if text]
+        texts = [text for text in missing_case_texts(block.cases) if text]
         if texts and not block.is_average:
             warn(
                 f"methods have scores of different cases: {group_list(texts)}; their estimates cannot be "
@@ -210,7 +212,7 @@ def cases_of_rows(
     absent = None
     if defined is None:
         defined = frame["score"].notna().to_numpy()
-        absent = nothing_there(frame)
+        absent = has_absent_finding(frame)
     blocks = []
     for rows, columns in pooled_columns(estimates, by, frame):
         if "method" not in columns:
@@ -243,24 +245,24 @@ def mark_left_out_cases(
         Advice that leaves out fewer cases, for the warning.
     """
     frame = codes.frame
-    cases = shared_cases(codes, by, frame["score"].notna().to_numpy(), nothing_there(frame))
-    texts = [text for text in lacking_cases(cases) if text]
+    cases = shared_cases(codes, by, frame["score"].notna().to_numpy(), has_absent_finding(frame))
+    texts = [text for text in missing_case_texts(cases) if text]
     if not texts:
         return estimates
     warn(
         f"cases that a method lacks are left out for all ({group_list(texts)}), so that methods are compared "
         f"on the cases that all have: {remedy}"
     )
-    incomplete_methods = cases.keys[cases.lacks_many]
+    incomplete_methods = cases.keys[cases.has_many_missing]
     groups = [column for column in by if column != "method"]
     n_incomplete = counts_of_rows(estimates[groups], incomplete_methods[groups], frame)
     return add_caution(estimates, INCOMPLETE_PAIRS, n_incomplete > 0)
 
 
-def lacking_cases(cases: SharedCases) -> list[str]:
+def missing_case_texts(cases: SharedCases) -> list[str]:
     """Write the number of cases that each method lacks, "" for methods that do not lack many."""
     texts = [""] * len(cases.n_any)
-    rows = np.flatnonzero(cases.lacks_many)
+    rows = np.flatnonzero(cases.has_many_missing)
     if not rows.size:
         return texts
     for row, label in zip(rows, group_labels(cases.keys, rows), strict=True):
@@ -282,7 +284,7 @@ def shared_rows_call(frame: pd.DataFrame, values: Sequence[str] = ("score",), da
 
     `values` are columns, or metrics, whose values are scores.
     """
-    columns = [column for column in ALWAYS if column in frame.columns]
+    columns = [column for column in KEY_COLUMNS_OF_PAIRS if column in frame.columns]
     value_columns: list[str] = []
     for value in values:
         column = value if value in frame.columns else "score"
@@ -331,15 +333,15 @@ def mark_incomplete_pairs(
     """
     if one_sided.empty:
         return estimates
-    columns = [column for column in one_sided.columns if column != LACKING]
+    columns = [column for column in one_sided.columns if column != MISSING_SIDE]
     keys = estimates[columns]
     number_column = "n_pairs" if "n_pairs" in estimates.columns else "n"
     n_complete = estimates[number_column].to_numpy()
-    lacks_reference = one_sided[LACKING].eq("reference")
+    lacks_reference = one_sided[MISSING_SIDE].eq("reference")
     n_without_method = counts_of_rows(keys, one_sided.loc[~lacks_reference, columns], scores)
     n_without_reference = counts_of_rows(keys, one_sided.loc[lacks_reference, columns], scores)
     n_any = n_complete + n_without_method + n_without_reference
-    is_marked = lacks_many(n_without_method, n_any) | lacks_many(n_without_reference, n_any)
+    is_marked = has_many_missing(n_without_method, n_any) | has_many_missing(n_without_reference, n_any)
     if not is_marked.any():
         return estimates
     n_one_sided = n_any - n_complete

@@ -106,11 +106,11 @@ def unit_factor(n_units: np.ndarray) -> np.ndarray:
 
 def levels_and_covariance(cells: Cells, estimand: Estimand) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the two means of a ratio, method then reference, and their covariance (n_rows, 2, 2)."""
-    assert estimand.second is not None
+    assert estimand.reference_weights is not None
     method, reference = estimand.row_levels(cells.means())
     n_units = cells.sample_units()
     influences = []
-    for membership in (estimand.first, estimand.second):
+    for membership in (estimand.method_weights, estimand.reference_weights):
         slopes = Estimand("mean", membership).gradient(cells.means())
         per_sum, per_count = _scaled_weights(cells, slopes, n_units)
         influences.append(cells.sums @ per_sum.T - cells.counts @ per_count.T)

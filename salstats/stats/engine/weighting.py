@@ -10,7 +10,7 @@ import pandas as pd
 from salstats.checks import check_columns, check_numeric, quoted
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.frames import ColumnCodes, case_key, first_rows, text_column
-from salstats.stats.engine.units import Units
+from salstats.stats.engine.resampling_units import Units
 
 #: Values of `weights=`: the name of a column, "unit", or weights of the values that are averaged over.
 Weighting = str | Mapping[Any, float] | None
@@ -62,7 +62,7 @@ class Weights:
 EQUAL = Weights()
 
 
-def weighted(
+def apply_weights(
     codes: ColumnCodes, units: Units, weights: Weighting, average: str | None
 ) -> tuple[ColumnCodes, Units, Weights]:
     """Return the rows of scores with a weight above 0, their units, and their weights.

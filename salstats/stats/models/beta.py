@@ -12,10 +12,10 @@ from salstats.stats.models.beta_models import (
     solution_at_maximum,
     starting_values,
 )
-from salstats.stats.models.errors import BETA_ERRORS
+from salstats.stats.models.error_kinds import BETA_ERRORS
 from salstats.stats.models.family import Family, Solution, decomposed
+from salstats.stats.models.fisher_scoring import Likelihood, maximize_likelihood
 from salstats.stats.models.logit import LOGIT, bernoulli_variance
-from salstats.stats.models.predictors import Told, maximum
 
 
 def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
@@ -34,23 +34,23 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -
     start = np.append(coefficients, log_precision)
     designs = [matrix, np.ones((len(response), 1))]
 
-    def likelihood(predictors: np.ndarray) -> Told:
+    def likelihood(predictors: np.ndarray) -> Likelihood:
         logit_mean, log_precision = predictors.T
         return beta_likelihood(response, interior, logit_mean, log_precision)
 
-    mle = maximum(designs, start, likelihood, label)
+    mle = maximize_likelihood(designs, start, likelihood, label)
     solution = solution_at_maximum(
         mle,
         matrix,
         response,
         intercept,
-        parts=("",),
+        predictor_names=("",),
         mean_function=_mean,
         shares=_shares,
         parameters={"precision": float(np.exp(mle.parameters[-1]))},
     )
     logit_mean = matrix @ solution.coefficients
-    log_precisions = np.repeat(solution.others, len(response))
+    log_precisions = np.repeat(solution.nuisance_parameters, len(response))
     information = beta_likelihood(response, interior, logit_mean, log_precisions).information
     weights = information[:, 0, 0]
     leverage = decomposed(matrix * np.sqrt(weights)[:, None])[3]
@@ -90,9 +90,9 @@ BETA = Family(
     label="beta",
     link=LOGIT,
     variance=bernoulli_variance,
-    check=_open_interval_error_message,
+    outcome_error_message=_open_interval_error_message,
     solve=beta_regression,
     errors=BETA_ERRORS,
-    normal=True,
-    n_spread=0,
+    uses_normal=True,
+    n_dispersion_parameters=0,
 )

@@ -7,8 +7,8 @@ import numpy as np
 from scipy import special
 
 from salstats.stats.models.family import MeanFunction, NotEstimableError, Solution
+from salstats.stats.models.fisher_scoring import Likelihood, Maximum
 from salstats.stats.models.logit import bernoulli_variance
-from salstats.stats.models.predictors import Maximum, Told
 
 #: Columns of the predictors of a beta distribution.
 _LOGIT_MEAN = 0
@@ -41,7 +41,7 @@ def interior_rows(response: np.ndarray, label: str) -> np.ndarray:
 
 def beta_likelihood(
     response: np.ndarray, interior: np.ndarray, logit_mean: np.ndarray, log_precision: np.ndarray
-) -> Told:
+) -> Likelihood:
     """Log-likelihood of the interior scores, its derivatives by the two predictors and their information.
 
     A score has the beta distribution with mean mu and precision phi, a = mu phi and b = (1 - mu) phi.
@@ -83,7 +83,7 @@ def beta_likelihood(
     # rounding can make this difference of large terms negative
     information[:, _LOG_PRECISION, _LOG_PRECISION] = np.maximum(precision_information, 0)
     scale = (precision**2)[:, None, None]
-    return Told(float(log_density[interior].sum()), slopes, scale * information)
+    return Likelihood(float(log_density[interior].sum()), slopes, scale * information)
 
 
 def starting_values(
@@ -107,20 +107,20 @@ def all_predictors(predictors: np.ndarray, present: list[int], defaults: np.ndar
 
 
 def likelihood_of_present(
-    likelihood: Callable[[np.ndarray], Told], present: list[int], defaults: np.ndarray
-) -> Callable[[np.ndarray], Told]:
-    """The likelihood as a function of the predictors `present` only, the others being held at `defaults`."""
+    likelihood: Callable[[np.ndarray], Likelihood], present: list[int], defaults: np.ndarray
+) -> Callable[[np.ndarray], Likelihood]:
+    """Return the likelihood as a function of the predictors `present`, the others held at `defaults`."""
 
-    def likelihood_and_derivatives(predictors: np.ndarray) -> Told:
+    def likelihood_and_derivatives(predictors: np.ndarray) -> Likelihood:
         full = likelihood(all_predictors(predictors, present, defaults))
         information = full.information[:, present][:, :, present]
-        return Told(full.likelihood, full.slopes[:, present], information)
+        return Likelihood(full.log_likelihood, full.gradients[:, present], information)
 
     return likelihood_and_derivatives
 
 
 def mean_of_present(mean_function: MeanFunction, present: list[int], defaults: np.ndarray) -> MeanFunction:
-    """The mean as a function of the predictors `present` only, the others being held at `defaults`."""
+    """Return the mean as a function of the predictors `present`, the others held at `defaults`."""
 
     def mean_and_derivatives(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         full = all_predictors(predictors, present, defaults)
@@ -135,28 +135,29 @@ def solution_at_maximum(
     matrix: np.ndarray,
     response: np.ndarray,
     intercept: bool,
-    parts: tuple[str, ...],
+    predictor_names: tuple[str, ...],
     mean_function: MeanFunction,
     shares: Callable[[np.ndarray], ScoreShares],
     parameters: dict[str, float],
 ) -> Solution:
-    """A Solution from the maximum of the likelihood.
+    """Return a Solution from the maximum of the likelihood.
 
-    `parts` names the predictors made of the columns of `matrix`; the parameters behind their coefficients
-    are alike in every row, the log precision last. `mean_function` and `shares` take predictors (n, k).
+    `predictor_names` are the names of the predictors made of the columns of `matrix`. The parameters behind
+    their coefficients are the same in every row, the log precision last. `mean_function` and `shares` take
+    predictors (n, k).
     """
     n_rows, rank = matrix.shape
-    n_parts = len(parts)
+    n_parts = len(predictor_names)
     n_coefficients = n_parts * rank
     coefficients = maximum.parameters[:n_coefficients]
-    others = maximum.parameters[n_coefficients:]
+    nuisance_parameters = maximum.parameters[n_coefficients:]
     part_predictors = matrix @ coefficients.reshape(n_parts, rank).T
-    predictors = np.column_stack([part_predictors, np.tile(others, (n_rows, 1))])
+    predictors = np.column_stack([part_predictors, np.tile(nuisance_parameters, (n_rows, 1))])
     fitted, slopes, _ = mean_function(predictors)
 
     # Var(y) = E(y^2) - E(y)^2, E(y^2) being 1 at one, 0 at zero and that of the beta distribution between
     zero, one, interior_mean = shares(predictors)
-    precision = np.exp(others[-1])
+    precision = np.exp(nuisance_parameters[-1])
     interior_square = interior_mean**2 + bernoulli_variance(interior_mean) / (1 + precision)
     variances = (1 - zero - one) * interior_square + one - fitted**2
 
@@ -176,12 +177,12 @@ def solution_at_maximum(
         df_residual=float(n_rows - len(maximum.parameters)),
         deviance=float("nan"),
         null_deviance=float("nan"),
-        log_likelihood=maximum.likelihood,
+        log_likelihood=maximum.log_likelihood,
         intercept=intercept,
         parameters=parameters,
-        step=maximum.step,
-        parts=parts,
-        others=others,
-        surface=mean_function,
+        scoring_problem=maximum.scoring_problem,
+        predictor_names=predictor_names,
+        nuisance_parameters=nuisance_parameters,
+        mean_function=mean_function,
         variances=variances,
     )

@@ -3,10 +3,10 @@
 import numpy as np
 
 from salstats.stats.engine.cautions import FEW_LEVERS, OUTLYING_UNITS, Caution
-from salstats.stats.engine.outlying_units import few_units_decide
+from salstats.stats.engine.outlying_units import depends_on_few_units
 from salstats.stats.models.covariance import cluster_sums
 from salstats.stats.models.family import Solution
-from salstats.stats.models.models import Model
+from salstats.stats.models.fitted_models import Model
 
 #: Share of the number of units below which Satterthwaite's degrees of freedom are few. Where covariates are
 #: spread evenly they are a third of the units or more.
@@ -32,7 +32,7 @@ def coefficient_cautions(model: Model, df: np.ndarray) -> dict[Caution, np.ndarr
     if not np.isin(solution.response, (0, 1)).all():
         influence = cluster_sums(solution.scores, clusters) @ solution.bread
         residuals = _unit_residuals(solution, clusters)
-        cautions[OUTLYING_UNITS] = few_units_decide(influence[:, : solution.rank], residuals)
+        cautions[OUTLYING_UNITS] = depends_on_few_units(influence[:, : solution.rank], residuals)
     return cautions
 
 
@@ -46,7 +46,7 @@ def _unit_residuals(solution: Solution, clusters: np.ndarray) -> np.ndarray:
     """
     residual = (solution.response - solution.fitted)[:, None]
     directions = np.ones((solution.n, solution.rank))
-    if len(solution.parts) == 1:
+    if len(solution.predictor_names) == 1:
         bread = solution.bread[: solution.rank, : solution.rank]
         directions = (solution.matrix * solution.weights[:, None]) @ bread
     projections = cluster_sums(directions * residual, clusters)

@@ -72,7 +72,7 @@ class Design:
         """Categorical variables that have a single level in these rows, and so no column."""
         return tuple(factor.name for factor, values in self.levels.items() if len(values) == 1)
 
-    def at(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
+    def matrix_at(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
         """The model matrix at other values, with the levels, means and deviations of this design's rows."""
         if not values:
             return np.ones((1, len(self.products)))

@@ -30,9 +30,9 @@ class Link:
     #: The mean at values of the linear predictor (the inverse link).
     mean: Callable[[np.ndarray], np.ndarray]
     #: First derivative of the mean by the linear predictor.
-    slope: Callable[[np.ndarray], np.ndarray]
+    first_derivative: Callable[[np.ndarray], np.ndarray]
     #: Second derivative of the mean by the linear predictor.
-    curve: Callable[[np.ndarray], np.ndarray]
+    second_derivative: Callable[[np.ndarray], np.ndarray]
     #: Name of a coefficient in tables and figures.
     effect: str
     #: Name of an exponentiated coefficient.
@@ -52,7 +52,7 @@ class Inference(Protocol):
     def df(self, errors: str, contrasts: np.ndarray) -> np.ndarray:
         """Degrees of freedom (q,) of linear combinations (q, r) of the coefficients."""
 
-    def joint(self, errors: str, contrasts: np.ndarray) -> tuple[float, int, float]:
+    def f_test(self, errors: str, contrasts: np.ndarray) -> tuple[float, int, float]:
         """F test that all combinations are zero: F, its numerator and its denominator degrees of freedom."""
 
 
@@ -93,14 +93,14 @@ class Solution:
     #: Rows (m, p) and errors (m,) of the least squares problem that the last step of Fisher's scoring solves,
     #: scaled to errors of variance 1, with m / n of them for each row. None where they are sqrt(W) X and
     #: (y - mu) / sqrt(W).
-    step: tuple[np.ndarray, np.ndarray] | None = None
+    scoring_problem: tuple[np.ndarray, np.ndarray] | None = None
     #: Names of the linear predictors that are made of the columns.
-    parts: tuple[str, ...] = ("",)
-    #: (p - r,): Parameters besides the coefficients, behind these in `bread`, `scores` and `step`.
-    others: np.ndarray = field(default_factory=lambda: np.empty(0))
-    #: The mean as a function of all predictors, one for each of `parts` and of `others`; None where it is the
-    #: family's link of a single linear predictor.
-    surface: MeanFunction | None = None
+    predictor_names: tuple[str, ...] = ("",)
+    #: (p - r,): Parameters besides the coefficients, behind these in `bread`, `scores` and `scoring_problem`.
+    nuisance_parameters: np.ndarray = field(default_factory=lambda: np.empty(0))
+    #: The mean as a function of all predictors, one for each of `predictor_names` and of
+    #: `nuisance_parameters`; None where it is the family's link of a single linear predictor.
+    mean_function: MeanFunction | None = None
     #: (n,): Variance of each outcome, where it is not the dispersion times the family's variance function.
     variances: np.ndarray | None = None
     #: Standard errors and tests of a model to which those of least squares do not apply.
@@ -109,7 +109,7 @@ class Solution:
     #: probability; `bread`, `scores` and `leverage` take it into account.
     sampling: np.ndarray | None = None
     #: Positions of the columns in the full model matrix.
-    kept: np.ndarray = field(default_factory=lambda: np.arange(0))
+    column_positions: np.ndarray = field(default_factory=lambda: np.arange(0))
 
     @property
     def n(self) -> int:
@@ -139,15 +139,15 @@ class Family:
     #: Variance of an outcome at a mean, over the dispersion.
     variance: Callable[[np.ndarray], np.ndarray]
     #: Returns the fault of an outcome as the end of a message, None where it has none.
-    check: Callable[[np.ndarray], str | None]
+    outcome_error_message: Callable[[np.ndarray], str | None]
     #: The kernel: model matrix of full rank, outcome, and whether the first column is an intercept.
     solve: Callable[..., Solution]
     #: Values of `errors=` that it supports; the first is recommended.
     errors: tuple[str, ...]
     #: True where classical and heteroscedastic errors go with the normal distribution instead of Student's t.
-    normal: bool
+    uses_normal: bool
     #: Number of dispersion parameters, which AIC counts besides the coefficients.
-    n_spread: int
+    n_dispersion_parameters: int
     #: True where `correlation=` (GEE) is supported: the mean determines the variance up to the dispersion.
     correlated: bool = False
     #: True where the kernel takes `sampling`.
@@ -185,7 +185,7 @@ def fit_model(
     except NotEstimableError as error:
         terms = ", ".join(names[i] for i in estimable)
         raise NotEstimableError(f"{error} ({terms})") from None
-    return replace(solution, kept=estimable)
+    return replace(solution, column_positions=estimable)
 
 
 def estimable_columns(matrix: np.ndarray) -> np.ndarray:

@@ -6,10 +6,9 @@ from typing import Any
 import pandas as pd
 
 from salstats.stats.engine.equivalence import Margin
-from salstats.stats.engine.units import Unit
-from salstats.stats.models.choices import Asked
-from salstats.stats.models.components import random_effects, variance_components
-from salstats.stats.models.fit_summaries import glance, observations
+from salstats.stats.engine.resampling_units import Unit
+from salstats.stats.models.fitted_models import Fitted
+from salstats.stats.models.goodness_of_fit import glance, observations
 from salstats.stats.models.joint_tests import joint_tests
 from salstats.stats.models.margins import (
     marginal_contrasts,
@@ -17,9 +16,11 @@ from salstats.stats.models.margins import (
     marginal_means,
     marginal_slopes,
 )
-from salstats.stats.models.models import Fitted, fit_models
-from salstats.stats.models.predictions import predictions
-from salstats.stats.models.regression import coefficients
+from salstats.stats.models.model_fitting import fit_models
+from salstats.stats.models.model_options import ModelOptions
+from salstats.stats.models.predictions import prediction_rows
+from salstats.stats.models.random_effect_summaries import random_effects, variance_components
+from salstats.stats.models.regression import coefficient_rows
 
 
 def fit(
@@ -103,7 +104,7 @@ def fit(
     1      human     0.481      0.006     0.469      0.493
     2  occlusion     0.269      0.006     0.257      0.281
     """
-    options = Asked(
+    options = ModelOptions(
         by=by,
         family=family,
         errors=errors,
@@ -135,7 +136,7 @@ class Fit(Fitted):
 
     def tidy(self, *, level: float = 0.95, exponentiate: bool = False, adjust: str = "none") -> pd.DataFrame:
         """Coefficients, one row per term, with the options and columns of `regress`."""
-        return coefficients(self, level=level, exponentiate=exponentiate, adjust=adjust)
+        return coefficient_rows(self, level=level, exponentiate=exponentiate, adjust=adjust)
 
     def glance(self) -> pd.DataFrame:
         """Goodness of fit, one row per model, with the columns of `fit_statistics`."""
@@ -186,7 +187,7 @@ class Fit(Fitted):
         ValueRangeError
             A name that is not on the right side; a level that no model has; text for a number.
         """
-        return predictions(self, at, level=level, random=random)
+        return prediction_rows(self, at, level=level, random=random)
 
     def means(
         self,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from salstats.stats.models.errors import CLUSTERED
+from salstats.stats.models.error_kinds import CLUSTERED
 from salstats.stats.models.family import Family, NotEstimableError, Solution
 
 #: Values of `correlation=`.
@@ -20,7 +20,9 @@ _PERFECT = 1e-20
 def correlated_family(family: Family) -> Family:
     """The family of models of correlated rows, with clustered errors, the recommended first."""
     other_errors = [kind for kind in CLUSTERED if kind != _RECOMMENDED]
-    return replace(family, label=f"{family.label} (GEE)", errors=(_RECOMMENDED, *other_errors), normal=False)
+    return replace(
+        family, label=f"{family.label} (GEE)", errors=(_RECOMMENDED, *other_errors), uses_normal=False
+    )
 
 
 def exchangeable(
@@ -33,8 +35,8 @@ def exchangeable(
     residuals of a cluster over phi, neither less the number of coefficients (as R's gee and statsmodels
     have it). Any order of rows does; geepack takes runs of equal ids.
 
-    `step` of the solution holds rows and errors times the root of R^-1 A^-1. They are uncorrelated by the
-    model, so that the covariances of least squares apply to them.
+    `scoring_problem` of the solution holds rows and errors times the root of R^-1 A^-1. They are uncorrelated
+    by the model, so that the covariances of least squares apply to them.
 
     Liang KY, Zeger SL. Longitudinal data analysis using generalized linear models. Biometrika
     1986;73:13-22. https://doi.org/10.1093/biomet/73.1.13
@@ -64,7 +66,7 @@ def exchangeable(
                 f"rows of a unit are correlated by {alpha:.3g}, which units of {sizes.max()} "
                 "rows cannot be; leave correlation= out"
             )
-        derivative = matrix * (family.link.slope(predictor) / std_dev)[:, None]
+        derivative = matrix * (family.link.first_derivative(predictor) / std_dev)[:, None]
         rows = _whiten(derivative, alpha, clusters, sizes)
         errors = _whiten(pearson[:, None], alpha, clusters, sizes)[:, 0]
         bread = np.linalg.inv(rows.T @ rows)
@@ -89,7 +91,7 @@ def exchangeable(
         null_deviance=undefined,
         log_likelihood=undefined,
         parameters={"alpha": alpha, "scale": scale},
-        step=(rows, errors),
+        scoring_problem=(rows, errors),
     )
 
 

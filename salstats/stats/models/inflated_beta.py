@@ -15,10 +15,10 @@ from salstats.stats.models.beta_models import (
     solution_at_maximum,
     starting_values,
 )
-from salstats.stats.models.errors import BETA_ERRORS
+from salstats.stats.models.error_kinds import BETA_ERRORS
 from salstats.stats.models.family import Family, NotEstimableError, Solution, estimable_columns
+from salstats.stats.models.fisher_scoring import Likelihood, maximize_likelihood
 from salstats.stats.models.logit import FRACTIONAL, LOGIT, bernoulli_variance, recession_direction
-from salstats.stats.models.predictors import Told, maximum
 
 #: Columns of the predictors of a full model, with zeros and ones.
 _LOGIT_MEAN = 0
@@ -53,7 +53,7 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
     part_columns = [_LOGIT_MEAN, *boundaries]
     present = [*part_columns, _LOG_PRECISION]
 
-    def likelihood(predictors: np.ndarray) -> Told:
+    def likelihood(predictors: np.ndarray) -> Likelihood:
         return _likelihood(response, interior, predictors)
 
     coefficients, log_precision = starting_values(matrix, response, interior)
@@ -61,7 +61,7 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
     start = np.concatenate([coefficients, np.zeros(n_boundary_coefficients), [log_precision]])
     constant = np.ones((len(response), 1))
     designs = [matrix] * len(part_columns) + [constant]
-    mle = maximum(designs, start, likelihood_of_present(likelihood, present, _DEFAULTS), label)
+    mle = maximize_likelihood(designs, start, likelihood_of_present(likelihood, present, _DEFAULTS), label)
 
     def shares(predictors: np.ndarray) -> ScoreShares:
         return _shares(all_predictors(predictors, present, _DEFAULTS))
@@ -71,14 +71,14 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
         matrix,
         response,
         intercept,
-        parts=tuple(_PARTS[column] for column in part_columns),
+        predictor_names=tuple(_PARTS[column] for column in part_columns),
         mean_function=mean_of_present(_mean, present, _DEFAULTS),
         shares=shares,
         parameters={"precision": float(np.exp(mle.parameters[-1]))},
     )
 
 
-def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarray) -> Told:
+def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarray) -> Likelihood:
     """Log-likelihood at predictors (n, 4), with its derivatives and their expected information."""
     n_rows = len(response)
     zero = response == 0
@@ -87,14 +87,14 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
     beta = beta_likelihood(response, interior, logit_mean, log_precision)
     # log(1 + exp(log_odds_zero) + exp(log_odds_one)), whose negative is log P(0 < y < 1)
     log_total = np.logaddexp(np.logaddexp(0, log_odds_zero), log_odds_one)
-    likelihood = log_odds_zero[zero].sum() + log_odds_one[one].sum() - log_total.sum() + beta.likelihood
+    likelihood = log_odds_zero[zero].sum() + log_odds_one[one].sum() - log_total.sum() + beta.log_likelihood
 
     prob_zero = np.exp(log_odds_zero - log_total)
     prob_one = np.exp(log_odds_one - log_total)
     prob_interior = np.exp(-log_total)
     beta_columns = [_LOGIT_MEAN, _LOG_PRECISION]
     slopes = np.empty((n_rows, _N_PREDICTORS))
-    slopes[:, beta_columns] = beta.slopes
+    slopes[:, beta_columns] = beta.gradients
     slopes[:, _LOG_ODDS_ZERO] = zero - prob_zero
     slopes[:, _LOG_ODDS_ONE] = one - prob_one
 
@@ -107,7 +107,7 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
     information[:, _LOG_ODDS_ONE, _LOG_ODDS_ONE] = prob_one * (1 - prob_one)
     beta_block = np.ix_(range(n_rows), beta_columns, beta_columns)
     information[beta_block] = prob_interior[:, None, None] * beta.information
-    return Told(float(likelihood), slopes, information)
+    return Likelihood(float(likelihood), slopes, information)
 
 
 def _check_separation(matrix: np.ndarray, boundaries: dict[int, np.ndarray], label: str) -> None:
@@ -195,9 +195,9 @@ INFLATED_BETA = Family(
     label="zero-one-inflated beta",
     link=LOGIT,
     variance=bernoulli_variance,
-    check=FRACTIONAL.check,
+    outcome_error_message=FRACTIONAL.outcome_error_message,
     solve=inflated_beta,
     errors=BETA_ERRORS,
-    normal=True,
-    n_spread=0,
+    uses_normal=True,
+    n_dispersion_parameters=0,
 )

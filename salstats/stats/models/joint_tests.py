@@ -10,24 +10,24 @@ from scipy import special
 from salstats.checks import quoted
 from salstats.errors import FormulaError
 from salstats.frames import estimates_frame
-from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.engine.units import Unit
-from salstats.stats.models.choices import Asked
+from salstats.stats.adjust import adjust_unless_none, check_procedure
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.covariance import hotelling_df, wald_statistic
-from salstats.stats.models.errors import CLUSTERED, ERRORS
+from salstats.stats.models.error_kinds import CLUSTERED, ERRORS
 from salstats.stats.models.family import Solution
-from salstats.stats.models.formulas import Formula, parse_formula
-from salstats.stats.models.marginal_hypotheses import marginal_hypotheses
-from salstats.stats.models.models import (
+from salstats.stats.models.fitted_models import (
     Fitted,
     Model,
     Notes,
-    fit_models,
-    model_counts,
-    model_keys,
-    model_options,
+    count_columns,
+    key_columns,
+    option_columns,
     warn_of,
 )
+from salstats.stats.models.formulas import Formula, parse_formula
+from salstats.stats.models.marginal_hypotheses import marginal_hypotheses
+from salstats.stats.models.model_fitting import fit_models
+from salstats.stats.models.model_options import ModelOptions
 from salstats.stats.models.standard_errors import covariance, note_few_clusters, working_least_squares
 
 _NOT_DETERMINED = (
@@ -146,7 +146,9 @@ def joint_test(
     0  size:site     9.6626  1.0   0.0526
     """
     check_procedure(adjust, "adjust")
-    options = Asked(by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall)
+    options = ModelOptions(
+        by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall
+    )
     fitted = fit_models(data, formula, options)
     return joint_tests(fitted, terms, adjust=adjust, each=each)
 
@@ -166,15 +168,15 @@ def joint_tests(
         model_terms = _term_names(model.formula)
         for tested in tested_together:
             term_names.append(" + ".join(model_terms[position] for position in tested))
-            tests.append(joint(model, tested, notes))
+            tests.append(joint_wald_test(model, tested, notes))
         n_tests.append(len(tested_together))
     warn_of(notes)
     statistic, df, df_residual, p_value = np.asarray(tests).T
     columns = {"term": term_names, "statistic": statistic, "df": df, "p_value": p_value}
-    counts = model_counts(fitted, n_tests)
-    options = {"df_residual": df_residual} | model_options(fitted)
-    result = estimates_frame(model_keys(fitted, n_tests), columns | counts, options)
-    return adjusted_if_asked(result, adjust)
+    counts = count_columns(fitted, n_tests)
+    options = {"df_residual": df_residual} | option_columns(fitted)
+    result = estimates_frame(key_columns(fitted, n_tests), columns | counts, options)
+    return adjust_unless_none(result, adjust)
 
 
 def _term_names(formula: Formula) -> list[str]:
@@ -212,12 +214,12 @@ class WaldTest(NamedTuple):
     p_value: float
 
 
-def joint(model: Model, positions: Sequence[int], notes: Notes) -> WaldTest:
+def joint_wald_test(model: Model, positions: Sequence[int], notes: Notes) -> WaldTest:
     """Test that the terms of a model at these positions have no effect."""
     solution = model.solution
     if solution is None:
         return WaldTest(np.nan, np.nan, np.nan, np.nan)
-    hypotheses = marginal_hypotheses(model.design, solution.kept, positions)
+    hypotheses = marginal_hypotheses(model.design, solution.column_positions, positions)
     if hypotheses is None:
         names = _term_names(model.formula)
         tested = ", ".join(names[position] for position in positions)
@@ -226,9 +228,9 @@ def joint(model: Model, positions: Sequence[int], notes: Notes) -> WaldTest:
     if not len(hypotheses):
         return WaldTest(np.nan, 0.0, np.nan, np.nan)
     # the same hypotheses for each part of a model with several linear predictors
-    coefficient_contrasts = np.kron(np.eye(len(solution.parts)), hypotheses)
+    coefficient_contrasts = np.kron(np.eye(len(solution.predictor_names)), hypotheses)
     if solution.inference is not None:
-        statistic, df_num, df_den = solution.inference.joint(model.errors, coefficient_contrasts)
+        statistic, df_num, df_den = solution.inference.f_test(model.errors, coefficient_contrasts)
         p_value = float(special.fdtrc(df_num, df_den, statistic))
         return WaldTest(statistic, float(df_num), df_den, p_value)
     return _wald_test(model, solution, coefficient_contrasts, notes)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from salstats.stats.models.errors import FIXED_EFFECTS_ERRORS
+from salstats.stats.models.error_kinds import FIXED_EFFECTS_ERRORS
 from salstats.stats.models.family import Family, Link, Solution
 
 #: Residual variance over mean square of the fit, up to which a fit is perfect but for rounding, as in R's
@@ -64,8 +64,8 @@ def _no_error_message(response: np.ndarray) -> str | None:
 IDENTITY = Link(
     name="identity",
     mean=lambda predictor: predictor,
-    slope=np.ones_like,
-    curve=np.zeros_like,
+    first_derivative=np.ones_like,
+    second_derivative=np.zeros_like,
     effect="Coefficient",
     ratio="Exponentiated coefficient",
 )
@@ -75,11 +75,11 @@ GAUSSIAN = Family(
     label="linear",
     link=IDENTITY,
     variance=np.ones_like,
-    check=_no_error_message,
+    outcome_error_message=_no_error_message,
     solve=least_squares,
     errors=FIXED_EFFECTS_ERRORS,
-    normal=False,
-    n_spread=1,
+    uses_normal=False,
+    n_dispersion_parameters=1,
     correlated=True,
     weighted=True,
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize, special
 
-from salstats.stats.models.errors import FIXED_EFFECTS_ERRORS
+from salstats.stats.models.error_kinds import FIXED_EFFECTS_ERRORS
 from salstats.stats.models.family import Family, Link, NotEstimableError, Solution, decomposed
 
 #: Pearson's dispersion (residual variance over mu (1 - mu)) up to which a fit is perfect but for rounding.
@@ -164,9 +164,11 @@ def bernoulli_variance(mean: np.ndarray) -> np.ndarray:
 LOGIT = Link(
     name="logit",
     mean=special.expit,
-    slope=lambda predictor: bernoulli_variance(special.expit(predictor)),
+    first_derivative=lambda predictor: bernoulli_variance(special.expit(predictor)),
     # mu (1 - mu) (1 - 2 mu), where 2 mu - 1 = tanh(eta / 2)
-    curve=lambda predictor: -bernoulli_variance(special.expit(predictor)) * np.tanh(predictor / 2),
+    second_derivative=lambda predictor: (
+        -bernoulli_variance(special.expit(predictor)) * np.tanh(predictor / 2)
+    ),
     effect="Log odds ratio",
     ratio="Odds ratio",
 )
@@ -176,11 +178,11 @@ BINOMIAL = Family(
     label="logistic",
     link=LOGIT,
     variance=bernoulli_variance,
-    check=_binary_error_message,
+    outcome_error_message=_binary_error_message,
     solve=logit,
     errors=FIXED_EFFECTS_ERRORS,
-    normal=True,
-    n_spread=0,
+    uses_normal=True,
+    n_dispersion_parameters=0,
     correlated=True,
     weighted=True,
 )
@@ -190,11 +192,11 @@ FRACTIONAL = Family(
     label="fractional logistic",
     link=LOGIT,
     variance=bernoulli_variance,
-    check=_fraction_error_message,
+    outcome_error_message=_fraction_error_message,
     solve=partial(logit, quasi=True),
     errors=FIXED_EFFECTS_ERRORS,
-    normal=False,
-    n_spread=0,
+    uses_normal=False,
+    n_dispersion_parameters=0,
     correlated=True,
     weighted=True,
 )

@@ -11,18 +11,19 @@ import pandas as pd
 from salstats.checks import check_choice, check_level, quoted
 from salstats.errors import ColumnError, ValueRangeError
 from salstats.frames import text_column
-from salstats.stats.adjust import adjusted_if_asked, check_procedure
+from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.comparisons import ALL
 from salstats.stats.engine.equivalence import (
     Margin,
     check_margin,
     is_below,
     margin_columns,
-    p_of_tails,
+    margin_p_value,
     sides,
 )
-from salstats.stats.engine.tails import t_tails
-from salstats.stats.models.models import Fitted, Model, Notes, warn_of
+from salstats.stats.engine.one_sided_tests import t_tails
+from salstats.stats.models.fisher_scoring import linear_at, steepness_at
+from salstats.stats.models.fitted_models import Fitted, Model, Notes, warn_of
 from salstats.stats.models.predictions import (
     Codes,
     default_values,
@@ -33,7 +34,6 @@ from salstats.stats.models.predictions import (
     right_side,
     value_code,
 )
-from salstats.stats.models.predictors import linear_at, steepness_at
 from salstats.stats.models.standard_errors import inference_columns, of_combinations
 
 #: What a mean is averaged over: a grid of all combinations of levels, or the rows of the model.
@@ -122,7 +122,7 @@ def marginal_contrasts(
         # of gaps reference - method a larger estimate is a lower score
         sense = -1 if fitted.reference else 1
         frame = frame.assign(**_margin_columns(frame, margin, np.array(responses), sense))
-    return adjusted_if_asked(frame, adjust)
+    return adjust_unless_none(frame, adjust)
 
 
 def _has_level(fitted: Fitted, term: str, level: str) -> bool:
@@ -170,7 +170,7 @@ def _margin_columns(frame: pd.DataFrame, margin: Margin, responses: np.ndarray, 
     df = frame["df"].to_numpy(dtype=np.float64)
     df = np.where(frame["interval"] == "wald", np.inf, df)
     low, high = check_margin(margin, responses)
-    p_value = p_of_tails(lambda bound: t_tails(estimate, std_error, df, bound), low, high)
+    p_value = margin_p_value(lambda bound: t_tails(estimate, std_error, df, bound), low, high)
     alpha = 1 - frame["conf_level"].to_numpy()
     is_different = is_below(frame["p_value"].to_numpy(), alpha)
     is_inside_margin = is_below(p_value, alpha)
@@ -199,7 +199,7 @@ def marginal_slopes(
         margins.append(_ModelMargins(model, keys, slopes))
     frame = _estimates(fitted, margins, average, level, notes)
     frame.insert(frame.columns.get_loc("estimate"), "term", covariate)
-    return adjusted_if_asked(frame, adjust)
+    return adjust_unless_none(frame, adjust)
 
 
 def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
@@ -238,7 +238,7 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
     frame.insert(frame.columns.get_loc("estimate"), "term", text_column(term_names))
     if any(reference_levels):
         frame = frame.assign(reference_level=text_column(reference_levels))
-    return adjusted_if_asked(frame, adjust)
+    return adjust_unless_none(frame, adjust)
 
 
 def _check_options(average: str, level: float, adjust: str = "none") -> None:
@@ -341,7 +341,7 @@ def _averages(
     if covariate is None:
         predictor, combinations = linear_at(solution, points)
         values = link.mean(predictor)
-        gradients = link.slope(predictor)[:, None] * combinations
+        gradients = link.first_derivative(predictor)[:, None] * combinations
     else:
         slopes = design_slopes(model, covariate, codes, notes)
         values, gradients = steepness_at(solution, link, points, slopes)

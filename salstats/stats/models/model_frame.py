@@ -8,10 +8,10 @@ import pandas as pd
 from salstats.checks import check_by, check_columns, quoted
 from salstats.errors import ColumnError, FormulaError
 from salstats.frames import KEY_COLUMNS, ColumnCodes, valid_scores
-from salstats.stats.engine.carried import ABSENT, absent_pairs
-from salstats.stats.engine.comparisons import LACKING, pair_with_reference
+from salstats.stats.engine.comparisons import MISSING_SIDE, pair_with_reference
+from salstats.stats.engine.score_reasons import ABSENT, absent_pairs
 from salstats.stats.engine.shared_cases import flow_call, mark_incomplete_pairs
-from salstats.stats.engine.wide import metric_columns, metrics_among
+from salstats.stats.engine.wide_tables import metric_columns, metrics_among
 from salstats.stats.models.formulas import Formula
 
 
@@ -110,7 +110,7 @@ def _warn_incomplete_gaps(paired: pd.DataFrame, complete: pd.Series, reference: 
     one_sided = pd.DataFrame(
         {
             "method": paired["method"],
-            LACKING: np.where(method_is_missing, "method", "reference"),
+            MISSING_SIDE: np.where(method_is_missing, "method", "reference"),
         }
     )[is_one_sided]
     comparisons = pd.DataFrame({"method": paired["method"].unique()})

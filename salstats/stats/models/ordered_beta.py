@@ -13,10 +13,10 @@ from salstats.stats.models.beta_models import (
     solution_at_maximum,
     starting_values,
 )
-from salstats.stats.models.errors import BETA_ERRORS
+from salstats.stats.models.error_kinds import BETA_ERRORS
 from salstats.stats.models.family import Family, NotEstimableError, Solution
+from salstats.stats.models.fisher_scoring import Likelihood, maximize_likelihood
 from salstats.stats.models.logit import FRACTIONAL, LOGIT, bernoulli_variance, separates
-from salstats.stats.models.predictors import Told, maximum
 
 #: Columns of the predictors of a full model, with zeros and ones.
 _ETA = 0
@@ -50,13 +50,13 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
         present.append(_CUTPOINT_ONE)
     present.append(_LOG_PRECISION)
 
-    def likelihood(predictors: np.ndarray) -> Told:
+    def likelihood(predictors: np.ndarray) -> Likelihood:
         return _likelihood(response, interior, predictors)
 
     # the predictors behind eta are constants
     constant = np.ones((len(response), 1))
     designs = [matrix] + [constant] * (len(present) - 1)
-    mle = maximum(
+    mle = maximize_likelihood(
         designs,
         _start(matrix, response, interior, present),
         likelihood_of_present(likelihood, present, _DEFAULTS),
@@ -74,7 +74,7 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
         matrix,
         response,
         intercept,
-        parts=("",),
+        predictor_names=("",),
         mean_function=mean_of_present(_mean, present, _DEFAULTS),
         shares=shares,
         parameters={
@@ -100,7 +100,7 @@ def _start(matrix: np.ndarray, response: np.ndarray, interior: np.ndarray, prese
     return np.concatenate([coefficients, constants[present[1:]]])
 
 
-def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarray) -> Told:
+def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarray) -> Likelihood:
     """Log-likelihood at predictors (n, 4), with its derivatives and their expected information.
 
     The probability of a score strictly between 0 and 1 is F(u) - F(v) = F(u) (1 - F(v)) (1 - exp(v - u)) with
@@ -109,7 +109,7 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
     n_rows = len(response)
     eta, low, high, log_precision = predictors.T
     if (low >= high).any():
-        return Told(
+        return Likelihood(
             float("nan"),
             np.full((n_rows, _N_PREDICTORS), np.nan),
             np.full((n_rows, _N_PREDICTORS, _N_PREDICTORS), np.nan),
@@ -122,7 +122,7 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
     log_between = special.log_expit(eta - low) + special.log_expit(high - eta) + np.log(-np.expm1(low - high))
     log_boundary = np.select([zero, one], [special.log_expit(low - eta), special.log_expit(eta - high)], 0.0)
     beta = beta_likelihood(response, interior, eta, log_precision)
-    likelihood = log_boundary.sum() + log_between[interior].sum() + beta.likelihood
+    likelihood = log_boundary.sum() + log_between[interior].sum() + beta.log_likelihood
 
     # derivatives of log P(y = 0), log P(0 < y < 1) and log P(y = 1) by the predictors
     score_zero = np.zeros((n_rows, _N_PREDICTORS))
@@ -146,10 +146,10 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
     slopes = np.select([zero[:, None], one[:, None]], [score_zero, score_one], score_between)
 
     beta_columns = [_ETA, _LOG_PRECISION]
-    slopes[:, beta_columns] += beta.slopes
+    slopes[:, beta_columns] += beta.gradients
     beta_block = np.ix_(range(n_rows), beta_columns, beta_columns)
     information[beta_block] += between[:, None, None] * beta.information
-    return Told(float(likelihood), slopes, information)
+    return Likelihood(float(likelihood), slopes, information)
 
 
 def _shares(predictors: np.ndarray) -> ScoreShares:
@@ -203,9 +203,9 @@ ORDERED_BETA = Family(
     label="ordered beta",
     link=LOGIT,
     variance=bernoulli_variance,
-    check=FRACTIONAL.check,
+    outcome_error_message=FRACTIONAL.outcome_error_message,
     solve=ordered_beta,
     errors=BETA_ERRORS,
-    normal=True,
-    n_spread=0,
+    uses_normal=True,
+    n_dispersion_parameters=0,
 )

@@ -11,23 +11,23 @@ from scipy import special
 from salstats.checks import check_count, check_level, quoted
 from salstats.errors import ColumnError, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
-from salstats.stats.engine.units import Unit
-from salstats.stats.models.choices import Asked
-from salstats.stats.models.components import effects_at
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import is_categorical, level_name
 from salstats.stats.models.family import RANK_TOLERANCE
-from salstats.stats.models.formulas import Factor
-from salstats.stats.models.models import (
+from salstats.stats.models.fisher_scoring import linear_at
+from salstats.stats.models.fitted_models import (
     Fitted,
     Model,
     Notes,
-    fit_models,
-    model_counts,
-    model_keys,
-    model_options,
+    count_columns,
+    key_columns,
+    option_columns,
     warn_of,
 )
-from salstats.stats.models.predictors import linear_at
+from salstats.stats.models.formulas import Factor
+from salstats.stats.models.model_fitting import fit_models
+from salstats.stats.models.model_options import ModelOptions
+from salstats.stats.models.random_effect_summaries import effects_at
 from salstats.stats.models.standard_errors import of_combinations
 
 #: First step of the differences from which a slope is computed, as a share of the range of the covariate.
@@ -51,7 +51,7 @@ class RightSide(NamedTuple):
     factors: dict[str, Factor]  # categorical columns, each with its factor in the formula
 
 
-def predictions(
+def prediction_rows(
     fitted: Fitted, at: Mapping[str, Any] | pd.DataFrame, *, level: float, random: bool = False
 ) -> pd.DataFrame:
     """Return the rows of `Fit.predict`."""
@@ -190,7 +190,7 @@ def _check_columns(model: Model, columns: Sequence[str]) -> None:
 
 def design_points(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
     """Return the estimated columns of the model matrix at values; NaN where there is no mean."""
-    matrix = model.design.at(codes)
+    matrix = model.design.matrix_at(codes)
     scale = np.maximum(np.abs(model.design.matrix).max(axis=0), np.abs(matrix).max(axis=0))
     points = _estimable_columns(model, matrix, RANK_TOLERANCE * scale, "means", notes)
     for column, factor in right_side(model).factors.items():
@@ -251,7 +251,7 @@ def _numerical_slopes(
 def _differences(model: Model, covariate: str, codes: Codes, step: float) -> tuple[np.ndarray, np.ndarray]:
     """Return slopes of the model matrix from its differences around values, and the size of its entries."""
     matrices = [
-        model.design.at(codes | {covariate: codes[covariate] + n_steps * step})
+        model.design.matrix_at(codes | {covariate: codes[covariate] + n_steps * step})
         for n_steps in _DIFFERENCE_WEIGHTS
     ]
     weighted_sum = sum(
@@ -270,8 +270,8 @@ def _estimable_columns(
     """
     solution = model.solution
     assert solution is not None
-    points = matrix[:, solution.kept]
-    aliased = np.setdiff1d(np.arange(matrix.shape[1]), solution.kept)
+    points = matrix[:, solution.column_positions]
+    aliased = np.setdiff1d(np.arange(matrix.shape[1]), solution.column_positions)
     if not len(aliased):
         return np.asarray(points)
     weights = np.linalg.lstsq(solution.matrix, model.design.matrix[:, aliased], rcond=None)[0]
@@ -304,7 +304,7 @@ def means_at(model: Model, codes: Codes, level: float, notes: Notes) -> dict[str
     half_width = special.stdtrit(df, (1 + level) / 2) * std_error
     return {
         "estimate": link.mean(predictor),
-        "std_error": std_error * link.slope(predictor),
+        "std_error": std_error * link.first_derivative(predictor),
         "df": df,
         "conf_low": link.mean(predictor - half_width),
         "conf_high": link.mean(predictor + half_width),
@@ -325,14 +325,14 @@ def prediction_frame(
     is_normal = np.isinf(columns["df"])
     columns["interval"] = np.where(is_normal, "wald", "t")
     columns["df"] = np.where(is_normal, np.nan, columns["df"])
-    group_keys = model_keys(fitted, repeats)
-    options = model_options(fitted)
+    group_keys = key_columns(fitted, repeats)
+    options = option_columns(fitted)
     names = [*group_keys.columns, *keys.columns, *variables]
     result_columns = {*ESTIMATE_COLUMNS, *options}
     duplicates = {name for name in names if name in result_columns or names.count(name) > 1}
     if duplicates:
         raise ColumnError(f"{quoted(duplicates)} is a column of the result and of the model; rename it")
-    counts = model_counts(fitted, repeats)
+    counts = count_columns(fitted, repeats)
     all_keys = pd.concat([group_keys, keys], axis=1)
     return estimates_frame(all_keys, {**columns, **counts}, options | dict(variables))
 
@@ -415,7 +415,9 @@ def fit_line(
     """
     check_level(level)
     check_count(n_points, "n_points", 2)
-    options = Asked(by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall)
+    options = ModelOptions(
+        by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall
+    )
     fitted = fit_models(data, formula, options)
     notes: Notes = fitted.inference_notes.copy()
     means = []

@@ -10,12 +10,13 @@ from scipy import optimize, special
 from salstats.checks import check_level
 from salstats.errors import FormulaError
 from salstats.frames import estimates_frame
-from salstats.stats.adjust import adjusted_if_asked, check_procedure
-from salstats.stats.engine.units import Unit
-from salstats.stats.models.choices import Asked
+from salstats.stats.adjust import adjust_unless_none, check_procedure
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import INTERCEPT
+from salstats.stats.models.fitted_models import Model, Notes, count_columns, key_columns, warn_of
 from salstats.stats.models.formulas import parse_formula
-from salstats.stats.models.models import Model, Notes, fit_models, model_counts, model_keys, warn_of
+from salstats.stats.models.model_fitting import fit_models
+from salstats.stats.models.model_options import ModelOptions
 from salstats.stats.models.regression import variable_columns
 
 #: How often the distance from the estimate is doubled until it is beyond a limit.
@@ -226,7 +227,9 @@ def quantile_regress(
             raise FormulaError(
                 "a quantile regression has no random effects; rows of a unit may depend on each other"
             )
-    options = Asked(by=by, family="gaussian", errors="cr2", unit=unit, reference=reference, overall=overall)
+    options = ModelOptions(
+        by=by, family="gaussian", errors="cr2", unit=unit, reference=reference, overall=overall
+    )
     fitted = fit_models(data, formula, options)
     notes: Notes = fitted.inference_notes.copy()
     tables = [_coefficient_table(model, quantile, level, notes) for model in fitted.models]
@@ -236,11 +239,11 @@ def quantile_regress(
     columns["term"] = [name for model in fitted.models for name in model.design.names or (INTERCEPT,)]
     columns["conf_level"] = float(level)
     columns["interval"] = "rank_score"
-    columns |= model_counts(fitted, repeats)
+    columns |= count_columns(fitted, repeats)
     family = "median" if quantile == 0.5 else f"quantile {quantile:g}"
     variables = variable_columns(fitted.models, fitted.normalized)
-    result = estimates_frame(model_keys(fitted, repeats), columns, {"family": family} | variables)
-    return adjusted_if_asked(result, adjust)
+    result = estimates_frame(key_columns(fitted, repeats), columns, {"family": family} | variables)
+    return adjust_unless_none(result, adjust)
 
 
 def _coefficient_table(model: Model, quantile: float, level: float, notes: Notes) -> pd.DataFrame:
@@ -264,7 +267,7 @@ def _coefficient_table(model: Model, quantile: float, level: float, notes: Notes
     least_p_value = 2.0**-n_units
     # limits are near those of least squares, if these exist
     std_errors = np.sqrt(np.nan_to_num(solution.dispersion) * np.diag(solution.bread))
-    for i, column in enumerate(solution.kept):
+    for i, column in enumerate(solution.column_positions):
         test = ScoreTest.of(matrix, response, i, clusters, quantile)
         if not np.abs(test.residual_column).max() > _ROUNDING * np.abs(test.column).max():
             continue

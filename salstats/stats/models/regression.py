@@ -9,24 +9,24 @@ import pandas as pd
 from salstats.checks import check_choice, check_level, quoted
 from salstats.errors import ValueRangeError, warn
 from salstats.frames import estimates_frame, text_column
-from salstats.stats.adjust import adjusted_if_asked, check_procedure
+from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import Caution, add_caution
-from salstats.stats.engine.units import Unit
-from salstats.stats.models.choices import Asked
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.coefficient_cautions import coefficient_cautions
-from salstats.stats.models.components import of_mixed_models
 from salstats.stats.models.design import INTERCEPT
-from salstats.stats.models.margins import marginal_effects
-from salstats.stats.models.models import (
+from salstats.stats.models.fitted_models import (
     Fitted,
     Model,
     Notes,
-    fit_models,
-    model_counts,
-    model_keys,
-    model_options,
+    count_columns,
+    key_columns,
+    option_columns,
     warn_of,
 )
+from salstats.stats.models.margins import marginal_effects
+from salstats.stats.models.model_fitting import fit_models
+from salstats.stats.models.model_options import ModelOptions
+from salstats.stats.models.random_effect_summaries import mixed_model_columns
 from salstats.stats.models.standard_errors import covariance, inference_columns
 
 EFFECTS = ("coefficients", "marginal")
@@ -76,7 +76,7 @@ def regress(
         quasi-binomial logit for an outcome in [0, 1], exact 0 and 1 included; `beta` is for scores strictly
         between, `ordered-beta` and `zero-one-inflated-beta` for scores with lumps at 0 or 1.
     errors : str, optional
-        A name of `errors.CHOICES`; by default `recommended`, which is `cr2`: rows of a unit may depend
+        A name of `error_kinds.CHOICES`; by default `recommended`, which is `cr2`: rows of a unit may depend
         on each other, with Satterthwaite's degrees of freedom. `mancl-derouen`, the recommended with
         `correlation` and of the beta families, has p-values that are rather too large with few units;
         `cluster` (CR1) and `cr0` have too small ones there, and of terms that vary between units; `hc0` ...
@@ -282,7 +282,7 @@ def regress(
     is_marginal = check_choice(effects, EFFECTS, "effects") == "marginal"
     if is_marginal and exponentiate:
         raise ValueRangeError("exponentiate=True is for coefficients; effects='marginal' are differences")
-    options = Asked(
+    options = ModelOptions(
         by=by,
         family=family,
         errors=errors,
@@ -296,10 +296,10 @@ def regress(
     fitted = fit_models(data, formula, options)
     if is_marginal:
         return marginal_effects(fitted, level, adjust)
-    return coefficients(fitted, level=level, exponentiate=exponentiate, adjust=adjust)
+    return coefficient_rows(fitted, level=level, exponentiate=exponentiate, adjust=adjust)
 
 
-def coefficients(
+def coefficient_rows(
     fitted: Fitted, *, level: float = 0.95, exponentiate: bool = False, adjust: str = "none"
 ) -> pd.DataFrame:
     """Return the rows of `regress` for fitted models."""
@@ -329,19 +329,19 @@ def coefficients(
                 columns[column] = np.exp(columns[column])
     columns["term"] = [term for table in tables for term in table.terms]
     repeats = [len(table.terms) for table in tables]
-    options = model_options(fitted) | {"exponentiated": exponentiate}
-    mixed_columns = of_mixed_models(fitted)
+    options = option_columns(fitted) | {"exponentiated": exponentiate}
+    mixed_columns = mixed_model_columns(fitted)
     if "singular" in mixed_columns:
         options["singular"] = np.repeat(mixed_columns["singular"], repeats)
-    keys = model_keys(fitted, repeats)
+    keys = key_columns(fitted, repeats)
     parts = [part for table in tables for part in table.parts]
     if any(parts):
         keys.insert(len(fitted.by), "part", parts)
-    columns |= model_counts(fitted, repeats)
+    columns |= count_columns(fitted, repeats)
     result = estimates_frame(keys, columns, options | variable_columns(fitted.models, fitted.normalized))
     for caution, rows in rows_by_caution.items():
         result = add_caution(result, caution, np.isin(np.arange(n_rows), rows))
-    return adjusted_if_asked(result, adjust)
+    return adjust_unless_none(result, adjust)
 
 
 class _CoefficientTable(NamedTuple):
@@ -366,16 +366,16 @@ def _coefficient_table(model: Model, notes: Notes) -> _CoefficientTable:
         return _CoefficientTable([""] * n_names, list(names), undefined, undefined, undefined, {})
     values, df = covariance(model, notes)
     # rows of the estimated coefficients: the same terms in each part
-    n_parts = len(solution.parts)
+    n_parts = len(solution.predictor_names)
     first_rows = n_names * np.arange(n_parts)
-    rows = (first_rows[:, None] + solution.kept).ravel()
+    rows = (first_rows[:, None] + solution.column_positions).ravel()
     rank = solution.rank
     table_columns = np.full((3, n_parts * n_names), np.nan)
     table_columns[:, rows] = [solution.coefficients, np.sqrt(np.diag(values))[:rank], df[:rank]]
     estimate, std_error, coefficient_df = table_columns
     cautions = coefficient_cautions(model, df[:rank])
     return _CoefficientTable(
-        parts=np.repeat(solution.parts, n_names).tolist(),
+        parts=np.repeat(solution.predictor_names, n_names).tolist(),
         terms=list(names) * n_parts,
         estimate=estimate,
         std_error=std_error,
@@ -408,7 +408,7 @@ def variable_columns(models: Sequence[Model], normalized: frozenset[str]) -> dic
     is_normalized: list[bool] = []
     for model in models:
         design = model.design
-        n_parts = 1 if model.solution is None else len(model.solution.parts)
+        n_parts = 1 if model.solution is None else len(model.solution.predictor_names)
         # a model without columns has one row, which belongs to no term
         column_terms = design.assign or (-1,)
         for position in column_terms * n_parts:

@@ -9,9 +9,9 @@ import pandas as pd
 from salstats.checks import quoted
 from salstats.errors import SalstatsError
 from salstats.frames import ColumnCodes
-from salstats.stats.engine.units import Units
+from salstats.stats.engine.resampling_units import Units
 from salstats.stats.engine.weighting import UNIT, row_weights
-from salstats.stats.models.errors import ERRORS
+from salstats.stats.models.error_kinds import ERRORS
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import Family
 from salstats.stats.models.formulas import Formula

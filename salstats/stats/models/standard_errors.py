@@ -13,9 +13,9 @@ from salstats.stats.models.covariance import (
     unidentified,
     zero_variances,
 )
-from salstats.stats.models.errors import CLUSTERED, ERRORS
+from salstats.stats.models.error_kinds import CLUSTERED, ERRORS
 from salstats.stats.models.family import Solution, decomposed
-from salstats.stats.models.models import Model, Notes
+from salstats.stats.models.fitted_models import Model, Notes
 
 #: Number of coefficients that a note names.
 _MAX_NAMES = 5
@@ -88,7 +88,7 @@ def _model_df(model: Model) -> np.ndarray:
     """Return the residual degrees of freedom for each parameter, infinite for the normal distribution."""
     solution = model.solution
     assert solution is not None
-    df = np.inf if model.family.normal else solution.df_residual
+    df = np.inf if model.family.uses_normal else solution.df_residual
     return np.full(len(solution.bread), df)
 
 
@@ -183,11 +183,11 @@ def _independent_rows(
     solution: Solution, clusters: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return rows whose crossproduct is the inverse of bread, and their clusters."""
-    if solution.step is None:
+    if solution.scoring_problem is None:
         sampling = 1.0 if solution.sampling is None else solution.sampling
         weights = solution.weights * sampling
         return solution.matrix * np.sqrt(weights)[:, None], clusters
-    rows, _ = solution.step
+    rows, _ = solution.scoring_problem
     if len(rows) == solution.n:
         return rows, clusters
     if clusters is None:
@@ -201,7 +201,7 @@ def working_least_squares(model: Model) -> LeastSquares:
     clusters = model.clusters
     assert solution is not None
     assert clusters is not None
-    if solution.step is None:
+    if solution.scoring_problem is None:
         root = np.sqrt(solution.weights)
         return LeastSquares(
             rows=solution.matrix * root[:, None],
@@ -211,7 +211,7 @@ def working_least_squares(model: Model) -> LeastSquares:
             weights=solution.weights,
             sampling=solution.sampling,
         )
-    rows, errors = solution.step
+    rows, errors = solution.scoring_problem
     _, _, bread, _ = decomposed(rows)
     return LeastSquares(
         rows=rows,

@@ -13,8 +13,8 @@ from salstats.checks import check_columns, check_level
 from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame, text_column
 from salstats.stats.models.design import INTERCEPT
-from salstats.stats.models.models import Fitted
-from salstats.stats.models.regression import coefficients
+from salstats.stats.models.fitted_models import Fitted
+from salstats.stats.models.regression import coefficient_rows
 
 #: Columns of broom's tidiers that are called otherwise here.
 _BROOM = {
@@ -116,7 +116,7 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
     """
     check_level(level)
     if isinstance(fit, Fitted):
-        return coefficients(fit, level=level)
+        return coefficient_rows(fit, level=level)
     if isinstance(fit, str | os.PathLike):
         return _from_table(_read_csv(Path(fit)), str(fit), level)
     if isinstance(fit, pd.DataFrame):

@@ -8,10 +8,10 @@ import pandas as pd
 
 from salstats.checks import check_choice, check_count, check_generator
 from salstats.errors import SalstatsError, ValueRangeError, warn
-from salstats.stats.engine.design import check_one_metric, coded_by, group_label, group_list, row_groups
-from salstats.stats.engine.units import Unit, resolve_unit
+from salstats.stats.engine.design import check_one_metric, code_scores, group_label, group_list, row_groups
+from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.mrmc import covariances, figures
-from salstats.stats.mrmc.anova import ANALYSES, Analysis, AnovaTable, parts_of, random_effects
+from salstats.stats.mrmc.anova import ANALYSES, Analysis, AnovaTable, anova_table, random_effects
 from salstats.stats.mrmc.designs import UNBALANCED, Rows, Study, check_readers, rows_of, study_of
 
 _BY = ("metric", "task")
@@ -42,7 +42,7 @@ class GroupFigures:
     def table(self) -> AnovaTable:
         """Analysis of variance of all cells."""
         readings = self.study.readings
-        return parts_of(self.values, self.covariance, readings.methods, readings.readers)
+        return anova_table(self.values, self.covariance, readings.methods, readings.readers)
 
     def table_of_method(self, method: int) -> AnovaTable:
         """Return the analysis of variance of the cells of one method."""
@@ -50,7 +50,7 @@ class GroupFigures:
         cells = readings.methods == method
         readers = np.unique(readings.readers[cells], return_inverse=True)[1]
         covariance = self.covariance[np.ix_(cells, cells)]
-        return parts_of(self.values[cells], covariance, np.zeros_like(readers), readers)
+        return anova_table(self.values[cells], covariance, np.zeros_like(readers), readers)
 
     def n_units(self, methods: Sequence[int]) -> int:
         """Return the number of units that have a reading with any of some methods."""
@@ -93,7 +93,7 @@ def figures_of_groups(
     scores: pd.DataFrame, by: str | Sequence[str] | None, unit: Unit, options: MrmcOptions
 ) -> tuple[pd.DataFrame, str, Iterator[GroupFigures]]:
     """Return the grouping columns of each group, the name of the unit, and an iterator over the groups."""
-    codes, columns = coded_by(check_readers(scores), by, _BY, without="method")
+    codes, columns = code_scores(check_readers(scores), by, _BY, excluded="method")
     check_one_metric(codes, columns)
     units = resolve_unit(codes, unit)
     keys, groups = row_groups(codes, columns)

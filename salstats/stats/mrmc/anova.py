@@ -63,7 +63,7 @@ class AnovaTable:
         return max(self.covariance_gap, 0.0)
 
 
-def parts_of(
+def anova_table(
     values: np.ndarray, covariance: np.ndarray, methods: np.ndarray, readers: np.ndarray
 ) -> AnovaTable:
     """Return the analysis of variance of the figures of cells.

@@ -9,9 +9,9 @@ import pandas as pd
 from salstats.checks import check_columns, check_frame, check_numeric, quoted
 from salstats.errors import ColumnError, SalstatsError
 from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key
-from salstats.stats.engine.carried import is_absent
-from salstats.stats.engine.shared_cases import lacks_many
-from salstats.stats.engine.units import Units
+from salstats.stats.engine.resampling_units import Units
+from salstats.stats.engine.score_reasons import is_absent
+from salstats.stats.engine.shared_cases import has_many_missing
 from salstats.stats.mrmc.figures import Figure, Readings
 
 
@@ -45,7 +45,7 @@ class Study:
     def different_cases(self) -> bool:
         """True if some method lacks so many cases that methods are not compared on the same cases."""
         n_any = np.full(len(self.n_read), self.n_any)
-        return bool(lacks_many(self.n_any - self.n_read, n_any).any())
+        return bool(has_many_missing(self.n_any - self.n_read, n_any).any())
 
 
 #: Designs in which every reader reads the same cases with each method.
@@ -317,7 +317,7 @@ def _check_same_cases(read: np.ndarray, methods: list[str], group_name: str) -> 
     share = n_shared / n_any
     largest = int(share.argmax())
     smallest = int(share.argmin())
-    if not lacks_many(n_any[smallest] * (share[largest] - share[smallest]), n_any[smallest]):
+    if not has_many_missing(n_any[smallest] * (share[largest] - share[smallest]), n_any[smallest]):
         return
     sentences = []
     for pair in (largest, smallest):

@@ -9,7 +9,7 @@ import pandas as pd
 from salstats.checks import check_level
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.engine.limits import t_limits
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.mrmc.analysis import check_mrmc_options, figures_of_groups
 from salstats.stats.mrmc.anova import components
 

@@ -65,7 +65,7 @@ class Curve:
         """Return the number of units at which power reaches the target by formula, or None."""
         if self.plan.goal == "difference" and self.tested_effect == 0:
             return None
-        return formulas.fewest(partial(self.power, error_ratio=error_ratio), target, _FEWEST_UNITS)
+        return formulas.smallest_number(partial(self.power, error_ratio=error_ratio), target, _FEWEST_UNITS)
 
     def limits_of_needed_cases(self, target: float, size_ratio: float = 1.0) -> dict[str, int | None]:
         """Return the columns `n_low` and `n_high`, limits of the number of cases needed.

@@ -85,7 +85,7 @@ def width_power(width: float, precision: Precision, level: float) -> np.ndarray:
     return np.asarray(special.chdtr(df, df * largest_ratio**2))
 
 
-def fewest(power: Callable[[int], float], target: float, minimum: int) -> int | None:
+def smallest_number(power: Callable[[int], float], target: float, minimum: int) -> int | None:
     """Smallest number from `minimum` at which power, which must not fall, reaches the target; else None."""
     if power(minimum) >= target:
         return minimum
@@ -124,7 +124,7 @@ class Components:
     n_cases: float
 
 
-def hillis(
+def precision_of_readers(
     components: Components,
     n_readers: int,
     n_cases: Numbers,

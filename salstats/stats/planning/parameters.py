@@ -9,7 +9,7 @@ import pandas as pd
 
 from salstats.checks import check_choice, quoted
 from salstats.errors import SalstatsError, ValueRangeError
-from salstats.stats.engine.advice import ROUNDING
+from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.planning.formulas import Components
 
 #: Parameters of pairs that `power` takes, with their least and their largest value.

@@ -10,9 +10,9 @@ class Pilot:
     """Pairs of scores of one method and the reference, in the order of their units."""
 
     #: (n_pairs,): Scores of the method, NaN where undefined.
-    own: np.ndarray
+    method_scores: np.ndarray
     #: (n_pairs,): Scores of the reference, NaN where undefined.
-    other: np.ndarray
+    reference_scores: np.ndarray
     #: (n_units,): First pair of each unit.
     starts: np.ndarray
     #: (n_units,): Number of pairs of each unit.
@@ -21,12 +21,20 @@ class Pilot:
     n_cases: int
 
     @classmethod
-    def of(cls, own: np.ndarray, other: np.ndarray, units: np.ndarray, cases: np.ndarray) -> "Pilot":
+    def from_pairs(
+        cls, method_scores: np.ndarray, reference_scores: np.ndarray, units: np.ndarray, cases: np.ndarray
+    ) -> "Pilot":
         """Return the pilot of pairs in any order, with the codes of their units and cases."""
         order = np.argsort(units, kind="stable")
         sizes = np.unique(units, return_counts=True)[1]
         starts = np.cumsum(sizes) - sizes
-        return cls(own[order], other[order], starts, sizes, n_cases=len(np.unique(cases)))
+        return cls(
+            method_scores=method_scores[order],
+            reference_scores=reference_scores[order],
+            starts=starts,
+            sizes=sizes,
+            n_cases=len(np.unique(cases)),
+        )
 
     @property
     def n_units(self) -> int:
@@ -41,17 +49,19 @@ class Pilot:
     @property
     def complete(self) -> np.ndarray:
         """Mask (n_pairs,) of the pairs with both scores."""
-        return ~np.isnan(self.own - self.other)
+        return ~np.isnan(self.method_scores - self.reference_scores)
 
     @property
     def is_binary(self) -> bool:
         """True if all scores of complete pairs are 0 or 1."""
-        scores = np.concatenate([self.own[self.complete], self.other[self.complete]])
+        scores = np.concatenate([self.method_scores[self.complete], self.reference_scores[self.complete]])
         return bool(np.isin(scores, (0, 1)).all())
 
     def means(self) -> tuple[float, float]:
         """Mean scores of the method and of the reference, of complete pairs."""
-        return float(self.own[self.complete].mean()), float(self.other[self.complete].mean())
+        return float(self.method_scores[self.complete].mean()), float(
+            self.reference_scores[self.complete].mean()
+        )
 
     def effect(self, term: str) -> float:
         """Effect in the pilot: the difference of the means, or the percentage decrease."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from salstats.errors import ValueRangeError
-from salstats.metrics.registry import known_metric
-from salstats.stats.engine.units import Units
+from salstats.metrics.registry import registered_metric
+from salstats.stats.engine.resampling_units import Units
 from salstats.stats.planning.pilots import Pilot
 
 #: Share of the differences that may lie beyond the metric's range after the move.
@@ -25,18 +25,18 @@ class Population:
     together: float = 0.0
 
     @property
-    def own(self) -> np.ndarray:
+    def method_scores(self) -> np.ndarray:
         """Expected score of the method in each pair."""
-        own = self.pilot.own
+        scores = self.pilot.method_scores
         if self.flip is None:
-            return own
-        return own + self.flip * (1 - 2 * own)
+            return scores
+        return scores + self.flip * (1 - 2 * scores)
 
     @property
     def flip_variance(self) -> np.ndarray:
         """Variance of the method's score in each pair, which random flips give 0/1 scores."""
         if self.flip is None:
-            return np.zeros_like(self.pilot.own)
+            return np.zeros_like(self.pilot.method_scores)
         return self.flip * (1 - self.flip)
 
     @property
@@ -48,10 +48,10 @@ class Population:
     def means(self) -> tuple[float, float]:
         """Mean scores of the method and of the reference."""
         complete = self.pilot.complete
-        return float(self.own[complete].mean()), float(self.pilot.other[complete].mean())
+        return float(self.method_scores[complete].mean()), float(self.pilot.reference_scores[complete].mean())
 
 
-def population_of(pilot: Pilot, term: str, effect: float, metric: str) -> Population:
+def move_pilot(pilot: Pilot, term: str, effect: float, metric: str) -> Population:
     """Move the scores of a pilot's method to a planned effect.
 
     Every score of the method is moved alike, so that the differences from the reference keep their spread,
@@ -74,11 +74,11 @@ def population_of(pilot: Pilot, term: str, effect: float, metric: str) -> Popula
     if pilot.is_binary:
         population = Population(pilot, _flip_chances(pilot, target_mean))
         return replace(population, together=_chance_together(population))
-    fitted = slope * pilot.other + intercept
-    residual = pilot.own - fitted
+    fitted = slope * pilot.reference_scores + intercept
+    residual = pilot.method_scores - fitted
     residual = residual - residual[pilot.complete].mean()
     inflation = np.sqrt(pilot.n_units / (pilot.n_units - 1))
-    return Population(replace(pilot, own=fitted + inflation * residual))
+    return Population(replace(pilot, method_scores=fitted + inflation * residual))
 
 
 def line_of(term: str, effect: float) -> tuple[float, float]:
@@ -92,10 +92,10 @@ def _flip_chances(pilot: Pilot, target_mean: float) -> np.ndarray:
     """Chance (n_pairs,) that each 0/1 score of the method is flipped, so that their mean is the target."""
     method_mean, _ = pilot.means()
     if target_mean < method_mean:
-        return np.where(pilot.own == 1, (method_mean - target_mean) / method_mean, 0.0)
+        return np.where(pilot.method_scores == 1, (method_mean - target_mean) / method_mean, 0.0)
     if target_mean > method_mean:
-        return np.where(pilot.own == 0, (target_mean - method_mean) / (1 - method_mean), 0.0)
-    return np.zeros_like(pilot.own)
+        return np.where(pilot.method_scores == 0, (target_mean - method_mean) / (1 - method_mean), 0.0)
+    return np.zeros_like(pilot.method_scores)
 
 
 def _chance_together(population: Population) -> float:
@@ -105,11 +105,11 @@ def _chance_together(population: Population) -> float:
     design effect * variance over pairs.
     """
     pilot = population.pilot
-    deviation = pilot.own - pilot.other
+    deviation = pilot.method_scores - pilot.reference_scores
     deviation = deviation - deviation[pilot.complete].mean()
     variance_of_units = (pilot.sums(deviation) ** 2).sum()
     design_effect = variance_of_units / max(pilot.sums(deviation**2).sum(), _ROUNDING)
-    moved = population.own - pilot.other
+    moved = population.method_scores - pilot.reference_scores
     moved = moved - moved[pilot.complete].mean()
     over_pairs = pilot.sums(moved**2 + population.flip_variance).sum()
     independent = (pilot.sums(moved) ** 2 + pilot.sums(population.flip_variance)).sum()
@@ -122,7 +122,7 @@ def _chance_together(population: Population) -> float:
 def _check_range(pilot: Pilot, term: str, effect: float, metric: str, target_mean: float) -> None:
     """Raise if no method could have the effect, because its scores would leave the metric's range."""
     low, high = -np.inf, np.inf
-    record = known_metric(metric)
+    record = registered_metric(metric)
     if pilot.is_binary:
         low, high = 0.0, 1.0
     elif record is not None:
@@ -135,7 +135,7 @@ def _check_range(pilot: Pilot, term: str, effect: float, metric: str, target_mea
         )
     if pilot.is_binary:
         return
-    moved = (pilot.own - pilot.other)[pilot.complete] + target_mean - method_mean
+    moved = (pilot.method_scores - pilot.reference_scores)[pilot.complete] + target_mean - method_mean
     share_beyond = float((np.abs(moved) > high - low + _ROUNDING).mean())
     if share_beyond > _MOST_BEYOND_RANGE:
         raise ValueRangeError(
@@ -181,12 +181,12 @@ class Draw:
         position_in_unit = np.arange(len(draw_of_pair)) - first_pairs[draw_of_pair]
         rows = pilot.starts[drawn_units[draw_of_pair]] + position_in_unit
         study, unit = np.divmod(draw_of_pair, self.n_units)
-        own = pilot.own[rows]
+        method_scores = pilot.method_scores[rows]
         flip = self.population.flip
         if flip is not None:
             is_flipped = self._flip_numbers(studies)[draw_of_pair, position_in_unit] < flip[rows]
-            own = np.where(is_flipped, 1 - own, own)
-        return own, pilot.other[rows], Units("unit", unit, self.n_units), study
+            method_scores = np.where(is_flipped, 1 - method_scores, method_scores)
+        return method_scores, pilot.reference_scores[rows], Units("unit", unit, self.n_units), study
 
     def _flip_numbers(self, studies: range) -> np.ndarray:
         """Uniform numbers by drawn unit and pair of the unit, equal where its pairs are flipped together.

@@ -15,12 +15,12 @@ from salstats.checks import (
     check_number,
 )
 from salstats.errors import SalstatsError, ValueRangeError, warn
-from salstats.frames import whole_column
+from salstats.frames import integer_column
 from salstats.stats.engine.cautions import SMALL_PILOT, add_caution
 from salstats.stats.engine.equivalence import Margin
-from salstats.stats.engine.units import Unit
+from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.mrmc.anova import random_effects
-from salstats.stats.planning import sources
+from salstats.stats.planning import curve_sources
 from salstats.stats.planning.curves import Curve, Simulation, rows_by_formula, rows_by_simulation
 from salstats.stats.planning.studies import Plan
 
@@ -215,7 +215,7 @@ def power(
     if margin is not None and width is not None:
         raise SalstatsError("margin= and width= are two plans; give one of them")
     if width is not None:
-        check_number(width, "width", above=True)
+        check_number(width, "width", exclude_low=True)
     case_numbers = _check_sizes(n_cases, "n_cases")
     effects = _check_effects(effect, plan)
     reader_options = {
@@ -248,14 +248,14 @@ def power(
     if term == "mrmc":
         random = random_effects(readers, cases)
         reader_numbers = _check_sizes(n_readers, "n_readers")
-        curves = sources.of_readers(pilot, plan, effects, reader_numbers, random, by, unit)
+        curves = curve_sources.of_readers(pilot, plan, effects, reader_numbers, random, by, unit)
     elif isinstance(pilot, Mapping):
-        curves = sources.of_parameters(pilot, plan, effects)
+        curves = curve_sources.of_parameters(pilot, plan, effects)
     else:
         check_frame(pilot, "pilot")
         if reference is None:
             raise SalstatsError("reference= names the method that the pilot's others are compared with")
-        curves = sources.of_pilot(pilot, plan, effects, reference, by, unit, check_generator(rng))
+        curves = curve_sources.of_pilot(pilot, plan, effects, reference, by, unit, check_generator(rng))
     simulation = Simulation(n_studies, jobs, progress)
     rows: list[dict[str, Any]] = []
     has_few_units: list[bool] = []
@@ -290,7 +290,7 @@ def power(
 def _warn_small_pilot(plan: pd.DataFrame) -> None:
     """Warn if a pilot has few units."""
     n_pilot = int(plan["n_pilot"].min())
-    if n_pilot < sources.FEW_UNITS:
+    if n_pilot < curve_sources.FEW_UNITS:
         warn(
             f"the pilot has {n_pilot} units, from which the spread is not well known: the cases needed lie "
             "between n_low and n_high; plan for n_high, or score more cases for the pilot"
@@ -302,7 +302,7 @@ def _ordered_columns(frame: pd.DataFrame) -> pd.DataFrame:
     for column in _WHOLE_COLUMNS:
         if column in frame.columns:
             values = [None if pd.isna(value) else int(value) for value in frame[column]]
-            frame[column] = whole_column(values)
+            frame[column] = integer_column(values)
     grouping_columns = [column for column in frame.columns if column not in COLUMNS]
     return frame[[*grouping_columns, *(column for column in COLUMNS if column in frame.columns)]]
 

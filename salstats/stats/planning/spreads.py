@@ -33,12 +33,12 @@ def spread_of(population: Population, term: str, effect: float) -> Spread:
     """
     pilot = population.pilot
     slope, intercept = line_of(term, effect)
-    residual = population.own - slope * pilot.other - intercept
+    residual = population.method_scores - slope * pilot.reference_scores - intercept
     unit_sums = pilot.sums(residual)
     squares = unit_sums**2 + pilot.sums(population.flip_variance) + population.flip_covariance
     scale = pilot.sums(np.ones_like(residual)).mean()
     if term == "percent_decrease":
-        scale = pilot.sums(pilot.other).mean() / 100
+        scale = pilot.sums(pilot.reference_scores).mean() / 100
     sd = float(np.sqrt(squares.mean()) / abs(scale))
     if population.flip is not None and pilot.sizes.max() == 1:
         return _spread_of_discordant_pairs(population, sd)
@@ -77,8 +77,8 @@ def _spread_of_discordant_pairs(population: Population, sd: float) -> Spread:
     The variance of one difference is that share less the square of the mean difference.
     """
     pilot = population.pilot
-    method_scores = population.own[pilot.complete]
-    reference_scores = pilot.other[pilot.complete]
+    method_scores = population.method_scores[pilot.complete]
+    reference_scores = pilot.reference_scores[pilot.complete]
     method_only = method_scores * (1 - reference_scores)
     reference_only = reference_scores * (1 - method_scores)
     discordant_share = float((method_only + reference_only).mean())

@@ -9,13 +9,18 @@ import numpy as np
 import pandas as pd
 
 from salstats.errors import SalstatsWarning
-from salstats.jobs import in_pieces
-from salstats.stats.contrast_rows import infer_and_test, options_for_flips, row_test_names, verdict_columns
+from salstats.jobs import in_batches
+from salstats.stats.comparison_frames import (
+    infer_and_test,
+    options_for_flips,
+    row_test_names,
+    verdict_columns,
+)
 from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.engine.comparisons import Comparison, compare_pairs
 from salstats.stats.engine.equivalence import CLAIMS, SIDES, Margin, is_below
 from salstats.stats.engine.inference import check_options
-from salstats.stats.engine.units import Units
+from salstats.stats.engine.resampling_units import Units
 from salstats.stats.planning import formulas
 from salstats.stats.planning.populations import Draw
 
@@ -83,7 +88,7 @@ class Plan:
         metrics = np.full(len(keys), metric)
         columns = {
             "n_pairs": compared.n_pairs,
-            "interval": estimates.taken,
+            "interval": estimates.interval_names,
             "test": row_test_names(test, estimates),
             "conf_low": estimates.conf_low,
             "conf_high": estimates.conf_high,
@@ -152,7 +157,7 @@ def simulate(
         block_size = int(np.clip(_ROWS_AT_ONCE / draw.n_rows, 1, _STUDIES_AT_ONCE))
         for first in range(0, n_studies, block_size):
             blocks.append(_Block(size, draw, plan, metric, first, min(first + block_size, n_studies)))
-    pieces = in_pieces(_analyse_blocks, blocks, jobs=jobs, progress=progress, label="simulating")
+    pieces = in_batches(_analyse_blocks, blocks, jobs=jobs, progress=progress, label="simulating")
     results = pd.concat([frame for piece in pieces for frame in piece], ignore_index=True)
     counts = {}
     for size, rows in results.groupby("size", sort=False):

@@ -11,10 +11,9 @@ import salstats as ss
 from salstats.display.text.format import MINUS, counted, interval_text, joined
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
-from salstats.stats.engine.carried import HOW_SCORED
-from salstats.studies.engine import Made, table_of
-from salstats.studies.lanfredi2021.layouts import FORMULA, LAYOUTS, SHUFFLED, Layout, rows_of_table
-from salstats.studies.lanfredi2021.scored import (
+from salstats.stats.engine.score_reasons import METRIC_OPTION_COLUMNS
+from salstats.studies.engine import Result, table_of
+from salstats.studies.lanfredi2021.gaze_scores import (
     GIVEN,
     KEYS,
     NONE,
@@ -31,6 +30,7 @@ from salstats.studies.lanfredi2021.scored import (
     scored,
     without_blanks,
 )
+from salstats.studies.lanfredi2021.layouts import FORMULA, LAYOUTS, SHUFFLED, Layout, rows_of_table
 
 #: Both intervals in print.
 PUBLISHED, CLUSTERED = "As the study", "Cases as clusters"
@@ -45,7 +45,7 @@ _ALL, _OTHERS = "score_all", "score_others"
 _PAIR = ("case", "method", "model", "seed", "mixing", "reader", "metric")
 
 
-def all_recordings(given: Recordings) -> Made:
+def all_recordings(given: Recordings) -> Result:
     """All recordings, counted by why they are left out."""
     frame = ss.recordings(given.study)
     counts = frame["reason"].fillna("used").value_counts()
@@ -65,36 +65,36 @@ def all_recordings(given: Recordings) -> Made:
         groups="of",
         notes=["Fixations outside the image are kept: the tails of their Gaussians count."],
     )
-    return Made(frame, table)
+    return Result(frame, table)
 
 
-def all_scores(given: Recordings) -> Made:
+def all_scores(given: Recordings) -> Result:
     """The scores, described."""
-    every, rows, choice = given.every, given.rows, given.choice
+    every, rows, options = given.every, given.rows, given.options
     named = rows.assign(method=row_names(rows))
     described = ss.describe(named, by=["metric", "method"], unit="case")
     order = list(dict.fromkeys(in_order(rows, KEYS).pipe(row_names)))
     n_out = every["case"].nunique() - rows["case"].nunique()
     drawn = (
         "exact AUC and sAUC"
-        if choice.n_samples is None
-        else f"{choice.n_samples:,} pixels drawn on either side"
+        if options.n_samples is None
+        else f"{options.n_samples:,} pixels drawn on either side"
     )
     phases = [str(phase) for phase in sorted(every["phase"].unique())]
     said = [
         drawn,
-        f"centre bias of all {'' if choice.center_bias == 'all' else 'other '}cases of "
+        f"centre bias of all {'' if options.center_bias == 'all' else 'other '}cases of "
         f"phase{'s' if len(phases) > 1 else ''} {joined(phases)}",
         *([f"{counted(n_out, 'image')} not scored for the number of readers"] if n_out else []),
     ]
-    return Made(
+    return Result(
         without_blanks(own_methods(every)),
         ss.table_describe(described, labels={"method": order}),
         note="; ".join(said),
     )
 
 
-def findings(given: Recordings) -> Made:
+def findings(given: Recordings) -> Result:
     """What the majority of readers found, counted over the images scored."""
     found = given.labels.assign(scored=given.labels["case"].isin(set(given.rows["case"])))
     groups = [c for c in found.columns if c not in ("case", "patient", "phase", "n_readings", "scored")]
@@ -108,13 +108,13 @@ def findings(given: Recordings) -> Made:
         {"Present": "present", "Absent": "absent", "No majority": "unsure"},
         notes=["Images scored, by what at least three readers found."],
     )
-    return Made(found, table)
+    return Result(found, table)
 
 
-def every_mean(metrics: Sequence[str]) -> Callable[[Recordings], Made | None]:
+def every_mean(metrics: Sequence[str]) -> Callable[[Recordings], Result | None]:
     """Every method's means of some metrics, with both intervals."""
 
-    def make(given: Recordings) -> Made | None:
+    def make(given: Recordings) -> Result | None:
         rows = given.means[given.means["metric"].isin(metrics)]
         if rows.empty:
             return None
@@ -127,15 +127,15 @@ def every_mean(metrics: Sequence[str]) -> Callable[[Recordings], Made | None]:
             labels={"task": list(dict.fromkeys(names)), "method": DRAWN},
         )
         shown = _both(rows, Layout("", KEYS, {"bold": False}))
-        return Made(without_blanks(rows), shown, figure)
+        return Result(without_blanks(rows), shown, figure)
 
     return make
 
 
-def table(number: str) -> Callable[[Recordings], Made | None]:
+def table(number: str) -> Callable[[Recordings], Result | None]:
     """Table 1, 3 or 4 with both intervals side by side."""
 
-    def make(given: Recordings) -> Made | None:
+    def make(given: Recordings) -> Result | None:
         rows = rows_of_table(number, given.means)
         if rows.empty:
             return None
@@ -144,7 +144,7 @@ def table(number: str) -> Callable[[Recordings], Made | None]:
     return make
 
 
-def table_2(given: Recordings) -> Made | None:
+def table_2(given: Recordings) -> Result | None:
     """Table 2: the interobserver baseline and one saliency method on normal and abnormal images."""
     rows = given.defined[given.defined["metric"].isin(SHUFFLED)]
     if rows.empty:
@@ -174,15 +174,15 @@ def table_2(given: Recordings) -> Made | None:
     return replace(_with_both("2", found, note), figure=figure, title=title)
 
 
-def bias_choice(given: Recordings) -> Made | None:
+def bias_choice(given: Recordings) -> Result | None:
     """What changes in the shuffled metrics where a case has no part in the centre bias that it has."""
     if not given.defined["metric"].isin(SHUFFLED).any():
         return None
     # both exact: draws would differ for another reason than the bias
-    exact = given.defined if given.choice.n_samples is None else None
+    exact = given.defined if given.options.n_samples is None else None
     of_all, of_others = (
         exact
-        if exact is not None and name == given.choice.center_bias
+        if exact is not None and name == given.options.center_bias
         else scored(score(given, name, metrics=SHUFFLED))
         for name in ("all", "others")
     )
@@ -191,7 +191,7 @@ def bias_choice(given: Recordings) -> Made | None:
     return bias_change(of_all, of_others)
 
 
-def bias_change(all_cases: pd.DataFrame, others: pd.DataFrame) -> Made:
+def bias_change(all_cases: pd.DataFrame, others: pd.DataFrame) -> Result:
     """The shuffled metrics under both centre biases, and how much they change."""
     rows = compared(all_cases, others)
     labels = Labels(RAW_LABELS)
@@ -218,7 +218,7 @@ def bias_change(all_cases: pd.DataFrame, others: pd.DataFrame) -> Made:
     figure = ss.plot_intervals(
         drawn[["metric", "task", "term", *values]], labels={"task": list(dict.fromkeys(drawn["task"]))}
     )
-    return Made(
+    return Result(
         without_blanks(rows),
         table,
         figure + p9.labs(x=f"Change of the mean, others {MINUS} all (95% CI)"),
@@ -252,9 +252,9 @@ def _of(scores: pd.DataFrame) -> pd.DataFrame:
     return scores.loc[scores["metric"].isin(SHUFFLED), [*keys, "score"]]
 
 
-def _with_both(number: str, rows: pd.DataFrame, note: str = "") -> Made:
+def _with_both(number: str, rows: pd.DataFrame, note: str = "") -> Result:
     """One of the study's tables with both intervals side by side."""
-    return Made(without_blanks(rows), _both(rows, LAYOUTS[number]), note=note)
+    return Result(without_blanks(rows), _both(rows, LAYOUTS[number]), note=note)
 
 
 def _both(rows: pd.DataFrame, layout: Layout) -> GT:
@@ -266,7 +266,16 @@ def _both(rows: pd.DataFrame, layout: Layout) -> GT:
     used = [c for c in layout.keys if c != "mixing" or frame["mixing"].notna().any()]
     bold = options.pop("bold")
     table = ss.table_estimates(
-        frame[[*used, "limits", *_values(frame), "n", "n_missing", *(c for c in HOW_SCORED if c in frame)]],
+        frame[
+            [
+                *used,
+                "limits",
+                *_values(frame),
+                "n",
+                "n_missing",
+                *(c for c in METRIC_OPTION_COLUMNS if c in frame),
+            ]
+        ],
         rows=[c for c in rows_of if c in used],
         columns=[*([outer] if isinstance(outer, str) else outer), "limits"],
         bold=bold if isinstance(bold, bool) else [c for c in bold if c in used],

@@ -17,18 +17,8 @@ from salstats.readers.lanfredi2021 import (
     read_lanfredi2021,
     read_lanfredi2021_classification,
 )
-from salstats.studies.engine import Made, Printed, table_of
-from salstats.studies.lanfredi2021.layouts import (
-    BASELINES,
-    FORMULA,
-    LAYOUTS,
-    PLAIN,
-    SHUFFLED,
-    beside_published,
-    published_interval,
-    rows_of_table,
-)
-from salstats.studies.lanfredi2021.scored import (
+from salstats.studies.engine import PrintedNumbers, Result, table_of
+from salstats.studies.lanfredi2021.gaze_scores import (
     GIVEN,
     KEYS,
     NONE,
@@ -40,6 +30,16 @@ from salstats.studies.lanfredi2021.scored import (
     own_methods,
     rows_of_table_2,
     without_blanks,
+)
+from salstats.studies.lanfredi2021.layouts import (
+    BASELINES,
+    FORMULA,
+    LAYOUTS,
+    PLAIN,
+    SHUFFLED,
+    beside_published,
+    published_interval,
+    rows_of_table,
 )
 
 #: What a printed row is known by, and its numbers.
@@ -152,10 +152,10 @@ def printed_networks() -> pd.DataFrame:
     return table.rename(columns={"auc_mean": "estimate"})
 
 
-def printed_table(number: str) -> Callable[[StudyScores], Made]:
+def printed_table(number: str) -> Callable[[StudyScores], Result]:
     """One of Tables 1 to 4 in the study's own layout."""
 
-    def make(scores: StudyScores) -> Made:
+    def make(scores: StudyScores) -> Result:
         layout = LAYOUTS[number]
         rows = study_means(scores, number)
         frame = rows[[*layout.keys, *LIMITS, "unit", "n_units"]].assign(conf_level=0.95)
@@ -164,14 +164,14 @@ def printed_table(number: str) -> Callable[[StudyScores], Made]:
             # a method that the table lacks cannot be left out of the comparison
             options["exclude"] = [method for method in options["exclude"] if method in set(frame["method"])]
         shown = ss.table_estimates(frame, labels=Labels(RAW_LABELS), style="brackets", **options)
-        return Made(rows, shown.tab_source_note(INTERVAL))
+        return Result(rows, shown.tab_source_note(INTERVAL))
 
     return make
 
 
-def tables_printed(number: str) -> Printed:
+def tables_printed(number: str) -> PrintedNumbers:
     """What the study printed of one of Tables 1 to 4, for as many images."""
-    return Printed(
+    return PrintedNumbers(
         rows=lambda: printed_rows(number),
         keys=tuple(ROW[1:]),
         applies=lambda frame: _is_of_the_study(frame, number),
@@ -192,10 +192,10 @@ def _is_of_the_study(frame: pd.DataFrame, number: str) -> bool:
     return not another_sheet.any()
 
 
-NETWORKS_PRINTED = Printed(printed_networks, ("model",))
+NETWORKS_PRINTED = PrintedNumbers(printed_networks, ("model",))
 
 
-def networks(scores: StudyScores) -> Made:
+def networks(scores: StudyScores) -> Result:
     """Appendix A: the classification AUC of the networks over their trainings."""
     found = published_interval(scores.classification, ["model"], "auroc", "seed")
     names = {"woag": "Without attention gates", "wag": "With attention gates"}
@@ -206,7 +206,7 @@ def networks(scores: StudyScores) -> Made:
         {"AUC": lambda r: interval_text(r.estimate, r.conf_low, r.conf_high, 3, "brackets")},
         notes=["95% CI: mean ± 1.96 SD / √(number of trainings), as the study computes it."],
     )
-    return Made(found, shown)
+    return Result(found, shown)
 
 
 def published_means(scores: StudyScores, numbers: str = "1234") -> pd.DataFrame:
@@ -217,7 +217,7 @@ def published_means(scores: StudyScores, numbers: str = "1234") -> pd.DataFrame:
     return rows.rename(columns={"conf_low": "published_conf_low", "conf_high": "published_conf_high"})
 
 
-def design(scores: StudyScores) -> Made:
+def design(scores: StudyScores) -> Result:
     """The rows of Tables 1 to 4 with intervals that take a case's rows as one cluster, beside the study's.
 
     A case's 25 rows (5 readings x 5 networks) are one cluster: how sure the study is about other images,
@@ -253,10 +253,10 @@ def design(scores: StudyScores) -> Made:
         groups=lambda r: f"Table {r.table}",
         notes=[f"As the study: {FORMULA}. Cases as clusters: t interval, a case's rows one cluster."],
     )
-    return Made(rows, shown, note=what_changes(rows))
+    return Result(rows, shown, note=what_changes(rows))
 
 
-def readers(scores: StudyScores) -> Made:
+def readers(scores: StudyScores) -> Result:
     """The rows of Tables 1, 3 and 4 with intervals for other readers, or other networks, and cases.
 
     Readers as the position of a reading in its block tells them, their scores averaged over the networks, and
@@ -303,7 +303,7 @@ def readers(scores: StudyScores) -> Made:
             f"Networks and cases: of {n_trainings} trainings, scores averaged over readings."
         ],
     )
-    return Made(rows, shown)
+    return Result(rows, shown)
 
 
 def _of_readers_and_networks(rows: pd.DataFrame) -> pd.DataFrame:

@@ -15,8 +15,7 @@ from salstats.checks import check_choice
 from salstats.datasets import load_published
 from salstats.errors import SalstatsError
 from salstats.scoring.distances import DISTANCES, Spacing, distance_rule
-from salstats.studies.engine import Item, Opened, Parser
-from salstats.studies.engine import Study as Published
+from salstats.studies.engine import Item, OpenedStudy, Parser, PublishedStudy
 from salstats.studies.mrxai2025.cases import keep_cases
 from salstats.studies.mrxai2025.comparison import (
     Comparison,
@@ -29,7 +28,7 @@ from salstats.studies.mrxai2025.comparison import (
     paired,
     table_1,
 )
-from salstats.studies.mrxai2025.estimates import Choice
+from salstats.studies.mrxai2025.estimates import ComparisonOptions
 from salstats.studies.mrxai2025.simulations import Simulations, curves_of, masks_of
 from salstats.studies.options import check_replicates, named_folder
 from salstats.study import Study
@@ -227,7 +226,7 @@ def needs_met(tools: Iterable[str], options: argparse.Namespace) -> set[str]:
 def compare(study: Study | None, scores: pd.DataFrame, options: argparse.Namespace) -> Comparison:
     """Keep the cases on which tools are compared; of a study that was scored there are pictures, too."""
     reference = reference_of(scores["method"].unique(), options)
-    choice = Choice(
+    choice = ComparisonOptions(
         reference,
         options.replicates,
         options.interval,
@@ -251,11 +250,11 @@ def compare(study: Study | None, scores: pd.DataFrame, options: argparse.Namespa
     )
 
 
-def _open(options: argparse.Namespace) -> Opened:
+def _open(options: argparse.Namespace) -> OpenedStudy:
     """Read the study, where one is named; it is scored later."""
     check_options(options)
     if options.data is None:
-        return Opened(SIMULATION_ITEMS, frozenset(), Data)
+        return OpenedStudy(SIMULATION_ITEMS, frozenset(), Data)
     study = ss.read_mrxai2025(
         options.data,
         masks=dict(options.masks) or None,
@@ -267,14 +266,14 @@ def _open(options: argparse.Namespace) -> Opened:
         return Data(compare(study, score_data(study, options), options))
 
     met = needs_met([series.method for series in study.series], options)
-    return Opened(_items(options), frozenset({FILES, *met}), load)
+    return OpenedStudy(_items(options), frozenset({FILES, *met}), load)
 
 
-def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> Opened:
+def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
     """Compare tools by scores that are there already."""
     check_options(options)
     met = needs_met(scores["method"].unique(), options)
-    return Opened(_items(options), frozenset(met), lambda: Data(compare(None, scores, options)))
+    return OpenedStudy(_items(options), frozenset(met), lambda: Data(compare(None, scores, options)))
 
 
 def _items(options: argparse.Namespace) -> list[Item]:
@@ -287,7 +286,7 @@ def _items(options: argparse.Namespace) -> list[Item]:
     return items
 
 
-STUDY = Published(
+STUDY = PublishedStudy(
     key="mrxai2025",
     source="Blake et al. 2025, MRxaI: black-box explainability for image classifiers in a medical setting",
     about=_ABOUT,

@@ -8,7 +8,7 @@ import pandas as pd
 from salstats.checks import check_choice, check_numeric, quoted
 from salstats.errors import ColumnError, SalstatsError, warn
 from salstats.frames import KEY_COLUMNS, case_key, check_scores
-from salstats.metrics.registry import METRICS, known_metric
+from salstats.metrics.registry import METRICS, registered_metric
 from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP, NO_MASK, NOT_FINITE
 from salstats.scoring.distances import DISTANCES
 
@@ -36,7 +36,7 @@ _SETS = ("dataset", "task", "model", "seed", "reader")
 
 
 @dataclass(frozen=True)
-class Scored:
+class ComparedScores:
     """The scores that the tools are compared on."""
 
     #: The scores frame; those of cases left out are NaN, `reason` says why.
@@ -50,7 +50,7 @@ class Scored:
     cutoff: float
 
 
-def keep_cases(scores: pd.DataFrame, *, reference: str | None = None, cutoff: float = 0.5) -> Scored:
+def keep_cases(scores: pd.DataFrame, *, reference: str | None = None, cutoff: float = 0.5) -> ComparedScores:
     """The scores of the cases that have the finding and that the model gets right."""
     frame = check_scores(scores).reset_index(drop=True)
     for column in _SETS:
@@ -87,7 +87,7 @@ def keep_cases(scores: pd.DataFrame, *, reference: str | None = None, cutoff: fl
             f"no case is left: of {frame['case'].nunique()} every one lacks the finding or is one that the "
             f"model gets wrong (probability below {cutoff:g})"
         )
-    return Scored(everything, kept, _knows(frame, "prob"), cutoff)
+    return ComparedScores(everything, kept, _knows(frame, "prob"), cutoff)
 
 
 def failed(kept: pd.DataFrame) -> pd.DataFrame:
@@ -116,7 +116,7 @@ def at_worst(kept: pd.DataFrame, diagonals: pd.Series | None = None) -> pd.DataF
 
 def _least(metric: str) -> float:
     """The lowest score of a metric of which more is better and 0 is nothing, else NaN."""
-    known = known_metric(metric)
+    known = registered_metric(metric)
     bounded = known is not None and known.larger_is_better and known.low == 0 and known.true_zero
     return 0.0 if bounded else float("nan")
 
@@ -193,7 +193,7 @@ def _complete(frame: pd.DataFrame) -> pd.DataFrame:
     scored = frame[["method", "metric"]].drop_duplicates()
     grid = cases.merge(scored, how="cross")
     keys = [c for c in KEY_COLUMNS if c in frame.columns]
-    lacking = grid.merge(frame[keys].assign(there=True), on=keys, how="left")
+    lacking = grid.merge(frame[keys].assign(available=True), on=keys, how="left")
     lacking = lacking[lacking["there"].isna()].drop(columns="there")
     if lacking.empty:
         return frame.reset_index(drop=True)

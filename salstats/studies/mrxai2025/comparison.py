@@ -27,9 +27,16 @@ from salstats.display.text.labels import Labels
 from salstats.metrics.registry import METRICS
 from salstats.readers.case_images import ImageSource
 from salstats.scoring.distances import DISTANCES
-from salstats.studies.engine import Cell, Made, table_of
-from salstats.studies.mrxai2025.cases import LEFT_OUT, NAMES, Scored, failed, in_note
-from salstats.studies.mrxai2025.estimates import BY, Choice, differences, means, sensitivity, unit_of
+from salstats.studies.engine import Cell, Result, table_of
+from salstats.studies.mrxai2025.cases import LEFT_OUT, NAMES, ComparedScores, failed, in_note
+from salstats.studies.mrxai2025.estimates import (
+    BY,
+    ComparisonOptions,
+    differences,
+    means,
+    sensitivity,
+    unit_of,
+)
 from salstats.study import Study
 
 #: Identifier of the tables.
@@ -51,8 +58,8 @@ class Comparison:
     """Tools that are compared."""
 
     #: Of `keep_cases`.
-    scored: Scored
-    choice: Choice
+    scored: ComparedScores
+    options: ComparisonOptions
     #: Means as the study printed them: `method, dice_mean, dice_sd`.
     printed: pd.DataFrame | None = None
     #: What was scored, for examples.
@@ -82,10 +89,10 @@ class Comparison:
         return Labels(self.labels, self.kept)
 
 
-def compared(make: Callable[[Comparison], Made]) -> Callable[[Any], Made]:
+def compared(make: Callable[[Comparison], Result]) -> Callable[[Any], Result]:
     """An item of a comparison, which says of which cases it is and what its Penalised Dice is."""
 
-    def made(data: Any) -> Made:
+    def made(data: Any) -> Result:
         own: Comparison = data.comparison
         found = make(own)
         which = "finding present"
@@ -96,19 +103,19 @@ def compared(make: Callable[[Comparison], Made]) -> Callable[[Any], Made]:
         sentences = []
         if found.note:
             sentences.append(f"{found.note.rstrip('.')}.")
-        if shows_pdc and own.choice.unpenalised:
+        if shows_pdc and own.options.unpenalised:
             sentences.append(UNPENALISED)
         return replace(found, slice=found.slice or which, note=in_note(*sentences))
 
     return made
 
 
-def cases(own: Comparison) -> Made:
+def cases(own: Comparison) -> Result:
     """The flow of cases: which are left out, and why."""
     scored = own.scored
     # a single tool has no pairs with a reference
     several = scored.everything["method"].nunique() > 1
-    reference = own.choice.reference if several else None
+    reference = own.options.reference if several else None
     flow = ss.case_flow(scored.everything, reference=reference, unit=unit_of(scored.everything))
     first = scored.everything.drop_duplicates("case")
     by_case = scored.everything.groupby("case")["reason"].first()
@@ -127,9 +134,9 @@ def cases(own: Comparison) -> Made:
         TABLE_ID,
         {"Cases": "part"},
         units,
-        apart={len(counts) - 1},
+        rows_with_rule_above={len(counts) - 1},
     )
-    return Made(
+    return Result(
         flow,
         table,
         ss.plot_flow(flow, labels=own.names, width=183),
@@ -138,7 +145,7 @@ def cases(own: Comparison) -> Made:
     )
 
 
-def _model_note(scored: Scored) -> str:
+def _model_note(scored: ComparedScores) -> str:
     """By what cases are left out."""
     if not scored.by_model:
         return (
@@ -152,16 +159,16 @@ def _model_note(scored: Scored) -> str:
     )
 
 
-def table_1(own: Comparison) -> Made:
+def table_1(own: Comparison) -> Result:
     """Table 1: mean (SD) of each tool and metric."""
-    kept, choice, names = own.kept, own.choice, own.names
-    found = means(kept, choice, own.printed)
+    kept, options, names = own.kept, own.options, own.names
+    found = means(kept, options, own.printed)
     has_printed = bool(found["printed_mean"].notna().any())
     columns: dict[Any, Cell] = {"n": "n", Column("Empty, n (%)", align="right"): _empty_text}
     if found["n_not_given"].any():
         columns["Not given"] = "n_not_given"
     columns["Mean (SD)"] = lambda r: _spread(r.estimate, r.sd, digits_of(r.metric))
-    if not choice.as_published:
+    if not options.as_published:
         columns[interval_name(read_estimates(found)) or "CI"] = _limits
     if has_printed:
         columns["Printed mean (SD)"] = lambda r: _spread(r.printed_mean, r.printed_sd, 2, blank=True)
@@ -171,23 +178,25 @@ def table_1(own: Comparison) -> Made:
         {"Tool": lambda r: names.value("method", r.method)},
         columns,
         groups=lambda r: names.value("metric", r.metric),
-        notes=[_note_of_table_1(found, names, choice, has_printed=has_printed)],
+        notes=[_note_of_table_1(found, names, options, has_printed=has_printed)],
     )
     note = "n says how many explanations have a score"
-    if choice.as_published:
-        return Made(found, table, note=note)
+    if options.as_published:
+        return Result(found, table, note=note)
     estimates = found.drop(columns=[*_BESIDE, "printed_mean", "printed_sd"])
-    return Made(found, table, ss.plot_forest(estimates, labels=names), note=f"{note}{_patients_note(kept)}")
+    return Result(found, table, ss.plot_forest(estimates, labels=names), note=f"{note}{_patients_note(kept)}")
 
 
-def _note_of_table_1(found: pd.DataFrame, names: Labels, choice: Choice, *, has_printed: bool) -> str:
+def _note_of_table_1(
+    found: pd.DataFrame, names: Labels, options: ComparisonOptions, *, has_printed: bool
+) -> str:
     """What has to be known to read Table 1."""
     sentences = []
-    if not choice.as_published:
+    if not options.as_published:
         sentences.append(interval_note(read_estimates(found)))
     empty = "Empty: of the explanations given, those that mark nothing; they have no score here"
     differing = "Where n differs, means are of different cases and cannot be compared"
-    if choice.as_published:
+    if options.as_published:
         sentences += [f"{empty}.", f"{differing}."]
     else:
         sentences += [f"{empty}, see the sensitivity table.", f"{differing}: the paired differences can."]
@@ -206,30 +215,30 @@ def _empty_text(row: Any) -> str:
     return f"{count_text(row.n_empty)} ({fixed_text(100 * row.share_empty, 1)})"
 
 
-def figure_7(own: Comparison) -> Made:
+def figure_7(own: Comparison) -> Result:
     """Fig. 7: box plots."""
-    kept, choice, names = own.kept, own.choice, own.names
+    kept, options, names = own.kept, own.options, own.names
     described = ss.describe(kept, by=BY, unit=unit_of(kept))
     n = {m: count_range(rows.to_numpy(float)) for m, rows in described.groupby("method")["n"]}
     tools = {
         m: f"{names.value('method', m)} (n = {n[m]})" for m in names.order("method", described["method"])
     }
-    return Made(
+    return Result(
         described,
         ss.table_describe(described, labels=names),
-        ss.plot_box(kept, by=BY, reference=choice.reference, labels=Labels({**own.labels, "method": tools})),
+        ss.plot_box(kept, by=BY, reference=options.reference, labels=Labels({**own.labels, "method": tools})),
         note="explanations that are empty or not given have no score and are left out",
     )
 
 
-def empties(own: Comparison) -> Made:
+def empties(own: Comparison) -> Result:
     """The share of empty explanations of each tool."""
     kept = own.kept
     rows = failed(kept)
     rows = rows[~rows["not_given"]]
     rows = rows.assign(metric=EMPTY_SHARE, score=rows["empty"].astype(np.float64)).reset_index(drop=True)
     found = ss.summarize(rows, by=BY, unit=unit_of(rows), interval="wilson")
-    return Made(
+    return Result(
         found,
         ss.table_estimates(found, n=True, directions={EMPTY_SHARE: "smaller"}, labels=own.names),
         ss.plot_forest(found, labels=own.names) + p9.labs(x="Share of empty explanations (95% CI)"),
@@ -238,21 +247,21 @@ def empties(own: Comparison) -> Made:
     )
 
 
-def paired(own: Comparison) -> Made:
+def paired(own: Comparison) -> Result:
     """The paired differences from the reference."""
-    kept, choice, names = own.kept, own.choice, own.names
-    found = differences(kept, choice)
+    kept, options, names = own.kept, own.options, own.names
+    found = differences(kept, options)
     floor = ""
     if read_estimates(found).only_value("test") == "bootstrap":
-        least = f"{2 / (choice.n_replicates + 1):.2g}"
-        floor = f"; with {choice.n_replicates:,} replicates P is {least} at least, before the correction"
-    return Made(
+        least = f"{2 / (options.n_replicates + 1):.2g}"
+        floor = f"; with {options.n_replicates:,} replicates P is {least} at least, before the correction"
+    return Result(
         found,
         ss.table_decrease(found, labels=names),
         ss.plot_decrease(found, labels=names),
         note="pairs of two defined scores only: cases on which either tool failed do not count"
         f"{floor}{_patients_note(kept)}",
-        title=f"Paired differences from {names.value('method', choice.reference)}",
+        title=f"Paired differences from {names.value('method', options.reference)}",
     )
 
 
@@ -273,10 +282,10 @@ def _patients_note(kept: pd.DataFrame) -> str:
     return "" if unit_of(kept) == "patient" else "; no patients are known, so that intervals resample cases"
 
 
-def failures(own: Comparison) -> Made:
+def failures(own: Comparison) -> Result:
     """Means and differences with failures left out, and at the worst score."""
-    kept, choice, names = own.kept, own.choice, own.names
-    found = sensitivity(kept, choice, own.diagonals)
+    kept, options, names = own.kept, own.options, own.names
+    found = sensitivity(kept, options, own.diagonals)
     lacking = ""
     missing = [m for m in dict.fromkeys(kept["metric"]) if m not in set(found["metric"])]
     if missing:
@@ -292,20 +301,20 @@ def failures(own: Comparison) -> Made:
         ]
         verdicts = f"the verdict changes for {joined(texts)}"
     n_failed = int((failed(kept)[["empty", "not_given"]].any(axis=1)).sum())
-    return Made(
+    return Result(
         found,
-        _table_sensitivity(found, choice, names),
+        _table_sensitivity(found, options, names),
         _figure_sensitivity(found, own) if _differ(found).any() else None,
         note=f"{n_failed} explanations are empty or not given; at worst overlap and Penalised Dice are 0 and "
         f"a distance is the diagonal of the image; {verdicts}{lacking}",
     )
 
 
-def _table_sensitivity(found: pd.DataFrame, choice: Choice, names: Labels) -> GT:
+def _table_sensitivity(found: pd.DataFrame, options: ComparisonOptions, names: Labels) -> GT:
     """The table of both runs beside each other."""
     columns: dict[Any, Cell] = {}
     for before, run in RUNS.items():
-        columns |= _run_columns(before, run, choice)
+        columns |= _run_columns(before, run, options)
     columns[Column("Verdict, where it changes", align="left")] = _change
     return table_of(
         in_order(found, names),
@@ -315,7 +324,7 @@ def _table_sensitivity(found: pd.DataFrame, choice: Choice, names: Labels) -> GT
         groups=lambda r: names.value("metric", r.metric),
         notes=[
             paragraph(
-                f"Differences from {names.value('method', choice.reference)}, paired; lower or higher where "
+                f"Differences from {names.value('method', options.reference)}, paired; lower or higher where "
                 "the interval excludes 0 and P is below .05 after Holm's correction in each run "
                 f"({int(found['verdict'].notna().sum()) if 'verdict' in found else 0} tests).",
                 "Left out: means of the scores that each tool has, differences of pairs of two defined "
@@ -334,13 +343,13 @@ def _differ(found: pd.DataFrame) -> pd.Series:
     return found["verdict"].notna() & (found["estimate"] != found["worst_estimate"])
 
 
-def _run_columns(before: str, run: str, choice: Choice) -> dict[Any, Cell]:
+def _run_columns(before: str, run: str, options: ComparisonOptions) -> dict[Any, Cell]:
     """The columns of one run: n, mean, and the difference with its interval, which the reference has not."""
     n, mean, *gap = (f"{before}{c}" for c in ("n", "mean", "estimate", "conf_low", "conf_high"))
 
     def gap_text(row: Any) -> str:
         estimate, low, high = (getattr(row, c) for c in gap)
-        own = row.method == choice.reference
+        own = row.method == options.reference
         return "" if own else interval_text(estimate, low, high, digits_of(row.metric))
 
     return {
@@ -370,7 +379,7 @@ def _figure_sensitivity(found: pd.DataFrame, own: Comparison) -> p9.ggplot:
             side.assign(**{c: of_tools[f"{before}{c}"] for c in shown}, n=of_tools[f"{before}n_pairs"])
         )
     order = Labels({**own.labels, "run": list(RUNS.values())})
-    reference = names.value("method", own.choice.reference)
+    reference = names.value("method", own.options.reference)
     tools = list(dict.fromkeys(of_tools["method"]))
     # a single tool has no heading of its own
     whose = f"Difference of {names.value('method', tools[0])}" if len(tools) == 1 else "Difference"
@@ -378,10 +387,10 @@ def _figure_sensitivity(found: pd.DataFrame, own: Comparison) -> p9.ggplot:
     return ss.plot_forest(pd.concat(sides, ignore_index=True), labels=order) + what
 
 
-def figure_8(own: Comparison) -> Made:
+def figure_8(own: Comparison) -> Result:
     """Fig. 8: the cases whose score is the worst, nearest the median and the mean, and the best, drawn."""
     assert own.study is not None
-    method, metric = own.choice.picked_by(own.kept)
+    method, metric = own.options.picked_by(own.kept)
     rows = own.kept[own.kept["metric"] == metric].reset_index(drop=True)
     picks = ss.pick_cases(rows, method=method, by="metric")
     names = own.names
@@ -397,7 +406,7 @@ def figure_8(own: Comparison) -> Made:
     figure = ss.plot_gallery(
         own.study, picks, scores=rows, metric=metric, images=own.images, spacing=own.spacing, labels=names
     )
-    return Made(
+    return Result(
         picks,
         table,
         figure,
@@ -406,7 +415,7 @@ def figure_8(own: Comparison) -> Made:
         note=in_note(
             f"the case nearest to the worst, median, mean and best {heading} of {tool}; ties by name; an "
             "explanation that is empty has no score.",
-            UNPENALISED if own.choice.unpenalised and metric == "pdc" else "",
+            UNPENALISED if own.options.unpenalised and metric == "pdc" else "",
         ),
     )
 

@@ -16,7 +16,7 @@ STUDY_PICK = ("rex", "pdc")
 
 
 @dataclass(frozen=True)
-class Choice:
+class ComparisonOptions:
     """How the tools are compared."""
 
     #: The tool that the others are compared with; None where there is none to compare with.
@@ -46,17 +46,19 @@ class Choice:
         return self.reference or tools[0], "dice"
 
 
-def means(kept: pd.DataFrame, choice: Choice, printed: pd.DataFrame | None = None) -> pd.DataFrame:
+def means(
+    kept: pd.DataFrame, options: ComparisonOptions, printed: pd.DataFrame | None = None
+) -> pd.DataFrame:
     """Mean and SD of each tool and metric, what they rest on, and what the study printed."""
     unit = unit_of(kept)
     described = ss.describe(kept, by=BY, unit=unit)
     spread = described[[*BY, "sd"]]
-    if choice.as_published:
+    if options.as_published:
         found = described.rename(columns={"mean": "estimate"}).assign(term="mean")
         found = found[[*BY, "term", "estimate", "n", "n_missing"]]
     else:
         found = ss.summarize(
-            kept, by=BY, unit=unit, interval=choice.interval, n_replicates=choice.n_replicates
+            kept, by=BY, unit=unit, interval=options.interval, n_replicates=options.n_replicates
         )
     counted = (
         failed(kept)
@@ -70,21 +72,23 @@ def means(kept: pd.DataFrame, choice: Choice, printed: pd.DataFrame | None = Non
     return found.merge(_printed(found["method"], printed), on=BY, how="left", validate="1:1")
 
 
-def differences(scores: pd.DataFrame, choice: Choice) -> pd.DataFrame:
+def differences(scores: pd.DataFrame, options: ComparisonOptions) -> pd.DataFrame:
     """The paired differences from the reference, Holm's correction over all of them."""
-    assert choice.reference is not None, "items of differences need a reference"
+    assert options.reference is not None, "items of differences need a reference"
     return ss.difference(
         scores,
-        reference=choice.reference,
+        reference=options.reference,
         by="metric",
         unit=unit_of(scores),
         adjust="holm",
-        interval=choice.interval,
-        n_replicates=choice.n_replicates,
+        interval=options.interval,
+        n_replicates=options.n_replicates,
     )
 
 
-def sensitivity(kept: pd.DataFrame, choice: Choice, diagonals: pd.Series | None = None) -> pd.DataFrame:
+def sensitivity(
+    kept: pd.DataFrame, options: ComparisonOptions, diagonals: pd.Series | None = None
+) -> pd.DataFrame:
     """Means and differences as they are and, in columns that begin with `worst_`, with failures at the worst.
 
     A metric whose failures cannot all be scored is left out; `changed` says whether the verdict does.
@@ -101,9 +105,9 @@ def sensitivity(kept: pd.DataFrame, choice: Choice, diagonals: pd.Series | None 
             return pd.DataFrame(columns=[*BY, "mean", "n", "changed"])
         rows = rows.reset_index(drop=True)
         found = ss.summarize(
-            rows, by=BY, unit=unit_of(rows), interval=choice.interval, n_replicates=choice.n_replicates
+            rows, by=BY, unit=unit_of(rows), interval=options.interval, n_replicates=options.n_replicates
         )
-        gaps = differences(rows, choice)
+        gaps = differences(rows, options)
         side = found[[*BY, "estimate", "n"]].rename(columns={"estimate": "mean"})
         side = side.merge(gaps[[*BY, *columns]], on=BY, how="left", validate="1:1")
         sides.append(side.rename(columns={c: f"{before}{c}" for c in side.columns if c not in BY}))

@@ -23,10 +23,10 @@ from salstats.display.plots.layout.theme import (
 )
 from salstats.display.tables.record import Column
 from salstats.display.text.format import MINUS, fixed_text
-from salstats.images.pictures import outlines
+from salstats.images.printed_images import outlines
 from salstats.scoring.distances import DISTANCES
 from salstats.scoring.mask_simulation import MaskSeries, count_masks, score_masks, simulate_masks
-from salstats.studies.engine import Cell, Made, table_of
+from salstats.studies.engine import Cell, Result, table_of
 from salstats.studies.mrxai2025.cases import RECONSTRUCTED, in_note
 
 ABBREVIATED = "PDC, Penalised Dice."
@@ -102,26 +102,26 @@ class Simulations:
         self.sizes, self.scores = count_masks(self.series), score_masks(self.series)
 
 
-def masks_of(*names: str) -> Callable[[Any], Made]:
+def masks_of(*names: str) -> Callable[[Any], Result]:
     """The masks of some simulations, and their pixels."""
 
-    def make(data: Any) -> Made:
+    def make(data: Any) -> Result:
         drawn: Simulations = data.simulations
         sizes = drawn.sizes[drawn.sizes["simulation"].isin(names)].reset_index(drop=True)
         figure = plot_masks({name: drawn.series[name] for name in names})
-        return Made(sizes, _table_sizes(sizes), figure, note=in_note(_DRAWN, steps_note(list(names))))
+        return Result(sizes, _table_sizes(sizes), figure, note=in_note(_DRAWN, steps_note(list(names))))
 
     return make
 
 
-def curves_of(*names: str) -> Callable[[Any], Made]:
+def curves_of(*names: str) -> Callable[[Any], Result]:
     """Every measure of some simulations, as curves."""
 
-    def make(data: Any) -> Made:
+    def make(data: Any) -> Result:
         scores = data.simulations.scores
         curves = scores[scores["simulation"].isin(names)].reset_index(drop=True)
         note = in_note(_DRAWN, steps_note(list(names)))
-        return Made(curves, _table_scores(curves), plot_curves(curves), note=note)
+        return Result(curves, _table_scores(curves), plot_curves(curves), note=note)
 
     return make
 
@@ -265,7 +265,7 @@ def plot_curves(scores: pd.DataFrame) -> p9.ggplot:
             labels=tick_texts,
         )
         + p9.scale_y_continuous(minor_breaks=[], labels=tick_texts, expand=(0, 0, 0.03, 0))
-        + grid.look(
+        + grid.elements(
             min(_HIGHEST_MM * 2 / len(grid.titles), _PANEL_MM),
             x="Shift down and to the right, pixels" if by_shift else "Size relative to the truth",
             notes=notes,

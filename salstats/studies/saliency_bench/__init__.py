@@ -11,20 +11,25 @@ import pandas as pd
 import salstats as ss
 from salstats.errors import SalstatsError
 from salstats.readers.case_images import check_images
-from salstats.studies.engine import Item, Opened, Parser, Printed, Study
+from salstats.studies.engine import Item, OpenedStudy, Parser, PrintedNumbers, PublishedStudy
 from salstats.studies.options import check_replicates, names_in
 from salstats.studies.saliency_bench import needs
-from salstats.studies.saliency_bench.frames import (
+from salstats.studies.saliency_bench.cell_means import (
     CELL,
-    Choice,
+    MeanOptions,
     Means,
     as_printed,
     keep_scores,
     means_of,
     split_models,
 )
-from salstats.studies.saliency_bench.pictures import data_sets, figure_1, maps_of
-from salstats.studies.saliency_bench.printed import change, check, printed_cells, printed_correlations
+from salstats.studies.saliency_bench.data_sets import data_sets, figure_1, maps_of
+from salstats.studies.saliency_bench.table_consistency import (
+    change,
+    check,
+    printed_cells,
+    printed_correlations,
+)
 from salstats.studies.saliency_bench.tables import (
     ranks_of_cases,
     ranks_of_data_sets,
@@ -129,13 +134,13 @@ def _add_options(parser: Parser) -> None:
     add("--replicates", type=int, default=1000, metavar="N", help="bootstrap replicates (1000)")
 
 
-def _open(options: argparse.Namespace) -> Opened:
+def _open(options: argparse.Namespace) -> OpenedStudy:
     """Take the printed means, the embedded digits, or a file of scores."""
     if options.printed:
         if options.metrics or options.unit or options.study or options.images:
             raise SalstatsError("--metrics, --unit, --study and --images belong to --scores and --digits")
         choice = _choice(options)
-        return Opened(_shown(PRINTED_ITEMS, choice), frozenset(), lambda: as_printed(choice))
+        return OpenedStudy(_shown(PRINTED_ITEMS, choice), frozenset(), lambda: as_printed(choice))
     if options.digits:
         return _open_scores(ss.datasets.load_digits_scores(), options)
     if options.data is not None:
@@ -143,7 +148,7 @@ def _open(options: argparse.Namespace) -> Opened:
     raise SalstatsError("saliency_bench needs scores: name --scores FILE, --digits or --printed")
 
 
-def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> Opened:
+def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
     """Take scores, with the truth and maps behind them where `--study` names them."""
     if options.scores is not None and (options.digits or options.printed):
         raise SalstatsError("--scores, --digits and --printed are different data; name one of them")
@@ -167,16 +172,16 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> Opened:
     def load() -> Means:
         return replace(means_of(kept, choice), study=study, images=images)
 
-    return Opened(_with_printed(_shown(SCORE_ITEMS, choice), kept), frozenset(met), load)
+    return OpenedStudy(_with_printed(_shown(SCORE_ITEMS, choice), kept), frozenset(met), load)
 
 
-def _choice(options: argparse.Namespace) -> Choice:
+def _choice(options: argparse.Namespace) -> MeanOptions:
     """The statistical options."""
     check_replicates(options.replicates)
-    return Choice(options.replicates, options.unit, options.interval, options.as_published)
+    return MeanOptions(options.replicates, options.unit, options.interval, options.as_published)
 
 
-def _shown(items: Iterable[Item], choice: Choice) -> list[Item]:
+def _shown(items: Iterable[Item], choice: MeanOptions) -> list[Item]:
     """The items of a run; as published there are no rankings."""
     if not choice.as_published:
         return list(items)
@@ -196,13 +201,13 @@ def _with_printed(items: Iterable[Item], kept: pd.DataFrame) -> list[Item]:
     for item in items:
         keys, rows = printed.get(item.key, ((), pd.DataFrame()))
         if len(rows):
-            numbers = Printed(partial(pd.DataFrame, rows), keys, values=("estimate",), digits=4)
+            numbers = PrintedNumbers(partial(pd.DataFrame, rows), keys, values=("estimate",), digits=4)
             item = replace(item, printed=numbers)
         compared.append(item)
     return compared
 
 
-STUDY = Study(
+STUDY = PublishedStudy(
     key="saliency_bench",
     source="Zhang et al., Saliency-Bench: a comprehensive benchmark for evaluating visual explanations, "
     "doi:10.48550/arXiv.2310.08537",

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from salstats.studies.saliency_bench.frames import CELL, FEWEST, FEWEST_DRAWN, split_models
+from salstats.studies.saliency_bench.cell_means import CELL, FEWEST, FEWEST_DRAWN, split_models
 
 DATASET_COLUMN, MODEL_COLUMN = "a column 'dataset'", "a column 'model'"
 SEVERAL_METHODS, ONE_METHOD = "a model with several methods", "a model with one method only"

@@ -10,7 +10,7 @@ from great_tables import GT
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import interval_name, interval_note, paragraph
 from salstats.display.tables import notes
-from salstats.display.tables.layout import build
+from salstats.display.tables.great_table import great_table
 from salstats.display.tables.marks import best_rows
 from salstats.display.tables.record import Column, Table
 from salstats.display.text.format import (
@@ -22,9 +22,8 @@ from salstats.display.text.format import (
     percent_text,
 )
 from salstats.display.text.labels import Labels
-from salstats.studies.engine import Made
-from salstats.studies.saliency_bench.dots import plot_dots
-from salstats.studies.saliency_bench.frames import (
+from salstats.studies.engine import Result
+from salstats.studies.saliency_bench.cell_means import (
     CELL,
     FEWEST_DRAWN,
     Means,
@@ -35,6 +34,7 @@ from salstats.studies.saliency_bench.frames import (
     ranks_over_cases,
     ranks_over_data_sets,
 )
+from salstats.studies.saliency_bench.dot_plot import plot_dots
 
 #: Identifier of the tables.
 TABLE_ID = "saliency-bench"
@@ -84,7 +84,7 @@ def _crossed(
         bold=bold,
         notes=[paragraph(*said, notes.dash_note(cells))],
     )
-    return build(table, TABLE_ID)
+    return great_table(table, TABLE_ID)
 
 
 def _estimate(digits: int) -> dict[str, Callable[[dict[str, Any]], str]]:
@@ -106,7 +106,7 @@ def _means_table(given: Means, rows: pd.DataFrame, by: tuple[Sequence[str], Sequ
     return _crossed(rows, names, by, columns, said, bold=bold)
 
 
-def table_2(given: Means) -> Made | None:
+def table_2(given: Means) -> Result | None:
     """Table 2: a row per data set and metric, a column per method, a group per model."""
     if given.several.empty:
         return None
@@ -117,9 +117,9 @@ def table_2(given: Means) -> Made | None:
     note = "intervals stand in the frame and figure"
     if given.printed:
         note = "the printed Table 2, nothing recomputed"
-    elif given.choice.as_published:
+    elif given.options.as_published:
         note = "means alone, as published"
-    return Made(
+    return Result(
         ordered,
         _means_table(given, marked, (["model"], ["dataset", "metric"], "method")),
         _figure(ordered, given.names),
@@ -127,12 +127,12 @@ def table_2(given: Means) -> Made | None:
     )
 
 
-def table_4(given: Means) -> Made | None:
+def table_4(given: Means) -> Result | None:
     """Table 4: models with one explanation of their own, a row per data set."""
     if given.single.empty:
         return None
     ordered = in_order(given.single, ["model", "dataset", "metric"], given.names).reset_index(drop=True)
-    return Made(
+    return Result(
         ordered,
         _means_table(given, ordered, (["model", "method"], ["dataset"], "metric")),
         note="the printed Table 4, nothing recomputed" if given.printed else "",
@@ -166,14 +166,14 @@ def _figure(means: pd.DataFrame, names: Labels) -> Any:
     )
 
 
-def table_3(given: Means) -> Made | None:
+def table_3(given: Means) -> Result | None:
     """Table 3: correlations between metrics over data sets, a group of rows per pair."""
     means = given.several if given.printed else given.means
     metrics = given.names.order("metric", given.means["metric"])
     found = correlations(means, metrics)
     if found.empty:
         return None
-    if given.choice.as_published:
+    if given.options.as_published:
         found = found[["model", "method", "term", "estimate", "n", "x", "y"]]
     found = found.assign(pair=found["x"] + " " + found["y"])
     pairs = {f"{x} {y}": _pair_label(x, y, given.names) for x, y in combinations(metrics, 2)}
@@ -189,7 +189,7 @@ def table_3(given: Means) -> Made | None:
         note = interval_note(estimates)
         axis_title = f"Pearson's r over data sets ({interval_name(estimates)})"
     columns["n"] = lambda r: count_text(r["n"])
-    how_few = _how_few(rows, as_published=given.choice.as_published)
+    how_few = _how_few(rows, as_published=given.options.as_published)
     sentences = (
         "r: Pearson's correlation of two metrics' means over data sets; n: data sets.",
         how_few,
@@ -210,9 +210,9 @@ def table_3(given: Means) -> Made | None:
     advice = "too few for intervals"
     if limited:
         advice = "see the intervals before reading a correlation"
-    elif given.choice.as_published:
+    elif given.options.as_published:
         advice = "as published, without intervals"
-    return Made(
+    return Result(
         rows,
         _crossed(rows, names, (["pair"], ["method"], "model"), columns, sentences),
         figure,
@@ -246,23 +246,23 @@ def _how_few(rows: pd.DataFrame, *, as_published: bool) -> str:
     )
 
 
-def ranks_of_cases(given: Means) -> Made | None:
+def ranks_of_cases(given: Means) -> Result | None:
     """The rank of each method when cases are drawn again."""
     if given.several.empty or given.scores is None:
         return None
-    ranks = ranks_over_cases(given.scores, given.choice)
+    ranks = ranks_over_cases(given.scores, given.options)
     return _ranks(ranks, given.names, "Cases (or patients)")
 
 
-def ranks_of_data_sets(given: Means) -> Made | None:
+def ranks_of_data_sets(given: Means) -> Result | None:
     """The rank of each method when whole data sets are drawn again."""
     if given.several.empty or given.several["dataset"].nunique() < FEWEST_DRAWN:
         return None
-    ranks = ranks_over_data_sets(given.several, given.choice)
+    ranks = ranks_over_data_sets(given.several, given.options)
     return _ranks(ranks, labels_of(given.several, given.labels), "Data sets")
 
 
-def _ranks(ranks: pd.DataFrame, names: Labels, drawn: str) -> Made:
+def _ranks(ranks: pd.DataFrame, names: Labels, drawn: str) -> Result:
     """Ranks as a table and a figure."""
     by = [c for c in ("metric", "dataset", "model") if c in ranks.columns]
     rows = in_order(ranks, [*by, "method"], names).reset_index(drop=True)
@@ -287,7 +287,7 @@ def _ranks(ranks: pd.DataFrame, names: Labels, drawn: str) -> Made:
         further=("\u03c4", _tau_text),
     )
     most = int(rows["n_methods"].max())
-    return Made(
+    return Result(
         rows,
         table,
         plot_dots(

@@ -7,15 +7,46 @@ from functools import partial
 import pandas as pd
 
 from salstats.errors import SalstatsError
-from salstats.studies.engine import Item, Opened, Parser, Study, flag_of
-from salstats.studies.saporta2022.choices import choices, comparison
+from salstats.studies.engine import Item, OpenedStudy, Parser, PublishedStudy, flag_of
 from salstats.studies.saporta2022.covariates import (
     by_confidence,
     distributions,
     summary_statistics,
     table_2,
 )
-from salstats.studies.saporta2022.frames import (
+from salstats.studies.saporta2022.example_cases import examples, figure_1, figure_3
+from salstats.studies.saporta2022.file_scoring import add_options, find, make_frames
+from salstats.studies.saporta2022.localisation import (
+    classifiers,
+    ensemble_and_checkpoints,
+    figure_2,
+    full_slice,
+    lost_to_people,
+    otsu_and_tuned,
+    pooled,
+    several_models,
+    table_1,
+    thresholds,
+    tuned_thresholds,
+)
+from salstats.studies.saporta2022.printed_numbers import (
+    FULL_SLICE_2021,
+    TABLE_1,
+    TABLE_2,
+    TABLE_3,
+    TABLE_S1,
+    decrease_printed,
+)
+from salstats.studies.saporta2022.release import read_release
+from salstats.studies.saporta2022.replicates import (
+    REPLICATE_ITEMS,
+    read_replicates,
+    replicate_needs,
+    replicates_of,
+)
+from salstats.studies.saporta2022.score_slices import IN_TABLES, read_given
+from salstats.studies.saporta2022.sensitivity import choices, comparison
+from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
     FEATURES,
     FULL_LABELS,
@@ -33,40 +64,9 @@ from salstats.studies.saporta2022.frames import (
     SHAPES,
     SWEEP,
     THRESHOLDS,
-    Frames,
+    StudyFrames,
     warn_of_left_out,
 )
-from salstats.studies.saporta2022.given_scores import IN_TABLES, read_given
-from salstats.studies.saporta2022.localisation import (
-    classifiers,
-    ensemble_and_checkpoints,
-    figure_2,
-    full_slice,
-    lost_to_people,
-    otsu_and_tuned,
-    pooled,
-    several_models,
-    table_1,
-    thresholds,
-    tuned_thresholds,
-)
-from salstats.studies.saporta2022.pictures import examples, figure_1, figure_3
-from salstats.studies.saporta2022.printed import (
-    FULL_SLICE_2021,
-    TABLE_1,
-    TABLE_2,
-    TABLE_3,
-    TABLE_S1,
-    decrease_printed,
-)
-from salstats.studies.saporta2022.release import read_release
-from salstats.studies.saporta2022.replicates import (
-    REPLICATE_ITEMS,
-    read_replicates,
-    replicate_needs,
-    replicates_of,
-)
-from salstats.studies.saporta2022.scored import add_options, find, make_frames
 
 _ABOUT = """\
 Makes Tables 1 to 3 and S1, Figs. 1 to 3, Extended Data 1 to 10, every headline number as published and
@@ -166,7 +166,7 @@ ITEMS = (
 )  # fmt: skip
 
 
-def _open(options: argparse.Namespace) -> Opened:
+def _open(options: argparse.Namespace) -> OpenedStudy:
     """Find the study; what is tuned and scored of it comes later."""
     if options.bootstrap:
         return _open_replicates(options)
@@ -175,10 +175,10 @@ def _open(options: argparse.Namespace) -> Opened:
     if options.full_scores:
         raise SalstatsError("--full-scores belongs to --scores")
     found = find(options)
-    return Opened(ITEMS, found.there, lambda: _with_enough(make_frames(found, options), options))
+    return OpenedStudy(ITEMS, found.available, lambda: _with_enough(make_frames(found, options), options))
 
 
-def _open_replicates(options: argparse.Namespace) -> Opened:
+def _open_replicates(options: argparse.Namespace) -> OpenedStudy:
     """Take the replicates of the study's scripts, of which there are means and decreases."""
     if options.data is not None or options.full_scores:
         raise SalstatsError("--bootstrap stands in the place of --data and --scores; name one of them")
@@ -191,10 +191,10 @@ def _open_replicates(options: argparse.Namespace) -> Opened:
                 "leave it out, or name --data or --scores instead"
             )
     replicates = read_replicates(options.bootstrap)
-    return Opened(REPLICATE_ITEMS, replicate_needs(replicates), lambda: replicates)
+    return OpenedStudy(REPLICATE_ITEMS, replicate_needs(replicates), lambda: replicates)
 
 
-def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> Opened:
+def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
     """Take scores that are there already; what an item lacks is said in words of tables."""
     if options.bootstrap:
         raise SalstatsError("--bootstrap stands in the place of --data and --scores; name one of them")
@@ -207,18 +207,18 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> Opened:
         )
         for item in ITEMS
     ]
-    there = frozenset(IN_TABLES[need] for need in given.there)
-    return Opened(items, there, lambda: _with_enough(given.frames(options), options))
+    there = frozenset(IN_TABLES[need] for need in given.available)
+    return OpenedStudy(items, there, lambda: _with_enough(given.frames(options), options))
 
 
-def _with_enough(frames: Frames, options: argparse.Namespace) -> Frames:
+def _with_enough(frames: StudyFrames, options: argparse.Namespace) -> StudyFrames:
     """Keep the tasks with enough positive cases, and name the others."""
     kept = frames.with_enough(options.min_positives)
     warn_of_left_out(kept, options.min_positives)
     return kept
 
 
-STUDY = Study(
+STUDY = PublishedStudy(
     key="saporta2022",
     source="Saporta et al. 2022, Benchmarking saliency methods for chest X-ray interpretation, "
     "doi:10.1038/s42256-022-00536-x",

@@ -9,23 +9,8 @@ import salstats as ss
 from salstats.display.plots.layout.text_fit import wrapped
 from salstats.display.tables.record import Column
 from salstats.display.text.format import MISSING, interval_text
-from salstats.studies.engine import Made, table_of
-from salstats.studies.saporta2022.as_published import printed_as_published
-from salstats.studies.saporta2022.frames import (
-    ALL_TASKS,
-    FEATURES,
-    FULL_SLICE,
-    PER_TASK,
-    POOLED,
-    TASK_EFFECTS,
-    WITHIN,
-    Frames,
-    confidence_of,
-    confidence_rows,
-    feature_slopes,
-    present,
-)
-from salstats.studies.saporta2022.words import (
+from salstats.studies.engine import Result, table_of
+from salstats.studies.saporta2022.labels_and_notes import (
     LABELS,
     cutoff_note,
     error_note,
@@ -33,15 +18,30 @@ from salstats.studies.saporta2022.words import (
     full_name,
     labels_with,
 )
+from salstats.studies.saporta2022.script_inference import printed_as_published
+from salstats.studies.saporta2022.study_frames import (
+    ALL_TASKS,
+    FEATURES,
+    FULL_SLICE,
+    PER_TASK,
+    POOLED,
+    TASK_EFFECTS,
+    WITHIN,
+    StudyFrames,
+    confidence_of,
+    confidence_rows,
+    feature_slopes,
+    present,
+)
 
 
-def summary_statistics(frames: Frames) -> Made:
+def summary_statistics(frames: StudyFrames) -> Result:
     """Extended Data 10: positives, patients and features per task, and the tasks left out."""
     counts = frames.counts
     assert counts is not None
     features = described_features(frames.everything or frames)
     left_out = _left_out(counts)
-    return Made(
+    return Result(
         _with_quartiles(counts, features),
         _summary_table(counts, features),
         _count_figure(counts, left_out),
@@ -94,20 +94,20 @@ def _count_figure(counts: pd.DataFrame, left_out: str) -> p9.ggplot:
     return figure + p9.labs(x="Number", caption=wrapped(f"Left out of all that follows: {left_out}.", 74))
 
 
-def described_features(frames: Frames) -> pd.DataFrame:
+def described_features(frames: StudyFrames) -> pd.DataFrame:
     """Count, mean, median and quartiles of the features of each task's findings."""
     long = frames.positives.melt(["case", "task"], list(FEATURES), "metric", "score").assign(method="truth")
     return ss.describe(long.astype({"score": "float64"}), by=["metric", "task"])
 
 
-def distributions(frames: Frames) -> Made:
+def distributions(frames: StudyFrames) -> Result:
     """Extended Data 8: letter values of the features."""
     used = [f for f in FEATURES if frames.positives[f].notna().any()]
     values = ss.letter_values(frames.positives, used, by="task")
     # that a feature is 0 or 1 means nothing
     edges = ["n_zero", "share_zero", "n_one", "share_one"]
     described = described_features(frames).assign(binary=False, **dict.fromkeys(edges, 0))
-    return Made(
+    return Result(
         values,
         ss.table_describe(described, labels={"metric": {f: feature(f) for f in FEATURES}}),
         ss.plot_letter_values(values, labels=LABELS),
@@ -116,11 +116,11 @@ def distributions(frames: Frames) -> Made:
     )
 
 
-def table_2(frames: Frames) -> Made:
+def table_2(frames: StudyFrames) -> Result:
     """Table 2: what makes localisation worse, features scaled both ways."""
-    choice = frames.choice
-    slopes = feature_slopes(frames, choice)
-    if choice.published:
+    inference = frames.inference
+    slopes = feature_slopes(frames, inference)
+    if inference.published:
         slopes["script_text"] = printed_as_published(slopes, n_tests=len(FEATURES))
     table = _slope_table(slopes)
     pooled_only = slopes[slopes["pool"] != TASK_EFFECTS]
@@ -131,14 +131,14 @@ def table_2(frames: Frames) -> Made:
         .drop(columns=["outcome", "scale", "pool", "script_text"], errors="ignore"),
         labels={"term": list(FEATURES)},
     )
-    return Made(
+    return Result(
         slopes,
         table,
         figure,
         note="one model per outcome and feature; a slope is the change from the smallest to the largest "
         "value, in a task (as the study's text has it) or over all tasks (as its scripts have it); "
         f"{scale_matters(slopes)}; stars after Bonferroni's correction for the 4 features of an outcome, not "
-        f"for the 16 tests of a block, and intervals are not corrected; {error_note(choice)}",
+        f"for the 16 tests of a block, and intervals are not corrected; {error_note(inference)}",
     )
 
 
@@ -186,25 +186,25 @@ def scale_matters(slopes: pd.DataFrame) -> str:
     return "which one matters: " + ", and ".join(parts)
 
 
-def by_confidence(frames: Frames, metric: str) -> Made:
+def by_confidence(frames: StudyFrames, metric: str) -> Result:
     """Table 3 (IoU) or Extended Data 9 (hits): localisation and the model's confidence."""
-    choice = frames.choice
-    rows, found = present(confidence_rows(frames, metric)), confidence_of(frames, metric, choice)
+    inference = frames.inference
+    rows, found = present(confidence_rows(frames, metric)), confidence_of(frames, metric, inference)
     tasks = [t for t in dict.fromkeys(found["task"]) if t not in ("Overall", WITHIN)]
-    errors = "classical" if choice.published else None
+    errors = "classical" if inference.published else None
     lines = ss.fit_line(rows, f"{metric} ~ prob", by="task", errors=errors)
     ranks = found[(found["term"] == "spearman") & found["task"].isin(tasks)].assign(x=metric, y="prob")
     # tasks of two cases have neither
     drawn = [part if part["estimate"].notna().any() else None for part in (lines, ranks)]
     shown = found.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")
-    if choice.published:
+    if inference.published:
         found = found.assign(script_text=printed_as_published(found))
     slice_name, slice_note = None, ""
-    if metric == "iou" and FULL_SLICE in frames.there:
-        slice_name, slice_note = full_name(frames), cutoff_note(frames, choice)
+    if metric == "iou" and FULL_SLICE in frames.available:
+        slice_name, slice_note = full_name(frames), cutoff_note(frames, inference)
     elif metric == "iou":
         slice_note = "; of findings that are there, where the study's table is of the full slice"
-    return Made(
+    return Result(
         found,
         ss.table_estimates(
             shown,
@@ -221,7 +221,7 @@ def by_confidence(frames: Frames, metric: str) -> Made:
         note="Overall pools all tasks, whose confidence and scores differ; Within tasks is the slope "
         "with task effects, and Spearman's correlations within tasks combined as Taylor (1987) does, on "
         f"Fisher's z; {overall_against_tasks(found)}; stars are not corrected for the number of tasks; "
-        + error_note(choice, ranks=True)
+        + error_note(inference, ranks=True)
         + slice_note,
     )
 

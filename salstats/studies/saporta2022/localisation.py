@@ -8,8 +8,18 @@ import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.plots.decrease import loss_order
 from salstats.stats.engine.design import AVERAGE
-from salstats.studies.engine import Made
-from salstats.studies.saporta2022.frames import (
+from salstats.studies.engine import Result
+from salstats.studies.saporta2022.labels_and_notes import (
+    LABELS,
+    cutoff_note,
+    decrease_note,
+    estimate_note,
+    few_patients,
+    full_name,
+    labels_with,
+    shared_note,
+)
+from salstats.studies.saporta2022.study_frames import (
     FULL_LABELS,
     FULL_PROBABILITIES,
     FULL_SLICE,
@@ -17,7 +27,7 @@ from salstats.studies.saporta2022.frames import (
     PEOPLE,
     POINTS,
     SEGMENTATIONS,
-    Frames,
+    StudyFrames,
     classifier_rows,
     decreases,
     first_of,
@@ -29,94 +39,84 @@ from salstats.studies.saporta2022.frames import (
     one_model,
     present,
 )
-from salstats.studies.saporta2022.upright import plot_upright
-from salstats.studies.saporta2022.words import (
-    LABELS,
-    cutoff_note,
-    decrease_note,
-    estimate_note,
-    few_patients,
-    full_name,
-    labels_with,
-    shared_note,
-)
+from salstats.studies.saporta2022.upright_panels import plot_upright
 from salstats.study import HUMAN
 
 #: The model that single checkpoints are compared with.
 ENSEMBLE = "ensemble"
 
 
-def table_1(frames: Frames) -> Made:
+def table_1(frames: StudyFrames) -> Result:
     """Table 1: every saliency method, and people where there are some."""
-    choice = frames.choice
+    inference = frames.inference
     scores = metric_rows(one_model(frames.scores), "iou", "hit")
-    found = means(scores, choice)
-    lost = decreases(scores, choice) if {MAPS, PEOPLE} <= frames.there else None
-    return Made(
+    found = means(scores, inference)
+    lost = decreases(scores, inference) if {MAPS, PEOPLE} <= frames.available else None
+    return Result(
         found,
         ss.table_estimates(found, differences=lost, exclude=_people(found), n=True, labels=LABELS),
         ss.plot_intervals(found, labels=LABELS),
         note="mean IoU is over cases with a mask (misses are left out, see S1 of the sensitivity table), the "
-        f"hit rate over all with the finding; {estimate_note(choice, hits=True)}{few_patients(found)}",
+        f"hit rate over all with the finding; {estimate_note(inference, hits=True)}{few_patients(found)}",
     )
 
 
-def figure_2(frames: Frames) -> Made:
+def figure_2(frames: StudyFrames) -> Result:
     """Fig. 2: mean IoU (a) and hit rate (b), each with the tasks in its own order."""
-    choice = frames.choice
+    inference = frames.inference
     held = {"iou": SEGMENTATIONS, "hit": POINTS}
-    metrics = [m for m, need in held.items() if need in frames.there]
+    metrics = [m for m, need in held.items() if need in frames.available]
     assert frames.main is not None
     scores = metric_rows(main_rows(frames, frames.scores), *metrics)
-    known = found = means(scores, choice)
-    lost, areas = decreases(scores, choice), classifier(frames)
+    known = found = means(scores, inference)
+    lost, areas = decreases(scores, inference), classifier(frames)
     if areas is not None:
         known = found.merge(areas[["task", "estimate"]].rename(columns={"estimate": "auroc"}), "left", "task")
-    return Made(
+    return Result(
         known,
         ss.table_estimates(found, differences=lost, labels=LABELS),
         plot_upright(found, lost, areas, method=frames.main, labels=LABELS),
         note="tasks of each panel stand by whether the decrease of its metric is shown (its interval "
         "excludes 0), then by its size"
         + ("; in parentheses the AUROC of the classifier" if areas is not None else "")
-        + f"; {estimate_note(choice, hits=True)}",
+        + f"; {estimate_note(inference, hits=True)}",
     )
 
 
-def lost_to_people(frames: Frames, metric: str) -> Made:
+def lost_to_people(frames: StudyFrames, metric: str) -> Result:
     """Extended Data 5 or 6: percentage decreases from people, the surest of the main method first."""
-    choice = frames.choice
-    lost = decreases(metric_rows(one_model(frames.scores), metric), choice)
+    inference = frames.inference
+    lost = decreases(metric_rows(one_model(frames.scores), metric), inference)
     order = loss_order(read_estimates(lost), LABELS, "task", frames.main)
     tasks = order([t for t in dict.fromkeys(lost["task"]) if t != AVERAGE])
     labels = labels_with(task=tasks, method=[frames.main])
-    return Made(
+    return Result(
         lost,
         ss.table_decrease(lost, labels=labels),
         ss.plot_decrease(lost, sort="labels", labels=labels),
         note="tasks stand by whether the decrease is shown (its interval excludes 0), then by its size, "
-        f"of the main saliency method; {decrease_note(choice)}"
-        + ("" if choice.published else few_patients(lost)),
+        f"of the main saliency method; {decrease_note(inference)}"
+        + ("" if inference.published else few_patients(lost)),
     )
 
 
-def classifier(frames: Frames) -> pd.DataFrame | None:
+def classifier(frames: StudyFrames) -> pd.DataFrame | None:
     """The AUROC of each task where probabilities and labels of both kinds are known."""
-    if not {FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS} <= frames.there:
+    if not {FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS} <= frames.available:
         return None
     rows = main_rows(frames, frames.uncut)
     rows = rows[rows["method"] == frames.main]
     if not {"prob", "label"} <= set(rows) or (rows.groupby("task")["label"].nunique() < 2).any():
         return None
-    return ss.auroc(classifier_rows(rows, frames.choice), "prob", "label", by="task")
+    return ss.auroc(classifier_rows(rows, frames.inference), "prob", "label", by="task")
 
 
-def thresholds(frames: Frames) -> Made:
+def thresholds(frames: StudyFrames) -> Result:
     """Extended Data 1a: the sweep."""
     assert frames.sweep is not None
     sweep = frames.sweep.assign(threshold=lambda f: f["threshold"].round(6)).reset_index(drop=True)
     shown = sweep[["task", "threshold", "metric", "estimate"]]
-    return Made(
+    return Result(
         sweep,
         ss.table_estimates(shown, rows="task", columns="threshold", bold="threshold", labels=LABELS),
         ss.plot_thresholds(shown, labels=labels_with(estimate="Mean IoU")),
@@ -125,27 +125,27 @@ def thresholds(frames: Frames) -> Made:
     )
 
 
-def tuned_thresholds(frames: Frames) -> Made:
+def tuned_thresholds(frames: StudyFrames) -> Result:
     """Extended Data 1b and 1c: the tuned thresholds against people, and against Otsu's."""
-    choice = frames.choice
+    inference = frames.inference
     assert frames.tuned is not None
     tuned = metric_rows(main_rows(frames, frames.tuned), "iou")
-    found = means(tuned, choice)
-    lost = decreases(tuned, choice) if PEOPLE in frames.there else None
+    found = means(tuned, inference)
+    lost = decreases(tuned, inference) if PEOPLE in frames.available else None
     chosen = "as given"
     if frames.thresholds == "tuned":
         chosen = f"chosen on the validation study{shared_note(frames)}"
-    return Made(
+    return Result(
         found,
         ss.table_estimates(found, differences=lost, exclude=_people(found), labels=LABELS),
         ss.plot_intervals(found, decrease=lost, labels=LABELS),
-        note=f"thresholds {chosen}{_without_filter(frames)}; {estimate_note(choice)}",
+        note=f"thresholds {chosen}{_without_filter(frames)}; {estimate_note(inference)}",
     )
 
 
-def otsu_and_tuned(frames: Frames) -> Made:
+def otsu_and_tuned(frames: StudyFrames) -> Result:
     """Otsu's threshold against the tuned one, on the same cases."""
-    choice = frames.choice
+    inference = frames.inference
     assert frames.tuned is not None
     otsu, tuned = (metric_rows(main_rows(frames, f), "iou") for f in (frames.scores, frames.tuned))
     pair = [
@@ -153,9 +153,9 @@ def otsu_and_tuned(frames: Frames) -> Made:
     ]
     gap = ss.difference(
         present(pd.concat(pair, ignore_index=True)), reference="tuned", by=["metric", "task"], average="task",
-        **choice.resampled,
+        **inference.resampled,
     )  # fmt: skip
-    return Made(
+    return Result(
         gap,
         ss.table_decrease(gap, labels=LABELS),
         ss.plot_decrease(gap, labels=LABELS),
@@ -165,7 +165,7 @@ def otsu_and_tuned(frames: Frames) -> Made:
     )
 
 
-def _without_filter(frames: Frames) -> str:
+def _without_filter(frames: StudyFrames) -> str:
     """Say that maps with another threshold than Otsu's are not smoothed, where the others are."""
     if not frames.smoothed_for_otsu:
         return ""
@@ -174,24 +174,24 @@ def _without_filter(frames: Frames) -> str:
     )
 
 
-def pooled(frames: Frames) -> Made:
+def pooled(frames: StudyFrames) -> Result:
     """Extended Data 2: precision, recall and specificity of the pixels of all cases."""
-    choice = frames.choice
+    inference = frames.inference
     rows = main_rows(frames, frames.scores)
     rows = rows[rows["tp"].notna()].reset_index(drop=True)
-    rates = ss.pooled_rates(rows, by=["method", "task"], **choice.resampled)
+    rates = ss.pooled_rates(rows, by=["method", "task"], **inference.resampled)
     gap = None
     if _has_both(rows):
-        gap = ss.pooled_difference(rows, reference=HUMAN, by="task", **choice.resampled)
+        gap = ss.pooled_difference(rows, reference=HUMAN, by="task", **inference.resampled)
     note = (
         "pixels pooled over cases, so that large images and findings count more; cases without any finding "
         "are not in the truth, so specificity is not that of the data set"
     )
-    if choice.published:
+    if inference.published:
         # the script has no intervals
         rates = rates.assign(conf_low=np.nan, conf_high=np.nan)
         note += "; the study has no intervals here, and underlining is always with patients as clusters"
-    return Made(
+    return Result(
         rates,
         ss.table_estimates(rates, differences=gap, labels=LABELS),
         ss.plot_intervals(rates, labels=LABELS),
@@ -199,13 +199,13 @@ def pooled(frames: Frames) -> Made:
     )
 
 
-def several_models(frames: Frames) -> Made:
+def several_models(frames: StudyFrames) -> Result:
     """Extended Data 3: every method and model; people stand beside each model, for the pairs."""
-    choice = frames.choice
+    inference = frames.inference
     scores = metric_rows(models(frames.scores), "iou", "hit")
     people = scores[scores["method"] == HUMAN]
     known = [] if "model" not in scores else list(scores["model"].dropna().unique())
-    note = estimate_note(choice, hits=True)
+    note = estimate_note(inference, hits=True)
     if known:
         machine = scores[scores["method"] != HUMAN]
         unnamed = machine.loc[machine["model"].isna(), "method"].unique()
@@ -214,12 +214,12 @@ def several_models(frames: Frames) -> Made:
         machine = machine[machine["model"].notna()]
         scores = pd.concat([machine, *(people.assign(model=m) for m in known)], ignore_index=True)
     by = ("metric", *(["model"] if known else []), "task")
-    found, gap = means(scores, choice, (*by, "method")), None
-    if PEOPLE in frames.there:
+    found, gap = means(scores, inference, (*by, "method")), None
+    if PEOPLE in frames.available:
         parts = [scores[scores["model"] == m].drop(columns="model") for m in known] or [scores]
-        lost = [decreases(part.reset_index(drop=True), choice) for part in parts]
+        lost = [decreases(part.reset_index(drop=True), inference) for part in parts]
         gap = pd.concat(lost, keys=known or [""], names=["model"]).reset_index("model").reset_index(drop=True)
-    return Made(
+    return Result(
         found,
         ss.table_estimates(
             found, rows=by[1:], groups="metric", differences=gap, exclude=_people(found), labels=LABELS,
@@ -239,25 +239,25 @@ def _model_figure(found: pd.DataFrame, known: list[str]) -> p9.ggplot:
     return ss.plot_intervals(average.rename(columns={"model": "task"}), labels=LABELS)
 
 
-def ensemble_and_checkpoints(frames: Frames) -> Made:
+def ensemble_and_checkpoints(frames: StudyFrames) -> Result:
     """Extended Data 7: an ensemble, and its single trainings in the place of methods."""
-    choice = frames.choice
+    inference = frames.inference
     rows = metric_rows(frames.scores, "iou", "hit")
     rows = rows[rows["method"] == frames.main]
     rows = rows[rows["model"] == rows["model"].iloc[0]]
     names = "checkpoint " + rows["seed"].astype("object")
     rows = rows.assign(method=names.where(rows["seed"].notna(), ENSEMBLE)).reset_index(drop=True)
     rows = rows.drop(columns=["model", "seed"])
-    found, gap = means(rows, choice), decreases(rows, choice, ENSEMBLE)
-    return Made(
+    found, gap = means(rows, inference), decreases(rows, inference, ENSEMBLE)
+    return Result(
         found,
         ss.table_estimates(found, differences=gap, labels=LABELS),
         ss.plot_intervals(found, reference=ENSEMBLE, labels=LABELS),
-        note=estimate_note(choice, hits=True),
+        note=estimate_note(inference, hits=True),
     )
 
 
-def classifiers(frames: Frames) -> Made | None:
+def classifiers(frames: StudyFrames) -> Result | None:
     """Supplementary Table S1: the AUROC of each model and task."""
     rows = models(frames.uncut)
     rows = rows[rows["method"] != HUMAN]
@@ -271,37 +271,37 @@ def classifiers(frames: Frames) -> Made | None:
     rows = rows[both & rows["prob"].notna()].reset_index(drop=True)
     if not len(rows):
         return None
-    found = ss.auroc(classifier_rows(rows, frames.choice), "prob", "label", by=by)
+    found = ss.auroc(classifier_rows(rows, frames.inference), "prob", "label", by=by)
     shown = found.drop(columns=["x", "y"], errors="ignore")
-    return Made(
+    return Result(
         found,
         ss.table_estimates(shown, rows="task", columns="model" if "model" in by else None, labels=LABELS),
         ss.plot_intervals(shown.rename(columns={"model": "method"}), labels=LABELS),
         note="labels are those of the truth; tasks without a negative or without a positive case have none"
-        + ("; a patient has the largest probability of its views" if frames.choice.by_patient else ""),
+        + ("; a patient has the largest probability of its views" if frames.inference.by_patient else ""),
     )
 
 
-def full_slice(frames: Frames) -> Made:
+def full_slice(frames: StudyFrames) -> Result:
     """Extended Data 4: false positives and misses count as 0."""
-    choice = frames.choice
-    rows = metric_rows(full_rows(frames, choice), "iou")
-    found = means(rows, choice)
+    inference = frames.inference
+    rows = metric_rows(full_rows(frames, inference), "iou")
+    found = means(rows, inference)
     gap = None
     if _has_both(rows):
         gap = ss.difference(
             present(main_rows(frames, frames.full)), reference=HUMAN, by=["metric", "task"], average="task",
-            test="none", **choice.resampled,
+            test="none", **inference.resampled,
         )  # fmt: skip
         gap = gap[gap["task"].isin(found["task"])].reset_index(drop=True)
-    return Made(
+    return Result(
         found,
         ss.table_estimates(found, differences=gap, exclude=_people(found), n=True, labels=LABELS),
         ss.plot_intervals(found, labels=LABELS),
         slice=full_name(frames),
         note="true negatives are left out, false positives and misses are 0; underlining compares the cases "
         "that count for both, so a false positive where the other rightly marked nothing has no part in it; "
-        f"{estimate_note(choice)}{cutoff_note(frames, choice)}",
+        f"{estimate_note(inference)}{cutoff_note(frames, inference)}",
     )
 
 

@@ -11,17 +11,17 @@ from salstats.checks import check_columns, quoted
 from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.readers.chexlocalize_maps import TASKS, task_name
 from salstats.stats.engine.design import AVERAGE
-from salstats.studies.engine import Item, Made
+from salstats.studies.engine import Item, Result
 from salstats.studies.options import check_replicates
-from salstats.studies.saporta2022.as_published import (
+from salstats.studies.saporta2022.labels_and_notes import LABELS
+from salstats.studies.saporta2022.release import SCORES
+from salstats.studies.saporta2022.script_inference import (
     DECREASE_COLUMNS,
     decrease_of_replicates,
     order_limits,
     replicates_as_published,
 )
-from salstats.studies.saporta2022.frames import Frames, metric_rows, one_model, present
-from salstats.studies.saporta2022.release import SCORES
-from salstats.studies.saporta2022.words import LABELS
+from salstats.studies.saporta2022.study_frames import StudyFrames, metric_rows, one_model, present
 from salstats.study import HUMAN
 
 KEYS = ["metric", "method", "task"]
@@ -31,15 +31,15 @@ FILES = {name.replace("results", "bootstrap_results"): series for name, series i
 _NOTE = "as published: mean of the replicates given, order statistics"
 
 
-def replicates_of(frames: Frames) -> Made:
+def replicates_of(frames: StudyFrames) -> Result:
     """Return the replicates behind Table 1 and, of people's pairs, Extended Data 5 and 6 as published."""
-    choice = frames.choice
+    inference = frames.inference
     scores = metric_rows(one_model(frames.scores), "iou", "hit")
-    if choice.published:
-        found = replicates_as_published(scores, KEYS, choice.n_replicates)
+    if inference.published:
+        found = replicates_as_published(scores, KEYS, inference.n_replicates)
     else:
-        found = ss.bootstrap(present(scores), by=KEYS, n_replicates=choice.n_replicates)
-    return Made(found, note="means of the scores that each replicate drew")
+        found = ss.bootstrap(present(scores), by=KEYS, n_replicates=inference.n_replicates)
+    return Result(found, note="means of the scores that each replicate drew")
 
 
 def read_replicates(sources: Sequence[Path | pd.DataFrame]) -> pd.DataFrame:
@@ -124,11 +124,11 @@ def decreases_of(replicates: pd.DataFrame, metric: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _table_1(replicates: pd.DataFrame) -> Made:
+def _table_1(replicates: pd.DataFrame) -> Result:
     """Table 1 of replicates."""
     found = means_of(replicates)
     people = [HUMAN] if HUMAN in set(found["method"]) else []
-    return Made(
+    return Result(
         found,
         ss.table_estimates(found, exclude=people, labels=LABELS),
         ss.plot_intervals(found, labels=LABELS),
@@ -136,10 +136,10 @@ def _table_1(replicates: pd.DataFrame) -> Made:
     )
 
 
-def _lost_to_people(replicates: pd.DataFrame, metric: str) -> Made:
+def _lost_to_people(replicates: pd.DataFrame, metric: str) -> Result:
     """Extended Data 5 or 6 of replicates."""
     lost = decreases_of(replicates, metric)
-    return Made(
+    return Result(
         lost, ss.table_decrease(lost, labels=LABELS), ss.plot_decrease(lost, labels=LABELS), note=_NOTE
     )
 

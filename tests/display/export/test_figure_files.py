@@ -14,13 +14,13 @@ import pandas as pd
 import plotnine as p9
 import pytest
 from PIL import Image
-from tests_support import full_disk
+from tests_support import full_disk, raises
 
 import salstats as ss
 from salstats.display.export.figure_files import FIGURE_SUFFIXES, FigureJobs, save_figure_as
 from salstats.display.plots.layout.theme import figure_size, theme_salstats
 from salstats.display.text.labels import Labels
-from salstats.errors import InputFileError, SalstatsError
+from salstats.errors import InputFileError, SalstatsError, ValueRangeError
 
 POINTS_PER_MM = 72 / 25.4
 #: A pixel is the least a raster's size can be off.
@@ -104,11 +104,11 @@ def test_what_cannot_be_written_is_said_and_nothing_is_left(figure, tmp_path):
         ss.save_figure(figure, tmp_path / "f.jpg")
     with pytest.raises(InputFileError, match="does not exist"):
         ss.save_figure(figure, tmp_path / "no" / "f.png")
-    with pytest.raises(SalstatsError, match="unit"):
+    with raises(ValueRangeError, option="unit", value="px"):
         ss.save_figure(figure, tmp_path / "f.png", width=89, unit="px")
-    with pytest.raises(SalstatsError, match="check unit"):
+    with raises(SalstatsError, option="width", value=89, hint="check unit"):
         ss.save_figure(figure, tmp_path / "f.png", width=89, unit="in")
-    with pytest.raises(SalstatsError, match="between 0"):
+    with raises(SalstatsError, option="height", value=0):
         ss.save_figure(figure, tmp_path / "f.png", height=0)
     with pytest.raises(SalstatsError, match="plotnine figure"):
         ss.save_figure("figure", tmp_path / "f.png")

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from agreement_readings import frame_of
 from display.plots.estimate_figures import caption, layers
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import SalstatsError
@@ -77,9 +78,9 @@ def test_metrics_have_their_own_axes(scores):
 
 
 def test_other_frames_are_refused(scores, limits):
-    with pytest.raises(SalstatsError, match=r"limits holds .icc1.*plot_forest for coefficients"):
+    with raises(SalstatsError, option="limits", column="term", match="plot_forest"):
         ss.plot_agreement(scores, ss.agreement(scores).assign(pair="r0 - r1"))
-    with pytest.raises(SalstatsError, match="a group or pair that the scores have not"):
+    with raises(SalstatsError, option="limits", hint="give the scores it is of"):
         ss.plot_agreement(scores.query("reader != 'r1'"), limits)
 
 

@@ -15,10 +15,11 @@ from display.plots.estimate_figures import (
 )
 from PIL import Image
 from scipy import ndimage
+from tests_support import raises
 
 import salstats as ss
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM, PALETTE
-from salstats.errors import SalstatsError
+from salstats.errors import SalstatsError, ValueRangeError
 
 VALUES = {"A": 20.0, "B": 3.0, "C": 60.0, "D": -40.0}
 
@@ -214,31 +215,36 @@ def test_decreases_without_interval_are_filled_by_their_p_value_if_they_have_one
 
 
 @pytest.mark.parametrize(
-    ("frame", "error", "match"),
+    ("frame", "error", "expected"),
     [
-        (estimates(), SalstatsError, "not hold the term 'mean'"),
-        (decreases(VALUES).assign(formula="a ~ b"), SalstatsError, "not hold coefficients of models"),
-        (decreases(VALUES).assign(estimate=np.nan), SalstatsError, "every estimate is missing"),
-        (pd.concat([decreases(VALUES)] * 2), SalstatsError, "more than one row for"),
+        (estimates(), SalstatsError, {"option": "decrease", "match": "term 'mean'"}),
+        (
+            decreases(VALUES).assign(formula="a ~ b"),
+            SalstatsError,
+            {"option": "decrease", "match": "coefficients"},
+        ),
+        (decreases(VALUES).assign(estimate=np.nan), SalstatsError, {"column": "estimate"}),
+        (pd.concat([decreases(VALUES)] * 2), SalstatsError, {"match": "more than one row"}),
     ],
 )
-def test_frames_that_cannot_be_drawn_are_an_error(frame, error, match):
-    with pytest.raises(error, match=match):
+def test_frames_that_cannot_be_drawn_are_an_error(frame, error, expected):
+    with raises(error, **expected):
         ss.plot_decrease(frame)
 
 
 @pytest.mark.parametrize(
-    ("options", "match"),
+    "options",
     [
-        ({"sort": "name"}, "sort='name' is not known"),
-        ({"digits": -1}, "digits must be a whole number"),
-        ({"n_columns": 0}, "n_columns must be a whole number"),
-        ({"width": 8.9}, "width must be a number of mm between 40 and 1000"),
-        ({"style": "lancet"}, "style='lancet' is not known"),
+        {"sort": "name"},
+        {"digits": -1},
+        {"n_columns": 0},
+        {"width": 8.9},
+        {"style": "lancet"},
     ],
 )
-def test_options_that_do_not_fit_are_an_error(options, match):
-    with pytest.raises(SalstatsError, match=match):
+def test_options_that_do_not_fit_are_an_error(options):
+    ((option, value),) = options.items()
+    with raises(ValueRangeError, option=option, value=value):
         ss.plot_decrease(decreases(VALUES), **options)
 
 

@@ -9,13 +9,14 @@ import plotnine as p9
 import pytest
 from display.plots.estimate_figures import caption, drawn_texts, layers, size_mm
 from display.plots.overlay_study import GRADCAM, PEOPLE, SHAPE, answer, box, hill, study
+from tests_support import raises
 
 import salstats as ss
-from salstats.display.plots.layout.gallery_plan import LEAST_MM
+from salstats.display.plots.layout.gallery_layout import LEAST_MM
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
 from salstats.errors import ColumnError, SalstatsError
 from salstats.scoring.figures import plot_gallery
-from salstats.stats.picking import pick_cases
+from salstats.stats.case_selection import pick_cases
 from salstats.study import Case, Series, Study
 
 STUDY = study()
@@ -71,12 +72,12 @@ def test_an_undefined_score_is_a_dash_with_its_reason():
 def test_one_metric_of_several_is_chosen():
     both = pd.concat([SCORES, SCORES.assign(metric="hit", score=1.0)], ignore_index=True)
     rows = pd.DataFrame({"case": ["a"], "task": ["Edema"]})
-    with pytest.raises(SalstatsError, match=r"2 metrics .*name one with metric="):
+    with raises(SalstatsError, option="metric", choices=("iou", "hit"), hint="name one with metric"):
         plot_gallery(STUDY, rows, scores=both)
     assert plot_gallery(STUDY, rows, scores=both, metric="hit").data["text"].iloc[0] == "Hit rate 1.00"
     # of picked cases it is the metric they were picked by
     assert plot_gallery(STUDY, PICKED, scores=both).data["text"].iloc[0] == "IoU 0.25"
-    with pytest.raises(SalstatsError, match="no metric 'dice'"):
+    with raises(SalstatsError, option="metric", value="dice"):
         plot_gallery(STUDY, rows, scores=both, metric="dice")
 
 
@@ -229,7 +230,7 @@ def test_every_picture_is_drawn_whatever_the_sizes_of_the_images():
 
 def test_a_picture_outside_the_limits_is_an_error_not_left_out():
     figure = plot_gallery(STUDY, pd.DataFrame({"case": ["a"], "task": ["Edema"]}))
-    with pytest.raises(SalstatsError, match="outside"):
+    with raises(SalstatsError, match="outside"):
         (figure + p9.scale_x_continuous(limits=(0, 1))).draw()
 
 

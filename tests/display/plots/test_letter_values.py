@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from display.plots.estimate_figures import caption, drawn_texts, nth_data, scale
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
@@ -108,11 +109,11 @@ def test_one_case_and_equal_values_are_a_line(values):
 
 
 def test_bad_input_gets_a_sentence():
-    with pytest.raises(ColumnError, match="no column 'covariate'"):
+    with raises(ColumnError, column="covariate"):
         ss.plot_letter_values(SCORES)
-    with pytest.raises(SalstatsError, match="nothing to draw"):
+    with raises(SalstatsError, column="n"):
         ss.plot_letter_values(ss.letter_values(SCORES.assign(prob=np.nan), "prob"))
     with pytest.raises(SalstatsError, match="same label"):
         ss.plot_letter_values(VALUES, labels={"task": {"Edema": "x", "Cardiomegaly": "x"}})
-    with pytest.raises(ValueRangeError, match="n_columns"):
+    with raises(ValueRangeError, option="n_columns", value=0):
         ss.plot_letter_values(VALUES, n_columns=0)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from display.plots.estimate_figures import caption, layers, scale
+from tests_support import raises
 
 import salstats as ss
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
@@ -109,17 +110,17 @@ def test_the_map_says_its_level_and_procedure(significance):
 
 
 def test_wrong_frames_are_refused(ranks, significance, scores):
-    with pytest.raises(ColumnError, match="method"):
+    with raises(ColumnError, column="method"):
         ss.plot_ranks(ranks.drop(columns="method"))
-    with pytest.raises(SalstatsError, match="ranks"):
+    with raises(SalstatsError, match="ranks has more than one row"):
         ss.plot_ranks(pd.concat([ranks, ranks]))
-    with pytest.raises(SalstatsError, match="which ranks has not"):
+    with raises(SalstatsError, option="frequencies", column="method", match="'ig'"):
         ss.plot_ranks(
             ranks[ranks["method"] != "ig"], frequencies=ss.rank_frequencies(scores, n_replicates=50)
         )
-    with pytest.raises(SalstatsError, match="no method 'ig'"):
+    with raises(SalstatsError, option="ranks", column="method", match="'ig'"):
         ss.plot_significance(significance, ranks=ranks[ranks["method"] != "ig"])
-    with pytest.raises(ColumnError, match="reference"):
+    with raises(ColumnError, column="reference"):
         ss.plot_significance(ranks)
 
 

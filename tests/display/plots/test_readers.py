@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 from display.plots.estimate_figures import caption, layer_data, layers, size_mm
 from mrmc_readings import mrmc_frame
+from tests_support import raises
 
 import salstats as ss
 from salstats.display.plots.layout.theme import COLUMN_MM
@@ -50,7 +51,7 @@ def test_what_is_drawn_stands_in_the_place_of_its_method(scores):
 
 def test_two_figures_of_one_reader_are_refused(scores):
     readers = ss.mrmc_readers(scores)
-    with pytest.raises(SalstatsError, match="readers"):
+    with raises(SalstatsError, match="readers has more than one row"):
         ss.plot_readers(pd.concat([readers, readers.head(1)]))
-    with pytest.raises(ColumnError, match="no column 'reader'"):
+    with raises(ColumnError, column="reader", hint="mrmc_readers() makes the frame"):
         ss.plot_readers(readers.drop(columns="reader"))

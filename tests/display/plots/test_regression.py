@@ -12,6 +12,7 @@ from display.plots.estimate_figures import (
     row_labels,
     scale,
 )
+from tests_support import raises
 
 import salstats as ss
 from salstats.display.plots.layout.theme import REFERENCE, REFERENCE_SHAPE
@@ -231,18 +232,22 @@ def test_a_table_from_elsewhere_is_drawn():
 
 
 @pytest.mark.parametrize(
-    ("frame", "error", "match"),
+    ("frame", "error", "expected"),
     [
-        (terms(names=["(Intercept)"]), SalstatsError, "only intercepts; pass intercept=True"),
-        (terms().drop(columns="term"), ColumnError, "no column 'term'"),
-        (terms(estimate=np.nan), SalstatsError, "every estimate is missing"),
-        (terms(exponentiated=[True, False, True]), SalstatsError, "exponentiated estimates beside others"),
-        (pd.concat([terms(), terms()]), SalstatsError, "more than one row for outcome IoU, term elongation"),
-        (by("task", "ab", lambda: by("dataset", "xy")), SalstatsError, "grouped by 'task', 'dataset'"),
+        (terms(names=["(Intercept)"]), SalstatsError, {"hint": "pass intercept=True to draw them"}),
+        (terms().drop(columns="term"), ColumnError, {"column": "term"}),
+        (terms(estimate=np.nan), SalstatsError, {"column": "estimate"}),
+        (terms(exponentiated=[True, False, True]), SalstatsError, {"column": "exponentiated"}),
+        (pd.concat([terms(), terms()]), SalstatsError, {"match": "outcome IoU, term elongation"}),
+        (
+            by("task", "ab", lambda: by("dataset", "xy")),
+            SalstatsError,
+            {"column": "dataset", "match": "'task', 'dataset'"},
+        ),
     ],
 )
-def test_what_cannot_be_drawn_is_an_error(frame, error, match):
-    with pytest.raises(error, match=match):
+def test_what_cannot_be_drawn_is_an_error(frame, error, expected):
+    with raises(error, **expected):
         ss.plot_regression(frame)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -10,10 +11,10 @@ from display.report.chromium import Chromium, find_chromium
 from PIL import Image
 
 import salstats as ss
-from salstats.display.report.document import Item, Report, Section
+from salstats.display.report.document import Display, Item, MissingItem, Report, Section
 from salstats.display.report.page import render_page
 from salstats.display.tables.record import Column, Table
-from salstats.display.tables.rows import Rows, rows_of
+from salstats.display.tables.rows import Rows, table_to_rows
 from salstats.display.text.format import interval_text, p_text
 
 #: A name of 120 characters and more.
@@ -53,7 +54,7 @@ def rows_from() -> Callable[..., Rows]:
         columns = [Column(str(name), over, "right") for name in frame.columns]
         cells = [[str(value) for value in values] for _, *values in frame.itertuples()]
         labels = [(str(label),) for label in frame.index]
-        return rows_of(Table((stub,), labels, columns, cells, notes=notes, **options))
+        return table_to_rows(Table((stub,), labels, columns, cells, notes=notes, **options))
 
     return make
 
@@ -115,7 +116,7 @@ def sample_report(sample_means, sample_tables, sample_figures, sample_files) -> 
     """A report with every part of the page."""
     call = 'ss.summarize(scores, by=["metric", "method", "task"], unit="patient", n_replicates=10_000)'
 
-    def item(key: str, number: str, title: str, **texts: str) -> Item:
+    def item(key: str, number: str, title: str, **texts: Any) -> Item:
         content = sample_tables.get(key) or (sample_figures[key],) if key != "linked" else None
         files = sample_files.get(key, ())
         return Item(key, number, title, None, sample_means, content=content, files=files, **texts)
@@ -130,9 +131,9 @@ def sample_report(sample_means, sample_tables, sample_figures, sample_files) -> 
         alt="Intervals of three methods by task; the human benchmark lies to the right.",
         call=call,
     )
-    wide = item("wide", "Table 2", "Every method twice", call=call, place="more")
+    wide = item("wide", "Table 2", "Every method twice", call=call, display=Display.FOLDED)
     spanner = item("spanner", "Table 3", "Regression on elongation")
-    linked = item("linked", "Table 4", "Regression in full", call=call, place="file")
+    linked = item("linked", "Table 4", "Regression in full", call=call, display=Display.LINKED)
     return Report(
         title="Saliency maps and the human benchmark: scores.csv",
         sections=(
@@ -169,10 +170,12 @@ def sample_report(sample_means, sample_tables, sample_figures, sample_files) -> 
             "P values were adjusted by Holm's procedure within each metric.",
             "The human benchmark is that of Saporta et al. (https://doi.org/10.1038/s42256-022-00536-x).",
         ),
-        not_covered=(
-            ("CLAIM", "7. Data sources", "Where the images come from, and when they were taken."),
-            ("CLAIM", "22. Model", "Architecture, inputs and outputs of the classifier."),
-            ("STARD-AI", "10b. Reference standard", "Who drew the masks, and how they were trained."),
+        missing_items=(
+            MissingItem("CLAIM", "7. Data sources", "Where the images come from, and when they were taken."),
+            MissingItem("CLAIM", "22. Model", "Architecture, inputs and outputs of the classifier."),
+            MissingItem(
+                "STARD-AI", "10b. Reference standard", "Who drew the masks, and how they were trained."
+            ),
         ),
         warnings=("Task Lung Lesion has 14 cases: its intervals are wide.", "3 scores are missing in iou."),
         counts=(("Cases", "668"), ("Patients", "500"), ("Scores", "13,360"), ("Missing scores", "3")),

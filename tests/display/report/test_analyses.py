@@ -142,5 +142,7 @@ def test_weights_reach_means_contrasts_and_regressions(small):
 
 def test_cautions_that_scores_carry_are_among_the_warnings(small):
     scores = add_caution(small, BASELINE_SHOWS_MUCH, np.ones(len(small), dtype=bool))
-    further = set(analyses_of(scores).warnings.values()) - set(analyses_of(small).warnings.values())
-    assert further == {f"{len(small)} scores: {BASELINE_SHOWS_MUCH.note}"}
+    further = set(analyses_of(scores).warnings) - set(analyses_of(small).warnings)
+    assert further == {BASELINE_SHOWS_MUCH.name}
+    warning = analyses_of(scores).warnings[BASELINE_SHOWS_MUCH.name]
+    assert str(warning) == f"{len(small)} scores: {BASELINE_SHOWS_MUCH.note}"

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from report_frames import SETTINGS, area_row, correlation_row, frame, said, slope_row
 
-from salstats.display.report.associations import outcomes
-from salstats.display.report.results import result_sentences
-from salstats.display.report.wording import Words
+from salstats.display.estimates import read_estimates
+from salstats.display.report.associations import outcome_metrics
+from salstats.display.report.result_sentences import result_sentences
+from salstats.display.report.wording import Wording
 from salstats.display.text.labels import Labels
 
-WORDS = Words(SETTINGS, Labels())
+WORDS = Wording(SETTINGS, Labels())
 
 
 def test_slopes_that_are_shown_are_counted():
@@ -21,7 +22,7 @@ def test_slopes_that_are_shown_are_counted():
         slope_row("gradcam", "elongation", 0.1, 0.3),
         slope_row("occlusion", "elongation", 0.1, 0.4),
     ]
-    assert result_sentences("regression", frame(*rows), WORDS) == (
+    assert result_sentences("regression", read_estimates(frame(*rows)), WORDS) == (
         "Of 4 slopes of scores on covariates, 2 had a Holm-adjusted P below 0.05 (one family of 4 tests).",
         "A slope is the mean difference in the same task between the largest and the smallest value of the "
         "covariate.",
@@ -54,7 +55,7 @@ def test_slopes_that_could_not_be_tested_are_counted():
 
 def test_outcomes_with_odd_names_are_read_from_their_quotes():
     row = slope_row("gradcam", "size mm", 0.3, 0.01) | {"formula": 'Q("my score") ~ Q("size mm") + task'}
-    assert list(outcomes(frame(row))) == ["my score"]
+    assert outcome_metrics(read_estimates(frame(row))) == ["my score"]
 
 
 def test_few_correlations_are_given_one_by_one():
@@ -83,7 +84,7 @@ def test_correlations_that_cannot_be_computed_are_counted():
 
 def test_areas_are_given_by_task_and_guessing_is_named():
     table = frame(area_row("A", 0.9, 0.8, 0.97), area_row("B", 0.55, 0.4, 0.7), area_row("C", np.nan))
-    assert result_sentences("auroc", table, WORDS) == (
+    assert result_sentences("auroc", read_estimates(table), WORDS) == (
         "The AUROC of model confidence for the presence of the finding was 0.900 [95% CI 0.800, 0.970] in "
         "A and 0.550 [95% CI 0.400, 0.700] in B.",
         "It was undefined in C, where only one class was present.",

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from report_frames import SETTINGS, contrast_row, five_tasks, frame, said
 
+from salstats.display.estimates import read_estimates
 from salstats.display.report.comparisons import headline, margin_sentences
-from salstats.display.report.wording import Words
+from salstats.display.report.wording import Wording
 from salstats.display.text.labels import Labels
 
 UNDEFINED = {"estimate": np.nan, "conf_low": np.nan, "conf_high": np.nan, "verdict": "inconclusive"}
@@ -152,11 +153,11 @@ def test_labels_that_a_user_gave_stand_as_they_were_given():
 
 
 def test_a_headline_over_fewer_tasks_says_so():
-    words = Words(SETTINGS, Labels())
-    text = headline(five_tasks(A=UNDEFINED | {"n_pairs": 0}), words)
+    words = Wording(SETTINGS, Labels())
+    text = headline(read_estimates(five_tasks(A=UNDEFINED | {"n_pairs": 0})), words)
     assert "averaged over the tasks with pairs, Grad-CAM scored worse" in text
     assert "human benchmark, averaged over tasks, Grad-CAM scored worse, with a" in headline(
-        five_tasks(), words
+        read_estimates(five_tasks()), words
     )
 
 
@@ -169,7 +170,7 @@ def with_margin(low=-0.1, high=np.inf, **verdicts):
 
 
 def of_margin(table, **labels):
-    return " ".join(margin_sentences(table, Words(SETTINGS, Labels(labels))))
+    return " ".join(margin_sentences(read_estimates(table), Wording(SETTINGS, Labels(labels))))
 
 
 def test_what_lies_inside_its_margin_is_told_with_the_margin():
@@ -189,7 +190,7 @@ def test_where_nothing_was_shown_with_a_margin_it_is_said_so():
     assert of_margin(with_margin()) == (
         "On IoU, no method was shown to have a difference above −0.1 from the human benchmark."
     )
-    assert not list(margin_sentences(five_tasks(), Words(SETTINGS, Labels())))
+    assert not list(margin_sentences(read_estimates(five_tasks()), Wording(SETTINGS, Labels())))
 
 
 def test_sentences_on_differences_are_those_without_the_margin():

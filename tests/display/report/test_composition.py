@@ -9,11 +9,14 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from report_text import files, frames_of, page_text, sentences_of
+from report_text import files, frames_of, page_text, sentences_of, settings_of
+from tests_support import raises
 
 import salstats as ss
 from salstats.cli.app import run
-from salstats.errors import ColumnError, InputFileError, SalstatsError
+from salstats.display.report.wording import LabelSpelling, Wording
+from salstats.display.text.labels import Labels
+from salstats.errors import ColumnError, InputFileError, SalstatsError, ValueRangeError
 
 TABLES = {
     "description", "best", "means", "decrease", "difference", "auroc", "correlation",
@@ -145,61 +148,95 @@ def test_warnings_of_the_analyses_are_given_and_on_the_page(small, tmp_path):
     with pytest.warns(ss.errors.SalstatsWarning) as caught:
         ss.report(few.assign(score=few["score"] * 100), tmp_path / "out", n_replicates=199, jobs=1)
     text = page_text(tmp_path / "out")
-    assert all(" ".join(str(w.message).split()) in text for w in caught)
+    wording = Wording(settings_of(few), Labels())
+    assert caught
+    for record in caught:
+        # groups are named as the page names them
+        shown = record.message.message.spelled(LabelSpelling(wording))
+        assert " ".join(shown.split()) in text
     assert "a percentage? divide by 100" in text
     # once, though every analysis meets these scores
     assert sum("lies outside" in str(w.message) for w in caught) == text.count("lies outside") == 1
-    # groups are named as the page names them
     assert "metric IoU, method Grad-CAM" in text
     assert "metric iou" not in text
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "kind", "fact"),
     [
-        ({"adjust": "bogus"}, "bogus"),
-        ({"interval": "wilson"}, "interval"),
-        ({"margin": {"dice": 0.1}}, "margin= names 'dice'"),
-        ({"margin": 0.1, "interval": "bca"}, "interval='bca' has none"),
-        ({"test": "z"}, "test"),
-        ({"labels": {"gradcam": "X", "occlusion": "X"}}, "same label"),
-        ({"covariates": ["score"]}, "no covariate"),
-        ({"covariates": ["case"]}, "case"),
-        ({"reference": "radiologist"}, r"'radiologist'.*'gradcam'.*'human'"),
-        ({"only": {"task": "C"}}, "no row has 'C'"),
-        ({"inputs": ["nothing.csv"]}, "nothing.csv"),
-        ({"title": "a\ud800"}, "title"),
-        ({"jobs": 0}, "jobs"),
-        ({"rng": np.random.default_rng(0)}, "seed"),
-        ({"study": 5}, "study must be a Study or a folder"),
+        ({"adjust": "bogus"}, ValueRangeError, {"match": "bogus"}),
+        ({"interval": "wilson"}, ValueRangeError, {"match": "wilson"}),
+        ({"margin": {"dice": 0.1}}, ValueRangeError, {"match": "dice"}),
+        ({"margin": 0.1, "interval": "bca"}, SalstatsError, {"match": "bca"}),
+        ({"test": "z"}, ValueRangeError, {"option": "test", "value": "z"}),
+        ({"labels": {"gradcam": "X", "occlusion": "X"}}, SalstatsError, {"match": "'method'"}),
+        ({"covariates": ["score"]}, ColumnError, {"option": "covariates", "value": "score"}),
+        ({"covariates": ["case"]}, ColumnError, {"option": "covariates", "value": "case"}),
+        (
+            {"reference": "radiologist"},
+            SalstatsError,
+            {
+                "option": "reference",
+                "value": "radiologist",
+                "choices": ("gradcam", "human", "occlusion"),
+            },
+        ),
+        ({"only": {"task": "C"}}, SalstatsError, {"option": "only", "value": "C", "column": "task"}),
+        ({"inputs": ["nothing.csv"]}, InputFileError, {"option": "inputs", "path": "nothing.csv"}),
+        ({"title": "a\ud800"}, SalstatsError, {"option": "title", "value": "a\ud800"}),
+        ({"jobs": 0}, ValueRangeError, {"match": "jobs"}),
+        ({"rng": "seed"}, SalstatsError, {"option": "rng", "value": "seed"}),
+        ({"study": 5}, SalstatsError, {"match": "study"}),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_a_wrong_option_is_refused_before_any_work(small, tmp_path, monkeypatch, options, message):
-    monkeypatch.setattr("salstats.display.report.report.run_analyses", None)
-    with pytest.raises(SalstatsError, match=message):
+def test_a_wrong_option_is_refused_before_any_work(small, tmp_path, monkeypatch, options, kind, fact):
+    monkeypatch.setattr("salstats.display.report.composition.run_analyses", None)
+    with raises(kind, **fact):
         ss.report(small, tmp_path / "out", **options)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("spoil", "kind", "fact"),
     [
-        (lambda s: s.assign(score=np.nan), "none of the 420 scores is defined"),
-        (lambda s: s[s["case"] == s["case"].iloc[0]].drop(columns="patient"), "one case only"),
-        (lambda s: s.assign(patient="p1"), "one patient only"),
-        (lambda s: s[s["task"] == "Edema"].assign(task="Average"), "column 'task' holds 'Average'"),
-        (lambda s: s[s["task"] == "Edema"].assign(task="Overall"), "column 'task' holds 'Overall'"),
+        (lambda s: s.assign(score=np.nan), SalstatsError, {"column": "score"}),
+        (
+            lambda s: s[s["case"] == s["case"].iloc[0]].drop(columns="patient"),
+            SalstatsError,
+            {"match": "one case"},
+        ),
+        (lambda s: s.assign(patient="p1"), SalstatsError, {"match": "one patient"}),
+        (
+            lambda s: s[s["task"] == "Edema"].head(2).assign(task=["Average", "Edema"]),
+            ColumnError,
+            {"column": "task", "rows": (0,), "match": "'Average'"},
+        ),
+        (
+            lambda s: s[s["task"] == "Edema"].head(2).assign(task=["Edema", "Overall"]),
+            ColumnError,
+            {"column": "task", "rows": (1,), "match": "'Overall'"},
+        ),
         (
             lambda s: s.assign(metric="hausdorff", distance_unit=["mm", *["px"] * (len(s) - 1)]),
-            "scores of 'hausdorff' are in mm and px",
+            SalstatsError,
+            {"column": "distance_unit", "match": "mm and px"},
         ),
-        (lambda s: pd.concat([s.assign(dataset="A"), s.assign(dataset="B")]), "--only dataset=A"),
+        (
+            lambda s: pd.concat([s.assign(dataset="A"), s.assign(dataset="B")]),
+            SalstatsError,
+            {
+                "option": "only",
+                "choices": ("A", "B"),
+                "column": "dataset",
+                "hint": "pass only={'dataset': 'A'}",
+            },
+        ),
     ],
     ids=["all missing", "one case", "one patient", "average", "overall", "two units", "two data sets"],
 )
-def test_scores_that_no_report_can_be_on_are_refused(small, tmp_path, spoil, message):
-    with pytest.raises((SalstatsError, ColumnError), match=message):
+def test_scores_that_no_report_can_be_on_are_refused(small, tmp_path, spoil, kind, fact):
+    with raises(kind, **fact):
         ss.report(spoil(small), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 

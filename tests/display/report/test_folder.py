@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from report_text import files, page_text
+from tests_support import raises
 
 import salstats as ss
 from salstats.display.export.figure_files import FigureJobs
@@ -29,7 +30,7 @@ def test_an_earlier_report_is_replaced_only_when_asked_and_other_files_never(tmp
     out = tmp_path / "out"
     write(out)
     assert {"index.html", "report.json", "tables/description.csv", "frames/description.csv"} <= files(out)
-    with pytest.raises(InputFileError, match="--overwrite"):
+    with raises(InputFileError, option="overwrite"):
         write(out)
     write(out, "Second", overwrite=True)
     assert "Second" in page_text(out)

@@ -5,7 +5,7 @@ import re
 import pytest
 from report_frames import simulated_frames
 
-from salstats.display.report.guidelines import guideline_items, not_covered
+from salstats.display.report.guidelines import guideline_items, missing_items
 
 #: Numbered items of the checklists as published.
 N_ITEMS = {"CLAIM": 44, "STARD-AI": 40}
@@ -29,14 +29,14 @@ def test_every_item_is_answered_or_asked_of_the_author(keys):
         assert set().union(*map(numbers, own["item"])) == set(range(1, n + 1))
         assert not own.duplicated(["item", "answered"]).any()
     # in the order of the checklists, CLAIM first
-    first = [(not name.startswith("CLAIM"), min(numbers(item))) for name, item, _ in not_covered(frames)]
+    first = [(not row.guideline.startswith("CLAIM"), min(numbers(row.item))) for row in missing_items(frames)]
     assert first == sorted(first)
 
 
 def test_items_follow_what_is_there():
     def asked(frames, start):
-        rows = not_covered(frames)
-        return [text for name, item, text in rows if name[:5] == "CLAIM" and item.startswith(start)]
+        rows = missing_items(frames)
+        return [row.text for row in rows if row.guideline[:5] == "CLAIM" and row.item.startswith(start)]
 
     everything = simulated_frames()
     without = {k: v for k, v in everything.items() if k != "auroc"}

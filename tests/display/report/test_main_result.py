@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from report_frames import faults
 
-from salstats.display.report.analyses import run_analyses, settled
+from salstats.display.report.analyses import ReportFrames, run_analyses
 from salstats.display.report.composition import labels_of
-from salstats.display.report.document import Settings
 from salstats.display.report.main_result import main_sentences
-from salstats.display.report.wording import Words
+from salstats.display.report.settings import Settings, resolve_settings
+from salstats.display.report.wording import Wording
 from salstats.errors import SalstatsError
-from salstats.metrics.registry import known_metric
+from salstats.metrics.registry import registered_metric
 
 #: As many times as a better score is larger, 0 where nobody knows.
 DIRECTION = {"iou": 1, "hit": 1, "ncc": 1, "hd95": -1, "odd_one": 0}
@@ -162,14 +162,14 @@ def test_first_sentences_agree_with_the_tables(drawn):
     options = {"interval": "t", "n_replicates": 19, "covariates": ["size"] if n_cases > 4 else None}
     if scores["patient" if "patient" in scores else "case"].nunique() == 1 or scores["score"].isna().all():
         with pytest.raises(SalstatsError):
-            settled(scores, Settings(**options))
+            resolve_settings(scores, Settings(**options))
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        used, chosen = settled(scores, Settings(**options))
+        used, chosen = resolve_settings(scores, Settings(**options))
         frames = run_analyses(used, chosen).frames
-    words = Words(chosen, labels_of(used, chosen))
-    sentences = main_sentences(frames, words)
+    words = Wording(chosen, labels_of(used, chosen))
+    sentences = main_sentences(ReportFrames(frames), words)
     assert not [fault for text in sentences for fault in faults(text)]
     compared = set(METHODS[:n_methods])
     means = frames["means"]
@@ -190,5 +190,5 @@ def test_first_sentences_agree_with_the_tables(drawn):
 
 def test_metrics_of_the_test_have_the_directions_of_the_registry():
     for name, sign in DIRECTION.items():
-        known = known_metric(name)
+        known = registered_metric(name)
         assert (0 if known is None else known.direction) == sign

@@ -19,14 +19,15 @@ from report_frames import (
 )
 
 import salstats as ss
+from salstats.display.report.analyses import ReportFrames
 from salstats.display.report.methods import methods_references, methods_text, references
 from salstats.display.report.provenance import versions
 from salstats.display.report.template import TEMPLATE
-from salstats.display.report.wording import Words
+from salstats.display.report.wording import Wording
 from salstats.display.text.labels import Labels
 from salstats.stats import adjust
 from salstats.stats.engine import intervals, paired_tests
-from salstats.stats.models.errors import ERRORS
+from salstats.stats.models.error_kinds import ERRORS
 
 REFERENCES = references()
 CITED = r"(?:[A-Z][A-Za-z]+ and )?[A-Z][A-Za-z]+(?: et al\.)? (?:19|20)\d\d"
@@ -42,8 +43,8 @@ def described(metric="iou", binary=False):
 def told(settings=SETTINGS, scores=SCORES, **frames):
     """The paragraphs for some frames as one text; counts and means are always there."""
     always = {"flow": ss.case_flow(scores), "describe": described(), "means": frame(MEAN)}
-    words = Words(settings, Labels())
-    return "\n".join(methods_text(always | frames, words, scores))
+    words = Wording(settings, Labels())
+    return "\n".join(methods_text(ReportFrames(always | frames), words, scores))
 
 
 def contrasts(**change):
@@ -64,7 +65,9 @@ def test_only_what_was_run_is_told():
 
 
 def test_every_citation_of_the_whole_study_has_a_reference():
-    paragraphs = methods_text(simulated_frames(), Words(SETTINGS, Labels()), ss.datasets.load_simulated())
+    paragraphs = methods_text(
+        ReportFrames(simulated_frames()), Wording(SETTINGS, Labels()), ss.datasets.load_simulated()
+    )
     assert len(paragraphs) == 7
     cited = set(re.findall(CITED, "\n".join(paragraphs)))
     assert cited <= set(REFERENCES)

@@ -11,12 +11,12 @@ import pytest
 from lxml import html as lxml_html
 
 import salstats
-from salstats.display.report.document import Item, Report, Section
+from salstats.display.report.document import Item, MissingItem, Report, Section
 from salstats.display.report.page import render_page
 
 EVIL = '</script></style><img src=x onerror="boom()">\'"&<b>&amp;'
 SUMMARY = Section("summary", "Summary")
-EMPTY = Report(title="Nothing", sections=(SUMMARY,), methods=(), not_covered=())
+EMPTY = Report(title="Nothing", sections=(SUMMARY,), methods=(), missing_items=())
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +283,7 @@ def test_text_from_users_stays_text(rows_from, sample_figures):
                 Section("s", f"Section {EVIL}", (f"Sentence {EVIL}",), items[:1]),
             ),
             methods=(f"Methods {EVIL}",),
-            not_covered=((f"Guideline {EVIL}", f"Item {EVIL}", f"Missing {EVIL}"),),
+            missing_items=(MissingItem(f"Guideline {EVIL}", f"Item {EVIL}", f"Missing {EVIL}"),),
             warnings=(f"Warning {EVIL}",),
             counts=((f"Name {EVIL}", f"Count {EVIL}"),),
             provenance=(("Input", f"File {EVIL}"), (f"Setting {EVIL}", f"Value {EVIL}")),

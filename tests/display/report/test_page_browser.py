@@ -11,6 +11,7 @@ import pytest
 from display.report.chromium import Page
 from PIL import Image
 
+from salstats.display.report.document import MissingItem
 from salstats.display.report.page import render_page
 
 pytestmark = pytest.mark.browser
@@ -43,7 +44,11 @@ def long_folder(sample_report, rows_from, tmp_path_factory):
         *(replace(last, key=f"part{i}", title=f"Part {i}") for i in range(20)),
     )
     texts = {"title": WORD, "methods": (WORD,), "warnings": (WORD,)}
-    tables = {"not_covered": ((WORD,) * 3,), "counts": ((WORD,) * 2,), "provenance": (("Input", WORD),)}
+    tables = {
+        "missing_items": (MissingItem(WORD, WORD, WORD),),
+        "counts": ((WORD,) * 2,),
+        "provenance": (("Input", WORD),),
+    }
     folder = tmp_path_factory.mktemp("long")
     page = render_page(replace(sample_report, sections=sections, **texts, **tables))
     (folder / "index.html").write_text(page, encoding="utf-8")
@@ -65,7 +70,7 @@ def endless_folder(sample_report, rows_from, tmp_path_factory):
     )
     folder = tmp_path_factory.mktemp("endless")
     sections = (replace(summary, items=()), replace(part, items=items))
-    page = render_page(replace(sample_report, sections=sections, not_covered=()))
+    page = render_page(replace(sample_report, sections=sections, missing_items=()))
     (folder / "index.html").write_text(page, encoding="utf-8")
     return folder
 

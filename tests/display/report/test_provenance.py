@@ -13,7 +13,7 @@ from report_frames import SETTINGS
 
 import salstats as ss
 from salstats.display.report.provenance import file_digest, frame_digest, provenance_rows
-from salstats.display.report.wording import Words
+from salstats.display.report.wording import Wording
 from salstats.display.text.labels import Labels
 from salstats.errors import InputFileError
 
@@ -25,7 +25,7 @@ def small():
 
 
 def words(**chosen):
-    return Words(replace(SETTINGS, **chosen), Labels())
+    return Wording(replace(SETTINGS, **chosen), Labels())
 
 
 def test_file_digest_is_sha256(tmp_path):

@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 from report_frames import SETTINGS, contrast_row, frame
 
-from salstats.display.report.wording import Words, decimals, lowered, verdict_word
+from salstats.display.estimates import read_estimates
+from salstats.display.report.wording import LabelSpelling, Wording, decimals, lowered, verdict_word
 from salstats.display.text.labels import Labels
+from salstats.errors import Column, Level, Message, Setting
 from salstats.metrics.registry import METRICS
 
-WORDS = Words(SETTINGS, Labels())
+WORDS = Wording(SETTINGS, Labels())
 
 
 @pytest.mark.parametrize(
@@ -29,7 +31,7 @@ def test_only_plain_words_lose_their_capital_inside_a_sentence(label, inside):
 
 
 def test_a_users_label_keeps_its_capital():
-    named = Words(SETTINGS, Labels({"hit": "Pointing game", "human": "Radiologists"}))
+    named = Wording(SETTINGS, Labels({"hit": "Pointing game", "human": "Radiologists"}))
     assert (named.metric("hit"), WORDS.metric("hit")) == ("Pointing game", "hit rate")
     assert (named.method("human"), WORDS.method("human")) == ("Radiologists", "the human benchmark")
 
@@ -50,7 +52,7 @@ def test_verdicts_follow_the_direction_of_every_registered_metric(metric):
     ],
 )
 def test_units_have_words_and_the_level_is_written_as_the_journal_does(options, words):
-    made = Words(replace(SETTINGS, **options), Labels())
+    made = Wording(replace(SETTINGS, **options), Labels())
     assert (made.unit, made.units, made.alpha) == words
 
 
@@ -64,7 +66,24 @@ def test_decimals_follow_the_size_of_the_numbers(values, digits):
 
 def test_each_p_value_says_what_it_is():
     row = frame(contrast_row("gradcam", 20.0, 10.0, 30.0, "lower", p=0.02))
-    assert WORDS.estimates(row, 1) == ["20.0% [95% CI 10.0, 30.0, Holm-adjusted P = 0.020]"]
-    bare = row.drop(columns="p_adjusted")
-    assert WORDS.estimates(bare, 1) == ["20.0% [95% CI 10.0, 30.0, unadjusted P = 0.020]"]
-    assert WORDS.estimates(bare.drop(columns="p_value"), 1) == ["20.0% [95% CI 10.0, 30.0]"]
+    unadjusted = row.drop(columns="p_adjusted")
+    untested = unadjusted.drop(columns="p_value")
+    expected = {
+        "20.0% [95% CI 10.0, 30.0, Holm-adjusted P = 0.020]": row,
+        "20.0% [95% CI 10.0, 30.0, unadjusted P = 0.020]": unadjusted,
+        "20.0% [95% CI 10.0, 30.0]": untested,
+    }
+    for text, table in expected.items():
+        assert WORDS.estimate_texts(read_estimates(table), 1) == [text]
+
+
+def test_messages_have_the_labels_of_the_report():
+    labels = Labels({"gradcam": "Our CAM", "area_ratio": "Finding size"})
+    spelling = LabelSpelling(Wording(SETTINGS, labels))
+    message = Message(
+        Level("metric", "iou"), ", ", Level("method", "gradcam"), ", ", Level("reference", "human"),
+        ": ", Column("area_ratio"), ", ", Column("elongation"), "; pass ", Setting("unit", "case"),
+    )  # fmt: skip
+    assert message.spelled(spelling) == (
+        "metric IoU, method Our CAM, reference Human benchmark: Finding size, elongation; pass unit='case'"
+    )

@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError
@@ -105,14 +106,14 @@ def test_the_triangle_can_be_asked_for_and_refused(pairs, read):
     assert "—, not available." in seen.note
     listed = read(ss.table_correlation(pairs.query("method == 'gradcam'"), matrix=False))
     assert listed.head[1] == ["IoU", "Hit rate", "Model confidence"]
-    with pytest.raises(SalstatsError, match="three variables"):
+    with raises(SalstatsError, option="matrix", value=True):
         ss.table_correlation(some.query("x == 'iou' and y == 'hit'"), matrix=True)
 
 
 def test_two_correlations_in_one_cell_are_an_error(pairs, by_task):
-    with pytest.raises(SalstatsError, match="y Hit rate, x IoU has two estimates in one cell"):
+    with raises(SalstatsError, rows=(0, len(pairs)), match="y Hit rate, x IoU"):
         ss.table_correlation(pd.concat([pairs, pairs.iloc[:1]]), matrix=True)
-    with pytest.raises(SalstatsError, match="two estimates in one cell"):
+    with raises(SalstatsError, rows=(0, len(by_task))):
         ss.table_correlation(pd.concat([by_task, by_task.iloc[:1]]))
 
 
@@ -142,7 +143,7 @@ def test_an_undefined_correlation_is_a_dash_and_counts_as_no_test(by_task, read)
 
 
 def test_a_frame_of_means_is_an_error(means):
-    with pytest.raises(ColumnError, match="correlations has no column 'x'"):
+    with raises(ColumnError, column="x"):
         ss.table_correlation(means)
 
 

@@ -9,7 +9,7 @@ from salstats.display.tables.fitting import fits, on_page
 from salstats.display.tables.record import Column, Table
 
 
-def wide(n_tasks=1, n_methods=8, *, turns=True, **options):
+def wide(n_tasks=1, n_methods=8, *, may_rearrange=True, **options):
     """A regression: two outcomes and methods in columns, terms in rows, tasks in groups."""
     heads = [(o, f"M{m}") for o, m in product(("IoU", "Hit rate"), range(n_methods))]
     places = list(enumerate(heads))
@@ -25,10 +25,10 @@ def wide(n_tasks=1, n_methods=8, *, turns=True, **options):
         ],
         groups=[task for task in tasks for _ in terms] if n_tasks > 1 else [],
         bold={(0, 0), (1, n_methods)},
-        apart={2},
-        foot=set(range(2, 3 * n_tasks, 3)),
-        turns=turns,
-        axes=("Task", "Method"),
+        rows_with_rule_above={2},
+        foot_rows=set(range(2, 3 * n_tasks, 3)),
+        may_rearrange=may_rearrange,
+        axis_headings=("Task", "Method"),
         **options,
     )
 
@@ -67,7 +67,7 @@ def test_terms_stay_rows_where_methods_fit_beside_each_other():
     made = on_page(wide(1, 8))
     assert (made.stubhead, made.stub[:3]) == (("Term",), [("Size",), ("Elongation",), ("n",)])
     assert [c.heading for c in made.columns] == [f"M{m}" for m in range(8)]
-    assert made.apart == {2, 5} == made.foot
+    assert made.rows_with_rule_above == {2, 5} == made.foot_rows
 
 
 def test_methods_are_rows_where_they_would_need_a_page_on_its_side_beside_each_other():
@@ -78,11 +78,11 @@ def test_methods_are_rows_where_they_would_need_a_page_on_its_side_beside_each_o
 def test_a_factor_that_turns_is_above_its_levels_and_its_p():
     table = wide(1, 30)
     cells = [["P = 0.012"] * 60, *table.cells[1:]]
-    made = on_page(replace(table, stub=[("Site",), ("b",), ("n",)], cells=cells, indent={1}))
+    made = on_page(replace(table, stub=[("Site",), ("b",), ("n",)], cells=cells, indented_rows={1}))
     over = ("Coefficient (95% CI)", "Site")
     assert made.columns == [Column("P", over), Column("b", over), Column("n", ())]
 
 
 def test_what_fits_or_may_not_turn_stays_as_it_is():
-    for table in (wide(1, 3), wide(1, 30, turns=False)):
+    for table in (wide(1, 3), wide(1, 30, may_rearrange=False)):
         assert on_page(table) is table

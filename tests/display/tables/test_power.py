@@ -1,9 +1,9 @@
 import pandas as pd
-import pytest
 from display.plots.test_power import plan
+from tests_support import raises
 
 import salstats as ss
-from salstats.display.tables.layout import record_of
+from salstats.display.tables.great_table import record_of
 from salstats.errors import ColumnError
 
 
@@ -39,7 +39,7 @@ def test_a_plan_of_widths_says_how_often_which_width_is_reached():
 
 
 def test_what_is_no_plan_is_refused():
-    with pytest.raises(ColumnError, match="plan has no column 'term'"):
+    with raises(ColumnError, column="term"):
         ss.table_power(pd.DataFrame({"power": [0.8]}))
 
 

@@ -1,8 +1,8 @@
 """Tables as text, with marks where a terminal shows them and without a word of them elsewhere."""
 
-from salstats.display.tables.layout import build, record_of
+from salstats.display.tables.great_table import great_table, record_of
 from salstats.display.tables.record import Column, Table
-from salstats.display.tables.rows import rows_of, text_of
+from salstats.display.tables.rows import plain_text, table_to_rows
 
 
 def text(**options):
@@ -14,9 +14,9 @@ def text(**options):
         bold={(0, 0), (1, 1)},
         underline={(1, 1)},
         notes=("Mean scores.",),
-        marks="Bold: best estimate.",
+        mark_note="Bold: best estimate.",
     )
-    return text_of(rows_of(record_of(build(table, "t"))), **options)
+    return plain_text(table_to_rows(record_of(great_table(table, "t"))), **options)
 
 
 def test_a_terminal_shows_marks_and_other_text_does_not_speak_of_them():

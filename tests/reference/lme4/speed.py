@@ -14,8 +14,8 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import numpy as np
 import pandas as pd
 
-from salstats.stats.models.mixed.degrees import satterthwaite
-from salstats.stats.models.mixed.kernel import RandomTerm, fit_mixed
+from salstats.stats.models.mixed.linear_mixed_model import RandomTerm, fit_mixed
+from salstats.stats.models.mixed.satterthwaite import satterthwaite
 
 N = 10_000
 R_SCRIPT = """

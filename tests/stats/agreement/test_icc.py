@@ -5,7 +5,7 @@ from agreement_readings import alone
 from scipy import stats
 
 from salstats.stats.agreement import icc
-from salstats.stats.agreement.readings import Readings, once
+from salstats.stats.agreement.readings import Readings, equal_weights
 
 # a few hundred squares, summed in another order; F quantiles of two libraries
 ROUNDING, QUANTILES = 1e-12, 1e-9
@@ -26,9 +26,9 @@ def readings(r_data):
 def test_single_and_mean_forms_are_those_of_the_analysis_of_variance(readings, r_expected, name):
     expected = r_expected("icc_anova").set_index("set").loc[name]
     own = readings(name)
-    single = icc.single(own, once(own))[0]
+    single = icc.single_reading_icc(own, equal_weights(own))[0]
     np.testing.assert_allclose(single, expected[TYPES[:3]].to_numpy(float), atol=ROUNDING)
-    means = icc.mean_of(single, own.n_raters)
+    means = icc.spearman_brown(single, own.n_raters)
     # a mean's coefficient below 0 has no bound, so that digits are lost
     np.testing.assert_allclose(means, expected[TYPES[3:]].to_numpy(float), rtol=1e-11)
 
@@ -38,7 +38,7 @@ def test_f_limits_are_those_of_psych(readings, r_expected, name):
     table = r_expected("icc")
     table = table[(table["set"] == name) & (table["fun"] == "psych::ICC(lmer=FALSE)")]
     expected = table.set_index("type").loc[TYPES]
-    found = icc.by_f(readings(name), 0.95)
+    found = icc.mcgraw_wong_icc(readings(name), 0.95)
     pairs = zip(found[2:4] + found[4:7], ["F", "df1", "p", "lo", "hi"], strict=True)
     for values, column in (*pairs, (found.df_denominator, "df2")):
         np.testing.assert_allclose(values, expected[column], rtol=QUANTILES, atol=ROUNDING, err_msg=column)
@@ -49,7 +49,7 @@ def test_f_limits_are_those_of_irr_but_for_the_mean_under_absolute_agreement(rea
     # of ICC(A,k) irr takes k times the coefficient of the mean where the single one's is meant
     table = r_expected("icc")
     expected = table[(table["set"] == name) & (table["fun"] == "irr::icc")].set_index("type").loc[TYPES]
-    found = icc.by_f(readings(name), 0.95)
+    found = icc.mcgraw_wong_icc(readings(name), 0.95)
     same = np.arange(6) != 4
     np.testing.assert_allclose(found.conf_low[same], expected["lo"][same], rtol=QUANTILES)
     np.testing.assert_allclose(found.conf_high[same], expected["hi"][same], rtol=QUANTILES)
@@ -64,7 +64,7 @@ def gaps(folder):
 def test_one_way_with_gaps_is_that_of_aov(reference):
     expected = pd.read_csv(reference / "gaps_expected.csv").set_index("term")["estimate"]
     own = gaps(reference)
-    assert icc.single(own, once(own))[0, 0] == pytest.approx(expected["icc1"], rel=1e-10)
+    assert icc.single_reading_icc(own, equal_weights(own))[0, 0] == pytest.approx(expected["icc1"], rel=1e-10)
 
 
 def test_components_with_gaps_are_mean_squared_differences_of_pairs(reference):
@@ -76,13 +76,13 @@ def test_components_with_gaps_are_mean_squared_differences_of_pairs(reference):
             halves["within" if i == k else "rater" if j == m else "rest"].append((v - w) ** 2 / 2)
     within, rater, rest = (np.mean(values) for values in halves.values())
     expected = [(rest - within) / rest, (rest - within) / rater]
-    np.testing.assert_allclose(icc.single(own, once(own))[0, 1:], expected, rtol=1e-11)
+    np.testing.assert_allclose(icc.single_reading_icc(own, equal_weights(own))[0, 1:], expected, rtol=1e-11)
 
 
 def test_two_way_with_gaps_lies_near_reml(reference):
     # two consistent estimators of the same; they differ by far less than the standard error
     expected = pd.read_csv(reference / "gaps_expected.csv").set_index("term")["estimate"]
-    found = icc.by_jackknife(gaps(reference), 0.95)
+    found = icc.jackknife_icc(gaps(reference), 0.95)
     for place, term in ((1, "icc2_reml"), (2, "icc3_reml")):
         assert abs(found.estimate[place] - expected[term]) < found.std_error[place] / 2
 
@@ -91,7 +91,7 @@ def test_pingouin_gives_the_same_without_gaps_and_leaves_whole_cases_out_with_th
     expected = pd.read_csv(reference / "pingouin_icc.csv").groupby("data")
     own = readings("shrout_fleiss")
     for name, values in (("complete", own.values), ("omit", own.values[1:])):
-        table, found = expected.get_group(name), icc.by_f(alone(values), 0.95)
+        table, found = expected.get_group(name), icc.mcgraw_wong_icc(alone(values), 0.95)
         np.testing.assert_allclose(found.estimate, table["ICC"], rtol=1e-11)
         np.testing.assert_allclose(found.conf_low, table["low"], rtol=QUANTILES)
         np.testing.assert_allclose(found.conf_high, table["high"], rtol=QUANTILES)
@@ -99,7 +99,13 @@ def test_pingouin_gives_the_same_without_gaps_and_leaves_whole_cases_out_with_th
     gap = own.values.copy()
     gap[0, 3] = np.nan
     kept = alone(gap)
-    assert abs(icc.single(kept, once(kept))[0, 1] - expected.get_group("omit")["ICC"].iloc[1]) > 0.01
+    assert (
+        abs(
+            icc.single_reading_icc(kept, equal_weights(kept))[0, 1]
+            - expected.get_group("omit")["ICC"].iloc[1]
+        )
+        > 0.01
+    )
 
 
 def test_jackknife_is_that_of_left_out_units(readings):
@@ -107,9 +113,9 @@ def test_jackknife_is_that_of_left_out_units(readings):
     own = Readings(own.values, own.cases, own.cases // 3)
     n = own.n_units
     left = [alone(own.values[own.units != unit]) for unit in range(n)]
-    each = np.array([icc.single(part, once(part))[0] for part in left])
+    each = np.array([icc.single_reading_icc(part, equal_weights(part))[0] for part in left])
     expected = np.sqrt((n - 1) / n * ((each - each.mean(axis=0)) ** 2).sum(axis=0))
-    found = icc.by_jackknife(own, 0.95)
+    found = icc.jackknife_icc(own, 0.95)
     np.testing.assert_allclose(found.std_error[:3], expected, rtol=1e-10)
     # of consistency readers are fixed: limits are z -+ t * error, by hand
     z, moved = (np.log((1 + 4 * rho) / (1 - rho)) / 2 for rho in (found.estimate[2], each[:, 2]))
@@ -134,7 +140,7 @@ def test_absolute_agreement_adds_the_limits_of_the_readers_variance(readings, r_
         rho = cases / (cases + variance + error)
         return np.log((1 + (k - 1) * rho) / (1 - rho)) / 2
 
-    found = icc.by_jackknife(readings("synth2_A"), 0.95)
+    found = icc.jackknife_icc(readings("synth2_A"), 0.95)
     reach = stats.t.ppf(0.975, found.df[1]) * z(readers) / found.statistic[1]
     most, least = (readers * (k - 1) / stats.chi2.ppf(share, k - 1) for share in (0.025, 0.975))
     low = z(readers) - np.hypot(reach, z(readers) - z(most))
@@ -144,6 +150,6 @@ def test_absolute_agreement_adds_the_limits_of_the_readers_variance(readings, r_
 
 
 def test_means_have_the_limits_of_single_readings_by_spearman_and_brown(readings):
-    found = icc.by_jackknife(readings("synth2_A"), 0.9)
+    found = icc.jackknife_icc(readings("synth2_A"), 0.9)
     for values in (found.estimate, found.conf_low, found.conf_high):
         np.testing.assert_allclose(values[3:], 5 * values[:3] / (1 + 4 * values[:3]), rtol=1e-9)

@@ -58,7 +58,7 @@ def test_of_t_intervals_it_is_the_tost_of_r(r_data, r_expected):
 def test_it_is_shown_where_the_interval_of_the_wider_level_lies_inside(pair, kind):
     tested = 0
     # those of kind "share" are of 0/1 scores
-    for record in (r for r in RECORDS if r.tails is not None and kind in r.of and r.kind != "share"):
+    for record in (r for r in RECORDS if r.tails is not None and kind in r.terms and r.kind != "share"):
         options = {"reference": "b", "interval": record.name, "n_replicates": 4000}
         function = getattr(ss, kind)
         narrow = function(as_scores(*pair), level=0.9, **options).iloc[0]

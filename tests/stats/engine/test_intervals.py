@@ -10,7 +10,7 @@ import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import interval_note
 from salstats.errors import SalstatsWarning, ValueRangeError
-from salstats.stats.engine.intervals import find_interval, names_of
+from salstats.stats.engine.intervals import interval_by_name, interval_names
 
 BOOT = Path(__file__).parents[2] / "reference" / "boot"
 #: The same arithmetic in another order.
@@ -88,8 +88,8 @@ def test_what_is_not_positive_has_no_log_limits():
 
 
 def test_it_is_offered_named_and_noted_by_its_record():
-    record = find_interval("bootstrap_t_log")
-    assert "bootstrap_t_log" in names_of("mean")
+    record = interval_by_name("bootstrap_t_log")
+    assert "bootstrap_t_log" in interval_names("mean")
     scores = ss.datasets.load_simulated().query("metric == 'iou'")
     means = ss.summarize(scores, by="method", interval=record.name, n_replicates=100)
     assert f"{record.label} of patients, 100 replicates" in interval_note(read_estimates(means))

@@ -13,7 +13,7 @@ from salstats.frames import ColumnCodes
 from salstats.stats.engine import limits as kernels
 from salstats.stats.engine.design import index_groups
 from salstats.stats.engine.estimands import Estimand, sum_cells
-from salstats.stats.engine.units import resolve_unit
+from salstats.stats.engine.resampling_units import resolve_unit
 from salstats.stats.engine.variances import jackknife
 
 # the hand-worked examples are small on purpose

@@ -14,7 +14,7 @@ from salstats.cli.app import run
 from salstats.errors import SalstatsWarning
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.patient_structure import groups_in_names
-from salstats.stats.engine.units import resolve_unit
+from salstats.stats.engine.resampling_units import resolve_unit
 
 SCHEMES = pd.read_csv(Path(__file__).parent / "case_names.csv", keep_default_na=False)
 BIRDS = ("Black_footed_Albatross", "Crested_Auklet", "Parakeet_Auklet", "Brewer_Blackbird", "Indigo_Bunting",

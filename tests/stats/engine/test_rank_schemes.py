@@ -11,7 +11,7 @@ import salstats as ss
 from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.stats.engine.inference import check_options
 from salstats.stats.engine.rank_schemes import SCHEMES, TIES, kendall_tau, signed_rank_test
-from salstats.stats.engine.rankings import Asked, rank_methods
+from salstats.stats.engine.rankings import RankingOptions, rank_methods
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "challenger"
 #: R prints 15 digits.
@@ -46,7 +46,7 @@ def frame(values, **columns):
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_values_and_ranks_of_every_draw_are_challengers(scores, draws, ranks, scheme, ties):
     options = check_options("rank", "percentile", 0.95, 10, 0, draws)
-    asked = Asked(["task"], "case", "complete", None, scheme, ties)
+    asked = RankingOptions(["task"], "case", "complete", None, scheme, ties)
     found = rank_methods(scores, asked, options)
     theirs = ranks[(ranks["scheme"] == scheme) & (ranks["ties"] == ties)]
     wide = {
@@ -221,7 +221,7 @@ def test_medians_of_draws_are_numpys():
     rng = np.random.default_rng(9)
     values, drawn = rng.random((21, 3)), rng.integers(0, 21, (50, 21))
     found = rank_methods(
-        frame(values), Asked(None, None, "complete", None, "median", "average"),
+        frame(values), RankingOptions(None, None, "complete", None, "median", "average"),
         check_options("rank", "percentile", 0.95, 10, 0, drawn),
     )  # fmt: skip
     np.testing.assert_array_equal(found.drawn, [np.median(values[d], axis=0) for d in drawn])

@@ -105,7 +105,7 @@ def test_cases_of_methods_are_counted():
     assert found.n_cases.tolist() == [N_EASY, N_CASES]
     assert found.n_shared.tolist() == [N_EASY] * 2
     assert found.n_any.tolist() == [N_CASES] * 2
-    assert found.lacks_many.tolist() == [True, False]
+    assert found.has_many_missing.tolist() == [True, False]
 
 
 @pytest.mark.parametrize("form", [easier_half, as_undefined])

@@ -124,9 +124,9 @@ def test_rows_elsewhere_have_the_levels_means_and_deviations_of_the_models_own()
     variables = {c: read_variable(ROWS, c) for c in formula.columns}
     design = build_design(formula, variables, np.arange(6))
     values = {c: v.values for c, v in variables.items()}
-    np.testing.assert_array_equal(design.at(values), design.matrix)
+    np.testing.assert_array_equal(design.matrix_at(values), design.matrix)
     one = {c: v[[3]] for c, v in values.items()}
-    np.testing.assert_array_equal(design.at(one), design.matrix[[3]])
+    np.testing.assert_array_equal(design.matrix_at(one), design.matrix[[3]])
 
 
 def test_methods_that_are_called_by_numbers_are_levels_and_no_quantity():

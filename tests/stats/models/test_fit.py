@@ -8,7 +8,7 @@ import pytest
 
 import salstats as ss
 from salstats.errors import SalstatsError, SalstatsWarning
-from salstats.stats.models import models
+from salstats.stats.models import model_fitting
 
 FORMULAS = ["iou ~ prob * task", "iou ~ area_ratio"]
 OPTIONS = {"by": "method", "errors": "cluster", "unit": "patient"}
@@ -41,8 +41,8 @@ def test_a_fit_gives_the_frames_of_the_short_forms(synth1_scores, fit):
 
 def test_models_are_fitted_once_however_much_is_asked(synth1_scores, monkeypatch):
     fitted = []
-    once = models.fit_model
-    monkeypatch.setattr(models, "fit_model", lambda *a, **k: fitted.append(1) or once(*a, **k))
+    once = model_fitting.fit_model
+    monkeypatch.setattr(model_fitting, "fit_model", lambda *a, **k: fitted.append(1) or once(*a, **k))
     fit = ss.fit(synth1_scores, "iou ~ prob + task", **OPTIONS)
     for ask in (fit.tidy, fit.glance, fit.augment, lambda: fit.joint("task")):
         ask()

@@ -5,11 +5,11 @@ import pytest
 
 from salstats.stats.mrmc.anova import (
     ANALYSES,
+    anova_table,
     components,
     equality,
     error_of_difference,
     error_of_mean,
-    parts_of,
 )
 
 #: R prints 15 to 17 digits; sums of a few thousand numbers round in the last few.
@@ -42,7 +42,7 @@ def given(r_expected):
 @pytest.mark.parametrize("name", SETS)
 def test_parts_and_components_are_those_of_r(name, given, r_expected):
     expected = r_expected("mrmc_comp").set_index("set").loc[name]
-    found = parts_of(*given(name))
+    found = anova_table(*given(name))
     assert [found.ms_method, found.ms_reader, found.ms_within] == pytest.approx(
         expected[["MST", "MSR", "MSTR"]].to_numpy(), rel=ROUNDING
     )
@@ -56,7 +56,7 @@ def test_parts_and_components_are_those_of_r(name, given, r_expected):
 def test_the_global_test_is_that_of_r(name, called, given, r_expected):
     rows = r_expected("mrmc_overall")
     expected = rows[(rows["set"] == name) & (rows["analysis"] == called)].iloc[0]
-    found = equality(parts_of(*given(name)), ANALYSES[CALLED[called]])
+    found = equality(anova_table(*given(name)), ANALYSES[CALLED[called]])
     # R gives F of fixed readers too
     f = found.statistic / (found.df if called == "FRRC" else 1)
     assert [f, found.df, found.df_residual, found.p_value] == pytest.approx(
@@ -71,7 +71,7 @@ def test_errors_of_differences_and_means_are_those_of_r(name, called, given, r_e
     analysis = ANALYSES[CALLED[called]]
     rows = r_expected("mrmc_diffs")
     expected = rows[(rows["set"] == name) & (rows["analysis"] == called)]
-    parts = parts_of(values, covariance, methods, readers)
+    parts = anova_table(values, covariance, methods, readers)
     pairs = [(i, j) for i in range(len(parts.means)) for j in range(i + 1, len(parts.means))]
     found = [(parts.means[i] - parts.means[j], *error_of_difference(parts, analysis, i, j)) for i, j in pairs]
     np.testing.assert_allclose(found, expected[["estimate", "se", "df"]].to_numpy(), rtol=ROUNDING)
@@ -80,7 +80,7 @@ def test_errors_of_differences_and_means_are_those_of_r(name, called, given, r_e
     expected = rows[(rows["set"] == name) & (rows["analysis"] == called)]
     for method, row in enumerate(expected.itertuples()):
         own = methods == method
-        parts = parts_of(values[own], covariance[np.ix_(own, own)], np.zeros(own.sum(), int), readers[own])
+        parts = anova_table(values[own], covariance[np.ix_(own, own)], np.zeros(own.sum(), int), readers[own])
         assert (parts.means[0], *error_of_mean(parts, analysis)) == pytest.approx(
             (row.estimate, row.se, row.df), rel=ROUNDING
         )
@@ -92,7 +92,7 @@ def test_nested_readers_are_those_of_r(r_data, r_expected):
     wide = table.pivot(index="case_id", columns=["modality", "reader"], values="score")
     methods, readers = (np.unique(wide.columns.get_level_values(c), return_inverse=True)[1] for c in (0, 1))
     values = wide.to_numpy()
-    parts = parts_of(values.mean(axis=0), np.cov(values.T) / len(values), methods, readers)
+    parts = anova_table(values.mean(axis=0), np.cov(values.T) / len(values), methods, readers)
     assert parts.nested
     assert [parts.ms_method, parts.ms_within, parts.var, parts.cov2, parts.cov3] == pytest.approx(
         expected[["MST", "MSRT", "Var", "Cov2", "Cov3"]].to_numpy(dtype=float), rel=ROUNDING
@@ -110,7 +110,7 @@ def test_nested_readers_of_different_numbers_give_one_test():
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(40, 8)) + rng.normal(size=(40, 1))
     methods, readers = np.repeat([0, 1], [3, 5]), np.arange(8)
-    parts = parts_of(scores.mean(axis=0), np.cov(scores.T) / 40, methods, readers)
+    parts = anova_table(scores.mean(axis=0), np.cov(scores.T) / 40, methods, readers)
     for analysis in ANALYSES.values():
         error, df = error_of_difference(parts, analysis, 0, 1)
         test = equality(parts, analysis)

@@ -37,12 +37,12 @@ def test_fewest_pairs_are_those_of_pwr(by_r):
         def power(n, row=row):
             return float(formulas.t_power(row["effect"], formulas.of_units(row["sd"], n), 0.95))
 
-        assert formulas.fewest(power, 0.8, 2) == row["n"]
+        assert formulas.smallest_number(power, 0.8, 2) == row["n"]
 
 
 def test_fewest_is_none_where_power_stays_below():
-    assert formulas.fewest(lambda n: 0.5, 0.8, 2) is None
-    assert formulas.fewest(lambda n: 0.9, 0.8, 2) == 2
+    assert formulas.smallest_number(lambda n: 0.5, 0.8, 2) is None
+    assert formulas.smallest_number(lambda n: 0.9, 0.8, 2) == 2
 
 
 def test_power_against_a_margin_is_the_integral_over_the_sd(by_r):
@@ -64,7 +64,7 @@ def test_widths_are_those_of_the_chi_distribution(by_r):
 
 def test_readers_and_cases_are_as_hillis_has_them(by_r, van_dyke):
     for row in by_r("mrmc"):
-        found = formulas.hillis(van_dyke, row["readers"], row["n"])
+        found = formulas.precision_of_readers(van_dyke, row["readers"], row["n"])
         np.testing.assert_allclose(found.df, row["ddf"], rtol=ALGORITHM)
         power = formulas.t_power(row["effect"], found, row["level"])
         np.testing.assert_allclose(power, row["value"], rtol=0, atol=ALGORITHM)
@@ -81,7 +81,7 @@ OBSERVED = 0.043800322061191665
      (5, 344, 0.801, 3), (7, 211, 0.801, 3), (15, 137, 0.802, 3), (100, 103, 0.8, 3)],
 )  # fmt: skip
 def test_published_power_of_readers_and_cases(van_dyke, readers, cases, power, digits):
-    found = formulas.hillis(van_dyke, readers, cases)
+    found = formulas.precision_of_readers(van_dyke, readers, cases)
     assert round(float(formulas.t_power(OBSERVED, found, 0.95)), digits) == power
 
 
@@ -91,17 +91,17 @@ def test_published_power_of_readers_and_cases(van_dyke, readers, cases, power, d
 )  # fmt: skip
 def test_published_number_of_cases(van_dyke, readers, cases, target):
     def power(n):
-        return float(formulas.t_power(OBSERVED, formulas.hillis(van_dyke, readers, n), 0.95))
+        return float(formulas.t_power(OBSERVED, formulas.precision_of_readers(van_dyke, readers, n), 0.95))
 
-    assert formulas.fewest(power, target, 2) == cases
+    assert formulas.smallest_number(power, target, 2) == cases
 
 
 def test_published_power_with_fixed_readers_or_cases(van_dyke):
-    fixed_cases = formulas.hillis(van_dyke, 10, 53, random_cases=False)
+    fixed_cases = formulas.precision_of_readers(van_dyke, 10, 53, random_cases=False)
     assert round(float(formulas.t_power(OBSERVED, fixed_cases, 0.95)), 7) == 0.8049666
     assert fixed_cases.df == 9
     # RJafroc tests fixed readers with cases - 1 degrees of freedom, the model itself with z
-    fixed_readers = formulas.hillis(van_dyke, 10, 133, random_readers=False)
+    fixed_readers = formulas.precision_of_readers(van_dyke, 10, 133, random_readers=False)
     assert np.isinf(fixed_readers.df)
     by_t = fixed_readers._replace(df=132)
     assert round(float(formulas.t_power(OBSERVED, by_t, 0.95)), 7) == 0.8011167
@@ -116,7 +116,9 @@ def test_a_study_like_the_pilot_is_as_precise_as_the_pilot(r_expected, name):
     parts = formulas.Components(row["Var"], row["Cov1"], row["Cov2"], row["Cov3"], row["sigma2_TR"], 50)
     found = r_expected("mrmc_diffs").query("set == @name").set_index("analysis")
     for random, analysis in {(True, True): "RRRC", (False, True): "FRRC", (True, False): "RRFC"}.items():
-        of = formulas.hillis(parts, row["r"], 50, random_readers=random[0], random_cases=random[1])
+        of = formulas.precision_of_readers(
+            parts, row["r"], 50, random_readers=random[0], random_cases=random[1]
+        )
         np.testing.assert_allclose(of.std_error, found.loc[analysis, "se"], rtol=1e-8)
         np.testing.assert_allclose(of.df, found.loc[analysis, "df"], rtol=1e-8)
 

@@ -3,7 +3,7 @@ import pytest
 
 from salstats.errors import ValueRangeError
 from salstats.stats.planning.pilots import Pilot
-from salstats.stats.planning.populations import Draw, Population, population_of
+from salstats.stats.planning.populations import Draw, Population, move_pilot
 
 
 def clustered(n_units=12, seed=5):
@@ -12,7 +12,7 @@ def clustered(n_units=12, seed=5):
     units = np.repeat(np.arange(n_units), rng.integers(1, 4, n_units))
     own, other = rng.normal(0.3, 0.1, len(units)), rng.normal(0.32, 0.1, len(units))
     own[3], other[8] = np.nan, np.nan
-    return Pilot.of(own, other, units, np.arange(len(units)))
+    return Pilot.from_pairs(own, other, units, np.arange(len(units)))
 
 
 def clustered_hits(n_units=80, size=4, seed=2):
@@ -22,12 +22,12 @@ def clustered_hits(n_units=80, size=4, seed=2):
     latent = np.sqrt(0.7) * rng.normal(size=(2, n_units))[:, units]
     latent += np.sqrt(0.3) * rng.normal(size=(2, len(units)))
     own, other = (latent[0] > 0.13).astype(float), (latent[1] > -0.84).astype(float)
-    return Pilot.of(own, other, units, np.arange(len(units)))
+    return Pilot.from_pairs(own, other, units, np.arange(len(units)))
 
 
 @pytest.mark.parametrize(("term", "effect"), [("difference", -0.05), ("percent_decrease", 12.0)])
 def test_a_population_has_the_effect(term, effect):
-    own, other = population_of(clustered(), term, effect, "iou").means()
+    own, other = move_pilot(clustered(), term, effect, "iou").means()
     has = own - other if term == "difference" else 100 * (1 - own / other)
     assert has == pytest.approx(effect, abs=1e-12)
     assert other == clustered().means()[1]
@@ -38,14 +38,14 @@ def test_differences_are_moved_alike_and_keep_the_pilots_sd():
     rng = np.random.default_rng(0)
     other = rng.uniform(0.4, 0.9, 64)
     own = other - 0.25 + 0.17 * rng.normal(size=64)
-    pilot = Pilot.of(own, other, np.arange(64), np.arange(64))
-    moved = population_of(pilot, "difference", -0.05, "iou").own - other
+    pilot = Pilot.from_pairs(own, other, np.arange(64), np.arange(64))
+    moved = move_pilot(pilot, "difference", -0.05, "iou").method_scores - other
     assert moved.mean() == pytest.approx(-0.05)
     assert moved.std() == pytest.approx((own - other).std(ddof=1), rel=1e-12)
     # and so do those of one unit: all are the pilot's, but for the move and for n/(n - 1)
     pilot = clustered()
-    before = pilot.own - pilot.other
-    after = population_of(pilot, "difference", 0.1, "iou").own - pilot.other
+    before = pilot.method_scores - pilot.reference_scores
+    after = move_pilot(pilot, "difference", 0.1, "iou").method_scores - pilot.reference_scores
     expected = 0.1 + np.sqrt(12 / 11) * (before - np.nanmean(before))
     np.testing.assert_allclose(after, expected)
 
@@ -53,7 +53,7 @@ def test_differences_are_moved_alike_and_keep_the_pilots_sd():
 @pytest.mark.parametrize("effect", [-0.4, -0.1, 0.1])
 def test_hits_stay_hits_and_have_the_effect(effect):
     pilot = clustered_hits()
-    own, other, _, _ = Draw(population_of(pilot, "difference", effect, "hit"), 80, 1).pairs(range(500))
+    own, other, _, _ = Draw(move_pilot(pilot, "difference", effect, "hit"), 80, 1).pairs(range(500))
     assert set(np.unique(own)) == {0.0, 1.0}
     assert own.mean() - other.mean() == pytest.approx(effect, abs=0.01)
 
@@ -61,18 +61,18 @@ def test_hits_stay_hits_and_have_the_effect(effect):
 def test_hits_that_turn_are_those_of_one_side():
     # 20 pairs, of which the method hits in 6: 4 misses in 14 turn into hits, and no hit into a miss
     own, other = np.repeat([1.0, 0.0], [6, 14]), np.repeat([1.0, 0.0], [10, 10])
-    pilot = Pilot.of(own, other, np.arange(20), np.arange(20))
-    population = population_of(pilot, "difference", 0.0, "hit")
+    pilot = Pilot.from_pairs(own, other, np.arange(20), np.arange(20))
+    population = move_pilot(pilot, "difference", 0.0, "hit")
     np.testing.assert_allclose(population.flip, np.repeat([0.0, 4 / 14], [6, 14]))
-    np.testing.assert_allclose(population.own, np.repeat([1.0, 4 / 14], [6, 14]))
+    np.testing.assert_allclose(population.method_scores, np.repeat([1.0, 4 / 14], [6, 14]))
 
 
 def test_hits_of_one_unit_keep_their_design_effect():
     pilot = clustered_hits()
-    gap = pilot.own - pilot.other
+    gap = pilot.method_scores - pilot.reference_scores
     gap = gap - gap.mean()
     expected = (pilot.sums(gap) ** 2).sum() / (gap**2).sum()
-    population = population_of(pilot, "difference", -0.1, "hit")
+    population = move_pilot(pilot, "difference", -0.1, "hit")
     own, other, _, _ = Draw(population, 80, 1).pairs(range(1000))
     drawn = own - other
     drawn = (drawn - drawn.mean()).reshape(-1, 4)
@@ -88,24 +88,24 @@ def test_hits_of_one_unit_keep_their_design_effect():
 )
 def test_an_effect_that_no_method_can_have_is_refused(term, effect, metric):
     with pytest.raises(ValueRangeError, match="would give the method a mean"):
-        population_of(clustered(), term, effect, metric)
+        move_pilot(clustered(), term, effect, metric)
     # of a metric that is not known no range is
-    assert population_of(clustered(), term, effect, "my own").flip is None
+    assert move_pilot(clustered(), term, effect, "my own").flip is None
 
 
 def test_differences_that_leave_what_is_possible_are_refused():
     # differences of -1 and .5, half and half: moved by .54 half of them are 1.04
     other = np.repeat([1.0, 0.4], 10)
     own = np.repeat([0.0, 0.9], 10)
-    pilot = Pilot.of(own, other, np.arange(20), np.arange(20))
+    pilot = Pilot.from_pairs(own, other, np.arange(20), np.arange(20))
     with pytest.raises(ValueRangeError, match="beyond what is possible"):
-        population_of(pilot, "difference", 0.29, "iou")
+        move_pilot(pilot, "difference", 0.29, "iou")
 
 
 def test_a_larger_study_holds_the_smaller():
     for population in (
-        population_of(clustered(), "difference", -0.05, "iou"),
-        population_of(clustered_hits(), "difference", -0.1, "hit"),
+        move_pilot(clustered(), "difference", -0.05, "iou"),
+        move_pilot(clustered_hits(), "difference", -0.1, "hit"),
     ):
         small, large = Draw(population, 5, 3), Draw(population, 9, 3)
         np.testing.assert_array_equal(small.units(range(2, 6)), large.units(range(2, 6))[:, :5])
@@ -133,5 +133,5 @@ def test_a_unit_brings_all_its_pairs():
         for place, unit in enumerate(chosen):
             there = (study == number) & (of_unit.codes == place)
             rows = slice(pilot.starts[unit], pilot.starts[unit] + pilot.sizes[unit])
-            np.testing.assert_array_equal(own_drawn[there], pilot.own[rows])
-            np.testing.assert_array_equal(other_drawn[there], pilot.other[rows])
+            np.testing.assert_array_equal(own_drawn[there], pilot.method_scores[rows])
+            np.testing.assert_array_equal(other_drawn[there], pilot.reference_scores[rows])

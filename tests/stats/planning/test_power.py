@@ -101,13 +101,13 @@ def test_a_loop_over_single_studies_has_the_same_power(patients):
 def test_studies_of_one_call_are_analysed_as_each_alone(patients):
     # of few units every pattern of signs is there, so that nothing is left to chance
     from salstats.stats.planning.pilots import Pilot
-    from salstats.stats.planning.populations import Draw, population_of
+    from salstats.stats.planning.populations import Draw, move_pilot
     from salstats.stats.planning.studies import Plan, simulate
 
     wide = patients.pivot(index=["patient", "case"], columns="method", values="score").reset_index()
     units = wide["patient"].astype("category").cat.codes.to_numpy()
-    pilot = Pilot.of(wide["cam"].to_numpy(), wide["human"].to_numpy(), units, np.arange(len(wide)))
-    draw = Draw(population_of(pilot, "difference", -0.1, "iou"), 9, 4)
+    pilot = Pilot.from_pairs(wide["cam"].to_numpy(), wide["human"].to_numpy(), units, np.arange(len(wide)))
+    draw = Draw(move_pilot(pilot, "difference", -0.1, "iou"), 9, 4)
     counted = simulate({0: draw}, Plan("difference", 0.95), "iou", 40, jobs=None, progress=False)[0]
     pairs = [draw.pairs(range(i, i + 1)) for i in range(40)]
     # moved scores may lie a little below 0
@@ -606,7 +606,7 @@ def test_readers_of_a_pilot_say_how_uncertain_its_components_are():
     assert plan["caution"] == "small pilot"
     # a standard error that is so many times as large wants an effect that is as many times larger
     pilot = ss.power(VAN_DYKE, **{**asked, "n_readers": 5, "n_cases": 114})
-    df = formulas.hillis(formulas.Components(
+    df = formulas.precision_of_readers(formulas.Components(
         *(VAN_DYKE[name] for name in ("error", "cov1", "cov2", "cov3", "method:reader", "n_cases"))
     ), 5, 114).df  # fmt: skip
     assert len(pilot) == 1

@@ -3,27 +3,27 @@ import pytest
 from stats.planning.test_populations import clustered, clustered_hits
 
 from salstats.stats.planning.pilots import Pilot
-from salstats.stats.planning.populations import Draw, population_of
+from salstats.stats.planning.populations import Draw, move_pilot
 from salstats.stats.planning.spreads import error_limits_of, spread_of, variance_df
 
 
 def test_spread_of_independent_units_is_their_sd_whatever_the_effect():
     own = np.random.default_rng(2).normal(size=30)
-    pilot = Pilot.of(own, np.zeros(30), np.arange(30), np.arange(30))
+    pilot = Pilot.from_pairs(own, np.zeros(30), np.arange(30), np.arange(30))
     for effect in (-0.5, 0.0, 2.0):
-        population = population_of(pilot, "difference", effect, "gap")
+        population = move_pilot(pilot, "difference", effect, "gap")
         assert spread_of(population, "difference", effect).sd == pytest.approx(own.std(ddof=1))
 
 
 def test_spread_is_that_of_clustered_means():
     # G/(G-1) times the sum of squares of the units' residuals, over the number of pairs, times root G
     pilot = clustered()
-    gaps = pilot.own - pilot.other
+    gaps = pilot.method_scores - pilot.reference_scores
     known = ~np.isnan(gaps)
     units = np.arange(12).repeat(pilot.sizes)
     residuals = np.bincount(units[known], gaps[known] - gaps[known].mean(), minlength=12)
     expected = np.sqrt(12 / 11 * (residuals**2).sum()) / known.sum() * np.sqrt(12)
-    population = population_of(pilot, "difference", -0.05, "iou")
+    population = move_pilot(pilot, "difference", -0.05, "iou")
     assert spread_of(population, "difference", -0.05).sd == pytest.approx(expected)
 
 
@@ -31,7 +31,7 @@ def test_spread_is_that_of_clustered_means():
 def test_spread_is_that_of_the_studies_that_are_drawn(term, effect):
     hits = clustered_hits()
     for pilot, metric in ((hits, "hit"), (clustered(60), "iou")):
-        population = population_of(pilot, term, effect, metric)
+        population = move_pilot(pilot, term, effect, metric)
         own, other, _, study = Draw(population, 400, 7).pairs(range(2000))
         known = ~np.isnan(own - other)
         own_sum, other_sum, n = (
@@ -71,8 +71,8 @@ def test_limits_of_hits_are_wilsons_of_the_discordant_pairs():
     # 8 of 40 pairs discordant: Wilson's limits .1050 and .3478 of their share
     own = np.repeat([1.0, 0.0, 1.0], [4, 4, 32])
     other = np.repeat([0.0, 1.0, 1.0], [4, 4, 32])
-    pilot = Pilot.of(own, other, np.arange(40), np.arange(40))
-    spread = spread_of(population_of(pilot, "difference", 0.0, "hit"), "difference", 0.0)
+    pilot = Pilot.from_pairs(own, other, np.arange(40), np.arange(40))
+    spread = spread_of(move_pilot(pilot, "difference", 0.0, "hit"), "difference", 0.0)
     assert spread.sd == pytest.approx(np.sqrt(0.2))
     np.testing.assert_allclose(spread.limits, np.sqrt(np.array([0.1050, 0.3478]) / 0.2), rtol=1e-3)
     # few discordant pairs tell little: 2 n share / (1 - share)

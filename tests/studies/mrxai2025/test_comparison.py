@@ -16,11 +16,11 @@ from salstats.studies.engine import make_items
 from salstats.studies.mrxai2025 import COMPARISON_ITEMS, REFERENCE, SECOND_TOOL, Data
 from salstats.studies.mrxai2025.cases import keep_cases
 from salstats.studies.mrxai2025.comparison import Comparison
-from salstats.studies.mrxai2025.estimates import Choice, means
+from salstats.studies.mrxai2025.estimates import ComparisonOptions, means
 
 # sums of the same numbers in another order
 ROUNDING = 1e-12
-CHOICE = Choice("gradcam", 600)
+CHOICE = ComparisonOptions("gradcam", 600)
 
 
 def drawn_scores(fails=True, n_patients=20, metrics=("dice", "hausdorff", "pdc")):
@@ -51,11 +51,11 @@ def drawn_scores(fails=True, n_patients=20, metrics=("dice", "hausdorff", "pdc")
     return pd.DataFrame(rows)
 
 
-def items_of(scores, choice=CHOICE, **given):
-    scored = keep_cases(scores, reference=choice.reference)
+def items_of(scores, options=CHOICE, **given):
+    scored = keep_cases(scores, reference=options.reference)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SalstatsWarning)
-        data = Data(Comparison(scored, choice, **given))
+        data = Data(Comparison(scored, options, **given))
         return {item.key: made for item, made in make_items(COMPARISON_ITEMS, {SECOND_TOOL, REFERENCE}, data)}
 
 
@@ -96,7 +96,7 @@ def test_the_printed_means_stand_beside_dice_of_the_tools_that_the_study_has(ite
 @pytest.mark.parametrize("name", ["Grad-CAM", "grad_cam", "GradCAM"])
 def test_a_tool_is_known_by_its_letters(scores, printed, name):
     renamed = scores.replace({"method": {"gradcam": name}})
-    found = means(keep_cases(renamed, reference=name).kept, Choice(name, 50), printed)
+    found = means(keep_cases(renamed, reference=name).kept, ComparisonOptions(name, 50), printed)
     assert found.dropna(subset="printed_mean")["method"].to_list().count(name) == 1
 
 
@@ -105,7 +105,7 @@ def test_the_printed_mean_of_grad_cam_is_not_that_of_grad_cam_plus_plus(scores, 
     both = pd.concat(
         [scores, scores[scores["method"] == "gradcam"].assign(method="gradcam++")], ignore_index=True
     )
-    found = means(keep_cases(both, reference="gradcam").kept, Choice("gradcam", 50), printed)
+    found = means(keep_cases(both, reference="gradcam").kept, ComparisonOptions("gradcam", 50), printed)
     assert set(found.dropna(subset="printed_mean")["method"]) == {"gradcam", "rex"}
 
 
@@ -117,7 +117,7 @@ def test_differences_are_those_of_the_public_function(scores, interval):
         scores, reference="gradcam", by="metric", unit="patient", adjust="holm", interval=interval,
         n_replicates=600,
     )  # fmt: skip
-    made = items_of(scores, Choice("gradcam", 600, interval))
+    made = items_of(scores, ComparisonOptions("gradcam", 600, interval))
     pd.testing.assert_frame_equal(made["differences"].frame, want)
     assert set(made["table_1"].frame["interval"]) == {interval}
     assert ("with 600 replicates P is" in made["differences"].note) == (interval == "percentile")
@@ -149,7 +149,7 @@ def test_the_penalised_dice_is_called_a_reconstruction_wherever_it_stands(items)
 
 def test_no_size_penalty_is_said_only_where_it_is_known(scores, items):
     assert not any("alpha" in item.note for item in items.values())
-    known = items_of(scores, Choice("gradcam", 50, unpenalised=True))
+    known = items_of(scores, ComparisonOptions("gradcam", 50, unpenalised=True))
     for key, item in known.items():
         assert ("no size penalty here (alpha = beta = 0)" in item.note) == (key not in ("cases", "empty"))
 

@@ -13,7 +13,7 @@ def missing_of(scores, tmp_path, *given):
     declared = engine.study("saliency_bench")
     options = engine.parser_of(declared, output=False).parse_args(["--scores", str(file), *given])
     opened = engine.open_study(declared, options)
-    return [s for s in engine.missing(opened.items, opened.there) if "--study" not in s]
+    return [s for s in engine.missing(opened.items, opened.available) if "--study" not in s]
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from salstats.datasets import load_published
 from salstats.errors import SalstatsWarning
 from salstats.studies.engine import make_items
 from salstats.studies.saliency_bench import PRINTED_ITEMS, SCORE_ITEMS
-from salstats.studies.saliency_bench.frames import Choice, as_printed, of_scores
+from salstats.studies.saliency_bench.cell_means import MeanOptions, as_printed, of_scores
 from salstats.studies.saliency_bench.needs import needs_met
-from salstats.studies.saliency_bench.printed import INCONSISTENT
+from salstats.studies.saliency_bench.table_consistency import INCONSISTENT
 
-CHOICE = Choice(n_replicates=60)
+CHOICE = MeanOptions(n_replicates=60)
 
 
 def items_of(means, items=SCORE_ITEMS):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from salstats.studies.saporta2022.covariates import overall_against_tasks, scale_matters
-from salstats.studies.saporta2022.frames import PER_TASK, POOLED
+from salstats.studies.saporta2022.study_frames import PER_TASK, POOLED
 
 # statsmodels' pseudo-inverse there, QR here; p-values are as small as 1e-46
 REGRESSION = 1e-9

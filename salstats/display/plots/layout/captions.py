@@ -71,8 +71,9 @@ def is_ratio(estimates: Estimates) -> bool:
     exponentiated = {str(value).lower() == "true" for value in estimates.values("exponentiated")}
     if len(exponentiated) > 1:
         raise SalstatsError(
-            f"{name} holds exponentiated estimates beside others, which share no axis; keep one kind, as in "
-            f'{name}.query("exponentiated")'
+            f"{name} holds exponentiated estimates beside others, which share no axis",
+            hint=f'keep one kind, as in {name}.query("exponentiated")',
+            column="exponentiated",
         )
     return exponentiated == {True}
 
@@ -81,7 +82,7 @@ def bars_on_log_axis(estimates: Estimates) -> tuple[Estimates, str]:
     """Return ratios whose bars are cut to fit a logarithmic axis, and a sentence if any bar was cut."""
     ratios = estimates.non_missing("estimate")
     if (ratios <= 0).any():
-        raise SalstatsError(f"an exponentiated estimate is positive, not {ratios.min():g}")
+        raise SalstatsError(f"an exponentiated estimate is positive, not {ratios.min():g}", column="estimate")
     if not len(ratios):
         return estimates, ""
     limits = estimates.frame[["conf_low", "conf_high"]]

@@ -1,7 +1,6 @@
 """Figures with pages, which can be laid out again for another width."""
 
 import functools
-import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -12,7 +11,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.plots.layout.theme import MM_PER_INCH
-from salstats.errors import ValueRangeError
+from salstats.errors import Setting, ValueRangeError
 
 P = ParamSpec("P")
 #: Widths in mm between which a figure can be printed.
@@ -81,28 +80,32 @@ class Figure(p9.ggplot):
         return page
 
 
-def figures(plot: Callable[P, p9.ggplot | Sequence[p9.ggplot]]) -> Callable[P, Figure]:
-    """Decorate a plot function with an option `width`, so that its figure or pages become a `Figure`."""
+def plot_function(plot: Callable[P, p9.ggplot]) -> Callable[P, Figure]:
+    """Decorate a plot function with an option `width`: its `Figure` can be laid out for another width.
+
+    A plotnine figure that is no `Figure` becomes one of a single page.
+    """
 
     @functools.wraps(plot)
     def plot_figure(*values: P.args, **options: P.kwargs) -> Figure:
         _check_width(options.get("width"))
-        plots = plot(*values, **options)
-        if isinstance(plots, p9.ggplot):
-            plots = [plots]
-        first, *further = [_as_figure(page) for page in plots]
-        first._call = _Call(
+        plotted = plot(*values, **options)
+        figure = plotted if isinstance(plotted, Figure) else paged_figure([plotted])
+        figure._call = _Call(
             plot=plot_figure,
             values=tuple(_snapshot(value) for value in values),
             options={name: _snapshot(value) for name, value in options.items()},
         )
-        first._further_pages = tuple(further)
-        return first
+        return figure
 
-    # `help` shows the return type of the decorated function
-    signature = inspect.signature(plot).replace(return_annotation=Figure)
-    plot_figure.__signature__ = signature  # type: ignore[attr-defined]
     return plot_figure
+
+
+def paged_figure(pages: Sequence[p9.ggplot]) -> Figure:
+    """Return the first of some pages as a figure that holds the others."""
+    first, *further = [_as_figure(page) for page in pages]
+    first._further_pages = tuple(further)
+    return first
 
 
 def _as_figure(plot: p9.ggplot) -> Figure:
@@ -119,7 +122,9 @@ def _check_width(width: Any) -> None:
     is_number = isinstance(width, int | float) and not isinstance(width, bool)
     if not (is_number and _NARROWEST_MM <= width <= _WIDEST_MM):
         raise ValueRangeError(
-            f"width must be a number of mm between {_NARROWEST_MM} and {_WIDEST_MM}, not {width!r}"
+            Setting("width"),
+            f" must be a number of mm between {_NARROWEST_MM} and {_WIDEST_MM}, not {width!r}",
+            value=width,
         )
 
 

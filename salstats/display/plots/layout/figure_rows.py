@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.layout.drawing import Drawing
+from salstats.display.plots.layout.estimate_drawing import Drawing
 from salstats.display.plots.layout.text_columns import geom_stripe
 from salstats.display.plots.layout.text_fit import LABEL_CHARS, short_labels
 from salstats.display.plots.layout.theme import LINE_MM

@@ -43,7 +43,7 @@ class MarkStyle:
     line: Any
 
 
-def looks(
+def method_styles(
     names: Iterable[Hashable], references: Sequence[str] = (), labels: Labels | None = None
 ) -> dict[str, MarkStyle]:
     """Style of each method, model or task, the same whatever others a figure shows.
@@ -126,11 +126,11 @@ def group_scales(
 ) -> list[Any]:
     """Scales that tell methods, models or tasks apart, and the legend of a figure of a width in mm.
 
-    `texts` has the text of each in the legend, `labels` are as for `looks`. If `solid`, the keys of the
-    legend are opaque, whatever the marks in the panels are.
+    `texts` has the text of each in the legend, `labels` are as for `method_styles`. If `solid`, the keys of
+    the legend are opaque, whatever the marks in the panels are.
     """
     limits = list(texts.values())
-    styles = list(looks(texts, references, labels).values())
+    styles = list(method_styles(texts, references, labels).values())
     colours = [style.colour for style in styles]
     values = {
         "color": colours,

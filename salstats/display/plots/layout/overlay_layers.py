@@ -8,8 +8,8 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.plots.layout.overlay_sheet import TAG_PT, Placed
-from salstats.display.plots.layout.picture import colour_bar, scale_colours
-from salstats.display.plots.layout.text_fit import plain
+from salstats.display.plots.layout.picture_layer import colour_bar, scale_colours
+from salstats.display.plots.layout.text_fit import escape_dollars
 from salstats.display.plots.layout.theme import TEXT_PT, font
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
@@ -90,7 +90,11 @@ def line_layers(lines: pd.DataFrame, texts: Mapping[str, str], size: float, n_co
         rows = lines[lines["kind"] == kind]
         layers.append(p9.geom_path(path, rows, **casing, **_OWN_AES))
         layers.append(p9.geom_path(styled_path, rows, size=size, **_OWN_AES))
-    options: dict[str, Any] = {"limits": kinds, "labels": [plain(texts[kind]) for kind in kinds], "name": ""}
+    options: dict[str, Any] = {
+        "limits": kinds,
+        "labels": [escape_dollars(texts[kind]) for kind in kinds],
+        "name": "",
+    }
     # scales that share one guide object would show the keys of the last scale only
     guides = {
         aesthetic: p9.guide_legend(order=1, position="top", ncol=n_columns, byrow=True)
@@ -107,7 +111,7 @@ def line_layers(lines: pd.DataFrame, texts: Mapping[str, str], size: float, n_co
 def mark_layers(marks: pd.DataFrame, texts: Mapping[str, str], size: float) -> list[Any]:
     """Layers of white marks with a black edge, with their scale and legend."""
     kinds = list(marks["kind"].cat.categories)
-    names = [plain(texts[kind]) for kind in kinds]
+    names = [escape_dollars(texts[kind]) for kind in kinds]
     mark = p9.aes("x", "y", shape="kind")
     return [
         p9.geom_point(mark, marks, size=1.5 * size, fill=_CASING, stroke=0, show_legend=False, **_OWN_AES),

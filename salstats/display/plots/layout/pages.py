@@ -4,15 +4,16 @@ import math
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotnine as p9
 
+from salstats.display.plots.layout.figure import Figure, paged_figure
 from salstats.display.plots.layout.theme import LINE_MM, MM_PER_INCH, figure_size
-from salstats.display.text.packing import packed
+from salstats.display.text.packing import packed_slices
 
 #: Height of a journal's page in mm.
 PAGE_HEIGHT_MM = 247.0
@@ -49,16 +50,27 @@ def on_pages(
     panel_mm: float,
     edges: Sequence[float] = (),
     ends: Sequence[float] = (),
-) -> list[p9.ggplot]:
+) -> Figure:
     """Divide a figure of panels into pages with about equal numbers of panels, all with the same axes.
 
-    The frames of its layers have a column `panel` with the titles in `panels`. `panel_mm` is the height of a
-    panel with its title, its axis and the room below it. A panel higher than a page is divided at `edges` of
-    rows (mm below 0), if possible at the `ends` of groups of rows.
+    Parameters
+    ----------
+    figure : ggplot
+        The figure with all panels. The frames of its layers have a column `panel`.
+    panels : sequence of str
+        Titles of the panels, in order.
+    n_columns : int
+        Number of panels side by side.
+    panel_mm : float
+        Height of a panel with its title, its axis and the room below it.
+    edges : sequence of float
+        Lower edges of rows (mm below 0), at which a panel higher than a page is divided.
+    ends : sequence of float
+        Those edges at which a group of rows ends; panels are divided there if every group fits a page.
     """
     width, height = (side * MM_PER_INCH for side in figure.theme.getp("figure_size"))
     if height <= PAGE_HEIGHT_MM:
-        return [figure]
+        return paged_figure([figure])
     n_panel_rows = math.ceil(len(panels) / n_columns)
     # height of legend, margins and caption, which has one more line for the number of the page
     outside_mm = height - n_panel_rows * panel_mm + LINE_MM
@@ -67,23 +79,31 @@ def on_pages(
     ranges: list[_RowRange | None] = [None]
     if edges and panel_mm > room:
         # the last edge is the height of all rows, as a negative number
-        ranges = [*_row_ranges(edges, ends, room - panel_mm - edges[-1])]
+        room_of_rows = room - (panel_mm + edges[-1])
+        ranges = [*_row_ranges(edges, ends, room_of_rows)]
     contents = [_Page(titles, rows) for titles in titles_of_pages for rows in ranges]
     if len(contents) == 1:
-        return [figure]
+        return paged_figure([figure])
     axis_ends = _axis_ends(figure, panels)
     pages = []
     for number, content in enumerate(contents, 1):
         page = _page_copy(figure, content, has_titles=len(panels) > 1)
         omitted_mm = 0.0 if content.rows is None else -edges[-1] - content.rows.height
-        text = f"{figure.labels.get('caption', '')}\nPage {number} of {len(contents)}."
-        page += p9.labs(caption=text.strip())
+        note = f"{figure.labels.get('caption', '')}\n{page_sentence(number, len(contents))}"
+        page += p9.labs(caption=note.strip())
         n_page_rows = math.ceil(len(content.titles) / n_columns)
         page += figure_size(width, outside_mm + n_page_rows * (panel_mm - omitted_mm))
         if content.rows is not None:
             page += p9.coord_cartesian(ylim=(content.rows.bottom, content.rows.top), expand=True)
         pages.append(page + _axis_end_layer(axis_ends, content.titles))
-    return pages
+    return paged_figure(pages)
+
+
+def page_sentence(number: int, n_pages: int) -> str:
+    """Last sentence of the caption of a page, "" where there is a single page."""
+    if n_pages == 1:
+        return ""
+    return f"Page {number} of {n_pages}."
 
 
 def _split_titles(panels: Sequence[str], n_columns: int, max_rows: int) -> list[Sequence[str]]:
@@ -96,28 +116,46 @@ def _split_titles(panels: Sequence[str], n_columns: int, max_rows: int) -> list[
 
 def _row_ranges(edges: Sequence[float], ends: Sequence[float], room: float) -> list[_RowRange]:
     """Rows of each page, of about equal heights, divided at the ends of groups if each group fits a page."""
-    group_heights = [top - bottom for top, bottom in pairwise([0.0, *ends])]
-    groups_fit = bool(group_heights) and max(group_heights) <= room
+    groups_fit = bool(ends) and max(group.height for group in _ranges_above(ends)) <= room
     cuts = ends if groups_fit else edges
-    counts = packed([top - bottom for top, bottom in pairwise([0.0, *cuts])], room)
-    full_ends = [cuts[n - 1] for n in accumulate(counts)]
-    full = [_RowRange(top, bottom) for top, bottom in pairwise([0.0, *full_ends])]
-    even_ends = []
-    for target in np.linspace(0, edges[-1], len(full) + 1)[1:-1]:
-        distances = [abs(target - cut) for cut in cuts]
-        even_ends.append(cuts[int(np.argmin(distances))])
-    even = [_RowRange(top, bottom) for top, bottom in pairwise([0.0, *even_ends, edges[-1]])]
-    return even if all(0 < rows.height <= room for rows in even) else full
+    full_pages = _full_pages(cuts, room)
+    even_pages = _even_pages(cuts, len(full_pages))
+    if all(0 < page.height <= room for page in even_pages):
+        return even_pages
+    return full_pages
+
+
+def _ranges_above(cuts: Sequence[float]) -> list[_RowRange]:
+    """Ranges of rows above each other, each of which ends at a cut."""
+    return [_RowRange(top, bottom) for top, bottom in pairwise([0.0, *cuts])]
+
+
+def _full_pages(cuts: Sequence[float], room: float) -> list[_RowRange]:
+    """Ranges that fill each page as far as whole rows or groups do."""
+    heights = [rows.height for rows in _ranges_above(cuts)]
+    page_ends = [cuts[part.stop - 1] for part in packed_slices(heights, room)]
+    return _ranges_above(page_ends)
+
+
+def _even_pages(cuts: Sequence[float], n_pages: int) -> list[_RowRange]:
+    """Ranges of about equal heights, each of which ends at the cut nearest to its share of the height."""
+    page_ends = []
+    for even_end in np.linspace(0, cuts[-1], n_pages + 1)[1:]:
+        distances = np.abs(np.asarray(cuts) - even_end)
+        page_ends.append(cuts[int(np.argmin(distances))])
+    return _ranges_above(page_ends)
 
 
 def _page_copy(figure: p9.ggplot, content: _Page, *, has_titles: bool) -> p9.ggplot:
     """Copy of a figure whose frames have only the rows of one page."""
     page = deepcopy(figure)
     page.data = _page_data(page.data, page.mapping, content, has_titles=has_titles)
-    for layer in page.layers:
+    for number, layer in enumerate(page.layers):
         mapping = {**page.mapping, **layer.mapping}
-        # plotnine has no public name for the frame that a layer was made with
-        layer._data = _page_data(layer._data, mapping, content, has_titles=has_titles)
+        geom = layer.geom
+        geom.data = _page_data(geom.data, mapping, content, has_titles=has_titles)
+        # a layer keeps the frame that its geom had when the layer was made
+        page.layers[number] = geom.to_layer()
     return page
 
 
@@ -128,11 +166,12 @@ def _page_data(data: Any, mapping: dict[str, Any], content: _Page, *, has_titles
     if has_titles and "panel" in data.columns:
         data = _in_panels(data, content.titles)
     if content.rows is not None:
-        columns = [
-            mapping[aesthetic] for aesthetic in _Y_AESTHETICS if mapping.get(aesthetic) in data.columns
-        ]
+        mapped_columns = [mapping.get(aesthetic) for aesthetic in _Y_AESTHETICS]
+        columns = [column for column in mapped_columns if column in data.columns]
         y = data[columns].mean(axis=1)
-        data = data[y.isna() | y.between(content.rows.bottom, content.rows.top)]
+        # a mark without a position, such as a vertical line, is on every page
+        is_on_page = y.isna() | y.between(content.rows.bottom, content.rows.top)
+        data = data[is_on_page]
     return data.reset_index(drop=True)
 
 
@@ -148,14 +187,14 @@ def _axis_ends(figure: p9.ggplot, panels: Sequence[str]) -> pd.DataFrame:
     ends: dict[str, list[float]] = {"x": [], "y": []}
     for axis, aesthetics in (("x", _X_AESTHETICS), ("y", _Y_AESTHETICS)):
         numbers = _drawn_numbers(figure, aesthetics)
-        of_figure = numbers["number"].agg(["min", "max"])
-        of_panel = numbers.groupby("panel", sort=False)["number"].agg(["min", "max"])
+        figure_ends = numbers["number"].agg(["min", "max"])
+        panel_ends = numbers.groupby("panel", sort=False)["number"].agg(["min", "max"])
         is_free = getattr(figure.facet, "free", {}).get(axis, False)
         for panel in panels:
-            if is_free and panel in of_panel.index:
-                ends[axis] += list(of_panel.loc[panel])
+            if is_free and panel in panel_ends.index:
+                ends[axis] += list(panel_ends.loc[panel])
             else:
-                ends[axis] += list(of_figure)
+                ends[axis] += list(figure_ends)
     return pd.DataFrame({"panel": np.repeat(list(panels), 2), **ends}).dropna()
 
 
@@ -163,14 +202,20 @@ def _drawn_numbers(figure: p9.ggplot, aesthetics: Sequence[str]) -> pd.DataFrame
     """Finite numbers that some aesthetics of all layers show: columns `panel`, `number`."""
     frames = [pd.DataFrame({"panel": [], "number": []}, dtype=float)]
     for layer in figure.layers:
-        data = figure.data if layer._data is None else layer._data
+        data = layer.geom.data
+        if data is None:
+            data = figure.data
         if not isinstance(data, pd.DataFrame):
             continue
-        panel = data["panel"].astype(str) if "panel" in data.columns else ""
-        for aesthetic, column in {**figure.mapping, **layer.mapping}.items():
-            is_drawn = aesthetic in aesthetics and column in data.columns
-            if is_drawn and pd.api.types.is_numeric_dtype(data[column]):
-                frames.append(pd.DataFrame({"panel": panel, "number": data[column].astype(float)}))
+        panel: pd.Series | str = ""
+        if "panel" in data.columns:
+            panel = data["panel"].astype(str)
+        mapping = {**figure.mapping, **layer.mapping}
+        for aesthetic in aesthetics:
+            column = mapping.get(aesthetic)
+            if column in data.columns and pd.api.types.is_numeric_dtype(data[column]):
+                numbers = data[column].astype(float)
+                frames.append(pd.DataFrame({"panel": panel, "number": numbers}))
     return pd.concat(frames).replace([np.inf, -np.inf], np.nan)
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_count
+from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.legends import (
     EDGE_MM,
     centred_justification,
@@ -105,8 +106,8 @@ class PanelGrid:
             title_height = 1.1 * LINE_MM * n_lines + 2.5
         return panel_height + title_height + self._row_gap
 
-    def pages(self, figure: p9.ggplot, panel_height: float, edges: Sequence[float] = ()) -> list[p9.ggplot]:
-        """Divide a figure with this look into pages; panels are divided only at `edges`."""
+    def pages(self, figure: p9.ggplot, panel_height: float, edges: Sequence[float] = ()) -> Figure:
+        """Divide a figure with these elements into pages; panels are divided only at `edges`."""
         return on_pages(
             figure, list(self.titles), self.n_columns, self._row_height(panel_height), edges=edges, ends=edges
         )
@@ -116,7 +117,7 @@ class PanelGrid:
         panels = self.width - self.left - _RIGHT_MM
         return centred_justification(legend, self.left, panels, self.width)
 
-    def look(
+    def elements(
         self,
         height: float,
         *,

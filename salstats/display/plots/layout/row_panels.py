@@ -12,7 +12,8 @@ import plotnine as p9
 
 from salstats.checks import check_count
 from salstats.display.plots.layout.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
-from salstats.display.plots.layout.drawing import barred_rows
+from salstats.display.plots.layout.estimate_drawing import barred_rows
+from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.figure_rows import PlacedRows, Rows
 from salstats.display.plots.layout.legends import (
     EDGE_MM,
@@ -50,7 +51,7 @@ from salstats.display.plots.layout.theme import (
     top_margin,
 )
 from salstats.display.text.labels import Labels
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting
 
 #: Size of a mark and width of its bar, in points.
 _MARK_PT = 1.4
@@ -90,8 +91,8 @@ def row_figure(
     log: bool = False,
     common: bool = False,
     striped: bool = True,
-) -> list[p9.ggplot]:
-    """Pages of a figure of estimates with their bars in rows, a panel for each value of `panel`.
+) -> Figure:
+    """Figure of estimates with their bars in rows, a panel for each value of `panel`.
 
     `frame` has columns `panel`, `y` and `estimate`; optional columns are `fill`, the colour inside each mark,
     and `last`, whether a mark is a diamond. `guides` has columns `panel` and `guide`, `margins` has `panel`
@@ -102,10 +103,11 @@ def row_figure(
     columns = columns or {}
     grid = row_panels(rows, list(frame["panel"].cat.categories), n_columns, width, columns)
     if columns and grid.length < _MIN_PANEL_MM:
-        needed_width = np.ceil(grid.width + _MIN_PANEL_MM - grid.length)
+        sufficient_width = math.ceil(grid.width + _MIN_PANEL_MM - grid.length)
         raise SalstatsError(
-            f"width={grid.width:g} has no room for marks between the labels and the text beside them; take "
-            f"width={needed_width:.0f} or shorter labels="
+            Setting("width", round(grid.width)),
+            " has no room for marks between the labels and the text beside them",
+            hint=Message("take ", Setting("width", sufficient_width), " or shorter ", Setting("labels")),
         )
     scales = group_scales(methods, references, width=grid.width, labels=labels) if methods else []
     figure = (
@@ -117,7 +119,7 @@ def row_figure(
         + _mark_layers(frame, by_method=bool(methods))
         + text_column_layers(frame, columns)
         + scales
-        + grid.look(x_title, notes, list(methods.values()) if legend else [], log=log, common=common)
+        + grid.elements(x_title, notes, list(methods.values()) if legend else [], log=log, common=common)
     )
     return grid.pages(figure)
 
@@ -246,8 +248,8 @@ class RowPanels:
         """Height of a panel with its title and axis."""
         return self.rows.height + _AXIS_MM + self._head_mm
 
-    def pages(self, figure: p9.ggplot) -> list[p9.ggplot]:
-        """Divide a figure with this look into as many pages as it needs."""
+    def pages(self, figure: p9.ggplot) -> Figure:
+        """Divide a figure with these elements into as many pages as it needs."""
         return on_pages(
             figure,
             list(self.titles),
@@ -281,7 +283,7 @@ class RowPanels:
         breaks = partial(axis_breaks, length=self.length)
         return p9.scale_x_continuous(breaks=breaks, labels=tick_texts, **options)
 
-    def look(
+    def elements(
         self,
         x_title: str,
         notes: Iterable[str],

@@ -25,10 +25,10 @@ from salstats.display.text.correlation import covariates_note
 from salstats.display.text.format import count_text, interval_text, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import model_text
-from salstats.errors import ColumnError, SalstatsError
-from salstats.stats.engine.carried import absent_observations
+from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
-from salstats.stats.engine.wide import wide_table
+from salstats.stats.engine.score_reasons import absent_observations
+from salstats.stats.engine.wide_tables import wide_table
 from salstats.stats.models.formulas import parse_formula
 from salstats.study import HUMAN
 
@@ -82,15 +82,28 @@ def scatter_points(
         colour = "method"
     colour_columns = check_by(frame, colour or (), (), "data")
     if colour in panel_columns:
-        raise ColumnError(f"colour={colour!r} is also in by={panel_columns}; leave it out of one of them")
+        raise ColumnError(
+            Setting("colour", colour),
+            " is also in ",
+            Setting("by", panel_columns),
+            hint="leave it out of one of them",
+            column=colour,
+        )
     if x == y:
-        raise SalstatsError(f"x and y are both {x!r}; name two columns or metrics")
+        raise SalstatsError(
+            Setting("x"),
+            " and ",
+            Setting("y"),
+            f" are both {x!r}",
+            hint="name two columns or metrics",
+            column=x,
+        )
     group_columns = [*panel_columns, *colour_columns]
     table = wide_table(frame, [x, y], group_columns).reset_index(drop=True)
     _check_one_metric(table, x, y, group_columns)
     is_missing = np.isnan(check_numeric(table, x, "data")) | np.isnan(check_numeric(table, y, "data"))
     if is_missing.all():
-        raise SalstatsError(f"no row of data has both {x!r} and {y!r} ({len(table)} rows)")
+        raise SalstatsError(f"no row of data has both {x!r} and {y!r} ({len(table)} rows)", option="data")
     rows = table[~is_missing].reset_index(drop=True)
     points = pd.DataFrame({"x": rows[x].astype(float), "y": rows[y].astype(float)})
     points["panel"] = group_titles(rows, labels, panel_columns)
@@ -127,10 +140,14 @@ def _check_one_metric(table: pd.DataFrame, x: str, y: str, groups: list[str]) ->
         return
     metrics = distinct(table, "metric")
     if len(metrics) > 1:
-        covariate = x if y == "score" else y
+        score_axis = "x" if x == "score" else "y"
         raise SalstatsError(
-            f"'score' holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis; name one, "
-            f"as in plot_scatter(scores, {covariate!r}, {metrics[0]!r}), or add 'metric' to by"
+            f"'score' holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis",
+            hint=Message(
+                "name one, as in ", Setting(score_axis, metrics[0]), ", or add 'metric' to ", Setting("by")
+            ),
+            choices=map(str, metrics),
+            column="metric",
         )
 
 
@@ -157,12 +174,22 @@ def fitted_lines(fit: pd.DataFrame, x: str, y: str, drawn: ScatterData, data: pd
     if not is_of_axes.any():
         pairs = frame[["formula", "covariate"]].drop_duplicates().itertuples(index=False)
         lines_of = [f"{response_of[formula]} along {covariate}" for formula, covariate in pairs]
-        raise SalstatsError(f"fit holds no line of {y!r} along {x!r}, only of {', '.join(lines_of)}")
+        raise SalstatsError(
+            f"fit holds no line of {y!r} along {x!r}, only of {', '.join(lines_of)}",
+            option="fit",
+            choices=lines_of,
+        )
     for reference in fitted.values("reference"):
         if "method" in data.columns and (data["method"] == reference).any():
             raise SalstatsError(
-                f"fit is of the gap to {reference!r}, data holds scores; draw the gap's rows, which "
-                f"augment(data, formula, reference={reference!r}) returns"
+                f"fit is of the gap to {reference!r}, data holds scores",
+                hint=Message(
+                    "draw the gap's rows, which ",
+                    Call("augment", ("data", "formula"), {"reference": reference}),
+                    " returns",
+                ),
+                option="fit",
+                column="reference",
             )
     lines = _match_to_panels(fitted.subset(is_of_axes & fitted.has_estimate), drawn, ["value"])
     # a group whose covariate does not vary has a single fitted mean, which is no line
@@ -181,7 +208,11 @@ def correlation_texts(correlations: pd.DataFrame, x: str, y: str, drawn: Scatter
     if not is_of_axes.any():
         pairs = frame[["x", "y"]].drop_duplicates().itertuples(index=False)
         texts = [f"{first} and {second}" for first, second in pairs]
-        raise SalstatsError(f"correlations holds none of {x!r} and {y!r}, only of {', '.join(texts)}")
+        raise SalstatsError(
+            f"correlations holds none of {x!r} and {y!r}, only of {', '.join(texts)}",
+            option="correlations",
+            choices=texts,
+        )
     rows = _match_to_panels(estimates.subset(is_of_axes), drawn, [])
     rows["text"] = [_correlation_text(row) for row in rows.to_dict("records")]
     return rows
@@ -213,15 +244,22 @@ def _match_to_panels(estimates: Estimates, drawn: ScatterData, further_keys: lis
     unmatched = [column for column in columns if column not in figure_columns and frame[column].nunique() > 1]
     if unmatched:
         raise SalstatsError(
-            f"{name} is grouped by {quoted(unmatched)}, the figure by {quoted(figure_columns) or 'nothing'}; "
-            "keep one value of it, or add it to by="
+            f"{name} is grouped by {quoted(unmatched)}, the figure by {quoted(figure_columns) or 'nothing'}",
+            hint=Message("keep one value of it, or add it to ", Setting("by")),
+            option=name,
+            column=unmatched[0],
         )
     shared = [column for column in figure_columns if column in columns]
     is_repeated = frame.duplicated([*shared, *further_keys])
     if is_repeated.any():
         row = frame.loc[is_repeated].iloc[0]
         group = ", ".join(f"{column} {row[column]}" for column in shared) or "the figure"
-        raise SalstatsError(f"{name} has more than one row for {group}; keep one formula, test and pair")
+        raise SalstatsError(
+            f"{name} has more than one row for {group}",
+            hint="keep one formula, test and pair",
+            option=name,
+            rows=np.flatnonzero(is_repeated).tolist(),
+        )
     has_groups = drawn.colour is None or drawn.colour in shared
     target_columns = ["panel", "group"] if has_groups else ["panel"]
     targets = drawn.keys[[*shared, *target_columns]].drop_duplicates()
@@ -229,7 +267,9 @@ def _match_to_panels(estimates: Estimates, drawn: ScatterData, further_keys: lis
     rows = rows.drop(columns=[column for column in ("panel", "group") if column in rows.columns])
     matched = rows.merge(targets, on=shared) if shared else rows.merge(targets, how="cross")
     if matched.empty:
-        raise SalstatsError(f"{name} has no row for any panel of the figure; its groups are other ones")
+        raise SalstatsError(
+            f"{name} has no row for any panel of the figure", hint="its groups are other ones", option=name
+        )
     matched["panel"] = pd.Categorical(matched["panel"], drawn.keys["panel"].cat.categories, ordered=True)
     groups = matched["group"] if has_groups else [None] * len(matched)
     matched["group"] = pd.Categorical(groups, drawn.keys["group"].cat.categories, ordered=True)

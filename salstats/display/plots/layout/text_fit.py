@@ -67,7 +67,7 @@ def chars_in(width: float, size: float = TEXT_PT, *, bold: bool = False) -> floa
     return max(width / (factor * _AVERAGE_EM * size * MM_PER_PT), 4.0)
 
 
-def plain(text: str) -> str:
+def escape_dollars(text: str) -> str:
     """Text that Matplotlib draws literally: two dollar signs would start a formula."""
     return text.replace(r"\$", "$").replace("$", r"\$")
 
@@ -90,7 +90,7 @@ def wrapped(text: str, width: float = LABEL_CHARS, lines: int | None = LABEL_LIN
         while last_line and _line_ems(f"{last_line} {cut}") > max_ems:
             last_line = last_line.rpartition(" ")[0] or last_line[:-1]
         text_lines = [*text_lines[: lines - 1], f"{last_line} {cut}".strip()]
-    return plain("\n".join(text_lines))
+    return escape_dollars("\n".join(text_lines))
 
 
 def _word_pieces(word: str, max_ems: float) -> list[str]:

@@ -13,8 +13,8 @@ import numpy as np
 
 from salstats.errors import SalstatsError
 from salstats.stats.models.mixed.adjusted_covariance import AdjustedCovariance
-from salstats.stats.models.mixed.degrees import FTest, uncorrelated_contrasts
-from salstats.stats.models.mixed.kernel import MixedSolution
+from salstats.stats.models.mixed.linear_mixed_model import MixedSolution
+from salstats.stats.models.mixed.satterthwaite import FTest, uncorrelated_contrasts
 
 
 class KenwardRogerTests(NamedTuple):

@@ -20,7 +20,7 @@ from scipy.stats import chi2
 
 from salstats.stats.models.mixed.deviance import evaluate, gradient
 from salstats.stats.models.mixed.information import hessian
-from salstats.stats.models.mixed.kernel import MixedSolution, scale
+from salstats.stats.models.mixed.linear_mixed_model import MixedSolution, scale
 from salstats.stats.models.mixed.optimum import Search
 from salstats.stats.models.mixed.ratio_tests import likelihood_ratio, log_likelihood
 from salstats.stats.models.mixed.terms import RandomTerm, is_diagonal, lambdas, theta_entries

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import chi2
 
-from salstats.stats.models.mixed.kernel import MixedSolution, fit_mixed
+from salstats.stats.models.mixed.linear_mixed_model import MixedSolution, fit_mixed
 from salstats.stats.models.mixed.terms import RandomTerm
 
 #: A statistic below this share of the log likelihood is rounding error.

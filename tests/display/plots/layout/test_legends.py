@@ -10,8 +10,8 @@ from salstats.display.plots.layout.legends import (
     group_scales,
     legend_columns,
     legend_mm,
-    looks,
     method_labels,
+    method_styles,
 )
 from salstats.display.plots.layout.theme import PALETTE, REFERENCE, REFERENCE_SHAPE
 from salstats.display.text.labels import Labels
@@ -37,26 +37,26 @@ def test_references_stand_first_in_black_whatever_the_other_methods_are():
 
 @pytest.mark.parametrize("methods", [CAMS, DIGITS, SAPORTA])
 def test_a_well_known_method_looks_the_same_whatever_others_are_shown(methods):
-    whole = looks([*methods, "human"])
+    whole = method_styles([*methods, "human"])
     assert len({look.colour for look in whole.values()}) == len(methods) + 1
     for few in combinations(reversed([*methods, "human"]), 2):
-        assert looks(few) == {name: whole[name] for name in few}
+        assert method_styles(few) == {name: whole[name] for name in few}
     # however it is spelled
-    assert looks(["Grad-CAM"])["Grad-CAM"] == whole["gradcam"]
+    assert method_styles(["Grad-CAM"])["Grad-CAM"] == whole["gradcam"]
 
 
 def test_two_methods_of_one_place_have_two_colours():
-    found = looks(["lime", "eigencam"])
+    found = method_styles(["lime", "eigencam"])
     assert found["eigencam"].colour == PALETTE[5] != found["lime"].colour
 
 
 def test_other_methods_keep_their_colours_where_labels_name_them_all():
     frame = pd.DataFrame({"method": ["ours", "theirs", "gradcam"]})
-    both = looks(frame["method"], labels=Labels(None, frame))
+    both = method_styles(frame["method"], labels=Labels(None, frame))
     assert [both[m].colour for m in frame["method"]] == [PALETTE[1], PALETTE[2], PALETTE[0]]
     given = {"method": {"gradcam": "Grad-CAM", "ours": "Ours", "theirs": "Theirs"}}
     for labels in (Labels(given, frame.tail(1)), Labels(Labels(None, frame), frame.iloc[1:2])):
-        assert looks(["theirs"], labels=labels)["theirs"] == both["theirs"]
+        assert method_styles(["theirs"], labels=labels)["theirs"] == both["theirs"]
 
 
 def test_a_method_has_one_colour_in_figures_of_several_kinds_and_a_reference_its_diamond():
@@ -66,7 +66,7 @@ def test_a_method_has_one_colour_in_figures_of_several_kinds_and_a_reference_its
     box = ss.plot_box(scores.query("method != 'human'"))
     drawn = [ss.plot_intervals(means), ss.plot_regression(fit), box, ss.plot_scatter(scores, "prob", "iou")]
     assert {colour_of(figure)["Occlusion"] for figure in drawn} == {PALETTE[1]}
-    assert looks(["human"])["human"].shape == REFERENCE_SHAPE
+    assert method_styles(["human"])["human"].shape == REFERENCE_SHAPE
 
 
 def test_colours_can_be_chosen_and_what_is_no_colour_is_an_error():

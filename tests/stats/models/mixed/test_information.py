@@ -5,7 +5,7 @@ import pytest
 
 from salstats.stats.models.mixed.deviance import evaluate, gradient
 from salstats.stats.models.mixed.information import hessian
-from salstats.stats.models.mixed.kernel import RandomTerm, scale
+from salstats.stats.models.mixed.linear_mixed_model import RandomTerm, scale
 from salstats.stats.models.mixed.terms import lambdas
 
 # five-point differences with a step of 1e-3

@@ -10,10 +10,10 @@ from scipy.stats import chi2
 
 import salstats as ss
 from salstats.errors import SalstatsWarning
-from salstats.stats.models.mixed.degrees import satterthwaite, satterthwaite_f
 from salstats.stats.models.mixed.kenward_roger import kenward_roger
 from salstats.stats.models.mixed.profiles import variance_limits
 from salstats.stats.models.mixed.ratio_tests import likelihood_ratio
+from salstats.stats.models.mixed.satterthwaite import satterthwaite, satterthwaite_f
 
 FOLDER = Path(__file__).parents[3] / "reference/lme4"
 FIXED = "score ~ method + prob"

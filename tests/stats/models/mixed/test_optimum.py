@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from salstats.stats.models.mixed.deviance import evaluate
-from salstats.stats.models.mixed.kernel import RandomTerm, fit_mixed, scale
+from salstats.stats.models.mixed.linear_mixed_model import RandomTerm, fit_mixed, scale
 from salstats.stats.models.mixed.optimum import Search
 from salstats.stats.models.mixed.terms import lambdas
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import chi2, multivariate_normal
 
-from salstats.stats.models.mixed.kernel import RandomTerm, fit_mixed
+from salstats.stats.models.mixed.linear_mixed_model import RandomTerm, fit_mixed
 from salstats.stats.models.mixed.profiles import variance_limits
 
 CUT = chi2.ppf(0.95, 1)

@@ -1,0 +1,223 @@
+"""Kinds of tables and figures: their options, and how a frame's columns choose the kind."""
+
+import inspect
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from salstats.cli.option_help import DISPLAY, FILES
+from salstats.cli.signatures import Option, flag_word, option, options_of
+from salstats.cli.sources import TEXT_OPTIONS, Run, Source, frame_of
+from salstats.cli.spinner import spinner
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Words of flags that differ from their parameter.
+_FLAG_WORDS = {"labels": "label"}
+
+
+@dataclass(frozen=True)
+class DisplayKinds:
+    """Kinds of tables, or of figures: the public functions of one frame whose names have a prefix."""
+
+    #: "table_" or "plot_".
+    prefix: str
+    #: Noun for messages.
+    noun: str
+    #: Kinds with the columns, and terms such as "term:mean", that a frame of the kind has.
+    columns: tuple[tuple[str, str], ...]
+    #: Parameters that belong to the file and not to the kind.
+    omit: tuple[str, ...] = ()
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """Return the function of each kind, those that columns choose first."""
+        import salstats as ss
+
+        names = [f"{self.prefix}{kind}" for kind, _ in self.columns]
+        names += [name for name in dir(ss) if name.startswith(self.prefix)]
+        functions = {}
+        for name in dict.fromkeys(names):
+            function = getattr(ss, name)
+            if _takes_one_frame(function):
+                functions[name.removeprefix(self.prefix)] = function
+        return functions
+
+    def options(self) -> list[Option]:
+        """Make `--as` and the options of all kinds; the help of an option that few kinds have names these."""
+        import salstats as ss
+
+        functions = self.functions()
+        panel = f"The {self.noun}"
+        kind_help = f"{', '.join(sorted(functions))} (default: the kind that the file's columns show)."
+        options = [option("kind", str | None, None, kind_help, "--as", panel=panel)]
+        by_name: dict[str, dict[str, Option]] = {}
+        for kind, function in functions.items():
+            for made in options_of(
+                function,
+                texts=DISPLAY,
+                omit=self.omit,
+                flag_words=_FLAG_WORDS,
+                panel=panel,
+                with_off_switches=True,
+            ):
+                by_name.setdefault(made.name, {})[kind] = made
+        for by_kind in by_name.values():
+            first = next(iter(by_kind.values()))
+            if len(by_kind) < len(functions):
+                first.typer_info.help = _help_by_kind(by_kind)
+            options.append(first)
+        for made in options_of(ss.read_data, texts=FILES, panel="Reading the file"):
+            if made.name in TEXT_OPTIONS:
+                options.append(made)
+        return options
+
+    def kind_of(self, frame: "pd.DataFrame", path: Path) -> str:
+        """Return the kind that a frame's columns choose; raise an error where none or several fit."""
+        from salstats.checks import quoted
+        from salstats.errors import SalstatsError
+
+        marks = {str(name) for name in frame.columns}
+        if "term" in marks:
+            marks |= {f"term:{term}" for term in frame["term"].unique()}
+        fitting = []
+        for kind, columns in self.columns:
+            needed = set(columns.split())
+            if needed <= marks:
+                fitting.append((kind, needed))
+        # a kind that needs more columns goes before one that needs some of these
+        kinds = []
+        for kind, needed in fitting:
+            is_special = not any(needed < other_needed for _, other_needed in fitting)
+            if is_special and kind not in kinds:
+                kinds.append(kind)
+        if len(kinds) == 1:
+            return kinds[0]
+        if kinds:
+            raise SalstatsError(
+                f"{path} can be shown in several ways", hint=f"say --as {' or '.join(kinds)}", path=path
+            )
+        raise SalstatsError(
+            f"{path}: no {self.noun} is known for columns {quoted(frame.columns)}",
+            hint=f"say --as {' or '.join(sorted(self.functions()))}",
+            path=path,
+        )
+
+    def make(self, run: Run, source: Source) -> Any:
+        """Make the table or figure of a run's file; write on stderr which kind of figure columns chose."""
+        frame = source.read(run)
+        functions = self.functions()
+        options = {name: value for name, value in run.reading.items() if name not in TEXT_OPTIONS}
+        is_chosen = "kind" in options
+        kind = options.pop("kind", None) or self.kind_of(frame, run.path)
+        if kind not in functions:
+            raise typer.BadParameter(f"--as {kind} is none of {', '.join(sorted(functions))}")
+        parameters = inspect.signature(functions[kind]).parameters
+        for name in options:
+            if name not in parameters:
+                raise typer.BadParameter(
+                    f"--{flag_word(name, _FLAG_WORDS)} is no option of a {self.noun} --as {kind}"
+                )
+        if self is FIGURES and not is_chosen:
+            typer.echo(
+                f"{run.output}: a figure --as {kind}, by its columns; other kinds: plot --help", err=True
+            )
+        with spinner(f"Making the {self.noun}"):
+            for name, value in options.items():
+                if isinstance(value, Path):
+                    # a further frame that the function takes
+                    options[name] = frame_of(value)
+            return functions[kind](frame, **options)
+
+
+def _takes_one_frame(function: Callable[..., Any]) -> bool:
+    """Return whether a function has one positional parameter and needs no other."""
+    parameters = inspect.signature(function).parameters.values()
+    n_required = sum(parameter.default is parameter.empty for parameter in parameters)
+    n_positional = sum(parameter.kind is parameter.POSITIONAL_OR_KEYWORD for parameter in parameters)
+    return n_required == 1 and n_positional == 1
+
+
+def _help_by_kind(by_kind: dict[str, Option]) -> str:
+    """Join the help of an option in several kinds: "box, ranks: Number of columns."."""
+    kinds: dict[str, list[str]] = {}
+    for kind, made in by_kind.items():
+        kinds.setdefault(made.typer_info.help or "", []).append(kind)
+    return " ".join(f"{', '.join(names)}: {text}" for text, names in kinds.items())
+
+
+TABLES = DisplayKinds(
+    "table_",
+    "table",
+    (
+        ("describe", "mean sd median q1"),
+        ("estimates", "estimate"),
+        ("estimates", "estimate term:mean term:difference"),
+        ("estimates", "estimate term formula parameter share"),
+        ("decrease", "estimate method_mean reference_mean"),
+        ("regression", "estimate term formula"),
+        ("correlation", "estimate x y"),
+        ("power", "power n_cases goal"),
+    ),
+)
+FIGURES = DisplayKinds(
+    "plot_",
+    "figure",
+    (
+        ("intervals", "estimate"),
+        ("intervals", "estimate term:mean term:difference"),
+        ("forest", "estimate term formula parameter share"),
+        ("decrease", "estimate method_mean reference_mean"),
+        ("regression", "estimate term formula"),
+        ("correlation", "estimate x y"),
+        ("box", "case method metric score"),
+        ("readers", "estimate method reader term figure"),
+        ("ranks", "estimate method n_methods"),
+        ("significance", "estimate reference better p_adjusted"),
+        ("thresholds", "estimate task threshold chosen"),
+        ("power", "power n_cases goal"),
+        ("curves", "metric fraction"),
+        ("flow", "step stage excluded"),
+        ("residuals", "formula fitted residual"),
+        ("letter_values", "covariate letter tail_share"),
+        ("coverage", "statistic role coverage n_studies"),
+    ),
+    # the width of a figure is an option of its file
+    omit=("width", "ncol"),
+)
+
+
+def run_table(run: Run, source: Source) -> None:
+    """Write one table, or print it."""
+    import salstats as ss
+    from salstats.display.export.table_files import TABLE_SUFFIXES, table_rows
+    from salstats.display.tables.rows import plain_text
+    from salstats.files.outputs import check_target
+
+    if run.output is not None:
+        check_target(run.output, TABLE_SUFFIXES, overwrite=run.overwrite)
+    table = TABLES.make(run, source)
+    if run.output is not None:
+        with spinner("Writing"):
+            ss.save_table(table, run.output, overwrite=run.overwrite)
+        return
+    is_terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if is_terminal else None
+    print(plain_text(table_rows(table), width, escapes=is_terminal))
+
+
+def run_plot(run: Run, source: Source) -> None:
+    """Write one figure."""
+    import salstats as ss
+    from salstats.display.export.figure_files import FIGURE_SUFFIXES
+    from salstats.files.outputs import check_target
+
+    path = check_target(run.output or "", FIGURE_SUFFIXES, overwrite=run.overwrite)
+    figure = FIGURES.make(run, source)
+    with spinner("Drawing"):
+        ss.save_figure(figure, path, overwrite=run.overwrite, **run.options)

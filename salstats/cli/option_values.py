@@ -1,0 +1,192 @@
+"""Values of options on the command line, read from their text."""
+
+import csv
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import typer
+
+#: Endings of tables that can be read.
+_TABLES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
+#: Beginning of the name of a label that is a colour.
+_COLOURS = "colours:"
+
+
+def split(values: Sequence[str] | None) -> list[str] | None:
+    """Split a repeated or comma-separated option; a name with a comma stands in double quotes."""
+    if values is None:
+        return None
+    try:
+        rows = list(csv.reader(values, skipinitialspace=True))
+    except csv.Error as error:
+        raise typer.BadParameter(f"{','.join(values)!r} is no list ({error})") from error
+    parts = [part.strip() for row in rows for part in row or [""]]
+    if not all(parts):
+        raise typer.BadParameter(f"an empty name in {','.join(values)!r}")
+    return parts
+
+
+def number(text: object, flag: str, kind: Callable[[Any], float]) -> float:
+    """Read an option that takes one number."""
+    try:
+        return kind(text)
+    except ValueError:
+        noun = "whole number" if kind is int else "number"
+        raise typer.BadParameter(f"{flag} takes a {noun}, not {text!r}") from None
+
+
+def numbers(values: Sequence[str], flag: str, kind: Callable[[str], float]) -> list[float]:
+    """Split an option that takes numbers."""
+    try:
+        return [kind(value) for value in split(values) or []]
+    except ValueError:
+        noun = "whole numbers" if kind is int else "numbers"
+        raise typer.BadParameter(f"{flag} takes {noun}; got {','.join(values)!r}") from None
+
+
+def equations(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
+    """Read a repeated option such as `gradcam=Grad-CAM, resized`; commas are its own."""
+    named: dict[str, str] = {}
+    for text in values:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise typer.BadParameter(f"{flag} {text!r} should read like {example}")
+        if name in named:
+            raise typer.BadParameter(f"{flag} names {name!r} twice")
+        named[name] = value
+    return named
+
+
+def labels(values: Sequence[str], flag: str, example: str) -> dict[str, str | dict[str, str]]:
+    """Read labels such as `gradcam=Grad-CAM`, and colours such as `colours:gradcam=#004488`."""
+    named: dict[str, str | dict[str, str]] = {}
+    colours: dict[str, str] = {}
+    for name, text in equations(values, flag, example).items():
+        if re.search(r",[^\s,=]+=", text):
+            raise typer.BadParameter(
+                f"{flag} '{name}={text}': a label may hold commas; give {flag} once for each"
+            )
+        if name.startswith(_COLOURS):
+            colours[name.removeprefix(_COLOURS)] = text
+        else:
+            named[name] = text
+    if colours:
+        named["colours"] = colours
+    return named
+
+
+def pairs(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
+    """Read an option such as `case_id=case`, repeated or comma-separated."""
+    named = equations(split(values) or [], flag, example)
+    for name, value in named.items():
+        if re.search(r"[;\s].*=", value):
+            raise typer.BadParameter(f"{flag} '{name}={value}': only commas go between pairs (A=B,C=D)")
+    return named
+
+
+def by_name(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:
+    """Read a value or file for all, or `R1=one.json,R2=two.json` by name."""
+    from salstats.files.inputs import is_one_value
+
+    if is_one_value(values):
+        return values[0]
+    return pairs(values, flag, example)
+
+
+def by_method(values: Sequence[str], flag: str, example: str) -> str | dict[tuple[None, str], str]:
+    """Read a value or file for all, or `ig=100,lrp=80` by (None, method)."""
+    named = by_name(values, flag, example)
+    if isinstance(named, str):
+        return named
+    return {(None, method): value for method, value in named.items()}
+
+
+def spacing(text: str, flag: str, example: str) -> float | tuple[float, ...] | Path:
+    """Read the size of a pixel: one number, two, or the path of a table."""
+    try:
+        sizes = tuple(float(part) for part in text.split("x"))
+    except ValueError:
+        if Path(text).suffix in _TABLES or os.path.lexists(text):
+            return Path(text)
+        raise typer.BadParameter(
+            f"{flag} {text!r} should be mm per pixel, such as {example} (rows x columns), or a file"
+        ) from None
+    return sizes[0] if len(sizes) == 1 else sizes
+
+
+def score_columns(values: Sequence[str], flag: str, example: str) -> dict[str, Any]:
+    """Read column=method:metric:reader, column=method:metric, column=method or column=:metric."""
+    targets: dict[str, Any] = {}
+    for name, target in pairs(values, flag, example).items():
+        parts = target.split(":")
+        if len(parts) > 3 or not parts[-1]:
+            raise typer.BadParameter(f"{flag} '{name}={target}' should read like {example}")
+        if len(parts) == 1:
+            targets[name] = target
+        else:
+            targets[name] = tuple(part or None for part in parts)
+    return targets
+
+
+def by_metric(
+    values: Sequence[str], flag: str, example: str, kind: Callable[[str], Any] = float
+) -> Any | dict[str, Any]:
+    """Read a number for all metrics, or one of each."""
+    parts = split(values) or []
+    try:
+        if len(parts) == 1 and "=" not in parts[0]:
+            return kind(parts[0])
+        return {metric: kind(text) for metric, text in equations(parts, flag, example).items()}
+    except ValueError as error:
+        raise typer.BadParameter(f"{flag} {','.join(values)!r} is no number ({error})") from error
+
+
+def margin(values: Sequence[str], flag: str, example: str) -> Any:
+    """Read a margin, or that of each metric: 0.05, or LOW:HIGH with one side left empty."""
+    return by_metric(values, flag, example, _bounds)
+
+
+def weights(values: Sequence[str], flag: str, example: str) -> str | dict[str, float]:
+    """Read a column, `unit`, or weights of what is averaged over."""
+    if len(values) == 1 and "=" not in values[0]:
+        return values[0]
+    try:
+        return {name: float(text) for name, text in pairs(values, flag, example).items()}
+    except ValueError as error:
+        raise typer.BadParameter(f"{flag} {','.join(values)!r} is no number ({error})") from error
+
+
+def _bounds(text: str) -> float | tuple[float | None, ...]:
+    """Read a number, or two of which one may be missing."""
+    if ":" not in text:
+        return float(text)
+    return tuple(float(part) if part else None for part in text.split(":"))
+
+
+def metric_options(values: Sequence[str], flag: str, example: str) -> dict[str, dict[str, Any]]:
+    """Read options of single metrics; what reads as a number is one."""
+    options: dict[str, dict[str, Any]] = {}
+    for name, text in pairs(values, flag, example).items():
+        metric, dot, option = name.partition(".")
+        if not (metric and dot and option):
+            raise typer.BadParameter(f"{flag} '{name}={text}' should read like {example}")
+        value: Any = text
+        with suppress(ValueError):
+            value = float(text)
+        options.setdefault(metric, {})[option] = value
+    return options
+
+
+def joined_files(values: Sequence[str], flag: str, example: str) -> list[str | dict[str, str]]:
+    """Read files to join, or covariates and their files with a task per column."""
+    files: list[str | dict[str, str]] = []
+    for text in split(values) or []:
+        name, equals, path = text.partition("=")
+        # a path may hold "=" itself
+        is_named = bool(equals) and bool(path) and not os.path.lexists(text)
+        files.append({name: path} if is_named else text)
+    return files

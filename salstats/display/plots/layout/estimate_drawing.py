@@ -1,0 +1,267 @@
+"""Estimates prepared for a figure: its rows, its panels and the lines behind its marks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import quoted
+from salstats.display.estimates import Estimates, check_distinct
+from salstats.display.facts import not_drawn_sentence
+from salstats.display.plots.layout.legends import method_labels
+from salstats.display.plots.layout.text_fit import crossed
+from salstats.display.text.labels import Labels
+from salstats.display.text.margins import has_margins
+from salstats.display.text.vocabulary import CONTRASTS, TERMS
+from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
+from salstats.metrics.registry import registered_metric
+from salstats.stats.agreement.records import LABELS as AGREEMENT
+from salstats.stats.agreement.records import short_label
+from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
+from salstats.study import HUMAN
+
+#: Labels of terms at an axis.
+_TERMS = {
+    **{term: record.label for term, record in COEFFICIENTS.items()},
+    "auroc": TERMS["auroc"].name,
+    "within_case_sd": TERMS["within_case_sd"].name,
+    # an axis has no room for the full labels
+    **{term: short_label(term) for term in AGREEMENT},
+}
+#: Value of a metric or term that chance gives.
+_CHANCE = {"auc": 0.5, "sauc": 0.5, "auroc": 0.5}
+#: Terms whose value without any effect or association is 0.
+_ZERO_TERMS = (*CONTRASTS, *COEFFICIENTS, *AGREEMENT)
+
+
+def further_column(estimates: Estimates, columns: Sequence[str], besides: str) -> str | None:
+    """Return the column that varies, whose values become panels, or None if none of the columns varies.
+
+    Raises
+    ------
+    SalstatsError
+        Two or more of the columns have several values.
+    """
+    varying = [column for column in columns if len(estimates.values(column)) > 1]
+    if len(varying) > 1:
+        name = estimates.name
+        raise SalstatsError(
+            f"{name} is grouped by {quoted(varying)} besides {besides} and has panels for one of them",
+            hint=f"keep one value of the others, as in {name}.query(\"{varying[-1]} == '...'\")",
+            column=varying[-1],
+        )
+    return varying[0] if varying else None
+
+
+def one_term(estimates: Estimates) -> str | None:
+    """Return the single term of estimates, None if they have no column `term`."""
+    name = estimates.name
+    terms = estimates.values("term")
+    if terms and estimates.values("formula"):
+        raise SalstatsError(
+            f"{name} holds coefficients of models",
+            hint=Message("use ", Call("plot_regression")),
+            column="formula",
+        )
+    if len(terms) > 1:
+        raise SalstatsError(
+            f"{name} holds {len(terms)} terms ({quoted(terms)}), which share no axis",
+            hint="keep one of them",
+            choices=map(str, terms),
+            column="term",
+        )
+    return str(terms[0]) if terms else None
+
+
+def references_of(estimates: Estimates, reference: str | None = None) -> list[str]:
+    """Return the reference methods: `reference`, else those of the column `reference`, else `human`."""
+    if reference is None:
+        return [str(method) for method in estimates.values("reference")] or [HUMAN]
+    methods = sorted({str(method) for method in estimates.values("method")})
+    if reference not in methods:
+        raise SalstatsError(
+            Setting("reference", reference),
+            f" is no method of the estimates ({quoted(methods)})",
+            choices=methods,
+        )
+    return [reference]
+
+
+def drawn_rows(estimates: Estimates) -> pd.DataFrame:
+    """Return the rows that have an estimate; raise if there is none, or if an estimate is infinite."""
+    is_infinite = np.isinf(estimates.numbers("estimate"))
+    if is_infinite.any():
+        raise ColumnError(
+            f"column 'estimate' of {estimates.name} has infinite values",
+            hint="leave these rows out",
+            column="estimate",
+            rows=np.flatnonzero(is_infinite).tolist(),
+        )
+    if not estimates.has_estimate.any():
+        raise SalstatsError(
+            f"{estimates.name} has nothing to draw: every estimate is missing ({len(estimates)} rows)",
+            column="estimate",
+        )
+    return estimates.subset(estimates.has_estimate).frame
+
+
+def barred_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with both limits of an interval, for which a bar or a band is drawn."""
+    return frame[frame["conf_low"].notna() & frame["conf_high"].notna()]
+
+
+def panel_texts(
+    estimates: Estimates, labels: Labels, facet: str | None, term: str | None, *further_columns: str
+) -> dict[str, dict[Any, str]]:
+    """Return the labels that titles of panels consist of, by column and value.
+
+    A single metric is named at the axis, not in the title; but the axis of contrasts names the reference.
+    """
+    is_metric_at_axis = facet is None and term not in CONTRASTS and len(estimates.values("metric")) == 1
+    columns = [] if facet is None else [facet]
+    if not is_metric_at_axis:
+        columns.append("metric")
+    columns += further_columns
+    texts = {
+        column: labels.texts(column, estimates.frame[column])
+        for column in columns
+        if estimates.values(column)
+    }
+    if "metric" in texts and term == "mean":
+        texts["metric"] = {metric: quantity_label(metric, term, labels) for metric in texts["metric"]}
+    return texts
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Estimates prepared for a figure.
+
+    Attributes
+    ----------
+    estimates : Estimates
+        All estimates, including missing ones.
+    frame : DataFrame
+        The rows with an estimate, with `panel` (the title of their panel) and, where there are methods,
+        `method_label`.
+    labels : Labels
+        Labels and order of columns and values.
+    row, facet : str or None
+        The grouping column that names the rows, and the further column whose values are panels.
+    term : str or None
+        The term of all estimates.
+    methods : dict
+        Text of each method in the legend, references first.
+    references : list of str
+        The reference methods.
+    missing : str
+        A sentence that names the rows without an estimate.
+    """
+
+    estimates: Estimates
+    frame: pd.DataFrame
+    labels: Labels
+    row: str | None
+    facet: str | None
+    term: str | None
+    methods: dict[Any, str]
+    references: list[str]
+    missing: str
+
+    @property
+    def dodges(self) -> bool:
+        """Return whether the marks of a row are dodged: a method each, one above the other."""
+        return bool(self.methods) and self.row != "method"
+
+    @property
+    def n_panels(self) -> int:
+        """Number of panels."""
+        return len(self.frame["panel"].cat.categories)
+
+
+def prepare(
+    estimates: Estimates, labels: Mapping[str, Any] | Labels | None, reference: str | None = None
+) -> Drawing:
+    """Prepare estimates for a figure whose rows are tasks, marks methods and panels a further column."""
+    frame_labels = Labels(labels, estimates.frame)
+    term = one_term(estimates)
+    groups = [key for key in estimates.keys if key not in ("metric", "method")]
+    row: str | None = None
+    if "task" in groups:
+        row = "task"
+    elif groups:
+        row = groups[0]
+    elif "method" in estimates.keys:
+        row = "method"
+    further_groups = [column for column in groups if column != row]
+    facet = further_column(estimates, further_groups, besides=f"metric, method and {row}")
+    check_distinct(estimates, estimates.keys)
+    references = references_of(estimates, reference)
+    frame = drawn_rows(estimates)
+    defined = estimates.subset(estimates.has_estimate)
+    frame["panel"] = crossed(frame, panel_texts(defined, frame_labels, facet, term))
+    methods: dict[Any, str] = {}
+    if "method" in frame.columns:
+        methods = method_labels(frame_labels, frame["method"], references)
+        texts = [methods[method] for method in frame["method"]]
+        frame["method_label"] = pd.Categorical(texts, categories=list(methods.values()), ordered=True)
+    return Drawing(
+        estimates=estimates,
+        frame=frame,
+        labels=frame_labels,
+        row=row,
+        facet=facet,
+        term=term,
+        methods=methods,
+        references=references,
+        missing=not_drawn_sentence(estimates, frame_labels, estimates.keys),
+    )
+
+
+def guide_lines(frame: pd.DataFrame, term: str | None) -> pd.DataFrame:
+    """Return the position of each panel's line at zero or at chance: columns `panel`, `guide`."""
+    metrics = frame["metric"].astype(str) if "metric" in frame.columns else [""] * len(frame)
+    guides = frame[["panel"]].assign(guide=[guide_at(metric, term) for metric in metrics])
+    return guides.dropna().drop_duplicates().reset_index(drop=True)
+
+
+def margin_lines(estimates: Estimates, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the positions of each panel's lines at the bounds of margins: columns `panel`, `bound`."""
+    if not has_margins(estimates):
+        return pd.DataFrame({"panel": [], "bound": []})
+    sides = [frame[["panel"]].assign(bound=frame[column]) for column in ("margin_low", "margin_high")]
+    lines = pd.concat(sides).replace([np.inf, -np.inf], np.nan)
+    return lines.dropna().drop_duplicates().reset_index(drop=True)
+
+
+def guide_at(metric: str, term: str | None) -> float:
+    """Return the value that means no effect or chance, NaN where no value means either."""
+    if term in _ZERO_TERMS:
+        return 0.0
+    if term in _CHANCE:
+        return _CHANCE[term]
+    is_mean_of_metric = registered_metric(metric) is not None and term in (None, "mean")
+    if not is_mean_of_metric:
+        return float("nan")
+    return _CHANCE.get(str(metric).lower(), 0.0)
+
+
+def quantity_label(metric: Any, term: str | None, labels: Labels) -> str:
+    """Return the name of an estimated quantity at an axis: "Mean IoU", "Hit rate", "AUROC"."""
+    if term == "pooled_rate" and metric is not None:
+        label = labels.value("metric", metric)
+        # an abbreviation such as IoU keeps its capitals
+        return f"Pooled {label.lower() if label.istitle() else label}"
+    if term not in (None, "mean"):
+        term_label = _TERMS.get(str(term), labels.term(str(term)))
+        return term_label if metric is None else f"{term_label}, {labels.value('metric', metric)}"
+    if metric is None:
+        return "Mean" if term else "Estimate"
+    label = labels.value("metric", metric)
+    record = registered_metric(metric)
+    is_renamed = record is not None and label != record.label
+    # a name that the user has chosen and that of a rate are complete
+    if term and not is_renamed and "rate" not in label:
+        return f"Mean {label}"
+    return label

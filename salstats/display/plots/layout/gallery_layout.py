@@ -1,0 +1,213 @@
+"""Layout of a gallery: the size of its pictures, the pictures side by side, and the rows of each page."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from salstats.display.plots.layout.overlay_picture import mm_per_pixel
+from salstats.display.plots.layout.overlay_sheet import (
+    EDGE_MM,
+    GAP_MM,
+    HIGHEST,
+    NEAR_MM,
+    STACK_GAP_MM,
+    TAG_PT,
+    Band,
+    Placed,
+    Sheet,
+    lay_out,
+    lines_mm,
+)
+from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
+from salstats.display.plots.layout.text_fit import chars_in, text_mm, wrapped
+from salstats.display.text.packing import packed_slices
+
+#: Least width in mm of a picture's box, in which a finding is still visible in print.
+LEAST_MM = 20.0
+#: Least room in mm for the names of rows, and the most as a share of the figure's width.
+_MIN_SIDE_MM = 16.0
+_MAX_SIDE_SHARE = 0.3
+#: Most lines of a part of a row's name, and of the title of a column.
+_NAME_LINES = 4
+_TITLE_LINES = 3
+#: Assumed height in mm of the pictures on a page, before the height of the caption is known.
+_ASSUMED_PAGE_MM = PAGE_HEIGHT_MM - 45.0
+#: Room in mm on a page for the title above and the text below the largest picture.
+_OUTSIDE_BOX_MM = 15.0
+#: Number of sizes of pictures that are tried, from the largest possible one to the least.
+_N_SIZES = 16
+
+
+@dataclass(frozen=True)
+class GalleryLayout:
+    """Layout of a gallery, in mm.
+
+    Attributes
+    ----------
+    width : float
+        Width of the figure.
+    box : tuple of float
+        Largest width and height of a picture.
+    column : float
+        Room for a picture and its text from left to right, over which smaller pictures are spread.
+    side : float
+        Room for the names of rows.
+    rows, columns : mapping
+        Text of each row and column by its key.
+    lines : tuple of tuple of str
+        Keys of the columns side by side: a row has a line of pictures for each of these tuples.
+    n_stacks : int
+        Number of stacks of rows side by side.
+    """
+
+    width: float
+    box: tuple[float, float]
+    column: float
+    side: float
+    rows: Mapping[str, str]
+    columns: Mapping[str, str]
+    lines: tuple[tuple[str, ...], ...]
+    n_stacks: int
+
+    @property
+    def title_mm(self) -> float:
+        """Room for the titles above all rows; 0 if rows have several lines, each with its own titles."""
+        tallest = max(map(lines_mm, self.columns.values()))
+        return tallest + NEAR_MM if tallest and len(self.lines) == 1 else 0.0
+
+    def sheet(self, stacks: Sequence[Sequence[Band]]) -> Sheet:
+        """Sheet of some stacks of bands."""
+        return Sheet(
+            width=self.width,
+            box=self.box,
+            column=self.column,
+            rows=self.rows,
+            columns=self.columns,
+            side=self.side,
+            stacks=stacks,
+        )
+
+    def bands(self, row: str) -> list[Band]:
+        """Lines of pictures of a row."""
+        return [Band(row, columns) for columns in self.lines]
+
+    def pages(self, placed: Sequence[Placed], around: float) -> list[list[list[Band]]]:
+        """Stacks of bands of each page, where `around` mm of the page are for other things.
+
+        A row is divided only where it is higher than a page.
+        """
+        room = PAGE_HEIGHT_MM - around - self.title_mm
+        blocks: list[list[Band]] = []
+        heights: list[float] = []
+        for row in self.rows:
+            bands = self.bands(row)
+            pictures = [picture for picture in placed if picture.row == row]
+            row_height = lay_out(pictures, self.sheet([bands])).height - self.title_mm + GAP_MM
+            n_fitting = len(bands)
+            if row_height > room:
+                n_fitting = max(int(len(bands) * room / row_height), 1)
+            for start in range(0, len(bands), n_fitting):
+                block = bands[start : start + n_fitting]
+                blocks.append(block)
+                heights.append(row_height * len(block) / len(bands))
+        stacks = []
+        for part in packed_slices(heights, room):
+            stacks.append([band for block in blocks[part] for band in block])
+        return [stacks[start : start + self.n_stacks] for start in range(0, len(stacks), self.n_stacks)]
+
+
+def gallery_layout(
+    names: Mapping[str, Sequence[str]],
+    shapes: Sequence[tuple[int, int] | None],
+    titles: Mapping[str, str],
+    width: float,
+) -> GalleryLayout:
+    """Layout on the fewest pages and, among these, with the largest pictures.
+
+    `names` has the parts of each row's name by its key, `shapes` the height and width in pixels of each row's
+    image if known, and `titles` the title of each column by its key. `width` is that of the figure in mm.
+    """
+    side = 0.0
+    row_texts = dict.fromkeys(names, "")
+    if len(names) > 1:
+        side = _side_mm(names, width)
+        row_texts = {key: _row_text(name, side) for key, name in names.items()}
+    if len(names) == 1 and len(titles) == 1:
+        # the caption names a single picture
+        titles = dict.fromkeys(titles, "")
+    min_stack_mm = side + len(titles) * (LEAST_MM + GAP_MM) - GAP_MM + STACK_GAP_MM
+    max_stacks = max(int((width - 2 * EDGE_MM + STACK_GAP_MM) // min_stack_mm), 1)
+    candidates = []
+    for n_stacks in range(1, min(max_stacks, len(names)) + 1):
+        candidates += _layouts_of_sizes(row_texts, titles, width, side, n_stacks)
+    n_pages = []
+    for candidate in candidates:
+        heights = _assumed_heights(candidate, shapes)
+        stacks = packed_slices(heights, _ASSUMED_PAGE_MM - candidate.title_mm)
+        n_pages.append(math.ceil(len(stacks) / candidate.n_stacks))
+    fewest_pages = [candidate for candidate, n in zip(candidates, n_pages, strict=True) if n == min(n_pages)]
+    return max(fewest_pages, key=lambda candidate: (candidate.box[0], -candidate.n_stacks))
+
+
+def _layouts_of_sizes(
+    rows: Mapping[str, str], titles: Mapping[str, str], width: float, side: float, n_stacks: int
+) -> list[GalleryLayout]:
+    """Layouts with pictures of several sizes, from the largest that the width allows to the least."""
+    stack_mm = (width - 2 * EDGE_MM - (n_stacks - 1) * STACK_GAP_MM) / n_stacks - side
+    # the tolerance is for widths that are sums of columns
+    max_columns = max(int((stack_mm + GAP_MM + 1e-9) // (LEAST_MM + GAP_MM)), 1)
+    keys = list(titles)
+    n_lines = math.ceil(len(keys) / max_columns)
+    n_columns = math.ceil(len(keys) / n_lines)
+    lines = [tuple(keys[start : start + n_columns]) for start in range(0, len(keys), n_columns)]
+    column_mm = (stack_mm - (n_columns - 1) * GAP_MM) / n_columns
+    title_chars = chars_in(column_mm, bold=True)
+    columns = {key: wrapped(title, title_chars, _TITLE_LINES) for key, title in titles.items()}
+    layouts = []
+    for size in np.linspace(column_mm, min(LEAST_MM, column_mm), _N_SIZES):
+        box_width = float(size)
+        box_height = min(HIGHEST * box_width, _ASSUMED_PAGE_MM - _OUTSIDE_BOX_MM)
+        layouts.append(
+            GalleryLayout(
+                width=width,
+                box=(box_width, box_height),
+                column=column_mm,
+                side=side,
+                rows=rows,
+                columns=columns,
+                lines=tuple(lines),
+                n_stacks=n_stacks,
+            )
+        )
+    return layouts
+
+
+def _side_mm(names: Mapping[str, Sequence[str]], width: float) -> float:
+    """Room in mm for the names of rows: that of the longest word, within limits."""
+    words = [word for name in names.values() for text in name for word in text.split()]
+    largest = max(_MAX_SIDE_SHARE * width, _MIN_SIDE_MM)
+    return float(np.clip(max(map(text_mm, words), default=0.0) + 2, _MIN_SIDE_MM, largest))
+
+
+def _row_text(name: Sequence[str], side: float) -> str:
+    """Name of a row, each of its parts wrapped to lines of its own."""
+    return "\n".join(wrapped(text, chars_in(side - 1), _NAME_LINES) for text in name)
+
+
+def _assumed_heights(layout: GalleryLayout, shapes: Sequence[tuple[int, int] | None]) -> list[float]:
+    """Approximate height of each row in mm, with one line of text below each picture.
+
+    Images of unknown shape count as squares.
+    """
+    titles_mm = 0.0
+    if len(layout.lines) > 1:
+        titles_mm = max(map(lines_mm, layout.columns.values())) + NEAR_MM
+    around_mm = titles_mm + lines_mm("x", TAG_PT) + NEAR_MM + GAP_MM
+    heights = []
+    for shape, name in zip(shapes, layout.rows.values(), strict=True):
+        pixels = shape or (1, 1)
+        picture_mm = pixels[0] * mm_per_pixel(pixels, layout.box)
+        heights.append(max(len(layout.lines) * (picture_mm + around_mm), lines_mm(name) + GAP_MM))
+    return heights

@@ -1,0 +1,111 @@
+"""A plotnine layer that draws a map laid over its image as one picture, not as a row of data per pixel."""
+
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import plotnine as p9
+from matplotlib.image import AxesImage
+
+from salstats.display.plots.layout.theme import TEXT_PT
+from salstats.errors import SalstatsError
+
+#: Grey of the ground where there is no image, from 0 (black) to 1.
+GROUND = 0.45
+#: Colour map of saliency, and the range of it that is used: its dark end would hide the image.
+_COLOUR_MAP = "inferno"
+_FIRST_COLOUR = 0.30
+_LAST_COLOUR = 0.95
+#: Opacity of the colour of high saliency, and the saliency from which on opacity no longer grows.
+_MAX_OPACITY = 0.62
+_FULL_SALIENCY = 0.5
+
+
+def tinted(grey: np.ndarray, saliency: np.ndarray | None) -> np.ndarray:
+    """Image with a map over it, as bytes of shape (rows, cols, 3).
+
+    `grey`, shape (rows, cols), is from 0 (black) to 1. `saliency`, of the same shape, is from 0, which leaves
+    the image as it is, to 1.
+    """
+    picture = np.repeat(grey[:, :, None].astype(np.float64), 3, axis=2)
+    if saliency is not None:
+        alpha = opacity(saliency)[:, :, None]
+        picture = (1 - alpha) * picture + alpha * colours_of(saliency)
+    return np.asarray(np.round(255 * np.clip(picture, 0, 1)), dtype=np.uint8)
+
+
+def opacity(saliency: np.ndarray) -> np.ndarray:
+    """Opacity of the colour of each saliency over the image, 0 to 1."""
+    return np.asarray(_MAX_OPACITY * np.clip(saliency / _FULL_SALIENCY, 0, 1))
+
+
+def colours_of(saliency: np.ndarray) -> np.ndarray:
+    """Red, green and blue of each saliency, 0 to 1, along a new last axis."""
+    position = _FIRST_COLOUR + (_LAST_COLOUR - _FIRST_COLOUR) * saliency
+    return np.asarray(mpl.colormaps[_COLOUR_MAP](position)[..., :3])
+
+
+def scale_colours(n: int = 21) -> list[str]:
+    """Hexadecimal colours of saliency from 0 to 1 over a middle grey, for a scale of `n` steps."""
+    saliency = np.linspace(0, 1, n)[None, :]
+    colours = tinted(np.full(saliency.shape, GROUND), saliency)[0]
+    return [f"#{red:02X}{green:02X}{blue:02X}" for red, green, blue in colours]
+
+
+def colour_bar(title: str, width: float) -> Any:
+    """Legend of the colours of maps below the pictures, `width` in points."""
+    return p9.guide_colorbar(
+        order=3,
+        position="bottom",
+        direction="horizontal",
+        alpha=1,
+        title=title,
+        theme=p9.theme(
+            legend_title=p9.element_text(size=TEXT_PT, va="top", margin={"r": 4, "unit": "pt"}),
+            legend_title_position="left",
+            legend_key_width=width,
+            legend_key_height=6,
+            legend_text=p9.element_text(size=TEXT_PT - 1),
+        ),
+    )
+
+
+class geom_picture(p9.geoms.geom.geom):
+    """Draw the picture that `label` names over the rectangle of `xmin, xmax, ymin, ymax`.
+
+    The parameter `pictures` is a mapping of names to arrays of uint8, shape (rows, cols, 3), row 0 on top.
+    """
+
+    REQUIRED_AES = {"xmin", "xmax", "ymin", "ymax", "label"}  # noqa: RUF012 (plotnine's own attribute)
+    DEFAULT_PARAMS = {  # noqa: RUF012
+        "stat": "identity",
+        "position": "identity",
+        "na_rm": False,
+        "pictures": None,
+    }
+
+    def handle_na(self, data: pd.DataFrame) -> pd.DataFrame:
+        """Raise where a position is missing, as outside the limits of a scale; no picture is dropped."""
+        is_outside = data[list(self.REQUIRED_AES)].isna().any(axis=1)
+        if is_outside.any():
+            name = data.loc[is_outside, "label"].iloc[0]
+            raise SalstatsError(
+                f"picture {name!r} lies outside the figure's limits", hint="leave the limits as they are"
+            )
+        return data
+
+    def draw_panel(self, data: pd.DataFrame, panel_params: Any, coord: Any, ax: Any) -> None:
+        """Add the pictures of one panel to its axes."""
+        rows = coord.transform(data, panel_params)
+        for row in rows.itertuples():
+            ax.add_image(
+                AxesImage(
+                    ax,
+                    data=self.params["pictures"][row.label],
+                    origin="upper",
+                    extent=(row.xmin, row.xmax, row.ymin, row.ymax),
+                    interpolation="antialiased",
+                    zorder=self.params["zorder"],
+                )
+            )

@@ -1,0 +1,95 @@
+"""Sentences on the cases and scores of a report, and on the scores that are undefined."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from salstats.display.report.wording import Wording
+from salstats.display.text.format import count_range, count_text, counted, joined, percent_text
+from salstats.stats.case_flow import DEFINED, FILE, PAIRS, ROWS
+from salstats.stats.engine.score_reasons import ABSENT_REASONS, UNDEFINED
+
+
+def count_sentences(flow: pd.DataFrame, wording: Wording) -> Iterator[str]:
+    """Yield the numbers of cases, units, scores, undefined scores and complete pairs.
+
+    Parameters
+    ----------
+    flow : DataFrame
+        A frame of `case_flow`.
+    wording : Wording
+        Names of the report.
+    """
+    n_undefined_by_reason, n_absent = undefined_scores(flow)
+    file = flow[flow["stage"] == FILE].iloc[0]
+    n_scores = int(file["n_rows"]) - n_absent
+    n_undefined = int(n_undefined_by_reason.sum())
+    n_defined = f" ({count_text(n_scores - n_undefined)} of them defined)" if n_undefined else ""
+    yield (
+        f"The analysis included {counted(n_scores, 'score')}{n_defined} of {_cases_text(file, wording)}, for "
+        f"{joined(_branch_counts(flow))}."
+    )
+    if n_undefined:
+        share = percent_text(100 * n_undefined / n_scores)
+        verb = "was" if n_undefined == 1 else "were"
+        reasons = reasons_text(n_undefined_by_reason)
+        yield f"Of the scores, {count_text(n_undefined)} ({share}) {verb} undefined{reasons}."
+    else:
+        yield "No score was undefined."
+    if n_absent:
+        yield f"Findings that are absent have no score ({counted(n_absent, 'further row')})."
+    is_excluded = flow["excluded"].astype(bool)
+    n_without_row = int(flow.loc[is_excluded & (flow["stage"] == ROWS), "n_rows"].sum())
+    if n_without_row:
+        yield (
+            f"For {counted(n_without_row, 'further score')} there was no row, although another method had "
+            "one for the same case."
+        )
+    n_pairs = flow.loc[~is_excluded & (flow["stage"] == PAIRS), "n_rows"]
+    if len(n_pairs):
+        yield (
+            f"Scores of a method beside a defined one of {wording.method(wording.settings.reference)}: "
+            f"{count_range(n_pairs)} per method and metric."
+        )
+
+
+def _cases_text(file: pd.Series, wording: Wording) -> str:
+    """Return the number of cases, with that of their units: "194 cases of 140 patients"."""
+    text = counted(file["n_cases"], "case")
+    if wording.settings.unit == "case":
+        return text
+    return f"{text} of {counted(file['n_units'], wording.unit)}"
+
+
+def _branch_counts(flow: pd.DataFrame) -> list[str]:
+    """Return the numbers of tasks, methods and metrics: ["5 tasks", "3 methods", "2 metrics"]."""
+    texts = []
+    if "n_tasks" in flow.columns:
+        n_tasks = flow.loc[flow["stage"] == FILE, "n_tasks"].iloc[0]
+        texts.append(counted(n_tasks, "task"))
+    branches = flow[~flow["excluded"].astype(bool) & (flow["stage"] == ROWS)]
+    for column in ("method", "metric"):
+        if column in branches.columns:
+            texts.append(counted(branches[column].nunique(), column))
+    return texts
+
+
+def undefined_scores(flow: pd.DataFrame) -> tuple[pd.Series, int]:
+    """Return the number of undefined scores by reason, and the number of rows of absent findings."""
+    is_undefined = flow["excluded"].astype(bool) & (flow["stage"] == DEFINED)
+    n_rows = flow[is_undefined].groupby("reason", sort=False)["n_rows"].sum()
+    n_rows = n_rows.sort_values(ascending=False, kind="stable")
+    is_absent = n_rows.index.isin(ABSENT_REASONS)
+    # a reason that no score of these branches has counts none
+    return n_rows[~is_absent & (n_rows > 0)], int(n_rows[is_absent].sum())
+
+
+def reasons_text(n_undefined_by_reason: pd.Series) -> str:
+    """Return the reasons of undefined scores in brackets, "" where none is given."""
+    if set(n_undefined_by_reason.index) <= {UNDEFINED}:
+        return ""
+    texts = []
+    for reason, n_undefined in n_undefined_by_reason.items():
+        name = "no reason given" if reason == UNDEFINED else reason
+        texts.append(f"{name}: {count_text(n_undefined)}")
+    return f" ({'; '.join(texts)})"

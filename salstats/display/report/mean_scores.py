@@ -1,0 +1,92 @@
+"""Sentences on mean scores."""
+
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+
+from salstats.display.estimates import Estimates
+from salstats.display.report.caveats import caveat_sentences
+from salstats.display.report.wording import Wording, decimals, name_list, named_values
+from salstats.display.text.format import counted, fixed_text, joined
+from salstats.errors import SalstatsWarning
+from salstats.stats.missing_bounds import missing_bounds
+
+
+def mean_sentences(means: Estimates, wording: Wording) -> Iterator[str]:
+    """Yield each metric's mean of every method, averaged over tasks where there are several."""
+    for metric, rows in wording.by_metric(means):
+        yield from _sentences_of_metric(wording.metric(metric), rows, wording)
+    yield from bound_sentences(means, wording)
+    yield from caveat_sentences(means, wording)
+
+
+def bound_sentences(means: Estimates, wording: Wording) -> Iterator[str]:
+    """Yield the largest changes of means if undefined scores were known, where these have bounds."""
+    if means.values("weights"):
+        return
+    with warnings.catch_warnings():
+        # metrics without a least or largest value have no bounds, which needs no warning here
+        warnings.simplefilter("ignore", SalstatsWarning)
+        bounded = means.with_frame(missing_bounds(means.frame))
+    changes = []
+    for metric, rows in wording.by_metric(bounded):
+        estimate = rows.numbers("estimate")
+        loss = estimate - rows.numbers("bound_low")
+        gain = rows.numbers("bound_high") - estimate
+        if (loss > 0).any() or (gain > 0).any():
+            digits = decimals(estimate)
+            largest_loss = fixed_text(np.nanmax(loss), digits)
+            largest_gain = fixed_text(np.nanmax(gain), digits)
+            changes.append(
+                f"at most {largest_loss} lower or {largest_gain} higher on {wording.metric(metric)}"
+            )
+    if changes:
+        yield (
+            "Had every undefined score been the worst or the best possible, means would have been "
+            f"{joined(changes)}."
+        )
+
+
+def _sentences_of_metric(metric_name: str, means: Estimates, wording: Wording) -> Iterator[str]:
+    """Yield the means of one metric, and the methods that lack tasks that others have."""
+    has_averages = bool(means.is_over_tasks.any())
+    rows = wording.by_method(means.subset(means.is_over_tasks) if has_averages else means)
+    if not rows.has_estimate.any():
+        yield f"On {metric_name}, no score was defined."
+        return
+    in_single_tasks = means.subset(~means.is_over_tasks & means.has_estimate)
+    over_tasks = ""
+    if has_averages:
+        over_tasks = f" averaged over {counted(len(in_single_tasks.values('task')), 'task')}"
+    defined = rows.subset(rows.has_estimate)
+    text = named_values(
+        wording.estimate_texts(defined, decimals(means.numbers("estimate")), p_values=False),
+        [wording.method(method) for method in defined.frame["method"]],
+        defined.numbers("estimate"),
+        "methods",
+    )
+    undefined = rows.subset(~rows.has_estimate)
+    if len(undefined):
+        names = [wording.method(method) for method in undefined.frame["method"]]
+        text += f", and undefined for {name_list(names, 'methods')}"
+    yield f"On {metric_name}, the mean score{over_tasks} was {text}."
+    if has_averages:
+        missing_tasks = _missing_tasks(in_single_tasks, wording)
+        if missing_tasks:
+            yield (
+                "Not every method has a defined score in each: "
+                f"{name_list(missing_tasks, 'methods lack tasks')}."
+            )
+
+
+def _missing_tasks(means: Estimates, wording: Wording) -> list[str]:
+    """Return the tasks that a method has no mean in: ["Grad-CAM has none in Edema"]."""
+    tasks = set(means.values("task"))
+    texts = []
+    for method in means.values("method"):
+        tasks_of_method = set(means.subset(means.frame["method"] == method).values("task"))
+        missing = sorted(tasks - tasks_of_method)
+        if missing:
+            texts.append(f"{wording.method(method)} has none in {name_list(wording.tasks(missing), 'tasks')}")
+    return texts

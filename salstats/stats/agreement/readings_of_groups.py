@@ -1,0 +1,264 @@
+"""Readings from a scores frame: the raters that are compared, their cases and their groups."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import check_by, check_columns, check_frame, quoted
+from salstats.errors import ColumnError, Message, SalstatsWarning, ValueRangeError, warn
+from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, coded_scores
+from salstats.stats.agreement.readings import Readings
+from salstats.stats.agreement.records import CATEGORIES, CONTINUOUS, KINDS, Agreement
+from salstats.stats.engine.design import (
+    check_one_metric,
+    group_label,
+    index_groups,
+    warn_pooled_by_default,
+    warn_pooled_methods,
+)
+from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
+
+#: Columns that name a case, and columns that tell several readings of it apart.
+_CASE_COLUMNS = KEY_COLUMNS[:5]
+_REPEAT_COLUMNS = KEY_COLUMNS[5:]
+
+
+@dataclass(frozen=True)
+class AgreementDesign:
+    """Scores of which the values of one column, the raters, are compared by group and case."""
+
+    codes: ColumnCodes
+    #: Column whose values are the raters.
+    over: str
+    #: (n_rows,): Code of each row's group.
+    groups: np.ndarray
+    #: (n_rows,): Code of each row's case.
+    cases: np.ndarray
+    #: (n_rows,): Code of each row's case and repeat.
+    repeats: np.ndarray
+    units: Units
+    #: Grouping columns of each group.
+    keys: pd.DataFrame
+    #: Columns that tell repeats apart.
+    repeat_columns: list[str]
+
+
+@dataclass(frozen=True)
+class GroupReadings:
+    """Readings of one group."""
+
+    readings: Readings
+    #: Names of the raters, the columns of the readings.
+    raters: np.ndarray
+    #: (n_rows,): First row of the frame for each row of the readings.
+    frame_rows: np.ndarray
+    #: Name of the group in messages.
+    label: Message
+
+    @property
+    def n_rows(self) -> int:
+        """Number of cases, each repeat of a case counted."""
+        return len(self.frame_rows)
+
+
+def agreement_design(
+    scores: pd.DataFrame, over: str, by: str | Sequence[str] | None, unit: Unit
+) -> AgreementDesign:
+    """Check scores and return their groups, cases and units; `over` is the column of the raters."""
+    codes = _scores_with_raters(scores, over)
+    frame = codes.frame
+    columns = check_by(frame, by, [column for column in DEFAULT_BY if column != over])
+    if over in columns:
+        raise ColumnError(f"over={over!r} is what is compared, so it may not be in by ({', '.join(columns)})")
+    if over != "metric":
+        check_one_metric(codes, columns)
+    if over != "method":
+        warn_pooled_methods(frame, columns)
+    warn_pooled_by_default(frame, by, columns, separated=[over])
+    units = resolve_unit(codes, unit)
+    groups, keys = index_groups(codes, columns)
+    key_columns = [c for c in KEY_COLUMNS if c in frame.columns and c not in (over, *columns)]
+    design = AgreementDesign(
+        codes=codes,
+        over=over,
+        groups=groups,
+        cases=codes.combined([column for column in key_columns if column in _CASE_COLUMNS]),
+        repeats=codes.combined(key_columns),
+        units=units,
+        keys=keys,
+        repeat_columns=[column for column in key_columns if column in _REPEAT_COLUMNS],
+    )
+    _check_units(design)
+    return design
+
+
+def _scores_with_raters(scores: pd.DataFrame, over: str) -> ColumnCodes:
+    """Return coded scores of the rows that have a rater, without repeated rows.
+
+    The raters' column need not be a key column of scores frames.
+    """
+    frame = check_frame(scores)
+    check_columns(frame, [over])
+    if over in ("case", "dataset", "task", "score"):
+        raise ColumnError(f"over={over!r} does not tell readings of a case apart; take 'reader' or 'method'")
+    has_no_rater = frame[over].isna()
+    if has_no_rater.any():
+        methods = ""
+        if "method" in frame:
+            methods = f" (of {quoted(frame.loc[has_no_rater, 'method'].unique())})"
+        warn(f"{int(has_no_rater.sum())} of {len(frame)} rows have no {over!r} and are left out{methods}")
+        frame = check_frame(frame[~has_no_rater].reset_index(drop=True))
+    if over in KEY_COLUMNS:
+        return coded_scores(frame)
+    absent_columns = [column for column in _REPEAT_COLUMNS if column not in frame.columns]
+    if not absent_columns:
+        raise ColumnError(
+            f"over={over!r} must be one of {quoted(KEY_COLUMNS[3:])} in a frame with all of these"
+        )
+    # Named as a key column, the raters take part in the check that no row is repeated.
+    coded_scores(frame.rename(columns={over: absent_columns[0]}))
+    return ColumnCodes(frame)
+
+
+def _check_units(design: AgreementDesign) -> None:
+    """Raise if readings of one case belong to several units, which would not be independent then."""
+    n_cases = int(design.cases.max()) + 1
+    group_cases = np.unique(design.groups * n_cases + design.cases, return_inverse=True)[1]
+    first_rows = np.unique(group_cases, return_index=True)[1]
+    first_units = design.units.codes[first_rows]
+    split_rows = np.flatnonzero(design.units.codes != first_units[group_cases])
+    if len(split_rows):
+        case = design.codes.frame["case"].iloc[split_rows[0]]
+        raise ColumnError(
+            f"unit={design.units.name!r} splits case {case!r}, whose "
+            "readings are compared; take a unit that holds whole cases, such as 'case' or 'patient'"
+        )
+
+
+def readings_of(design: AgreementDesign, group: int, record: Agreement) -> GroupReadings:
+    """Return the readings of a group, checked to suit a kind of agreement."""
+    frame = design.codes.frame
+    over = design.over
+    rows = np.flatnonzero(design.groups == group)
+    label = group_label(design.keys, group)
+    _, first_of_repeat, repeat = np.unique(design.repeats[rows], return_index=True, return_inverse=True)
+    rater_codes = design.codes.column(over).codes[rows]
+    _, first_of_rater, rater = np.unique(rater_codes, return_index=True, return_inverse=True)
+    values = np.full((len(first_of_repeat), len(first_of_rater)), np.nan)
+    values[repeat, rater] = frame["score"].to_numpy(dtype=np.float64)[rows]
+    raters = frame[over].to_numpy(dtype=object)[rows[first_of_rater]]
+    n_readings = (~np.isnan(values)).sum(axis=0)
+    has_readings = n_readings > 0
+    values = values[:, has_readings]
+    raters = raters[has_readings]
+    n_readings = n_readings[has_readings]
+    if len(raters) < 2:
+        raters_of_group = f"no {over} with a score"
+        if len(raters):
+            raters_of_group = f"one {over}, {str(raters[0])!r}"
+        varying = [c for c in design.repeat_columns if frame[c].iloc[rows].nunique() > 1]
+        hint = ""
+        if varying:
+            hint = f": over={varying[0]!r} compares those of that column"
+        raise ColumnError(f"{label} has {raters_of_group}, and agreement is of two or more{hint}")
+    if (n_readings < 2).all():
+        raise ColumnError(
+            f"every {over} of {label} scored one case: number the readings of each case in a column, name "
+            "that with over=, and take form='icc1', which lets readers differ from case to case"
+        )
+    if (n_readings < 2).any():
+        raise ColumnError(
+            f"{over} {str(raters[n_readings.argmin()])!r} scored one case of {label}, which says nothing of "
+            f"how they agree; leave that {over} out"
+        )
+    frame_rows = rows[first_of_repeat]
+    readings = Readings(values, cases=design.cases[frame_rows], units=design.units.codes[frame_rows])
+    group_readings = GroupReadings(readings, raters, frame_rows, label)
+    if not record.repeated:
+        _check_one_reading(design, group_readings, record)
+    _check_values(values, record, label)
+    return group_readings
+
+
+def _check_one_reading(design: AgreementDesign, group_readings: GroupReadings, record: Agreement) -> None:
+    """Raise if a case has several readings of one rater."""
+    cases = group_readings.readings.cases
+    counts = np.bincount(cases)
+    if counts.max() < 2:
+        return
+    repeated_rows = group_readings.frame_rows[cases == counts.argmax()]
+    frame = design.codes.frame.iloc[repeated_rows]
+    varying = next(c for c in design.repeat_columns if frame[c].nunique(dropna=False) > 1)
+    raise ColumnError(
+        f"case {frame['case'].iloc[0]} has {len(frame)} readings of one {design.over}, by {varying!r}, and "
+        f"kind={record.name!r} takes one: name {varying!r} in by=, average them first, or take "
+        "kind='bland-altman', which is of several"
+    )
+
+
+def read_by(readings: Readings, raters: Sequence[int], *, linked: bool) -> Readings:
+    """Return the readings of some raters, given as columns, of rows that two or more of them read.
+
+    Where readings of a case are not `linked` row by row, rows count whose case all of the raters read.
+    """
+    values = readings.values[:, list(raters)]
+    present = ~np.isnan(values)
+    if linked:
+        is_shared = present.sum(axis=1) > 1
+    else:
+        cases = np.unique(readings.cases, return_inverse=True)[1]
+        fewest_readings = np.min([np.bincount(cases, column) for column in present.T], axis=0)
+        is_shared = (fewest_readings[cases] > 0) & present.any(axis=1)
+    return Readings(
+        values=values[is_shared],
+        cases=np.unique(readings.cases[is_shared], return_inverse=True)[1],
+        units=np.unique(readings.units[is_shared], return_inverse=True)[1],
+    )
+
+
+def _check_values(values: np.ndarray, record: Agreement, label: Message) -> None:
+    """Raise if scores are not of the kind of numbers that a kind of agreement is for."""
+    distinct = np.unique(values[~np.isnan(values)])
+    fractional = distinct[distinct != np.round(distinct)]
+    if record.needs == CONTINUOUS and set(distinct) <= {0.0, 1.0}:
+        raise ValueRangeError(
+            f"kind={record.name!r} is for continuous scores, and {label} holds 0 and 1 only; take "
+            "kind='cohen', 'fleiss' or 'krippendorff', or leave these scores out"
+        )
+    if record.needs == CATEGORIES and len(fractional):
+        raise ValueRangeError(
+            f"kind={record.name!r} is for categories, which are whole numbers, and {label} holds "
+            f"{fractional[0]:g}; take kind='icc', 'ccc' or 'krippendorff', or make categories first"
+        )
+
+
+def differences(scores: pd.DataFrame, over: str, by: Sequence[str], *, linked: bool = True) -> pd.DataFrame:
+    """Return the pairs of readings of limits of agreement: grouping columns, `pair`, `mean`, `difference`.
+
+    Where readings of a case are in any order there is a row per case, of the means of both raters.
+    """
+    with warnings.catch_warnings():
+        # `agreement` gave the same warnings when it made the limits.
+        warnings.simplefilter("ignore", SalstatsWarning)
+        design = agreement_design(scores, over, list(by), unit="case")
+    frames = []
+    for group in range(len(design.keys)):
+        group_readings = readings_of(design, group, KINDS["bland-altman"])
+        raters = group_readings.raters
+        for first, second in combinations(range(len(raters)), 2):
+            readings = read_by(group_readings.readings, (first, second), linked=linked)
+            values = readings.values
+            if not linked:
+                values = pd.DataFrame(values).groupby(readings.cases).mean().to_numpy()
+            keys = design.keys.iloc[[group] * len(values)].reset_index(drop=True)
+            frame = keys.assign(
+                pair=f"{raters[first]} - {raters[second]}",
+                mean=values.mean(axis=1),
+                difference=values[:, 0] - values[:, 1],
+            )
+            frames.append(frame)
+    return pd.concat(frames, ignore_index=True)

@@ -1,0 +1,301 @@
+"""Comparison of methods with a reference: estimates, limits, tests, verdicts and the frame of them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import check_choice
+from salstats.errors import SalstatsError
+from salstats.frames import estimates_frame
+from salstats.stats.adjust import JOINT, SINGLE_STEP, adjusted_frame, check_procedure
+from salstats.stats.engine.cautions import carry_cautions
+from salstats.stats.engine.comparisons import PAIRS, Compared, Comparison, compare, reference_in_every_group
+from salstats.stats.engine.design import (
+    check_one_metric,
+    code_scores,
+    display_order,
+    is_average,
+    metrics_of,
+    summary_rows,
+)
+from salstats.stats.engine.effect_sizes import EFFECT_SIZES, effect_columns
+from salstats.stats.engine.equivalence import Margin, margin_test_columns, sides
+from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.inference import Estimates, Options, at_levels, infer
+from salstats.stats.engine.joint_adjustment import joint_level
+from salstats.stats.engine.paired_tests import (
+    RECORDS,
+    TESTS,
+    PairedTestResult,
+    check_paired_shares,
+    p_values_of_pairs,
+)
+from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
+from salstats.stats.engine.result_warnings import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
+from salstats.stats.engine.score_reasons import absent_column, metric_option_columns
+from salstats.stats.engine.shared_cases import bounds_call, mark_incomplete_pairs
+from salstats.stats.engine.weighting import Weighting, apply_weights
+
+_BY = ("metric", "task")
+
+
+class HypothesisOptions(NamedTuple):
+    """Options of the test of each row, and of the family that all rows are."""
+
+    #: None for the test that is one procedure with the interval.
+    test: str | None
+    adjust: str
+    simultaneous: bool | None
+    margin: Margin | None
+    weights: Weighting
+    effect_size: str | None = None
+
+    def checked(self, test: str) -> "HypothesisOptions":
+        """Return the options in the records' spelling, checked against each other and against a test.
+
+        A joint adjustment comes with the simultaneous limits that agree with it unless these are declined,
+        and simultaneous limits come with the adjustment that agrees with them.
+        """
+        adjust = check_procedure(self.adjust, "adjust", drawn=True)
+        if test in ("wilcoxon", "mcnemar") and isinstance(self.weights, str):
+            raise SalstatsError(f"test={test!r} knows no weights; take test='wild', 'cr2' or 't'")
+        if self.effect_size is not None:
+            check_choice(self.effect_size, EFFECT_SIZES, "effect_size")
+            if self.weights is not None:
+                raise SalstatsError("effect_size= knows no weights; leave weights= out")
+        if self.simultaneous and adjust == "none":
+            adjust = SINGLE_STEP
+        is_joint = adjust in JOINT
+        if self.simultaneous and not is_joint:
+            raise SalstatsError(
+                f"simultaneous=True is for adjust={' or '.join(map(repr, JOINT))}, not for {adjust!r}; "
+                "ss.adjust(..., intervals=True) makes limits of other procedures"
+            )
+        if is_joint and not RECORDS[test].drawn:
+            raise SalstatsError(
+                f"adjust={adjust!r} needs a test from flips or replicates, and test={test!r} is none; take "
+                "test='wild'"
+            )
+        if is_joint and self.margin is not None:
+            raise SalstatsError(f"adjust={adjust!r} is not for margin=; take adjust='holm'")
+        simultaneous = is_joint and self.simultaneous is not False
+        if simultaneous:
+            adjust = SINGLE_STEP
+        elif adjust == SINGLE_STEP:
+            raise SalstatsError(
+                f"adjust={adjust!r} has simultaneous limits; take adjust='max-t' with simultaneous=False"
+            )
+        return self._replace(adjust=adjust, simultaneous=simultaneous)
+
+
+def contrast(
+    term: str,
+    scores: pd.DataFrame,
+    comparison: Comparison,
+    options: Options,
+    hypothesis: HypothesisOptions,
+    *,
+    by: str | Sequence[str] | None,
+    unit: Unit,
+) -> pd.DataFrame:
+    """Compare methods with the reference; return the estimates frame of `term`."""
+    test = check_choice(hypothesis.test or options.test, TESTS, "test")
+    checked = hypothesis.checked(test)
+    options = options_for_flips(options, hypothesis.test, checked.adjust)
+    _check_pairs(comparison, options, test, checked)
+    if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
+        scores = reference_in_every_group(scores, comparison.reference, by)
+    codes, columns = code_scores(scores, by, _BY, excluded="method")
+    check_one_metric(codes, columns)
+    codes, units, weights = apply_weights(
+        codes, resolve_unit(codes, unit), checked.weights, comparison.average
+    )
+    if checked.weights is not None and comparison.overall and comparison.pairs != "complete":
+        raise SalstatsError("overall=True (--overall) with weights needs pairs='complete'")
+    scores = codes.frame
+    compared = compare(term, codes, units, replace(comparison, by=columns, weights=weights))
+    if checked.adjust in JOINT:
+        # All rows of a family share its flips, so no row may be inferred without flips for outlying units.
+        options = replace(options, interval=replace(options.interval, mistakes_outlying=False))
+    keys = compared.target.keys
+    estimates, tested = infer_and_test(compared, options, test, units)
+    order = display_order(keys)
+    reported = estimates
+    if checked.simultaneous:
+        reported = at_levels(estimates, joint_levels(tested, keys, options.level))
+    tested = with_exact_small_p_values(tested, alpha=1 - reported.conf_level)
+
+    table = reported.columns(units.name)
+    table |= absent_column(keys, compared.absent, scores)
+    table |= inference_to(scores, units.codes, keys)
+    table |= weights.columns(is_average(keys, comparison.average))
+    table |= _test_columns(tested, estimates)
+    for name in ("statistic", "df", "p_value"):
+        if np.isnan(table[name]).all():
+            del table[name]
+    method_mean, reference_mean = compared.target.estimand.row_levels(compared.target.cells.means())
+    special: dict[str, Any] = {
+        "reference_mean": reference_mean,
+        "method_mean": method_mean,
+        "n_pairs": compared.n_pairs,
+    }
+    special |= verdict_columns(
+        reported, reference_mean, method_mean, metrics_of(keys, scores), checked.margin
+    )
+    if reported.conf_set is not None:
+        special["conf_set"] = reported.conf_set
+    special["test"] = row_test_names(test, estimates)
+    if options.resampled or tested.floor is not None:
+        special["n_replicates"] = options.n_replicates
+        if estimates.sign_flips is not None and estimates.sign_flips.drawn.complete:
+            special["n_replicates"] = estimates.sign_flips.n_patterns
+    special |= metric_option_columns(scores, keys)
+    if checked.simultaneous:
+        special["family_level"] = options.level
+    if checked.effect_size is not None:
+        special |= effect_columns(compared, checked.effect_size, options.level)
+
+    frame = carry_cautions(estimates_frame(keys, table, special, order), scores)
+    if not options.interval.bounded:
+        warn_beyond_range(frame)
+    remedy = bounds_call(comparison.reference)
+    frame = mark_incomplete_pairs(frame, compared.one_sided, scores, remedy, comparison.pairs)
+    if checked.adjust != "none" and "p_value" in frame.columns:
+        null_draws = None
+        if tested.drawn is not None and checked.adjust in JOINT:
+            null_draws = tested.drawn.rows(order)
+        frame = adjusted_frame(frame, checked.adjust, null_draws=null_draws)
+    return frame
+
+
+def _check_pairs(comparison: Comparison, options: Options, test: str, hypothesis: HypothesisOptions) -> None:
+    """Check that the pairs compared suit the interval, the test and the effect size."""
+    check_choice(comparison.pairs, PAIRS, "pairs")
+    all_pairs = comparison.pairs != "complete"
+    has_summary = comparison.average or comparison.overall
+    for option, name in score_choices(options, test):
+        if has_summary or hypothesis.weights is not None or all_pairs:
+            raise SalstatsError(
+                f"{option}={name!r} is for single groups of complete pairs that weigh alike, without "
+                f"average=, overall= and weights=; {option}='wild' takes them"
+            )
+    if hypothesis.effect_size is not None and all_pairs:
+        raise SalstatsError("effect_size= is of pairs, so it needs pairs='complete'")
+    if test == "signflip" and all_pairs:
+        raise SalstatsError("test='signflip' flips pairs, so it needs pairs='complete'")
+
+
+def _test_columns(tested: PairedTestResult, estimates: Estimates) -> dict[str, np.ndarray]:
+    """Columns `df`, `statistic`, `p_value`, and `p_floor` of a test with replicates.
+
+    `df` is that of the test where it has a statistic, else that of the interval.
+    """
+    df = tested.df
+    if np.isnan(tested.statistic).all():
+        df = estimates.df
+    columns = {"df": df, "statistic": tested.statistic, "p_value": tested.p_value}
+    if tested.floor is not None:
+        columns["p_floor"] = np.where(np.isnan(tested.p_value), np.nan, tested.floor)
+    return columns
+
+
+def joint_levels(tested: PairedTestResult, keys: pd.DataFrame, level: float) -> np.ndarray:
+    """Level of each row at which the limits of its family hold together, NaN in rows without a test.
+
+    Families are those of `adjust`: rows that average or pool other rows are a family of their own.
+    """
+    levels = np.full(len(keys), np.nan)
+    if tested.drawn is None:
+        return levels
+    is_tested = ~np.isnan(tested.p_value)
+    is_summary = summary_rows(keys)
+    for family in (is_tested & is_summary, is_tested & ~is_summary):
+        if family.any():
+            levels[family] = joint_level(tested.drawn.rows(family), level)
+    return levels
+
+
+def with_exact_small_p_values(tested: PairedTestResult, alpha: np.ndarray) -> PairedTestResult:
+    """Return tests whose small P values from flips are counted over every pattern of signs."""
+    if tested.drawn is None or tested.floor is None:
+        return tested
+    floor = np.broadcast_to(tested.floor, tested.p_value.shape)
+    p_value, floor = tested.drawn.refined(tested.p_value, floor, alpha)
+    return tested._replace(p_value=p_value, floor=floor)
+
+
+def infer_and_test(
+    compared: Compared, options: Options, test: str, units: Units
+) -> tuple[Estimates, PairedTestResult]:
+    """Return the estimates with their limits, and the test of each row."""
+    for option, name in score_choices(options, test):
+        check_paired_shares(compared, option, name, units.name)
+    estimates = infer(compared.target, options, differences=test == "bootstrap", flip_signs=test == "wild")
+    return estimates, p_values_of_pairs(test, compared, estimates, units)
+
+
+def row_test_names(test: str, estimates: Estimates) -> np.ndarray | str:
+    """Name of each row's test; `wild` falls back on `cr2` or `score` in some rows."""
+    if test != "wild":
+        return test
+    names = np.full(len(estimates.estimate), test, dtype=object)
+    if estimates.uses_cr2 is not None:
+        names = np.where(estimates.uses_cr2, "cr2", names)
+    if estimates.options.interval.binary_defaults:
+        names = np.where(estimates.basis.trials, "score", names)
+    return names
+
+
+def options_for_flips(options: Options, test: str | None, adjust: str) -> Options:
+    """Return options that flip 0/1 scores, too, if a test by flips or a joint adjustment is chosen."""
+    if test == "wild" or adjust in JOINT:
+        return options.of_graded()
+    return options
+
+
+def score_choices(options: Options, test: str) -> list[tuple[str, str]]:
+    """Return (option, value) of the interval and the test that are for paired 0/1 scores only."""
+    choices = []
+    if options.interval.kind == "share":
+        choices.append(("interval", options.interval.name))
+    if test == "score":
+        choices.append(("test", test))
+    return choices
+
+
+def verdict_columns(
+    estimates: Estimates,
+    reference_mean: np.ndarray,
+    method_mean: np.ndarray,
+    metrics: np.ndarray,
+    margin: Margin | None,
+) -> dict[str, np.ndarray]:
+    """Column `verdict` (lower, higher or inconclusive), and the columns of the margin where there is one.
+
+    A verdict is conclusive where the interval excludes 0. Its side is that of the difference: a percentage
+    decrease from a negative mean is a method above the reference.
+    """
+    excludes_zero = (estimates.conf_low > 0) | (estimates.conf_high < 0)
+    if estimates.options.flipped and estimates.sign_flips is not None:
+        # A limit by flips may be 0 itself, whichever side of the level its P value is on.
+        significant = estimates.sign_flips.p_value <= 1 - estimates.conf_level
+        excludes_zero = np.where(estimates.interval_names == "wild", significant, excludes_zero)
+    if estimates.zero_in_gap is not None:
+        excludes_zero |= estimates.zero_in_gap
+    # An interval of width 0 comes from scores that do not vary, and tells nothing of the population.
+    has_no_width = estimates.conf_high - estimates.conf_low <= ROUNDING * estimates.scale
+    most_undefined = UNDEFINED_SHARE * estimates.options.n_replicates
+    is_sound = ~has_no_width & ~np.isnan(estimates.estimate)
+    is_sound &= estimates.n_undefined <= most_undefined
+    excludes_zero &= is_sound
+    side = sides(method_mean - reference_mean, excludes_zero)
+    if margin is None:
+        return {"verdict": side}
+    # 1 where a larger estimate is a higher score of the method, -1 where it is a lower score
+    sense = np.ones(len(side))
+    if estimates.target.term != "difference":
+        sense = np.where(reference_mean < 0, 1, -1)
+    return margin_test_columns(estimates, margin, metrics, sense, side, is_sound)

@@ -1,0 +1,183 @@
+"""Adjustment of P values and levels for a family of tests by sign flips or replicates that its rows share."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from salstats.stats.engine.sign_tails import sign_p_values
+
+#: A P value counted from fewer flips, whose error is above a tenth of it, is counted over all patterns of
+#: signs instead.
+_FEW_FLIPS = 100
+#: Statistics, in standard errors, that differ by less are equal.
+_EQUAL = 1e-9
+
+
+class NullDraws(NamedTuple):
+    """Distances from the null hypothesis, in standard errors, of the data and of each flip or replicate."""
+
+    #: (n_rows,): Distances of the data.
+    observed: np.ndarray
+    #: (n_draws, n_rows): Distances of the draws, which are sign flips or replicates.
+    drawn: np.ndarray
+    #: Weight of a draw exactly as far as the data: 1, or 0.5 for a mid-P value.
+    ties: float = 1.0
+    #: The draws are all patterns of signs, that of the data among them.
+    complete: bool = False
+    #: (n_units, n_rows): Units' shares of the statistic, whose signs are flipped; None for replicates.
+    unit_shares: np.ndarray | None = None
+
+    @classmethod
+    def of(
+        cls,
+        observed: np.ndarray,
+        drawn: np.ndarray,
+        std_error: np.ndarray,
+        rounding: np.ndarray,
+        ties: float = 1.0,
+        *,
+        complete: bool = False,
+        unit_shares: np.ndarray | None = None,
+    ) -> "NullDraws":
+        """Divide statistics by their standard errors; all are 0 where a standard error is only `rounding`."""
+        divisor = np.where(std_error <= rounding, np.inf, std_error)
+        return cls(np.abs(observed) / divisor, np.abs(drawn) / divisor, ties, complete, unit_shares)
+
+    @property
+    def n_added(self) -> int:
+        """Number of patterns to add to the draws for the data: 0 where these are one of the draws, else 1."""
+        return 0 if self.complete else 1
+
+    @property
+    def floor(self) -> float:
+        """Smallest possible P value, NaN where the draws are all patterns and the P value is exact."""
+        if self.complete:
+            return np.nan
+        return self.ties / (len(self.drawn) + 1)
+
+    def p_values(self) -> np.ndarray:
+        """Compute each row's share of draws at least as far as the data, shape (n_rows,)."""
+        distance = self.drawn - self.observed
+        n_further = (distance > _EQUAL).sum(axis=0)
+        n_equal = (np.abs(distance) <= _EQUAL).sum(axis=0)
+        p = (n_further + self.ties * (n_equal + self.n_added)) / (len(distance) + self.n_added)
+        # Draws that all equal the data are no evidence against the hypothesis.
+        p = np.where(n_equal == len(distance), 1.0, p)
+        return np.where(np.isnan(self.observed), np.nan, p)
+
+    def refined(
+        self, p_value: np.ndarray, floor: np.ndarray, alpha: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Replace small P values by P values of all patterns of signs; return P values and their floors.
+
+        A P value of all patterns has no floor (NaN). `floor` is NaN where a P value is not counted from
+        draws. A P value is not replaced if that moves it to the other side of `alpha`, 1 minus the level of
+        the row's limits, as these are made from draws.
+        """
+        if self.unit_shares is None or self.complete:
+            return p_value, floor
+        is_small = p_value < _FEW_FLIPS / (len(self.drawn) + 1)
+        rows = np.flatnonzero(is_small & ~np.isnan(floor))
+        exact = sign_p_values(self.unit_shares[:, rows], self.ties)
+        same_side = (exact <= alpha[rows]) == (p_value[rows] <= alpha[rows])
+        p_value = p_value.copy()
+        floor = floor.copy()
+        p_value[rows[same_side]] = exact[same_side]
+        floor[rows[same_side]] = np.nan
+        return p_value, floor
+
+    def rows(self, rows: np.ndarray) -> "NullDraws":
+        """Select rows."""
+        unit_shares = None
+        if self.unit_shares is not None:
+            unit_shares = self.unit_shares[:, rows]
+        return self._replace(observed=self.observed[rows], drawn=self.drawn[:, rows], unit_shares=unit_shares)
+
+    def balanced(self) -> "NullDraws":
+        """Replace each distance by its mid-rank, as a share, among the row's draws and its data."""
+        observed = np.round(self.observed / _EQUAL)
+        drawn = np.round(self.drawn / _EQUAL)
+        distances = drawn if self.complete else np.vstack([drawn, observed])
+        n_less = (distances < observed).sum(axis=0)
+        n_equal = (distances == observed).sum(axis=0)
+        observed_share = (n_less + n_equal / 2) / len(distances)
+        shares = (stats.rankdata(distances, axis=0) - 0.5) / len(distances)
+        return self._replace(observed=observed_share, drawn=shares[: len(drawn)])
+
+
+def step_down(family: NullDraws) -> np.ndarray:
+    """Adjust P values for a family of all rows by step-down max-t, shape (n_rows,).
+
+    With rows in the order of descending statistics, a row's adjusted P value is the share of draws whose
+    largest statistic, of this and all later rows, is at least the row's, and at least the P value of the row
+    before.
+
+    Westfall PH, Young SS. Resampling-Based Multiple Testing. Wiley 1993. Romano JP, Wolf M. Stepwise multiple
+    testing as formalized data snooping. Econometrica 2005;73:1237-1282.
+    doi:10.1111/j.1468-0262.2005.00615.x
+    """
+    order = np.argsort(-family.observed, kind="stable")
+    sorted_rows = family.rows(order)
+    largest_from_row_on = np.maximum.accumulate(sorted_rows.drawn[:, ::-1], axis=1)[:, ::-1]
+    p_values = sorted_rows._replace(drawn=largest_from_row_on).p_values()
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.maximum.accumulate(p_values)
+    return adjusted
+
+
+def step_down_min_p(family: NullDraws) -> np.ndarray:
+    """Adjust P values by step-down min-p of Westfall and Young, shape (n_rows,): the smallest P value first.
+
+    Unlike max-t it gives all rows the same weight where their statistics have different distributions, as
+    with a few large units.
+
+    Ge Y, Dudoit S, Speed TP. Resampling-based multiple testing for microarray data analysis. Test 2003.
+    doi:10.1007/BF02595811
+    """
+    return step_down(family.balanced())
+
+
+def single_step(family: NullDraws, p_value: np.ndarray) -> np.ndarray:
+    """Adjust P values for the family in a single step, shape (n_rows,), consistently with `joint_level`.
+
+    An adjusted P value is the share of draws whose smallest P value of all rows is at most the row's
+    `p_value`, or Bonferroni's if that is smaller. It is at most 1 - level if and only if `p_value` is at most
+    1 - `joint_level`.
+
+    Westfall PH, Young SS. Resampling-Based Multiple Testing. Wiley 1993.
+    """
+    smallest = smallest_p_values(family)
+    n_at_most = np.searchsorted(smallest, p_value + _p_value_margin(family), side="left")
+    adjusted = (n_at_most + family.n_added) / (len(smallest) + family.n_added)
+    bonferroni = len(family.observed) * p_value
+    return np.maximum(np.minimum(adjusted, bonferroni), p_value)
+
+
+def joint_level(family: NullDraws, level: float) -> float:
+    """Return the level of each row's limits at which the limits of all rows hold jointly at `level`.
+
+    Single-step and balanced (Beran 1988): 1 minus the largest alpha such that at most a share 1 - `level` of
+    the draws have a smallest P value, of all rows, up to alpha; Bonferroni's level where that is lower.
+
+    Beran R. Balanced simultaneous confidence sets. J Am Stat Assoc 1988;83:679-686.
+    doi:10.1080/01621459.1988.10478649
+    """
+    smallest = smallest_p_values(family)
+    alpha = 1 - level
+    n_allowed = int(alpha * (len(smallest) + family.n_added) + _EQUAL) - family.n_added
+    row_alpha = 0.0
+    if n_allowed >= 0:
+        row_alpha = smallest[n_allowed] - _p_value_margin(family)
+    bonferroni = alpha / len(family.observed)
+    return 1 - float(np.clip(row_alpha, bonferroni, alpha))
+
+
+def smallest_p_values(family: NullDraws) -> np.ndarray:
+    """Find the smallest P value of each draw among all rows; ascending, shape (n_draws,)."""
+    return np.sort(1 - family.balanced().drawn.max(axis=1))
+
+
+def _p_value_margin(family: NullDraws) -> float:
+    """Return an eighth of the distance between adjacent P values, which rounding errors do not exceed."""
+    return 0.125 / (len(family.drawn) + 1)

@@ -1,0 +1,337 @@
+"""Units that are resampled: the patients of a frame, whatever their column is named, or else its cases."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from shlex import quote
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import check_columns
+from salstats.errors import ColumnError, warn
+from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, first_rows, text_column
+from salstats.stats.engine.patient_structure import find_patient_column, groups_in_names, numbering_restarts
+
+#: Values of `unit=`: the name of a column, or several columns whose values together identify a unit.
+Unit = str | Sequence[str] | None
+_NUMBER = r"[ _.-]?(id|ids|no|nr|num|number|uid|key|name|code|hash)?"
+#: Common names of the column that is named `patient` here.
+_PERSON = "(patients?|subjects?|participant|person|subj|pat|pt|mrn|pid)"
+_PATIENT = re.compile(rf"((anon\w*|deid\w*|dicom|id)[ _.-]?)?{_PERSON}{_NUMBER}", re.IGNORECASE)
+#: Names of columns of a patient's examinations, each with a few images. "id" and "study" may also name other
+#: things, which have more images.
+_EXAMINATION = re.compile(rf"(id|study|exam|examination|accession|visit|session){_NUMBER}", re.IGNORECASE)
+#: Names of columns of places that may each number their patients from 1.
+_SITE = re.compile(
+    rf"(site|hospital|center|centre|institut\w*|clinic|cohort|database|source|collection|country){_NUMBER}",
+    re.IGNORECASE,
+)
+#: Words that stand for an unknown patient.
+_UNKNOWN = frozenset(["", "unknown", "na", "n/a", "none", "nan", "null", "?", "-"])
+#: A case's name that begins with its patient's, as in patient10001_study1_view2 and sub-01_ses-02, or in the
+#: files of MIMIC-CXR (p10/p10000032/s50414267/...) and ChestX-ray14 (00000013_005.png).
+_PATIENT_IN_CASE = re.compile(
+    r"(?:.*[/\\])?((?:patient|subject|participant|person|subj|sub|pat|pt|p(?=\d+/s\d))[-_ ]?\d+|"
+    r"000\d{5}(?=_\d{3}(?:\.\w+)?$))[-_./ ].+$",
+    re.IGNORECASE,
+)
+#: Largest number of cases of an examination; the values of a column with more are not examinations.
+_LARGEST_EXAMINATION = 20
+
+
+@dataclass(frozen=True)
+class Units:
+    """Units of a frame, which are resampled: the unit of each row."""
+
+    #: The column that names the units; of several columns all names, with commas.
+    name: str
+    #: (n_rows,): Position of each row's unit among the distinct units in sorted order, from 0.
+    codes: np.ndarray
+    #: Number of distinct units.
+    n: int
+    #: Number of units that are single cases because their patient is unknown.
+    n_alone: int = 0
+
+
+class _Grouping(NamedTuple):
+    """Units that have several cases, and the column that names them; "" for the names of the cases."""
+
+    units: Units
+    column: str
+
+
+def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
+    """Find the units of a frame: those of the columns `unit`, or by default patients or else cases.
+
+    By default units are the values of `patient`, or else of a column with another common name of patients or
+    their examinations, or else the patients that the names of cases begin with; a warning says which, unless
+    it is `patient`. A case with an unknown patient ("unknown", "NA") is a unit by itself, with a warning.
+    Without any of these the units are the cases, with a warning if they look like those of fewer patients
+    and how to group them. Choosing cases although patients have several warns with their number. Where there
+    is a column `dataset`, the same id in two data sets is two units; a warning names sites that share ids.
+
+    ColumnError where a column of `unit` is missing or has an empty cell, or the frame has neither cases nor
+    patients; `name` is the frame's name in messages.
+    """
+    frame = codes.frame
+    if unit is None:
+        return _default_units(codes, name)
+    columns = [unit] if isinstance(unit, str) else list(unit)
+    if not columns or not all(isinstance(column, str) for column in columns):
+        raise ColumnError(f"unit={unit!r} must name a column, or several that name a unit together")
+    if columns == ["case"]:
+        _warn_of_patients(codes)
+    check_columns(frame, columns, name)
+    for column in columns:
+        _check_filled(codes, column, name)
+    return _units_of_columns(codes, columns)
+
+
+def _default_units(codes: ColumnCodes, name: str) -> Units:
+    """Find patients, or else cases, as `resolve_unit` does without `unit`."""
+    frame = codes.frame
+    cases = _cases_of_rows(codes)
+    first = first_rows(cases)
+    grouping = _find_grouping(codes, cases, first)
+    if grouping is not None:
+        _warn_of_source(frame, grouping.units, grouping.column, first)
+        return grouping.units
+    if "case" in frame.columns:
+        _propose_patients(frame, cases, first)
+        check_columns(frame, ["case"], name)
+        _check_filled(codes, "case", name)
+        return _units_of_columns(codes, ["case"])
+    candidates = _patient_columns(frame)
+    if not candidates:
+        raise ColumnError(f"{name} has no column 'case' or 'patient'; name the unit with unit=")
+    return _units_of_columns(codes, candidates[:1], cases)
+
+
+def _cases_of_rows(codes: ColumnCodes) -> np.ndarray:
+    """Return the code of each row's case, shape (n_rows,); in a frame without cases each row is one."""
+    if "case" in codes.frame.columns:
+        return codes.combined(case_key(codes.frame))
+    return np.arange(len(codes.frame))
+
+
+def _find_grouping(codes: ColumnCodes, cases: np.ndarray, first: np.ndarray) -> _Grouping | None:
+    """Find the patients, or examinations, of whom some have several cases; None if there are none.
+
+    `cases` are the cases of all rows, and `first` the first row of each case.
+    """
+    frame = codes.frame
+    columns = _patient_columns(frame)
+    for column in columns:
+        units = _units_of_columns(codes, [column], cases)
+        if _has_groups(units, column, cases, first):
+            return _Grouping(units, column)
+    if "case" not in frame.columns or "patient" in columns:
+        return None
+    patients = _patients_in_case_names(codes)
+    if patients is None:
+        return None
+    units = _units_of_columns(ColumnCodes(patients), ["patient"], cases)
+    if _has_groups(units, "", cases, first):
+        return _Grouping(units, "")
+    return None
+
+
+def _warn_of_patients(codes: ColumnCodes) -> None:
+    """Warn if cases are chosen as units although the column `patient` gives several to some patients."""
+    cases = _cases_of_rows(codes)
+    first = first_rows(cases)
+    grouping = _find_grouping(codes, cases, first)
+    if grouping is None or grouping.column != "patient":
+        return
+    cases_per_patient = np.bincount(grouping.units.codes[first])
+    warn(
+        f"unit='case' treats cases as independent, but {int((cases_per_patient > 1).sum())} patients have "
+        "several; unit='patient' keeps a patient's cases together"
+    )
+
+
+def _check_filled(codes: ColumnCodes, column: str, name: str) -> None:
+    """Raise ColumnError if a row has no value in a column of units."""
+    coded = codes.column(column)
+    if not (coded.missing or coded.blank or _names_people(column)):
+        return
+    frame = codes.frame
+    is_empty = _is_empty(frame, column)
+    if not is_empty.any():
+        return
+    row = int(np.flatnonzero(is_empty)[0])
+    value = frame[column].iloc[row]
+    text = "empty" if pd.isna(value) or value == "" else repr(value)
+    raise ColumnError(f"column {column!r} of {name} is {text} in row {row}; every row needs its unit")
+
+
+def has_units(frame: pd.DataFrame, unit: Unit = None) -> bool:
+    """Return True if `unit`, or a column of cases or patients, gives the rows of a table their units."""
+    return unit is not None or "case" in frame.columns or bool(_patient_columns(frame))
+
+
+def unit_columns(frame: pd.DataFrame, unit: Unit) -> list[str]:
+    """Return the columns by which `resolve_unit` may find units, to be kept in a table made from a frame."""
+    columns = [unit] if isinstance(unit, str) else list(unit or ())
+    names = [str(column) for column in frame.columns]
+    people = [name for name in names if _names_people(name)]
+    if unit is None and "case" in names and not any(_PATIENT.fullmatch(name) for name in people):
+        column = find_patient_column(frame, ColumnCodes(frame).combined(case_key(frame)))
+        if column is not None:
+            people.append(column.name)
+    return [column for column in dict.fromkeys([*columns, *people]) if column in frame.columns]
+
+
+def _units_of_columns(codes: ColumnCodes, columns: list[str], cases: np.ndarray | None = None) -> Units:
+    """Make units of the values of columns; with `cases`, rows without a value have their case as unit.
+
+    An id of a case or a patient may occur in two data sets, and is two units there; a reader or a site is the
+    same in all data sets.
+    """
+    are_ids = columns == ["case"] or any(_names_people(column) for column in columns)
+    key = list(columns)
+    if are_ids and "dataset" in codes.frame.columns and "dataset" not in columns:
+        key = ["dataset", *columns]
+    if any(isinstance(codes.frame[column].dtype, pd.CategoricalDtype) for column in key):
+        # Draws number units in sorted order, not in the order of categories.
+        codes = ColumnCodes(codes.frame[key].astype("object"))
+    unit_codes = codes.combined(key)
+    n_alone = 0
+    if cases is not None:
+        is_empty = _is_empty(codes.frame, columns[0])
+        n_alone = len(np.unique(cases[is_empty]))
+        # Codes of cases begin behind those of units.
+        unit_codes = np.where(is_empty, len(unit_codes) + cases, unit_codes)
+        unit_codes = np.unique(unit_codes, return_inverse=True)[1]
+    return Units(", ".join(columns), unit_codes, int(unit_codes.max()) + 1, n_alone)
+
+
+def _patient_columns(frame: pd.DataFrame) -> list[str]:
+    """List columns that may name patients, the likeliest first; only `patient` if there is such a column."""
+    names = [str(column) for column in frame.columns]
+    if "patient" in names and not _is_empty(frame, "patient").all():
+        return ["patient"]
+    columns = [name for name in names if _PATIENT.fullmatch(name)]
+    if "case" in names:
+        columns += [name for name in names if _EXAMINATION.fullmatch(name)]
+    return [column for column in columns if not _is_empty(frame, column).all()]
+
+
+def _is_empty(frame: pd.DataFrame, column: str) -> np.ndarray:
+    """Find rows without a value (n_rows,); in columns of patients or examinations words for unknown, too."""
+    values = frame[column]
+    is_empty = values.isna() | values.eq("")
+    if _names_people(column) and not pd.api.types.is_numeric_dtype(values):
+        texts = [value for value in values.unique() if isinstance(value, str)]
+        unknown = [text for text in texts if text.strip().casefold() in _UNKNOWN]
+        is_empty |= values.isin(unknown)
+    return is_empty.to_numpy(dtype=bool, na_value=True)
+
+
+def _names_people(column: str) -> bool:
+    """Return True if a column has a common name of patients or their examinations."""
+    return bool(_PATIENT.fullmatch(column) or _EXAMINATION.fullmatch(column))
+
+
+def _has_groups(units: Units, column: str, cases: np.ndarray, first: np.ndarray) -> bool:
+    """Return True if units have several cases, and each case has one unit.
+
+    A case with two patients passes, as other checks raise an error for it.
+    """
+    case_units = units.codes[first]
+    if column != "patient" and (units.codes != case_units[cases]).any():
+        return False
+    largest = int(np.bincount(case_units).max())
+    if _EXAMINATION.fullmatch(column) and largest > _LARGEST_EXAMINATION:
+        return False
+    return largest > 1
+
+
+def _patients_in_case_names(codes: ColumnCodes) -> pd.DataFrame | None:
+    """Return columns `patient`, from the beginnings of the cases' names, and `dataset`, if there is one.
+
+    A patient is missing where the name does not begin with one; None if no name does.
+    """
+    cases = codes.column("case")
+    patients: list[str | None] = []
+    for case in cases.values.tolist():
+        match = _PATIENT_IN_CASE.match(str(case))
+        patients.append(None if match is None else match[1].lower())
+    if not any(patients):
+        return None
+    # Rows without a case, if any, have the code after the last case.
+    patient_of_row = text_column([*patients, None]).take(cases.codes)
+    return codes.frame.filter(["dataset"]).assign(patient=patient_of_row)
+
+
+def _warn_of_source(frame: pd.DataFrame, units: Units, column: str, first: np.ndarray) -> None:
+    """Warn which column names the units, unless it is `patient`, and which sites may share their ids."""
+    codes = units.codes[first]
+    has_siblings = np.bincount(codes)[codes] > 1
+    if column != "patient" or units.n_alone:
+        source = f"column {column!r}"
+        if not column:
+            source = f"the names of the cases, such as {frame['case'].iloc[first[has_siblings][0]]!r}"
+        rows = "rows"
+        remedy = "unit= names another"
+        if "case" in frame.columns:
+            rows = "cases"
+            remedy = "unit='case' takes cases for independent"
+        unknown = ""
+        if units.n_alone:
+            unknown = f"; the {units.n_alone} {rows} without one are units of their own"
+        n_groups = len(np.unique(codes[has_siblings]))
+        warn(
+            f"units are told by {source}: {units.n} units of {len(first)} {rows}, {n_groups} with several"
+            f"{unknown}; {remedy}"
+        )
+    for site in _sites(frame, column, first):
+        sites_per_unit = frame[site].iloc[first].groupby(codes).nunique()
+        n_shared = int((sites_per_unit > 1).sum())
+        if n_shared:
+            option = f"unit={[site, column]} (--unit {quote(f'{site},{column}')})"
+            warn(
+                f"{n_shared} of {units.n} units told by {column!r} have cases of several {site!r}: where ids "
+                f"begin anew in each, {option} tells them apart"
+            )
+
+
+def _sites(frame: pd.DataFrame, column: str, first: np.ndarray) -> list[str]:
+    """List the columns of sites that may each number the patients of a column from 1."""
+    if not column:
+        return []
+    patients = frame[column].iloc[first]
+    sites = []
+    for name in map(str, frame.columns):
+        if name in (*KEY_COLUMNS, "metric", "score", column):
+            continue
+        if _SITE.fullmatch(name) or numbering_restarts(patients, frame[name].iloc[first]):
+            sites.append(name)
+    return sites
+
+
+def _propose_patients(frame: pd.DataFrame, cases: np.ndarray, first: np.ndarray) -> None:
+    """Warn if cases, which are the units, look like those of fewer patients, and say how to group them."""
+    if any(_PATIENT.fullmatch(column) for column in _patient_columns(frame)):
+        return
+    independent = "unit='case' (--unit case) says that cases are independent"
+    column = find_patient_column(frame, cases)
+    if column is not None:
+        warn(
+            f"cases are the units, but {column.name!r} puts {column.n_grouped} of {column.n_cases} cases "
+            f"into groups of a few, as patients do; unit={column.name!r} (--unit {quote(column.name)}) keeps "
+            f"each of its {column.n_groups} groups together, {independent}"
+        )
+        return
+    groups = groups_in_names(frame["case"].iloc[first].astype("str"))
+    if groups is None:
+        return
+    extracted = f"scores['case'].astype('str').str.extract({groups.pattern!r}, expand=False)"
+    warn(
+        f"cases are the units, but the names of {groups.n_grouped} of {groups.n_cases} begin alike in groups "
+        f"of a few, as {groups.example!r} with {groups.beginning!r}, as those of patients do; "
+        f"scores['patient'] = {extracted} (--patient-from {quote(groups.pattern)}) keeps each of the "
+        f"{groups.n_groups} groups together, {independent}"
+    )

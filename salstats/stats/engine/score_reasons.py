@@ -1,0 +1,191 @@
+"""Columns of scores that estimates repeat: reasons why scores are missing, and options of their metrics."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS
+from salstats.stats.engine.design import AVERAGE, OVERALL
+
+#: Reasons why a score is undefined: the finding is not in the image and nothing is scored, it is not in the
+#: image and nothing was predicted, or any other.
+ABSENT = "finding absent"
+NEGATIVE = "true negative"
+UNDEFINED = "undefined"
+#: Reasons that mean that the finding is absent.
+ABSENT_REASONS = (ABSENT, NEGATIVE)
+#: Columns of a scores frame with options of metrics, each for some metrics.
+METRIC_OPTION_COLUMNS = (
+    "distance_unit", "distance_options", "pdc_options", "metric_options", "curve_options", "center_bias",
+    "n_samples", "floor", "undefined", "human_label", "truth_rule",
+)  # fmt: skip
+#: Value of such a column where scores of one metric were made with different options.
+SEVERAL = "several"
+
+
+def missing_reasons(scores: pd.DataFrame, *, scored: bool = True) -> np.ndarray:
+    """Return the reason why the score of each row is undefined, or would be; "" for defined scores.
+
+    With `scored` False the reasons do not depend on the scores: rows with a defined score have one too.
+    """
+    row_reasons = np.full(len(scores), UNDEFINED, dtype=object)
+    if "label" in scores.columns:
+        is_negative = (scores["label"] == 0).to_numpy(dtype=bool, na_value=False)
+        row_reasons[is_negative] = ABSENT
+    if "reason" in scores.columns:
+        has_reason = scores["reason"].notna() & scores["reason"].ne("")
+        has_reason = has_reason.to_numpy(dtype=bool, na_value=False)
+        row_reasons[has_reason] = scores["reason"][has_reason].astype("str").to_numpy(dtype=object)
+    if not scored:
+        return row_reasons
+    is_undefined = scores["score"].isna().to_numpy(dtype=bool)
+    return np.where(is_undefined, row_reasons, "")
+
+
+def has_absent_finding(scores: pd.DataFrame) -> np.ndarray:
+    """Return True for rows whose finding is absent by label or reason, even if they have a score."""
+    if not {"label", "reason"} & set(scores.columns):
+        return np.zeros(len(scores), dtype=bool)
+    return np.isin(missing_reasons(scores, scored=False), ABSENT_REASONS)
+
+
+def is_absent(scores: pd.DataFrame) -> np.ndarray:
+    """Return True for rows that have no score because the finding is absent."""
+    is_missing = scores["score"].isna().to_numpy(dtype=bool)
+    if not is_missing.any():
+        return is_missing
+    return has_absent_finding(scores) & is_missing
+
+
+def absent_pairs(pairs: pd.DataFrame) -> np.ndarray:
+    """Return True for pairs of `pair_with_reference` that lack a score because the finding is absent."""
+    columns = [c for c in ("score", "reason") if c in pairs.columns]
+    reference_scores = pairs.assign(**{c: pairs[f"reference_{c}"] for c in columns})
+    return is_absent(pairs) | is_absent(reference_scores)
+
+
+def absent_column(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) -> dict[str, Any]:
+    """Return the column `n_absent` of an estimates frame, or nothing if no finding is absent.
+
+    It has the number of each estimate's missing scores whose finding is absent. Parameters are those of
+    `counts_of_rows`.
+    """
+    if not len(rows):
+        return {}
+    return {"n_absent": counts_of_rows(keys, rows, data)}
+
+
+def counts_of_rows(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) -> np.ndarray:
+    """Count for each estimate the rows with the values of its grouping columns, shape (n_estimates,).
+
+    Parameters
+    ----------
+    keys : DataFrame
+        Grouping columns of the estimates.
+    rows : DataFrame
+        Grouping columns of the rows to be counted.
+    data : DataFrame
+        The data of the estimates, see `pooled_columns`.
+    """
+    counts = np.zeros(len(keys), dtype=np.int64)
+    for estimates, columns in pooled_columns(keys, list(rows.columns), data):
+        combined = pd.concat([rows[columns], keys.loc[estimates, columns]], ignore_index=True)
+        combined = combined.astype("object")
+        codes = np.zeros(len(combined), dtype=np.int64)
+        if columns:
+            codes = combined.groupby(columns, dropna=False).ngroup().to_numpy()
+        row_codes = codes[: len(rows)]
+        estimate_codes = codes[len(rows) :]
+        n_rows = np.bincount(row_codes, minlength=int(codes.max()) + 1)
+        counts[estimates] = n_rows[estimate_codes]
+    return counts
+
+
+def pooled_columns(
+    keys: pd.DataFrame, by: Sequence[str], data: pd.DataFrame
+) -> Iterator[tuple[np.ndarray, list[str]]]:
+    """Yield sets of estimates (bool, one per row of `keys`) with the columns of `by` that separate them.
+
+    A column does not separate estimates in which it is "Average" or "Overall", which stand for several
+    values. If the column of `data` has such a value itself, it is a value like any other.
+    """
+    is_pooled = np.zeros((len(keys), len(by)), dtype=bool)
+    for position, column in enumerate(by):
+        if not keys[column].isin([AVERAGE, OVERALL]).any():
+            continue
+        values = data[column].unique() if column in data.columns else ()
+        is_pooled[:, position] = keys[column].isin({AVERAGE, OVERALL}.difference(values))
+    for pattern in np.unique(is_pooled, axis=0):
+        columns = [column for column, pooled in zip(by, pattern, strict=True) if not pooled]
+        yield (is_pooled == pattern).all(axis=1), columns
+
+
+def absent_observations(data: pd.DataFrame, names: Sequence[str], by: Sequence[str]) -> pd.DataFrame:
+    """Return the grouping columns of observations that lack a variable because the finding is absent.
+
+    Parameters
+    ----------
+    data : DataFrame
+        A scores frame; of any other table no row is returned.
+    names : sequence of str
+        The variables: columns of the frame, or metrics.
+    by : sequence of str
+        Grouping columns.
+    """
+    if not set(SCORES_COLUMNS) <= set(data.columns):
+        return data.iloc[:0][list(by)]
+    rows = data[is_absent(data)]
+    metrics = [n for n in names if n not in data.columns]
+    if metrics:
+        # metrics are variables of one observation
+        is_lacking = rows["metric"].isin(metrics)
+        key = [c for c in KEY_COLUMNS if c in rows.columns and c != "metric"]
+    else:
+        is_lacking = rows[list(names)].isna().any(axis=1)
+        key = [c for c in dict.fromkeys(("dataset", "case", "task", *by)) if c in rows.columns]
+    return rows[is_lacking.to_numpy()].drop_duplicates(key)[list(by)]
+
+
+def missing_scores(estimates: pd.DataFrame) -> np.ndarray:
+    """Return the number of each estimate's missing scores, without absent findings; NaN if unknown."""
+    n_missing = np.full(len(estimates), np.nan)
+    if "n_missing" in estimates.columns:
+        n_missing = estimates["n_missing"].to_numpy(dtype=np.float64, na_value=np.nan)
+    n_absent = np.zeros(len(estimates))
+    if "n_absent" in estimates.columns:
+        n_absent = estimates["n_absent"].to_numpy(dtype=np.float64, na_value=np.nan)
+    return n_missing - np.nan_to_num(n_absent)
+
+
+def metric_option_columns(
+    scores: pd.DataFrame, keys: pd.DataFrame, columns: Sequence[str] = METRIC_OPTION_COLUMNS
+) -> dict[str, list[Any]]:
+    """Return columns of an estimates frame with the options that the scores of each metric were made with.
+
+    The value is "several" where scores of a metric were made with different options, and None where the
+    metric has no such option. Without a column `metric` in `keys` all scores count. `columns` are the columns
+    of the scores that are repeated if they are there.
+    """
+    options = {}
+    for column in columns:
+        if column not in scores.columns:
+            continue
+        values = scores.loc[scores[column].notna(), ["metric", column]].drop_duplicates()
+        if values.empty:
+            continue
+        if "metric" in keys.columns:
+            value_of_metric = {
+                metric: _single_value(rows[column]) for metric, rows in values.groupby("metric")
+            }
+            options[column] = [value_of_metric.get(metric) for metric in keys["metric"]]
+        else:
+            options[column] = [_single_value(values[column])] * len(keys)
+    return options
+
+
+def _single_value(values: pd.Series) -> Any:
+    """Return the value if all are equal, else "several"."""
+    distinct = values.unique()
+    return distinct[0] if len(distinct) == 1 else SEVERAL

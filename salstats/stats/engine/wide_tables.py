@@ -1,0 +1,158 @@
+"""Tables with one row per observation and a column per metric, from a scores frame or from a tidy table."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import check_by, check_columns, check_frame, check_numeric, did_you_mean, quoted
+from salstats.errors import ColumnError, ValueRangeError
+from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, ColumnCodes, check_table, coded_scores
+from salstats.stats.engine.label_columns import warn_of_correlated_labels
+from salstats.stats.engine.resampling_units import Unit, unit_columns
+
+
+def is_scores_frame(frame: pd.DataFrame) -> bool:
+    """Return True if a frame has the columns of a scores frame."""
+    return all(column in frame.columns for column in SCORES_COLUMNS)
+
+
+def wide_table(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = ()) -> pd.DataFrame:
+    """Make a table in which every one of `names` is a column; see `wide_codes`."""
+    return wide_codes(data, names, keep).frame
+
+
+def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = ()) -> ColumnCodes:
+    """Make a table that has `names` and `keep` as columns, and code it.
+
+    A tidy table is returned unchanged, and so is a scores frame if "score" is one of the names. In any other
+    scores frame, a name that is not a column is a metric. If there are metrics among the names, the table has
+    a row for each data set, case, task, method, reader, model and seed with a score of one of them, and NaN
+    for the metrics without a score. If there are none, it has a row for each data set, case, task and
+    combination of `keep`, so that a covariate that the frame repeats for every metric and method counts once.
+    A covariate that is empty in some rows of an observation is taken from the rows that have it.
+    """
+    frame = check_frame(data, "data")
+    if not is_scores_frame(frame):
+        check_columns(frame, names, "data")
+        return check_table(frame, names)
+    scores = coded_scores(frame, "data")
+    metrics = metrics_among(frame, names)
+    if metrics and ("score" in names or "metric" in keep):
+        clash = "the column 'score'" if "score" in names else "by='metric'"
+        raise ColumnError(
+            f"{clash} and the metric {metrics[0]!r} cannot go together, as 'score' holds the scores of every "
+            "metric; name metrics only, or use 'score' with by='metric'"
+        )
+    if "score" in names:
+        return scores
+    if metrics:
+        scores = scores.take(np.flatnonzero(frame["metric"].isin(metrics).to_numpy()))
+        key = [column for column in KEY_COLUMNS if column in frame.columns and column != "metric"]
+    else:
+        key = [column for column in ("dataset", "case", "task") if column in frame.columns]
+        key += [column for column in dict.fromkeys(keep) if column not in key]
+    rows = scores.frame
+    observations = scores.combined(key)
+    first_rows = np.unique(observations, return_index=True)[1]
+    wide = scores.take(first_rows, key)
+    table = wide.frame
+    for column in dict.fromkeys([*names, *keep]):
+        if column not in key and column not in metrics:
+            table[column] = one_value(rows, observations, key, column)
+    for metric, values in metric_columns(rows, observations, metrics).items():
+        table[metric] = values
+    return wide
+
+
+def metrics_among(frame: pd.DataFrame, names: Sequence[str], where: str = "") -> list[str]:
+    """Return the names that are metrics of a frame; each of the others must be a column.
+
+    `where` follows a name in the message of an error.
+    """
+    metrics_of_frame = []
+    if {"metric", "score"} <= set(frame.columns):
+        metrics_of_frame = [str(metric) for metric in pd.unique(frame["metric"].dropna())]
+    metrics = [name for name in names if name not in frame.columns]
+    for name in metrics:
+        if name not in metrics_of_frame:
+            hint = did_you_mean(name, [*frame.columns, *metrics_of_frame])
+            metrics_text = f"; metrics: {quoted(metrics_of_frame)}" if metrics_of_frame else ""
+            raise ColumnError(
+                f"{name!r}{where} is neither a column nor a metric of data{hint} "
+                f"(columns: {quoted(frame.columns)}{metrics_text})"
+            )
+    return metrics
+
+
+def metric_columns(
+    rows: pd.DataFrame, observations: np.ndarray, metrics: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """Return each metric's scores, shape (n_observations,), NaN where an observation has none.
+
+    `observations` are codes of the rows, shape (n_rows,).
+    """
+    scores = rows["score"].to_numpy(dtype=np.float64)
+    metric_of_row = rows["metric"].to_numpy()
+    n_observations = int(observations.max()) + 1
+    columns = {}
+    for metric in metrics:
+        is_metric = metric_of_row == metric
+        columns[metric] = np.full(n_observations, np.nan)
+        columns[metric][observations[is_metric]] = scores[is_metric]
+    return columns
+
+
+def one_value(rows: pd.DataFrame, observations: np.ndarray, key: list[str], column: str) -> Any:
+    """Return a covariate's value for each observation; ColumnError where the rows of one disagree.
+
+    `observations` are codes of the rows, shape (n_rows,), and `key` the columns that tell observations apart.
+    """
+    groups = rows[column].groupby(observations)
+    conflicts = np.flatnonzero((groups.nunique() > 1).to_numpy())
+    if len(conflicts):
+        rows_of_first = np.flatnonzero(observations == conflicts[0])
+        first_row = rows_of_first[0]
+        values = pd.unique(rows[column].iloc[rows_of_first].dropna())
+        observation = ", ".join(f"{key_column} {rows[key_column].iloc[first_row]}" for key_column in key)
+        candidates = []
+        for candidate in ("method", "model", "seed", "reader", "metric"):
+            if candidate in rows.columns and candidate not in key:
+                candidates.append(candidate)
+        hint = f"; if it depends on {' or '.join(candidates)}, name that in by=" if candidates else ""
+        raise ColumnError(
+            f"column {column!r} has {len(values)} values for one observation "
+            f"({observation}: {values[0]}, {values[1]}){hint}"
+        )
+    return groups.first().array
+
+
+def columns_to_correlate(
+    data: pd.DataFrame,
+    x: str,
+    y: str,
+    by: str | Sequence[str] | None,
+    stratified: str | None,
+    unit: Unit,
+    covariates: Sequence[str] = (),
+) -> tuple[list[str], list[str], ColumnCodes, np.ndarray, np.ndarray]:
+    """Check the columns of a correlation and make the table that has them.
+
+    Returns the grouping columns, the columns of the strata, the coded table, which also has the covariates,
+    and the numbers of x and of y, NaN where missing.
+    """
+    frame = check_frame(data, "data")
+    if x == y:
+        raise ValueRangeError(f"x and y are both {x!r}; name two columns or metrics")
+    groups = check_by(frame, by, ("method",), "data")
+    strata = check_by(frame, stratified or (), (), "data")
+    if stratified in groups:
+        raise ColumnError(f"stratified={stratified!r} is also in by={groups}; leave it out of one of them")
+    columns_of_units = unit_columns(frame, unit)
+    codes = wide_codes(frame, [x, y, *covariates], [*groups, *strata, *columns_of_units])
+    x_values = check_numeric(codes.frame, x, "data")
+    y_values = check_numeric(codes.frame, y, "data")
+    covariate_values = {name: check_numeric(codes.frame, name, "data") for name in covariates}
+    warn_of_correlated_labels({x: x_values, y: y_values, **covariate_values})
+    return groups, strata, codes, x_values, y_values

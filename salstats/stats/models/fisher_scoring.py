@@ -1,0 +1,181 @@
+"""Models with several linear predictors: maximum likelihood by Fisher's scoring, and the mean of a score."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from salstats.stats.models.family import Link, NotEstimableError, Solution
+
+#: Largest step, relative to the largest parameter, at which Fisher's scoring has converged.
+_CONVERGED = 1e-11
+_MAX_ITERATIONS = 500
+#: Loss of the likelihood, as a share of it, that may be rounding error near the maximum.
+_LIKELIHOOD_ROUNDING = 1e-10
+#: Eigenvalues of a row's information up to this share of the largest one are zero.
+_NULL = 1e-14
+
+
+class Likelihood(NamedTuple):
+    """The log likelihood and its derivatives by the k linear predictors of each row."""
+
+    log_likelihood: float
+    gradients: np.ndarray  # (n, k), derivatives of each row's log likelihood
+    information: np.ndarray  # (n, k, k), covariance of these derivatives under the model
+
+
+class Maximum(NamedTuple):
+    """A maximum of the likelihood, with the fields of a Solution that follow from it."""
+
+    parameters: np.ndarray
+    log_likelihood: float
+    bread: np.ndarray
+    scores: np.ndarray
+    scoring_problem: tuple[np.ndarray, np.ndarray]
+
+
+def maximize_likelihood(
+    designs: Sequence[np.ndarray],
+    start: np.ndarray,
+    derivatives_at: Callable[[np.ndarray], Likelihood],
+    label: str,
+) -> Maximum:
+    """Find the parameters of largest likelihood by Fisher's scoring.
+
+    Linear predictor j is `designs[j]` (n, p_j) times its own parameters; `derivatives_at` takes the
+    predictors (n, k). A step that does not raise the likelihood is halved; a likelihood of NaN does not.
+    """
+    n = len(designs[0])
+    k = len(designs)
+    ends = np.cumsum([0, *(design.shape[1] for design in designs)])
+    slices = [slice(start, end) for start, end in itertools.pairwise(ends)]
+    parameters = start
+    likelihood = -np.inf
+    step = np.zeros(len(start))
+    step_size = 1.0
+    for _ in range(_MAX_ITERATIONS):
+        new_parameters = parameters + step_size * step
+        with np.errstate(all="ignore"):
+            predictors = np.column_stack(
+                [design @ new_parameters[span] for design, span in zip(designs, slices, strict=True)]
+            )
+            derivatives = derivatives_at(predictors)
+        if not derivatives.log_likelihood >= likelihood - _LIKELIHOOD_ROUNDING * abs(likelihood):
+            step_size /= 2
+            continue
+        parameters = new_parameters
+        likelihood = derivatives.log_likelihood
+        scores = np.concatenate(
+            [design * derivatives.gradients[:, [j]] for j, design in enumerate(designs)], axis=1
+        )
+        information = _parameter_information(designs, derivatives.information)
+        # the condition must not depend on the units of the covariates
+        scale = np.sqrt(np.diag(information))
+        scaled = information / np.outer(scale, scale)
+        if not np.isfinite(scaled).all() or np.linalg.cond(scaled) > 1 / np.finfo(float).eps:
+            raise NotEstimableError(f"the {label} model has no finite estimates")
+        step = np.linalg.solve(information, scores.sum(axis=0))
+        step_size = 1.0
+        if np.abs(step).max() <= _CONVERGED * max(1.0, np.abs(parameters).max()):
+            break
+    else:
+        raise NotEstimableError(f"the {label} model did not converge in {_MAX_ITERATIONS} iterations")
+    # The last step solves the least squares of errors on rows, k of them for each score.
+    roots, inverse_roots = _information_roots(derivatives.information)
+    rows = np.concatenate([roots[:, :, [j]] * design[:, None, :] for j, design in enumerate(designs)], axis=2)
+    errors = np.einsum("nij,nj->ni", inverse_roots, derivatives.gradients)
+    return Maximum(
+        parameters=parameters,
+        log_likelihood=likelihood,
+        bread=np.linalg.inv(information),
+        scores=scores,
+        scoring_problem=(rows.reshape(n * k, -1), errors.ravel()),
+    )
+
+
+def _parameter_information(designs: Sequence[np.ndarray], information: np.ndarray) -> np.ndarray:
+    """Return the information (p, p) on the parameters from that of each row on its predictors (n, k, k)."""
+    blocks = []
+    for i, first_design in enumerate(designs):
+        row_of_blocks = [
+            first_design.T @ (information[:, i, [j]] * second_design)
+            for j, second_design in enumerate(designs)
+        ]
+        blocks.append(row_of_blocks)
+    return np.block(blocks)
+
+
+def _information_roots(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return R with R'R the information of each row, and R^-T, both (n, k, k).
+
+    In directions without information both are 0.
+    """
+    scale = np.sqrt(np.einsum("nii->ni", information))
+    scale = np.where(scale > 0, scale, 1.0)
+    scaled = information / (scale[:, :, None] * scale[:, None, :])
+    eigenvalues, eigenvectors = np.linalg.eigh(scaled)
+    nonzero = eigenvalues > _NULL * eigenvalues[:, -1:]
+    roots = np.sqrt(np.where(nonzero, eigenvalues, 0.0))
+    inverse_roots = np.divide(1.0, roots, where=nonzero, out=np.zeros_like(roots))
+    transposed = eigenvectors.transpose(0, 2, 1)
+    return (
+        roots[:, :, None] * transposed * scale[:, None, :],
+        inverse_roots[:, :, None] * transposed / scale[:, None, :],
+    )
+
+
+def linear_at(solution: Solution, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the link of the mean at rows (m, r) of the model matrix, and its derivatives by the parameters.
+
+    A model with several linear predictors has the logit of its mean instead of a linear predictor.
+    """
+    if solution.mean_function is None:
+        return points @ solution.coefficients, points
+    mean, slopes, _ = solution.mean_function(_predictors(solution, points))
+    mean_gradient = _by_parameters(solution, slopes, points)
+    variance = mean * (1 - mean)
+    return np.log(mean / (1 - mean)), mean_gradient / variance[:, None]
+
+
+def steepness_at(
+    solution: Solution, link: Link, points: np.ndarray, slopes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the derivative of the mean along a covariate, and its derivatives by the parameters.
+
+    `points` (m, r) are rows of the model matrix, `slopes` (m, r) their derivatives by the covariate.
+    """
+    if solution.mean_function is None:
+        predictor = points @ solution.coefficients
+        predictor_slope = slopes @ solution.coefficients
+        link_slope = link.first_derivative(predictor)
+        by_points = (link.second_derivative(predictor) * predictor_slope)[:, None] * points
+        return link_slope * predictor_slope, link_slope[:, None] * slopes + by_points
+    coefficients = _part_coefficients(solution)
+    n_parts = len(coefficients)
+    predictor_slopes = np.einsum("jr,nr->nj", coefficients, slopes)
+    _, first, second = solution.mean_function(_predictors(solution, points))
+    first_of_parts = first[:, :n_parts]
+    # product rule: the mean's second derivatives, and the predictors' slopes, depend on the parameters
+    by_predictors = np.einsum("njk,nj->nk", second[:, :n_parts], predictor_slopes)
+    gradient = _by_parameters(solution, by_predictors, points)
+    gradient[:, : n_parts * points.shape[1]] += _by_parameters(solution, first_of_parts, slopes)
+    return (first_of_parts * predictor_slopes).sum(axis=1), gradient
+
+
+def _part_coefficients(solution: Solution) -> np.ndarray:
+    """Return the coefficients as one row for each part, (n_parts, r)."""
+    return solution.coefficients.reshape(len(solution.predictor_names), -1)
+
+
+def _predictors(solution: Solution, points: np.ndarray) -> np.ndarray:
+    """Return the predictors at rows of the model matrix: those of the parts, then the constant ones."""
+    constant = np.tile(solution.nuisance_parameters, (len(points), 1))
+    return np.column_stack([points @ _part_coefficients(solution).T, constant])
+
+
+def _by_parameters(solution: Solution, by_predictors: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return derivatives by the parameters from derivatives by the predictors."""
+    n_parts = len(solution.predictor_names)
+    by_coefficients = by_predictors[:, :n_parts, None] * points[:, None, :]
+    return np.column_stack([by_coefficients.reshape(len(points), -1), by_predictors[:, n_parts:]])

@@ -1,0 +1,194 @@
+"""Fitted models, one for each formula and group, and the columns of results that they have in common."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from salstats.errors import ColumnError, warn
+from salstats.frames import integer_column
+from salstats.stats.engine.cautions import DIFFERENT_CASES, POOLED_TASKS, caution_column
+from salstats.stats.engine.fixed_factors import FACTORS, NOUNS, Factor, fixed_rows, inference_column
+from salstats.stats.engine.resampling_units import Unit
+from salstats.stats.models.design import Design, Variable
+from salstats.stats.models.family import Family, Solution
+from salstats.stats.models.formulas import Formula
+
+Notes = defaultdict[str, list[str]]
+"""Problems by kind; each is the label of a model, often with details."""
+
+#: Number of models that a warning names.
+_MAX_NAMED_MODELS = 5
+
+
+@dataclass(frozen=True)
+class Model:
+    """One fitted model."""
+
+    formula: Formula
+    #: The model frame, with the rows of all groups.
+    frame: pd.DataFrame
+    #: The columns of the frame that the formula names.
+    variables: dict[str, Variable]
+    #: Values of the grouping columns.
+    key: tuple[object, ...]
+    #: Formula and group, for messages.
+    label: str
+    #: Positions in the frame of the rows that the model is fitted to.
+    rows: np.ndarray
+    #: Model matrix of these rows.
+    design: Design
+    #: Number of rows of the group that were left out, since a variable is missing.
+    n_missing: int
+    #: Number of these in which the outcome is missing since the finding is absent.
+    n_absent: int
+    family: Family
+    errors: str
+    #: None where there are no estimates.
+    solution: Solution | None
+    #: Codes 0 ... G - 1 of the clusters of `rows`; None where rows are independent.
+    clusters: np.ndarray | None
+    #: Number of cases that all compared methods have; None with a single method, or the same cases for all.
+    n_shared: int | None = None
+    #: True if the cases of the methods differ so much that a comparison may mislead.
+    different_cases: bool = False
+    #: True if rows of several tasks, data sets or models are pooled because `by` was not given.
+    tasks_pooled: bool = False
+
+    @property
+    def terms(self) -> list[str]:
+        """Names of the estimated coefficients, behind their part in models with several parts."""
+        assert self.solution is not None
+        names = [self.design.names[i] for i in self.solution.column_positions]
+        terms = []
+        for part in self.solution.predictor_names:
+            prefix = f"{part}: " if part else ""
+            terms += [f"{prefix}{name}" for name in names]
+        return terms
+
+    @property
+    def n_units(self) -> int:
+        """Number of clusters of the model's rows."""
+        if self.clusters is None or not len(self.clusters):
+            return 0
+        return int(self.clusters.max()) + 1
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Fitted:
+    """Models in order of formula, then group, with the options that they were fitted with."""
+
+    models: tuple[Model, ...]
+    #: Grouping columns.
+    by: tuple[str, ...]
+    family: Family
+    #: The errors of all models, also where they are the default.
+    errors: str
+    #: Column of the clusters; None unless errors are clustered.
+    unit: Unit
+    reference: str | None
+    overall: bool
+    #: Working correlation of the rows of a unit; None if they are independent.
+    correlation: str | None
+    #: True if mixed models were fitted by the restricted likelihood; None for other models.
+    reml: bool | None
+    #: Columns of the data with values from 0 to 1, as `normalize` makes them.
+    normalized: frozenset[str]
+    #: Problems that concern inference, not estimates: rows of one unit treated as independent, reference
+    #: levels that differ between groups, methods with different cases.
+    inference_notes: Notes
+    #: Column of the sampling weights, or "unit"; None without weights.
+    weights: str | None = None
+
+
+def warn_of(notes: Notes) -> None:
+    """Warn once for each kind of note, with its first models."""
+    for kind, entries in notes.items():
+        n_models = "1 model" if len(entries) == 1 else f"{len(entries)} models"
+        models = "; ".join(entries[:_MAX_NAMED_MODELS])
+        if len(entries) > _MAX_NAMED_MODELS:
+            models += f"; and {len(entries) - _MAX_NAMED_MODELS} more"
+        warn(f"{kind} in {n_models}: {models}")
+
+
+def key_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> pd.DataFrame:
+    """Return the first columns of a result (by, reference, formula), with `repeats` rows for each model."""
+    models = fitted.models
+    by = fitted.by
+    if "formula" in by or "reference" in by:
+        raise ColumnError("'formula' and 'reference' are columns of the result; rename those in by")
+    columns = {column: pd.Series([model.key[i] for model in models]) for i, column in enumerate(by)}
+    keys = pd.DataFrame(columns, index=range(len(models)))
+    for column in by:
+        data_column = models[0].frame[column]
+        if isinstance(data_column.dtype, pd.CategoricalDtype):
+            # the data have no category "Overall"
+            categories = list(dict.fromkeys([*data_column.cat.categories, *keys[column]]))
+            keys[column] = pd.Categorical(keys[column], categories, ordered=True)
+    if fitted.reference is not None:
+        keys["reference"] = fitted.reference
+    keys["formula"] = [model.formula.text for model in models]
+    repeated = np.repeat(keys.index, 1 if repeats is None else repeats)
+    return keys.loc[repeated].reset_index(drop=True)
+
+
+def option_columns(fitted: Fitted) -> dict[str, object]:
+    """Return the columns of a result on the options of its models."""
+    options: dict[str, object] = {"family": fitted.family.name, "errors": fitted.errors}
+    if fitted.correlation is not None:
+        options["correlation"] = fitted.correlation
+    return options
+
+
+def count_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[str, object]:
+    """Return the columns of a result on the rows, units and cases of its models, with their cautions.
+
+    Each model has `repeats` rows. The number of units is there only if errors are clustered.
+    """
+    models = fitted.models
+    n_rows = 1 if repeats is None else repeats
+    columns: dict[str, object] = {"n_missing": np.repeat([model.n_missing for model in models], n_rows)}
+    n_absent = [model.n_absent for model in models]
+    if any(n_absent):
+        columns["n_absent"] = np.repeat(n_absent, n_rows)
+    if fitted.unit is not None:
+        columns["n_units"] = np.repeat([model.n_units for model in models], n_rows)
+    columns["n"] = np.repeat([len(model.rows) for model in models], n_rows)
+
+    is_fixed = {noun: np.zeros(len(models), dtype=bool) for noun in NOUNS.values()}
+    for factor in FACTORS:
+        is_fixed[factor.noun] |= [_has_fixed_factor(model, factor) for model in models]
+    columns |= inference_column({noun: np.repeat(fixed, n_rows) for noun, fixed in is_fixed.items()})
+    if fitted.weights is not None:
+        columns["weights"] = fitted.weights
+    if any(model.n_shared is not None for model in models):
+        columns["n_shared"] = integer_column(model.n_shared for model in models).repeat(n_rows)
+    different_cases = [model.different_cases for model in models]
+    tasks_pooled = [model.tasks_pooled for model in models]
+    columns |= caution_column(
+        {
+            DIFFERENT_CASES: np.repeat(different_cases, n_rows),
+            POOLED_TASKS: np.repeat(tasks_pooled, n_rows),
+        }
+    )
+    if fitted.unit is not None:
+        columns["unit"] = fitted.unit
+    return columns
+
+
+def _has_fixed_factor(model: Model, factor: Factor) -> bool:
+    """Return True if a model's rows are of several readers (or trainings) without a random effect of them."""
+    # a training may be named by its seed, or by model and seed
+    noun_columns = {column for column, noun in NOUNS.items() if noun == factor.noun}
+    for effect in model.formula.random:
+        if factor.column in effect.groups and noun_columns.issuperset(effect.groups):
+            return False
+    rows = model.frame.take(model.rows)
+    compared = [
+        column
+        for column in ("method", "task", "model")
+        if column in rows.columns and column in model.formula.columns
+    ]
+    return bool(fixed_rows(rows, factor, model.clusters, compared).any())

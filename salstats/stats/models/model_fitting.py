@@ -1,0 +1,416 @@
+"""Fitting of models, one for each formula and group, with notes on what may mislead."""
+
+import warnings
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import check_frame
+from salstats.errors import SalstatsError, ValueRangeError
+from salstats.frames import (
+    SCORES_COLUMNS,
+    ColumnCodes,
+    check_table,
+    coded_scores,
+)
+from salstats.stats.engine.comparisons import KEY_COLUMNS_OF_PAIRS
+from salstats.stats.engine.design import group_list, pooled_by_default, row_groups, warn_pooled_methods
+from salstats.stats.engine.resampling_units import Units, has_units, resolve_unit
+from salstats.stats.engine.score_reasons import has_absent_finding, is_absent
+from salstats.stats.engine.shared_cases import missing_case_texts, paired_call, shared_cases, shared_rows_call
+from salstats.stats.engine.weighting import UNIT
+from salstats.stats.models.design import (
+    Design,
+    Variable,
+    build_design,
+    complete_rows,
+    read_variable,
+    warn_of_label_slopes,
+)
+from salstats.stats.models.error_kinds import CLUSTERED, MIXED_MODEL_ERRORS
+from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
+from salstats.stats.models.fitted_models import Fitted, Model, Notes, warn_of
+from salstats.stats.models.formulas import Formula, parse_formula
+from salstats.stats.models.gee import exchangeable
+from salstats.stats.models.model_frame import grouping_columns, model_frame
+from salstats.stats.models.model_options import ModelOptions, resolve_errors, resolve_family
+from salstats.stats.models.random_terms import MixedInference, check_random, mixed_model
+from salstats.stats.models.sampling import Sampling, check_weights, sampling_weights
+
+
+@dataclass(frozen=True)
+class _FormulaData:
+    """The data of one formula, for the models of all groups."""
+
+    formula: Formula
+    frame: pd.DataFrame
+    variables: dict[str, Variable]
+    #: The errors that are used, also where they are the default.
+    errors: str
+    #: None where no column tells which rows belong together, and errors are not clustered.
+    units: Units | None
+    #: Name of the units if errors are clustered by them.
+    clustered_by: str | None
+    sampling: Sampling | None
+    #: (n_rows,): True if the outcome is missing since the finding is absent.
+    is_absent: np.ndarray
+
+
+def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelOptions) -> Fitted:
+    """Fit the models of one or several formulas in every group; see `fit`."""
+    check_frame(data, "data")
+    formulas = _parsed_formulas(formula)
+    is_scores = set(SCORES_COLUMNS) <= set(data.columns)
+    if is_scores:
+        coded_scores(data, "data")
+    else:
+        named_columns = dict.fromkeys(column for parsed in formulas for column in parsed.columns)
+        check_table(data, [column for column in named_columns if column in data.columns])
+    family = resolve_family(options.family, options.correlation, formulas)
+    errors = resolve_errors(family, options.errors, options.unit, reml=options.reml)
+    check_weights(options.weights, family, errors, options.correlation, formulas)
+    by = grouping_columns(data, formulas, options.by)
+
+    models: list[Model] = []
+    notes: Notes = defaultdict(list)
+    inference_notes: Notes = defaultdict(list)
+    for parsed in formulas:
+        formula_data = _formula_data(data, parsed, by, options, errors, notes, is_scores=is_scores)
+        frame = formula_data.frame
+        keys, groups = row_groups(ColumnCodes(frame), by, overall=options.overall)
+        formula_models = []
+        for group, rows in enumerate(groups):
+            key = tuple(keys.iloc[group])
+            group_texts = [f"{column} {value}" for column, value in zip(by, key, strict=True)]
+            label = ", ".join([parsed.text, *group_texts])
+            model = _fit_group(formula_data, key, label, rows, family, options, notes, inference_notes)
+            formula_models.append(model)
+        used_rows = np.unique(np.concatenate([model.rows for model in formula_models]))
+        if _note_pooled_tasks(frame.take(used_rows), parsed, options.by, by, notes):
+            formula_models = [replace(model, tasks_pooled=True) for model in formula_models]
+        _note_references(formula_models, inference_notes)
+        has_no_finding = has_absent_finding(frame) & is_scores
+        models += _with_shared_cases(formula_models, groups, has_no_finding, by, data, inference_notes)
+    warn_of(notes)
+
+    weights = options.weights
+    if formula_data.sampling is not None and formula_data.sampling.row_weights is None:
+        weights = UNIT
+    float_columns = [column for column in data.columns if pd.api.types.is_float_dtype(data[column])]
+    return Fitted(
+        models=tuple(models),
+        by=tuple(by),
+        family=family,
+        errors=errors,
+        unit=formula_data.clustered_by,
+        reference=options.reference,
+        overall=options.overall,
+        correlation=options.correlation,
+        reml=options.reml if errors in MIXED_MODEL_ERRORS else None,
+        normalized=frozenset(str(column) for column in float_columns if _is_normalized(data[column])),
+        inference_notes=inference_notes,
+        weights=weights,
+    )
+
+
+def _parsed_formulas(formula: str | Sequence[str]) -> list[Formula]:
+    """Parse one formula or a list of several."""
+    texts = [formula]
+    if isinstance(formula, Sequence) and not isinstance(formula, str):
+        texts = list(formula)
+    if not texts:
+        raise ValueRangeError("formula is an empty list; give at least one, such as 'iou ~ area_ratio'")
+    return [parse_formula(text) for text in texts]
+
+
+def _formula_data(
+    data: pd.DataFrame,
+    formula: Formula,
+    by: Sequence[str],
+    options: ModelOptions,
+    errors: str,
+    notes: Notes,
+    *,
+    is_scores: bool,
+) -> _FormulaData:
+    """Read the variables, units and weights of a formula from the data."""
+    frame = model_frame(data, formula, options.reference)
+    _note_mixed_metrics(frame, formula, by, notes)
+    warn_pooled_methods(frame, [*by, *formula.columns])
+    units = _units(frame, options, errors)
+    clustered_by = units.name if units and errors in CLUSTERED else None
+    sampling = sampling_weights(frame, options.weights, units)
+    variables = {column: read_variable(frame, column) for column in formula.columns}
+    warn_of_label_slopes(formula, variables)
+    outcome = formula.columns[0]
+    # only in a scores frame do labels and reasons concern findings
+    absent = is_absent(frame.assign(score=frame[outcome])) & is_scores
+    if errors in MIXED_MODEL_ERRORS:
+        all_rows = np.arange(len(frame))
+        check_random(formula, variables, complete_rows(formula, variables, all_rows))
+    return _FormulaData(
+        formula=formula,
+        frame=frame,
+        variables=variables,
+        errors=errors,
+        units=units,
+        clustered_by=clustered_by,
+        sampling=sampling,
+        is_absent=absent,
+    )
+
+
+def _units(frame: pd.DataFrame, options: ModelOptions, errors: str) -> Units | None:
+    """Return the units of a model frame; None if they are not needed and no column names them."""
+    is_clustered = errors in CLUSTERED
+    candidates = frame
+    if not is_clustered:
+        incomplete = [
+            column for column in ("patient", "case") if column in frame.columns and frame[column].isna().any()
+        ]
+        candidates = frame.drop(columns=incomplete)
+    if has_units(candidates, options.unit) or errors == "cluster":
+        with warnings.catch_warnings():
+            if errors in MIXED_MODEL_ERRORS:
+                # a mixed model names its random effects, so that warnings on units do not concern it
+                warnings.simplefilter("ignore")
+            return resolve_unit(ColumnCodes(candidates), options.unit, "data")
+    if not is_clustered:
+        return None
+    if options.correlation is not None:
+        raise ValueRangeError(
+            f"correlation={options.correlation!r} needs units; name their column with unit="
+        )
+    # without any column that groups rows, each row is a unit
+    return Units("row", np.arange(len(frame)), len(frame))
+
+
+def _fit_group(
+    formula_data: _FormulaData,
+    key: tuple[object, ...],
+    label: str,
+    group_rows: np.ndarray,
+    family: Family,
+    options: ModelOptions,
+    notes: Notes,
+    inference_notes: Notes,
+) -> Model:
+    """Fit the model of a formula to the rows of one group."""
+    formula = formula_data.formula
+    variables = formula_data.variables
+    units = formula_data.units
+    sampling = formula_data.sampling
+    is_mixed = formula_data.errors in MIXED_MODEL_ERRORS
+    if sampling is not None:
+        group_rows = sampling.with_weight(group_rows)
+    rows = complete_rows(formula, variables, np.sort(group_rows))
+    try:
+        design = build_design(formula, variables, rows)
+    except SalstatsError as error:
+        raise type(error)(f"{label}: {error}") from None
+    clusters = None
+    if units and formula_data.clustered_by:
+        _, clusters = np.unique(units.codes[rows], return_inverse=True)
+    elif units and not is_mixed:
+        _note_repeats(units, rows, label, inference_notes)
+
+    solve = family.solve
+    if is_mixed:
+        solve = partial(mixed_model, formula=formula, variables=variables, rows=rows, reml=options.reml)
+    elif clusters is not None and options.correlation is not None:
+        solve = partial(exchangeable, family=family, clusters=clusters)
+    if sampling is not None:
+        solve = partial(family.solve, sampling=sampling.model_weights(rows))
+    solution = _solve(design, replace(family, solve=solve), label, notes)
+    if units and solution is not None and isinstance(solution.inference, MixedInference):
+        _note_units_without_effect(units, solution.inference, rows, label, inference_notes)
+    return Model(
+        formula=formula,
+        frame=formula_data.frame,
+        variables=variables,
+        key=key,
+        label=label,
+        rows=rows,
+        design=design,
+        n_missing=len(group_rows) - len(rows),
+        n_absent=int(formula_data.is_absent[group_rows].sum()),
+        family=family,
+        errors=formula_data.errors,
+        solution=solution,
+        clusters=clusters,
+    )
+
+
+def _solve(design: Design, family: Family, label: str, notes: Notes) -> Solution | None:
+    """Fit a model; None, with a note, if it has no estimates."""
+    problem = family.outcome_error_message(design.response)
+    if problem:
+        raise ValueRangeError(f"{label}: family={family.name!r} {problem}")
+    if design.single_level and len(design.response):
+        notes["a variable of one level, which is left out,"].append(
+            f"{label}: {', '.join(design.single_level)}"
+        )
+    intercept = design.formula.intercept
+    try:
+        solution = fit_model(design.matrix, design.response, design.names, family, intercept=intercept)
+    except NotEstimableError as error:
+        notes["no estimates (NaN)"].append(f"{label}: {error}")
+        return None
+    if solution.rank < len(design.names):
+        estimated = set(solution.column_positions.tolist())
+        aliased = [name for i, name in enumerate(design.names) if i not in estimated]
+        notes["terms that depend on earlier ones (NaN, as in R)"].append(f"{label}: {', '.join(aliased)}")
+    if isinstance(solution.inference, MixedInference):
+        _note_mixed_fit(solution, solution.inference, label, notes)
+    if np.isnan(solution.dispersion):
+        notes["a perfect fit, which leaves nothing to infer from,"].append(label)
+    return solution
+
+
+def _note_mixed_fit(solution: Solution, inference: MixedInference, label: str, notes: Notes) -> None:
+    """Note a mixed model of a binary outcome, a singular fit, or a search that did not converge."""
+    if np.isin(solution.response, (0, 1)).all():
+        alternative = "family='binomial', correlation='exchangeable' without them has odds"
+        notes[f"outcomes of 0 and 1 taken for normal, with random effects ({alternative}),"].append(label)
+    if inference.solution.singular:
+        notes["a singular fit, where a variance is 0 or effects are correlated by 1 or -1,"].append(label)
+    if not inference.solution.converged:
+        notes["no sure maximum of the likelihood"].append(label)
+
+
+def _note_references(models: Sequence[Model], notes: Notes) -> None:
+    """Note the models of a formula whose reference level differs from that of most other models."""
+    factors = dict.fromkeys(name for model in models for name in model.design.references)
+    for factor in factors:
+        models_by_reference: dict[str, list[Model]] = {}
+        for model in models:
+            if model.solution is not None and factor in model.design.references:
+                reference = model.design.references[factor]
+                models_by_reference.setdefault(reference, []).append(model)
+        usual = max(models_by_reference, key=lambda level: len(models_by_reference[level]), default="")
+        for reference, models_with_reference in models_by_reference.items():
+            if reference == usual:
+                continue
+            for model in models_with_reference:
+                notes["a reference level that is not that of the other models"].append(
+                    f"{model.label}: {factor} against {reference!r}, elsewhere against {usual!r}"
+                )
+
+
+def _with_shared_cases(
+    models: Sequence[Model],
+    groups: Sequence[np.ndarray],
+    has_no_finding: np.ndarray,
+    by: Sequence[str],
+    data: pd.DataFrame,
+    notes: Notes,
+) -> list[Model]:
+    """Return the models of a formula with the number of cases that their methods share.
+
+    A note is made where these are few. With a term or random effect of cases, methods are compared within
+    cases, so that nothing is counted.
+    """
+    formula = models[0].formula
+    frame = models[0].frame
+    is_term = "method" in formula.columns
+    has_columns = {"case", "method"} <= set(frame.columns)
+    compares_methods = is_term or "method" in by
+    if not has_columns or not compares_methods or "case" in formula.columns:
+        return list(models)
+    remedy = shared_rows_call(data, formula.response.columns, "data")
+    if is_term and set(SCORES_COLUMNS) <= set(data.columns):
+        remedy = paired_call(data, data="data")
+        if models[0].family.linear:
+            remedy += ", and (1|case) in the formula mostly within cases"
+    kind = f"methods that have scores of different cases, which compares unlike with unlike ({remedy}),"
+
+    # models whose groups differ by method only are compared with each other
+    positions_by_group: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for position, model in enumerate(models):
+        group = [str(value) for column, value in zip(by, model.key, strict=True) if column != "method"]
+        positions_by_group[tuple(group)].append(position)
+    columns = [column for column in ("method", *KEY_COLUMNS_OF_PAIRS) if column in frame.columns]
+    marked = list(models)
+    for positions in positions_by_group.values():
+        rows = np.concatenate([groups[position] for position in positions])
+        used_rows = np.concatenate([models[position].rows for position in positions])
+        codes = ColumnCodes(frame[columns].take(rows).reset_index(drop=True))
+        cases = shared_cases(codes, ["method"], np.isin(rows, used_rows), has_no_finding[rows])
+        if not cases.n_lacking.any():
+            continue
+        methods = cases.keys["method"].astype("str")
+        lacking_by_method = dict(zip(methods, missing_case_texts(cases), strict=True))
+        for position in positions:
+            model = models[position]
+            if is_term:
+                lacking_texts = [text for text in lacking_by_method.values() if text]
+            else:
+                method = str(model.key[by.index("method")])
+                text = lacking_by_method.get(method, "")
+                lacking_texts = [text] if text else []
+            different_cases = len(lacking_texts) > 0
+            n_shared = int(cases.n_shared[0])
+            marked[position] = replace(model, n_shared=n_shared, different_cases=different_cases)
+            if different_cases:
+                notes[kind].append(f"{model.label}: {group_list(lacking_texts)}")
+    return marked
+
+
+def _note_mixed_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str], notes: Notes) -> None:
+    """Note a model whose rows are scores of several metrics."""
+    if "metric" not in frame.columns or "metric" in by or "metric" in formula.columns:
+        return
+    metrics = [str(metric) for metric in pd.unique(frame["metric"].dropna())]
+    if len(metrics) > 1:
+        notes["rows of several metrics used together (name one, or add 'metric' to by)"].append(
+            f"{formula.text}: {', '.join(metrics)}"
+        )
+
+
+def _note_pooled_tasks(
+    frame: pd.DataFrame,
+    formula: Formula,
+    by_option: str | Sequence[str] | None,
+    by: Sequence[str],
+    notes: Notes,
+) -> bool:
+    """Note a model that pools tasks, data sets or models without a term for them, if `by` was not given.
+
+    Returns True if there is such a note.
+    """
+    remedy = "add + {terms} to the formula"
+    pooled = pooled_by_default(frame, by_option, by, formula.columns, remedy=remedy)
+    if pooled:
+        notes[f"{pooled},"].append(formula.text)
+    return bool(pooled)
+
+
+def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> None:
+    """Note a model with several rows of one unit, which are treated as independent."""
+    n_units = len(np.unique(units.codes[rows]))
+    if n_units < len(rows):
+        notes["rows of one unit taken as independent (errors='cr2' does not)"].append(
+            f"{label}: {len(rows)} rows of {n_units} {units.name}s"
+        )
+
+
+def _note_units_without_effect(
+    units: Units, inference: MixedInference, rows: np.ndarray, label: str, notes: Notes
+) -> None:
+    """Note a mixed model without a random effect that the rows of a unit share."""
+    codes = units.codes[rows]
+    n_units = len(np.unique(codes))
+    if n_units < len(rows) and inference.spans_groups(codes):
+        notes[f"rows of one {units.name} that share no random effect (add (1|{units.name}))"].append(
+            f"{label}: {len(rows)} rows of {n_units} {units.name}s"
+        )
+
+
+def _is_normalized(values: pd.Series) -> bool:
+    """Return True if numbers range from 0 to 1 and have values in between."""
+    has_values_between = values.between(0, 1, inclusive="neither").any()
+    return bool(values.min() == 0 and values.max() == 1 and has_values_between)

@@ -1,0 +1,233 @@
+"""Random effects of mixed models: their variances and shares, their values, and their groups."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import check_level
+from salstats.errors import SalstatsError
+from salstats.stats.models.design import is_categorical
+from salstats.stats.models.fitted_models import Fitted, Model, key_columns
+from salstats.stats.models.mixed.profiles import variance_limits
+from salstats.stats.models.mixed.ratio_tests import likelihood_ratio
+from salstats.stats.models.random_terms import FittedRandomEffect, MixedInference
+
+#: Group of the residual variance.
+RESIDUAL = "Residual"
+#: Value of the column `interval`: the kind of limits that variances have.
+LIMITS = "profile likelihood"
+_COMPONENT_COLUMNS = (
+    "group",
+    "term",
+    "parameter",
+    "estimate",
+    "std_dev",
+    "statistic",
+    "df",
+    "p_value",
+    "conf_low",
+    "conf_high",
+    "conf_level",
+    "interval",
+    "share",
+    "share_low",
+    "share_high",
+    "n_groups",
+    "n",
+    "reml",
+)
+_EFFECT_COLUMNS = ("group", "level", "term", "estimate", "std_error")
+
+
+def variance_components(fitted: Fitted, *, level: float) -> pd.DataFrame:
+    """The rows of `Fit.variance_components`."""
+    check_level(level)
+    rows: list[dict[str, Any]] = []
+    n_rows = []
+    for model, inference in zip(fitted.models, _inferences(fitted), strict=True):
+        components = [] if inference is None else _components(inference, level)
+        shared = {"conf_level": level, "interval": LIMITS, "n": len(model.rows), "reml": fitted.reml}
+        rows.extend(component | shared for component in components)
+        n_rows.append(len(components))
+    frame = pd.DataFrame(rows, columns=list(_COMPONENT_COLUMNS))
+    return pd.concat([key_columns(fitted, n_rows), frame], axis=1)
+
+
+def _components(inference: MixedInference, level: float) -> list[dict[str, Any]]:
+    """The variances and correlations of one model, each as a row by column."""
+    solution = inference.solution
+    limits = {(limit.term, limit.kind, limit.effects): limit for limit in variance_limits(solution, level)}
+
+    def variance(position: int | None, effects: tuple[str, ...]) -> dict[str, Any]:
+        std_dev = limits[position, "sd", effects]
+        return {
+            "term": effects[0] if effects else None,
+            "parameter": "variance",
+            "estimate": std_dev.estimate**2,
+            "std_dev": std_dev.estimate,
+            "conf_low": std_dev.conf_low**2,
+            "conf_high": std_dev.conf_high**2,
+        }
+
+    def share(position: int | None, effects: tuple[str, ...]) -> dict[str, Any]:
+        limit = limits[position, "share", effects]
+        return {"share": limit.estimate, "share_low": limit.conf_low, "share_high": limit.conf_high}
+
+    rows: list[dict[str, Any]] = []
+    for position, random_effect in enumerate(inference.random_effects):
+        term = random_effect.term
+        group = {"group": term.name, "n_groups": term.n_levels}
+        for j, effect in enumerate(term.effects):
+            test = likelihood_ratio(solution, position, [j])
+            row = group | variance(position, (effect,))
+            row |= {"statistic": test.statistic, "df": float(test.df), "p_value": test.p_value}
+            if j == 0:
+                # the share is that of all effects of the group together
+                row |= share(position, term.effects)
+            rows.append(row)
+        if not term.correlated:
+            continue
+        for pair in itertools.combinations(term.effects, 2):
+            correlation = limits[position, "correlation", pair]
+            rows.append(
+                group
+                | {
+                    "term": ", ".join(pair),
+                    "parameter": "correlation",
+                    "estimate": correlation.estimate,
+                    "conf_low": correlation.conf_low,
+                    "conf_high": correlation.conf_high,
+                }
+            )
+    residual = {"group": RESIDUAL} | variance(None, ()) | share(None, ())
+    return [*rows, residual]
+
+
+def random_effects(fitted: Fitted) -> pd.DataFrame:
+    """The rows of `Fit.random_effects`."""
+    frames: list[pd.DataFrame] = []
+    for model, inference in zip(fitted.models, _inferences(fitted), strict=True):
+        effects = []
+        if inference is not None:
+            effects = [
+                _conditional_means(model, inference, position)
+                for position in range(len(inference.random_effects))
+            ]
+        if not effects:
+            effects = [pd.DataFrame(columns=list(_EFFECT_COLUMNS))]
+        frames.append(pd.concat(effects, ignore_index=True))
+    keys = key_columns(fitted, [len(frame) for frame in frames])
+    return pd.concat([keys, pd.concat(frames, ignore_index=True)], axis=1)
+
+
+def _conditional_means(model: Model, inference: MixedInference, position: int) -> pd.DataFrame:
+    """Conditional means (BLUPs) of a model's random effect at `position`, with their standard errors."""
+    random_effect = inference.random_effects[position]
+    term = random_effect.term
+    variances = np.einsum("lii->li", inference.solution.conditional_variances[position])
+    return pd.DataFrame(
+        {
+            "group": term.name,
+            "level": np.repeat(_group_names(model, random_effect), len(term.effects)),
+            "term": list(term.effects) * term.n_levels,
+            "estimate": inference.solution.random_effects[position].ravel(),
+            # rounding can make variances of nearly 0 negative
+            "std_error": np.sqrt(np.maximum(variances, 0)).ravel(),
+        }
+    )
+
+
+def effects_at(model: Model, rows: pd.DataFrame, codes: dict[str, np.ndarray]) -> np.ndarray:
+    """The sum (n,) of the random effects of the groups that `rows` name; unknown groups have effect 0.
+
+    `codes` are the values of variables in `rows` as the model codes them.
+    """
+    total = np.zeros(len(rows))
+    inference = _inference(model)
+    if inference is None:
+        return total
+    for random_effect, blups in zip(inference.random_effects, inference.solution.random_effects, strict=True):
+        groups = random_effect.effect.groups
+        if not set(groups) <= set(rows.columns):
+            continue
+        positions_by_name = {name: i for i, name in enumerate(_group_names(model, random_effect))}
+        columns = [model.variables[column].names_of(rows[column]) for column in groups]
+        names = [":".join(levels) for levels in zip(*columns, strict=True)]
+        positions = np.array([positions_by_name.get(name, -1) for name in names])
+        matrix = _effect_matrix(model, random_effect, codes, len(rows))
+        effects = (matrix * blups[positions]).sum(axis=1)
+        total += np.where(positions < 0, 0.0, effects)
+    return total
+
+
+def _effect_matrix(
+    model: Model, random_effect: FittedRandomEffect, codes: dict[str, np.ndarray], n_rows: int
+) -> np.ndarray:
+    """Model matrix (n_rows, n_effects) of a random effect, at default values of variables without codes."""
+    values = {}
+    for column in random_effect.columns:
+        if column in codes:
+            values[column] = codes[column]
+        else:
+            values[column] = np.full(n_rows, _default_value(model, random_effect, column))
+    if not values:
+        return np.ones((n_rows, 1))
+    return random_effect.design.matrix_at(values)
+
+
+def mixed_model_columns(fitted: Fitted) -> dict[str, Any]:
+    """The columns of `fit_statistics` that only mixed models have; none for other models."""
+    if fitted.reml is None:
+        return {}
+    inferences = _inferences(fitted)
+    singular = [None if inference is None else inference.solution.singular for inference in inferences]
+    columns: dict[str, Any] = {"reml": fitted.reml, "singular": pd.array(singular, dtype="boolean")}
+    groupings = dict.fromkeys(effect.name for model in fitted.models for effect in model.formula.random)
+    for grouping in groupings:
+        columns[f"n_{grouping}"] = [_n_groups(inference, grouping) for inference in inferences]
+    return columns
+
+
+def _n_groups(inference: MixedInference | None, grouping: str) -> float:
+    """Number of groups of a grouping such as `reader`; NaN where a model has no estimates or lacks it."""
+    if inference is not None:
+        for random_effect in inference.random_effects:
+            if random_effect.effect.name == grouping:
+                return random_effect.term.n_levels
+    return np.nan
+
+
+def _inferences(fitted: Fitted) -> list[MixedInference | None]:
+    """The inference of each mixed model, None for those without estimates; an error for other models."""
+    if fitted.reml is None:
+        raise SalstatsError(
+            f"a {fitted.family.name} fit of {fitted.models[0].formula.text!r} has no random effects; add "
+            "(1|case) or (1|reader) to the formula"
+        )
+    return [_inference(model) for model in fitted.models]
+
+
+def _inference(model: Model) -> MixedInference | None:
+    """The inference of a mixed model, None where it has no estimates or no random effects."""
+    if model.solution is None or not isinstance(model.solution.inference, MixedInference):
+        return None
+    return model.solution.inference
+
+
+def _group_names(model: Model, random_effect: FittedRandomEffect) -> list[str]:
+    """Names of the groups of a random effect: "R1", or "P1:C3" where several columns make them."""
+    columns = []
+    for i, column in enumerate(random_effect.effect.groups):
+        columns.append(model.variables[column].names(random_effect.values[:, i]))
+    return [":".join(levels) for levels in zip(*columns, strict=True)]
+
+
+def _default_value(model: Model, random_effect: FittedRandomEffect, column: str) -> float:
+    """Value at which a column is held: the reference level of a factor, the mean of a number."""
+    factors = [factor for term in random_effect.effect.terms for factor in term]
+    for factor in factors:
+        if column in factor.columns and is_categorical(factor, model.variables):
+            return float(random_effect.design.levels[factor][0])
+    return float(model.variables[column].values[model.rows].mean())

@@ -1,0 +1,238 @@
+"""Mixed models of formulas: their random terms, made from columns, and their errors and tests."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from salstats.errors import FormulaError, SalstatsError, ValueRangeError
+from salstats.stats.models.design import Design, Variable, build_design, is_categorical
+from salstats.stats.models.error_kinds import MIXED_MODEL_ERRORS
+from salstats.stats.models.family import NotEstimableError, Solution
+from salstats.stats.models.formulas import Formula, RandomEffect
+from salstats.stats.models.linear import GAUSSIAN
+from salstats.stats.models.mixed.kenward_roger import kenward_roger
+from salstats.stats.models.mixed.linear_mixed_model import MixedSolution, RandomTerm, fit_mixed
+from salstats.stats.models.mixed.satterthwaite import FTest, satterthwaite, satterthwaite_f
+
+#: The family of a mixed model; its `solve` is replaced by one that knows the random effects.
+MIXED = replace(GAUSSIAN, label="linear mixed", errors=MIXED_MODEL_ERRORS, correlated=False)
+#: Singular values up to this share of the largest one are zero.
+_RANK_TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class FittedRandomEffect:
+    """A random effect of a formula, with its groups and its design in the rows of a model."""
+
+    effect: RandomEffect
+    design: Design  # of the effects that vary over the groups
+    values: np.ndarray  # (n_groups, n_columns), values or codes of the grouping columns in each group
+    term: RandomTerm
+
+    @property
+    def is_intercept(self) -> bool:
+        """True if the intercept is the only effect that varies."""
+        return self.effect.intercept and not self.effect.terms
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns of the effects that vary."""
+        return list(
+            dict.fromkeys(
+                column for term in self.effect.terms for factor in term for column in factor.columns
+            )
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MixedInference:
+    """Errors and tests of a mixed model; `errors` is "satterthwaite" or "kenward-roger"."""
+
+    solution: MixedSolution
+    random_effects: tuple[FittedRandomEffect, ...]
+
+    @property
+    def n_variances(self) -> int:
+        """Number of variances and covariances of random effects."""
+        return len(self.solution.theta)
+
+    def spans_groups(self, units: np.ndarray) -> bool:
+        """Return True if, for every random effect, some unit has rows in several groups."""
+        n_units = len(np.unique(units))
+        for grouped in self.random_effects:
+            units_and_groups = np.column_stack([units, grouped.term.codes])
+            if len(np.unique(units_and_groups, axis=0)) <= n_units:
+                return False
+        return True
+
+    def covariance(self, errors: str) -> np.ndarray:
+        """Return the covariance of the coefficients, (p, p)."""
+        if errors == "kenward-roger":
+            return kenward_roger(self.solution, np.eye(self.solution.p)).covariance.copy()
+        return self.solution.covariance.copy()
+
+    def df(self, errors: str, contrasts: np.ndarray) -> np.ndarray:
+        """Return the degrees of freedom of contrasts (q, p) of the coefficients, (q,)."""
+        if errors == "kenward-roger":
+            return kenward_roger(self.solution, contrasts).df
+        return satterthwaite(self.solution, contrasts)
+
+    def f_test(self, errors: str, contrasts: np.ndarray) -> FTest:
+        """Test that contrasts (q, p) of the coefficients are all zero."""
+        if errors == "kenward-roger":
+            return kenward_roger(self.solution, contrasts).test
+        return satterthwaite_f(self.solution, contrasts)
+
+
+def build_random_effects(
+    formula: Formula, variables: Mapping[str, Variable], rows: np.ndarray
+) -> tuple[FittedRandomEffect, ...]:
+    """Return the random effects of a formula in some rows; NotEstimableError if they are not identified."""
+    random_effects: list[FittedRandomEffect] = []
+    if not len(rows):
+        raise NotEstimableError("no complete rows")
+    for effect in formula.random:
+        _check_factors(formula, effect, variables)
+        group_values = np.column_stack([variables[column].values[rows] for column in effect.groups])
+        values, codes = np.unique(group_values, axis=0, return_inverse=True)
+        effect_formula = replace(formula, terms=effect.terms, intercept=effect.intercept)
+        design = build_design(effect_formula, variables, rows)
+        term = RandomTerm(
+            name=effect.name,
+            effects=design.names,
+            codes=codes.ravel(),
+            n_levels=len(values),
+            matrix=design.matrix,
+            correlated=effect.correlated,
+        )
+        grouped = FittedRandomEffect(effect, design, values, term)
+        _check_estimable(grouped)
+        _check_distinct_groups(grouped, random_effects)
+        random_effects.append(grouped)
+    return tuple(random_effects)
+
+
+def _check_estimable(grouped: FittedRandomEffect) -> None:
+    """Raise NotEstimableError if the rows do not identify the variances of a random effect."""
+    effect_text = f"({_effects_text(grouped.effect)}|{grouped.effect.name})"
+    design = grouped.design
+    n_rows = len(design.matrix)
+    n_groups = len(grouped.values)
+    n_effects = n_groups * len(design.names)
+    if n_groups < 2:
+        raise NotEstimableError(
+            f"{effect_text} needs several groups, and there is one {grouped.effect.name}; leave it out"
+        )
+    if not design.names or not design.matrix.any(axis=0).all():
+        raise NotEstimableError(f"{effect_text} has an effect that is 0 in every row; leave it out")
+    if n_effects >= n_rows:
+        raise NotEstimableError(
+            f"{effect_text} has {n_effects} effects in {n_rows} rows, which cannot be told from the "
+            "residuals; leave it out"
+        )
+    if grouped.effect.correlated and _rank(design.matrix) < len(design.names):
+        raise NotEstimableError(
+            f"{effect_text} has effects that depend on each other, so that any of their variances would do; "
+            "leave one out"
+        )
+
+
+def _check_distinct_groups(
+    grouped: FittedRandomEffect, earlier_effects: Sequence[FittedRandomEffect]
+) -> None:
+    """Raise NotEstimableError if a random intercept has the same groups as an earlier one."""
+    if not grouped.is_intercept:
+        return
+    for earlier in earlier_effects:
+        if earlier.is_intercept and _same_groups(grouped.term, earlier.term):
+            raise NotEstimableError(
+                f"(1|{earlier.effect.name}) and ({_effects_text(grouped.effect)}|{grouped.effect.name}) have "
+                "the same groups in these rows; leave one out"
+            )
+
+
+def _rank(matrix: np.ndarray) -> int:
+    """Return the rank of a matrix, its columns scaled to length 1."""
+    return int(np.linalg.matrix_rank(matrix / np.linalg.norm(matrix, axis=0), rtol=_RANK_TOLERANCE))
+
+
+def _same_groups(first: RandomTerm, second: RandomTerm) -> bool:
+    """Return True if two random terms divide the rows into the same groups."""
+    if first.n_levels != second.n_levels:
+        return False
+    pair_codes = first.codes * second.n_levels + second.codes
+    return len(np.unique(pair_codes)) == first.n_levels
+
+
+def _check_factors(formula: Formula, effect: RandomEffect, variables: Mapping[str, Variable]) -> None:
+    """Raise FormulaError if the grouping factor is a term, too, or `||` is used with a factor."""
+    groups_of_terms = []
+    for term in formula.terms:
+        if all(is_categorical(factor, variables) for factor in term):
+            groups_of_terms.append({factor.columns[0] for factor in term})
+    is_term = set(effect.groups) in groups_of_terms
+    if effect.intercept and is_term:
+        raise FormulaError(
+            f"{formula.text!r} has {effect.name} as a term and as a random effect, which are one; keep the "
+            "term for these levels, or (1|...) for all that they are drawn from"
+        )
+    has_factor = any(is_categorical(factor, variables) for term in effect.terms for factor in term)
+    if has_factor and not effect.correlated:
+        raise FormulaError(
+            f"|| in {formula.text!r} takes numbers; for a factor x write (1|{effect.name}) + "
+            f"(1|x:{effect.name})"
+        )
+
+
+def check_random(formula: Formula, variables: Mapping[str, Variable], rows: np.ndarray) -> None:
+    """Raise ValueRangeError if the rows of all groups together do not identify the random effects."""
+    try:
+        build_random_effects(formula, variables, rows)
+    except NotEstimableError as error:
+        raise ValueRangeError(f"{formula.text}: {error}") from None
+
+
+def _effects_text(effect: RandomEffect) -> str:
+    """Return the left side of a random effect, as in a formula."""
+    intercept = "1" if effect.intercept else "0"
+    terms = [":".join(factor.name for factor in term) for term in effect.terms]
+    return " + ".join([intercept, *terms])
+
+
+def mixed_model(
+    matrix: np.ndarray,
+    response: np.ndarray,
+    intercept: bool,
+    *,
+    formula: Formula,
+    variables: Mapping[str, Variable],
+    rows: np.ndarray,
+    reml: bool,
+) -> Solution:
+    """Fit a linear mixed model; NotEstimableError if the rows do not identify its variances."""
+    grouped = build_random_effects(formula, variables, rows)
+    try:
+        mixed = fit_mixed(matrix, response, [effect.term for effect in grouped], reml=reml)
+    except NotEstimableError:
+        raise
+    except SalstatsError as error:
+        raise NotEstimableError(str(error)) from None
+    n = len(response)
+    return Solution(
+        coefficients=mixed.coefficients,
+        matrix=matrix,
+        response=response,
+        fitted=mixed.fitted,
+        weights=np.ones(n),
+        bread=mixed.covariance / mixed.sigma**2,
+        scores=np.full_like(matrix, np.nan),
+        leverage=np.full(n, np.nan),
+        dispersion=mixed.sigma**2,
+        df_residual=float(n - mixed.n_parameters),
+        deviance=-2 * mixed.log_likelihood,
+        null_deviance=float("nan"),
+        log_likelihood=mixed.log_likelihood,
+        intercept=intercept,
+        inference=MixedInference(mixed, grouped),
+    )

@@ -1,0 +1,274 @@
+"""One-sided tests of whether methods are better than each other, adjusted as one family, and rank limits."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import check_columns, check_frame, check_level, quoted
+from salstats.errors import ValueRangeError
+from salstats.frames import coded_scores, combined_codes, estimates_frame
+from salstats.stats.adjust import adjust_p_values, check_procedure
+from salstats.stats.contrasts import difference
+from salstats.stats.engine.comparisons import ALL, Comparison, compare
+from salstats.stats.engine.design import check_one_metric, metrics_of
+from salstats.stats.engine.equivalence import is_below
+from salstats.stats.engine.paired_tests import TESTS
+from salstats.stats.engine.rank_schemes import signed_rank_test
+from salstats.stats.engine.rankings import direction_of, ranking_groups
+from salstats.stats.engine.resampling_units import Unit, resolve_unit
+from salstats.stats.engine.result_warnings import ROUNDING
+from salstats.stats.engine.shared_cases import bounds_call, mark_incomplete_pairs
+
+#: Procedures that control the family-wise error rate under any dependence of the tests.
+FAMILYWISE = ("holm", "bonferroni")
+
+
+def significance_map(
+    scores: pd.DataFrame,
+    *,
+    by: str | Sequence[str] | None = None,
+    unit: Unit = None,
+    test: str | None = None,
+    adjust: str = "holm",
+    directions: Mapping[str, str] | None = None,
+    level: float = 0.95,
+    n_replicates: int = 10_000,
+    rng: int | np.random.Generator = 0,
+) -> pd.DataFrame:
+    """One-sided tests of whether each method is better than each other one.
+
+    Of every two methods the test is that of `difference(reference="all")`, on the cases that both have.
+
+    Parameters
+    ----------
+    scores, unit, n_replicates, rng
+        As for `summarize`.
+    by : str or list of str, optional
+        What has a map of its own, and is a family of tests; by default as for `rank_stability`.
+    test : str, optional
+        As for `difference`: by default its own; "wilcoxon" is challengeR's.
+    adjust : str, default "holm"
+        Procedure over all ordered pairs of a family, k (k - 1) of k methods, as in challengeR; see `adjust`.
+    directions : mapping of str to {"larger", "smaller"}, optional
+        What is better, for metrics that the registry does not know.
+    level : float
+        A method is better where its adjusted P value is below 1 - `level`.
+
+    Returns
+    -------
+    DataFrame
+        One row per group and ordered pair, sorted: `by`, `method`, `reference`; `term` ("difference"),
+        `estimate` (method - reference); `p_value`, which is one-sided and small where the method is better,
+        and `p_adjusted`; `conf_level`, `unit`; `n_pairs`, `better`, `larger_is_better`, `test`, `procedure`.
+
+    Raises
+    ------
+    ColumnError, ValueRangeError, SalstatsError
+        As for `difference` and `rank_stability`; no test.
+
+    Notes
+    -----
+    The one-sided P value is half of the two-sided one where the difference is in favour of the method, else 1
+    less that half. "wilcoxon" is the signed-rank test of challengeR, R's wilcox.test(exact = FALSE), of each
+    unit's mean difference: of differences that are symmetric about 0, not of their mean. As in R, 0.3 - 0.2
+    and 0.2 - 0.1, which rounding tells apart, are no ties. Only adjusted P values below 1 - `level` count as
+    better; challengeR lets those on the line count, too.
+
+    References
+    ----------
+    Wiesenfarth M, Reinke A, Landman BA, et al. Methods and open-source toolkit for analyzing and
+    visualizing challenge results. Scientific Reports 11 (2021). doi:10.1038/s41598-021-82017-6
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    >>> ss.significance_map(scores, test="t")[["method", "reference", "better"]].head(3)
+        method  reference  better
+    0  gradcam      human   False
+    1  gradcam  occlusion    True
+    2    human    gradcam    True
+    """
+    if test == "none":
+        raise ValueRangeError(f"test='none' tests nothing; choose from {', '.join(TESTS[:-1])}")
+    check_level(level)
+    procedure = check_procedure(adjust)
+    groups = ranking_groups(scores, by)
+    if test == "wilcoxon":
+        tests = _signed_rank_tests(scores, groups, unit)
+    else:
+        tests = difference(
+            scores,
+            reference=ALL,
+            by=groups,
+            unit=unit,
+            level=level,
+            n_replicates=n_replicates,
+            rng=rng,
+            test=test,
+        )
+        # A frame in which nothing is tested has no column `p_value`.
+        half = tests.get("p_value", tests["estimate"] * np.nan) / 2
+        is_positive = tests["estimate"] > 0
+        tests = tests.assign(
+            greater=half.where(is_positive, 1 - half), less=half.where(~is_positive, 1 - half)
+        )
+    swapped = tests.assign(
+        method=tests["reference"].astype(tests["method"].dtype),
+        reference=tests["method"].astype(tests["reference"].dtype),
+        estimate=-tests["estimate"],
+        greater=tests["less"],
+        less=tests["greater"],
+    )
+    tests = pd.concat([tests, swapped], ignore_index=True)
+    tests = tests.sort_values([*groups, "method", "reference"]).reset_index(drop=True)
+    larger_is_better = np.array(
+        [direction_of(metric, directions) > 0 for metric in metrics_of(tests, scores)]
+    )
+    p_value = np.where(larger_is_better, tests["greater"], tests["less"])
+    group_codes = combined_codes(tests, groups)
+    p_adjusted = np.empty(len(tests))
+    for code in np.unique(group_codes):
+        family = group_codes == code
+        p_adjusted[family] = adjust_p_values(p_value[family], procedure)
+    table = {
+        "term": "difference",
+        "estimate": tests["estimate"].to_numpy(),
+        "p_value": p_value,
+        "p_adjusted": p_adjusted,
+        "conf_level": level,
+        "unit": tests["unit"].to_numpy(),
+    }
+    if "caution" in tests.columns:
+        table["caution"] = tests["caution"].array
+    special = {
+        "n_pairs": tests["n_pairs"].to_numpy(),
+        "better": is_below(p_adjusted, 1 - level),
+        "larger_is_better": larger_is_better,
+        "test": tests["test"].to_numpy(),
+        "procedure": procedure,
+    }
+    return estimates_frame(tests[[*groups, "method", "reference"]], table, special)
+
+
+def rank_limits(significance: pd.DataFrame) -> pd.DataFrame:
+    """Confidence limits of the true rank of each method, from tests of every two.
+
+    A method stands behind those that are significantly better, and before those that are significantly worse.
+    With a procedure that controls the familywise error, such as Holm's, all limits hold jointly at the level
+    of the map, also where methods are equally good: `rank_stability` only shows how a ranking moves.
+
+    Parameters
+    ----------
+    significance : DataFrame
+        From `significance_map`.
+
+    Returns
+    -------
+    DataFrame
+        One row per group and method, sorted: the grouping columns, `method`; `term` ("true_rank"),
+        `estimate` (the rank by its mean difference from the others, ties sharing the average); `conf_low`,
+        `conf_high`, `conf_level`, `interval` ("pairwise tests"), `unit`; `n_methods`, `n_better` and
+        `n_worse` of the others, `test`, `procedure`.
+
+    Raises
+    ------
+    ColumnError
+        The frame is not from `significance_map`.
+    ValueRangeError
+        Its P values are not adjusted by "holm" or "bonferroni".
+
+    References
+    ----------
+    Mogstad M, Romano JP, Shaikh AM, Wilhelm D. Inference for ranks with applications to mobility across
+    neighbourhoods and academic achievement across countries. Review of Economic Studies 91 (2024).
+    doi:10.1093/restud/rdad006
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> scores = ss.datasets.load_simulated().query("metric == 'iou'")
+    >>> ss.rank_limits(ss.significance_map(scores))[["method", "estimate", "conf_low", "conf_high"]]
+          method  estimate  conf_low  conf_high
+    0    gradcam       2.0         2          2
+    1      human       1.0         1          1
+    2  occlusion       3.0         3          3
+    """
+    frame = check_frame(significance, "significance")
+    check_columns(
+        frame,
+        ["method", "reference", "estimate", "better", "procedure"],
+        "significance",
+        "significance_map() makes the frame",
+    )
+    procedure = str(frame["procedure"].iloc[0])
+    if procedure not in FAMILYWISE:
+        raise ValueRangeError(
+            f"procedure={procedure!r} does not keep the error of all tests together, which limits of ranks "
+            f"need; take one of {quoted(FAMILYWISE)} in significance_map(adjust=)"
+        )
+    groups = list(frame.columns[: list(frame.columns).index("method")])
+    key_columns = [*groups, "method"]
+    sign = np.where(frame["larger_is_better"], 1.0, -1.0)
+    # `as_method` groups the tests by the method that may be better, `as_reference` by the method it may beat.
+    as_method = frame.assign(advantage=sign * frame["estimate"]).groupby(
+        key_columns, observed=True, sort=True
+    )
+    references = frame["reference"].astype(frame["method"].dtype)
+    as_reference = frame.assign(method=references).groupby(key_columns, observed=True)
+    n_worse = as_method["better"].sum().to_numpy(np.int64)
+    n_better = as_reference["better"].sum().to_numpy(np.int64)
+    n_methods = as_method.size().to_numpy() + 1
+    advantage = as_method["advantage"].mean()
+    if groups:
+        advantage = advantage.groupby(level=list(range(len(groups))), observed=True)
+    first_rows = as_method.first().reset_index()
+    table = {
+        "term": "true_rank",
+        "estimate": advantage.rank(ascending=False).to_numpy(),
+        "conf_low": 1 + n_better,
+        "conf_high": n_methods - n_worse,
+        "conf_level": first_rows["conf_level"].to_numpy(),
+        "interval": "pairwise tests",
+        "unit": first_rows["unit"].to_numpy(),
+    }
+    special = {
+        "n_methods": n_methods,
+        "n_better": n_better,
+        "n_worse": n_worse,
+        "test": first_rows["test"].to_numpy(),
+        "procedure": first_rows["procedure"].to_numpy(),
+    }
+    return estimates_frame(first_rows[key_columns], table, special)
+
+
+def _signed_rank_tests(scores: pd.DataFrame, groups: list[str], unit: Unit) -> pd.DataFrame:
+    """Signed-rank tests of every two methods, on the mean difference of each unit, with one-sided P values.
+
+    `greater` is the P value of the method scoring above the reference, `less` that of scoring below it.
+    """
+    codes = coded_scores(scores)
+    check_one_metric(codes, groups)
+    units = resolve_unit(codes, unit)
+    comparison = Comparison(ALL, by=groups, pairs="complete", average=None, overall=False)
+    compared = compare("difference", codes, units, comparison)
+    differences = compared.method_scores - compared.reference_scores
+    rows = []
+    for row in range(len(compared.n_pairs)):
+        is_in_row = compared.groups == row
+        pair_units = compared.units[is_in_row]
+        pair_differences = differences[is_in_row]
+        counts = np.bincount(pair_units)
+        unit_means = np.bincount(pair_units, pair_differences) / np.maximum(counts, 1)
+        unit_means = unit_means[counts > 0]
+        # Differences that are only rounding errors are ties.
+        largest = np.abs(unit_means).max(initial=0.0)
+        unit_means = np.where(np.abs(unit_means) <= ROUNDING * largest, 0.0, unit_means)
+        greater, less = signed_rank_test(unit_means)(np.ones((1, len(unit_means))))
+        mean = pair_differences.mean() if is_in_row.any() else np.nan
+        rows.append({"estimate": mean, "greater": greater[0], "less": less[0]})
+    keys = compared.target.keys.reset_index(drop=True)
+    tests = keys.join(pd.DataFrame(rows))
+    tests = tests.assign(n_pairs=compared.n_pairs, unit=units.name, test="wilcoxon")
+    return mark_incomplete_pairs(tests, compared.one_sided, codes.frame, bounds_call(ALL))

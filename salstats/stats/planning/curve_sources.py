@@ -1,0 +1,285 @@
+"""Power curves from a pilot, from parameters of pairs, or from components of readers and cases."""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import check_by
+from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.frames import ColumnCodes, case_key
+from salstats.stats.engine.comparisons import pair_with_reference, reference_in_every_group
+from salstats.stats.engine.design import group_label, row_groups
+from salstats.stats.engine.equivalence import check_margin
+from salstats.stats.engine.resampling_units import Unit, resolve_unit
+from salstats.stats.engine.result_warnings import ROUNDING
+from salstats.stats.engine.wide_tables import is_scores_frame
+from salstats.stats.mrmc.anova import ANALYSES
+from salstats.stats.mrmc.readers import mrmc_components
+from salstats.stats.planning import formulas
+from salstats.stats.planning.curves import Curve
+from salstats.stats.planning.parameters import (
+    PAIRS,
+    check_parameters,
+    components_of,
+    design_effect,
+    sd_of_pairs,
+)
+from salstats.stats.planning.pilots import Pilot
+from salstats.stats.planning.populations import Draw, move_pilot
+from salstats.stats.planning.spreads import error_limits_of, spread_of
+from salstats.stats.planning.studies import Plan
+
+#: Units of a pilot below which its spread is uncertain.
+FEW_UNITS = 20
+#: Units of a pilot below which nothing is planned from it.
+_FEWEST_UNITS = 6
+
+
+def _margin_bounds(plan: Plan, metric: str, effect: float) -> tuple[float, float] | None:
+    """Return the bounds of the margin of a metric, or None; an effect outside of them raises an error."""
+    if plan.margin is None:
+        return None
+    margin = plan.margin
+    if isinstance(margin, Mapping):
+        if metric not in margin:
+            raise SalstatsError(f"margin= has none for the metric {metric!r}")
+        margin = margin[metric]
+    lows, highs = check_margin(margin, [metric])
+    low = float(lows[0])
+    high = float(highs[0])
+    if not low < effect < high:
+        raise ValueRangeError(
+            f"effect={effect:g} lies outside the margin {low:g} ... {high:g}, where a study shows it only by "
+            "mistake; give an effect inside it"
+        )
+    return low, high
+
+
+def _margin_columns(bounds: tuple[float, float] | None) -> dict[str, float]:
+    """Columns of the bounds of a margin, if there is one."""
+    if bounds is None:
+        return {}
+    low, high = bounds
+    return {"margin_low": low, "margin_high": high}
+
+
+def of_pilot(
+    scores: pd.DataFrame,
+    plan: Plan,
+    effects: Sequence[float | None],
+    reference: str,
+    by: str | Sequence[str] | None,
+    unit: Unit,
+    rng: np.random.Generator,
+) -> Iterator[Curve]:
+    """Yield the curves of every group, method and effect of a pilot; an effect of None is the pilot's."""
+    # The pilot is analysed as a study would be, so that its errors and warnings come now.
+    analysis = plan.analyse(scores, reference=reference, by=by, unit=unit)
+    unit_name = analysis["unit"].iloc[0]
+    # All studies that are drawn from a pilot have its readers and trainings.
+    populations_by_method = {}
+    if "inference_to" in analysis.columns:
+        methods = analysis["method"].astype("str")
+        populations_by_method = dict(zip(methods, analysis["inference_to"], strict=True))
+    seed = int(rng.integers(2**63))
+    columns = [column for column in check_by(scores, by, ("metric", "task")) if column != "method"]
+    with warnings.catch_warnings():
+        # The analysis above warned of the unit already.
+        warnings.simplefilter("ignore", SalstatsWarning)
+        paired = pair_with_reference(reference_in_every_group(scores, reference, by), reference)
+        codes = ColumnCodes(paired)
+        units = resolve_unit(codes, unit).codes
+    cases = codes.combined(case_key(paired))
+    method_scores = paired["score"].to_numpy(dtype=np.float64)
+    reference_scores = paired["reference_score"].to_numpy(dtype=np.float64)
+    keys, rows_of_groups = row_groups(codes, [*columns, "method"])
+    for group, rows in enumerate(rows_of_groups):
+        group_keys = keys.iloc[group].to_dict() | {"reference": reference}
+        if populations_by_method:
+            group_keys["inference_to"] = populations_by_method[str(group_keys["method"])]
+        pilot = Pilot.from_pairs(method_scores[rows], reference_scores[rows], units[rows], cases[rows])
+        if np.isnan(pilot.method_scores - pilot.reference_scores).all():
+            raise SalstatsError(f"no pair of the pilot has both scores for {group_label(keys, group)}")
+        n_pairs_of_units = pilot.sums(np.ones(len(rows)))
+        n_complete_units = int((n_pairs_of_units > 0).sum())
+        if n_complete_units < _FEWEST_UNITS:
+            raise SalstatsError(
+                f"the pilot has both scores of {n_complete_units} units ({unit_name}) for "
+                f"{group_label(keys, group)}, and of fewer than {_FEWEST_UNITS} the spread is unknown; give "
+                "parameters, as in power({'sd_difference': 0.2}, ...)"
+            )
+        metric = str(paired["metric"].iloc[rows[0]])
+        for effect in effects:
+            yield _curve_of_pilot(pilot, plan, effect, group_keys, metric, unit_name, seed)
+
+
+def _curve_of_pilot(
+    pilot: Pilot,
+    plan: Plan,
+    planned_effect: float | None,
+    group_keys: dict[Any, Any],
+    metric: str,
+    unit: str,
+    seed: int,
+) -> Curve:
+    """Return the curve of one effect, which for None is the pilot's."""
+    effect = pilot.effect(plan.term) if planned_effect is None else planned_effect
+    bounds = _margin_bounds(plan, metric, effect)
+    if bounds is not None:
+        # The plan of this curve has the margin of this metric only.
+        low, high = (None if np.isinf(bound) else bound for bound in bounds)
+        plan = replace(plan, margin=(low, high))
+    population = move_pilot(pilot, plan.term, effect, metric)
+    spread = spread_of(population, plan.term, effect)
+    tested_effect = effect
+    tested_spread = spread
+    method_mean, reference_mean = population.means()
+    if plan.term == "percent_decrease" and plan.goal == "difference":
+        # A decrease of 0 is a difference of 0, which is what the test is of.
+        tested_effect = method_mean - reference_mean
+        tested_spread = spread_of(population, "difference", tested_effect)
+    if tested_spread.sd <= ROUNDING * (abs(method_mean) + abs(reference_mean)):
+        raise SalstatsError(
+            f"the differences of the pilot in {metric} do not vary, which says nothing of how others would; "
+            "give parameters, as in power({'sd_difference': 0.2}, ...)"
+        )
+    keys = {
+        **group_keys,
+        "effect": effect,
+        **_margin_columns(bounds),
+        "method_mean": method_mean,
+        "reference_mean": reference_mean,
+        "sd": spread.sd,
+        "n_pilot": pilot.n_units,
+        "unit": unit,
+    }
+    return Curve(
+        keys=keys,
+        plan=plan,
+        tested_effect=tested_effect,
+        precision=partial(formulas.of_units, spread.sd),
+        tested_precision=partial(formulas.of_units, tested_spread.sd),
+        margin_bounds=bounds,
+        cases_per_unit=pilot.cases_per_unit,
+        metric=metric,
+        error_limits=tested_spread.limits,
+        has_few_units=tested_spread.df + 1 < FEW_UNITS,
+        draw=lambda n_units: Draw(population, n_units, seed),
+    )
+
+
+def of_parameters(
+    parameters: Mapping[str, float], plan: Plan, effects: Sequence[float | None]
+) -> Iterator[Curve]:
+    """Yield the curves of parameters of pairs, one for each effect; None is no effect."""
+    numbers = check_parameters(parameters, PAIRS)
+    cluster_size = numbers.get("cluster_size", 1.0)
+    unit = "case" if cluster_size == 1 else "cluster"
+    is_decrease = plan.term == "percent_decrease"
+    pilot_columns: dict[str, int] = {}
+    error_limits = None
+    has_few_units = False
+    if "n_pilot" in numbers:
+        pilot_columns["n_pilot"] = int(numbers["n_pilot"])
+        error_limits = error_limits_of(numbers["n_pilot"] - 1)
+        has_few_units = numbers["n_pilot"] < FEW_UNITS
+    if is_decrease and not numbers.get("mean_reference"):
+        raise SalstatsError(
+            "a percentage decrease is one of mean_reference, which the parameters must hold, and not as 0"
+        )
+    for planned_effect in effects:
+        effect = 0.0 if planned_effect is None else planned_effect
+        bounds = _margin_bounds(plan, "", effect)
+        # SD of the mean of a cluster over the SD of one case
+        cluster_factor = np.sqrt(design_effect(numbers) / cluster_size)
+        slope = 1 - effect / 100 if is_decrease else 1.0
+        sd = float(sd_of_pairs(numbers, slope) * cluster_factor)
+        if is_decrease:
+            sd *= 100 / abs(numbers["mean_reference"])
+        tested_effect = effect
+        tested_sd = sd
+        if is_decrease and plan.goal == "difference":
+            # A decrease of 0 is a difference of 0, which is what the test is of.
+            tested_effect = -effect / 100 * numbers["mean_reference"]
+            tested_sd = float(sd_of_pairs(numbers, slope=1.0) * cluster_factor)
+        keys: dict[str, Any] = {}
+        if planned_effect is not None:
+            keys["effect"] = effect
+        keys |= {**_margin_columns(bounds), "sd": sd, **pilot_columns, "unit": unit}
+        yield Curve(
+            keys=keys,
+            plan=plan,
+            tested_effect=tested_effect,
+            precision=partial(formulas.of_units, sd),
+            tested_precision=partial(formulas.of_units, tested_sd),
+            margin_bounds=bounds,
+            cases_per_unit=cluster_size,
+            error_limits=error_limits,
+            has_few_units=has_few_units,
+        )
+
+
+def of_readers(
+    source: object,
+    plan: Plan,
+    effects: Sequence[float | None],
+    n_readers: Sequence[int] | None,
+    random: tuple[bool, bool],
+    by: str | Sequence[str] | None,
+    unit: Unit,
+) -> Iterator[Curve]:
+    """Yield the curves of every group, effect and number of readers.
+
+    `source` are scores of readers, or variance components; `random` says whether readers, and whether cases,
+    are random.
+    """
+    if isinstance(source, pd.DataFrame) and is_scores_frame(source):
+        source = mrmc_components(source, by=by, unit=unit)
+    groups = components_of(source)
+    if n_readers is None:
+        raise SalstatsError("n_readers= says how many readers the study has, such as n_readers=[4, 6, 8]")
+    random_readers, random_cases = random
+    for group, planned_effect in product(groups, effects):
+        effect = 0.0 if planned_effect is None else planned_effect
+        bounds = _margin_bounds(plan, str(group.keys.get("metric", "")), effect)
+        precision_of = partial(
+            formulas.precision_of_readers,
+            group.components,
+            random_readers=random_readers,
+            random_cases=random_cases,
+        )
+        error_limits = None
+        has_few_units = False
+        if group.n_readers is not None:
+            # The error of the difference in the pilot has these degrees of freedom.
+            df = float(precision_of(group.n_readers, group.components.n_cases).df)
+            df = min(df, group.components.n_cases - 1)
+            error_limits = error_limits_of(df)
+            has_few_units = df + 1 < FEW_UNITS
+        for n in n_readers:
+            keys = dict(group.keys)
+            if planned_effect is not None:
+                keys["effect"] = effect
+            keys |= {
+                **_margin_columns(bounds),
+                "n_readers": n,
+                "inference_to": ANALYSES[random].inference_to,
+            }
+            precision = partial(precision_of, n)
+            yield Curve(
+                keys=keys,
+                plan=plan,
+                tested_effect=effect,
+                precision=precision,
+                tested_precision=precision,
+                margin_bounds=bounds,
+                cases_per_unit=group.cases_per_unit,
+                error_limits=error_limits,
+                has_few_units=has_few_units,
+            )

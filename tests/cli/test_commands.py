@@ -1,0 +1,58 @@
+"""Every command has help with an example that runs."""
+
+import re
+import shlex
+
+import pytest
+from command_line import COMMANDS, MINIMAL
+
+import salstats as ss
+from salstats.cli import commands as cli_commands
+from salstats.cli.app import make_app, run
+from salstats.cli.commands import GROUPS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_ends_with_an_example(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run([command, "--help"]) == 0
+    out, err = capsys.readouterr()
+    assert f"Example: salstats {command}" in out
+    assert err == ""
+
+
+@pytest.mark.parametrize("command", sorted(MINIMAL))
+def test_the_example_of_the_help_runs_as_it_stands(capsys, monkeypatch, folder, command):
+    monkeypatch.setenv("COLUMNS", "200")
+    run([command, "--help"])
+    example = re.search(r"Example: salstats (.*)", capsys.readouterr().out).group(1)
+    assert run(shlex.split(example)) == 0
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_the_usual_options_on_one_screen_and_no_type_of_switches(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "100")
+    run([command, "--help"])
+    shown = capsys.readouterr().out
+    # of a table or figure the options of every kind stand below a heading of their own
+    usual = re.split("─ (?:More options|Reading the|The table|The figure|Network)", shown)[0]
+    assert len(usual.splitlines()) <= 45
+    assert "<bool>" not in shown
+
+
+@pytest.mark.parametrize(
+    "command", [command for command in cli_commands.COMMANDS if command.usual], ids=lambda c: c.name
+)
+def test_usual_options_and_texts_of_a_command_are_options_that_it_has(command):
+    made = {option.name for option in cli_commands.options(command, getattr(ss, command.function))}
+    assert {*command.usual, *command.texts} <= made
+
+
+def test_help_lists_every_command_under_one_heading(capsys):
+    assert {command.name for command in make_app("").registered_commands} == set(COMMANDS)
+    assert run(["--help"]) == 0
+    out = capsys.readouterr().out
+    headings = re.findall(r"^╭─ (.+?) ─", out, re.M)
+    assert headings == ["Options", *GROUPS.values()]
+    for command in COMMANDS:
+        assert len(re.findall(rf"^│ {command} ", out, re.M)) == 1

@@ -1,0 +1,88 @@
+"""Values of options read from text."""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+import typer
+from tests_support import error_line
+
+from salstats.cli import option_values as values
+from salstats.cli.app import run
+
+
+@pytest.mark.parametrize("said", ["wide", "iou=a", "0.1:0.2", "1:2:3"])
+def test_a_margin_that_is_none_is_one_line(capsys, folder, said):
+    assert run(["difference", "scores.csv", "--reference", "human", "--margin", said]) == 2
+    assert "--margin" in error_line(capsys)
+
+
+@pytest.mark.parametrize(
+    ("parse", "texts", "expected"),
+    [
+        (values.split, ["a,b", '"c, d"'], ["a", "b", "c, d"]),
+        (values.pairs, ["case_id=case,img=image"], {"case_id": "case", "img": "image"}),
+        (values.equations, ["gradcam=Grad-CAM, resized"], {"gradcam": "Grad-CAM, resized"}),
+        (
+            values.labels,
+            ["gradcam=Grad-CAM", "colours:gradcam=#004488"],
+            {"gradcam": "Grad-CAM", "colours": {"gradcam": "#004488"}},
+        ),
+        (values.by_name, ["one.json"], "one.json"),
+        (values.by_name, ["R1=one.json,R2=two.json"], {"R1": "one.json", "R2": "two.json"}),
+        (values.by_method, ["0.4"], "0.4"),
+        (values.by_method, ["ig=100"], {(None, "ig"): "100"}),
+        (values.by_metric, ["0.01"], 0.01),
+        (values.by_metric, ["iou=0.01,hit=1"], {"iou": 0.01, "hit": 1.0}),
+        (values.margin, ["-0.05:"], (-0.05, None)),
+        (values.margin, ["iou=0.05,hd95=:3"], {"iou": 0.05, "hd95": (None, 3.0)}),
+        (values.weights, ["unit"], "unit"),
+        (values.weights, ["Edema=0.1,Nodule=0.3"], {"Edema": 0.1, "Nodule": 0.3}),
+        (values.spacing, "0.5x0.7", (0.5, 0.7)),
+        (values.spacing, "0.5", 0.5),
+        (values.spacing, "sizes.csv", Path("sizes.csv")),
+        (
+            values.score_columns,
+            ["iou=human:iou:r1,hit=:hit,cam=gradcam"],
+            {"iou": ("human", "iou", "r1"), "hit": (None, "hit"), "cam": "gradcam"},
+        ),
+        (values.metric_options, ["pdc.alpha=0", "pdc.form=mean"], {"pdc": {"alpha": 0.0, "form": "mean"}}),
+        (values.joined_files, ["a.csv,elongation=b.csv"], ["a.csv", {"elongation": "b.csv"}]),
+        (partial(values.number, kind=int), "7", 7),
+        (partial(values.numbers, kind=float), ["1,2.5"], [1.0, 2.5]),
+    ],
+)
+def test_text_becomes_the_value_of_python(parse, texts, expected):
+    if parse is values.split:
+        assert parse(texts) == expected
+    elif isinstance(parse, partial):
+        assert parse(texts, flag="--x") == expected
+    else:
+        assert parse(texts, flag="--x", example="a=b") == expected
+
+
+@pytest.mark.parametrize(
+    ("parse", "texts"),
+    [
+        (values.equations, ["gradcam"]),
+        (values.equations, ["a=1", "a=2"]),
+        (values.labels, ["a=b,c=d"]),
+        (values.pairs, ["a=b;c=d"]),
+        (values.score_columns, ["a=b:c:d:e"]),
+        (values.score_columns, ["a=b:"]),
+        (values.by_metric, ["iou=x"]),
+        (values.weights, ["a=x"]),
+        (values.metric_options, ["alpha=0"]),
+        (values.spacing, "0.5xx"),
+    ],
+)
+def test_text_of_another_form_is_an_error_that_names_the_flag(parse, texts):
+    with pytest.raises(typer.BadParameter, match="--x"):
+        parse(texts, flag="--x", example="a=b")
+
+
+def test_a_number_is_of_its_kind():
+    with pytest.raises(typer.BadParameter, match="--seed takes a whole number"):
+        values.number("1.5", "--seed", int)
+    with pytest.raises(typer.BadParameter, match="empty name"):
+        values.split(["a,,b"])

@@ -1,0 +1,80 @@
+"""Options for reading reach the reader."""
+
+import shlex
+
+import pandas as pd
+import pytest
+from command_line import study
+from tests_support import error_line
+
+import salstats as ss
+from salstats.cli.app import run
+
+
+def test_every_option_for_reading_reaches_the_reader(folder):
+    wide = study().pivot(index="case", columns=["method", "task"], values="score")
+    for method in ("gradcam", "human"):
+        table = wide[method].rename_axis("img_id").reset_index()
+        table["note"] = "x"
+        table.to_csv(f"{method}.txt", sep=";", decimal=",", index=False, encoding="utf-16", na_rep="-")
+    features = study()[["case", "task", "prob"]].drop_duplicates()
+    features.to_csv("prob.csv", sep=";", decimal=",", index=False, encoding="utf-16")
+    arguments = shlex.split(
+        "--also human.txt --rename img_id=case --wide task --tasks Edema,NA --method gradcam,human "
+        "--metric iou --sep ';' --decimal , --encoding utf-16 --na - --join prob.csv"
+    )
+    assert run(["correlate", "gradcam.txt", "iou", "prob", *arguments, "-o", "out.csv"]) == 0
+    assert run(["correlate", "scores.csv", "iou", "prob", "-o", "expected.csv"]) == 0
+    found, expected = ss.read_data("out.csv"), ss.read_data("expected.csv")
+    # of the wide files nothing tells which findings are absent
+    same = [c for c in expected.columns if c not in ("unit", "n_units", "n_absent")]
+    pd.testing.assert_frame_equal(found[same], expected[same], check_exact=True)
+
+
+def test_a_metric_per_column_and_a_sheet_are_read(capsys, folder):
+    wide = study().pivot(index=["case", "task", "label"], columns="method", values="score").reset_index()
+    with pd.ExcelWriter("book.xlsx") as book:
+        wide.to_excel(book, sheet_name="scores", index=False)
+        wide.to_excel(book, sheet_name="other", index=False)
+    arguments = ["--score", "gradcam=gradcam:iou,human=human:iou", "--sheet", "scores", "--by", "method,task"]
+    assert run(["describe", "book.xlsx", *arguments]) == 0
+    from_workbook = capsys.readouterr().out.splitlines()[1:]
+    assert run(["describe", "scores.csv", "--by", "method,task"]) == 0
+    assert from_workbook == capsys.readouterr().out.splitlines()[1:]
+
+
+def test_a_column_with_a_comma_in_its_name_and_percentages_are_read(folder):
+    (folder / "wide.csv").write_text('case,"IoU, mean",b\n1,57,22.4\n')
+    arguments = ["--score", '"IoU, mean"=g:iou,b=h:iou', "--scale", "iou=0.01", "-o", "long.csv"]
+    assert run(["read", "wide.csv", *arguments]) == 0
+    assert ss.read_scores("long.csv")["score"].tolist() == [0.57, 0.224]
+
+
+@pytest.mark.parametrize("sep", ["tab", "\\t", "\t"])
+def test_a_tab_has_a_name(folder, sep):
+    study().to_csv("tabs.csv", sep="\t", index=False)
+    assert run(["describe", "tabs.csv", "--sep", sep, "-o", "out.csv"]) == 0
+
+
+def test_shapes_of_files_are_reached_from_the_command_line(folder):
+    (folder / "wide.csv").write_text(
+        "img_id,Edema,NA\npatient1_view1,0.5,0.25\npatient1_view2,,0.75\npatient2_view1,1,0\n"
+    )
+    (folder / "size.csv").write_text(
+        "img_id,Edema,NA\npatient1_view1,3,4\npatient2_view1,5,6\npatient1_view2,7,8\n"
+    )
+    arguments = "read wide.csv --wide task --method g --metric iou --rename img_id=case --join size=size.csv"
+    assert run([*shlex.split(arguments), "--patient-from", r"(patient\d+)", "-o", "long.csv"]) == 0
+    long = ss.read_scores("long.csv").sort_values(["case", "task"]).reset_index(drop=True)
+    assert long["patient"].tolist() == ["patient1"] * 4 + ["patient2"] * 2
+    assert long["size"].tolist() == [3, 4, 7, 8, 5, 6]
+    (folder / "methods.csv").write_text("phase,trial,metric,ag,convex\n1,2,ncc,0.5,0.25\n1,2,auc,0.75,1\n")
+    assert run(shlex.split("read methods.csv --case phase,trial --score ag=ag,convex=convex -o two.csv")) == 0
+    two = ss.read_scores("two.csv")
+    assert set(two["case"]) == {"1_2"}
+    assert len(two) == 4
+
+
+def test_arguments_in_the_wrong_order_are_said(capsys, folder):
+    assert run(["regress", "iou ~ prob", "scores.csv"]) == 2
+    assert "the file comes first" in error_line(capsys)

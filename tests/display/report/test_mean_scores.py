@@ -1,0 +1,39 @@
+"""Sentences on counts and means."""
+
+import re
+
+import numpy as np
+from report_frames import frame, mean_row, said
+
+
+def test_means_are_averaged_over_tasks_where_there_are_several():
+    rows = [
+        mean_row(m, e, e - 0.1, e + 0.1, task=t)
+        for m, e in (("gradcam", 0.3), ("human", 0.5))
+        for t in ("A", "B", "Average")
+    ]
+    assert said("means", frame(*rows)) == (
+        "On IoU, the mean score averaged over 2 tasks was 0.300 [95% CI 0.200, 0.400] for Grad-CAM and 0.500 "
+        "[95% CI 0.400, 0.600] for the human benchmark."
+    )
+    rows[1] |= {"estimate": np.nan, "conf_low": np.nan, "conf_high": np.nan}
+    text = said("means", frame(*rows))
+    assert "Not every method has a defined score in each: Grad-CAM has none in B." in text
+
+
+def test_means_of_one_task_are_not_called_averages():
+    text = said("means", frame(mean_row("gradcam", 0.3, 0.2, 0.4, task="Edema", metric="hit")))
+    assert text == "On hit rate, the mean score was 0.300 [95% CI 0.200, 0.400] for Grad-CAM."
+
+
+def test_means_without_any_defined_score_say_so():
+    text = said("means", frame(mean_row("gradcam", np.nan), mean_row("human", np.nan)))
+    assert text == "On IoU, no score was defined."
+    text = said("means", frame(mean_row("gradcam", 0.4, 0.3, 0.5), mean_row("human", np.nan)))
+    assert "for Grad-CAM, and undefined for the human benchmark." in text
+
+
+def test_means_of_many_methods_are_a_range():
+    rows = [mean_row(f"m{i}", 0.1 * i, 0.1 * i - 0.05, 0.1 * i + 0.05) for i in range(1, 9)]
+    text = said("means", frame(*rows))
+    assert re.search(r"was between 0\.100 \[.*?\] for m1 and 0\.800 \[.*?\] for m8 among 8 methods", text)

@@ -1,0 +1,299 @@
+import numpy as np
+import pandas as pd
+import pytest
+from agreement_readings import alone, frame_of
+from scipy import sparse
+
+import salstats as ss
+from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
+from salstats.frames import ESTIMATE_COLUMNS
+from salstats.stats.agreement import bland_altman, icc, kappas
+from salstats.stats.agreement.readings import WithoutEach, equal_weights
+from salstats.stats.agreement.records import KINDS, LABELS
+from salstats.stats.engine.intervals import interval_by_name
+
+ROUNDING = 1e-12
+
+
+@pytest.fixture
+def values():
+    rng = np.random.default_rng(2)
+    return rng.normal(0.5, 0.2, (30, 1)) + rng.normal(0, 0.1, (30, 3)) + [0, 0.05, -0.05]
+
+
+@pytest.fixture
+def scores(values):
+    """Two methods of two cases a patient; the order of rows says nothing."""
+    both = pd.concat([frame_of(values), frame_of(values**2, method="rise")])
+    patients = both["case"].str[1:].astype(int) // 2
+    return both.assign(patient="p" + patients.astype(str)).sample(frac=1, random_state=1)
+
+
+@pytest.fixture
+def ratings():
+    rng = np.random.default_rng(4)
+    return frame_of(rng.integers(1, 4, (25, 1)) + (rng.random((25, 3)) < 0.3), metric="rating")
+
+
+def test_a_row_per_group_and_form_in_the_columns_of_an_estimates_frame(scores, values):
+    found = ss.agreement(scores)
+    assert list(found.columns[:2]) == ["metric", "method"]
+    inner = [c for c in found.columns if c in ESTIMATE_COLUMNS]
+    assert inner == [c for c in ESTIMATE_COLUMNS if c in inner]
+    assert found["method"].to_list() == ["gradcam"] * 6 + ["rise"] * 6
+    assert found["term"].to_list() == [*KINDS["icc"].terms] * 2
+    own = alone(values)
+    np.testing.assert_allclose(
+        found["estimate"][:3], icc.single_reading_icc(own, equal_weights(own))[0], rtol=ROUNDING
+    )
+    expected = {"unit": "patient", "n": 90, "n_missing": 0, "n_units": 15, "n_cases": 30, "n_raters": 3}
+    for column, value in expected.items():
+        assert (found[column] == value).all(), column
+    assert (found["conf_low"] < found["estimate"]).all()
+    assert (found["conf_high"] > found["estimate"]).all()
+
+
+def test_units_are_left_out_whole(scores, values):
+    found = ss.agreement(scores.query("method == 'gradcam'"), form="icc3").iloc[0]
+    n = 15
+    each = []
+    for unit in range(n):
+        own = alone(np.delete(values, [2 * unit, 2 * unit + 1], axis=0))
+        each.append(icc.single_reading_icc(own, equal_weights(own))[0, 2])
+    assert found["std_error"] == pytest.approx(np.sqrt((n - 1) * np.var(each)), rel=1e-10)
+
+
+def test_p_is_below_the_level_where_limits_exclude_0(scores):
+    rng = np.random.default_rng(0)
+    noise = [frame_of(rng.normal(size=(12, 3)), dataset=f"d{i}") for i in range(40)]
+    found = ss.agreement(pd.concat(noise), form="icc3", by="dataset", level=0.9)
+    outside = (found["conf_low"] > 0) | (found["conf_high"] < 0)
+    assert (outside == (found["p_value"] < 0.1)).all()
+    assert 0 < outside.sum() < 15
+
+
+def test_readers_are_fixed_but_for_one_way_and_absolute_agreement(scores):
+    found = ss.agreement(scores.query("method == 'rise'")).set_index("term")["inference_to"]
+    large = ["icc1", "icc2", "icc1k", "icc2k"]
+    assert found[found == "readers and cases"].index.to_list() == large
+    assert set(found.drop(large)) == {"these readers"}
+
+
+def test_pairs_of_readers_in_sorted_order(ratings):
+    found = ss.agreement(ratings, kind="cohen", weighting="linear")
+    assert found["pair"].to_list() == ["r0 - r1", "r0 - r2", "r1 - r2"]
+    assert found["first"].to_list() == ["r0", "r0", "r1"]
+    assert found["second"].to_list() == ["r1", "r2", "r2"]
+    wide = ratings.pivot(index="case", columns="reader", values="score").to_numpy(float)
+    for row, members in zip(found.itertuples(), ([0, 1], [0, 2], [1, 2]), strict=True):
+        own = alone(wide[:, members])
+        assert row.estimate == pytest.approx(
+            kappas.cohen(own, equal_weights(own), "linear")[0, 0], rel=ROUNDING
+        )
+    assert (found["term"] == "cohen_linear").all()
+
+
+def test_the_difference_of_a_pair_is_first_less_second(values):
+    found = ss.agreement(frame_of(values[:, :2]), kind="bland-altman").set_index("term")
+    assert found.loc["bias", "estimate"] == pytest.approx(np.mean(values[:, 0] - values[:, 1]), rel=1e-10)
+    assert (
+        found.loc["loa_low", "estimate"] < found.loc["bias", "estimate"] < found.loc["loa_high", "estimate"]
+    )
+    assert found["p_value"].notna().to_list() == [True, False, False]
+
+
+def test_methods_metrics_and_tools_are_compared_too(values):
+    methods = frame_of(values).rename(columns={"reader": "own"}).assign(method=lambda d: d["own"])
+    expected = ss.agreement(frame_of(values), form="icc2")["estimate"].to_list()
+    found = ss.agreement(methods.drop(columns="own"), over="method", form="icc2")
+    assert list(found.columns[:2]) == ["metric", "term"]
+    assert found["estimate"].to_list() == expected
+    metrics = frame_of(values).assign(metric=lambda d: d["reader"]).drop(columns="reader")
+    assert ss.agreement(metrics, over="metric", form="icc2")["estimate"].to_list() == expected
+    tools = frame_of(values).rename(columns={"reader": "tool"})
+    assert ss.agreement(tools, over="tool", form="icc2")["estimate"].to_list() == expected
+    assert (ss.agreement(tools, over="tool", form="icc2")["over"] == "tool").all()
+
+
+def test_missing_readings_are_counted_and_the_others_used(values):
+    gaps = values.copy()
+    gaps[0, 0] = gaps[1, 1] = gaps[2, :2] = np.nan
+    scores = frame_of(gaps)
+    found = ss.agreement(scores, form="icc2").iloc[0]
+    # the third case has one reading left
+    assert (found["n"], found["n_missing"], found["n_cases"]) == (27 * 3 + 4, 5, 29)
+    own = alone(np.delete(gaps, 2, axis=0))
+    assert found["estimate"] == pytest.approx(
+        icc.single_reading_icc(own, equal_weights(own))[0, 1], rel=ROUNDING
+    )
+    dropped = ss.agreement(scores.dropna(), form="icc2")
+    pd.testing.assert_frame_equal(dropped.drop(columns="n_missing"), found.to_frame().T.astype(
+        dropped.dtypes).drop(columns="n_missing"))  # fmt: skip
+    with pytest.raises(ValueRangeError, match="'mcgraw-wong' needs every reading"):
+        ss.agreement(scores, interval="mcgraw-wong")
+
+
+def test_repeats_are_for_limits_of_agreement(values, reference):
+    table = pd.read_csv(reference / "cardiac.csv")
+    table["seed"] = table.groupby("case").cumcount()
+    long = table.melt(["case", "seed"], ["rv", "ic"], var_name="method", value_name="score").assign(
+        metric="ef"
+    )
+    # values of the paper, see test_bland_altman
+    for linked, spread in ((None, 0.99062408), (False, 1.0518506)):
+        found = ss.agreement(long, over="method", kind="bland-altman", linked=linked).set_index("term")
+        # in sorted order IC comes first
+        assert found.loc["bias", "estimate"] == pytest.approx(-0.6021667, rel=1e-7)
+        reach = found.loc["loa_high", "estimate"] - found.loc["bias", "estimate"]
+        assert reach / 1.959964 == pytest.approx(spread, rel=1e-6)
+        assert (found["n"] == 120).all()
+        assert (found["n_cases"] == 12).all()
+    with pytest.raises(
+        ColumnError, match=r"case s03 has 6 readings of one method, by 'seed'.*'bland-altman'"
+    ):
+        ss.agreement(long, over="method")
+    assert len(ss.agreement(long, over="method", kind="ccc")) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda d: d.query("reader == 'r0'"), {}, "has one reader, 'r0', and agreement is of two or more"),
+        (lambda d: d.query("reader != 'r2' or case == 'c003'"), {}, "reader 'r2' scored one case"),
+        (lambda d: d.assign(score=(d["score"] > 0.5) * 1.0), {}, "for continuous scores.*holds 0 and 1 only"),
+        (lambda d: d, {"kind": "fleiss"}, "is for categories, which are whole numbers"),
+        (lambda d: d, {"unit": "reader"}, "unit='reader' splits case 'c000'"),
+        (lambda d: d, {"by": ["reader"]}, "over='reader' is what is compared"),
+        (lambda d: d, {"over": "case"}, "does not tell readings of a case apart"),
+        (lambda d: d, {"over": "raeder"}, "did you mean 'reader'"),
+        (lambda d: d, {"kind": "kappa"}, "kind='kappa' is not known"),
+        (lambda d: d, {"scale": "ordinal"}, "scale= is an option of kind='krippendorff', not of 'icc'"),
+        (lambda d: d, {"form": "icc4"}, "form='icc4' is not known"),
+        (lambda d: d, {"interval": "lin"}, "interval='lin' is not known"),
+        (lambda d: d, {"kind": "krippendorff", "scale": "linear"}, "scale='linear' is not known"),
+    ],
+)  # fmt: skip
+def test_wrong_designs_are_refused_in_one_sentence(values, change, options, message):
+    with pytest.raises((ColumnError, ValueRangeError), match=message) as caught:
+        ss.agreement(change(frame_of(values)), **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_one_reader_of_several_seeds_is_told_what_can_be_compared(values):
+    seeds = frame_of(values).rename(columns={"reader": "seed"}).assign(reader="one")
+    with pytest.raises(ColumnError, match="over='seed' compares those of that column"):
+        ss.agreement(seeds)
+    assert len(ss.agreement(seeds, over="seed")) == 6
+
+
+def test_perfect_agreement_of_categories_has_limits_and_of_scores_none(ratings, values):
+    same = ratings.assign(score=ratings["case"].str[-1].astype(int) % 3)
+    found = ss.agreement(same, kind="fleiss").iloc[0]
+    assert (found["estimate"], found["conf_high"]) == (1, 1)
+    assert 0 < found["conf_low"] < 1
+    with pytest.warns(SalstatsWarning, match="no limits.*of one unit"):
+        one = ss.agreement(same.assign(patient="p"), kind="ac1", unit="patient").iloc[0]
+    assert one["estimate"] == 1
+    assert one[["conf_low", "conf_high"]].isna().all()
+    with pytest.warns(SalstatsWarning, match="no limits"):
+        found = ss.agreement(frame_of(np.repeat(values[:, :1], 3, axis=1)), form="icc3").iloc[0]
+    assert found["estimate"] == pytest.approx(1)
+    assert np.isnan(found["conf_low"])
+    with pytest.warns(SalstatsWarning, match="all readings are equal"):
+        assert np.isnan(ss.agreement(ratings.assign(score=2), kind="fleiss")["estimate"].iloc[0])
+
+
+def test_limits_for_independent_cases_warn_of_units(scores):
+    with pytest.warns(SalstatsWarning, match=r"takes cases for independent.*30 cases of 15 units"):
+        found = ss.agreement(scores, interval="mcgraw-wong")
+    assert found["df_denominator"].notna().all()
+    assert (found["interval"] == "mcgraw-wong").all()
+
+
+def test_units_of_very_unequal_size_are_told(scores, values):
+    huge = frame_of(values).assign(patient=np.tile(np.r_[np.zeros(12), np.ones(11), 2:9].astype(str), 3))
+    # (12 + 11 + 7)^2 / (144 + 121 + 7) = 3.3 of 9
+    with pytest.warns(SalstatsWarning, match="worth 3 equal ones for metric rating, method gradcam"):
+        ss.agreement(huge, kind="krippendorff")
+
+
+def test_rows_without_a_reader_are_left_out_with_a_warning(scores, values):
+    maps = frame_of(values[:, :1]).drop(columns="reader").assign(method="map")
+    with pytest.warns(SalstatsWarning, match="30 of 210 rows have no 'reader'"):
+        found = ss.agreement(pd.concat([scores.drop(columns="patient"), maps]), form="icc2")
+    assert found["method"].to_list() == ["gradcam", "rise"]
+
+
+def test_scores_are_left_as_they_are(scores):
+    before = scores.copy()
+    for kind in ("icc", "ccc", "bland-altman", "krippendorff"):
+        ss.agreement(scores, kind=kind)
+    pd.testing.assert_frame_equal(scores, before)
+
+
+def test_records_name_their_intervals_and_every_term_has_a_label():
+    for name, record in KINDS.items():
+        made = [interval_by_name(interval) for interval in record.estimators]
+        assert [(r.name, r.kind) for r in made] == [(interval, "agreement") for interval in record.estimators]
+        assert next(iter(record.estimators)) == "jackknife", name
+        assert set(record.terms) <= set(LABELS)
+    assert LABELS["icc2"] == "ICC(2,1), absolute agreement, single reading"
+
+
+def test_bland_altman_of_a_frame_is_that_of_its_kernel(values):
+    found = ss.agreement(frame_of(values[:, :2]), kind="bland-altman", interval="bland-altman")
+    expected = bland_altman.bland_altman_limits(alone(values[:, :2]), 0.95)
+    np.testing.assert_allclose(found["conf_low"], expected.conf_low, rtol=ROUNDING)
+
+
+def test_a_rare_category_warns_of_short_limits(ratings):
+    rare = ratings.assign(score=0.0)
+    rare.loc[rare["case"].isin(["c001", "c002"]), "score"] = 1
+    rare.loc[rare["case"].isin(["c003", "c004"]) & (rare["reader"] == "r0"), "score"] = 1
+    with pytest.warns(SalstatsWarning, match="only 4 units have another reading than the most frequent one"):
+        ss.agreement(rare, kind="fleiss")
+    assert ss.agreement(rare, kind="ac1")["conf_low"].notna().all()
+
+
+def test_one_way_agreement_of_seeds_is_that_of_their_sd_within_cases(values):
+    gaps = values.copy()
+    gaps[:7, 2] = np.nan
+    seeds = frame_of(gaps).rename(columns={"reader": "seed"})
+    expected = ss.within_case_sd(seeds, n_replicates=40)["icc"].iloc[0]
+    assert ss.agreement(seeds, over="seed", form="icc1")["estimate"].iloc[0] == pytest.approx(
+        expected, rel=1e-10
+    )
+
+
+def test_unknown_readers_of_a_whole_group_do_not_stand_for_raters(values):
+    # a reader who scored nothing of a group is none of its raters
+    scores = frame_of(values)
+    scores.loc[scores["reader"] == "r2", "score"] = np.nan
+    found = ss.agreement(scores, form="icc3").iloc[0]
+    assert (found["n_raters"], found["n"], found["n_missing"]) == (2, 60, 0)
+
+
+def test_readers_of_one_case_each_are_told_of_the_one_way_design(values):
+    nested = frame_of(values).assign(reader=lambda d: d["case"] + d["reader"])
+    with pytest.raises(ColumnError, match=r"number the readings of each case in a column.*form='icc1'"):
+        ss.agreement(nested)
+    numbered = nested.assign(reading=nested.groupby("case").cumcount().astype(str)).drop(columns="reader")
+    found = ss.agreement(numbered, over="reading", form="icc1")
+    assert found["estimate"].iloc[0] == ss.agreement(frame_of(values), form="icc1")["estimate"].iloc[0]
+
+
+def test_pairs_are_a_family_for_adjust(ratings):
+    found = ss.adjust(ss.agreement(ratings, kind="cohen"), procedure="holm")
+    assert (found["p_adjusted"] >= found["p_value"]).all()
+    assert (found["n_tests"] == 3).all()
+
+
+def test_left_out_units_are_the_same_in_products_and_written_out():
+    rng = np.random.default_rng(5)
+    units = np.array([0, 0, 1, 2, 2, 2, 3])
+    weights = WithoutEach(units, np.array([1, 3]))
+    written = np.asarray(weights)
+    np.testing.assert_array_equal(written, [[1, 1, 0, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1, 0]])
+    for features in (rng.random(7), rng.random((7, 3)), sparse.csr_array(np.eye(7))):
+        expected = written @ (features.toarray() if sparse.issparse(features) else features)
+        np.testing.assert_allclose(weights @ features, expected, rtol=1e-12, atol=1e-12)

@@ -1,0 +1,169 @@
+"""What is said of results that stand on little: few cases, limits at impossible values."""
+
+import warnings
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.display import facts
+from salstats.display.estimates import read_estimates
+from salstats.errors import SalstatsWarning
+from salstats.stats.engine.intervals import choose_interval
+from salstats.stats.engine.result_warnings import beyond_range
+
+
+@pytest.fixture
+def six():
+    """Hits of six images by two methods, the first with a rate of 5/6, the second with one of 1/3."""
+    one = pd.DataFrame({"case": list("abcdef"), "method": "human", "metric": "hit"})
+    parts = [one.assign(score=[1, 1, 1, 1, 0, 1]), one.assign(method="cam", score=[0, 0, 1, 0, 0, 1])]
+    return pd.concat(parts, ignore_index=True)
+
+
+def said_by(call):
+    """What a call warns of."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        call()
+    return [str(w.message) for w in said]
+
+
+def pairs(human, cam, metric="iou", **columns):
+    """Scores of cases by two methods."""
+    one = pd.DataFrame({"case": range(len(human)), "metric": metric, **columns})
+    return pd.concat([one.assign(method="human", score=human), one.assign(method="cam", score=cam)])
+
+
+@pytest.mark.parametrize(
+    ("term", "estimate"),
+    [
+        ("mean", lambda s: ss.summarize(s, interval="percentile", n_replicates=40)),
+        ("difference", lambda s: ss.difference(s, reference="human", test="bootstrap", n_replicates=40)),
+    ],
+)
+def test_few_units_are_sent_to_the_interval_that_is_recommended(six, term, estimate):
+    (text,) = [t for t in said_by(lambda: estimate(six)) if "rest on 6 units" in t]
+    record = choose_interval(None, term)
+    assert f"interval='recommended' ({record.short_label}) holds better" in text
+    assert not [t for t in said_by(lambda: ss.summarize(six)) if "rest on" in t]
+
+
+#: Numbers on which little can be said, and what is said of them.
+LITTLE = {
+    "two cases": ("rest on 1 degrees of freedom", lambda: pairs([0.2, 0.6], [0.1, 0.2])),
+    "one case": ("a sample of one unit says nothing", lambda: pairs([0.2], [0.1])),
+    "mostly zeros": (
+        "only 3 of 10 units have",
+        lambda: pairs([0.3, 0.5, 0.6, *[0.0] * 7], [0.2, 0.3, 0.1, *[0.0] * 7]),
+    ),
+    "next to nothing": (
+        "next to nothing is left of the reference",
+        lambda: pairs(np.linspace(0.4, 0.9, 20), np.linspace(0.01, 0.03, 20)),
+    ),
+    "a task of one": (
+        "tasks of one or two units are in the averages",
+        lambda: pairs(np.linspace(0.4, 0.9, 21), np.linspace(0.2, 0.6, 21), task=["a"] * 20 + ["b"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LITTLE)
+def test_what_stands_on_little_is_said_in_one_sentence(case):
+    text, scores = LITTLE[case]
+    average = "task" if "task" in scores() else None
+    compared = ss.difference if case == "mostly zeros" else ss.percent_decrease
+    said = said_by(lambda: compared(scores(), reference="human", average=average))
+    assert sum(text in s for s in said) == 1
+
+
+def test_large_units_are_said_where_the_interval_does_not_know_them():
+    scores = pairs(np.linspace(0.2, 0.9, 60), np.linspace(0.1, 0.6, 60), patient=[0] * 35 + [*range(1, 26)])
+    large = [said_by(lambda i=i: ss.difference(scores, reference="human", interval=i)) for i in ("t", "wild")]
+    assert [any("differ so much in size" in s for s in said) for said in large] == [True, False]
+
+
+def test_ordinary_scores_are_met_with_silence():
+    scores = ss.datasets.load_simulated()
+    for call in (
+        lambda: ss.summarize(scores, average="task"),
+        lambda: ss.difference(scores, reference="human", average="task"),
+        lambda: ss.percent_decrease(scores, reference="human", average="task"),
+    ):
+        assert said_by(call) == []
+
+
+def test_a_task_of_one_patient_leaves_an_average_its_limits():
+    n = 90
+    human = np.random.default_rng(0).beta(4, 3, n)
+    task = np.repeat(["a", "b", "c", "d"], [40, 30, 19, 1])
+    scores = pairs(human, 0.7 * human + 0.01 * np.arange(n) % 0.05, task=task, patient=range(n))
+    for call in (ss.summarize, *_COMPARED):
+        with pytest.warns(SalstatsWarning):
+            found = call(scores, average="task").set_index("task")
+        assert found.loc["d", ["conf_low", "conf_high"]].isna().to_numpy().all()
+        averages = found.loc[["Average"], ["conf_low", "estimate", "conf_high"]].to_numpy()
+        assert np.isfinite(averages).all()
+        assert (np.diff(averages) > 0).all()
+
+
+_COMPARED = (partial(ss.difference, reference="human"), partial(ss.percent_decrease, reference="human"))
+
+
+@pytest.mark.parametrize(
+    ("estimate", "limit"),
+    [
+        (lambda s: ss.summarize(s, interval="t"), 1.262),
+        (lambda s: ss.percent_decrease(s, reference="human", interval="fieller"), 131.9),
+    ],
+)
+def test_limits_at_impossible_values_are_said_in_the_call_the_table_and_the_figure(six, estimate, limit):
+    with pytest.warns(SalstatsWarning, match="impossible"):
+        found = estimate(six)
+    assert found["conf_high"].max() == pytest.approx(limit, rel=1e-3)
+    assert "impossible" in facts.interval_note(read_estimates(found))
+    assert "impossible" in facts.interval_caption(read_estimates(found))
+
+
+@pytest.mark.parametrize(
+    ("metric", "term", "limits", "beyond"),
+    [
+        ("iou", "mean", (0.0, 1.0), False),
+        ("iou", "mean", (-0.01, 0.5), True),
+        ("hd95", "mean", (0.5, 1e6), False),
+        ("own", "mean", (-5.0, 5.0), False),
+        ("ncc", "difference", (-1.9, 0.5), False),
+        ("iou", "difference", (-1.1, 0.5), True),
+        ("iou", "percent_decrease", (-250.0, 100.0), False),
+        ("ncc", "percent_decrease", (-250.0, 150.0), False),
+        ("iou", "percent_decrease", (-float("inf"), float("inf")), False),
+        ("iou", "rank", (1.0, 6.0), False),
+    ],
+)
+def test_what_is_impossible_depends_on_the_metric_and_on_what_is_estimated(metric, term, limits, beyond):
+    low, high = limits
+    frame = pd.DataFrame({"metric": [metric], "term": term, "conf_low": low, "conf_high": high})
+    assert beyond_range(frame).tolist() == [beyond]
+
+
+@pytest.mark.parametrize("shift", [-0.5, -2.0])
+def test_what_is_not_above_0_is_said_to_have_no_logarithm(shift):
+    scores = pd.DataFrame({"case": range(30), "method": "cam", "metric": "nss"})
+    scores["score"] = np.linspace(-1, 1, 30) + shift
+    with pytest.warns(SalstatsWarning, match="no logarithm") as said:
+        found = ss.summarize(scores, interval="bootstrap_t_log", n_replicates=40)
+    assert found["conf_low"].isna().all()
+    assert not any("one unit" in str(w.message) for w in said)
+
+
+def test_zeros_of_hits_are_no_matter():
+    hits = pairs([1.0, 1, 1, *[0] * 37], [1.0, *[0] * 39], metric="hit")
+    assert said_by(lambda: ss.difference(hits, reference="human")) == []
+
+
+def test_a_mean_of_mostly_zeros_is_said_to_be_one():
+    sparse = pairs([0.3, 0.5, 0.6, *[0.0] * 17], [0.4] * 20).query("method == 'human'")
+    assert any("only 3 of 20 units have" in s for s in said_by(lambda: ss.summarize(sparse)))
+    assert not said_by(lambda: ss.summarize(sparse.assign(score=(sparse["score"] > 0) * 1.0)))

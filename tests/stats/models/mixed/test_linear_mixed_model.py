@@ -1,0 +1,135 @@
+"""Mixed models against their definition, and what they are not to depend on."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from salstats.errors import SalstatsError
+from salstats.stats.models.mixed.kenward_roger import kenward_roger
+from salstats.stats.models.mixed.linear_mixed_model import RandomTerm, fit_mixed
+from salstats.stats.models.mixed.satterthwaite import satterthwaite_f
+
+
+@pytest.fixture
+def slopes():
+    """12 readers and 40 cases, crossed, with 2 methods; readers differ in the methods, too."""
+    rng = np.random.default_rng(3)
+    reader, case, method = (a.ravel() for a in np.meshgrid(range(12), range(40), range(2), indexing="ij"))
+    kept = rng.uniform(size=reader.size) < 0.8
+    reader, case, method = reader[kept], case[kept], method[kept]
+    effects = rng.multivariate_normal([0, 0], [[0.3, 0.1], [0.1, 0.2]], size=12)
+    response = 1 + 0.3 * method + rng.normal(size=40)[case] + effects[reader, 0] + effects[reader, 1] * method
+    matrix = np.column_stack([np.ones(len(reader)), method])
+    terms = [
+        RandomTerm("reader", ("(Intercept)", "method"), reader, 12, matrix),
+        RandomTerm("case", ("(Intercept)",), case, 40, matrix[:, :1]),
+    ]
+    return matrix, response + rng.normal(size=len(reader)), terms
+
+
+def _dense(matrix, terms, covariances, sigma):
+    """Z and the covariance of the response, in full."""
+    z = [np.zeros((len(matrix), t.n_levels, len(t.effects))) for t in terms]
+    for part, term in zip(z, terms, strict=True):
+        part[np.arange(len(matrix)), term.codes] = term.matrix
+    spread = sigma**2 * np.eye(len(matrix))
+    for part, covariance in zip(z, covariances, strict=True):
+        spread += np.einsum("nli,ij,mlj->nm", part, covariance, part)
+    return z, spread
+
+
+@pytest.mark.parametrize("reml", [True, False], ids=["REML", "ML"])
+def test_fit_meets_its_definition(slopes, reml):
+    matrix, response, terms = slopes
+    found = fit_mixed(matrix, response, terms, reml=reml)
+    z, spread = _dense(matrix, terms, found.covariances, found.sigma)
+    inverse = np.linalg.inv(spread)
+    information = matrix.T @ inverse @ matrix
+    coefficients = np.linalg.solve(information, matrix.T @ inverse @ response)
+    residual = response - matrix @ coefficients
+    np.testing.assert_allclose(found.coefficients, coefficients, rtol=1e-9)
+    np.testing.assert_allclose(found.covariance, np.linalg.inv(information), rtol=1e-9)
+    expected = multivariate_normal(np.zeros(len(residual)), spread).logpdf(residual)
+    if reml:
+        expected += np.log(2 * np.pi) - np.linalg.slogdet(information)[1] / 2
+    np.testing.assert_allclose(found.log_likelihood, expected, rtol=1e-11)
+    for k in range(2):
+        blups = np.einsum("nli,n->li", z[k], inverse @ residual) @ found.covariances[k]
+        np.testing.assert_allclose(found.random_effects[k], blups, rtol=1e-8, atol=1e-10)
+    fitted = response - found.sigma**2 * inverse @ residual
+    np.testing.assert_allclose(found.fitted, fitted, rtol=1e-9)
+
+
+def test_variance_of_no_use_is_zero_and_said(slopes):
+    matrix, response, terms = slopes
+    # within a case all agree
+    centred = response - np.array([response[terms[1].codes == c].mean() for c in range(40)])[terms[1].codes]
+    found = fit_mixed(matrix, centred, terms)
+    assert found.covariances[1].item() == 0.0
+    assert found.singular
+    assert found.converged
+    without = fit_mixed(matrix, centred, terms[:1])
+    np.testing.assert_allclose(found.log_likelihood, without.log_likelihood, rtol=1e-11)
+    np.testing.assert_array_equal(found.random_effects[1], 0.0)
+
+
+def test_units_of_effects_and_response_do_not_matter(slopes):
+    matrix, response, terms = slopes
+    first = fit_mixed(matrix, response, terms)
+    factor = np.array([1.0, 1e4])
+    rescaled = [
+        RandomTerm("reader", terms[0].effects, terms[0].codes, 12, terms[0].matrix * factor),
+        terms[1],
+    ]
+    second = fit_mixed(matrix * factor, 1000 * response, rescaled)
+    np.testing.assert_allclose(second.coefficients * factor, 1000 * first.coefficients, rtol=1e-8)
+    np.testing.assert_allclose(
+        second.covariances[0] * np.outer(factor, factor), 1e6 * first.covariances[0], rtol=1e-7
+    )
+
+
+def test_exact_fit_is_refused(slopes):
+    matrix, _, terms = slopes
+    with pytest.raises(SalstatsError, match="fit the response exactly"):
+        fit_mixed(matrix, matrix @ [1.0, 2.0], terms)
+
+
+def test_origin_of_a_slope_does_not_matter():
+    rng = np.random.default_rng(5)
+    reader, year = rng.integers(0, 30, 600), rng.integers(2010, 2021, 600).astype(float)
+    response = 1e4 + rng.normal(size=30)[reader] + 0.2 * rng.normal(size=30)[reader] * (year - 2015)
+    response += rng.normal(size=600)
+
+    def fitted(years):
+        matrix = np.column_stack([np.ones(600), years])
+        return fit_mixed(matrix, response, [RandomTerm("reader", ("a", "b"), reader, 30, matrix)])
+
+    raw, centred = fitted(year), fitted(year - 2015)
+    assert raw.converged
+    np.testing.assert_allclose(raw.log_likelihood, centred.log_likelihood, rtol=1e-11)
+    turn = np.array([[1.0, -2015.0], [0.0, 1.0]])
+    np.testing.assert_allclose(turn @ centred.covariances[0] @ turn.T, raw.covariances[0], rtol=1e-6)
+    np.testing.assert_allclose(raw.fitted, centred.fitted, rtol=1e-10)
+
+
+def test_levels_that_the_coefficients_tell_apart_are_refused(slopes):
+    matrix, response, terms = slopes
+    method = RandomTerm("method", ("(Intercept)",), matrix[:, 1].astype(int), 2, matrix[:, :1])
+    with pytest.raises(SalstatsError, match=r"coefficients say already .* of 'method'"):
+        fit_mixed(matrix, response, [*terms, method])
+
+
+def test_combinations_that_repeat_others_add_nothing(slopes):
+    matrix, response, terms = slopes
+    found = fit_mixed(np.column_stack([matrix, np.sin(response)]), response, terms)
+    once, twice = np.eye(3)[1:], np.array([[0, 1.0, 0], [0, 0, 1.0], [0, 1.0, -1.0]])
+    # but to the choice of the uncorrelated ones, by which the degrees of freedom are
+    np.testing.assert_allclose(
+        satterthwaite_f(found, twice)[:2], satterthwaite_f(found, once)[:2], rtol=1e-10
+    )
+    assert np.isnan(satterthwaite_f(found, np.zeros((1, 3))).statistic)
+
+
+def test_kenward_and_rogers_tests_of_maximum_likelihood_are_refused(slopes):
+    with pytest.raises(SalstatsError, match="REML"):
+        kenward_roger(fit_mixed(*slopes, reml=False), np.eye(2))

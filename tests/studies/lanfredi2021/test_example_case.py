@@ -1,0 +1,147 @@
+"""Pictures of one image on one scale, and sampled areas around the exact one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.display.plots.layout.theme import MM_PER_INCH
+from salstats.errors import SalstatsError
+from salstats.scoring.density_figures import plot_densities, share_per_pixel
+from salstats.studies.lanfredi2021.example_case import plot_samples, plot_spread
+
+# the same shares from numbers rounded once more
+ROUNDING = 1e-12
+
+
+def make_pictures(n=4, shape=(30, 40)):
+    rng = np.random.default_rng(3)
+    return {f"Picture {i}": share_per_pixel(rng.random(shape)) for i in range(n)}
+
+
+def drawn(figure):
+    """The pictures of a figure by title."""
+    (layer,) = [layer for layer in figure.layers if "pictures" in layer.geom.params]
+    return layer.geom.params["pictures"]
+
+
+def size_mm(figure):
+    return np.array(figure.theme.getp("figure_size")) * MM_PER_INCH
+
+
+def test_shares_are_of_the_sum_above_the_least_value():
+    # least value 2: 0, 1, 3 of 4
+    assert share_per_pixel(np.array([[2, 3, 5]])).tolist() == [[0, 0.25, 0.75]]
+
+
+def test_one_colour_is_one_share_in_every_picture():
+    flat = np.full((20, 20), 1 / 400)
+    peaked = np.zeros((20, 20))
+    peaked[:10] = 1 / 200
+    pictures = drawn(plot_densities({"flat": flat, "peaked": peaked}))
+    # half of the largest share in one, all of it and nothing in the other
+    assert len(np.unique(pictures["flat"].reshape(-1, 3), axis=0)) == 1
+    assert pictures["peaked"][0, 0].sum() > pictures["flat"][0, 0].sum() > pictures["peaked"][-1, -1].sum()
+
+
+@pytest.mark.parametrize(("width", "columns"), [(89, 2), (183, 4)])
+def test_pictures_stand_in_rows_that_fit_the_width(width, columns):
+    figure = plot_densities(make_pictures(), width=width, notes=["Case a."])
+    assert figure.facet._ncol == columns
+    assert np.isclose(size_mm(figure)[0], width)
+    assert list(figure.data["picture"]) == [f"Picture {i}" for i in range(4)]
+    figure.draw()
+
+
+def test_maps_lie_over_the_image_and_a_panel_without_one_shows_it():
+    image = np.tile(np.linspace(0, 1, 40, dtype=np.float32), (30, 1))
+    one = np.zeros((30, 40))
+    one[:, :20] = 1 / 600
+    points = {"Fixations": np.array([[2.0, 3.0], [20.0, 30.0]])}
+    figure = plot_densities({"Fixations": None, "Map": one}, grey=image, points=points)
+    bare, laid = (drawn(figure)[name].astype(int) for name in ("Fixations", "Map"))
+    assert (bare == np.round(255 * image)[:, :, None]).all()
+    # in colour where the map is, and the image as it is elsewhere
+    assert (np.ptp(laid[:, :20], axis=2) > 60).all()
+    assert (laid[:, 21:] == bare[:, 21:]).all()
+    (at,) = [d for d in layers(figure) if list(d.columns) == ["x", "y", "picture", "line"]][:1]
+    assert at[["x", "y"]].to_numpy().tolist() == [[3.5, 27.5], [30.5, 9.5]]
+    figure.draw()
+
+
+SIZES = (100, 1000, 10000)
+
+
+def make_samples(methods=("interobserver", "gradcam_wag"), metrics=("auc", "sauc"), n=20):
+    rng = np.random.default_rng(6)
+    rows = [
+        {
+            "case": "a", "method": method, "reader": reader, "metric": metric, "n_samples": size,
+            "replicate": i, "estimate": 0.6 + rng.normal(0, 0.4) / np.sqrt(size), "exact": 0.6,
+        }
+        for method in methods
+        for reader in ("0", "1")
+        for metric in metrics
+        for size in SIZES
+        for i in range(n)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def make_spread(**given):
+    """Spreads that follow constant / sqrt(n) exactly, twice as large for the second reader."""
+    rows = make_samples(n=1, **given).drop(columns=["replicate", "estimate"])
+    rows["sd"] = np.where(rows["reader"] == "0", 0.2, 0.4) / np.sqrt(rows["n_samples"])
+    return rows.assign(mean=0.6, n_replicates=20)
+
+
+def layers(figure):
+    return [layer._data for layer in figure.layers if isinstance(layer._data, pd.DataFrame)]
+
+
+def test_the_figure_shows_the_mean_over_readers():
+    figure = plot_spread(make_spread())
+    data = figure.data
+    assert len(data) == 2 * 2 * 3
+    assert np.allclose(data["sd"], 0.3 / np.sqrt(data["n_samples"]), rtol=ROUNDING)
+    figure.draw()
+
+
+def test_the_expected_line_falls_with_the_root_and_meets_values_that_do():
+    (line,) = layers(plot_spread(make_spread()))
+    assert sorted(set(line["n_samples"])) == [100, 10000]
+    assert np.allclose(line["sd"], 0.3 / np.sqrt(line["n_samples"]), rtol=ROUNDING)
+
+
+def test_rows_without_spread_are_counted():
+    spread = make_spread()
+    spread.loc[spread["method"] == "gradcam_wag", "sd"] = np.nan
+    figure = plot_spread(spread)
+    assert set(figure.data["method"]) == {"interobserver"}
+    assert "Not drawn: 12 rows without spread." in figure.labels.caption.replace("\n", " ")
+
+
+def test_spreads_of_nothing_are_an_error():
+    with pytest.raises(SalstatsError, match="nothing to draw"):
+        plot_spread(make_spread().assign(sd=0.0))
+
+
+@pytest.mark.parametrize("width", [89, 183])
+@pytest.mark.parametrize("metrics", [("auc",), ("auc", "sauc")])
+def test_both_figures_draw_at_a_column_and_a_page(width, metrics):
+    samples = make_samples(metrics=metrics)
+    one = samples[(samples["method"] == "gradcam_wag") & (samples["reader"] == "0")]
+    for figure in (plot_spread(make_spread(metrics=metrics), width=width), plot_samples(one, width=width)):
+        assert np.isclose(figure.theme.getp("figure_size")[0] * 25.4, width)
+        assert list(figure.data["panel"].cat.categories) == [m.replace("auc", "AUC") for m in metrics]
+        figure.draw()
+
+
+def test_values_stand_around_their_size_and_the_line_is_the_exact_value():
+    samples = make_samples()
+    one = samples[(samples["method"] == "gradcam_wag") & (samples["reader"] == "1")]
+    figure = plot_samples(one)
+    places = figure.data["n_samples"].map({100: 0, 1000: 1, 10000: 2})
+    assert (figure.data["at"] - places).abs().max() < 0.5
+    (line,) = [data for data in layers(figure) if "exact" in data and len(data) == 2]
+    assert (line["exact"] == 0.6).all()
+    assert "reader 1 left out: 20 samples" in figure.labels.caption.replace("\n", " ")

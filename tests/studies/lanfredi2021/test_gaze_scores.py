@@ -1,0 +1,314 @@
+"""A study of gaze scored: what is made follows from what it holds, and rows are named as in the tables."""
+
+import warnings
+
+import gaze_files
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from salstats.errors import SalstatsError, SalstatsWarning
+from salstats.readers.gaze import read_gaze
+from salstats.studies.engine import make_items
+from salstats.studies.lanfredi2021 import RAW_ITEMS
+from salstats.studies.lanfredi2021.gaze_scores import (
+    Recordings,
+    ScoringOptions,
+    both_intervals,
+    load,
+    main_method,
+    named_rows,
+)
+from salstats.studies.lanfredi2021.recordings import bias_change, compared
+
+# means of the same numbers in another order
+SUM_TOLERANCE = 1e-12
+
+
+@pytest.fixture
+def release(tmp_path):
+    """Three small images of three readers."""
+    return gaze_files.write_release(tmp_path / "main")
+
+
+def made(study, **choice):
+    """The items by key; what is warned of so few cases is no matter here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SalstatsWarning)
+        given = load(study, ScoringOptions(n_replicates=2, **choice))
+        return {item.key: result for item, result in make_items(RAW_ITEMS, (), given)}
+
+
+def test_without_chest_boxes_the_shuffled_metrics_are_undefined_and_the_rest_stands(release):
+    for file in release.glob("*/chest_bounding_box.csv"):
+        file.unlink()
+    with pytest.warns(SalstatsWarning, match="9 of 9 chest boxes|9 no chest box"):
+        study = read_gaze(release)
+    items = made(study)
+    assert {"means_centre", "table3"} <= set(items)
+    assert not {"means_shuffled", "table1", "table2", "table4"} & set(items)
+    assert items["scores"].frame.query("metric == 'sauc'")["reason"].eq("no chest box").all()
+    assert items["table3"].frame["estimate"].notna().all()
+    assert not {"figure_1", "sampling_spread", "center_bias_choice"} & set(items)
+    boxes = items["recordings"].table.as_raw_html()
+    assert "Chest boxes left out of the centre bias" in boxes
+    assert "No chest box" in boxes
+
+
+def test_the_map_of_the_example_has_the_size_of_the_image(release, tmp_path):
+    maps = gaze_files.write_maps(tmp_path / "maps", shape=(7, 9))
+    items = made(read_gaze(release, maps={"gradcam_wag": maps}))
+    data = items["figure_1"].figure.data
+    assert list(data["picture"])[-1] == "Grad-CAM (with attention gates)"
+    case = items["figure_1"].frame["case"].item()
+    assert {(h, w) for h, w in zip(data["height"], data["width"], strict=True)} == {gaze_files.SHAPES[case]}
+
+
+def test_models_and_seeds_of_a_method_are_rows_of_one_mean(release, tmp_path):
+    folders = {f"gradcam_wag:net:{i}": gaze_files.write_maps(tmp_path / str(i), seed=i) for i in (1, 2)}
+    items = made(read_gaze(release, maps=folders))
+    own = items["table1"].frame.query("method == 'gradcam_wag' and metric == 'sauc'")
+    assert own["n"].item() == 2 * 3 * 3
+    scores = items["scores"].frame.query("method == 'gradcam_wag' and metric == 'sauc'")
+    assert np.isclose(own["estimate"].item(), scores["score"].mean(), rtol=SUM_TOLERANCE)
+    # one series' values stand around its exact value
+    assert items["sampled_values"].frame["seed"].unique().tolist() == ["1"]
+
+
+def test_a_map_that_is_missing_is_an_undefined_score(release, tmp_path):
+    maps = gaze_files.write_maps(tmp_path / "maps")
+    (maps / "img-a.npy").unlink()
+    items = made(read_gaze(release, maps={"gradcam_wag": maps}))
+    row = items["table1"].frame.query("method == 'gradcam_wag' and metric == 'sncc'")
+    assert row["n_missing"].item() == 3
+    assert row["n_units"].item() == 2
+
+
+@pytest.mark.parametrize("center_bias", ["all", "others"])
+def test_both_centre_biases_are_compared_whichever_the_tables_use(release, center_bias):
+    items = made(read_gaze(release), center_bias=center_bias)
+    change = items["center_bias_choice"].frame.set_index("metric")
+    table = items["table1"].frame.set_index("metric")
+    for metric in ("sncc", "sauc"):
+        assert np.isclose(
+            change.loc[metric, f"mean_{center_bias}"], table.loc[metric, "estimate"], rtol=SUM_TOLERANCE
+        )
+    words = {"all": "centre bias of all cases", "others": "centre bias of all other cases"}
+    assert words[center_bias] in items["scores"].note
+
+
+def test_a_single_image_has_no_other_images_to_make_a_bias_of(release):
+    study = read_gaze(release).select(cases=["img-a"])
+    items = made(study)
+    assert "center_bias_choice" not in items
+    assert items["table1"].frame["estimate"].notna().all()
+    assert items["figure_1"].frame["case"].item() == "img-a"
+
+
+def test_no_score_is_an_error_that_says_why(release):
+    with pytest.raises(SalstatsError, match=r"no score is defined \(36 not 4 readers\)"):
+        load(read_gaze(release), ScoringOptions(n_readers=4))
+
+
+def test_the_hull_is_shown_once_where_it_is_the_only_map(release, tmp_path):
+    (tmp_path / "lungs").mkdir()
+    for image, shape in gaze_files.SHAPES.items():
+        lungs = np.zeros(shape, bool)
+        lungs[8:20, 6:22] = True
+        np.save(tmp_path / "lungs" / f"{image}.npy", lungs)
+    items = made(read_gaze(release, lungs=tmp_path / "lungs"))
+    assert items["figure_1"].frame["method"].item() == "convex"
+    assert list(items["figure_1"].figure.data["picture"])[3:] == ["Hull of the lungs"]
+
+
+METRICS = ("ncc", "sncc", "auc", "sauc")
+
+
+def make_scores(methods=("interobserver", "gradcam_wag", "am1"), n_cases=8, n_readers=3, **columns):
+    """Scores of every case, reader, method and metric, with a column `mixing` where `columns` has it."""
+    rng = np.random.default_rng(4)
+    mixing = columns.get("mixing", {})
+    rows = [
+        {
+            "case": f"c{case}", "patient": f"p{case}", "phase": 1, "method": method, "mixing": mix,
+            "reader": str(reader), "metric": metric, "score": rng.normal(0.3, 0.1), "reason": None,
+        }
+        for case in range(n_cases)
+        for method in methods
+        for mix in mixing.get(method, (None,))
+        for reader in range(n_readers)
+        for metric in METRICS
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows)
+    return frame if mixing else frame.drop(columns="mixing")
+
+
+def make_labels(abnormal):
+    """Majority labels of cases c0, c1, ..."""
+    names = [f"c{i}" for i in range(len(abnormal))]
+    return pd.DataFrame({"case": names, "abnormal": pd.array(abnormal, dtype="Int64")})
+
+
+LABELS = make_labels([1, 1, 1, 0, 0, 0, 0, None])
+
+TABLES = ("means_shuffled", "means_centre", "table1", "table2", "table3", "table4")
+
+
+def items_of(scores, labels=LABELS):
+    """The tables of scores by key."""
+    given = Recordings(None, ScoringOptions(), labels, None, named_rows(scores, labels))
+    with warnings.catch_warnings():
+        # few cases is the point of it
+        warnings.simplefilter("ignore", SalstatsWarning)
+        items = [item for item in RAW_ITEMS if item.key in TABLES]
+        return {item.key: made for item, made in make_items(items, (), given)}
+
+
+def body(item) -> str:
+    return item.table.as_raw_html()
+
+
+def test_undefined_scores_are_left_out_of_both_intervals_and_counted():
+    scores = make_scores()
+    gone = (scores["case"] == "c3") & (scores["method"] == "am1")
+    scores.loc[gone, "score"] = np.nan
+    with_gaps = both_intervals(named_rows(scores, LABELS)).query("method == 'am1'").reset_index(drop=True)
+    without = both_intervals(named_rows(scores[~gone], LABELS)).query("method == 'am1'")
+    limits = ["estimate", "conf_low", "conf_high", "study_conf_low", "study_conf_high", "n_units"]
+    pd.testing.assert_frame_equal(with_gaps[limits], without[limits].reset_index(drop=True))
+    assert (with_gaps["n_missing"] == 3).all()
+    assert (with_gaps["n_units"] == 7).all()
+
+
+def test_a_map_without_classes_is_as_given_and_a_baseline_has_no_mixing():
+    methods = ("interobserver", "convex", "am1", "am2", "gradcam_wag", "mine")
+    rows = named_rows(make_scores(methods), LABELS).drop_duplicates("method").set_index("method")["mixing"]
+    assert rows.to_dict() == {
+        "interobserver": "", "convex": "", "am1": "", "am2": "",
+        "gradcam_wag": "as given", "mine": "as given",
+    }  # fmt: skip
+
+
+def test_tables_have_the_rows_of_the_study_in_its_order():
+    scores = make_scores(("am2", "convex", "gradcam_wag", "interobserver", "gradcam_woag", "am1"))
+    tables = items_of(scores)
+    assert list(tables) == [
+        "means_shuffled", "means_centre", "table1", "table2", "table3", "table4",
+    ]  # fmt: skip
+    order = ["interobserver", "gradcam_woag", "gradcam_wag", "am1", "am2"]
+    assert list(tables["table1"].frame["method"].unique()) == order
+    for number, metrics in (("3", ["ncc", "auc"]), ("4", ["sncc", "sauc"])):
+        table = tables[f"table{number}"].frame
+        assert list(table["method"].unique()) == ["interobserver", "convex"]
+        assert list(table["metric"].unique()) == metrics
+    html = body(tables["table1"])
+    assert html.index("Interobserver (baseline)") < html.index("Grad-CAM (without") < html.index("AM1")
+    assert "As the study" in html
+    assert "Cases as clusters" in html
+
+
+def test_table_2_splits_the_cases_by_their_majority():
+    scores = make_scores()
+    item = items_of(scores)["table2"]
+    table = item.frame.set_index(["subset", "method", "metric"])
+    assert set(item.frame["method"]) == {"interobserver", "gradcam_wag"}
+    for subset, cases in (("abnormal", ["c0", "c1", "c2"]), ("normal", ["c3", "c4", "c5", "c6"])):
+        own = scores[scores["case"].isin(cases) & (scores["method"] == "gradcam_wag")]
+        row = table.loc[(subset, "gradcam_wag", "sauc")]
+        assert abs(row["estimate"] - own.loc[own["metric"] == "sauc", "score"].mean()) < SUM_TOLERANCE
+        assert row["n_units"] == len(cases)
+    assert item.note == "left out for want of a majority: 1 image"
+    assert item.figure is not None
+
+
+def test_table_2_shows_uniform_mixing_where_there_is_some():
+    item = items_of(make_scores(mixing={"gradcam_wag": ("thresholded", "uniform")}))["table2"]
+    own = item.frame[item.frame["method"] == "gradcam_wag"]
+    assert set(own["mixing"]) == {"uniform"}
+    assert item.title.endswith("Grad-CAM (with attention gates), uniform mixing")
+
+
+@pytest.mark.parametrize(
+    ("methods", "main"),
+    [
+        (("interobserver", "gradcam_woag", "gradcam_wag"), "gradcam_wag"),
+        (("interobserver", "am1", "mine"), "mine"),
+        (("interobserver", "am1"), "am1"),
+        (("interobserver",), "interobserver"),
+    ],
+)
+def test_single_results_are_of_the_studys_method_or_the_first_there_is(methods, main):
+    assert main_method(named_rows(make_scores(methods), LABELS))[0] == main
+
+
+def test_only_saliency_maps_compete_for_the_best():
+    scores = make_scores(("interobserver", "am1", "am2"))
+    scores.loc[scores["method"] == "interobserver", "score"] += 1
+    html = body(items_of(scores)["table1"])
+    bold = [cell for cell in html.split("<td") if "bold" in cell.split(">")[0]]
+    table = items_of(scores)["table1"].frame.query("metric == 'sauc'").set_index("method")["estimate"]
+    best = f"{table[['am1', 'am2']].max():.3f}"
+    assert any(best in cell for cell in bold)
+    assert not any(f"{table['interobserver']:.3f} " in cell for cell in bold)
+
+
+def test_without_a_majority_table_2_is_left_out_and_said():
+    labels = make_labels([None] * 8)
+    given = Recordings(None, ScoringOptions(), labels, None, named_rows(make_scores(), labels))
+    table_2 = [item for item in RAW_ITEMS if item.key in ("table1", "table2")]
+    with pytest.warns(SalstatsWarning, match="Table 2: not made, no image has labels"):
+        assert [item.key for item, _ in make_items(table_2, (), given)] == ["table1"]
+
+
+def scores_of_both(shift=0.0, mixing=("as given",)):
+    """Scores of six cases, three readers and two methods, the shuffled ones moved by `shift` by case."""
+    rng = np.random.default_rng(8)
+    rows = [
+        {
+            "case": f"c{case}", "method": method, "mixing": mix, "reader": str(reader), "metric": metric,
+            "score": rng.normal(0.2, 0.05) + shift * (case + 1),
+        }
+        for case in range(6)
+        for method, mixings in (("interobserver", ("",)), ("gradcam_wag", mixing))
+        for mix in mixings
+        for reader in range(3)
+        for metric in ("ncc", "sncc", "sauc")
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_the_change_is_that_of_the_same_rows_with_cases_as_clusters():
+    # rows in another order: pairs are made by their keys
+    others = scores_of_both(0.01).sample(frac=1, random_state=1)
+    found = compared(scores_of_both(), others)
+    assert found["metric"].tolist() == ["sncc", "sncc", "sauc", "sauc"]
+    # 0.01 to 0.06 by case, the same for every reader
+    changes = 0.01 * np.arange(1, 7)
+    low, high = stats.t.interval(0.95, 5, changes.mean(), stats.sem(changes))
+    for row in found.itertuples():
+        assert abs(row.estimate - 0.035) < SUM_TOLERANCE
+        assert abs(row.conf_low - low) < SUM_TOLERANCE
+        assert abs(row.conf_high - high) < SUM_TOLERANCE
+        assert abs(row.mean_others - row.mean_all - 0.035) < SUM_TOLERANCE
+        assert abs(row.largest - 0.06) < SUM_TOLERANCE
+
+
+def test_rows_undefined_under_either_are_in_neither_mean():
+    every, others = scores_of_both(), scores_of_both(0.01)
+    others.loc[others["case"] == "c5", "score"] = np.nan
+    found = compared(every, others)
+    expected = every[every["case"] != "c5"].groupby(["metric", "method"])["score"].mean()
+    for row in found.itertuples():
+        assert abs(row.mean_all - expected[row.metric, row.method]) < SUM_TOLERANCE
+        assert row.n_missing == 3
+        assert row.n_units == 5
+
+
+def test_the_line_of_the_figure_is_at_no_change_and_not_at_chance():
+    figure = bias_change(scores_of_both(), scores_of_both(0.01)).figure
+    drawn = [layer._data for layer in figure.layers if isinstance(layer._data, pd.DataFrame)]
+    guides = [data["guide"] for data in drawn if "guide" in data]
+    assert guides
+    assert all((guide == 0).all() for guide in guides)
+    figure.draw()

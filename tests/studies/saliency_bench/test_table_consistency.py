@@ -1,0 +1,94 @@
+"""The printed Tables 2 and 3 against each other, and the search for the digit."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.datasets import data_folder
+from salstats.errors import ColumnError
+from salstats.studies.saliency_bench.table_consistency import (
+    CHANGES,
+    changed_values,
+    check_correlations,
+    printed_tables,
+)
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "analyses"))
+from saliency_bench_digits import digit_changes, main
+
+METHODS = ("a", "b", "c")
+
+
+def agreeing_tables():
+    """Drawn values and the correlations that follow from them."""
+    rng = np.random.default_rng(11)
+    metrics = ("iou", "hit_any", "insertion")
+    values, printed = [], []
+    for method in METHODS:
+        table = np.round(rng.uniform(0.2, 0.8, (8, 3)), 4)
+        values += [
+            ("net", method, f"set {i}", m, table[i, j]) for i in range(8) for j, m in enumerate(metrics)
+        ]
+        r = np.round(np.corrcoef(table.T), 4)
+        printed += [("net", method, metrics[i], metrics[j], r[i, j]) for i, j in ((0, 1), (0, 2), (1, 2))]
+    return (
+        pd.DataFrame(values, columns=["model", "method", "dataset", "metric", "value"]),
+        pd.DataFrame(printed, columns=["model", "method", "metric_1", "metric_2", "correlation"]),
+    )
+
+
+def test_of_the_printed_correlations_those_with_the_pointing_game_do_not_follow():
+    values, printed = printed_tables()
+    checked = check_correlations(values, printed)
+    assert checked.groupby(["metric_1", "metric_2"])["agrees"].sum().to_dict() == {
+        ("iou", "hit_any"): 0, ("iou", "insertion"): 12, ("hit_any", "insertion"): 0
+    }  # fmt: skip
+    wide = values.pivot(index=["model", "method", "dataset"], columns="metric", values="value")
+    for row in checked.itertuples():
+        own = wide.loc[(row.model, row.method)]
+        assert row.recomputed == pytest.approx(own[row.metric_1].corr(own[row.metric_2]), abs=1e-12)
+        assert row.difference == pytest.approx(round(row.recomputed, 4) - row.printed, abs=1e-9)
+
+
+def test_the_search_finds_what_lies_in_the_data(tmp_path):
+    assert main(["-o", str(tmp_path / "found.csv")]) == 0
+    assert (tmp_path / "found.csv").read_text() == (data_folder() / CHANGES).read_text()
+
+
+def test_the_changes_found_make_all_but_the_last_digit_of_one_agree():
+    values, printed = printed_tables()
+    changes = pd.read_csv(data_folder() / CHANGES)
+    assert changes.groupby(["model", "method"]).size().tolist() == [1] * 12
+    # one digit of each
+    assert (10 * (changes["value"] - changes["new_value"])).round(9).mod(1).eq(0).all()
+    after = check_correlations(changed_values(values, changes), printed)
+    assert after["agrees"].sum() == 35
+    assert after["within_one"].all()
+
+
+def test_of_tables_that_agree_nothing_is_to_be_changed():
+    values, printed = agreeing_tables()
+    assert check_correlations(values, printed)["agrees"].all()
+    assert digit_changes(values, printed).empty
+
+
+def test_a_fault_elsewhere_is_found_there():
+    values, printed = agreeing_tables()
+    hurt = values.index[(values["dataset"] == "set 3") & (values["metric"] == "iou")]
+    true = values.loc[hurt, "value"].tolist()
+    values.loc[hurt, "value"] = [round(v + 0.02 if f"{v:.4f}"[3] < "8" else v - 0.02, 4) for v in true]
+    found = digit_changes(values, printed)
+    right = found[(found["dataset"] == "set 3") & (found["metric"] == "iou") & (found["place"] == 2)]
+    assert right["method"].tolist() == list(METHODS)
+    assert right["new_value"].tolist() == true
+
+
+def test_a_value_that_stands_twice_or_is_not_there_is_named():
+    values, printed = agreeing_tables()
+    with pytest.raises(ColumnError, match="stands twice"):
+        check_correlations(pd.concat([values, values.tail(1)]), printed)
+    with pytest.raises(ColumnError, match="no values of net, c"):
+        check_correlations(values[values["method"] != "c"], printed)

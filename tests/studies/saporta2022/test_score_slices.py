@@ -1,0 +1,229 @@
+"""Tables of scores in the place of files: slices, reasons, patients, cut-offs, and what is missing."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from saporta_frames import METHOD, read_oracle
+
+import salstats as ss
+from salstats.errors import SalstatsError, SalstatsWarning
+from salstats.studies import engine
+from salstats.studies.saporta2022.file_scoring import cut_off
+from salstats.studies.saporta2022.score_slices import read_given
+from salstats.studies.saporta2022.study_frames import FEATURES
+
+pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+TASKS = ["Atelectasis", "Airspace Opacity"]
+KEYS = ["case", "task", "method", "metric"]
+COUNTS = ["tp", "fp", "fn", "tn"]
+
+
+def options_of(**given):
+    """The options of a run on tables."""
+    options = engine.parser_of(engine.study("saporta2022"), output=False).parse_args([])
+    for name, value in given.items():
+        setattr(options, name, value)
+    return options
+
+
+def sentences(scores, **given):
+    """What is said to be missing before anything is computed."""
+    opened = engine.study("saporta2022").open_scores(scores, options_of(**given))
+    return engine.missing(opened.items, opened.available)
+
+
+@pytest.fixture(scope="module")
+def oracle(expected):
+    return read_oracle(expected)
+
+
+@pytest.fixture(scope="module")
+def scores(oracle):
+    """Scores of the true-positive slice with everything beside them."""
+    rows = oracle.scores[oracle.scores["task"].isin(TASKS)]
+    return rows.merge(oracle.features, on=["case", "task"]).reset_index(drop=True)
+
+
+@pytest.fixture(scope="module")
+def full(oracle):
+    """IoU of the full slice, before cut-offs."""
+    return oracle.uncut[oracle.uncut["task"].isin(TASKS)].reset_index(drop=True)
+
+
+def test_frames_are_those_of_the_files(scores, full, oracle):
+    given = read_given(scores, options_of(full_scores=[full]))
+    features = oracle.features[oracle.features["task"].isin(TASKS)].sort_values(["case", "task"])
+    np.testing.assert_array_equal(given.features[list(FEATURES)], features[list(FEATURES)])
+    np.testing.assert_array_equal(given.features["label"], features["area_ratio"] > 0)
+    assert given.true_positive["reason"].tolist() == scores["reason"].tolist()
+    np.testing.assert_array_equal(given.full["score"], full["score"])
+
+
+@pytest.mark.parametrize("known", ["label", "area_ratio", "nothing but scores"])
+def test_reasons_are_found_where_the_table_has_none(scores, known):
+    given = scores.drop(columns="reason")
+    given = given.drop(columns=[c for c in ("label", "area_ratio") if c != known])
+    got = read_given(given, options_of()).true_positive["reason"]
+    assert got.fillna("").tolist() == scores["reason"].fillna("").tolist()
+
+
+def test_that_undefined_scores_are_taken_for_absent_findings_is_said(scores):
+    only = scores.loc[scores["metric"] == "iou", [*KEYS, "score"]].reset_index(drop=True)
+    with pytest.warns(SalstatsWarning, match="taken for absent where no method has a score"):
+        read_given(only, options_of())
+
+
+def test_the_true_positive_slice_follows_from_the_full_one_and_its_pixels(scores, full):
+    columns = [*KEYS, "score", "patient", "prob", "tp", "fp", "fn"]
+    got = read_given(full[columns].assign(slice="full"), options_of()).true_positive
+    want = scores[scores["metric"] == "iou"]
+    both = want.merge(got, on=KEYS, suffixes=("", "_got"), how="outer", indicator=True)
+    # cases in which one of these two findings is there
+    positive = want.loc[want["label"] == 1, "case"].unique()
+    assert (both.loc[both["case"].isin(positive), "_merge"] == "both").all()
+    own = both[both["_merge"] == "both"]
+    np.testing.assert_array_equal(own["score"], own["score_got"])
+    assert own["reason"].fillna("").tolist() == own["reason_got"].fillna("").tolist()
+
+
+def test_slices_are_told_apart_by_a_column_or_by_the_option(scores, full):
+    by_option = ss.reproduce("saporta2022", scores=scores, full_scores=full, replicates=40)
+    together = pd.concat([scores.assign(slice="true-positive"), full.assign(slice="full")])
+    by_column = ss.reproduce("saporta2022", scores=together.reset_index(drop=True), replicates=40)
+    assert {"table_1", "table_2", "table_3", "table_s1", "figure_2", "figure_3"} < set(by_column)
+    for key in ("table_1", "table_3", "extended_data_2", "table_s1"):
+        pd.testing.assert_frame_equal(by_column[key], by_option[key])
+
+
+def test_files_give_what_frames_give(scores, full, results, tmp_path):
+    beside = scores.drop(columns=list(FEATURES))
+    features = scores[["case", "task", *FEATURES]].drop_duplicates(["case", "task"])
+    for name, frame in (("scores", beside), ("full", full), ("features", features)):
+        frame.rename(columns={"case": "img_id"}).to_csv(tmp_path / f"{name}.csv", index=False)
+    made = results(
+        "saporta2022", "--scores", tmp_path / "scores.csv", "--full-scores", tmp_path / "full.csv",
+        "--features", tmp_path / "features.csv", "--rename", "img_id=case", "--replicates", 40,
+        only=("table_1", "table_2", "table_3"),
+    )  # fmt: skip
+    frames = ss.reproduce("saporta2022", scores=scores, full_scores=full, replicates=40)
+    for key, item in made.items():
+        pd.testing.assert_frame_equal(item.frame, frames[key], check_dtype=False)
+
+
+def test_a_cut_off_empties_masks_as_scoring_does(scores, full):
+    given = read_given(scores, options_of(full_scores=[full], cutoff=["0.4"]))
+    got = given.frames(options_of()).full
+    cutoffs = {(task, METHOD): 0.4 for task in TASKS}
+    np.testing.assert_array_equal(got["score"], cut_off(full, cutoffs)["score"])
+    assert (got["score"].fillna(-1) != full["score"].fillna(-1)).any()
+    with pytest.raises(SalstatsError, match=r"--cutoff needs the columns.*'tp'"):
+        read_given(scores, options_of(full_scores=[full.drop(columns=COUNTS)], cutoff=["0.4"]))
+
+
+@pytest.mark.parametrize(
+    ("lacking", "sentence"),
+    [
+        (["prob"], "Extended Data 9: not made, needs the column prob$"),
+        (
+            list(FEATURES),
+            "Extended Data 8; .*: not made, needs features .n_inst.*--features FILE",
+        ),
+        (["tn"], "Extended Data 2: not made, needs the pixel counts tp, fp, fn, tn"),
+        (["elongation"], "Extended Data 8; Table 2; .*: made in part, needs the column elongation"),
+    ],
+)
+def test_what_is_missing_is_said_by_item_in_words_of_tables(scores, lacking, sentence):
+    assert any(re.match(sentence, said) for said in sentences(scores.drop(columns=lacking)))
+    assert not any(re.match(sentence, said) for said in sentences(scores))
+
+
+@pytest.mark.parametrize("as_published", [False, True])
+def test_without_the_full_slice_or_people_that_is_said_and_the_rest_made(scores, as_published):
+    said = sentences(scores[scores["method"] != "human"])
+    assert any(s.startswith("Extended Data 4") and "--full-scores FILE" in s for s in said)
+    assert any(s.startswith("Table 3: made in part") and "--full-scores FILE" in s for s in said)
+    assert any(s.startswith("Fig. 2: not made, needs scores of the method human") for s in said)
+    made = ss.reproduce(
+        "saporta2022",
+        scores=scores[scores["method"] != "human"],
+        as_published=as_published,
+        replicates=40,
+    )
+    assert {"table_1", "table_2", "table_3", "extended_data_9", "figure_3"} <= set(made)
+    own = scores[(scores["method"] != "human") & (scores["metric"] == "iou")]
+    overall = made["table_3"].query("task == 'Overall' and term == 'slope'")
+    assert overall["n"].tolist() == [own["score"].notna().sum()]
+    assert not {"figure_2", "extended_data_4", "extended_data_5"} & set(made)
+
+
+def test_the_papers_name_of_a_task_is_that_of_the_release(scores):
+    named = scores.assign(task=scores["task"].replace("Airspace Opacity", "Lung Opacity"))
+    assert set(read_given(named, options_of()).true_positive["task"]) == set(TASKS)
+
+
+def test_patients_are_found_in_names_or_are_said_to_be_unknown(scores):
+    unknown = scores.drop(columns="patient")
+    got = read_given(unknown, options_of()).true_positive["patient"]
+    assert got.tolist() == scores["patient"].tolist()
+    other = unknown.assign(case="x" + unknown["case"])
+    with pytest.warns(SalstatsWarning, match="no patient is found"):
+        assert "patient" not in read_given(other, options_of()).true_positive
+    with pytest.raises(SalstatsError, match="finds no patient"):
+        read_given(other, options_of(patient_from=r"^(patient\d+)x"))
+
+
+def test_the_main_method_is_the_one_that_is_named(scores):
+    two = pd.concat([scores, scores[scores["method"] == METHOD].assign(method="rise")], ignore_index=True)
+    for options, main in ((options_of(), METHOD), (options_of(main="rise"), "rise")):
+        assert read_given(two, options).frames(options).main == main
+    with pytest.raises(SalstatsError, match=r"--main lrp .*'gradcam', 'rise'"):
+        read_given(two, options_of(main="lrp"))
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "named"),
+    [
+        (lambda f: f.drop(columns="task"), {}, "no column 'task'"),
+        (lambda f: f.assign(metric="dice"), {}, "no metric 'iou' or 'hit'"),
+        (lambda f: f.assign(slice="predicted-positive"), {}, "predicted-positive"),
+        (lambda f: f.drop(columns=COUNTS).assign(slice="full"), {}, "full slice only"),
+        (lambda f: f.assign(score=100 * f["score"]), {}, "outside 0 to 1 .* --scale 0.01"),
+        (lambda f: f, {"tasks": ["Edema"]}, "--tasks names 'Edema'"),
+        (lambda f: f, {"threshold": ["0.5"]}, "--threshold belongs to --data"),
+        (lambda f: f, {"min_positives": 500}, "no task has 500 positive cases"),
+        (lambda f: f.assign(elongation=np.arange(len(f))), {}, "column 'elongation' has several values"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence(scores, change, options, named):
+    with pytest.raises(SalstatsError, match=named) as caught:
+        read_given(change(scores), options_of(**options))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_of_two_slices_is_named(scores, full, tmp_path, run):
+    both = pd.concat([scores.assign(slice="true-positive"), full.assign(slice="full")])
+    both.to_csv(tmp_path / "both.csv", index=False)
+    code, _, error = run("saporta2022", "--scores", tmp_path / "both.csv", "-o", tmp_path / "out")
+    assert (code, "both.csv holds scores of several slices" in error) == (2, True)
+
+
+def test_without_data_or_scores_both_are_named(run, tmp_path):
+    code, _, error = run("saporta2022", "-o", tmp_path / "out")
+    assert code == 2
+    assert "--data DIR" in error
+    assert "--scores FILE" in error
+
+
+def test_features_with_semicolons_and_decimal_commas_are_read(scores, run, tmp_path):
+    keys = ["case", "task", *FEATURES]
+    scores.drop(columns=list(FEATURES)).to_csv(tmp_path / "scores.csv", sep=";", decimal=",", index=False)
+    features = scores[keys].drop_duplicates(["case", "task"])
+    features.to_csv(tmp_path / "features.csv", sep=";", decimal=",", index=False)
+    given = ["--scores", tmp_path / "scores.csv", "--features", tmp_path / "features.csv"]
+    declared = engine.study("saporta2022")
+    options = engine.parser_of(declared).parse_args([*map(str, given), "--sep", ";", "--decimal", ","])
+    opened = engine.open_study(declared, options)
+    assert not any("features" in sentence for sentence in engine.missing(opened.items, opened.available))
+    assert run("saporta2022", *given, "-o", tmp_path / "out")[0] == 2

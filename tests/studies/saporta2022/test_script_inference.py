@@ -1,0 +1,78 @@
+"""The CheXlocalize scripts' own inference, to every digit they wrote."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from saporta_frames import METHOD, read_oracle
+
+import salstats as ss
+from salstats.errors import SalstatsError
+from salstats.studies.saporta2022.script_inference import (
+    correlate_as_published,
+    percent_decrease_as_published,
+    published_draws,
+    published_fisher_limits,
+    summarize_as_published,
+)
+
+FILES = {METHOD: "", "human": "_humanbenchmark"}
+STEMS = {"iou": "iou", "hit": "hitmiss"}
+
+
+@pytest.fixture(scope="module")
+def oracle(expected):
+    return read_oracle(expected)
+
+
+def test_means_are_those_of_the_replicates(expected, oracle):
+    means = summarize_as_published(oracle.scores).set_index(["metric", "method", "task"])["estimate"]
+    drawn = pd.read_csv(expected / "eval_tp" / "iou_bootstrap_results_per_cxr.csv").mean()
+    # both are means of the same 1000 numbers, summed in another order
+    np.testing.assert_allclose(means.loc[("iou", METHOD)][drawn.index], drawn, rtol=1e-12)
+
+
+def test_replicates_of_other_cases_cannot_be_paired(oracle):
+    case = oracle.scores["case"].iloc[0]
+    fewer = oracle.scores[(oracle.scores["method"] != "human") | (oracle.scores["case"] != case)]
+    with pytest.raises(SalstatsError, match=f"method '{METHOD}' has 165 cases and 'human' 164"):
+        percent_decrease_as_published(fewer)
+
+
+@pytest.mark.parametrize("outcome", ["iou", "hit"])
+def test_correlations_of_confidence_are_those_of_the_script_unrounded(expected, oracle, outcome):
+    want = pd.read_csv(expected / "regression_full_precision.csv")
+    name = STEMS[outcome]
+    want = want[(want["script"] == "model_assurance") & (want["y"] == name)].set_index("task")
+    frame = oracle.full if outcome == "iou" else oracle.scores
+    rows = frame[(frame["method"] == METHOD) & (frame["metric"] == outcome)]
+    got = correlate_as_published(rows, outcome, "prob", by="task", overall=True).set_index("task")
+    got = got.loc[want.index]
+    columns = {
+        "estimate": "corr", "conf_low": "corr_lower", "conf_high": "corr_upper", "p_value": "corr_pval",
+        "n": "n",
+    }  # fmt: skip
+    for ours, theirs in columns.items():
+        # SciPy versions differ in the last digits of p-values near 1e-56
+        np.testing.assert_allclose(got[ours], want[theirs], rtol=1e-9)
+
+
+def test_the_printed_overall_correlation_has_the_printed_limits(shared):
+    printed = ss.datasets.load_published("saporta2022_text").set_index("quantity")
+    row = printed.loc["overall_spearman_iou_prob"]
+    n = ss.datasets.load_published("saporta2022_table3").set_index("task").loc["Overall", "n"]
+    low, high = published_fisher_limits(np.array([row["value"]]), np.array([n]))
+    assert (
+        (low.round(3).item(), high.round(3).item()) == (row["conf_low"], row["conf_high"]) == (0.248, 0.322)
+    )
+
+
+@pytest.mark.parametrize(("r", "n"), [(0.5, 3), (1.0, 10), (-1.0, 10), (np.nan, 10)])
+def test_there_are_no_limits_of_three_pairs_or_a_perfect_correlation(r, n):
+    # the scripts stop with ZeroDivisionError and "math domain error"
+    assert np.isnan(published_fisher_limits(np.array([r]), np.array([n]))).all()
+
+
+def test_draws_are_numpys_old_stream_of_choices():
+    random = np.random.RandomState(7)
+    want = [random.inference(11, 11) for _ in range(3)]
+    np.testing.assert_array_equal(published_draws(11, n_replicates=3, seed=7), want)
