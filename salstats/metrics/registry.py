@@ -8,7 +8,7 @@ from importlib import import_module
 
 import salstats.metrics
 from salstats.checks import quoted
-from salstats.errors import ValueRangeError
+from salstats.errors import Setting, ValueRangeError
 from salstats.images.thresholds import THRESHOLDS
 from salstats.metrics.records import NEEDS, Metric
 
@@ -45,17 +45,30 @@ def computed_from(needs: Sequence[str]) -> tuple[str, ...]:
     return tuple(m.name for m in METRICS.values() if m.kernel is not None and set(m.needs) <= set(needs))
 
 
-def chosen_metrics(given: str | Sequence[str], known: Sequence[str], otherwise: str) -> tuple[str, ...]:
-    """The metrics asked for, each once; `otherwise` says what one does that is registered, but not known."""
-    names = tuple(dict.fromkeys(str(m).lower() for m in ([given] if isinstance(given, str) else given)))
+def chosen_metrics(metrics: str | Sequence[str], choices: Sequence[str], otherwise: str) -> tuple[str, ...]:
+    """Return the metrics in lower case, each once, if all of them are among the choices.
+
+    `otherwise` is what an error says of a metric that is registered, but not among the choices.
+    """
+    if isinstance(metrics, str):
+        metrics = [metrics]
+    names = tuple(dict.fromkeys(str(name).lower() for name in metrics))
     for name in names:
-        if name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]!r}? " if close else ""
-            kind = otherwise if name in METRICS else "is unknown"
-            raise ValueRangeError(f"metric {name!r} {kind}; {hint}choose from {quoted(known)}")
+        if name not in choices:
+            close = get_close_matches(name, choices, n=1)
+            suggestion = f"did you mean {close[0]!r}? " if close else ""
+            problem = otherwise if name in METRICS else "is unknown"
+            raise ValueRangeError(
+                f"metric {name!r} {problem}",
+                hint=f"{suggestion}choose from {quoted(choices)}",
+                option="metrics",
+                value=name,
+                choices=choices,
+            )
     if not names:
-        raise ValueRangeError(f"metrics is empty; choose from {quoted(known)}")
+        raise ValueRangeError(
+            Setting("metrics"), " is empty", hint=f"choose from {quoted(choices)}", choices=choices
+        )
     return names
 
 

@@ -1,7 +1,7 @@
 """One case: every task and series of it compared with the truth, map by map.
 
-The walk knows no metric by name. A record says what its kernel needs; `Comparison` makes each of these once
-for all metrics of a map, and `Comparison.score` says why there is no score where there is none.
+No metric is named here. The record of a metric lists the inputs of its kernel; `Comparison` makes each input
+once for all metrics of a map, and `Comparison.score` gives the reason where there is no score.
 """
 
 from collections.abc import Mapping
@@ -21,25 +21,38 @@ from salstats.metrics.records import OF_MASK, Metric
 from salstats.metrics.registry import METRICS, computed_from
 from salstats.scoring.distances import WORST, DistanceRule
 from salstats.scoring.masking import MaskRule, MaskSetting
-from salstats.scoring.rows import names_of
+from salstats.scoring.rows import row_names
 from salstats.study import Case, Content, Prediction, Series
 
-#: Why a score is undefined.
-ABSENT, EMPTY, NO_MAP, NOT_FINITE = "finding absent", "empty mask", "no map", "map is not finite"
-NEGATIVE, PREDICTED_NEGATIVE, NO_PROB = "true negative", "predicted negative", "no probability"
-NO_POINT, NO_MASK, NOTHING_POSITIVE = "no point", "no mask", "nothing positive"
+# Reasons why a score is undefined, as the column `reason` has them.
+ABSENT = "finding absent"
+EMPTY = "empty mask"
+NO_MAP = "no map"
+NOT_FINITE = "map is not finite"
+NEGATIVE = "true negative"
+PREDICTED_NEGATIVE = "predicted negative"
+NO_PROB = "no probability"
+NO_POINT = "no point"
+NO_MASK = "no mask"
+NOTHING_POSITIVE = "nothing positive"
 #: Mask or truth covers the image.
 NO_BACKGROUND = "no background"
-TRUE_POSITIVE, FULL, PREDICTED_POSITIVE = "true-positive", "full", "predicted-positive"
-#: What `Comparison` makes for a metric, and the metrics that need no more.
+# Slices: the cases that a score is defined on.
+TRUE_POSITIVE = "true-positive"
+FULL = "full"
+PREDICTED_POSITIVE = "predicted-positive"
+#: Inputs of kernels that a `Comparison` makes, and the metrics that need no others.
 AVAILABLE_NEEDS = (*sorted(OF_MASK), "truth", "runs", "peak", "peaks", "saliency")
 SCORED = computed_from(AVAILABLE_NEEDS)
 _NAN = float("nan")
 
+#: A score, or NaN and the reason.
+Score = tuple[float, str | None]
+
 
 @dataclass(frozen=True)
 class ScoreRule:
-    """What `score` was asked for."""
+    """Tasks, series, metrics and options of a call of `score`."""
 
     tasks: tuple[str, ...]
     series: tuple[Series, ...]
@@ -50,24 +63,28 @@ class ScoreRule:
     distance: DistanceRule
 
     @cached_property
-    def by_pixels(self) -> bool:
-        """Whether a metric looks at the pixels of the mask, which overlap does without."""
-        return any({"mask", "distances"} & set(METRICS[m].needs) for m in self.metrics)
+    def needs_pixels(self) -> bool:
+        """True if a metric needs the mask as an array; overlap is counted without one."""
+        return any({"mask", "distances"} & set(METRICS[name].needs) for name in self.metrics)
 
     @cached_property
-    def settings(self) -> dict[tuple[str, Series], MaskSetting]:
-        """What makes the masks of each task and series."""
-        return {(t, s): self.mask.setting(t, s) for t in self.tasks for s in self.series}
+    def needs_resized_map(self) -> bool:
+        """True if a metric needs the map at the size of its image."""
+        return any(METRICS[name].needs[0] != "saliency" for name in self.metrics)
 
     @cached_property
-    def lays(self) -> bool:
-        """Whether a metric needs the map on its image."""
-        return any(METRICS[m].needs[0] != "saliency" for m in self.metrics)
+    def mask_settings(self) -> dict[tuple[str, Series], MaskSetting]:
+        """Threshold, cut-off and filter of each task and series."""
+        settings = {}
+        for task in self.tasks:
+            for series in self.series:
+                settings[task, series] = self.mask.setting(task, series)
+        return settings
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The truth of one task of a case; its pixels are decoded where they are needed, and then once."""
+    """The truth of one task of a case; its pixels are decoded once, and only if they are needed."""
 
     case: str
     runs: masks.Rle
@@ -78,30 +95,39 @@ class Finding:
         return masks.decode(self.runs)
 
     @cached_property
-    def is_there(self) -> bool:
-        """Whether the truth marks anything."""
+    def is_present(self) -> bool:
+        """True if the truth marks a pixel."""
         return masks.area(self.runs) > 0
 
 
 class Comparison:
-    """What one series shows of a task, beside its truth: what metrics need, each made once."""
+    """Prediction and truth of one case, task and series: the inputs of kernels, each made once.
+
+    The attributes `counts`, `distances`, `mask`, `truth`, `runs`, `peak`, `peaks` and `saliency` are called
+    as the needs of metrics (`metrics.records.NEEDS`).
+    """
 
     def __init__(
-        self, content: Content | None, finding: Finding | None, made: MaskSetting, rule: ScoreRule
+        self, content: Content | None, finding: Finding | None, setting: MaskSetting, rule: ScoreRule
     ) -> None:
-        self.made, self.rule = made, rule
-        #: Why no metric can be computed; None where it can.
-        self.why: str | None = None
-        self.absent = finding is not None and not finding.is_there
-        if content is None or finding is None or _is_bare(content):
-            self.why = NO_MAP
+        self.setting = setting
+        self.rule = rule
+        #: Reason why no metric can be computed; None if one can.
+        self.reason: str | None = None
+        self.is_absent = finding is not None and not finding.is_present
+        if content is None or finding is None or not _has_localisation(content):
+            self.reason = NO_MAP
             return
-        self.content, self.finding = content, finding
-        self.saliency, self.runs = content.saliency, finding.runs
-        if self.saliency is not None and not is_finite(self.saliency):
-            self.why = NOT_FINITE
-        elif self.saliency is not None and rule.lays:
-            self.laid = made.on_image(self.saliency, self.runs.shape)
+        self.content = content
+        self.finding = finding
+        self.saliency = content.saliency
+        self.runs = finding.runs
+        if self.saliency is None:
+            return
+        if not is_finite(self.saliency):
+            self.reason = NOT_FINITE
+        elif rule.needs_resized_map:
+            self.on_image = setting.on_image(self.saliency, self.runs.shape)
 
     @property
     def truth(self) -> np.ndarray:
@@ -113,178 +139,277 @@ class Comparison:
         """The points that a person marked, or the map's first maximum."""
         if self.content.points is not None:
             return self.content.points
-        peak = self.laid.peak
-        return np.empty((0, 2)) if peak is None else np.array([peak])
+        peak = self.on_image.peak
+        if peak is None:
+            return np.empty((0, 2))
+        return np.array([peak])
 
     @property
     def peaks(self) -> np.ndarray:
         """The points that a person marked, or every maximum of the map."""
-        return self.laid.peaks if self.content.points is None else self.content.points
+        if self.content.points is not None:
+            return self.content.points
+        return self.on_image.peaks
 
     @cached_property
     def mask(self) -> np.ndarray:
-        """The mask that is stored, or else made of the map, as an array."""
+        """The stored mask as an array, or else the mask made of the map."""
         if self.content.mask is not None:
             return masks.decode(self.content.mask)
-        return self.laid.mask(self.made.threshold)
+        return self.on_image.mask(self.setting.threshold)
 
     @cached_property
     def counts(self) -> Counts:
         """The pixels of mask and truth; those of an empty mask below the probability cut-off."""
-        if self.rule.by_pixels and self.content.mask is None:
-            found = overlap.counts(self.mask, self.truth)
-        elif self.content.mask is not None:
-            found = overlap.counts(self.content.mask, self.runs)
+        if self.content.mask is not None:
+            counts = overlap.counts(self.content.mask, self.runs)
+        elif self.rule.needs_pixels:
+            counts = overlap.counts(self.mask, self.truth)
         else:
-            found = Counts(*self.laid.counts(self.runs, self.made.threshold))
-        return found if self.made.keeps(self.content.prob) else found.emptied()
+            counts = Counts(*self.on_image.counts(self.runs, self.setting.threshold))
+        if self.setting.keeps(self.content.prob):
+            return counts
+        return counts.emptied()
 
     @cached_property
     def distances(self) -> SurfaceDistances:
         """The distances between mask and truth."""
         rule = self.rule.distance
-        return surface_distances(
-            self.mask, self.truth, spacing=rule.steps(self.finding.case), points=rule.points
-        )
+        spacing = rule.pixel_size(self.finding.case)
+        return surface_distances(self.mask, self.truth, spacing=spacing, points=rule.points)
 
     @cached_property
-    def no_mask(self) -> str | None:
-        """Why there is no mask to compare; None where there is one."""
-        if self.why is not None:
-            return self.why
+    def no_mask_reason(self) -> str | None:
+        """The reason why there is no mask to compare; None if there is one."""
+        if self.reason is not None:
+            return self.reason
         if self.content.mask is None and self.content.saliency is None:
             return NO_MASK
-        return NO_PROB if self.made.cutoff is not None and np.isnan(self.content.prob) else None
+        if self.setting.cutoff is not None and np.isnan(self.content.prob):
+            return NO_PROB
+        return None
 
     @property
-    def is_empty(self) -> bool | None:
-        """Whether the mask marks nothing; None where there is no mask."""
-        return None if self.no_mask is not None else bool(self.counts.tp + self.counts.fp == 0)
+    def mask_is_empty(self) -> bool | None:
+        """True if the mask marks no pixel; None if there is no mask."""
+        if self.no_mask_reason is not None:
+            return None
+        return bool(self.counts.tp + self.counts.fp == 0)
 
-    def _lacks(self, metric: Metric) -> str | None:
-        """Why a metric cannot be computed; None where it can."""
-        if self.why is not None or metric.of_mask:
-            return self.no_mask if metric.of_mask else self.why
-        if "saliency" in metric.needs:
-            return NO_MAP if self.content.saliency is None else None
-        return NO_POINT if self.content.points is None and self.content.saliency is None else None
+    @property
+    def mask_is_full(self) -> bool:
+        """True if the mask marks every pixel."""
+        return bool(self.counts.fn + self.counts.tn == 0 and self.counts.fp > 0)
 
-    def score(self, metric: Metric) -> tuple[float, str | None]:
-        """A score, or NaN and the reason."""
-        rule, of_mask = self.rule, metric.of_mask
-        positive, worst = rule.slice == TRUE_POSITIVE, rule.distance.undefined == WORST
-        if self.absent and (not of_mask or positive):
+    def score(self, metric: Metric) -> Score:
+        """Return a score, or NaN and the reason."""
+        if metric.of_mask:
+            return self._mask_score(metric)
+        return self._localisation_score(metric)
+
+    def _mask_score(self, metric: Metric) -> Score:
+        """Return the score of a mask."""
+        on_true_positives = self.rule.slice == TRUE_POSITIVE
+        worst_for_empty = self.rule.distance.undefined == WORST
+        if self.is_absent and on_true_positives:
             return _NAN, ABSENT
-        lacks = self._lacks(metric)
-        if lacks is not None:
-            return _NAN, lacks
-        empty = of_mask and self.counts.tp + self.counts.fp == 0
-        if empty and positive and not worst and rule.misses == "undefined":
+        if self.no_mask_reason is not None:
+            return _NAN, self.no_mask_reason
+        is_empty = self.mask_is_empty
+        if is_empty and on_true_positives and not worst_for_empty and self.rule.misses == "undefined":
             return _NAN, EMPTY
-        value = _NAN
-        # but for counts, both have to mark something
-        if "counts" in metric.needs or not (empty or self.absent):
-            assert metric.kernel is not None
-            options = rule.distance.options.get(metric.name, {})
-            value = float(metric.kernel(*[getattr(self, need) for need in metric.needs], **options))
+        # a rate of counts has its own denominator; other metrics need a pixel in both masks
+        if "counts" in metric.needs or not (is_empty or self.is_absent):
+            value = self._value(metric)
+            if not np.isnan(value):
+                return value, None
+        if self.is_absent:
+            return _NAN, NEGATIVE if is_empty else ABSENT
+        if worst_for_empty and (is_empty or self.mask_is_full):
+            return self._worst_score(metric), None
+        return _NAN, EMPTY if is_empty else NO_BACKGROUND
+
+    def _localisation_score(self, metric: Metric) -> Score:
+        """Return the score of a map or of points."""
+        if self.is_absent:
+            return _NAN, ABSENT
+        if self.reason is not None:
+            return _NAN, self.reason
+        if self.content.saliency is None:
+            if "saliency" in metric.needs:
+                return _NAN, NO_MAP
+            if self.content.points is None:
+                return _NAN, NO_POINT
+        value = self._value(metric)
         if not np.isnan(value):
             return value, None
-        everything = of_mask and self.counts.fn + self.counts.tn == 0 and self.counts.fp > 0
-        if worst and not self.absent and (empty or everything or not of_mask):
-            far = metric.is_length
-            return rule.distance.diagonal(self.runs.shape, self.finding.case) if far else metric.low, None
-        if not of_mask:
-            return _NAN, NOTHING_POSITIVE
-        if self.absent:
-            return _NAN, NEGATIVE if empty else ABSENT
-        return _NAN, EMPTY if empty else NO_BACKGROUND
+        if self.rule.distance.undefined == WORST:
+            return self._worst_score(metric), None
+        return _NAN, NOTHING_POSITIVE
+
+    def _value(self, metric: Metric) -> float:
+        """Return the value of the kernel."""
+        assert metric.kernel is not None
+        inputs = [getattr(self, need) for need in metric.needs]
+        options = self.rule.distance.options.get(metric.name, {})
+        return float(metric.kernel(*inputs, **options))
+
+    def _worst_score(self, metric: Metric) -> float:
+        """Return the worst score: the diagonal of the image for a distance, else the lowest value."""
+        if metric.is_length:
+            return self.rule.distance.diagonal(self.runs.shape, self.finding.case)
+        return metric.low
 
 
-def case_rows(case: Case, rule: ScoreRule, beside: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of one case, in the order of tasks, series and metrics."""
-    answers, shape = case.answers, case.shape
-    metrics = [METRICS[name] for name in rule.metrics]
-    shows_empty = rule.by_pixels or rule.distance.undefined == WORST
+@dataclass(frozen=True)
+class _TaskOfCase:
+    """One task of one case: its truth, and the content of every series that answers."""
+
+    case: Case
+    task: str
+    finding: Finding | None
+    contents: Mapping[Series, Content]
+
+    @cached_property
+    def label(self) -> float:
+        """The image-level truth: from the table of labels, else from the first file that holds it."""
+        if self.task in self.case.labels:
+            return float(self.case.labels[self.task])
+        for content in self.contents.values():
+            if not np.isnan(content.label):
+                return float(content.label)
+        return _NAN
+
+    def prob(self, series: Series) -> float:
+        """Return the probability of a series, NaN where it has none."""
+        if series in self.contents:
+            return self.contents[series].prob
+        return _NAN
+
+    def outside_slice(self, series: Series, rule: ScoreRule) -> str | None:
+        """Return the reason why a series lies outside the slice; None if it is inside."""
+        if rule.slice != PREDICTED_POSITIVE:
+            return None
+        prob = self.prob(series)
+        if np.isnan(prob):
+            # people give no probability: they are inside where the first series with one is
+            for other, content in self.contents.items():
+                if not np.isnan(content.prob):
+                    series = other
+                    prob = content.prob
+                    break
+        cutoff = rule.mask.cutoff_of(self.task, series)
+        if cutoff is None:
+            # without a cut-off the image-level truth decides
+            is_known = not np.isnan(self.label)
+            is_positive = self.label >= 1
+        else:
+            is_known = not np.isnan(prob)
+            is_positive = prob >= cutoff
+        if not is_known:
+            return NO_PROB
+        return None if is_positive else PREDICTED_NEGATIVE
+
+
+def case_rows(
+    case: Case, rule: ScoreRule, metric_columns: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the rows of one case, in the order of tasks, series and metrics.
+
+    `metric_columns` are the columns of each metric that are the same for all cases.
+    """
+    predictions = case.answers
+    shape = case.shape
     rows = []
     for task in rule.tasks:
         contents: dict[Series, Content] = {}
         for series in rule.series:
-            prediction = answers.get((task, series))
+            prediction = predictions.get((task, series))
             if prediction is not None:
-                contents[series] = content = prediction.read()
+                content = prediction.read()
                 shape = agreed_shape(shape, content, case, prediction)
+                contents[series] = content
         truth = _truth(case, task, shape)
         finding = None if truth is None else Finding(case.case, truth)
-        label = _label(case, task, contents)
-        # people give no probability: on a slice made by one they are asked where the first method is
-        sure = next((s for s, c in contents.items() if not np.isnan(c.prob)), None)
+        task_of_case = _TaskOfCase(case, task, finding, contents)
         for series in rule.series:
-            held = contents.get(series)
-            prob = _NAN if held is None else held.prob
-            made = rule.settings[task, series]
-            look = Comparison(held, finding, made, rule)
-            outside = None
-            if rule.slice == PREDICTED_POSITIVE:
-                teller = sure if np.isnan(prob) and sure is not None else series
-                said = contents[teller].prob if teller in contents else prob
-                outside = _outside(rule.mask.setting(task, teller, of_people=True).cutoff, said, label)
-            shared = {**names_of(case, task, series), "prob": prob, "label": label}
-            from_map = held is not None and held.saliency is not None and held.mask is None
-            # of a stored mask there is only a cut-off, if any
-            of_mask: dict[str, Any] = {**made.columns} if from_map else {"cutoff": made.cutoff}
-            if shows_empty and any(m.of_mask for m in metrics):
-                of_mask["empty_mask"] = look.is_empty
-            for metric in metrics:
-                score, reason = (_NAN, outside) if outside is not None else look.score(metric)
-                row = {**shared, **beside[metric.name], "score": score, "reason": reason}
-                if metric.of_mask:
-                    row |= of_mask
-                    if "counts" in metric.needs and look.no_mask is None:
-                        row |= look.counts._asdict()
-                rows.append(row)
+            rows += _series_rows(task_of_case, series, rule, metric_columns)
+    return rows
+
+
+def _series_rows(
+    task_of_case: _TaskOfCase,
+    series: Series,
+    rule: ScoreRule,
+    metric_columns: Mapping[str, Mapping[str, Any]],
+) -> list[dict[str, Any]]:
+    """Return the rows of one case, task and series, in the order of metrics."""
+    content = task_of_case.contents.get(series)
+    setting = rule.mask_settings[task_of_case.task, series]
+    comparison = Comparison(content, task_of_case.finding, setting, rule)
+    outside_reason = task_of_case.outside_slice(series, rule)
+    metrics = [METRICS[name] for name in rule.metrics]
+    row_columns = {
+        **row_names(task_of_case.case, task_of_case.task, series),
+        "prob": task_of_case.prob(series),
+        "label": task_of_case.label,
+    }
+    # a stored mask has no threshold, only a cut-off, if any
+    mask_columns: dict[str, Any] = {"cutoff": setting.cutoff}
+    if content is not None and content.saliency is not None and content.mask is None:
+        mask_columns = dict(setting.columns)
+    shows_empty = rule.needs_pixels or rule.distance.undefined == WORST
+    if shows_empty and any(metric.of_mask for metric in metrics):
+        mask_columns["empty_mask"] = comparison.mask_is_empty
+    rows = []
+    for metric in metrics:
+        if outside_reason is None:
+            score, reason = comparison.score(metric)
+        else:
+            score, reason = _NAN, outside_reason
+        row = {**row_columns, **metric_columns[metric.name], "score": score, "reason": reason}
+        if metric.of_mask:
+            row |= mask_columns
+            if "counts" in metric.needs and comparison.no_mask_reason is None:
+                row |= comparison.counts._asdict()
+        rows.append(row)
     return rows
 
 
 def agreed_shape(
     shape: tuple[int, int] | None, content: Content, case: Case, prediction: Prediction
 ) -> tuple[int, int] | None:
-    """The size of the image, on which everything that states one must agree; known where there is a map."""
+    """Return the size of the image; None if neither is known and there is no map.
+
+    InputFileError if the sizes differ, or if there is a map and no size.
+    """
     if content.shape is not None and shape is not None and tuple(content.shape) != tuple(shape):
-        here, elsewhere = (f"{height} x {width}" for height, width in (content.shape, shape))
+        content_size = f"{content.shape[0]} x {content.shape[1]}"
+        study_size = f"{shape[0]} x {shape[1]}"
         raise InputFileError(
-            f"{prediction.source}: the image of case {case.case!r} is {here} (height x width) there "
-            f"and {elsewhere} elsewhere in the study"
+            f"{prediction.source}: the image of case {case.case!r} is {content_size} (height x width) there "
+            f"and {study_size} elsewhere in the study",
+            path=prediction.source,
         )
-    found = shape or content.shape
-    if found is None and content.saliency is not None:
+    agreed = shape or content.shape
+    if agreed is None and content.saliency is not None:
         raise InputFileError(
-            f"{prediction.source}: nothing says how large the image of case {case.case!r} is; "
-            "the map needs cxr_dims, or the truth this case"
+            f"{prediction.source}: nothing says how large the image of case {case.case!r} is",
+            hint="the map needs cxr_dims, or the truth this case",
+            path=prediction.source,
         )
-    return found
+    return agreed
 
 
 def _truth(case: Case, task: str, shape: tuple[int, int] | None) -> masks.Rle | None:
-    """The truth of a task, empty where it has none; None where not even the size is known."""
+    """Return the truth of a task, empty where it has none; None if the size of the image is unknown."""
     if task in case.truths:
         return case.truths[task].read()
-    return masks.empty(shape) if shape is not None else None
+    if shape is None:
+        return None
+    return masks.empty(shape)
 
 
-def _label(case: Case, task: str, contents: dict[Series, Content]) -> float:
-    """The image-level truth: from the table of labels, else from the first file that says it."""
-    said = [case.labels[task]] if task in case.labels else [c.label for c in contents.values()]
-    return next((float(v) for v in said if not np.isnan(v)), _NAN)
-
-
-def _is_bare(content: Content) -> bool:
-    """Whether a series answered with no more than a probability."""
-    return content.saliency is None and content.mask is None and content.points is None
-
-
-def _outside(cutoff: float | None, prob: float, label: float) -> str | None:
-    """Why an observation lies outside the predicted-positive slice; None where it is inside."""
-    value, least = (prob, cutoff) if cutoff is not None else (label, 1.0)
-    if np.isnan(value):
-        return NO_PROB
-    return None if value >= least else PREDICTED_NEGATIVE
+def _has_localisation(content: Content) -> bool:
+    """Return True if a series has more than a probability: a map, a mask or points."""
+    return content.saliency is not None or content.mask is not None or content.points is not None

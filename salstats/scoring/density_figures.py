@@ -1,5 +1,6 @@
-"""Densities of one image beside each other, over it, with the points where people looked."""
+"""Figures of several densities of one image, drawn over it, with the points where people looked."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,24 +22,33 @@ from salstats.display.plots.layout.theme import (
     PAGE_MM,
     TEXT_PT,
     figure_size,
-    picture_look,
+    picture_theme,
     theme_salstats,
 )
 from salstats.images.printed_images import printed_shape, resize_for_print
 
-_EDGE_MM, _GAP_MM, _LINE_MM, _BAR_MM = 1.5, 2.0, 1.3 * TEXT_PT * MM_PER_PT, 7.5
-#: From this width on so many pictures stand beside each other, below it so few.
-_WIDE_MM, _MOST, _FEW = 130.0, 5, 3
+_EDGE_MM = 1.5
+_GAP_MM = 2.0
+_LINE_MM = 1.3 * TEXT_PT * MM_PER_PT
+_STRIP_PADDING_MM = 1.5
+_COLOUR_BAR_MM = 7.5
+#: Figures from this width on have up to five columns, narrower ones up to three.
+_WIDE_MM = 130.0
+_MAX_COLUMNS_WIDE = 5
+_MAX_COLUMNS_NARROW = 3
+_SUPERSCRIPTS = str.maketrans("-0123456789", "\u207b\u2070¹²³\u2074\u2075\u2076\u2077\u2078\u2079")
 
 
 def share_per_pixel(values: np.ndarray) -> np.ndarray:
-    """A map as shares of its sum above its least value; a constant one is the same everywhere.
+    """Return a map as shares of its sum above its smallest value; a constant map becomes uniform.
 
-    A density, whose least value may be above 0, is to be divided by its sum instead.
+    A density, whose smallest value may be above 0, is to be divided by its sum instead.
     """
-    above = values.astype(np.float64) - values.min()
-    total = above.sum()
-    return above / total if total > 0 else np.full(values.shape, 1 / values.size)
+    raised = values.astype(np.float64) - values.min()
+    total = raised.sum()
+    if total > 0:
+        return raised / total
+    return np.full(values.shape, 1 / values.size)
 
 
 @plot_function
@@ -51,103 +61,132 @@ def plot_densities(
     notes: Sequence[str] = (),
     width: float = PAGE_MM,
 ) -> p9.ggplot:
-    """Maps of one image laid over it beside each other, all in shares per pixel on one colour scale.
+    """Draw maps of one image over it, in panels with one colour scale of shares per pixel.
 
     A panel without a map shows the image; `lines` and `points` (row, col) of panels are drawn upon it. The
-    ground is grey where no image is given.
+    ground is grey if no image is given.
     """
-    known = {name: found for name, found in maps.items() if found is not None}
-    rows, cols = next(iter(known.values())).shape
-    ncol = -(-len(maps) // -(-len(maps) // (_MOST if width >= _WIDE_MM else _FEW)))
-    nrow = -(-len(maps) // ncol)
-    box = (width - 2 * _EDGE_MM - (ncol - 1) * _GAP_MM) / ncol
-    tall = box * rows / cols
-    largest = max(float(found.max()) for found in known.values())
-    power = int(np.floor(np.log10(largest)))
-    printed = printed_shape((rows, cols), max(box, tall))
-    ground = np.full(printed, GROUND) if grey is None else resize_for_print(grey, printed)
-    drawn = {
-        name: tinted(
-            ground, None if found is None else np.clip(resize_for_print(found, printed) / largest, 0, 1)
-        )
-        for name, found in maps.items()
-    }
-    texts = wrapped_texts(list(maps), chars_in(box - 2, bold=True))
-    n_lines = [t.count("\n") + 1 for t in texts.values()]
-    strips = sum(max(n_lines[i : i + ncol]) * _LINE_MM + 1.5 for i in range(0, len(n_lines), ncol))
-    titles = pd.Categorical(list(maps), categories=list(maps), ordered=True)
-    table = pd.DataFrame(
+    largest_by_map = {name: float(shares.max()) for name, shares in maps.items() if shares is not None}
+    n_rows, n_cols = next(shares.shape for shares in maps.values() if shares is not None)
+    largest = max(largest_by_map.values())
+    exponent = int(np.floor(np.log10(largest)))
+    scale_end = largest / 10.0**exponent
+
+    # panels are spread evenly over the rows of the figure
+    max_columns = _MAX_COLUMNS_WIDE if width >= _WIDE_MM else _MAX_COLUMNS_NARROW
+    n_panel_rows = math.ceil(len(maps) / max_columns)
+    n_panel_cols = math.ceil(len(maps) / n_panel_rows)
+    n_panel_rows = math.ceil(len(maps) / n_panel_cols)
+    panel_width = (width - 2 * _EDGE_MM - (n_panel_cols - 1) * _GAP_MM) / n_panel_cols
+    panel_height = panel_width * n_rows / n_cols
+
+    printed = printed_shape((n_rows, n_cols), max(panel_width, panel_height))
+    ground = np.full(printed, GROUND)
+    if grey is not None:
+        ground = resize_for_print(grey, printed)
+    pictures = {}
+    for name, shares in maps.items():
+        tint = None
+        if shares is not None:
+            tint = np.clip(resize_for_print(shares, printed) / largest, 0, 1)
+        pictures[name] = tinted(ground, tint)
+
+    titles = wrapped_texts(list(maps), chars_in(panel_width - 2, bold=True))
+    n_lines = [title.count("\n") + 1 for title in titles.values()]
+    strips_height = 0.0
+    for start in range(0, len(n_lines), n_panel_cols):
+        strips_height += max(n_lines[start : start + n_panel_cols]) * _LINE_MM + _STRIP_PADDING_MM
+    note = caption(notes, caption_chars(width, 3))
+    height = (
+        2 * _EDGE_MM
+        + n_panel_rows * panel_height
+        + strips_height
+        + (n_panel_rows - 1) * _GAP_MM
+        + _COLOUR_BAR_MM
+        + caption_mm(note)
+    )
+
+    panels = pd.Categorical(list(maps), categories=list(maps), ordered=True)
+    data = pd.DataFrame(
         {
-            "picture": titles,
-            "height": rows,
-            "width": cols,
-            "largest": [np.nan if found is None else float(found.max()) for found in maps.values()],
+            "picture": panels,
+            "height": n_rows,
+            "width": n_cols,
+            "largest": [largest_by_map.get(name, np.nan) for name in maps],
             "label": list(maps),
         }
     )
-    key = pd.DataFrame({"picture": titles[[0, 0]], "share": [0.0, largest / 10.0**power], "at": 0.0})
-    text = caption(notes, caption_chars(width, 3))
-    height = 2 * _EDGE_MM + nrow * tall + strips + (nrow - 1) * _GAP_MM + _BAR_MM + caption_mm(text)
-    exponent = f" \u00d7 10{_superscript(power)}" if power else ""
+    # rectangles without extent: they only carry the ends of the colour scale
+    scale_ends = pd.DataFrame({"picture": panels[[0, 0]], "share": [0.0, scale_end], "at": 0.0})
+    unit = ""
+    if exponent:
+        unit = f" \u00d7 10{str(exponent).translate(_SUPERSCRIPTS)}"
     return (
-        p9.ggplot(table)
+        p9.ggplot(data)
         + geom_picture(
             p9.aes(xmin=0, xmax="width", ymin=0, ymax="height", label="label"),
-            pictures=drawn,
+            pictures=pictures,
             show_legend=False,
         )
         + p9.geom_rect(
-            p9.aes(xmin="at", xmax="at", ymin="at", ymax="at", fill="share"), key, size=0, inherit_aes=False
+            p9.aes(xmin="at", xmax="at", ymin="at", ymax="at", fill="share"),
+            scale_ends,
+            size=0,
+            inherit_aes=False,
         )
-        + p9.scale_fill_gradientn(scale_colours(), limits=(0, largest / 10.0**power))
-        + p9.guides(fill=colour_bar(f"Share per pixel{exponent}", 60))
-        + _drawn_upon(titles.dtype, rows, lines or {}, points or {})
-        + p9.facet_wrap("picture", ncol=ncol, labeller=lambda title: texts[title])
-        + p9.coord_fixed(xlim=(0, cols), ylim=(0, rows), expand=False)
-        + p9.labs(x="", y="", caption=text)
+        + p9.scale_fill_gradientn(scale_colours(), limits=(0, scale_end))
+        + p9.guides(fill=colour_bar(f"Share per pixel{unit}", 60))
+        + _line_layers(_panel_points(lines or {}, list(maps), n_rows))
+        + _point_layers(_panel_points(_pixel_centres(points or {}), list(maps), n_rows))
+        + p9.facet_wrap("picture", ncol=n_panel_cols, labeller=p9.labeller(picture=titles.__getitem__))
+        + p9.coord_fixed(xlim=(0, n_cols), ylim=(0, n_rows), expand=False)
+        + p9.labs(x="", y="", caption=note)
         + theme_salstats()
-        + picture_look(width, _GAP_MM, _EDGE_MM)
+        + picture_theme(width, _GAP_MM, _EDGE_MM)
         + p9.theme(strip_text=p9.element_text(va="bottom", margin={"l": 0, "b": 2, "unit": "pt"}))
         + figure_size(width, height)
     )
 
 
-def _drawn_upon(
-    titles: pd.CategoricalDtype,
-    height: int,
-    lines: Mapping[str, Sequence[np.ndarray]],
-    points: Mapping[str, np.ndarray],
-) -> list[Any]:
-    """Outlines and points (row, col) of panels, light on dark, which show on black and on white."""
-
-    def placed(of: Mapping[str, Sequence[np.ndarray]]) -> pd.DataFrame:
-        """Each line or set of points on its panel's axes, which have 0 at the bottom."""
-        parts = [
-            pd.DataFrame({"x": at[:, 1], "y": height - at[:, 0], "picture": title, "line": f"{title} {i}"})
-            for title, own in of.items()
-            for i, at in enumerate(own)
-        ]
-        found = pd.concat(parts) if parts else pd.DataFrame({"x": [], "y": [], "picture": [], "line": []})
-        return found.assign(picture=pd.Categorical(found["picture"], dtype=titles))
-
-    outlined, at = placed(lines), placed({title: [found + 0.5] for title, found in points.items()})
-    where: dict[str, Any] = {"mapping": p9.aes("x", "y", group="line"), "show_legend": False}
-    return [
-        *(
-            p9.geom_path(data=outlined, color=colour, size=size, **where)
-            for colour, size in (("black", 1.1), ("white", 0.5))
-            if len(outlined)
-        ),
-        *(
-            p9.geom_point(data=at, color=colour, size=size, stroke=0, **where)
-            for colour, size in (("black", 1.2), ("white", 0.7))
-            if len(at)
-        ),
-    ]
+def _pixel_centres(points: Mapping[str, np.ndarray]) -> dict[str, list[np.ndarray]]:
+    """Return points by panel, counted from the upper left corner of pixel (0, 0) instead of its centre."""
+    return {panel: [panel_points + 0.5] for panel, panel_points in points.items()}
 
 
-def _superscript(power: int) -> str:
-    """A whole number in superscript."""
-    return str(power).translate(
-        str.maketrans("-0123456789", "\u207b\u2070¹²³\u2074\u2075\u2076\u2077\u2078\u2079")
-    )
+def _panel_points(
+    lines: Mapping[str, Sequence[np.ndarray]], panels: Sequence[str], height: int
+) -> pd.DataFrame:
+    """Return lines or sets of points (row, col) of panels on their axes, which have 0 at the bottom."""
+    parts = [pd.DataFrame({"x": [], "y": [], "picture": [], "line": []})]
+    for panel, panel_lines in lines.items():
+        for number, line in enumerate(panel_lines):
+            x = line[:, 1]
+            y = height - line[:, 0]
+            parts.append(pd.DataFrame({"x": x, "y": y, "picture": panel, "line": f"{panel} {number}"}))
+    if len(parts) > 1:
+        parts = parts[1:]
+    frame = pd.concat(parts)
+    panel = pd.Categorical(frame["picture"], categories=panels, ordered=True)
+    return frame.assign(picture=panel)
+
+
+def _line_layers(lines: pd.DataFrame) -> list[Any]:
+    """Return layers of outlines, light on dark, which show on black and on white."""
+    layers = []
+    if len(lines):
+        for colour, size in (("black", 1.1), ("white", 0.5)):
+            mapping = p9.aes("x", "y", group="line")
+            layers.append(p9.geom_path(mapping, lines, color=colour, size=size, show_legend=False))
+    return layers
+
+
+def _point_layers(points: pd.DataFrame) -> list[Any]:
+    """Return layers of points, light on dark, which show on black and on white."""
+    layers = []
+    if len(points):
+        for colour, size in (("black", 1.2), ("white", 0.7)):
+            mapping = p9.aes("x", "y", group="line")
+            layers.append(
+                p9.geom_point(mapping, points, color=colour, size=size, stroke=0, show_legend=False)
+            )
+    return layers

@@ -2,7 +2,6 @@
 
 import os
 from functools import partial
-from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -15,14 +14,25 @@ from salstats.scoring.scores import study_of
 from salstats.study import Case, Study, shape_of
 
 FEATURE_COLUMNS = (
-    "case", "task", "n_instances", "area_ratio", "elongation", "irrectangularity", "area_px", "perimeter_px",
-    "height", "width",
-)  # fmt: skip
-#: Features of a finding that is not there.
+    "case",
+    "task",
+    "n_instances",
+    "area_ratio",
+    "elongation",
+    "irrectangularity",
+    "area_px",
+    "perimeter_px",
+    "height",
+    "width",
+)
+#: Features of an absent finding.
 _ABSENT = {
-    **dict.fromkeys(("n_instances", "area_px"), 0),
+    "n_instances": 0,
     "area_ratio": 0.0,
-    **dict.fromkeys(("elongation", "irrectangularity", "perimeter_px"), float("nan")),
+    "elongation": float("nan"),
+    "irrectangularity": float("nan"),
+    "area_px": 0,
+    "perimeter_px": float("nan"),
 }
 
 
@@ -80,24 +90,32 @@ def features(
     [1.0, 0.125, 2.111, 0.0]
     """
     study = study_of(study)
-    cases = [c for c in study if c.annotated]
+    cases = [case for case in study if case.annotated]
     if not cases:
         raise SalstatsError(f"{study.source}: the truth holds no case, so there are no findings to describe")
     work = partial(_feature_rows, tasks=study.tasks)
-    pieces = in_batches(work, cases, jobs=jobs, progress=progress, label="Measuring findings")
-    return pd.DataFrame([row for piece in pieces for row in piece], columns=list(FEATURE_COLUMNS))
+    rows: list[dict[str, Any]] = []
+    for case_rows in in_batches(work, cases, jobs=jobs, progress=progress, label="Measuring findings"):
+        rows += case_rows
+    return pd.DataFrame(rows, columns=list(FEATURE_COLUMNS))
 
 
 def _feature_rows(cases: tuple[Case, ...], tasks: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Features of a piece of the cases."""
+    """Return the rows of some of the cases, in the order of cases and tasks."""
     rows = []
-    for case, task in product(cases, tasks):
-        truth = case.truths.get(task)
-        rle = masks.empty(shape_of(case)) if truth is None else truth.read()
-        found = _ABSENT
-        if truth is not None and masks.area(rle):
-            # no outline although the mask marks something: the two files disagree, the mask counts
-            found = shape_features(masks.decode(rle), n_instances=truth.n_instances or None)
-        height, width = rle.shape
-        rows.append({**found, "case": case.case, "task": task, "height": height, "width": width})
+    for case in cases:
+        for task in tasks:
+            rows.append(_feature_row(case, task))
     return rows
+
+
+def _feature_row(case: Case, task: str) -> dict[str, Any]:
+    """Return the row of one case and task."""
+    truth = case.truths.get(task)
+    mask = masks.empty(shape_of(case)) if truth is None else truth.read()
+    shape = _ABSENT
+    if truth is not None and masks.area(mask):
+        # no outline although the mask marks something: the two files disagree, the mask counts
+        shape = shape_features(masks.decode(mask), n_instances=truth.n_instances or None)
+    height, width = mask.shape
+    return {**shape, "case": case.case, "task": task, "height": height, "width": width}

@@ -1,4 +1,4 @@
-"""From a study to a figure: `scoring` prepares the pictures, `display` draws them."""
+"""Overlays and galleries of a study: `scoring` prepares the pictures, `display` draws them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ from salstats.display.plots.layout.gallery_layout import gallery_layout
 from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.plots.overlay import overlay, overlay_box
 from salstats.display.text.labels import Labels
-from salstats.errors import SalstatsError
+from salstats.errors import Call, Message, SalstatsError
 from salstats.readers.case_images import ImageSource, check_images
 from salstats.scoring.distances import Spacing, pixel_widths
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
@@ -31,7 +31,7 @@ from salstats.scoring.overlay_pictures import (
     overlay_picture,
     series_of,
 )
-from salstats.study import Study
+from salstats.study import Series, Study
 
 
 @plot_function
@@ -50,7 +50,7 @@ def plot_overlay(
     labels: Mapping[str, Any] | Labels | None = None,
     width: float = COLUMN_MM,
 ) -> Figure:
-    """Figure of one case: the image, the map over it, and the outlines of mask, people and truth.
+    """Draw one case: the image, the map over it, and the outlines of mask, people and truth.
 
     The map is scaled to 0 to 1 and covers the image the more the larger it is. The outlines are that of the
     map above its threshold (dotted), of the human benchmark (dashed) and of the truth (solid); a cross marks
@@ -112,16 +112,18 @@ def plot_overlay(
     """
     names = Labels(labels)
     _check_tasks(study)
-    asked = study.select(cases=[case], tasks=[task])
-    method = method or only_method(asked)
-    series = () if method is None else series_of(asked, method)
+    selected = study.select(cases=[case], tasks=[task])
+    method = method or only_method(selected)
+    series = () if method is None else series_of(selected, method)
     rule = mask_rule(
-        asked.select(methods={s.method for s in series}), threshold=threshold, cutoff=cutoff, smooth=smooth
+        selected.select(methods={one_series.method for one_series in series}),
+        threshold=threshold,
+        cutoff=cutoff,
+        smooth=smooth,
     )
-    look = PictureOptions(rule, check_images(images), human, overlay_box(width))
-    return overlay(
-        overlay_picture(asked.cases[0], task, method, series, look), names, width, pixel_widths(spacing)
-    )
+    options = PictureOptions(rule, check_images(images), human, overlay_box(width))
+    panel = overlay_picture(selected.cases[0], task, method, series, options)
+    return overlay(panel, names, width, pixel_widths(spacing))
 
 
 @plot_function
@@ -141,7 +143,7 @@ def plot_gallery(
     labels: Mapping[str, Any] | Labels | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of cases by methods: an overlay of each, with its score below it.
+    """Draw cases by methods: an overlay of each, with its score below it.
 
     No picture's box is less than 20 mm wide: methods that do not fit beside each other stand on further
     lines, rows that do not fit a page on further pages.
@@ -203,37 +205,53 @@ def plot_gallery(
     names = Labels(labels)
     _check_tasks(study)
     rows = gallery_rows(cases, study.tasks, names)
-    shown = {row.case for row in rows}
-    asked = study.select(cases=shown, tasks={row.task for row in rows})
-    columns = methods_shown(asked, methods)
+    case_names = {row.case for row in rows}
+    selected = study.select(cases=case_names, tasks={row.task for row in rows})
+    columns = methods_shown(selected, methods)
     scored = cases if scores is None else scores
-    values = panel_scores(scored, metric or picked_metric(cases), shown)
-    every = {s.method for series in columns.values() for s in series}
-    rule = mask_rule(
-        asked.select(methods=every),
-        threshold=as_scored(scored, "threshold") or OTSU if threshold is None else threshold,
-        cutoff=as_scored(scored, "cutoff") if cutoff is None else cutoff,
-        smooth=as_scored(scored, "smooth") if smooth is None else smooth,
-    )
-    if smooth is None:
-        rule = _with_scored_colormap(rule, scored)
-    known = {case.case: case for case in asked.cases}
+    values = panel_scores(scored, metric or picked_metric(cases), case_names)
+    rule = _mask_rule_of_columns(selected, columns, scored, threshold, cutoff, smooth)
+    case_by_name = {case.case: case for case in selected.cases}
     layout = gallery_layout(
         {row.key: row.parts for row in rows},
-        [known[row.case].shape for row in rows],
+        [case_by_name[row.case].shape for row in rows],
         series_titles(columns, names)[0],
         gallery_width(width, len(columns)),
     )
-    look = PictureOptions(rule, check_images(images), human, layout.box)
-    pictures = {
-        name: [overlay_picture(known[row.case], row.task, name, series, look) for row in rows]
-        for name, series in columns.items()
-    }
+    options = PictureOptions(rule, check_images(images), human, layout.box)
+    pictures = {}
+    for name, series in columns.items():
+        pictures[name] = [
+            overlay_picture(case_by_name[row.case], row.task, name, series, options) for row in rows
+        ]
     return gallery(rows, pictures, values, layout, cases=cases, labels=names, spacing=pixel_widths(spacing))
 
 
+def _mask_rule_of_columns(
+    study: Study,
+    columns: Mapping[str, tuple[Series, ...]],
+    scored: pd.DataFrame,
+    threshold: MaskOption,
+    cutoff: MaskOption,
+    smooth: MaskOption,
+) -> MaskRule:
+    """Return the rule of the methods in the columns; options that are None are as in the scores."""
+    methods = set()
+    for series_of_column in columns.values():
+        methods |= {series.method for series in series_of_column}
+    if threshold is None:
+        threshold = as_scored(scored, "threshold") or OTSU
+    if cutoff is None:
+        cutoff = as_scored(scored, "cutoff")
+    if smooth is not None:
+        return mask_rule(study.select(methods=methods), threshold=threshold, cutoff=cutoff, smooth=smooth)
+    smooth = as_scored(scored, "smooth")
+    rule = mask_rule(study.select(methods=methods), threshold=threshold, cutoff=cutoff, smooth=smooth)
+    return _with_scored_colormap(rule, scored)
+
+
 def _with_scored_colormap(rule: MaskRule, scored: pd.DataFrame) -> MaskRule:
-    """Return the rule with the colormap by way of which the scored maps were smoothed, or as it is."""
+    """Return the rule with the colormap that the scored maps were smoothed with, if there is one."""
     if "colormap" not in scored or scored["colormap"].isna().all():
         return rule
     if set(rule.threshold.values()) != {OTSU}:
@@ -243,8 +261,9 @@ def _with_scored_colormap(rule: MaskRule, scored: pd.DataFrame) -> MaskRule:
 
 
 def _check_tasks(study: Study) -> None:
-    """Raise where a study has nothing that was marked, as one of gaze has not."""
+    """Raise SalstatsError if a study has no masks, as a study of gaze has none."""
     if not study.tasks:
         raise SalstatsError(
-            f"{study.source} has no task whose masks could be shown; a case of gaze is drawn by plot_gaze"
+            f"{study.source} has no task whose masks could be shown",
+            hint=Message("a case of gaze is drawn by ", Call("plot_gaze")),
         )

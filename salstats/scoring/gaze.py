@@ -1,5 +1,6 @@
-"""From a study of gaze to its scores: every map, and each reader left out, against the other readers."""
+"""Score every map of a study of gaze, and each reader left out, against the other readers."""
 
+import math
 import os
 from collections.abc import Sequence
 from functools import partial
@@ -9,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_count, check_generator
-from salstats.errors import SalstatsError, ValueRangeError
-from salstats.images.center_bias import CenterBias
+from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
+from salstats.images.center_bias import Box, CenterBias
 from salstats.jobs import in_batches, one_blas_thread
 from salstats.metrics.registry import chosen_metrics
 from salstats.scoring.gaze_cases import (
@@ -22,20 +23,42 @@ from salstats.scoring.gaze_cases import (
     gaze_rows,
     is_shuffled,
 )
-from salstats.scoring.rows import COUNT, NAME, NUMBER, TEXT, WHOLE, frame_of, without_empty
+from salstats.scoring.rows import COUNT, NAME, NUMBER, TEXT, WHOLE, drop_empty, frame_of
 from salstats.study import Case, Study, check_gaze, shape_of
 
 DEFAULT = ("ncc", "sncc", "auc", "sauc")
 _COLUMNS = {
-    "case": NAME, "patient": TEXT, "phase": WHOLE, "method": NAME, "model": TEXT, "seed": TEXT,
-    "mixing": TEXT, "reader": TEXT, "recording": TEXT, "metric": NAME, "score": NUMBER, "reason": TEXT,
-    "n_readers": WHOLE, "truth": TEXT, "center_bias": TEXT, "n_unseen": COUNT, "n_samples": COUNT,
+    "case": NAME,
+    "patient": TEXT,
+    "phase": WHOLE,
+    "method": NAME,
+    "model": TEXT,
+    "seed": TEXT,
+    "mixing": TEXT,
+    "reader": TEXT,
+    "recording": TEXT,
+    "metric": NAME,
+    "score": NUMBER,
+    "reason": TEXT,
+    "n_readers": WHOLE,
+    "truth": TEXT,
+    "center_bias": TEXT,
+    "n_unseen": COUNT,
+    "n_samples": COUNT,
     "floor": NUMBER,
-}  # fmt: skip
-#: Columns that a study may be without.
+}
+#: Columns that are left out if every value is missing.
 _OPTIONAL = (
-    *("patient", "model", "seed", "mixing", "reader", "recording"),
-    *("center_bias", "n_unseen", "n_samples", "floor"),
+    "patient",
+    "model",
+    "seed",
+    "mixing",
+    "reader",
+    "recording",
+    "center_bias",
+    "n_unseen",
+    "n_samples",
+    "floor",
 )
 #: Parts in which the centre bias is summed: always as many, so that its sums are the same for any number of
 #: processes; few, since each holds an array of the size of the frame.
@@ -57,7 +80,7 @@ def score_gaze(
     jobs: int | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """How well every map of a study agrees with where its readers looked.
+    """Score how well every map of a study agrees with where its readers looked.
 
     The readers of an image take turns at being left out. Each time every map of the image is compared with
     the mean density of the other readers, and so is the density of the one left out: the method
@@ -188,7 +211,9 @@ def score_gaze(
         study = read_gaze(study)
     check_gaze(study)
     if not 0 <= floor <= 1:
-        raise ValueRangeError(f"floor={floor!r} must lie between 0 and 1; it is a share of the maximum")
+        raise ValueRangeError(
+            Setting("floor", floor), " must lie between 0 and 1; it is a share of the maximum"
+        )
     rule = GazeRule(
         series=study.series,
         metrics=chosen_metrics(metrics, SCORED, "is not computed from a map and gaze here"),
@@ -204,51 +229,75 @@ def score_gaze(
         raise SalstatsError(f"{study.source} has no case: there is nothing to score")
     if truth == ALL and not study.series:
         raise SalstatsError(
-            f"{study.source} has no maps: with truth='all' there is nothing to score; give maps to "
-            "read_gaze(), or score the readers against one another with truth='others'"
+            f"{study.source} has no maps: with ",
+            Setting("truth", ALL),
+            " there is nothing to score",
+            hint=Message(
+                "give maps to ",
+                Call("read_gaze"),
+                ", or score the readers against one another with ",
+                Setting("truth", OTHERS),
+            ),
         )
-    if bias is None and any(map(is_shuffled, rule.metrics)):
+    if bias is None and any(is_shuffled(name) for name in rule.metrics):
         bias = center_bias_of(study, jobs=jobs, progress=progress)
-    draws = generator.spawn(len(study)) if n_samples is not None else [None] * len(study)
-    pairs = list(zip(study.cases, draws, strict=True))
-    work = partial(_scores_of, rule=rule, bias=bias)
-    pieces = in_batches(work, pairs, jobs=jobs, progress=progress, label="Scoring images")
-    return without_empty(pd.concat(pieces, ignore_index=True), _OPTIONAL)
+    generators: list[np.random.Generator | None] = [None] * len(study)
+    if n_samples is not None:
+        generators = [*generator.spawn(len(study))]
+    cases = list(zip(study.cases, generators, strict=True))
+    work = partial(_score_cases, rule=rule, bias=bias)
+    frames = in_batches(work, cases, jobs=jobs, progress=progress, label="Scoring images")
+    return drop_empty(pd.concat(frames, ignore_index=True), _OPTIONAL)
 
 
 def center_bias_of(study: Study, *, jobs: int | None = None, progress: bool = False) -> CenterBias | None:
-    """Centre bias of all recordings used whose image has a chest box; None where no image has one."""
-    cases = [c for c in study if c.box is not None]
+    """Return the centre bias of all recordings used whose image has a chest box; None if no image has one."""
+    cases = []
+    boxes = {}
+    shapes = {}
+    for case in study:
+        if case.box is not None:
+            cases.append(case)
+            boxes[case.case] = case.box
+            shapes[case.case] = shape_of(case)
     if not cases:
         return None
-    boxes = {c.case: c.box for c in cases if c.box is not None}
-    shapes = {c.case: shape_of(c) for c in cases}
-    size = -(-len(cases) // _BIAS_PARTS)
-    parts = [tuple(cases[i : i + size]) for i in range(0, len(cases), size)]
-    work = partial(_summed, boxes=boxes, shapes=shapes)
+    n_cases_per_part = math.ceil(len(cases) / _BIAS_PARTS)
+    parts = []
+    for start in range(0, len(cases), n_cases_per_part):
+        parts.append(tuple(cases[start : start + n_cases_per_part]))
+    work = partial(_partial_biases, boxes=boxes, shapes=shapes)
     bias = CenterBias(boxes, shapes)
-    for sums in in_batches(work, parts, jobs=jobs, progress=progress, label="Averaging gaze"):
-        for part in sums:
-            bias.merge(part)
+    for partial_biases in in_batches(work, parts, jobs=jobs, progress=progress, label="Averaging gaze"):
+        for partial_bias in partial_biases:
+            bias.merge(partial_bias)
     return bias
 
 
-def _summed(parts: tuple[tuple[Case, ...], ...], boxes: Any, shapes: Any) -> list[CenterBias]:
-    """Centre bias of each part of the images by itself."""
-    found = []
+def _partial_biases(
+    parts: tuple[tuple[Case, ...], ...], boxes: dict[str, Box], shapes: dict[str, tuple[int, int]]
+) -> list[CenterBias]:
+    """Return the centre bias of each part of the images by itself."""
+    biases = []
     # several threads add up in another order, and other last digits come out
     with one_blas_thread():
         for cases in parts:
             bias = CenterBias(boxes, shapes)
             for case in cases:
-                bias.add(case.case, *(density_of(r, r.read(), shapes[case.case]) for r in case.used))
-            found.append(bias)
-    return found
+                densities = []
+                for recording in case.used:
+                    densities.append(density_of(recording, recording.read(), shapes[case.case]))
+                bias.add(case.case, *densities)
+            biases.append(bias)
+    return biases
 
 
-def _scores_of(
-    work: Sequence[tuple[Case, np.random.Generator | None]], rule: GazeRule, bias: CenterBias | None
+def _score_cases(
+    cases: Sequence[tuple[Case, np.random.Generator | None]], rule: GazeRule, bias: CenterBias | None
 ) -> pd.DataFrame:
-    """Scores of a piece of the images, with every column that a study may have."""
+    """Return the scores of some of the images, with every column that a frame may have."""
+    rows: list[dict[str, Any]] = []
     with one_blas_thread():
-        return frame_of((row for case, rng in work for row in gaze_rows(case, rule, bias, rng)), _COLUMNS)
+        for case, rng in cases:
+            rows += gaze_rows(case, rule, bias, rng)
+    return frame_of(rows, _COLUMNS)

@@ -1,4 +1,4 @@
-"""From a study of gaze to a figure of one of its images."""
+"""Figure of one image of a study of gaze."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,9 +13,13 @@ from salstats.errors import SalstatsError
 from salstats.images.printed_images import printed_shape
 from salstats.readers.case_images import ImageSource, check_images, read_grey
 from salstats.scoring.density_figures import plot_densities, share_per_pixel
-from salstats.scoring.gaze_cases import ALL, GazeRule, GazeTruths, on_image
+from salstats.scoring.gaze_cases import ALL, NO_MAP, NOT_FINITE, GazeRule, GazeTruths, on_image
 from salstats.scoring.overlay_pictures import methods_shown
 from salstats.study import Study
+
+#: Titles of the panels that are no saliency maps.
+_FIXATIONS = "Fixations"
+_MEAN_MAP = "Mean fixation map"
 
 
 @plot_function
@@ -28,7 +32,7 @@ def plot_gaze(
     labels: Mapping[str, Any] | Labels | None = None,
     width: float = PAGE_MM,
 ) -> Figure:
-    """Figure of one image: fixations, the mean map they make, and saliency maps with the fixations on them.
+    """Draw fixations, the mean map they make, and saliency maps of one image.
 
     Parameters
     ----------
@@ -75,29 +79,34 @@ def plot_gaze(
     1  Mean fixation map      60     80
     """
     names = Labels(labels)
-    (shown,) = study.select(cases=[case])
-    if not shown.used:
+    (selected,) = study.select(cases=[case])
+    if not selected.used:
         raise SalstatsError(f"{study.source}: case {case!r} has no recording that is used")
-    truths = GazeTruths(shown, GazeRule((), (), ALL, truth=ALL, min_readers=1))
-    maps: dict[str, np.ndarray | None] = {"Fixations": None, "Mean fixation map": truths.densities[0]}
-    given = {p.series: p for p in shown.predictions}
+    rule = GazeRule(series=(), metrics=(), center_bias=ALL, truth=ALL, min_readers=1)
+    truths = GazeTruths(selected, rule)
+    maps: dict[str, np.ndarray | None] = {_FIXATIONS: None, _MEAN_MAP: truths.densities[0]}
+    predictions = {prediction.series: prediction for prediction in selected.predictions}
     missing = []
-    for name, (series, *_) in (methods_shown(study, methods) if study.series else {}).items():
-        saliency = given[series].read().saliency if series in given else None
-        laid = None if saliency is None else on_image(saliency, truths.shape)
+    series_by_method = methods_shown(study, methods) if study.series else {}
+    for name, (series, *_) in series_by_method.items():
         title = names.value("method", name)
-        if laid is None:
-            missing.append(f"{title}: {'no map' if saliency is None else 'map is not finite'}.")
+        saliency = predictions[series].read().saliency if series in predictions else None
+        if saliency is None:
+            missing.append(f"{title}: {NO_MAP}.")
+            continue
+        resized = on_image(saliency, truths.shape)
+        if resized is None:
+            missing.append(f"{title}: {NOT_FINITE}.")
         else:
-            maps[title] = share_per_pixel(laid)
+            maps[title] = share_per_pixel(resized)
     grey = read_grey(check_images(images), case, truths.shape, printed_shape(truths.shape, width / 2))
     points = truths.points[0]
     notes = [
-        f"Case {names.value('case', case)}, {counted(len(shown.used), 'reader')}.",
+        f"Case {names.value('case', case)}, {counted(len(selected.used), 'reader')}.",
         f"Points: {counted(len(points), 'fixation')} inside the image. Every map sums to 1 and is taken "
         "above its least value.",
         *missing,
         "" if grey is not None else "Grey ground: no image was given.",
     ]
-    dotted = dict.fromkeys((name for name in maps if name != "Mean fixation map"), points)
-    return plot_densities(maps, grey=grey, points=dotted, notes=notes, width=width)
+    points_by_panel = {name: points for name in maps if name != _MEAN_MAP}
+    return plot_densities(maps, grey=grey, points=points_by_panel, notes=notes, width=width)

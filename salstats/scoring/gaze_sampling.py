@@ -1,6 +1,7 @@
-"""How far sampled areas under the ROC curve scatter around the exact ones, by the number of pixels drawn."""
+"""Spread of sampled areas under the ROC curve around the exact ones, by the number of pixels drawn."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -21,8 +22,8 @@ from salstats.scoring.gaze_cases import (
     drawn_pixels,
     on_image,
 )
-from salstats.scoring.rows import without_empty
-from salstats.study import Case, Study, check_gaze
+from salstats.scoring.rows import drop_empty
+from salstats.study import Case, Series, Study, check_gaze
 
 #: Pixels drawn on either side; the study drew 1000.
 SIZES = (100, 300, 1000, 3000, 10000)
@@ -40,7 +41,7 @@ def sampling_spread(
     bias: CenterBias | None = None,
     rng: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Standard deviation of sampled AUC and sAUC by the pixels drawn, and the exact value.
+    """Compute the standard deviation of sampled AUC and sAUC by the number of pixels drawn.
 
     The study draws 1000 pixels from where readers looked and 1000 from all pixels (`auc`) or from the
     centre bias (`sauc`), with replacement, and takes the area under the ROC curve of the map's values.
@@ -118,18 +119,23 @@ def sampling_spread(
     >>> bool(spread["sd"][1] < spread["sd"][0] / 5)
     True
     """
-    samples = _samples(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng)
-    return _known(pd.concat(map(spread_of, samples), ignore_index=True))
+    frames = []
+    for samples in _samples(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng):
+        frames.append(spread_of(samples))
+    return _typed(pd.concat(frames, ignore_index=True))
 
 
 def spread_of(samples: pd.DataFrame) -> pd.DataFrame:
-    """`sampling_spread` of the samples that `sampled_scores` gave."""
-    keys = [c for c in samples.columns if c not in ("replicate", "estimate", "exact")]
+    """Return the spread of samples that `sampled_scores` gave, as `sampling_spread` does."""
+    keys = [column for column in samples.columns if column not in ("replicate", "estimate", "exact")]
     groups = samples.groupby(keys, sort=False, dropna=False)
-    return groups.agg(
-        n_replicates=("estimate", "size"), sd=("estimate", "std"), mean=("estimate", "mean"),
+    spread = groups.agg(
+        n_replicates=("estimate", "size"),
+        sd=("estimate", "std"),
+        mean=("estimate", "mean"),
         exact=("exact", "first"),
-    ).reset_index()  # fmt: skip
+    )
+    return spread.reset_index()
 
 
 def sampled_scores(
@@ -143,7 +149,7 @@ def sampled_scores(
     bias: CenterBias | None = None,
     rng: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Sampled values behind `sampling_spread`, one row each.
+    """Return the sampled values behind `sampling_spread`, one row each.
 
     Parameters
     ----------
@@ -166,7 +172,7 @@ def sampled_scores(
     The standard deviation of `estimate` is `sd` of `sampling_spread`, whose example makes a study.
     """
     samples = _samples(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng)
-    return _known(pd.concat(samples, ignore_index=True))
+    return _typed(pd.concat(samples, ignore_index=True))
 
 
 def _samples(
@@ -179,100 +185,155 @@ def _samples(
     bias: CenterBias | None,
     rng: int | np.random.Generator,
 ) -> Iterator[pd.DataFrame]:
-    """Yield the sampled values of each case, of every map and truth of it."""
+    """Yield the sampled values of each case."""
     check_gaze(study)
-    names = tuple(dict.fromkeys([metrics] if isinstance(metrics, str) else metrics))
+    if isinstance(metrics, str):
+        metrics = [metrics]
+    names = tuple(dict.fromkeys(metrics))
     for name in names:
         check_choice(name, AREAS, "metrics")
-    wanted = tuple(check_count(size, "sizes") for size in dict.fromkeys(sizes))
+    distinct_sizes = tuple(check_count(size, "sizes") for size in dict.fromkeys(sizes))
     check_count(n_replicates, "n_replicates")
     rule = GazeRule(study.series, names, check_choice(center_bias, (ALL, OTHERS), "center_bias"))
-    # a generator of its own for each case, whichever are asked for
-    own = dict(zip((case.case for case in study), check_generator(rng).spawn(len(study)), strict=True))
-    there = [case for case in study.select(cases=cases) if rule.too_few(len(case.used)) is None]
-    if not there or not wanted or not names:
+    # one generator per case of the study, so that the samples of a case do not depend on the other cases
+    generators = check_generator(rng).spawn(len(study))
+    generator_by_case = {case.case: generator for case, generator in zip(study, generators, strict=True)}
+    selected = [case for case in study.select(cases=cases) if rule.unscored_reason(len(case.used)) is None]
+    if not selected or not distinct_sizes or not names:
         raise SalstatsError(
             f"{study.source}: nothing to sample; sampling needs a case with two readers at least, a size and "
             "a metric"
         )
     if bias is None and "sauc" in names:
         bias = center_bias_of(study, jobs=1)
-    for case in there:
-        yield _of_case(case, rule, bias, wanted, n_replicates, own[case.case])
+    for case in selected:
+        sampler = _CaseSampler(case, rule, bias, distinct_sizes, n_replicates, generator_by_case[case.case])
+        yield sampler.samples()
 
 
-def _of_case(
-    case: Case,
-    rule: GazeRule,
-    bias: CenterBias | None,
-    sizes: Sequence[int],
-    n_replicates: int,
-    rng: np.random.Generator,
-) -> pd.DataFrame:
-    """Sampled values of one case, in the order of series, readers, metrics and sizes."""
-    truths = GazeTruths(case, rule)
-    negatives = {"auc": np.full(truths.shape, 1 / np.prod(truths.shape))}
-    density = bias_on(case, truths, bias, rule).density
-    if density is not None:
-        negatives["sauc"] = density
-    # a generator for each, so that samples do not depend on which metrics are asked for
-    seeds = rng.spawn(2 * len(sizes))
-    drawn = [
-        (
-            [drawn_pixels(truth, (n_replicates, size), to_readers) for truth in truths.densities],
-            {
-                name: drawn_pixels(negatives[name], (n_replicates, size), own)
-                for name, own in zip(AREAS, to_bias.spawn(len(AREAS)), strict=True)
-                if name in rule.metrics and name in negatives
-            },
-        )
-        for size, to_readers, to_bias in zip(sizes, seeds[::2], seeds[1::2], strict=True)
-    ]
-    answers, rows, values = case.answers, [], []
-    for series in (*rule.series, INTEROBSERVER):
-        held = answers[("", series)].read().saliency if ("", series) in answers else None
-        laid = None if held is None else on_image(held, truths.shape)
-        ranked = None if laid is None else RankedMap(laid)
-        for i, recording in enumerate(truths.left_out):
-            assert recording is not None
-            if series == INTEROBSERVER:
-                ranked = RankedMap(truths.own[i])
-            for name in rule.metrics:
-                exact = _exact(name, ranked, truths.densities[i], negatives.get(name))
-                for size, (positives, others) in zip(sizes, drawn, strict=True):
-                    rows.append(
-                        (case.case, series.name, series.model, series.seed, series.mixing, recording.reader,
-                         name, size, exact)
-                    )  # fmt: skip
-                    if ranked is None or np.isnan(exact):
-                        values.append(np.full(n_replicates, np.nan))
-                    else:
-                        flat = ranked.values.ravel()
-                        values.append(sampled_areas(flat[positives[i]], flat[others[name]]))
-    columns = ["case", "method", *_SERIES, "reader", "metric", "n_samples", "exact"]
-    frame = pd.DataFrame(rows, columns=columns).loc[np.repeat(np.arange(len(rows)), n_replicates)]
-    exact = frame.pop("exact")
-    replicate = np.tile(np.arange(n_replicates), len(rows))
-    return frame.assign(replicate=replicate, estimate=np.concatenate(values), exact=exact)
+@dataclass(frozen=True)
+class _DrawnPixels:
+    """Pixels drawn for one size, as flat indices (replicates, size)."""
+
+    size: int
+    #: From each truth.
+    positives: list[np.ndarray]
+    #: From all pixels ("auc") or the centre bias ("sauc").
+    negatives: dict[str, np.ndarray]
 
 
-def _exact(name: str, ranked: RankedMap | None, truth: np.ndarray, negatives: np.ndarray | None) -> float:
-    """What samples scatter around; NaN where there is nothing to sample."""
-    if ranked is None or ranked.is_constant or negatives is None:
-        return float("nan")
-    areas = ranked.auc(truth[None]) if name == "auc" else ranked.sauc(truth[None], negatives)
-    return float(areas[0])
+class _CaseSampler:
+    """Truths of one case and the pixels drawn from them, which serve all maps."""
+
+    def __init__(
+        self,
+        case: Case,
+        rule: GazeRule,
+        bias: CenterBias | None,
+        sizes: Sequence[int],
+        n_replicates: int,
+        rng: np.random.Generator,
+    ) -> None:
+        self.case = case
+        self.rule = rule
+        self.n_replicates = n_replicates
+        self.truths = GazeTruths(case, rule)
+        #: Density that the negatives of each metric are drawn from.
+        self.negatives = {"auc": np.full(self.truths.shape, 1 / np.prod(self.truths.shape))}
+        bias_density = bias_on(case, self.truths, bias, rule).density
+        if bias_density is not None:
+            self.negatives["sauc"] = bias_density
+        # one generator for each draw, so that samples do not depend on which metrics are asked for
+        generators = rng.spawn(2 * len(sizes))
+        self.draws = []
+        for number, size in enumerate(sizes):
+            self.draws.append(self._draw(size, generators[2 * number], generators[2 * number + 1]))
+
+    def _draw(
+        self, size: int, positives_rng: np.random.Generator, negatives_rng: np.random.Generator
+    ) -> _DrawnPixels:
+        """Draw the pixels of one size."""
+        shape = (self.n_replicates, size)
+        positives = [drawn_pixels(truth, shape, positives_rng) for truth in self.truths.densities]
+        negatives = {}
+        for name, metric_rng in zip(AREAS, negatives_rng.spawn(len(AREAS)), strict=True):
+            if name in self.rule.metrics and name in self.negatives:
+                negatives[name] = drawn_pixels(self.negatives[name], shape, metric_rng)
+        return _DrawnPixels(size, positives, negatives)
+
+    def samples(self) -> pd.DataFrame:
+        """Return the sampled values, in the order of series, readers, metrics and sizes."""
+        rows = []
+        estimates = []
+        for series in (*self.rule.series, INTEROBSERVER):
+            ranked = self._ranked_map(series)
+            for truth, recording in enumerate(self.truths.left_out):
+                assert recording is not None
+                if series == INTEROBSERVER:
+                    ranked = RankedMap(self.truths.reader_densities[truth])
+                for name in self.rule.metrics:
+                    exact = self._exact(name, ranked, truth)
+                    for draw in self.draws:
+                        row = {
+                            "case": self.case.case,
+                            "method": series.name,
+                            "model": series.model,
+                            "seed": series.seed,
+                            "mixing": series.mixing,
+                            "reader": recording.reader,
+                            "metric": name,
+                            "n_samples": draw.size,
+                            "exact": exact,
+                        }
+                        rows.append(row)
+                        estimates.append(self._estimates(name, ranked, truth, draw, exact))
+        frame = pd.DataFrame(rows).loc[np.repeat(np.arange(len(rows)), self.n_replicates)]
+        exact_column = frame.pop("exact")
+        replicate = np.tile(np.arange(self.n_replicates), len(rows))
+        return frame.assign(replicate=replicate, estimate=np.concatenate(estimates), exact=exact_column)
+
+    def _ranked_map(self, series: Series) -> RankedMap | None:
+        """Return the map of a series; None if it is missing or not finite."""
+        predictions = self.case.answers
+        if ("", series) not in predictions:
+            return None
+        saliency = predictions["", series].read().saliency
+        if saliency is None:
+            return None
+        resized = on_image(saliency, self.truths.shape)
+        return None if resized is None else RankedMap(resized)
+
+    def _exact(self, name: str, ranked: RankedMap | None, truth: int) -> float:
+        """Return the area that samples scatter around; NaN if there is nothing to sample."""
+        if ranked is None or ranked.is_constant or name not in self.negatives:
+            return float("nan")
+        densities = self.truths.densities[[truth]]
+        if name == "auc":
+            return float(ranked.auc(densities)[0])
+        return float(ranked.sauc(densities, self.negatives[name])[0])
+
+    def _estimates(
+        self, name: str, ranked: RankedMap | None, truth: int, draw: _DrawnPixels, exact: float
+    ) -> np.ndarray:
+        """Return the areas of the samples, NaN if there is nothing to sample."""
+        if ranked is None or np.isnan(exact):
+            return np.full(self.n_replicates, np.nan)
+        flat = ranked.values.ravel()
+        return sampled_areas(flat[draw.positives[truth]], flat[draw.negatives[name]])
 
 
 def sampled_areas(positives: np.ndarray, negatives: np.ndarray) -> np.ndarray:
-    """Area under the ROC curve of each row of samples."""
+    """Return the area under the ROC curve of each row of samples."""
     # positives in order too: the search then walks through memory instead of jumping
-    pairs = zip(np.sort(positives, axis=1), negatives, strict=True)
-    return np.array([auc_of_values(above, below) for above, below in pairs])
+    ordered = np.sort(positives, axis=1)
+    areas = []
+    for row_positives, row_negatives in zip(ordered, negatives, strict=True):
+        areas.append(auc_of_values(row_positives, row_negatives))
+    return np.array(areas)
 
 
-def _known(frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame without the parts of a series that none has."""
-    frame = without_empty(frame, _SERIES)
-    text = {"case", "method", *_SERIES, "reader", "metric"} & set(frame.columns)
-    return frame.astype(dict.fromkeys(text, "str"))
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame without empty parts of series, and with text in its columns of names."""
+    frame = drop_empty(frame, _SERIES)
+    names = {"case", "method", *_SERIES, "reader", "metric"} & set(frame.columns)
+    return frame.astype(dict.fromkeys(names, "str"))

@@ -1,13 +1,12 @@
-"""How agreement measures answer to an explanation that is shifted, too small or too large: drawn masks.
+"""Score drawn masks that are shifted, too small or too large by every overlap and distance measure.
 
 The three simulations of Blake et al. (MRxaI): one irregular shape is the truth, and nine explanations are the
-same shape along a diagonal, at nine sizes, or both at once. What is right is known, so the curves show what
-each measure sees.
+same shape along a diagonal, at nine sizes, or both at once. The right answer is known, so the curves show
+which errors each measure notices.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,34 +19,36 @@ from salstats.metrics.penalised_dice import pdc
 
 #: Shifts along the diagonal, in pixels down and to the right.
 SHIFTS = tuple(np.linspace(-72.0, 72.0, 9).tolist())
-#: Nine sizes in equal steps, as the study's text has them; and in equal steps to 1 and from 1 on.
+#: Nine sizes in equal steps, as in the study's text.
 LINEAR = tuple(np.linspace(0.6, 1.7, 9).tolist())
+#: Nine sizes in equal steps up to 1 and in other equal steps from 1 on.
 PIECEWISE = (*np.linspace(0.6, 1.0, 5).tolist(), *np.linspace(1.0, 1.7, 5)[1:].tolist())
-_SAME = (1.0,) * 9
-_STILL = (0.0,) * 9
-#: Forms of the penalised Dice, and penalties of size by what the frame calls them.
+_CONSTANT_SIZE = (1.0,) * 9
+_NO_SHIFT = (0.0,) * 9
+#: Forms of the penalised Dice.
 FORMS = ("product", "mean")
+#: Penalty of size by its name in the frame.
 PENALTIES = {"with": 1.0, "without": 0.0}
 
 
 @dataclass(frozen=True)
 class SimulationDesign:
-    """What a simulation does: the shift and scale of each step, and the scale of the truth."""
+    """Shift and scale of each step of a simulation, and the scale of the truth."""
 
     shifts: tuple[float, ...]
     scales: tuple[float, ...]
     truth_scale: float = 1.0
 
 
-#: By name. The text of the study has nine equal steps of size from 0.6 to 1.7, and says that the fifth is the
-#: truth's: both cannot be, as it is 1.15. Hence the variants: the truth of size 1, of the fifth's, and steps
-#: that are equal to 1 and from 1 on.
+#: Designs by name. The text of the study has nine equal steps of size from 0.6 to 1.7, and says that the
+#: fifth is the truth's. Both cannot be, as the fifth is 1.15. Hence the variants: a truth of size 1, a truth
+#: of the fifth size, and steps that are equal up to 1 and from 1 on.
 SIMULATIONS: dict[str, SimulationDesign] = {
-    "distance": SimulationDesign(SHIFTS, _SAME),
-    "size_linear": SimulationDesign(_STILL, LINEAR),
-    "size_piecewise": SimulationDesign(_STILL, PIECEWISE),
+    "distance": SimulationDesign(SHIFTS, _CONSTANT_SIZE),
+    "size_linear": SimulationDesign(_NO_SHIFT, LINEAR),
+    "size_piecewise": SimulationDesign(_NO_SHIFT, PIECEWISE),
     "both_linear_truth1": SimulationDesign(SHIFTS, LINEAR),
-    "both_linear_truthmid": SimulationDesign(SHIFTS, LINEAR, LINEAR[4]),
+    "both_linear_truthmid": SimulationDesign(SHIFTS, LINEAR, truth_scale=LINEAR[4]),
     "both_piecewise": SimulationDesign(SHIFTS, PIECEWISE),
 }
 
@@ -58,66 +59,96 @@ class MaskSeries:
 
     truth: np.ndarray
     masks: tuple[np.ndarray, ...]
-    #: Of each explanation: pixels down and to the right, and size relative to the shape drawn.
+    #: Pixels down and to the right that each explanation is shifted by.
     shifts: tuple[float, ...]
+    #: Size of each explanation relative to the drawn shape.
     scales: tuple[float, ...]
 
     def steps(self, name: str) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
-        """Yield each explanation, and what a frame says of it."""
+        """Yield each explanation and the columns that identify it."""
         steps = zip(self.masks, self.shifts, self.scales, strict=True)
         for step, (mask, shift, scale) in enumerate(steps, start=1):
             yield mask, {"simulation": name, "step": step, "shift": shift, "scale": scale}
 
 
 def simulate_masks() -> dict[str, MaskSeries]:
-    """Masks of the simulations, all of one irregular shape on 256 x 256 pixels."""
+    """Draw the masks of the simulations, all of one irregular shape on 256 x 256 pixels."""
     corners = irregular_contour()
 
-    def drawn(scale: float, shift: float = 0.0) -> np.ndarray:
+    def draw(scale: float, shift: float = 0.0) -> np.ndarray:
         return draw_contour(corners, (256, 256), shift=(shift, shift), scale=scale)
 
-    made = {}
-    for name, plan in SIMULATIONS.items():
-        masks = tuple(drawn(scale, shift) for shift, scale in zip(plan.shifts, plan.scales, strict=True))
-        made[name] = MaskSeries(drawn(plan.truth_scale), masks, plan.shifts, plan.scales)
-    return made
+    series = {}
+    for name, design in SIMULATIONS.items():
+        steps = zip(design.shifts, design.scales, strict=True)
+        series[name] = MaskSeries(
+            truth=draw(design.truth_scale),
+            masks=tuple(draw(scale, shift) for shift, scale in steps),
+            shifts=design.shifts,
+            scales=design.scales,
+        )
+    return series
 
 
 def score_masks(series: Mapping[str, MaskSeries], *, hd95_rule: str = "directed") -> pd.DataFrame:
-    """Every measure of every explanation: one row per simulation, step (from 1) and measure.
+    """Return every measure of every explanation: one row per simulation, step (from 1) and measure.
 
     `form` and `size_penalty` ("with": alpha = beta = 1, "without": 0) are of the penalised Dice; distances
     are in pixels, "hd95" by its rule as for `hd95`.
     """
-    frame = pd.DataFrame(
-        {**named, **row}
-        for name, one in series.items()
-        for mask, named in one.steps(name)
-        for row in _measures(mask, one.truth, hd95_rule)
-    )
-    return frame.astype(dict.fromkeys(("form", "size_penalty", "distance_unit"), "str"))
+    rows = []
+    for name, simulation in series.items():
+        for mask, step_columns in simulation.steps(name):
+            for measure_columns in _measures(mask, simulation.truth, hd95_rule):
+                rows.append({**step_columns, **measure_columns})
+    return pd.DataFrame(rows).astype(dict.fromkeys(("form", "size_penalty", "distance_unit"), "str"))
 
 
 def count_masks(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
-    """Pixels of every truth, explanation and their overlap, by simulation and step."""
+    """Count the pixels of every truth, explanation and their overlap, by simulation and step."""
     rows = []
-    for name, one in series.items():
-        for mask, named in one.steps(name):
-            found = counts(mask, one.truth)
-            n_truth, n_mask = found.tp + found.fn, found.tp + found.fp
-            rows.append({**named, "n_truth": n_truth, "n_mask": n_mask, "n_overlap": found.tp})
+    for name, simulation in series.items():
+        for mask, step_columns in simulation.steps(name):
+            pixels = counts(mask, simulation.truth)
+            rows.append(
+                {
+                    **step_columns,
+                    "n_truth": pixels.tp + pixels.fn,
+                    "n_mask": pixels.tp + pixels.fp,
+                    "n_overlap": pixels.tp,
+                }
+            )
     return pd.DataFrame(rows)
 
 
 def _measures(mask: np.ndarray, truth: np.ndarray, hd95_rule: str) -> Iterator[dict[str, Any]]:
     """Yield the measures of one explanation."""
-    counted, apart = counts(mask, truth), surface_distances(mask, truth)
-    blank = {"form": None, "size_penalty": None}
-    for metric, overlap in (("dice", dice_from_counts), ("iou", iou_from_counts)):
-        yield {"metric": metric, **blank, "score": float(overlap(counted)), "distance_unit": None}
-    lengths = {"hausdorff": apart.hausdorff(), "hd95": apart.hd95(rule=hd95_rule), "assd": apart.assd()}
-    for metric, length in lengths.items():
-        yield {"metric": metric, **blank, "score": length, "distance_unit": "px"}
-    for form, (said, power) in product(FORMS, PENALTIES.items()):
-        score = pdc(mask, truth, alpha=power, beta=power, form=form)
-        yield {"metric": "pdc", "form": form, "size_penalty": said, "score": score, "distance_unit": None}
+    pixels = counts(mask, truth)
+    distances = surface_distances(mask, truth)
+    yield _measure("dice", float(dice_from_counts(pixels)))
+    yield _measure("iou", float(iou_from_counts(pixels)))
+    yield _measure("hausdorff", distances.hausdorff(), distance_unit="px")
+    yield _measure("hd95", distances.hd95(rule=hd95_rule), distance_unit="px")
+    yield _measure("assd", distances.assd(), distance_unit="px")
+    for form in FORMS:
+        for size_penalty, exponent in PENALTIES.items():
+            score = pdc(mask, truth, alpha=exponent, beta=exponent, form=form)
+            yield _measure("pdc", score, form=form, size_penalty=size_penalty)
+
+
+def _measure(
+    metric: str,
+    score: float,
+    *,
+    form: str | None = None,
+    size_penalty: str | None = None,
+    distance_unit: str | None = None,
+) -> dict[str, Any]:
+    """Return the columns of one measure."""
+    return {
+        "metric": metric,
+        "form": form,
+        "size_penalty": size_penalty,
+        "score": score,
+        "distance_unit": distance_unit,
+    }

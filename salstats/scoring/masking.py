@@ -1,4 +1,4 @@
-"""How a map becomes a mask: threshold, probability cut-off and box filter, for each task and method."""
+"""Thresholds, probability cut-offs and box filters that make masks of maps, for each task and method."""
 
 import os
 from collections.abc import Mapping
@@ -10,20 +10,23 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import quoted
-from salstats.errors import SalstatsError, ValueRangeError
+from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
 from salstats.images.maps import LARGEST_BOX, SaliencyOnImage
 from salstats.images.thresholds import OTSU, THRESHOLDS
 from salstats.study import HUMAN, Series, Study
 
-#: A value for all, one for each task, method, or task and method (None: for every one).
+#: Task and method that a value is for; None stands for every one.
 Key = tuple[str | None, str | None]
 ValuesByKey = Mapping[Key, Any]
+#: A value for all, one for each task, method, or task and method, or a file of values.
 MaskOption = float | int | str | os.PathLike[str] | Mapping[Any, Any] | None
+#: Key of the value for all tasks and methods that have none of their own.
+_ALL: Key = (None, None)
 
 
 @dataclass(frozen=True)
 class MaskSetting:
-    """What makes a mask of one series' maps of one task."""
+    """Threshold, cut-off and filter that make masks of one series' maps of one task."""
 
     #: A name of `THRESHOLDS`, or a number.
     threshold: Any
@@ -34,19 +37,21 @@ class MaskSetting:
     colormap: str | None
 
     def on_image(self, saliency: np.ndarray, shape: tuple[int, int]) -> SaliencyOnImage:
-        """A map on its image, ready to be asked for its peak and its mask."""
+        """Return a map at the size of its image, with its peak and its masks."""
         return SaliencyOnImage(saliency, shape, smooth=self.smooth, colormap=self.colormap)
 
     def keeps(self, prob: float) -> bool:
-        """Whether a mask stays: its probability reaches the cut-off, or none applies."""
+        """Return True if the probability reaches the cut-off, or none applies."""
         return self.cutoff is None or prob >= self.cutoff
 
     @cached_property
     def columns(self) -> dict[str, Any]:
-        """How a mask came about, by column."""
-        text = self.threshold if isinstance(self.threshold, str) else repr(float(self.threshold))
+        """The setting by column of a scores frame."""
+        threshold = self.threshold
+        if not isinstance(threshold, str):
+            threshold = repr(float(threshold))
         return {
-            "threshold": text,
+            "threshold": threshold,
             "cutoff": self.cutoff,
             "smooth": self.smooth,
             "colormap": self.colormap,
@@ -55,32 +60,43 @@ class MaskSetting:
 
 @dataclass(frozen=True)
 class MaskRule:
-    """What makes a mask of a map: values by task and method, of (None, None) for all without their own."""
+    """Thresholds, cut-offs and filters by task and method."""
 
     threshold: ValuesByKey
     cutoff: ValuesByKey
     smooth: ValuesByKey
     colormap: str | None = None
 
-    def setting(self, task: str, series: Series, *, of_people: bool = False) -> MaskSetting:
-        """What makes the masks of a series and task; no cut-off applies to people's, unless that is asked."""
-        exempt = series.method == HUMAN and not of_people
+    def setting(self, task: str, series: Series) -> MaskSetting:
+        """Return the setting of a task and series; no cut-off applies to people's masks."""
         smooth = int(value_of(self.smooth, task, series) or 0) or None
         return MaskSetting(
             threshold=value_of(self.threshold, task, series),
-            cutoff=None if exempt else value_of(self.cutoff, task, series),
+            cutoff=None if series.method == HUMAN else self.cutoff_of(task, series),
             smooth=smooth,
-            colormap=self.colormap if smooth else None,
+            colormap=None if smooth is None else self.colormap,
         )
+
+    def cutoff_of(self, task: str, series: Series) -> float | None:
+        """Return the probability cut-off of a task and series, also of people's."""
+        cutoff: float | None = value_of(self.cutoff, task, series)
+        return cutoff
 
 
 def value_of(values: ValuesByKey, task: str, series: Series) -> Any:
-    """The value for a task and series, the one most its own; None where there is none."""
-    if values.keys() <= {(None, None)}:
-        return values.get((None, None))
-    names = (str(series), series.method, None)
-    keys: tuple[Key, ...] = (*((task, name) for name in names), *((None, name) for name in names))
-    return next((values[key] for key in keys if key in values), None)
+    """Return the value for a task and series, None if there is none.
+
+    A value for the task precedes one for all tasks; a value for the series precedes one for its method, and
+    that one for all methods.
+    """
+    if values.keys() <= {_ALL}:
+        return values.get(_ALL)
+    for key_task in (task, None):
+        for key_method in (str(series), series.method, None):
+            key = (key_task, key_method)
+            if key in values:
+                return values[key]
+    return None
 
 
 def mask_rule(
@@ -91,84 +107,115 @@ def mask_rule(
     smooth: MaskOption = None,
     colormap: str | None = None,
 ) -> MaskRule:
-    """A rule from numbers, mappings or files, checked against the tasks of the study."""
+    """Return a rule from numbers, mappings or files, checked against the tasks and methods of the study."""
     rule = MaskRule(
-        threshold=_values(threshold, "threshold", study),
-        cutoff=_values(cutoff, "cutoff", study),
-        smooth=_values(smooth, "smooth", study),
+        threshold=_values_by_key(threshold, "threshold", study),
+        cutoff=_values_by_key(cutoff, "cutoff", study),
+        smooth=_values_by_key(smooth, "smooth", study),
         colormap=colormap,
     )
-    for name, values in (("threshold", rule.threshold), ("cutoff", rule.cutoff)):
+    for option, values in (("threshold", rule.threshold), ("cutoff", rule.cutoff)):
         for value in values.values():
             if not isinstance(value, str) and not 0 <= value <= 1:
-                raise ValueRangeError(f"{name} must lie between 0 and 1; got {value!r}")
+                raise ValueRangeError(
+                    Setting(option), f" must lie between 0 and 1; got {value!r}", value=value
+                )
     for value in rule.smooth.values():
         if not 0 <= value <= LARGEST_BOX or value % 1:
             raise ValueRangeError(
-                f"smooth is the side of a box in whole pixels, from 0 to {LARGEST_BOX}; got {value!r}"
+                Setting("smooth"),
+                f" is the side of a box in whole pixels, from 0 to {LARGEST_BOX}; got {value!r}",
+                value=value,
             )
     if colormap not in (None, "jet"):
-        raise ValueRangeError(f"colormap must be None or 'jet'; got {colormap!r}")
+        raise ValueRangeError(
+            Setting("colormap"), f" must be None or 'jet'; got {colormap!r}", value=colormap, choices=["jet"]
+        )
     if colormap and (not rule.smooth or set(rule.threshold.values()) != {OTSU}):
         raise SalstatsError(
-            "colormap='jet' is a way of smoothing before Otsu: give smooth, and threshold='otsu'"
+            Setting("colormap", "jet"),
+            " is a way of smoothing before Otsu",
+            hint=Message("give ", Setting("smooth"), ", and ", Setting("threshold", OTSU)),
         )
     return rule
 
 
-def _values(given: MaskOption, name: str, study: Study) -> ValuesByKey:
-    """An option's values by task and method."""
-    if given is None:
+def _values_by_key(option_value: MaskOption, option: str, study: Study) -> ValuesByKey:
+    """Return the values of an option by task and method."""
+    if option_value is None:
         return {}
-    if isinstance(given, Mapping):
-        return _complete({_key(k): _number(v, name) for k, v in given.items()}, name, study)
-    if isinstance(given, os.PathLike) or (isinstance(given, str) and _is_file(given, name)):
+    if isinstance(option_value, Mapping):
+        values = {_key(key): _number(value, option) for key, value in option_value.items()}
+        return _complete(values, option, study)
+    if isinstance(option_value, os.PathLike) or (
+        isinstance(option_value, str) and _is_file(option_value, option)
+    ):
         from salstats.readers.threshold_files import read_thresholds
 
-        read: dict[Key, Any] = {k: v for k, v in read_thresholds(given, what=name).items()}
-        return _complete(read, name, study)
-    return {(None, None): _number(given, name)}
+        file_values: dict[Key, Any] = {}
+        for key, value in read_thresholds(option_value, what=option).items():
+            file_values[key] = value
+        return _complete(file_values, option, study)
+    return {_ALL: _number(option_value, option)}
 
 
-def _complete(values: ValuesByKey, name: str, study: Study) -> ValuesByKey:
-    """ValuesByKey that hold one for every task and method that needs it: only maps are cut or smoothed."""
-    answering = study.series if name == "cutoff" else study.with_maps()
-    named = {method for task, method in values if task is None}
-    if named:
-        known = dict.fromkeys(n for s in answering if s.method != HUMAN for n in (s.method, str(s)))
-        if unknown := sorted(str(n) for n in named - set(known)):
-            raise SalstatsError(f"{name} names method {unknown[0]!r}, and the study has {quoted(known)}")
-        # of the other methods nothing is said
-        return {(None, None): OTSU, **values} if name == "threshold" else values
-    for series in answering:
+def _complete(values: ValuesByKey, option: str, study: Study) -> ValuesByKey:
+    """Return values if there is one for every task and method that needs it.
+
+    People's masks need none; thresholds and filters are of maps, cut-offs of stored masks too.
+    """
+    all_series = study.series if option == "cutoff" else study.with_maps()
+    series_of_methods = [series for series in all_series if series.method != HUMAN]
+    named_for_all_tasks = {method for task, method in values if task is None}
+    if named_for_all_tasks:
+        methods: dict[str, None] = {}
+        for series in series_of_methods:
+            methods[series.method] = None
+            methods[str(series)] = None
+        unknown = sorted(str(method) for method in named_for_all_tasks - set(methods))
+        if unknown:
+            raise SalstatsError(
+                Setting(option),
+                f" names method {unknown[0]!r}, and the study has {quoted(methods)}",
+                value=unknown[0],
+                choices=methods,
+            )
+        # methods that are not named have the default
+        return {_ALL: OTSU, **values} if option == "threshold" else values
+    for series in series_of_methods:
         for task in study.tasks:
-            if series.method != HUMAN and value_of(values, task, series) is None:
-                methods = sorted({str(m) for t, m in values if t == task})
-                there = (
-                    f"it has one for method {quoted(methods)}; tune and score under the same name"
-                    if methods
-                    else f"tasks: {quoted(sorted({str(t) for t, _ in values}))}"
-                )
-                raise SalstatsError(
-                    f"{name} has no value for task {task!r}, method {str(series)!r} ({there})"
-                )
+            if value_of(values, task, series) is None:
+                raise _no_value_error(values, option, task, series)
     return values
 
 
+def _no_value_error(values: ValuesByKey, option: str, task: str, series: Series) -> SalstatsError:
+    """Return the error of a task and series that an option has no value for."""
+    methods = sorted({str(key_method) for key_task, key_method in values if key_task == task})
+    if methods:
+        hint = f"it has one for method {quoted(methods)}; tune and score under the same name"
+    else:
+        tasks = sorted({str(key_task) for key_task, _ in values})
+        hint = f"it has values for tasks {quoted(tasks)}"
+    return SalstatsError(
+        Setting(option), f" has no value for task {task!r}, method {str(series)!r}", hint=hint, value=task
+    )
+
+
 def _key(key: Any) -> Key:
-    """A mapping's key as task and method."""
+    """Return the key of a mapping as task and method."""
     task, method = key if isinstance(key, tuple) else (key, None)
     return None if task is None else str(task), None if method is None else str(method)
 
 
-def _is_threshold_name(value: object, name: str) -> bool:
-    """Whether a value of an option is the name of a threshold, in whatever case it is written."""
-    return name == "threshold" and isinstance(value, str) and value.lower() in THRESHOLDS
+def _is_threshold_name(value: object, option: str) -> bool:
+    """Return True if the value of an option is the name of a threshold, in whatever case."""
+    return option == "threshold" and isinstance(value, str) and value.lower() in THRESHOLDS
 
 
-def _is_file(text: str, name: str) -> bool:
-    """Whether text is a file's name rather than a value of an option, or a slip in one."""
-    if _is_threshold_name(text, name):
+def _is_file(text: str, option: str) -> bool:
+    """Return True if text names a file: it is neither a threshold nor a number."""
+    if _is_threshold_name(text, option):
         return False
     try:
         float(text)
@@ -177,17 +224,19 @@ def _is_file(text: str, name: str) -> bool:
     return False
 
 
-def _number(value: Any, name: str) -> Any:
-    """A value as a float, or the name of a threshold."""
-    if _is_threshold_name(value, name):
+def _number(value: Any, option: str) -> Any:
+    """Return a value as a float, or the name of a threshold in lower case."""
+    if _is_threshold_name(value, option):
         return value.lower()
     try:
         return float(value)
     except (TypeError, ValueError):
-        values = "a number"
-        if name == "threshold":
-            values = f"{quoted(THRESHOLDS)}, a number"
+        names = f"{quoted(THRESHOLDS)}, " if option == "threshold" else ""
         raise ValueRangeError(
-            f"{name} must be {values}, or a file that tune() wrote (in Python also a mapping by task); got "
-            f"{value!r}"
+            Setting(option),
+            f" must be {names}a number, or a file written by ",
+            Call("tune"),
+            f" (in Python also a mapping by task); got {value!r}",
+            value=value,
+            choices=THRESHOLDS if option == "threshold" else (),
         ) from None

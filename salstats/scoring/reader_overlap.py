@@ -1,7 +1,7 @@
-"""Several readers' masks of the same images: how far each two of them overlap."""
+"""Compare the masks of every two readers of the same images."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
@@ -10,33 +10,52 @@ from typing import Any
 import pandas as pd
 
 from salstats.checks import quoted
-from salstats.errors import SalstatsError
+from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.jobs import in_batches
 from salstats.metrics.registry import METRICS, chosen_metrics
 from salstats.scoring import cases
-from salstats.scoring.cases import ABSENT, EMPTY, FULL, NO_MASK, Comparison, Finding, ScoreRule
+from salstats.scoring.cases import ABSENT, EMPTY, FULL, NO_MASK, Comparison, Finding, Score, ScoreRule
 from salstats.scoring.distances import Options, Spacing, distance_rule
 from salstats.scoring.masking import mask_rule
-from salstats.scoring.rows import NAME, NUMBER, TEXT, frame_of, names_of, without_empty
+from salstats.scoring.rows import NAME, NUMBER, TEXT, drop_empty, frame_of, row_names
 from salstats.scoring.scores import study_of
 from salstats.study import Case, Content, Series, Study
 
 #: Metrics that compare two masks, which the help of the command lists.
 SCORED = tuple(name for name in cases.SCORED if METRICS[name].of_mask)
 _COLUMNS = {
-    "case": NAME, "patient": TEXT, "task": NAME, "method": NAME, "model": TEXT, "seed": TEXT, "reader": NAME,
-    "other_reader": NAME, "metric": NAME, "score": NUMBER, "reason": TEXT, "distance_unit": TEXT,
-    "distance_options": TEXT, "pdc_options": TEXT, "metric_options": TEXT,
-}  # fmt: skip
+    "case": NAME,
+    "patient": TEXT,
+    "task": NAME,
+    "method": NAME,
+    "model": TEXT,
+    "seed": TEXT,
+    "reader": NAME,
+    "other_reader": NAME,
+    "metric": NAME,
+    "score": NUMBER,
+    "reason": TEXT,
+    "distance_unit": TEXT,
+    "distance_options": TEXT,
+    "pdc_options": TEXT,
+    "metric_options": TEXT,
+}
 _OPTIONAL = (
-    "patient", "model", "seed", "distance_unit", "distance_options", "pdc_options", "metric_options",
-)  # fmt: skip
+    "patient",
+    "model",
+    "seed",
+    "distance_unit",
+    "distance_options",
+    "pdc_options",
+    "metric_options",
+)
 
 
 @dataclass(frozen=True)
 class OverlapRule:
-    """What `reader_overlap` was asked for: series of readers by what else they share, and the metrics."""
+    """Groups of series and options of a call of `reader_overlap`."""
 
+    #: Series that differ in the reader only.
     groups: tuple[tuple[Series, ...], ...]
     score: ScoreRule
 
@@ -51,7 +70,7 @@ def reader_overlap(
     jobs: int | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Overlap of every two readers' masks of each case and task.
+    """Compare every two readers' masks of each case and task.
 
     No truth is needed, and none is looked at. Masks are compared as they are stored, one case in memory at a
     time.
@@ -114,66 +133,94 @@ def reader_overlap(
     """
     study = study_of(study, without_truth=True)
     names = chosen_metrics(metrics, SCORED, "does not compare two masks")
-    by_rest: dict[Series, list[Series]] = {}
-    for series in study.series:
-        if series.reader is not None:
-            by_rest.setdefault(replace(series, reader=None), []).append(series)
-    groups = tuple(tuple(own) for own in by_rest.values() if len(own) > 1)
+    groups = _reader_groups(study)
     if not groups:
-        known = quoted(study.readers()) if study.readers() else "none"
+        readers = quoted(study.readers()) if study.readers() else "none"
         raise SalstatsError(
-            f"{study.source}: overlap is between the masks of two readers or more (readers: {known}); give "
-            "each reader's masks as readers= of study_from_arrays(), or as human={'R1': ...} of a folder"
-        )
-    rule = OverlapRule(
-        groups,
-        ScoreRule(
-            tasks=study.tasks,
-            series=study.series,
-            metrics=names,
-            slice=FULL,
-            misses="undefined",
-            mask=mask_rule(study),
-            distance=distance_rule(
-                names, [c.case for c in study], spacing=spacing, points=points, options=options
+            f"{study.source}: overlap is between the masks of two readers or more (readers: {readers})",
+            hint=Message(
+                "give each reader's masks as ",
+                Setting("readers"),
+                " of ",
+                Call("study_from_arrays"),
+                ", or as ",
+                Setting("human", {"R1": "FOLDER"}),
+                " of a folder",
             ),
+        )
+    score_rule = ScoreRule(
+        tasks=study.tasks,
+        series=study.series,
+        metrics=names,
+        slice=FULL,
+        misses="undefined",
+        mask=mask_rule(study),
+        distance=distance_rule(
+            names, [case.case for case in study], spacing=spacing, points=points, options=options
         ),
     )
-    work = partial(_rows, rule=rule)
-    pieces = in_batches(work, study.cases, jobs=jobs, progress=progress, label="Comparing readers")
-    rows = [row for piece in pieces for row in piece]
+    work = partial(_rows, rule=OverlapRule(groups, score_rule))
+    rows: list[dict[str, Any]] = []
+    for some_rows in in_batches(work, study.cases, jobs=jobs, progress=progress, label="Comparing readers"):
+        rows += some_rows
     if not rows:
         raise SalstatsError(f"{study.source}: no case was read by two readers")
-    return without_empty(frame_of(rows, _COLUMNS), _OPTIONAL)
+    return drop_empty(frame_of(rows, _COLUMNS), _OPTIONAL)
 
 
-def _rows(some: Sequence[Case], rule: OverlapRule) -> list[dict[str, Any]]:
-    """Rows of some cases, in the order of cases, tasks, pairs and metrics."""
-    score = rule.score
-    beside = {name: {"metric": name, **score.distance.beside(METRICS[name])} for name in score.metrics}
+def _reader_groups(study: Study) -> tuple[tuple[Series, ...], ...]:
+    """Return the groups of two series or more that differ in the reader only."""
+    groups: dict[Series, list[Series]] = {}
+    for series in study.series:
+        if series.reader is not None:
+            groups.setdefault(replace(series, reader=None), []).append(series)
+    return tuple(tuple(group) for group in groups.values() if len(group) > 1)
+
+
+def _rows(some_cases: Sequence[Case], rule: OverlapRule) -> list[dict[str, Any]]:
+    """Return the rows of some of the cases, in the order of cases, tasks, pairs and metrics."""
+    score_rule = rule.score
+    metric_columns = {}
+    for name in score_rule.metrics:
+        metric_columns[name] = {"metric": name, **score_rule.distance.columns(METRICS[name])}
     rows = []
-    for case in some:
-        answers = case.answers
-        there = {series for _, series in answers}
-        for task in score.tasks:
+    for case in some_cases:
+        series_of_case = {series for _, series in case.answers}
+        for task in score_rule.tasks:
             for group in rule.groups:
-                asked = [series for series in group if series in there]
-                held = {s: answers[task, s].read().mask for s in asked if (task, s) in answers}
-                drawn = {s: Content(mask=mask) for s, mask in held.items() if mask is not None}
-                findings = {s: Finding(case.case, c.mask) for s, c in drawn.items() if c.mask is not None}
-                for one, other in combinations(asked, 2):
-                    shared = {**names_of(case, task, one), "other_reader": other.reader}
-                    made = score.settings[task, one]
-                    look = None
-                    if one in drawn and other in drawn:
-                        look = Comparison(drawn[one], findings[other], made, score)
-                    rows += [{**shared, **beside[name], **_scored(look, name)} for name in score.metrics]
+                readers = [series for series in group if series in series_of_case]
+                for pair, comparison in _comparisons(case, task, readers, score_rule):
+                    row = {**row_names(case, task, pair[0]), "other_reader": pair[1].reader}
+                    for name in score_rule.metrics:
+                        score, reason = _score(comparison, name)
+                        rows.append({**row, **metric_columns[name], "score": score, "reason": reason})
     return rows
 
 
-def _scored(look: Comparison | None, name: str) -> Mapping[str, Any]:
-    """A score and its reason, where neither mask is the truth."""
-    if look is None:
-        return {"score": float("nan"), "reason": NO_MASK}
-    value, reason = look.score(METRICS[name])
-    return {"score": value, "reason": EMPTY if reason == ABSENT else reason}
+def _comparisons(
+    case: Case, task: str, readers: Sequence[Series], rule: ScoreRule
+) -> Iterator[tuple[tuple[Series, Series], Comparison | None]]:
+    """Yield every pair of readers with the comparison of their masks; None if one of the masks is missing."""
+    predictions = case.answers
+    contents: dict[Series, Content] = {}
+    findings: dict[Series, Finding] = {}
+    for series in readers:
+        if (task, series) in predictions:
+            mask = predictions[task, series].read().mask
+            if mask is not None:
+                contents[series] = Content(mask=mask)
+                findings[series] = Finding(case.case, mask)
+    for series, other_series in combinations(readers, 2):
+        comparison = None
+        if series in contents and other_series in contents:
+            setting = rule.mask_settings[task, series]
+            comparison = Comparison(contents[series], findings[other_series], setting, rule)
+        yield (series, other_series), comparison
+
+
+def _score(comparison: Comparison | None, name: str) -> Score:
+    """Return a score, or NaN and the reason; neither mask is the truth, so none is absent but empty."""
+    if comparison is None:
+        return float("nan"), NO_MASK
+    score, reason = comparison.score(METRICS[name])
+    return score, EMPTY if reason == ABSENT else reason

@@ -1,16 +1,26 @@
-"""The recordings of a study of gaze as a frame."""
+"""List the recordings of a study of gaze as a frame."""
 
 import pandas as pd
 
 from salstats.scoring.rows import COUNT, FLAG, NUMBER, TEXT, WHOLE, frame_of
 from salstats.study import Study, check_gaze
 
-_OF_CASE = ("case", "patient", "phase", "trial")
 _COLUMNS = {
-    "case": TEXT, "patient": TEXT, "phase": WHOLE, "trial": COUNT, "recording": TEXT, "reader": TEXT,
-    "used": FLAG, "reason": TEXT, "box": TEXT, "n_fixations": COUNT, "n_outside": COUNT, "n_zero": COUNT,
-    "n_overlapping": COUNT, "duration": NUMBER,
-}  # fmt: skip
+    "case": TEXT,
+    "patient": TEXT,
+    "phase": WHOLE,
+    "trial": COUNT,
+    "recording": TEXT,
+    "reader": TEXT,
+    "used": FLAG,
+    "reason": TEXT,
+    "box": TEXT,
+    "n_fixations": COUNT,
+    "n_outside": COUNT,
+    "n_zero": COUNT,
+    "n_overlapping": COUNT,
+    "duration": NUMBER,
+}
 
 
 def recordings(study: Study) -> pd.DataFrame:
@@ -60,12 +70,21 @@ def recordings(study: Study) -> pd.DataFrame:
     0  image        P1  False  discarded by its file
     """
     check_gaze(study)
-    rows = [
-        {
-            **vars(recording), **{name: getattr(case, name) for name in _OF_CASE},
-            "used": recording.excluded is None, "reason": recording.excluded,
-            "box": None if recording.excluded is not None else recording.box_excluded or "used",
-        }
-        for case in study for recording in case.recordings
-    ]  # fmt: skip
+    rows = []
+    for case in study:
+        for recording in case.recordings:
+            box: str | None = recording.box_excluded or "used"
+            if recording.excluded is not None:
+                box = None
+            row = {
+                **vars(recording),
+                "case": case.case,
+                "patient": case.patient,
+                "phase": case.phase,
+                "trial": case.trial,
+                "used": recording.excluded is None,
+                "reason": recording.excluded,
+                "box": box,
+            }
+            rows.append(row)
     return frame_of(rows, _COLUMNS)

@@ -1,4 +1,4 @@
-"""Maps that were made several times, by other seeds or other trainings: how alike they are, case by case."""
+"""Compare maps of one case that differ in the seed or the training only."""
 
 import os
 from collections.abc import Sequence
@@ -16,34 +16,53 @@ from salstats.images.maps import is_finite
 from salstats.jobs import in_batches
 from salstats.metrics.registry import METRICS, computed_from
 from salstats.metrics.repeats import WHY_UNDEFINED, MapAgreement, agreement
-from salstats.scoring.cases import agreed_shape
+from salstats.scoring.cases import Score, agreed_shape
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
-from salstats.scoring.rows import NAME, NUMBER, TEXT, WHOLE, frame_of, names_of, without_empty
+from salstats.scoring.rows import NAME, NUMBER, TEXT, WHOLE, drop_empty, frame_of, row_names
 from salstats.scoring.scores import study_of
 from salstats.stats.within_case import warn_of_means
 from salstats.study import Case, Prediction, Series, Study
 
-#: What may tell repetitions apart.
+#: Parts of a series' name that repetitions may differ in.
 OVER = ("seed", "model")
 #: The metrics, in the order of the rows.
 BETWEEN_MAPS = computed_from(["agreement"])
-#: Why there is nothing to compare.
+#: Reason of a case and task with nothing to compare.
 TOO_FEW = "fewer than two maps"
 _COLUMNS = {
-    "case": NAME, "patient": TEXT, "task": NAME, "method": NAME, "model": TEXT, "seed": TEXT, "reader": TEXT,
-    "metric": NAME, "score": NUMBER, "reason": TEXT, "n_maps": WHOLE, "over": NAME, "threshold": NAME,
+    "case": NAME,
+    "patient": TEXT,
+    "task": NAME,
+    "method": NAME,
+    "model": TEXT,
+    "seed": TEXT,
+    "reader": TEXT,
+    "metric": NAME,
+    "score": NUMBER,
+    "reason": TEXT,
+    "n_maps": WHOLE,
+    "over": NAME,
+    "threshold": NAME,
     "smooth": NUMBER,
-}  # fmt: skip
+}
 _OPTIONAL = ("patient", "model", "seed", "reader", "smooth")
 
 
 @dataclass(frozen=True)
 class RepeatRule:
-    """What `map_repeatability` was asked for: tasks, repeated series by what they share, the mask."""
+    """Tasks, groups of repeated series and options of a call of `map_repeatability`."""
 
     tasks: tuple[str, ...]
-    groups: tuple[tuple[Series, tuple[Series, ...]], ...]
+    groups: tuple["RepeatedSeries", ...]
     mask: MaskRule
+
+
+@dataclass(frozen=True)
+class RepeatedSeries:
+    """Series that differ in one part of their name, and the series without that part."""
+
+    common: Series
+    members: tuple[Series, ...]
 
 
 def map_repeatability(
@@ -55,7 +74,7 @@ def map_repeatability(
     jobs: int | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """How alike the maps of each case, task and method are that differ in their seed only.
+    """Compare the maps of each case, task and method that differ in their seed only.
 
     Each map is laid on its image and stretched to [0, 1], as `score` does; a constant one is 0 everywhere.
     No truth is needed: a map can be repeatable and wrong.
@@ -132,74 +151,114 @@ def map_repeatability(
     """
     study = study_of(study, without_truth=True)
     check_choice(over, OVER, "over")
-    rule = RepeatRule(study.tasks, _groups(study, over), mask_rule(study, threshold=threshold, smooth=smooth))
+    rule = RepeatRule(
+        tasks=study.tasks,
+        groups=_repeated_series(study, over),
+        mask=mask_rule(study, threshold=threshold, smooth=smooth),
+    )
     if not rule.groups:
-        names = ", ".join(str(s) for s in study.with_maps()) or "none"
+        names = ", ".join(str(series) for series in study.with_maps()) or "none"
         raise SalstatsError(
-            f"{study.source}: no method has several maps that differ in {over!r} only (series: {names})"
+            f"{study.source}: no method has several maps that differ in {over!r} only (series: {names})",
+            option="over",
+            value=over,
         )
-    warn_of_means([getattr(s, over) for _, members in rule.groups for s in members], over)
+    repetitions = [getattr(series, over) for group in rule.groups for series in group.members]
+    warn_of_means(repetitions, over)
     work = partial(_rows, rule=rule)
-    pieces = in_batches(work, study.cases, jobs=jobs, progress=progress, label="Comparing maps")
-    rows = ({**row, "over": over} for piece in pieces for row in piece)
-    return without_empty(frame_of(rows, _COLUMNS), _OPTIONAL)
+    rows = []
+    for some_rows in in_batches(work, study.cases, jobs=jobs, progress=progress, label="Comparing maps"):
+        rows += [{**row, "over": over} for row in some_rows]
+    return drop_empty(frame_of(rows, _COLUMNS), _OPTIONAL)
 
 
-def _groups(study: Study, over: str) -> tuple[tuple[Series, tuple[Series, ...]], ...]:
-    """Series that differ in `over` only, by what they have in common."""
-    found: dict[Series, list[Series]] = {}
+def _repeated_series(study: Study, over: str) -> tuple[RepeatedSeries, ...]:
+    """Return the groups of two series or more that differ in `over` only."""
+    members_by_common: dict[Series, list[Series]] = {}
     for series in study.with_maps():
-        if getattr(series, over) is not None:
-            common = replace(series, model=None) if over == "model" else replace(series, seed=None)
-            found.setdefault(common, []).append(series)
-    return tuple((common, tuple(members)) for common, members in found.items() if len(members) > 1)
+        if getattr(series, over) is None:
+            continue
+        common = replace(series, model=None) if over == "model" else replace(series, seed=None)
+        members_by_common.setdefault(common, []).append(series)
+    groups = []
+    for common, members in members_by_common.items():
+        if len(members) > 1:
+            groups.append(RepeatedSeries(common, tuple(members)))
+    return tuple(groups)
 
 
 def _rows(cases: Sequence[Case], rule: RepeatRule) -> list[dict[str, Any]]:
-    """Rows of some cases, in the order of cases, tasks, methods and metrics."""
+    """Return the rows of some of the cases, in the order of cases, tasks, methods and metrics."""
     rows = []
     for case in cases:
-        answers = case.answers
         for task in rule.tasks:
-            for common, members in rule.groups:
-                found = [answers[task, s] for s in members if (task, s) in answers]
-                alike, n_maps = _compare(case, task, found, rule.mask)
-                shared = {
-                    **names_of(case, task, common), **rule.mask.setting(task, members[0]).columns,
-                    "n_maps": n_maps,
-                }  # fmt: skip
-                for name in BETWEEN_MAPS:
-                    score, reason = (float("nan"), TOO_FEW) if alike is None else _scored(name, alike)
-                    rows.append({**shared, "metric": name, "score": score, "reason": reason})
+            for group in rule.groups:
+                rows += _group_rows(case, task, group, rule.mask)
     return rows
 
 
-def _scored(name: str, alike: MapAgreement) -> tuple[float, str | None]:
-    """A metric of maps that are compared, or NaN and the reason."""
+def _group_rows(case: Case, task: str, group: RepeatedSeries, mask: MaskRule) -> list[dict[str, Any]]:
+    """Return the rows of one case, task and group of series, in the order of metrics."""
+    predictions = case.answers
+    group_predictions = []
+    for series in group.members:
+        if (task, series) in predictions:
+            group_predictions.append(predictions[task, series])
+    maps, map_masks = _maps_and_masks(case, task, group_predictions, mask)
+    map_agreement = agreement(maps, map_masks) if len(maps) > 1 else None
+    rows = []
+    for name in BETWEEN_MAPS:
+        score, reason = _score(name, map_agreement)
+        rows.append(
+            {
+                **row_names(case, task, group.common),
+                **mask.setting(task, group.members[0]).columns,
+                "n_maps": len(maps),
+                "metric": name,
+                "score": score,
+                "reason": reason,
+            }
+        )
+    return rows
+
+
+def _score(name: str, map_agreement: MapAgreement | None) -> Score:
+    """Return a metric of several maps, or NaN and the reason; None stands for fewer than two maps."""
+    if map_agreement is None:
+        return float("nan"), TOO_FEW
     kernel = METRICS[name].kernel
     assert kernel is not None
-    score = kernel(alike)
-    return score, WHY_UNDEFINED[name] if np.isnan(score) else None
+    value = kernel(map_agreement)
+    if np.isnan(value):
+        return value, WHY_UNDEFINED[name]
+    return value, None
 
 
-def _compare(
+def _maps_and_masks(
     case: Case, task: str, predictions: Sequence[Prediction], rule: MaskRule
-) -> tuple[MapAgreement | None, int]:
-    """How alike the maps of one case and task are, and how many there are to compare."""
-    maps, masks = [], []
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return the finite maps of one case and task at the size of the image, and their masks."""
+    maps = []
+    masks = []
     for prediction in predictions:
         content = prediction.read()
-        if content.saliency is None or not is_finite(content.saliency):
+        saliency = content.saliency
+        if saliency is None or not is_finite(saliency):
             continue
-        made = rule.setting(task, prediction.series)
-        # where nothing says how large the image is, the map is compared at its own size
-        own = (*content.saliency.shape,) if case.shape is None and content.shape is None else case.shape
-        shape = agreed_shape(own, content, case, prediction)
-        assert shape is not None
-        laid = made.on_image(content.saliency, shape)
-        drawn = rescale(resize(content.saliency, laid.shape))
-        if laid.is_constant:
-            drawn = np.zeros_like(drawn)
-        maps.append(drawn if laid.smooth is None else box_filter(drawn, laid.smooth))
-        masks.append(laid.mask(made.threshold))
-    return (agreement(maps, masks) if len(maps) > 1 else None), len(maps)
+        shape = case.shape
+        if shape is None and content.shape is None:
+            # the image is of unknown size: the map is compared at its own
+            shape = (saliency.shape[0], saliency.shape[1])
+        image_shape = agreed_shape(shape, content, case, prediction)
+        assert image_shape is not None
+        setting = rule.setting(task, prediction.series)
+        on_image = setting.on_image(saliency, image_shape)
+        if on_image.is_constant:
+            values = np.zeros(image_shape, np.float32)
+        else:
+            values = rescale(resize(saliency, image_shape))
+        if on_image.smooth is not None:
+            values = box_filter(values, on_image.smooth)
+        maps.append(values)
+        masks.append(on_image.mask(setting.threshold))
+    return maps, masks

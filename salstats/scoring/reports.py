@@ -1,4 +1,4 @@
-"""From scores, and the study behind them, to a report."""
+"""Write a report of scores, with example cases of the study that they are of."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -148,41 +148,46 @@ def report(
     ['figures', 'frames', 'index.html', 'report.json', 'tables']
     """
     folder = check_folder(Path(out), overwrite=overwrite)
-    columns = [unit] if isinstance(unit, str) else unit or ()
-    asked = Settings(
-        reference=reference, unit=", ".join(columns), covariates=covariates, only=only, level=level,
+    unit_columns = [unit] if isinstance(unit, str) else unit or ()
+    settings = Settings(
+        reference=reference, unit=", ".join(unit_columns), covariates=covariates, only=only, level=level,
         interval=interval, n_replicates=n_replicates, seed=rng, test=test, adjust=adjust, margin=margin,
         weights=weights, style=style, labels=labels, title=title, inputs=inputs, code=code,
     )  # fmt: skip
     examples = None if study is None else examples_of(study_of(study), check_images(images))
-    return write_report(scores, folder, asked, examples=examples, jobs=jobs, progress=progress)
+    return write_report(scores, folder, settings, examples=examples, jobs=jobs, progress=progress)
 
 
 def examples_of(study: Study, images: ImageSource | None = None) -> Examples:
-    """Maps of a study, and the gallery that draws them."""
-    maps = pd.DataFrame(
-        [(c.case, p.task, p.series.method) for c in study for p in c.predictions],
-        columns=["case", "task", "method"],
-    )
+    """Return the names of a study's maps, with the function that draws a gallery of them."""
+    names = []
+    for case in study:
+        for prediction in case.predictions:
+            names.append((case.case, prediction.task, prediction.series.method))
+    maps = pd.DataFrame(names, columns=["case", "task", "method"])
 
     def draw(picks: pd.DataFrame, rows: pd.DataFrame, labels: Labels) -> p9.ggplot:
-        bare, rows = _bare(study, rows)
-        known = set(rows["method"])
-        there = labels.order("method", [s.method for s in bare.series if s.method in known])
-        methods = sorted(there, key=lambda m: m == HUMAN)
-        return plot_gallery(bare, picks, methods=methods, scores=rows, images=images, labels=labels)
+        shown_study, rows = _named_by_method(study, rows)
+        scored_methods = set(rows["method"])
+        methods = [series.method for series in shown_study.series if series.method in scored_methods]
+        methods = sorted(labels.order("method", methods), key=lambda method: method == HUMAN)
+        return plot_gallery(shown_study, picks, methods=methods, scores=rows, images=images, labels=labels)
 
     return Examples(study.source, maps, draw)
 
 
-def _bare(study: Study, rows: pd.DataFrame) -> tuple[Study, pd.DataFrame]:
-    """Study and scores without network and seed where each method has one: nothing to tell apart."""
-    methods = [s.method for s in study.series]
+def _named_by_method(study: Study, rows: pd.DataFrame) -> tuple[Study, pd.DataFrame]:
+    """Return study and scores without model, seed and reader if no method has several series."""
+    methods = [series.method for series in study.series]
     if len(set(methods)) < len(methods):
         return study, rows
-    bare = {s: Series(s.method) for s in study.series}
-    cases = tuple(
-        replace(c, predictions=tuple(replace(p, series=bare[p.series]) for p in c.predictions)) for c in study
-    )
-    rows = rows.drop(columns=[c for c in ("model", "seed", "reader") if c in rows.columns])
-    return replace(study, cases=cases, series=tuple(bare.values())), rows
+    method_series = {series: Series(series.method) for series in study.series}
+    cases = []
+    for case in study:
+        predictions = [
+            replace(prediction, series=method_series[prediction.series]) for prediction in case.predictions
+        ]
+        cases.append(replace(case, predictions=tuple(predictions)))
+    columns = [column for column in ("model", "seed", "reader") if column in rows.columns]
+    named_study = replace(study, cases=tuple(cases), series=tuple(method_series.values()))
+    return named_study, rows.drop(columns=columns)

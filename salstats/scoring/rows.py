@@ -1,4 +1,4 @@
-"""Rows of scores as a frame: every column in its type, and none that says nothing."""
+"""Rows of scores as a frame: every column in its type, and no optional column that is empty."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -9,30 +9,62 @@ import pandas as pd
 from salstats.frames import integer_column, text_column
 from salstats.study import Case, Series
 
-#: How the values of a column are stored: names there are always, texts and counts may be missing.
-NAME, TEXT, NUMBER, COUNT, WHOLE, TRUTH, FLAG = "name", "text", "number", "count", "whole", "truth", "flag"
-_STORED: dict[str, Callable[[list[Any]], Any]] = {
+# Kinds of columns. Names and whole numbers are never missing; texts, counts and truths may be.
+NAME = "name"
+TEXT = "text"
+NUMBER = "number"
+COUNT = "count"
+WHOLE = "whole"
+TRUTH = "truth"
+FLAG = "flag"
+
+
+def _numbers(values: list[Any]) -> np.ndarray:
+    """Return numbers in float64, NaN where one is missing."""
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+def _whole_numbers(values: list[Any]) -> np.ndarray:
+    """Return whole numbers, of which none is missing."""
+    return np.array(values, dtype=np.int64)
+
+
+def _truths(values: list[Any]) -> Any:
+    """Return truth values that may be missing."""
+    return pd.array(values, dtype="boolean")
+
+
+def _flags(values: list[Any]) -> np.ndarray:
+    """Return truth values, of which none is missing."""
+    return np.array(values, dtype=bool)
+
+
+_CONVERTERS: dict[str, Callable[[list[Any]], Any]] = {
     NAME: list,
     TEXT: text_column,
-    NUMBER: lambda values: np.array([np.nan if v is None else v for v in values], dtype=np.float64),
+    NUMBER: _numbers,
     COUNT: integer_column,
-    WHOLE: lambda values: np.array(values, dtype=np.int64),
-    TRUTH: lambda values: pd.array(values, dtype="boolean"),
-    FLAG: lambda values: np.array(values, dtype=bool),
+    WHOLE: _whole_numbers,
+    TRUTH: _truths,
+    FLAG: _flags,
 }
 
 
-def names_of(case: Case, task: str, series: Series) -> dict[str, Any]:
-    """What a row is about: case, patient and task, and the parts of a series' name."""
+def row_names(case: Case, task: str, series: Series) -> dict[str, Any]:
+    """Return the names in a row: case, patient and task, and the parts of the series' name."""
     return {"case": case.case, "patient": case.patient, "task": task, **vars(series)}
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pd.DataFrame:
-    """Rows as a frame of some columns, each with its kind; what a row does not say is missing."""
+    """Return rows as a frame of some columns, each of a kind; keys that a row lacks are missing."""
     rows = list(rows)
-    return pd.DataFrame({name: _STORED[kind]([r.get(name) for r in rows]) for name, kind in columns.items()})
+    values = {}
+    for name, kind in columns.items():
+        convert = _CONVERTERS[kind]
+        values[name] = convert([row.get(name) for row in rows])
+    return pd.DataFrame(values)
 
 
-def without_empty(frame: pd.DataFrame, optional: Iterable[str]) -> pd.DataFrame:
-    """A frame without those of the optional columns that say nothing."""
-    return frame.drop(columns=[c for c in optional if frame[c].isna().all()])
+def drop_empty(frame: pd.DataFrame, optional: Iterable[str]) -> pd.DataFrame:
+    """Return a frame without those of the optional columns in which every value is missing."""
+    return frame.drop(columns=[column for column in optional if frame[column].isna().all()])

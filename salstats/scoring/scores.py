@@ -1,4 +1,4 @@
-"""From a study to its scores: every case, task and method, in order, in parallel."""
+"""Score every case, task and method of a study, in order and in parallel."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ import pandas as pd
 
 from salstats import __version__
 from salstats.checks import check_choice
-from salstats.errors import SalstatsError
+from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.files.checkpoints import checkpoint_folder, load_or_compute
 from salstats.jobs import in_batches
 from salstats.metrics.distance import HD95_RULES
@@ -25,20 +25,42 @@ from salstats.scoring.cases import (
 )
 from salstats.scoring.distances import Options, Spacing, distance_rule
 from salstats.scoring.masking import OTSU, MaskOption, mask_rule
-from salstats.scoring.rows import COUNT, NAME, NUMBER, TEXT, TRUTH, frame_of, without_empty
+from salstats.scoring.rows import COUNT, NAME, NUMBER, TEXT, TRUTH, drop_empty, frame_of
 from salstats.study import Case, Study
 
 _COLUMNS = {
-    "case": NAME, "patient": TEXT, "task": NAME, "method": NAME, "model": TEXT, "seed": TEXT, "reader": TEXT,
-    "metric": NAME, "score": NUMBER, "reason": TEXT, "prob": NUMBER, "label": NUMBER,
-    "tp": COUNT, "fp": COUNT, "fn": COUNT, "tn": COUNT, "slice": TEXT, "threshold": TEXT, "cutoff": NUMBER,
-    "smooth": NUMBER, "colormap": TEXT, "distance_unit": TEXT, "distance_options": TEXT, "pdc_options": TEXT,
-    "metric_options": TEXT, "undefined": TEXT, "empty_mask": TRUTH, "truth_rule": TEXT,
-}  # fmt: skip
-#: Columns that a study may be without.
-_OPTIONAL = tuple(
-    c for c in _COLUMNS if c not in ("case", "task", "method", "metric", "score", "reason", "slice")
-)
+    "case": NAME,
+    "patient": TEXT,
+    "task": NAME,
+    "method": NAME,
+    "model": TEXT,
+    "seed": TEXT,
+    "reader": TEXT,
+    "metric": NAME,
+    "score": NUMBER,
+    "reason": TEXT,
+    "prob": NUMBER,
+    "label": NUMBER,
+    "tp": COUNT,
+    "fp": COUNT,
+    "fn": COUNT,
+    "tn": COUNT,
+    "slice": TEXT,
+    "threshold": TEXT,
+    "cutoff": NUMBER,
+    "smooth": NUMBER,
+    "colormap": TEXT,
+    "distance_unit": TEXT,
+    "distance_options": TEXT,
+    "pdc_options": TEXT,
+    "metric_options": TEXT,
+    "undefined": TEXT,
+    "empty_mask": TRUTH,
+    "truth_rule": TEXT,
+}
+_REQUIRED = ("case", "task", "method", "metric", "score", "reason", "slice")
+#: Columns that are left out if every value is missing.
+_OPTIONAL = tuple(column for column in _COLUMNS if column not in _REQUIRED)
 SLICES = (TRUE_POSITIVE, FULL, PREDICTED_POSITIVE)
 
 
@@ -209,7 +231,7 @@ def score(
     """
     study = study_of(study)
     names = chosen_metrics(metrics, SCORED, "is not computed from maps and masks here")
-    cases = [c for c in study if c.annotated or slice != TRUE_POSITIVE]
+    cases = [case for case in study if case.annotated or slice != TRUE_POSITIVE]
     rule = ScoreRule(
         tasks=study.tasks,
         series=study.series,
@@ -219,67 +241,77 @@ def score(
         mask=mask_rule(study, threshold=threshold, cutoff=cutoff, smooth=smooth, colormap=colormap),
         distance=distance_rule(
             names,
-            [c.case for c in cases],
+            [case.case for case in cases],
             spacing=spacing,
             undefined=undefined,
             points=points,
-            options=_options(names, options, pdc=pdc, hd95_rule=hd95_rule),
+            options=_options_by_metric(names, options, pdc=pdc, hd95_rule=hd95_rule),
         ),
     )
     if not study.series:
         raise SalstatsError(f"{study.source} has no maps, no masks and no points: there is nothing to score")
     if not cases:
-        raise SalstatsError(
-            f"{study.source} has no case that its truth holds; "
-            + (
-                "make one of its readers' masks with study.with_truth('majority') or truth='majority'"
-                if len(study.readers()) > 1
-                else "slice='full' scores the others"
+        hint = Message(Setting("slice", FULL), " scores the others")
+        if len(study.readers()) > 1:
+            hint = Message(
+                "make one of its readers' masks with ",
+                Setting("truth", "majority"),
+                " or study.with_truth('majority')",
             )
-        )
-    work = partial(_scores_of, rule=rule, truth=study.truth)
+        raise SalstatsError(f"{study.source} has no case that its truth holds", hint=hint)
+    work = partial(_score_cases, rule=rule, truth_rule=study.truth)
     if resume is not None:
         setting = f"salstats {__version__} score {rule} {study.truth}"
         work = partial(load_or_compute, work=work, folder=checkpoint_folder(resume), setting=setting)
-    pieces = in_batches(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
-    return without_empty(pd.concat(pieces, ignore_index=True), _OPTIONAL)
+    frames = in_batches(work, cases, jobs=jobs, progress=progress, label="Scoring cases")
+    return drop_empty(pd.concat(frames, ignore_index=True), _OPTIONAL)
 
 
-def study_of(study: Study | str | os.PathLike[str], **of_map_folder: Any) -> Study:
-    """A study, read from its folder where a path came; options are those of `read_map_folder`."""
+def study_of(study: Study | str | os.PathLike[str], **map_folder_options: Any) -> Study:
+    """Return a study, read from its folder if a path is given; options are those of `read_map_folder`."""
     if isinstance(study, Study):
         return study
     if isinstance(study, str | os.PathLike):
         from salstats.readers.formats import FORMATS, read_study
 
-        return read_study(study, **(of_map_folder if FORMATS["maps"].recognise(Path(study)) else {}))
+        if FORMATS["maps"].recognise(Path(study)):
+            return read_study(study, **map_folder_options)
+        return read_study(study)
     raise SalstatsError(
-        f"study must be a Study or a folder, not {type(study).__name__}; read one with read_chexlocalize()"
+        f"study must be a Study or a folder, not {type(study).__name__}",
+        hint=Message("read one with ", Call("read_chexlocalize")),
+        option="study",
     )
 
 
-def _options(
-    metrics: Sequence[str], given: Options | None, *, pdc: Mapping[str, Any] | None, hd95_rule: str
+def _options_by_metric(
+    metrics: Sequence[str], options: Options | None, *, pdc: Mapping[str, Any] | None, hd95_rule: str
 ) -> Options:
-    """Options of single metrics by metric, with those that have an argument of their own."""
+    """Return the options of single metrics, with those that are arguments of `score`."""
     check_choice(hd95_rule, HD95_RULES, "hd95_rule")
-    if hd95_rule != "directed" and "hd95" not in metrics:
-        raise SalstatsError("hd95_rule= is an option of the metric 'hd95', which is not asked for")
-    found: dict[str, Any] = {} if hd95_rule == "directed" else {"hd95": {"rule": hd95_rule}}
+    by_metric: dict[str, Any] = {}
+    if hd95_rule != "directed":
+        if "hd95" not in metrics:
+            raise SalstatsError(
+                Setting("hd95_rule"), " is an option of the metric 'hd95', which is not asked for"
+            )
+        by_metric["hd95"] = {"rule": hd95_rule}
     if pdc is not None:
-        found["pdc"] = pdc
-    return {**found, **(given or {})}
+        by_metric["pdc"] = pdc
+    return {**by_metric, **(options or {})}
 
 
-def _scores_of(cases: tuple[Case, ...], rule: ScoreRule, truth: str | None) -> pd.DataFrame:
-    """The scores of a piece of the cases, with every column that a study may have."""
-    beside = {
-        name: {
+def _score_cases(cases: tuple[Case, ...], rule: ScoreRule, truth_rule: str | None) -> pd.DataFrame:
+    """Return the scores of some of the cases, with every column that a scores frame may have."""
+    metric_columns = {}
+    for name in rule.metrics:
+        metric_columns[name] = {
             "metric": name,
             "slice": rule.slice,
-            "truth_rule": truth,
-            **rule.distance.beside(METRICS[name]),
+            "truth_rule": truth_rule,
+            **rule.distance.columns(METRICS[name]),
         }
-        for name in rule.metrics
-    }
-    return frame_of([row for case in cases for row in case_rows(case, rule, beside)], _COLUMNS)
+    rows = []
+    for case in cases:
+        rows += case_rows(case, rule, metric_columns)
+    return frame_of(rows, _COLUMNS)

@@ -1,4 +1,4 @@
-"""Masks made of maps, kept: what `score` compares without ever storing it."""
+"""Make the masks that `score` derives from maps, and write them to a file."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from salstats.checks import quoted
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting
 from salstats.files.outputs import check_target, replacing
 from salstats.images import masks
 from salstats.images.maps import is_finite
@@ -32,7 +32,7 @@ def segment(
     jobs: int | None = None,
     progress: bool = False,
 ) -> Masks:
-    """Masks that `score` makes of one method's maps.
+    """Make the masks that `score` derives from one method's maps.
 
     Parameters
     ----------
@@ -68,11 +68,13 @@ def segment(
     {'size': [8, 8], 'counts': 'b035000f0'}
     """
     study = study_of(study)
-    series = _series(study, method)
+    series = _series_of_maps(study, method)
     rule = mask_rule(study, threshold=threshold, cutoff=cutoff, smooth=smooth, colormap=colormap)
-    work = partial(_masks_of, series=series, rule=rule)
-    pieces = in_batches(work, study.cases, jobs=jobs, progress=progress, label="Making masks")
-    return {case: by_task for piece in pieces for case, by_task in piece.items()}
+    work = partial(_make_masks, series=series, rule=rule)
+    masks_by_case: Masks = {}
+    for some_masks in in_batches(work, study.cases, jobs=jobs, progress=progress, label="Making masks"):
+        masks_by_case |= some_masks
+    return masks_by_case
 
 
 def write_masks(
@@ -110,28 +112,35 @@ def write_masks(
     '{"a": {"Edema": {"size": [4, 4], "counts": "01400000"}}}'
     """
     target = check_target(path, (".json",), overwrite=overwrite)
-    content = {c: {t: rle.to_coco() for t, rle in by_task.items()} for c, by_task in segmented.items()}
+    content = {}
+    for case, masks_by_task in segmented.items():
+        content[case] = {task: mask.to_coco() for task, mask in masks_by_task.items()}
     with replacing(target) as temporary:
         temporary.write_text(json.dumps(content), encoding="utf-8")
     return target
 
 
-def _series(study: Study, method: str | None) -> Series:
-    """Series whose maps are wanted."""
-    there = study.with_maps()
-    if not there:
+def _series_of_maps(study: Study, method: str | None) -> Series:
+    """Return the series of a method that has maps, or the only one with maps if none is named."""
+    series_with_maps = study.with_maps()
+    if not series_with_maps:
         raise SalstatsError(f"{study.source} has no maps, so there are no masks to make")
-    found = [s for s in there if method in (None, s.method, str(s))]
-    if len(found) != 1:
+    matching = [series for series in series_with_maps if method in (None, series.method, str(series))]
+    if len(matching) != 1:
+        names = [str(series) for series in series_with_maps]
         raise SalstatsError(
-            f"{study.source} has maps of {quoted(map(str, there))}; name one of them as method"
+            f"{study.source} has maps of {quoted(names)}",
+            hint=Message("name one of them as ", Setting("method")),
+            option="method",
+            value=method,
+            choices=names,
         )
-    return found[0]
+    return matching[0]
 
 
-def _masks_of(cases: tuple[Case, ...], *, series: Series, rule: MaskRule) -> Masks:
-    """Masks of a piece of the cases."""
-    found: Masks = {}
+def _make_masks(cases: tuple[Case, ...], *, series: Series, rule: MaskRule) -> Masks:
+    """Return the masks of some of the cases."""
+    masks_by_case: Masks = {}
     for case in cases:
         for prediction in case.predictions:
             if prediction.series != series or not prediction.has_saliency:
@@ -141,9 +150,10 @@ def _masks_of(cases: tuple[Case, ...], *, series: Series, rule: MaskRule) -> Mas
                 continue
             shape = agreed_shape(case.shape, content, case, prediction)
             assert shape is not None
-            made = rule.setting(prediction.task, series)
+            setting = rule.setting(prediction.task, series)
             mask = masks.empty(shape)
-            if made.keeps(content.prob):
-                mask = masks.encode(made.on_image(content.saliency, shape).mask(made.threshold))
-            found.setdefault(case.case, {})[prediction.task] = mask
-    return found
+            if setting.keeps(content.prob):
+                on_image = setting.on_image(content.saliency, shape)
+                mask = masks.encode(on_image.mask(setting.threshold))
+            masks_by_case.setdefault(case.case, {})[prediction.task] = mask
+    return masks_by_case

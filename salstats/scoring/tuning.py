@@ -1,4 +1,4 @@
-"""Thresholds, probability cut-offs and box filters chosen on a validation study."""
+"""Choose thresholds, probability cut-offs and box filters on a validation study."""
 
 import operator
 import os
@@ -11,21 +11,21 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice
-from salstats.errors import SalstatsError, ValueRangeError
+from salstats.errors import SalstatsError, Setting, ValueRangeError
 from salstats.images import masks
 from salstats.images.maps import LARGEST_BOX, is_finite
 from salstats.jobs import in_batches
 from salstats.metrics.overlap import Counts
 from salstats.metrics.registry import METRICS
-from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
-from salstats.scoring.rows import without_empty
+from salstats.scoring.masking import OTSU, MaskOption, MaskRule, MaskSetting, mask_rule
+from salstats.scoring.rows import drop_empty
 from salstats.scoring.scores import study_of
 from salstats.study import Case, Prediction, Series, Study
 
-#: What is tried, unless the caller says: exact tenths, not sums of 0.1.
+#: Values that are tried by default: exact tenths, not sums of 0.1.
 GRIDS: dict[str, tuple[float, ...]] = {
-    "threshold": tuple(i / 10 for i in range(2, 9)),
-    "cutoff": tuple(i / 10 for i in range(9)),
+    "threshold": (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8),
+    "cutoff": (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8),
     "smooth": (0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100),
 }
 #: Metrics that can be maximised.
@@ -117,115 +117,163 @@ def tune(
     1  Edema        0.5       1.0  1   False
     """
     study = study_of(study)
-    what = check_choice(what, tuple(GRIDS), "what")
-    values = _grid(GRIDS[what] if grid is None else grid, what)
+    option = check_choice(what, tuple(GRIDS), "what")
+    values = _check_grid(GRIDS[option] if grid is None else grid, option)
     check_choice(metric, TUNED, "metric")
     series = study.with_maps()
     if not series:
         raise SalstatsError(f"{study.source} has no maps: there is nothing to tune")
-    rule = mask_rule(study, threshold=threshold, smooth=smooth if what != "smooth" else None)
-    published = as_published and what == "cutoff"
-    sweep = Sweep(what, values, metric, study.tasks, series, rule, published)
-    cases = [c for c in study if c.annotated or what == "cutoff"]
-    pieces = in_batches(sweep.scores, cases, jobs=jobs, progress=progress, label=f"Tuning the {what}")
+    sweep = Sweep(
+        option=option,
+        values=values,
+        metric=metric,
+        tasks=study.tasks,
+        series=series,
+        mask=mask_rule(study, threshold=threshold, smooth=None if option == "smooth" else smooth),
+        as_published=as_published and option == "cutoff",
+    )
+    cases = [case for case in study if case.annotated or option == "cutoff"]
+    pieces = in_batches(sweep.scores, cases, jobs=jobs, progress=progress, label=f"Tuning the {option}")
     if not pieces:
         raise SalstatsError(f"{study.source} has no case that its truth holds: there is nothing to tune on")
-    asked = {t: len(study) if what == "cutoff" else sum(t in c.truths for c in cases) for t in study.tasks}
-    frame = pd.DataFrame(sweep.rows(np.concatenate(pieces), asked))
-    return without_empty(frame, ("model", "seed"))
+    n_cases = {}
+    for task in study.tasks:
+        n_cases[task] = len(study)
+        if option != "cutoff":
+            n_cases[task] = sum(task in case.truths for case in cases)
+    frame = pd.DataFrame(sweep.rows(np.concatenate(pieces), n_cases))
+    return drop_empty(frame, ("model", "seed"))
 
 
-def _grid(grid: Sequence[float], what: str) -> tuple[float, ...]:
-    """Values to try, in ascending order."""
-    values = tuple(float(v) for v in grid)
-    high = LARGEST_BOX if what == "smooth" else 1
-    if not values or any(b <= a for a, b in pairwise(values)):
-        raise ValueRangeError(f"grid must hold one value or more in ascending order; got {list(grid)}")
-    if not all(0 <= v <= high for v in values) or (what == "smooth" and any(v % 1 for v in values)):
-        kind = f"whole pixels from 0 to {LARGEST_BOX}" if what == "smooth" else "from 0 to 1"
-        raise ValueRangeError(f"grid of {what} holds values {kind}; got {list(grid)}")
+def _check_grid(grid: Sequence[float], option: str) -> tuple[float, ...]:
+    """Return the values to try if they are in ascending order and within the range of the option."""
+    values = tuple(float(value) for value in grid)
+    if not values or any(later <= earlier for earlier, later in pairwise(values)):
+        raise ValueRangeError(
+            Setting("grid"), f" must hold one value or more in ascending order; got {list(grid)}", value=grid
+        )
+    if option == "smooth":
+        allowed = f"whole pixels from 0 to {LARGEST_BOX}"
+        is_allowed = all(0 <= value <= LARGEST_BOX and value % 1 == 0 for value in values)
+    else:
+        allowed = "from 0 to 1"
+        is_allowed = all(0 <= value <= 1 for value in values)
+    if not is_allowed:
+        raise ValueRangeError(
+            Setting("grid"), f" of {option} holds values {allowed}; got {list(grid)}", value=grid
+        )
     return values
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What `tune` was asked for."""
+    """An option of `score`, the values of it that are tried, and the scores at each."""
 
-    what: str
+    #: "threshold", "cutoff" or "smooth".
+    option: str
     values: tuple[float, ...]
     metric: str
     tasks: tuple[str, ...]
     series: tuple[Series, ...]
     mask: MaskRule
-    #: Whether cut-offs are chosen as the CheXlocalize scripts do.
+    #: True if cut-offs are chosen as the CheXlocalize scripts do.
     as_published: bool
 
     def scores(self, cases: tuple[Case, ...]) -> np.ndarray:
-        """Scores (cases, tasks, series, values) of a piece of the cases; NaN where undefined."""
+        """Return the scores (cases, tasks, series, values) of some of the cases; NaN where undefined."""
         scores = np.full((len(cases), len(self.tasks), len(self.series), len(self.values)), np.nan)
-        for row, case in enumerate(cases):
-            answers = case.answers
-            for column, task in enumerate(self.tasks):
+        for case_index, case in enumerate(cases):
+            predictions = case.answers
+            for task_index, task in enumerate(self.tasks):
                 truth = case.truths[task].read() if task in case.truths else None
-                # where the finding is absent only a cut-off has anything to gain
-                if self.what != "cutoff" and (truth is None or not masks.area(truth)):
+                # thresholds and filters are chosen where the finding is present
+                if self.option != "cutoff" and (truth is None or not masks.area(truth)):
                     continue
-                for place, series in enumerate(self.series):
-                    counts = self._counts(case, answers.get((task, series)), truth)
+                for series_index, series in enumerate(self.series):
+                    counts = self._counts(case, predictions.get((task, series)), truth)
                     if counts is not None:
-                        scores[row, column, place] = self._rates(counts)
+                        scores[case_index, task_index, series_index] = self._rates(counts)
         return scores
 
     def _counts(
         self, case: Case, prediction: Prediction | None, truth: masks.Rle | None
     ) -> np.ndarray | None:
-        """Counts (values, 4) of one map; None where it cannot be used."""
+        """Return the counts (values, 4) of one map; None if it cannot be used."""
         if prediction is None:
             return None
         content = prediction.read()
         shape = case.shape or content.shape
         if content.saliency is None or shape is None or not is_finite(content.saliency):
             return None
-        reference = masks.empty(shape) if truth is None else truth
-        made = self.mask.setting(prediction.task, prediction.series)
-        if self.what == "smooth":
-            settings = [replace(made, smooth=int(v) or None, colormap=None) for v in self.values]
-            tried = (s.on_image(content.saliency, reference.shape) for s in settings)
-            return np.array([on_image.counts(reference, made.threshold) for on_image in tried])
-        on_image = made.on_image(content.saliency, shape)
-        if self.what == "threshold":
-            return np.asarray(on_image.counts_at(reference, self.values))
+        if truth is None:
+            truth = masks.empty(shape)
+        setting = self.mask.setting(prediction.task, prediction.series)
+        if self.option == "smooth":
+            return self._counts_by_filter(content.saliency, truth, setting)
+        on_image = setting.on_image(content.saliency, shape)
+        if self.option == "threshold":
+            return np.asarray(on_image.counts_at(truth, self.values))
         if np.isnan(content.prob):
             return None
-        kept = Counts(*on_image.counts(reference, made.threshold))
+        counts = Counts(*on_image.counts(truth, setting.threshold))
+        return self._counts_by_cutoff(counts, content.prob)
+
+    def _counts_by_filter(self, saliency: np.ndarray, truth: masks.Rle, setting: MaskSetting) -> np.ndarray:
+        """Return the counts (values, 4) of one map with box filters of each size."""
+        counts = []
+        for size in self.values:
+            filtered = replace(setting, smooth=int(size) or None, colormap=None)
+            on_image = filtered.on_image(saliency, truth.shape)
+            counts.append(on_image.counts(truth, setting.threshold))
+        return np.array(counts)
+
+    def _counts_by_cutoff(self, counts: Counts, prob: float) -> np.ndarray:
+        """Return the counts (values, 4) of one mask, which is empty at cut-offs above its probability."""
         keeps = operator.gt if self.as_published else operator.ge
-        return np.array([kept if keeps(content.prob, v) else kept.emptied() for v in self.values])
+        rows = []
+        for cutoff in self.values:
+            rows.append(counts if keeps(prob, cutoff) else counts.emptied())
+        return np.array(rows)
 
     def _rates(self, counts: np.ndarray) -> np.ndarray:
-        """Scores from counts (values, 4); on the true-positive slice an empty mask has none."""
+        """Return scores from counts (values, 4); on the true-positive slice an empty mask has none."""
         tp, fp, fn, tn = counts.T
         kernel = METRICS[self.metric].kernel
         assert kernel is not None
         scores = np.asarray(kernel(Counts(tp, fp, fn, tn)), dtype=np.float64)
-        return scores if self.what == "cutoff" else np.where(tp + fp == 0, np.nan, scores)
+        if self.option == "cutoff":
+            return scores
+        return np.where(tp + fp == 0, np.nan, scores)
 
-    def rows(self, scores: np.ndarray, asked: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-        """Yield means by task, series and value, the best one marked, beside how many were asked for."""
-        n = np.isfinite(scores).sum(axis=0)
+    def rows(self, scores: np.ndarray, n_cases: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+        """Yield means by task, series and value, the largest marked; `n_cases` is by task."""
+        n_defined = np.isfinite(scores).sum(axis=0)
         with np.errstate(invalid="ignore"):
-            means = np.nansum(scores, axis=0) / np.where(n, n, np.nan)
+            means = np.nansum(scores, axis=0) / np.where(n_defined, n_defined, np.nan)
         if self.as_published:
             means = means.round(3)
-        for i, task in enumerate(self.tasks):
-            tried = np.array([v > 0 or not (self.as_published and task == NEVER_UNCUT) for v in self.values])
-            for j, series in enumerate(self.series):
-                of_tried = np.where(tried, means[i, j], np.nan)
-                best = int(np.nanargmax(of_tried)) if np.isfinite(of_tried).any() else -1
-                for k in np.flatnonzero(tried):
-                    value = self.values[k]
+        for task_index, task in enumerate(self.tasks):
+            # the CheXlocalize scripts do not try 0 for one task
+            skips_zero = self.as_published and task == NEVER_UNCUT
+            is_tried = np.array([value > 0 or not skips_zero for value in self.values])
+            for series_index, series in enumerate(self.series):
+                series_means = means[task_index, series_index]
+                series_n = n_defined[task_index, series_index]
+                tried_means = np.where(is_tried, series_means, np.nan)
+                best = -1
+                if np.isfinite(tried_means).any():
+                    best = int(np.nanargmax(tried_means))
+                for index in np.flatnonzero(is_tried):
+                    value = self.values[index]
                     yield {
-                        "task": task, "method": series.method, "model": series.model, "seed": series.seed,
-                        self.what: int(value) if self.what == "smooth" else value, "metric": self.metric,
-                        "estimate": means[i, j, k], "n": int(n[i, j, k]),
-                        "n_missing": int(asked[task] - n[i, j, k]), "chosen": bool(k == best),
-                    }  # fmt: skip
+                        "task": task,
+                        "method": series.method,
+                        "model": series.model,
+                        "seed": series.seed,
+                        self.option: int(value) if self.option == "smooth" else value,
+                        "metric": self.metric,
+                        "estimate": series_means[index],
+                        "n": int(series_n[index]),
+                        "n_missing": int(n_cases[task] - series_n[index]),
+                        "chosen": bool(index == best),
+                    }

@@ -1,4 +1,4 @@
-"""A study scored by the rules of Saliency-Bench's package, for comparison with numbers made by it."""
+"""Score a study by the rules of Saliency-Bench's package, for comparison with the numbers it gives."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -10,22 +10,30 @@ from salstats.checks import check_choice
 from salstats.errors import InputFileError, SalstatsError
 from salstats.images import masks
 from salstats.metrics import xaibenchmark
-from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP
-from salstats.scoring.rows import NAME, NUMBER, TEXT, frame_of, names_of, without_empty
+from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP, Score
+from salstats.scoring.rows import NAME, NUMBER, TEXT, drop_empty, frame_of, row_names
 from salstats.study import Case, Prediction, Study
 
-#: What the column `rules` holds.
+#: Value of the column `rules`.
 RULES = "xaibenchmark"
 _COLUMNS = {
-    "case": NAME, "patient": TEXT, "task": NAME, "method": NAME, "model": TEXT, "seed": TEXT, "metric": NAME,
-    "score": NUMBER, "reason": TEXT, "rules": NAME,
-}  # fmt: skip
+    "case": NAME,
+    "patient": TEXT,
+    "task": NAME,
+    "method": NAME,
+    "model": TEXT,
+    "seed": TEXT,
+    "metric": NAME,
+    "score": NUMBER,
+    "reason": TEXT,
+    "rules": NAME,
+}
 
 
 def score_xaibenchmark(
     study: Study, *, metrics: str | Sequence[str] = tuple(xaibenchmark.SCORES)
 ) -> pd.DataFrame:
-    """Scores as Saliency-Bench's package defines them, which is not as `score` does.
+    """Score maps as Saliency-Bench's package does, whose definitions differ from those of `score`.
 
     A map is compared as it is: not scaled, and resized only where its size is not the truth's (bilinear). See
     `metrics.xaibenchmark` for the rules and how they differ.
@@ -77,32 +85,37 @@ def score_xaibenchmark(
     2    a    cam     recall    0.0
     3    a    cam        hit    1.0
     """
-    listed = [metrics] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
-    names = [check_choice(m, tuple(xaibenchmark.SCORES), "metric") for m in listed]
+    if isinstance(metrics, str):
+        metrics = [metrics]
+    names = [check_choice(name, tuple(xaibenchmark.SCORES), "metric") for name in dict.fromkeys(metrics)]
     if not study.with_maps():
         raise SalstatsError(f"{study.source} has no maps to score")
-    rows = [row for case in study for row in _rows(case, study, names)]
+    rows: list[dict[str, Any]] = []
+    for case in study:
+        rows += _case_rows(case, study, names)
     if not rows:
         raise SalstatsError(f"{study.source} has no case with a truth to compare with")
-    return without_empty(frame_of(rows, _COLUMNS), ("patient", "model", "seed"))
+    return drop_empty(frame_of(rows, _COLUMNS), ("patient", "model", "seed"))
 
 
-def _rows(case: Case, study: Study, metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _case_rows(case: Case, study: Study, metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield the rows of one case."""
-    answers = case.answers
-    for task in (t for t in study.tasks if t in case.truths):
+    predictions = case.answers
+    for task in study.tasks:
+        if task not in case.truths:
+            continue
         truth = masks.decode(case.truths[task].read())
         for series in study.with_maps():
-            found = _scores(answers.get((task, series)), truth, metrics, case.case)
-            shared = {**names_of(case, task, series), "rules": RULES}
-            for metric, (score, reason) in zip(metrics, found, strict=True):
-                yield {**shared, "metric": metric, "score": score, "reason": reason}
+            scores = _scores(predictions.get((task, series)), truth, metrics, case.case)
+            row = {**row_names(case, task, series), "rules": RULES}
+            for metric, (score, reason) in zip(metrics, scores, strict=True):
+                yield {**row, "metric": metric, "score": score, "reason": reason}
 
 
 def _scores(
     prediction: Prediction | None, truth: np.ndarray, metrics: Sequence[str], case: str
-) -> list[tuple[float, str | None]]:
-    """Scores of one map, and why one is undefined."""
+) -> list[Score]:
+    """Return the scores of one map; NaN and the reason where one is undefined."""
     if xaibenchmark.is_left_out(truth):
         return [(np.nan, ABSENT)] * len(metrics)
     saliency = None if prediction is None else prediction.read().saliency
@@ -110,8 +123,12 @@ def _scores(
         return [(np.nan, NO_MAP)] * len(metrics)
     if np.ndim(saliency) != 2:
         raise InputFileError(
-            f"{prediction.source}, case {case}: a map has two dimensions, not {np.ndim(saliency)}"
+            f"{prediction.source}, case {case}: a map has two dimensions, not {np.ndim(saliency)}",
+            path=prediction.source,
         )
-    shown = xaibenchmark.at_size_of_truth(saliency, truth)
-    scores = [xaibenchmark.SCORES[m](shown, truth) for m in metrics]
-    return [(s, EMPTY if np.isnan(s) else None) for s in scores]
+    resized = xaibenchmark.at_size_of_truth(saliency, truth)
+    scores: list[Score] = []
+    for metric in metrics:
+        value = xaibenchmark.SCORES[metric](resized, truth)
+        scores.append((value, EMPTY if np.isnan(value) else None))
+    return scores

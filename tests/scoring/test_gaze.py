@@ -13,6 +13,7 @@ from gaze_files import (
     write_maps,
     write_release,
 )
+from tests_support import raises
 
 from salstats import metrics as metric
 from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
@@ -481,29 +482,32 @@ class TestMixing:
 
 class TestArguments:
     @pytest.mark.parametrize(
-        ("options", "said"),
+        ("options", "fields"),
         [
-            ({"metrics": "ncd"}, "metric 'ncd' is unknown; did you mean 'ncc'"),
-            ({"metrics": "iou"}, "metric 'iou' is not computed from a map and gaze"),
-            ({"metrics": ()}, "metrics is empty"),
-            ({"center_bias": "none"}, "center_bias='none' is not known"),
-            ({"min_readers": 1}, "min_readers must be a whole number of at least 2, not 1"),
-            ({"min_readers": 3, "n_readers": 2}, "n_readers must be a whole number of at least 3"),
-            ({"floor": -0.1}, "must lie between 0 and 1"),
+            ({"metrics": "ncd"}, {"option": "metrics", "value": "ncd", "match": "did you mean 'ncc'"}),
+            ({"metrics": "iou"}, {"option": "metrics", "value": "iou", "match": "a map and gaze"}),
+            ({"metrics": ()}, {"option": "metrics", "match": "empty"}),
+            ({"center_bias": "none"}, {"option": "center_bias", "choices": ("all", "others")}),
+            ({"min_readers": 1}, {"option": "min_readers", "value": 1, "match": "at least 2"}),
+            (
+                {"min_readers": 3, "n_readers": 2},
+                {"option": "n_readers", "value": 2, "match": "at least 3"},
+            ),
+            ({"floor": -0.1}, {"option": "floor", "value": -0.1}),
         ],
     )
-    def test_one_that_cannot_be(self, drawn, options, said):
-        with pytest.raises(ValueRangeError, match=said):
+    def test_options_outside_their_range_are_errors(self, drawn, options, fields):
+        with raises(ValueRangeError, **fields):
             score_gaze(drawn, **options)
 
-    def test_what_is_no_study(self, drawn):
+    def test_only_a_study_of_gaze_with_cases_is_scored(self, drawn):
         with pytest.raises(SalstatsError, match=r"int is no study of gaze.*read_gaze\(\)"):
             score_gaze(7)
         with pytest.raises(SalstatsError, match="has no case"):
             score_gaze(drawn.select(cases=[]))
 
     def test_nothing_to_score_without_maps_against_all_readers(self, release):
-        with pytest.raises(SalstatsError, match="has no maps: with truth='all' there is nothing to score"):
+        with raises(SalstatsError, option="truth", value="all", match="no maps"):
             score_gaze(release, truth="all")
 
     def test_a_map_that_is_damaged_after_the_study_was_read_is_named(self, release, tmp_path):

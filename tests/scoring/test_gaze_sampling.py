@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import roc_auc_score
+from tests_support import raises
 
 from salstats.errors import SalstatsError, ValueRangeError
 from salstats.metrics.ranks import sampled_auc
@@ -165,17 +166,17 @@ def test_without_a_chest_box_there_is_no_shuffled_value(study):
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "message"),
+    ("options", "error", "fields"),
     [
-        ({"metrics": "ncc"}, ValueRangeError, "metrics.*'ncc'"),
-        ({"sizes": [0]}, ValueRangeError, "sizes must be a whole number of at least 1, not 0"),
-        ({"sizes": []}, SalstatsError, "nothing to sample"),
-        ({"cases": "elsewhere"}, SalstatsError, "no case 'elsewhere'"),
+        ({"metrics": "ncc"}, ValueRangeError, {"option": "metrics", "value": "ncc"}),
+        ({"sizes": [0]}, ValueRangeError, {"option": "sizes", "value": 0}),
+        ({"sizes": []}, SalstatsError, {"match": "nothing to sample"}),
+        ({"cases": "elsewhere"}, SalstatsError, {"match": "no case 'elsewhere'"}),
     ],
 )
-def test_arguments_that_cannot_be_are_named(study, given, error, message):
-    with pytest.raises(error, match=message):
-        sampling_spread(study, **given)
+def test_wrong_arguments_are_errors_that_name_them(study, options, error, fields):
+    with raises(error, **fields):
+        sampling_spread(study, **options)
 
 
 def test_areas_equal_scikit_learns_and_the_metrics_own():

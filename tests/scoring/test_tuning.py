@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import SalstatsError, ValueRangeError
@@ -115,13 +116,13 @@ def test_a_value_at_which_nothing_is_defined_is_never_chosen():
 
 @pytest.mark.parametrize("grid", [(), (0.5, 0.5), (0.6, 0.2), (-0.1, 0.5), (0.5, 1.5)])
 def test_a_grid_that_is_none(grid):
-    with pytest.raises(ValueRangeError, match="grid"):
+    with raises(ValueRangeError, option="grid", value=grid):
         ss.tune(drawn([[0.0, 1.0]], [[0, 1]]), grid=grid)
 
 
 @pytest.mark.parametrize("size", [2.5, 10_001])
 def test_smoothing_takes_whole_pixels_no_more_than_an_image_has(size):
-    with pytest.raises(ValueRangeError, match="whole pixels"):
+    with raises(ValueRangeError, option="grid", value=(0, size), match="whole pixels"):
         ss.tune(drawn([[0.0, 1.0]], [[0, 1]]), what="smooth", grid=(0, size))
 
 

@@ -22,7 +22,7 @@ from salstats.errors import SalstatsError
 #: Height of a panel as a multiple of its width.
 _HEIGHT_SHARE = 0.9
 #: Smallest coverage in percent that is drawn; smaller ones are drawn there.
-_FLOOR = 80.0
+_LOWEST_PERCENT = 80.0
 #: Ends of the grey band around the nominal coverage in percent.
 _BAND = (94.0, 96.0)
 _ROLES = {"default": "Default", "textbook": "Textbook"}
@@ -44,7 +44,7 @@ def plot_coverage(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of coverage against the number of units, a panel per statistic.
+    """Draw coverage against the number of units, a panel per statistic.
 
     Colours tell the default interval from the one that textbooks take, types of lines how many cases a unit
     has. Points are cells of the atlas, lines the means of their scenarios; the band is 94 to 96 %.
@@ -158,11 +158,14 @@ def _with_panels(rows: pd.DataFrame, names: Labels, lines: list[str]) -> pd.Data
     titles = {}
     for statistic, label in names.texts("statistic", rows["statistic"]).items():
         titles[statistic] = label[:1].upper() + label[1:]
-    line = rows["role"].map(_ROLES).astype("str") + ", " + rows["cluster"].map(_CLUSTERS).astype("str")
+    panel = pd.Categorical(rows["statistic"].map(titles), list(titles.values()), ordered=True)
+    roles = rows["role"].map(_ROLES).astype("str")
+    clusters = rows["cluster"].map(_CLUSTERS).astype("str")
+    percent = 100 * rows["coverage"]
     return rows.assign(
-        panel=pd.Categorical(rows["statistic"].map(titles), list(titles.values()), ordered=True),
-        line=pd.Categorical(line, lines),
-        percent=(100 * rows["coverage"]).clip(lower=_FLOOR),
+        panel=panel,
+        line=pd.Categorical(roles + ", " + clusters, lines),
+        percent=percent.clip(lower=_LOWEST_PERCENT),
     )
 
 
@@ -191,6 +194,6 @@ def _notes(rows: pd.DataFrame) -> list[str]:
     ]
     if rows["cluster"].eq("few huge").any():
         notes.append("Lines tell how many cases units have; few huge: 1 to 5, but two units have 40.")
-    if rows["percent"].min() <= _FLOOR:
-        notes.append(f"Cells below {_FLOOR:.0f}% are drawn there.")
+    if rows["percent"].min() <= _LOWEST_PERCENT:
+        notes.append(f"Cells below {_LOWEST_PERCENT:.0f}% are drawn there.")
     return notes

@@ -15,7 +15,7 @@ from salstats.display.plots.layout.estimate_drawing import barred_rows, drawn_ro
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.panel_grid import panel_grid
-from salstats.display.plots.layout.text_fit import crossed
+from salstats.display.plots.layout.text_fit import crossed_labels
 from salstats.display.plots.layout.theme import PAGE_MM
 from salstats.display.text.format import count_range, joined
 from salstats.display.text.labels import Labels
@@ -40,7 +40,7 @@ def plot_curves(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of mean insertion and deletion curves: a line per method, a panel per metric.
+    """Draw mean insertion and deletion curves: a line per method, a panel per metric.
 
     Parameters
     ----------
@@ -152,15 +152,18 @@ def _in_panels(
 ) -> pd.DataFrame:
     """Rows with their panel and the label of their line, in the order of both and of the fraction."""
     metrics = names.texts("metric", rows["metric"])
-    titles = {facet: names.texts(facet, rows[facet])} if facet else {}
+    title_texts = {}
+    if facet:
+        title_texts[facet] = names.texts(facet, rows[facet])
     if len(metrics) > 1 or not facet:
         # these are curves, not the areas under them
-        titles["metric"] = {metric: label.removesuffix(" AUC") for metric, label in metrics.items()}
-    method = rows["method"] if "method" in rows.columns else pd.Series("", index=rows.index)
-    rows = rows.assign(
-        panel=crossed(rows, titles),
-        method_label=pd.Categorical(method.map(methods), list(methods.values()), ordered=True),
-    )
+        curve_names = {metric: label.removesuffix(" AUC") for metric, label in metrics.items()}
+        title_texts["metric"] = curve_names
+    method = pd.Series("", index=rows.index)
+    if "method" in rows.columns:
+        method = rows["method"]
+    method_label = pd.Categorical(method.map(methods), list(methods.values()), ordered=True)
+    rows = rows.assign(panel=crossed_labels(rows, title_texts), method_label=method_label)
     return rows.sort_values(["panel", "method_label", "fraction"], ignore_index=True)
 
 
@@ -196,8 +199,8 @@ def _direction_note(points: Estimates) -> str:
     texts = []
     for metric in points.values("metric"):
         if direction(metric):
-            better = "higher" if direction(metric) > 0 else "lower"
-            texts.append(f"{metric}: {better} is better")
+            preference = "higher" if direction(metric) > 0 else "lower"
+            texts.append(f"{metric}: {preference} is better")
     note = "; ".join(texts)
     return f"{note[:1].upper()}{note[1:]}." if note else ""
 

@@ -56,7 +56,10 @@ class _Box(NamedTuple):
 
 
 class _DrawnBox(NamedTuple):
-    """Edges of a box in mm, its kind, and its texts with their positions: `y` is the top of the heading."""
+    """Edges of a box in mm, its kind, and its texts with their positions.
+
+    `y` is the top of the heading, `text_y` that of the text below it.
+    """
 
     xmin: float
     xmax: float
@@ -66,7 +69,7 @@ class _DrawnBox(NamedTuple):
     x: float
     y: float
     heading: str
-    below: float
+    text_y: float
     text: str
 
 
@@ -97,7 +100,7 @@ class _Diagram:
 def plot_flow(
     flow: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | None = None, width: float = COLUMN_MM
 ) -> Figure:
-    """Flow diagram of cases and scores, with what is excluded and why.
+    """Draw a flow diagram of cases and scores, with what is excluded and why.
 
     From what is in the file each metric has a chain of its own (metrics with the same numbers share theirs)
     down to the scores that are defined and the pairs with the reference; in each box is a line per method,
@@ -163,13 +166,13 @@ def plot_flow(
     file_box = _file_box(file, flow, names)
     chains = [_with_title(_boxes(branches, file, names), title) for title, branches in groups]
     note = _units_note(flow, str(file["unit"]), names)
-    room = width - 2 * _MARGIN_MM
+    available_mm = width - 2 * _MARGIN_MM
     chars = caption_chars(width)
     page_room = PAGE_HEIGHT_MM - 2 * _MARGIN_MM - caption_mm(caption([note, "Page 10 of 12."], chars))
-    pages = _chains_of_pages(file_box, chains, room, n_columns, page_room)
+    pages = _chains_of_pages(file_box, chains, available_mm, n_columns, page_room)
     page_figures = []
     for number, page_chains in enumerate(pages, 1):
-        diagram = _page_diagram(file_box, page_chains, room, n_columns)
+        diagram = _page_diagram(file_box, page_chains, available_mm, n_columns)
         page_note = caption([note, page_sentence(number, len(pages))], chars)
         page_figures.append(_figure(diagram, width, page_note))
     return paged_figure(page_figures)
@@ -185,15 +188,15 @@ def _units_note(flow: pd.DataFrame, unit: str, names: Labels) -> str:
 
 
 def _chains_of_pages(
-    file_box: _Box, chains: list[list[_Box]], room: float, n_columns: int, page_room: float
+    file_box: _Box, chains: list[list[_Box]], available_mm: float, n_columns: int, page_room: float
 ) -> list[list[list[_Box]]]:
     """Chains of each page, below the box of the file; lengths are in mm."""
-    column_mm = (room + _GAP_MM) / n_columns
+    column_mm = (available_mm + _GAP_MM) / n_columns
     chain_mm = column_mm - _GAP_MM - _CHAIN_MM
     heights = [_GAP_MM + _chain_height(chain, chain_mm) for chain in chains]
     row_heights = [max(heights[start : start + n_columns]) for start in range(0, len(chains), n_columns)]
     pages = []
-    for rows in packed_slices(row_heights, page_room - _chain_height([file_box], room)):
+    for rows in packed_slices(row_heights, page_room - _chain_height([file_box], available_mm)):
         pages.append(chains[rows.start * n_columns : rows.stop * n_columns])
     return pages
 
@@ -369,15 +372,15 @@ def _with_title(boxes: list[_Box], title: str) -> list[_Box]:
     return [_Box(title, first.lines), *further]
 
 
-def _page_diagram(file_box: _Box, chains: list[list[_Box]], room: float, n_columns: int) -> _Diagram:
+def _page_diagram(file_box: _Box, chains: list[list[_Box]], available_mm: float, n_columns: int) -> _Diagram:
     """Diagram of the file and the chains below it, in columns side by side; lengths are in mm."""
     if len(chains) <= 1:
         single_chain = chains[0] if chains else []
-        return _chain_diagram([file_box, *single_chain], 0.0, room, 0.0)
-    file_diagram = _chain_diagram([file_box], 0.0, room, 0.0)
+        return _chain_diagram([file_box, *single_chain], 0.0, available_mm, 0.0)
+    file_diagram = _chain_diagram([file_box], 0.0, available_mm, 0.0)
     boxes = list(file_diagram.boxes)
     arrows = list(file_diagram.arrows)
-    column_mm = (room + _GAP_MM) / n_columns
+    column_mm = (available_mm + _GAP_MM) / n_columns
     bottom = file_diagram.bottom
     for row_start in range(0, len(chains), n_columns):
         top = bottom - _GAP_MM
@@ -404,36 +407,48 @@ def _figure(diagram: _Diagram, width: float, note: str) -> p9.ggplot:
     bottom = float(diagram.bottom)
     edges = p9.aes(xmin="xmin", xmax="xmax", ymin="ymin", ymax="ymax", fill="kind")
     text: dict[str, Any] = {"ha": "left", "va": "top", "size": TEXT_PT, "family": font()}
+    line = p9.aes("x", "y", xend="xend", yend="yend")
     # marks keep their size on paper in figures of any size, unlike plotnine's arrows
     tip = p9.aes("xend", "yend")
-    tip_layers = [
-        p9.geom_point(tip, arrows[arrows["tip"] == direction], shape=shape, size=2, stroke=0)
-        for direction, shape in (("down", CARETDOWN), ("right", CARETRIGHT))
-    ]
+    tips_down = arrows[arrows["tip"] == "down"]
+    tips_right = arrows[arrows["tip"] == "right"]
+    tip_style: dict[str, Any] = {"size": 2, "stroke": 0}
+    # one mm on paper is one unit of the axes
+    x_limits = (-_EDGE_MM, width - 2 * _MARGIN_MM + _EDGE_MM)
+    y_limits = (bottom - _MARGIN_MM, _MARGIN_MM)
+    height = y_limits[1] - y_limits[0] + _MARGIN_MM + caption_mm(note)
     blank = p9.element_blank()
     side = (_MARGIN_MM - _EDGE_MM) / width
     return (
         p9.ggplot()
         + p9.geom_rect(edges, boxes, color="black", size=0.4)
-        + p9.geom_segment(p9.aes("x", "y", xend="xend", yend="yend"), arrows, size=0.4)
-        + tip_layers
+        + p9.geom_segment(line, arrows, size=0.4)
+        + p9.geom_point(tip, tips_down, shape=CARETDOWN, **tip_style)
+        + p9.geom_point(tip, tips_right, shape=CARETRIGHT, **tip_style)
         + p9.geom_text(p9.aes("x", "y", label="heading"), boxes, fontweight="bold", **text)
-        + p9.geom_text(p9.aes("x", "below", label="text"), boxes, lineheight=1.2, **text)
-        + p9.scale_fill_manual({"kept": "white", "excluded": "#F2F2F2"}, guide=None)
-        + p9.scale_x_continuous(limits=(-_EDGE_MM, width - 2 * _MARGIN_MM + _EDGE_MM), expand=(0, 0))
-        + p9.scale_y_continuous(limits=(bottom - _MARGIN_MM, _MARGIN_MM), expand=(0, 0))
+        + p9.geom_text(p9.aes("x", "text_y", label="text"), boxes, lineheight=1.2, **text)
+        + p9.scale_fill_manual({"included": "white", "excluded": "#F2F2F2"}, guide=None)
+        + p9.scale_x_continuous(limits=x_limits, expand=(0, 0))
+        + p9.scale_y_continuous(limits=y_limits, expand=(0, 0))
         + p9.labs(x="", y="", caption=note)
         + theme_salstats()
-        + p9.theme(axis_line=blank, axis_text=blank, axis_ticks=blank, axis_title=blank)
-        + p9.theme(plot_margin=0, plot_margin_left=side, plot_margin_right=side)
-        + p9.theme(plot_margin_bottom=_MARGIN_MM / width)
-        + figure_size(width, 3 * _MARGIN_MM - bottom + caption_mm(note))
+        + p9.theme(
+            axis_line=blank,
+            axis_text=blank,
+            axis_ticks=blank,
+            axis_title=blank,
+            plot_margin=0,
+            plot_margin_left=side,
+            plot_margin_right=side,
+            plot_margin_bottom=_MARGIN_MM / width,
+        )
+        + figure_size(width, height)
     )
 
 
 def _chain_diagram(boxes: list[_Box], left: float, right: float, top: float) -> _Diagram:
     """Boxes of one chain between `left` and `right`, from `top` down, and the arrows between them, in mm."""
-    drawn: list[_DrawnBox] = []
+    drawn_boxes: list[_DrawnBox] = []
     arrows: list[_Arrow] = []
     arrow_x = left + _ARROW_MM
     # lower edges of the last box, and of the last one that is not of exclusions
@@ -451,22 +466,22 @@ def _chain_diagram(boxes: list[_Box], left: float, right: float, top: float) -> 
         if box.is_exclusion:
             middle = (box_top + bottom) / 2
             arrows.append(_Arrow(arrow_x, middle, box_left, middle, "right"))
-        elif drawn:
+        elif drawn_boxes:
             arrows.append(_Arrow(arrow_x, arrow_start, arrow_x, box_top, "down"))
         if not box.is_exclusion:
             arrow_start = bottom
-        drawn.append(
+        drawn_boxes.append(
             _DrawnBox(
                 xmin=box_left,
                 xmax=right,
                 ymin=bottom,
                 ymax=box_top,
-                kind="excluded" if box.is_exclusion else "kept",
+                kind="excluded" if box.is_exclusion else "included",
                 x=box_left + _PAD_MM,
                 y=box_top - _PAD_MM,
                 heading=heading,
-                below=text_top,
+                text_y=text_top,
                 text=text,
             )
         )
-    return _Diagram(drawn, arrows)
+    return _Diagram(drawn_boxes, arrows)

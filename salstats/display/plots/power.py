@@ -14,7 +14,7 @@ from salstats.display.plots.layout.captions import distinct, scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales
 from salstats.display.plots.layout.panel_grid import panel_grid
-from salstats.display.plots.layout.text_fit import crossed
+from salstats.display.plots.layout.text_fit import crossed_labels
 from salstats.display.plots.layout.theme import GUIDE
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, joined, level_text
@@ -32,7 +32,7 @@ from salstats.display.text.planning import (
 from salstats.stats.planning.spreads import LIMITS_LEVEL
 
 #: Quantities that can be drawn.
-SHOWN = ("power", "width")
+_QUANTITIES = ("power", "width")
 #: Height of a panel as a multiple of its width.
 _HEIGHT_SHARE = 0.7
 #: Distance between the bars of two curves in percentage points of power.
@@ -60,7 +60,7 @@ def plot_power(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of power against the number of cases: a line per effect or number of readers.
+    """Draw power against the number of cases: a line per effect or number of readers.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def plot_power(
     >>> ss.plot_power(plan).labels.y
     'Power (%)'
     """
-    check_choice(show, SHOWN, "show")
+    check_choice(show, _QUANTITIES, "show")
     frame = check_plan(plan)
     names = Labels(labels, frame)
     curves = _curves(frame, names, show)
@@ -165,7 +165,7 @@ def _curves(frame: pd.DataFrame, names: Labels, show: str) -> _Curves:
     frame = frame.assign(
         shown=100 * frame["power"] if show == "power" else frame["width"],
         n_cases=frame["n_cases"].astype("float64"),
-        panel=crossed(frame, {column: names.texts(column, frame[column]) for column in varying}),
+        panel=crossed_labels(frame, {column: names.texts(column, frame[column]) for column in varying}),
     )
     has_panels = frame["panel"].nunique() > 1
     # texts of the needed cases of each line, in the order of the panels
@@ -185,15 +185,20 @@ def _curves(frame: pd.DataFrame, names: Labels, show: str) -> _Curves:
 
 def _target_marks(frame: pd.DataFrame) -> pd.DataFrame:
     """Marks at the fewest cases that reach the target, for curves that reach it."""
-    marks = []
-    for _, rows in frame.groupby(["panel", "line"], observed=True):
-        n_needed = rows["n_needed"].iloc[0]
-        if pd.notna(n_needed) and rows["n_cases"].min() <= n_needed <= rows["n_cases"].max():
-            # a curve that begins above the target has its mark at its beginning
-            power = rows.loc[rows["n_cases"] == n_needed, "shown"].min()
-            y = np.fmax(100 * rows["target"].iloc[0], power)
-            marks.append(rows.head(1).assign(n_cases=float(n_needed), shown=y))
-    return pd.concat(marks) if marks else frame.iloc[:0]
+    marks = [frame.iloc[:0]]
+    for _, curve in frame.groupby(["panel", "line"], observed=True):
+        n_needed = curve["n_needed"].iloc[0]
+        if pd.isna(n_needed):
+            continue
+        if not curve["n_cases"].min() <= n_needed <= curve["n_cases"].max():
+            continue
+        target = 100 * curve["target"].iloc[0]
+        # NaN unless a row has exactly this number of cases
+        power_at_n = curve.loc[curve["n_cases"] == n_needed, "shown"].min()
+        # a curve that begins above the target has its mark at its beginning
+        y = np.fmax(target, power_at_n)
+        marks.append(curve.head(1).assign(n_cases=float(n_needed), shown=y))
+    return pd.concat(marks)
 
 
 def _needed_text(rows: pd.DataFrame, *, with_limits: bool) -> str:
@@ -206,13 +211,13 @@ def _limit_bars(rows: pd.DataFrame) -> pd.DataFrame:
     """Bars from the lower to the upper limit of the needed cases, cut to the axis: a row for each."""
     if "n_low" not in rows.columns:
         return rows.iloc[:0]
-    axis = rows["n_cases"].min(), rows["n_cases"].max()
+    axis = (rows["n_cases"].min(), rows["n_cases"].max())
     bars = []
     for _, panel_rows in rows.groupby("panel", observed=True):
         for index, (_, curve) in enumerate(panel_rows.groupby("line", observed=True)):
             bars.append(_limit_bar(curve, index, axis))
-    drawn = [bar for bar in bars if bar is not None]
-    return pd.concat(drawn) if drawn else rows.iloc[:0]
+    bars_on_axis = [bar for bar in bars if bar is not None]
+    return pd.concat(bars_on_axis) if bars_on_axis else rows.iloc[:0]
 
 
 def _limit_bar(curve: pd.DataFrame, index: int, axis: tuple[float, float]) -> pd.DataFrame | None:
@@ -222,11 +227,13 @@ def _limit_bar(curve: pd.DataFrame, index: int, axis: tuple[float, float]) -> pd
     if pd.isna(low) or low >= last:
         return None
     high = curve["n_high"].iloc[0]
-    high = last if pd.isna(high) else min(float(high), last)
-    if high <= first:
+    # an upper limit that is missing lies beyond every number of cases
+    bar_end = last if pd.isna(high) else min(float(high), last)
+    if bar_end <= first:
         return None
+    bar_start = max(float(low), first)
     y = 100 * curve["target"].iloc[0] - index * _BAR_STEP
-    return curve.head(1).assign(n_cases=max(float(low), first), limit=high, shown=y)
+    return curve.head(1).assign(n_cases=bar_start, limit=bar_end, shown=y)
 
 
 def _target_layers(frame: pd.DataFrame, show: str) -> list[Any]:

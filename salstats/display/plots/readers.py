@@ -14,7 +14,7 @@ from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.estimate_drawing import drawn_rows, further_column
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import panel_grid
-from salstats.display.plots.layout.text_fit import crossed, label_chars, short_labels, text_mm
+from salstats.display.plots.layout.text_fit import crossed_labels, label_chars, short_labels, text_mm
 from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, MUTED, PAGE_MM, REFERENCE
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message
@@ -38,7 +38,7 @@ def plot_readers(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of readers: a line for each from method to method, and their mean with its limits below them.
+    """Draw readers: a line for each from method to method, and their mean with its limits below them.
 
     Parameters
     ----------
@@ -56,15 +56,16 @@ def plot_readers(
     Returns
     -------
     Figure
-        The figure, or its first page. Its `data` are the readers' figures, with `panel` and `place`, of the
-        method from the top.
+        The figure, or its first page. Its `data` are the performances of the readers, with `panel` and
+        `place`, the vertical position of the method: 0 for the first, -1 for the second, and so on.
 
     Raises
     ------
     ColumnError
         A column is missing, or holds text where numbers belong.
     SalstatsError
-        Two figures of one reader; several further grouping columns; nothing but missing figures.
+        Two performances of one reader in one panel; several further grouping columns; nothing but missing
+        performances.
 
     Examples
     --------
@@ -145,7 +146,9 @@ def _with_positions(
 ) -> pd.DataFrame:
     """Rows with their `panel` and the position `place` of their method, from the top down."""
     y_of_method = {method: -float(index) for index, method in enumerate(methods)}
-    rows = rows.assign(panel=crossed(rows, titles), place=rows["method"].map(y_of_method).astype(float))
+    rows = rows.assign(
+        panel=crossed_labels(rows, titles), place=rows["method"].map(y_of_method).astype(float)
+    )
     return rows.sort_values("place", ascending=False, kind="stable", ignore_index=True)
 
 
@@ -154,13 +157,15 @@ def _reader_means(
 ) -> Estimates:
     """Return the means of the drawn methods and panels, with positions below their readers."""
     estimates = read_estimates(means, "means", ("estimate", "method", "term", *titles))
-    frame = estimates.frame
-    frame = frame[frame["term"].eq("mean") & frame["method"].isin(methods)].reset_index(drop=True)
+    all_rows = estimates.frame
+    is_in_figure = (all_rows["term"] == "mean") & all_rows["method"].isin(methods)
     for column, texts in titles.items():
-        frame = frame[frame[column].isin(list(texts))].reset_index(drop=True)
-    frame = _with_positions(frame, titles, methods)
+        is_in_figure &= all_rows[column].isin(list(texts))
+    frame = _with_positions(all_rows[is_in_figure], titles, methods)
+    # the panels of means are those of the readers, in the same order
     panels = pd.Categorical(frame["panel"].astype(str), rows["panel"].cat.categories, ordered=True)
-    return estimates.with_frame(frame.assign(panel=panels, place=frame["place"] - _MEAN_OFFSET))
+    below_readers = frame["place"] - _MEAN_OFFSET
+    return estimates.with_frame(frame.assign(panel=panels, place=below_readers))
 
 
 def _mean_layers(means: pd.DataFrame) -> list[Any]:

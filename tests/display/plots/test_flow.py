@@ -124,7 +124,7 @@ def test_labels_name_methods_metrics_and_reasons():
 def test_arrows_lead_down_from_box_to_box_and_aside_to_what_is_excluded():
     figure = ss.plot_flow(FLOW)
     boxes = nth_data(figure, BOXES)
-    kept, excluded = (boxes[boxes["kind"] == kind] for kind in ("kept", "excluded"))
+    kept, excluded = (boxes[boxes["kind"] == kind] for kind in ("included", "excluded"))
     down, aside = nth_data(figure, DOWN), nth_data(figure, ASIDE)
     assert down["yend"].tolist() == kept["ymax"].tolist()[1:]
     assert down["y"].tolist() == kept["ymin"].tolist()[:-1]

@@ -11,7 +11,7 @@ from salstats.checks import quoted
 from salstats.display.estimates import Estimates, check_distinct
 from salstats.display.facts import not_drawn_sentence
 from salstats.display.plots.layout.legends import method_labels
-from salstats.display.plots.layout.text_fit import crossed
+from salstats.display.plots.layout.text_fit import crossed_labels
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
@@ -200,7 +200,7 @@ def prepare(
     references = references_of(estimates, reference)
     frame = drawn_rows(estimates)
     defined = estimates.subset(estimates.has_estimate)
-    frame["panel"] = crossed(frame, panel_texts(defined, frame_labels, facet, term))
+    frame["panel"] = crossed_labels(frame, panel_texts(defined, frame_labels, facet, term))
     methods: dict[Any, str] = {}
     if "method" in frame.columns:
         methods = method_labels(frame_labels, frame["method"], references)

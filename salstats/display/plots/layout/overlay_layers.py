@@ -29,9 +29,11 @@ _LINES = {
     "mask": _Line("#FFE14D", (0, (1, 1))),
 }
 _MARKS = {"peak": "X", "marked": "o"}
+#: Colour of marks and scale bars, and of the casing around lines, marks and bars.
+_LIGHT = "#FFFFFF"
 _CASING = "#000000"
 #: Parameters of layers whose aesthetics are not those of the plot.
-_OWN_AES: dict[str, Any] = {"inherit_aes": False}
+_SEPARATE_AES: dict[str, Any] = {"inherit_aes": False}
 
 
 def outline_rows(table: pd.DataFrame, placed: Sequence[Placed]) -> pd.DataFrame | None:
@@ -88,8 +90,8 @@ def line_layers(lines: pd.DataFrame, texts: Mapping[str, str], size: float, n_co
     layers: list[Any] = []
     for kind in kinds:
         rows = lines[lines["kind"] == kind]
-        layers.append(p9.geom_path(path, rows, **casing, **_OWN_AES))
-        layers.append(p9.geom_path(styled_path, rows, size=size, **_OWN_AES))
+        layers.append(p9.geom_path(path, rows, **casing, **_SEPARATE_AES))
+        layers.append(p9.geom_path(styled_path, rows, size=size, **_SEPARATE_AES))
     options: dict[str, Any] = {
         "limits": kinds,
         "labels": [escape_dollars(texts[kind]) for kind in kinds],
@@ -111,12 +113,15 @@ def line_layers(lines: pd.DataFrame, texts: Mapping[str, str], size: float, n_co
 def mark_layers(marks: pd.DataFrame, texts: Mapping[str, str], size: float) -> list[Any]:
     """Layers of white marks with a black edge, with their scale and legend."""
     kinds = list(marks["kind"].cat.categories)
+    shapes = [_MARKS[kind] for kind in kinds]
     names = [escape_dollars(texts[kind]) for kind in kinds]
     mark = p9.aes("x", "y", shape="kind")
+    casing_style: dict[str, Any] = {"size": 1.5 * size, "fill": _CASING, "stroke": 0}
+    mark_style: dict[str, Any] = {"size": size, "fill": _LIGHT, "color": _LIGHT, "stroke": 0}
     return [
-        p9.geom_point(mark, marks, size=1.5 * size, fill=_CASING, stroke=0, show_legend=False, **_OWN_AES),
-        p9.geom_point(mark, marks, size=size, fill="#FFFFFF", color="#FFFFFF", stroke=0, **_OWN_AES),
-        p9.scale_shape_manual([_MARKS[kind] for kind in kinds], limits=kinds, labels=names, name=""),
+        p9.geom_point(mark, marks, show_legend=False, **casing_style, **_SEPARATE_AES),
+        p9.geom_point(mark, marks, **mark_style, **_SEPARATE_AES),
+        p9.scale_shape_manual(shapes, limits=kinds, labels=names, name=""),
         p9.guides(shape=p9.guide_legend(order=2, position="top")),
     ]
 
@@ -126,7 +131,7 @@ def scale_layer(table: pd.DataFrame) -> list[Any]:
     ends = table.iloc[[0, 0]].assign(value=[0.0, 1.0], x=0.0, y=0.0)
     point = p9.aes(xmin="x", xmax="x", ymin="y", ymax="y", fill="value")
     return [
-        p9.geom_rect(point, ends, size=0, **_OWN_AES),
+        p9.geom_rect(point, ends, size=0, **_SEPARATE_AES),
         p9.scale_fill_gradientn(scale_colours(), limits=(0, 1), breaks=[0, 0.5, 1], labels=["0", "0.5", "1"]),
         p9.guides(fill=colour_bar("Saliency (0 to 1 in each map)", 40)),
     ]
@@ -164,8 +169,8 @@ def bar_layers(
     casing_size = 2.0 if is_single else 1.5
     bar_size = 1.0 if is_single else 0.7
     layers = [
-        p9.geom_segment(line, bars, color=_CASING, size=casing_size, alpha=0.7, **_OWN_AES),
-        p9.geom_segment(line, bars, color="#FFFFFF", size=bar_size, **_OWN_AES),
+        p9.geom_segment(line, bars, color=_CASING, size=casing_size, alpha=0.7, **_SEPARATE_AES),
+        p9.geom_segment(line, bars, color="#FFFFFF", size=bar_size, **_SEPARATE_AES),
     ]
     if is_single:
         return [*layers, _label_layer(p9.aes("x1", "text_y", label="label"), bars)], ""
@@ -202,7 +207,7 @@ def text_layers(texts: pd.DataFrame) -> list[Any]:
         if len(rows):
             text = p9.aes("x", "y", label="label")
             layers.append(
-                p9.geom_text(text, rows, ha="left", family=font(), color="#000000", **style, **_OWN_AES)
+                p9.geom_text(text, rows, ha="left", family=font(), color="#000000", **style, **_SEPARATE_AES)
             )
     return layers
 
@@ -223,7 +228,7 @@ def _label_layer(mapping: Any, rows: pd.DataFrame) -> Any:
         show_legend=False,
         va="bottom",
         ha="right",
-        **_OWN_AES,
+        **_SEPARATE_AES,
     )
 
 

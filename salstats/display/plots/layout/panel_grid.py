@@ -1,4 +1,4 @@
-"""Panels of equal size in a grid: how many side by side, their size, titles and axes."""
+"""Panels in rows and columns: the figure around them, and panels of equal size in a grid."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ from salstats.display.plots.layout.text_fit import (
     caption_chars,
     caption_mm,
     chars_in,
-    crossed,
+    crossed_labels,
     text_mm,
     wrapped,
     wrapped_texts,
@@ -58,8 +58,8 @@ _MAX_COLUMNS = 5
 
 
 @dataclass(frozen=True)
-class PanelGrid:
-    """Panels of one size in rows and columns.
+class Panels:
+    """Panels in rows and columns, and the figure around them: its axis titles, caption, legend and size.
 
     Attributes
     ----------
@@ -69,6 +69,63 @@ class PanelGrid:
         Width of the figure in mm.
     n_columns : int
         Number of panels side by side.
+    """
+
+    titles: dict[str, str]
+    width: float
+    n_columns: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of panels below each other."""
+        return math.ceil(len(self.titles) / self.n_columns)
+
+    def legend_width(self, legend: Sequence[str]) -> float:
+        """Width in mm of a legend with some texts, 0 without texts."""
+        if not legend:
+            return 0.0
+        return legend_width(legend, legend_columns(legend, self.width))
+
+    def figure_around(
+        self,
+        panels_height: float,
+        *,
+        x: str,
+        y: str,
+        notes: Iterable[str],
+        legend: Sequence[str],
+        indent: float = 0.0,
+    ) -> list[Any]:
+        """Axis titles, caption, theme and size of a figure.
+
+        `panels_height` is the height in mm of all panels with their axes, titles and margins. `notes` are the
+        sentences of the caption, which begins `indent` mm from the left, `legend` the texts of the legend.
+        """
+        note = caption(notes, caption_chars(self.width - indent))
+        # the height of the panels has room for one line of the axis title
+        further_title_lines = LINE_MM * x.count("\n")
+        height = panels_height + further_title_lines + caption_mm(note) + legend_mm(legend, self.width)
+        return [p9.labs(x=x, y=y, caption=note), theme_salstats(), figure_size(self.width, height)]
+
+    def divided(
+        self,
+        figure: p9.ggplot,
+        row_height: float,
+        edges: Sequence[float] = (),
+        ends: Sequence[float] = (),
+    ) -> Figure:
+        """Figure with as many pages as it needs; `row_height` is that of a row of panels, see `on_pages`."""
+        return on_pages(figure, list(self.titles), self.n_columns, row_height, edges=edges, ends=ends)
+
+
+@dataclass(frozen=True)
+class PanelGrid(Panels):
+    """Panels of one size in rows and columns.
+
+    Attributes
+    ----------
+    titles, width, n_columns
+        See `Panels`.
     panel_width : float
         Width of a panel in mm.
     left : float
@@ -77,9 +134,6 @@ class PanelGrid:
         Whether each panel has its own axes.
     """
 
-    titles: dict[str, str]
-    width: float
-    n_columns: int
     panel_width: float
     left: float
     free: bool
@@ -90,8 +144,7 @@ class PanelGrid:
 
     def height(self, panel_height: float) -> float:
         """Height of the figure in mm without legend and caption."""
-        n_rows = math.ceil(len(self.titles) / self.n_columns)
-        return n_rows * self._row_height(panel_height) - self._row_gap + BOTTOM_MM
+        return self.n_rows * self._row_height(panel_height) - self._row_gap + BOTTOM_MM
 
     @property
     def _row_gap(self) -> float:
@@ -108,9 +161,7 @@ class PanelGrid:
 
     def pages(self, figure: p9.ggplot, panel_height: float, edges: Sequence[float] = ()) -> Figure:
         """Divide a figure with these elements into pages; panels are divided only at `edges`."""
-        return on_pages(
-            figure, list(self.titles), self.n_columns, self._row_height(panel_height), edges=edges, ends=edges
-        )
+        return self.divided(figure, self._row_height(panel_height), edges=edges, ends=edges)
 
     def legend_justification(self, legend: float) -> float:
         """Justification, from 0 to 1, that centres a legend of a width in mm above the panels."""
@@ -133,26 +184,24 @@ class PanelGrid:
         `legend` are the texts of the legend, `further` is room in mm for anything else, and `indent` the room
         at the left of the caption.
         """
-        note = caption(notes, caption_chars(self.width - indent))
-        legend_room = legend_width(legend, legend_columns(legend, self.width)) if legend else 0.0
-        x = wrapped(x, chars_in(self.width - self.left - 2), 2)
-        y = wrapped(y, chars_in(self.height(height) - BOTTOM_MM), 2)
-        figure_height = (
-            EDGE_MM + self.height(height) + further + caption_mm(note) + legend_mm(legend, self.width)
-        )
-        figure_height += LINE_MM * x.count("\n")
+        panels_height = self.height(height)
         return [
-            p9.labs(x=x, y=y, caption=note),
-            theme_salstats(),
+            *self.figure_around(
+                EDGE_MM + panels_height + further,
+                x=wrapped(x, chars_in(self.width - self.left - 2), 2),
+                y=wrapped(y, chars_in(panels_height - BOTTOM_MM), 2),
+                notes=notes,
+                legend=legend,
+                indent=indent,
+            ),
             p9.theme(
                 plot_margin_top=EDGE_MM / self.width,
                 plot_margin_right=_RIGHT_MM / self.width,
-                legend_justification_top=self.legend_justification(legend_room),
+                legend_justification_top=self.legend_justification(self.legend_width(legend)),
                 legend_box_spacing=2.5 / self.width,
                 axis_title_x=p9.element_text(margin=top_margin(1, self.width)),
             ),
             *self.facets("panel"),
-            figure_size(self.width, figure_height),
         ]
 
     def facets(self, column: str) -> list[Any]:
@@ -184,20 +233,27 @@ def panel_grid(
     n = len(titles)
     if width is None:
         width = COLUMN_MM if n <= 4 else PAGE_MM
-    room = width - left - _RIGHT_MM
+    available_mm = width - left - _RIGHT_MM
     gap = GAP_MM
     if free:
         gap += left - _TITLE_MM
     words = (text_mm(word, bold=True) for title in titles for word in title.split())
     widest_word = max(words, default=0.0)
-    min_width = max(min_width, min(widest_word, room))
-    n_fitting = max(int((room + gap) // (min_width + gap)), 1)
+    min_width = max(min_width, min(widest_word, available_mm))
+    n_fitting = max(int((available_mm + gap) // (min_width + gap)), 1)
     if n_columns is None:
         n_columns = _even_columns(n, n_fitting)
     n_columns = min(check_count(n_columns, "n_columns"), n, n_fitting)
     panel_width = (width - left - (n_columns - 1) * gap - _RIGHT_MM) / n_columns
     wrapped_titles = wrapped_texts(titles, chars_in(panel_width, bold=True), None)
-    return PanelGrid(wrapped_titles, width, n_columns, panel_width, left, free)
+    return PanelGrid(
+        titles=wrapped_titles,
+        width=width,
+        n_columns=n_columns,
+        panel_width=panel_width,
+        left=left,
+        free=free,
+    )
 
 
 def _even_columns(n: int, n_fitting: int) -> int:
@@ -214,4 +270,4 @@ def _even_columns(n: int, n_fitting: int) -> int:
 
 def group_titles(frame: pd.DataFrame, labels: Labels, columns: Sequence[str]) -> pd.Categorical:
     """Title of the panel of each row of a frame: the labels of its grouping columns."""
-    return crossed(frame, {column: labels.texts(column, frame[column]) for column in columns})
+    return crossed_labels(frame, {column: labels.texts(column, frame[column]) for column in columns})

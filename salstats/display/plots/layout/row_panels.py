@@ -19,11 +19,8 @@ from salstats.display.plots.layout.legends import (
     EDGE_MM,
     centred_justification,
     group_scales,
-    legend_columns,
-    legend_mm,
-    legend_width,
 )
-from salstats.display.plots.layout.pages import on_pages
+from salstats.display.plots.layout.panel_grid import Panels
 from salstats.display.plots.layout.text_columns import (
     COLUMN_GAP_MM,
     text_column_layers,
@@ -32,9 +29,6 @@ from salstats.display.plots.layout.text_columns import (
 )
 from salstats.display.plots.layout.text_fit import (
     LABEL_CHARS,
-    caption,
-    caption_chars,
-    caption_mm,
     chars_in,
     text_mm,
     wrapped,
@@ -46,8 +40,6 @@ from salstats.display.plots.layout.theme import (
     LINE_MM,
     PAGE_MM,
     PALETTE,
-    figure_size,
-    theme_salstats,
     top_margin,
 )
 from salstats.display.text.labels import Labels
@@ -133,30 +125,30 @@ class FittedRows(NamedTuple):
 
 
 def fitting_rows(
-    place: Callable[[float], PlacedRows], columns: Mapping[str, Sequence[str]], width: float
+    rows_for_chars: Callable[[float], PlacedRows], columns: Mapping[str, Sequence[str]], width: float
 ) -> FittedRows:
     """Rows and columns of text that leave enough room for a panel and break the fewest words.
 
-    `place` makes frame and rows for a number of characters in a line of the labels. First full headings are
-    tried, then wrapped headings with shorter and shorter lines of labels.
+    `rows_for_chars` makes frame and rows for a number of characters in a line of the labels. First full
+    headings are tried, then wrapped headings with shorter and shorter lines of labels.
     """
     narrow_columns = wrap_headings(columns)
-    candidates = [FittedRows(*place(LABEL_CHARS), dict(columns))]
-    candidates += [FittedRows(*place(chars), narrow_columns) for chars in _LABEL_CHARS_TRIED]
+    candidates = [FittedRows(*rows_for_chars(LABEL_CHARS), dict(columns))]
+    candidates += [FittedRows(*rows_for_chars(chars), narrow_columns) for chars in _LABEL_CHARS_TRIED]
     fitting = [fitted for fitted in candidates if panel_fits(fitted.rows, fitted.columns, width)]
     if not fitting:
         return candidates[-1]
-    unbroken_words = _words(place(np.inf).rows)
+    unbroken_words = _label_words(rows_for_chars(np.inf).rows)
 
     def preference(fitted: FittedRows) -> tuple[int, float]:
-        n_broken = len(_words(fitted.rows) - unbroken_words)
+        n_broken = len(_label_words(fitted.rows) - unbroken_words)
         panel_width = _panel_width(fitted.rows, width, text_columns_mm(fitted.columns))
         return -n_broken, min(panel_width, _WIDE_PANEL_MM)
 
     return max(fitting, key=preference)
 
 
-def _words(rows: Rows) -> set[str]:
+def _label_words(rows: Rows) -> set[str]:
     """Distinct words of the labels of rows."""
     return {word for text in rows.texts for word in text.split()}
 
@@ -200,19 +192,15 @@ def _panel_width(rows: Rows, width: float, columns_mm: float = 0.0, n_columns: i
 
 
 @dataclass(frozen=True)
-class RowPanels:
+class RowPanels(Panels):
     """Panels side by side that share the rows of a figure.
 
     Attributes
     ----------
+    titles, width, n_columns
+        See `Panels`.
     rows : Rows
         The rows, whose labels stand at the left of each line of panels.
-    titles : dict of str
-        Title of each panel as it is wrapped.
-    n_columns : int
-        Number of panels side by side.
-    width : float
-        Width of the figure in mm.
     columns_mm : float
         Width in mm of the columns of text at the right of each panel.
     heading_lines : int
@@ -220,9 +208,6 @@ class RowPanels:
     """
 
     rows: Rows
-    titles: dict[str, str]
-    n_columns: int
-    width: float
     columns_mm: float
     heading_lines: int
 
@@ -250,29 +235,13 @@ class RowPanels:
 
     def pages(self, figure: p9.ggplot) -> Figure:
         """Divide a figure with these elements into as many pages as it needs."""
-        return on_pages(
-            figure,
-            list(self.titles),
-            self.n_columns,
-            self._panel_mm,
-            edges=self.rows.edges,
-            ends=self.rows.ends,
-        )
+        return self.divided(figure, self._panel_mm, edges=self.rows.edges, ends=self.rows.ends)
 
     def _padded_title(self, panel: str) -> str:
         """Title of a panel, below empty lines that make all titles equally high."""
         title = self.titles[panel]
         n_lines = max([self.heading_lines, *(text.count("\n") + 1 for text in self.titles.values())])
         return "\n" * (n_lines - 1 - title.count("\n")) + title
-
-    def _figure_height(self, x_title: str, note: str, legend: Sequence[str]) -> float:
-        """Height in mm of a figure with an axis title, a caption and a legend."""
-        n_panel_rows = math.ceil(len(self.titles) / self.n_columns)
-        height = n_panel_rows * self._panel_mm + _MARGIN_MM
-        if x_title:
-            height += _TITLE_MM + LINE_MM * x_title.count("\n")
-        height += caption_mm(note) + legend_mm(legend, self.width)
-        return height
 
     def _x_scale(self, *, log: bool) -> Any:
         """Scale of the horizontal axis."""
@@ -298,11 +267,12 @@ class RowPanels:
         `log`, and the same in all panels if `common`.
         """
         x_title = wrapped(x_title, chars_in(0.96 * self.width - EDGE_MM), 2)
-        note = caption(notes, caption_chars(self.width))
+        panels_height = self.n_rows * self._panel_mm + _MARGIN_MM
+        if x_title:
+            panels_height += _TITLE_MM
         elements = [
             self._x_scale(log=log),
-            p9.labs(x=x_title, y="", caption=note),
-            theme_salstats(),
+            *self.figure_around(panels_height, x=x_title, y="", notes=notes, legend=legend),
             self._theme(x_title, legend),
         ]
         if self.rows.height > _TALL_MM:
@@ -316,7 +286,7 @@ class RowPanels:
             elements.append(
                 p9.facet_wrap("panel", ncol=self.n_columns, scales=scales, labeller=self._padded_title)
             )
-        return [*elements, figure_size(self.width, self._figure_height(x_title, note, legend))]
+        return elements
 
     def _theme(self, x_title: str, legend: Sequence[str]) -> p9.theme:
         """Theme with the room around and between panels, and the positions of axis title and legend."""
@@ -325,7 +295,6 @@ class RowPanels:
         justification = partial(
             centred_justification, left=left, panels=width - left - self.columns_mm - EDGE_MM, width=width
         )
-        legend_mm_wide = legend_width(legend, legend_columns(legend, width)) if legend else 0.0
         # titles have room of their own; headings without them stand in the margin or below the legend
         heading_mm = 0.0 if self._has_titles else self._head_mm
         top_mm = EDGE_MM if legend else max(EDGE_MM, heading_mm)
@@ -336,7 +305,7 @@ class RowPanels:
             axis_line_y=blank,
             axis_text_y=p9.element_text(ma="right"),
             axis_title_x=p9.element_text(ha=justification(text_mm(x_title)), margin=top_margin(1, width)),
-            legend_justification_top=justification(legend_mm_wide),
+            legend_justification_top=justification(self.legend_width(legend)),
             panel_spacing_x=max((self.columns_mm + 2 * COLUMN_GAP_MM) / width, 0.05),
             panel_spacing_y=2 / width,
             plot_margin_right=(self.columns_mm + EDGE_MM) / width,
@@ -373,23 +342,30 @@ def row_panels(
         # the gaps between panels, as a share of each panel
         title_width = panel_width - COLUMN_GAP_MM + (COLUMN_GAP_MM - EDGE_MM) / n_columns
         titles = _wrapped_titles(panels, title_width, columns_mm, heading_lines, widest_word)
-    return RowPanels(rows, titles, n_columns, width, columns_mm, heading_lines)
+    return RowPanels(
+        titles=titles,
+        width=width,
+        n_columns=n_columns,
+        rows=rows,
+        columns_mm=columns_mm,
+        heading_lines=heading_lines,
+    )
 
 
 def _wrapped_titles(
     panels: Sequence[str], title_width: float, columns_mm: float, heading_lines: int, widest_word: float
 ) -> dict[str, str]:
     """Titles of panels, level with the headings of columns of text or, if that takes fewer lines, above."""
-    beside_headings = wrapped_texts(panels, chars_in(title_width, bold=True), None)
-    above_headings = {
+    level_titles = wrapped_texts(panels, chars_in(title_width, bold=True), None)
+    raised_titles = {
         title: text + "\n" * heading_lines
         for title, text in wrapped_texts(panels, chars_in(title_width + columns_mm, bold=True), None).items()
     }
-    n_breaks_beside = max(text.count("\n") for text in beside_headings.values())
-    n_breaks_above = max(text.count("\n") for text in above_headings.values())
-    if widest_word > title_width or n_breaks_beside > n_breaks_above:
-        return above_headings
-    return beside_headings
+    n_breaks_level = max(text.count("\n") for text in level_titles.values())
+    n_breaks_raised = max(text.count("\n") for text in raised_titles.values())
+    if widest_word > title_width or n_breaks_level > n_breaks_raised:
+        return raised_titles
+    return level_titles
 
 
 def _margin_layers(margins: pd.DataFrame | None) -> list[Any]:

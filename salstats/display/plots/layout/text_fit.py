@@ -78,13 +78,13 @@ def wrapped(text: str, width: float = LABEL_CHARS, lines: int | None = LABEL_LIN
     text_lines = [""]
     # the pattern names spaces, since the class \s would include the non-breaking one
     for word in re.split(r"[ \n\t]+", unbroken(text, _UNBROKEN_SPACE).strip(" \n\t")):
-        for number, piece in enumerate(_word_pieces(word.replace(_UNBROKEN_SPACE, " "), max_ems)):
+        for number, fragment in enumerate(_word_fragments(word.replace(_UNBROKEN_SPACE, " "), max_ems)):
             space = " " if number == 0 and text_lines[-1] else ""
-            longer_line = f"{text_lines[-1]}{space}{piece}"
+            longer_line = f"{text_lines[-1]}{space}{fragment}"
             if _line_ems(longer_line) <= max_ems:
                 text_lines[-1] = longer_line
             else:
-                text_lines.append(piece)
+                text_lines.append(fragment)
     if lines is not None and len(text_lines) > lines:
         last_line = text_lines[lines - 1]
         while last_line and _line_ems(f"{last_line} {cut}") > max_ems:
@@ -93,18 +93,18 @@ def wrapped(text: str, width: float = LABEL_CHARS, lines: int | None = LABEL_LIN
     return escape_dollars("\n".join(text_lines))
 
 
-def _word_pieces(word: str, max_ems: float) -> list[str]:
+def _word_fragments(word: str, max_ems: float) -> list[str]:
     """Pieces of a word that each fit a line, broken after underscores and hyphens or else anywhere."""
     if _line_ems(word) <= max_ems:
         return [word]
-    pieces = []
+    fragments = []
     for syllable in re.split(r"(?<=[_-])(?=\w)", word):
-        pieces.append("")
+        fragments.append("")
         for character in syllable:
-            if pieces[-1] and _line_ems(pieces[-1] + character) > max_ems:
-                pieces.append("")
-            pieces[-1] += character
-    return pieces
+            if fragments[-1] and _line_ems(fragments[-1] + character) > max_ems:
+                fragments.append("")
+            fragments[-1] += character
+    return fragments
 
 
 def wrapped_texts(
@@ -145,26 +145,29 @@ def indented(text: str) -> str:
     return _INDENT + text.replace("\n", f"\n{_INDENT}")
 
 
-def crossed(frame: pd.DataFrame, texts: Mapping[str, Mapping[Any, str]]) -> pd.Categorical:
+def crossed_labels(frame: pd.DataFrame, labels: Mapping[str, Mapping[Any, str]]) -> pd.Categorical:
     """Labels of several columns joined by commas, one text for each row of a frame.
 
-    `texts` has the labels of each column's values. Categories are the combinations that occur, in the order
+    `labels` has the labels of each column's values. Categories are the combinations that occur, in the order
     of the labels of the first column, then of the second, and so on.
     """
-    keys: list[tuple[Any, ...]] = [()] * len(frame)
-    if texts:
-        values = [frame[column] for column in texts]
-        keys = list(zip(*values, strict=True))
-    ranks = [dict(zip(labels, range(len(labels)), strict=True)) for labels in texts.values()]
+    combinations: list[tuple[Any, ...]] = [()] * len(frame)
+    if labels:
+        columns = [frame[column] for column in labels]
+        combinations = list(zip(*columns, strict=True))
+    orders = [list(labels_of_values) for labels_of_values in labels.values()]
 
-    def position(key: tuple[Any, ...]) -> list[int]:
-        return [rank[value] for rank, value in zip(ranks, key, strict=True)]
+    def positions(combination: tuple[Any, ...]) -> list[int]:
+        return [order.index(value) for order, value in zip(orders, combination, strict=True)]
 
-    titles = {}
-    for key in sorted(set(keys), key=position):
-        key_labels = [labels[value] for labels, value in zip(texts.values(), key, strict=True)]
-        titles[key] = ", ".join(label for label in key_labels if label)
-    return pd.Categorical([titles[key] for key in keys], list(titles.values()), ordered=True)
+    text_of = {}
+    for combination in sorted(set(combinations), key=positions):
+        texts = []
+        for labels_of_values, value in zip(labels.values(), combination, strict=True):
+            texts.append(labels_of_values[value])
+        text_of[combination] = ", ".join(text for text in texts if text)
+    row_texts = [text_of[combination] for combination in combinations]
+    return pd.Categorical(row_texts, list(text_of.values()), ordered=True)
 
 
 def label_chars(width: float, max_chars: int = LABEL_CHARS) -> float:
@@ -195,13 +198,13 @@ class TileNames:
     """Names below the columns of a panel of tiles.
 
     `texts` are their wrapped names, `text_options` how Matplotlib rotates and aligns them, `height` is that
-    of the names in mm, and `beyond` is by how many mm the first name extends to the left of the panel.
+    of the names in mm, and `left_overhang` is by how many mm the first name extends to the left of the panel.
     """
 
     texts: list[str]
     text_options: dict[str, Any]
     height: float
-    beyond: float
+    left_overhang: float
 
 
 def names_below(names: Sequence[str], tile: float, *, slant: bool) -> TileNames:
@@ -214,7 +217,10 @@ def names_below(names: Sequence[str], tile: float, *, slant: bool) -> TileNames:
     if words_fit and not any(text.endswith("…") for text in horizontal):
         n_lines = max(text.count("\n") + 1 for text in horizontal)
         return TileNames(
-            horizontal, {"rotation": 0, "ha": "center"}, height=n_lines * LINE_MM + _NAME_PAD_MM, beyond=0.0
+            horizontal,
+            {"rotation": 0, "ha": "center"},
+            height=n_lines * LINE_MM + _NAME_PAD_MM,
+            left_overhang=0.0,
         )
     line_room = _SLANT * tile if slant else tile
     n_lines = min(int(line_room / LINE_MM), LABEL_LINES)
@@ -225,6 +231,6 @@ def names_below(names: Sequence[str], tile: float, *, slant: bool) -> TileNames:
             texts,
             {"rotation": 45, "ha": "right"},
             height=_SLANT * widest + _NAME_PAD_MM,
-            beyond=_SLANT * text_mm(texts[0]) - tile / 2 + 1,
+            left_overhang=_SLANT * text_mm(texts[0]) - tile / 2 + 1,
         )
-    return TileNames(texts, {"rotation": 90, "ha": "center"}, height=widest + _NAME_PAD_MM, beyond=0.0)
+    return TileNames(texts, {"rotation": 90, "ha": "center"}, height=widest + _NAME_PAD_MM, left_overhang=0.0)
