@@ -1,10 +1,10 @@
 """Statistics for saliency maps: scores in; intervals, contrasts, regressions, tables and figures out.
 
-`import salstats as ss`. The core functions do what most papers need.
+`import salstats as ss`. The first shelf does what most papers need; named shelves hold the rest.
 `help(ss.NAME)` describes each function. A name is loaded when it is first used.
-The coverage of default intervals was simulated: `ss.datasets.load_coverage` shows where they fail.
+The coverage of default intervals was simulated: `ss.datasets.load_coverage` says where they fail.
 
-Core functions, by the headings of `salstats --help`:
+First shelf, by the headings of `salstats --help`:
 
 Read
     read_scores        Read a CSV, TSV, Parquet or XLSX file of per-case scores into a scores frame.
@@ -51,7 +51,7 @@ Report
 Reproduce
     reproduce          Make the tables of a published study again.
 
-Further functions:
+Named shelves:
 
 Files and studies
     read_data, read_chexlocalize, read_map_folder, read_mrxai2025, read_saliency_bench,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 
 class _NoValue(Enum):
@@ -186,6 +186,7 @@ class _WithFacts(Exception):
         self.column = column
         self.rows = tuple(rows)
         self.path = None if path is None else Path(path)
+        self._problem = problem
         super().__init__(str(self.message))
 
 
@@ -209,6 +210,23 @@ class SalstatsError(_WithFacts, ValueError):
     path : path, optional
         File or folder that the problem lies in.
     """
+
+    def prefixed(self, *parts: Part) -> Self:
+        """Return an error of this class with the same fields, its message behind other parts.
+
+        The caller of a check writes so which case or file the error is about.
+        """
+        return type(self)(
+            *parts,
+            self._problem,
+            hint=self.hint,
+            option=self.option,
+            value=NO_VALUE if self.value is None else self.value,
+            choices=self.choices,
+            column=self.column,
+            rows=self.rows,
+            path=self.path,
+        )
 
 
 class ColumnError(SalstatsError):

@@ -27,7 +27,7 @@ def test_scores_of_one_reader_are_refused_in_one_line(tmp_path, r_data, capsys):
     scores = scores[(scores["reader"] == "R1") & scores["score"].between(0, 1)]
     scores.to_csv(tmp_path / "scores.csv", index=False)
     assert run(["mrmc", str(tmp_path / "scores.csv")]) == 2
-    assert "mrmc() needs two readers or more" in error_line(capsys)
+    assert "have 1, 'R1'; salstats difference FILE" in error_line(capsys)
 
 
 def test_a_file_with_a_column_for_each_reader_with_each_method(tmp_path, r_data):

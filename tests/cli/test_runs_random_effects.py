@@ -47,7 +47,7 @@ def test_a_working_correlation_and_maximum_likelihood_are_options(readings, caps
     [
         (
             ["hit ~ 1 + (1|case)", "--family", "binomial"],
-            "take --correlation 'exchangeable' (GEE) without them",
+            "use --correlation exchangeable (GEE) without them or --family gaussian",
         ),
         (["score ~ modality", "--unit", "case", "--components", "parts.csv"], "has no random effects"),
         ([FORMULA, "--components", "both.csv", "-o", "both.csv"], "both name both.csv"),

@@ -1,6 +1,6 @@
 """The reference has a page for every public name, and says every column.
 
-`docs/reference/functions.md` lists the core functions and the heading of every other one.
+`docs/reference/functions.md` declares the shelves: the names of the first, and the named shelf of each other.
 The package's docstring and the front page follow it.
 """
 
@@ -16,8 +16,8 @@ from salstats.cli.commands import COMMANDS, GROUPS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 REFERENCE = DOCS / "reference"
-#: Greatest number of core functions.
-LARGEST_CORE = 32
+#: The most names that a first shelf has.
+FIRST_SHELF = 32
 
 
 def listed(page):
@@ -33,43 +33,43 @@ def test_every_public_name_is_listed_once():
     assert functions == {n.removeprefix("datasets.") for n in names if n.startswith("datasets.")}
 
 
-def sections_of_page(level):
-    """Public names of each section of the page of functions; "###" are the parts of the core."""
-    sections = {}
+def shelves_of_page(level):
+    """Public names of each section of the page of functions; "###" are the parts of the first shelf."""
+    shelves = {}
     for section in re.split(r"^(?=##)", (REFERENCE / "functions.md").read_text(), flags=re.M):
         heading = re.match(rf"{level} (.+)", section)
         names = [name for name in re.findall(r"^   (\w+)$", section, re.M) if name in ss.__all__]
         if heading and names:
-            sections[heading[1]] = names
-    return sections
+            shelves[heading[1]] = names
+    return shelves
 
 
-def sections_of_docstring():
+def shelves_of_docstring():
     """Names below each heading of the package's docstring: one a line with its text, or a list of names."""
-    sections = {}
+    shelves = {}
     for section in inspect.cleandoc(ss.__doc__).split("\n\n"):
         title, *lines = section.split("\n")
         if lines and all(line.startswith("    ") for line in lines):
             columns = [line.strip().split("  ")[0] for line in lines]
-            sections[title] = re.findall(r"\w+", " ".join(columns))
-    return sections
+            shelves[title] = re.findall(r"\w+", " ".join(columns))
+    return shelves
 
 
-def test_the_docstring_of_the_package_has_the_sections_of_the_reference():
-    assert sections_of_docstring() == sections_of_page("###") | sections_of_page("##")
+def test_the_docstring_of_the_package_has_the_shelves_of_the_reference():
+    assert shelves_of_docstring() == shelves_of_page("###") | shelves_of_page("##")
 
 
-def test_the_front_page_shows_the_core():
+def test_the_front_page_shows_the_first_shelf():
     rows = re.findall(
         r"^\| \[(.+?)\]\(reference/functions\.md.*?\) \| (.+) \|$", (DOCS / "index.md").read_text(), re.M
     )
     shown = {title: re.findall(r"<salstats\.(\w+)>", cells) for title, cells in rows}
-    assert {title: names for title, names in shown.items() if names} == sections_of_page("###")
+    assert {title: names for title, names in shown.items() if names} == shelves_of_page("###")
 
 
-def test_the_core_is_short_and_its_parts_are_the_groups_of_the_commands():
-    first = sections_of_page("###")
-    assert 25 <= sum(map(len, first.values())) <= LARGEST_CORE
+def test_the_first_shelf_is_short_and_its_parts_are_the_groups_of_the_commands():
+    first = shelves_of_page("###")
+    assert 25 <= sum(map(len, first.values())) <= FIRST_SHELF
     assert set(first) <= set(GROUPS.values())
     part = {name: title for title, names in first.items() for name in names}
     commands = [command for command in COMMANDS if command.function in part]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_level
-from salstats.errors import ValueRangeError, warn
+from salstats.errors import Message, Setting, ValueRangeError, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.agreement.readings import Coefficients, Readings
 from salstats.stats.agreement.readings_of_groups import (
@@ -286,8 +286,9 @@ def _results(
             readings = read_by(group_readings.readings, rater_set, linked=options.get("linked") is not False)
             if interval.name in record.complete and not readings.complete:
                 raise ValueRangeError(
-                    f"interval={interval.name!r} needs every reading, and {group_readings.label} "
-                    "lacks some; the default takes gaps, or leave out the cases that have them"
+                    Setting("interval", interval.name),
+                    f" needs every reading, and {group_readings.label} lacks some",
+                    hint="the default interval takes gaps; or leave out the cases that have them",
                 )
             n = int((~np.isnan(readings.values)).sum())
             result = _Result(
@@ -311,8 +312,13 @@ def _terms_and_options(record: Agreement, **options: Any) -> tuple[list[str], di
     """
     for name, value in options.items():
         if value is not None and name != record.option:
-            owner = next(kind.name for kind in RECORDS if kind.option == name)
-            raise ValueRangeError(f"{name}= is an option of kind={owner!r}, not of {record.name!r}")
+            kind_with_option = next(kind.name for kind in RECORDS if kind.option == name)
+            raise ValueRangeError(
+                Setting(name, value),
+                " is an option of ",
+                Setting("kind", kind_with_option),
+                f", not of {record.name!r}",
+            )
     value = options.get(record.option)
     if record.option == "form":
         forms = list(record.terms)
@@ -357,8 +363,8 @@ def _warn_few_minority_units(keys: pd.DataFrame, results: Sequence[_Result]) -> 
     if is_few.any():
         warn(
             f"only {n_minority_units[is_few].min()} units have another reading than the most frequent one in "
-            f"{named_groups(keys, is_few)}; limits of kappa and alpha come out too short, those of "
-            "kind='ac1' do not"
+            f"{named_groups(keys, is_few)}, so that limits of kappa and alpha are too short",
+            hint=Message("those of ", Setting("kind", "ac1"), " are not"),
         )
     return np.asarray(is_few)
 
@@ -376,8 +382,8 @@ def _warn_of_gaps(keys: pd.DataFrame, results: Sequence[_Result], term_positions
     has_no_limits = np.isnan(lower_limits).any(axis=1) & ~is_undefined
     if has_no_limits.any():
         warn(
-            "there are no limits (NaN) of one unit, nor where all agree, or an ICC or SD hangs on one unit "
-            "or is the same without each: "
+            "there are no limits (NaN) of one unit, nor where all agree, nor where an ICC or SD depends on "
+            "one unit alone or is the same without each unit: "
             f"{named_groups(keys, has_no_limits)}"
         )
 
@@ -394,6 +400,8 @@ def _warn_of_units(keys: pd.DataFrame, results: Sequence[_Result], interval: Int
     elif (n_cases > n_units).any():
         worst = int(np.argmax(n_cases / np.maximum(n_units, 1)))
         warn(
-            f"interval={interval.name!r} takes cases for independent, but {group_label(keys, worst)} has "
-            f"{n_cases[worst]} cases of {n_units[worst]} units; the default keeps a unit's cases together"
+            Setting("interval", interval.name),
+            f" takes cases for independent, but {group_label(keys, worst)} has "
+            f"{n_cases[worst]} cases of {n_units[worst]} units",
+            hint="the default interval keeps a unit's cases together",
         )

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_columns, check_frame, quoted
-from salstats.errors import ColumnError, Message, SalstatsWarning, ValueRangeError, warn
+from salstats.errors import ColumnError, Message, SalstatsWarning, Setting, ValueRangeError, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, coded_scores
 from salstats.stats.agreement.readings import Readings
 from salstats.stats.agreement.records import CATEGORIES, CONTINUOUS, KINDS, Agreement
@@ -73,7 +73,13 @@ def agreement_design(
     frame = codes.frame
     columns = check_by(frame, by, [column for column in DEFAULT_BY if column != over])
     if over in columns:
-        raise ColumnError(f"over={over!r} is what is compared, so it may not be in by ({', '.join(columns)})")
+        raise ColumnError(
+            Setting("over", over),
+            " names what is compared, so it may not be in ",
+            Setting("by"),
+            f" ({', '.join(columns)})",
+            column=over,
+        )
     if over != "metric":
         check_one_metric(codes, columns)
     if over != "method":
@@ -104,20 +110,32 @@ def _scores_with_raters(scores: pd.DataFrame, over: str) -> ColumnCodes:
     frame = check_frame(scores)
     check_columns(frame, [over])
     if over in ("case", "dataset", "task", "score"):
-        raise ColumnError(f"over={over!r} does not tell readings of a case apart; take 'reader' or 'method'")
+        raise ColumnError(
+            Setting("over", over),
+            " does not distinguish readings of a case",
+            hint="use 'reader' or 'method'",
+            column=over,
+        )
     has_no_rater = frame[over].isna()
     if has_no_rater.any():
         methods = ""
         if "method" in frame:
             methods = f" (of {quoted(frame.loc[has_no_rater, 'method'].unique())})"
-        warn(f"{int(has_no_rater.sum())} of {len(frame)} rows have no {over!r} and are left out{methods}")
+        warn(
+            f"{int(has_no_rater.sum())} of {len(frame)} rows have no {over!r} and are left out{methods}",
+            column=over,
+            rows=np.flatnonzero(has_no_rater).tolist(),
+        )
         frame = check_frame(frame[~has_no_rater].reset_index(drop=True))
     if over in KEY_COLUMNS:
         return coded_scores(frame)
     absent_columns = [column for column in _REPEAT_COLUMNS if column not in frame.columns]
     if not absent_columns:
         raise ColumnError(
-            f"over={over!r} must be one of {quoted(KEY_COLUMNS[3:])} in a frame with all of these"
+            Setting("over", over),
+            f" must be one of {quoted(KEY_COLUMNS[3:])} in a frame with all of these",
+            column=over,
+            choices=KEY_COLUMNS[3:],
         )
     # Named as a key column, the raters take part in the check that no row is repeated.
     coded_scores(frame.rename(columns={over: absent_columns[0]}))
@@ -134,8 +152,10 @@ def _check_units(design: AgreementDesign) -> None:
     if len(split_rows):
         case = design.codes.frame["case"].iloc[split_rows[0]]
         raise ColumnError(
-            f"unit={design.units.name!r} splits case {case!r}, whose "
-            "readings are compared; take a unit that holds whole cases, such as 'case' or 'patient'"
+            Setting("unit", design.units.name),
+            f" splits case {case!r}, whose readings are compared",
+            hint="use a unit that holds whole cases, such as 'case' or 'patient'",
+            rows=split_rows[:1].tolist(),
         )
 
 
@@ -161,19 +181,36 @@ def readings_of(design: AgreementDesign, group: int, record: Agreement) -> Group
         if len(raters):
             raters_of_group = f"one {over}, {str(raters[0])!r}"
         varying = [c for c in design.repeat_columns if frame[c].iloc[rows].nunique() > 1]
-        hint = ""
+        hint = Message()
         if varying:
-            hint = f": over={varying[0]!r} compares those of that column"
-        raise ColumnError(f"{label} has {raters_of_group}, and agreement is of two or more{hint}")
+            hint = Message(Setting("over", varying[0]), " compares the values of that column")
+        raise ColumnError(
+            f"{label} has {raters_of_group}, and agreement is of two or more",
+            hint=hint,
+            option="over",
+            value=over,
+            column=over,
+        )
     if (n_readings < 2).all():
         raise ColumnError(
-            f"every {over} of {label} scored one case: number the readings of each case in a column, name "
-            "that with over=, and take form='icc1', which lets readers differ from case to case"
+            f"every {over} of {label} scored one case",
+            hint=Message(
+                "number the readings of each case in a column, name that with ",
+                Setting("over"),
+                ", and use ",
+                Setting("form", "icc1"),
+                ", which lets readers differ from case to case",
+            ),
+            option="over",
+            value=over,
+            column=over,
         )
     if (n_readings < 2).any():
         raise ColumnError(
-            f"{over} {str(raters[n_readings.argmin()])!r} scored one case of {label}, which says nothing of "
-            f"how they agree; leave that {over} out"
+            f"{over} {str(raters[n_readings.argmin()])!r} scored one case of {label}, from which agreement "
+            "cannot be estimated",
+            hint=f"leave that {over} out",
+            column=over,
         )
     frame_rows = rows[first_of_repeat]
     readings = Readings(values, cases=design.cases[frame_rows], units=design.units.codes[frame_rows])
@@ -194,9 +231,18 @@ def _check_one_reading(design: AgreementDesign, group_readings: GroupReadings, r
     frame = design.codes.frame.iloc[repeated_rows]
     varying = next(c for c in design.repeat_columns if frame[c].nunique(dropna=False) > 1)
     raise ColumnError(
-        f"case {frame['case'].iloc[0]} has {len(frame)} readings of one {design.over}, by {varying!r}, and "
-        f"kind={record.name!r} takes one: name {varying!r} in by=, average them first, or take "
-        "kind='bland-altman', which is of several"
+        f"case {frame['case'].iloc[0]} has {len(frame)} readings of one {design.over}, by {varying!r}, and ",
+        Setting("kind", record.name),
+        " takes one",
+        hint=Message(
+            f"name {varying!r} in ",
+            Setting("by"),
+            ", average them first, or use ",
+            Setting("kind", "bland-altman"),
+            ", which takes several",
+        ),
+        column=varying,
+        rows=repeated_rows.tolist(),
     )
 
 
@@ -226,13 +272,21 @@ def _check_values(values: np.ndarray, record: Agreement, label: Message) -> None
     fractional = distinct[distinct != np.round(distinct)]
     if record.needs == CONTINUOUS and set(distinct) <= {0.0, 1.0}:
         raise ValueRangeError(
-            f"kind={record.name!r} is for continuous scores, and {label} holds 0 and 1 only; take "
-            "kind='cohen', 'fleiss' or 'krippendorff', or leave these scores out"
+            Setting("kind", record.name),
+            f" is for continuous scores, and {label} holds 0 and 1 only",
+            hint=Message(
+                "use ", Setting("kind", "cohen"), ", 'fleiss' or 'krippendorff', or leave these scores out"
+            ),
+            column="score",
         )
     if record.needs == CATEGORIES and len(fractional):
         raise ValueRangeError(
-            f"kind={record.name!r} is for categories, which are whole numbers, and {label} holds "
-            f"{fractional[0]:g}; take kind='icc', 'ccc' or 'krippendorff', or make categories first"
+            Setting("kind", record.name),
+            f" is for categories, which are whole numbers, and {label} holds {fractional[0]:g}",
+            hint=Message(
+                "use ", Setting("kind", "icc"), ", 'ccc' or 'krippendorff', or make categories first"
+            ),
+            column="score",
         )
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import special
 
+from salstats.errors import Message, Setting, ValueRangeError
 from salstats.stats.models.beta_models import (
     ScoreShares,
     beta_likelihood,
@@ -74,15 +75,20 @@ def _mean(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return mean, gradient, hessian
 
 
-def _open_interval_error_message(response: np.ndarray) -> str | None:
-    """The message for an outcome that is not strictly between 0 and 1, None where all are."""
+def _check_open_interval(response: np.ndarray, family: str) -> None:
+    """Raise ValueRangeError for an outcome with values that are not strictly between 0 and 1."""
     invalid = response[(response <= 0) | (response >= 1)]
-    if len(invalid) == 0:
-        return None
-    return (
-        f"needs an outcome strictly between 0 and 1, not {invalid[0]:g}; family='ordered-beta' and "
-        "family='fractional' take exact 0 and 1"
-    )
+    if len(invalid):
+        raise ValueRangeError(
+            Setting("family", family),
+            f" needs an outcome strictly between 0 and 1, not {invalid[0]:g}",
+            hint=Message(
+                Setting("family", "ordered-beta"),
+                " and ",
+                Setting("family", "fractional"),
+                " take exact 0 and 1",
+            ),
+        )
 
 
 BETA = Family(
@@ -90,7 +96,7 @@ BETA = Family(
     label="beta",
     link=LOGIT,
     variance=bernoulli_variance,
-    outcome_error_message=_open_interval_error_message,
+    check_outcome=_check_open_interval,
     solve=beta_regression,
     errors=BETA_ERRORS,
     uses_normal=True,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_numeric, quoted
-from salstats.errors import ColumnError, FormulaError, ValueRangeError, warn
+from salstats.errors import ColumnError, FormulaError, Message, Setting, ValueRangeError, warn
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.stats.engine.label_columns import holds_labels
 from salstats.stats.models.formulas import Factor, Formula, alias
@@ -102,7 +102,9 @@ def read_variable(frame: pd.DataFrame, column: str) -> Variable:
         integer_codes, categories = pd.factorize(series, sort=True)
         codes = np.asarray(integer_codes, dtype=np.float64)
     else:
-        raise ColumnError(f"column {column!r} is {series.dtype}; a model takes numbers or text")
+        raise ColumnError(
+            f"column {column!r} is {series.dtype}; a model takes numbers or text", column=column
+        )
     levels = tuple(level_name(category) for category in categories)
     # pandas codes missing values as -1
     return Variable(np.where(codes < 0, np.nan, codes), levels)
@@ -143,7 +145,9 @@ def warn_of_label_slopes(formula: Formula, variables: Variables) -> None:
             name = factor.name if factor.name.isidentifier() else f'Q("{factor.name}")'
             warn(
                 f"{factor.name!r} in {formula.text!r} is taken as a number and gets a slope, though by its "
-                f"name it holds labels; write C({name}) for a level each"
+                "name it holds labels",
+                hint=f"write C({name}) for a level each",
+                column=name,
             )
 
 
@@ -250,7 +254,10 @@ def _levels(factor: Factor, variable: Variable, rows: np.ndarray) -> np.ndarray:
     names = variable.names(present)
     if factor.reference not in names:
         raise ColumnError(
-            f"{factor.name!r} has no level {factor.reference!r} in these rows (levels: {quoted(names)})"
+            f"{factor.name!r} has no level {factor.reference!r} in these rows (levels: {quoted(names)})",
+            column=factor.columns[0],
+            value=factor.reference,
+            choices=names,
         )
     position = names.index(factor.reference)
     return np.concatenate([present[[position]], np.delete(present, position)])
@@ -260,7 +267,9 @@ def _check_numbers(factor: Factor, variables: Variables) -> None:
     """Raise where a numeric factor is made of a column of text."""
     for column in factor.columns:
         if variables[column].levels is not None:
-            raise ColumnError(f"column {column!r} holds text; it can be a term, or C(...), but not a number")
+            raise ColumnError(
+                f"column {column!r} holds text; it can be a term, or C(...), but not a number", column=column
+            )
 
 
 def _check_size(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> None:
@@ -276,7 +285,9 @@ def _check_size(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> None:
             largest = max(term, key=n_levels)
             raise FormulaError(
                 f"{formula.text!r} would make more than {MAX_COLUMNS} columns; {largest.name!r} has "
-                f"{n_levels(largest)} levels: take a column with fewer, or fit groups with by="
+                f"{n_levels(largest)} levels",
+                hint=Message("use a column with fewer, or fit groups with ", Setting("by")),
+                column=largest.columns[0],
             )
 
 
@@ -316,8 +327,9 @@ def _check_defined(factor: Factor, values: Mapping[str, np.ndarray]) -> None:
     if undefined.any():
         raise ValueRangeError(
             f"{factor.name} is undefined or infinite in {int(undefined.sum())} of {len(undefined)} rows "
-            f"(first where {factor.columns[0]} is {column[undefined][0]:g}); leave them out or choose "
-            "another transform"
+            f"(first where {factor.columns[0]} is {column[undefined][0]:g})",
+            hint="leave them out or choose another transform",
+            column=factor.columns[0],
         )
 
 

@@ -138,8 +138,8 @@ class Family:
     link: Link
     #: Variance of an outcome at a mean, over the dispersion.
     variance: Callable[[np.ndarray], np.ndarray]
-    #: Returns the fault of an outcome as the end of a message, None where it has none.
-    outcome_error_message: Callable[[np.ndarray], str | None]
+    #: Raises ValueRangeError, which names the family, for an outcome that it cannot have.
+    check_outcome: Callable[[np.ndarray, str], None]
     #: The kernel: model matrix of full rank, outcome, and whether the first column is an intercept.
     solve: Callable[..., Solution]
     #: Values of `errors=` that it supports; the first is recommended.
@@ -184,7 +184,7 @@ def fit_model(
         solution = family.solve(matrix[:, estimable], response, intercept)
     except NotEstimableError as error:
         terms = ", ".join(names[i] for i in estimable)
-        raise NotEstimableError(f"{error} ({terms})") from None
+        raise NotEstimableError(error.message, f" ({terms})", option=error.option) from None
     return replace(solution, column_positions=estimable)
 
 

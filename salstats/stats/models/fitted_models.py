@@ -1,13 +1,12 @@
 """Fitted models, one for each formula and group, and the columns of results that they have in common."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from salstats.errors import ColumnError, warn
+from salstats.errors import ColumnError, Message, Setting
 from salstats.frames import integer_column
 from salstats.stats.engine.cautions import DIFFERENT_CASES, POOLED_TASKS, caution_column
 from salstats.stats.engine.fixed_factors import FACTORS, NOUNS, Factor, fixed_rows, inference_column
@@ -15,12 +14,7 @@ from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import Design, Variable
 from salstats.stats.models.family import Family, Solution
 from salstats.stats.models.formulas import Formula
-
-Notes = defaultdict[str, list[str]]
-"""Problems by kind; each is the label of a model, often with details."""
-
-#: Number of models that a warning names.
-_MAX_NAMED_MODELS = 5
+from salstats.stats.models.model_notes import Notes
 
 
 @dataclass(frozen=True)
@@ -103,22 +97,16 @@ class Fitted:
     weights: str | None = None
 
 
-def warn_of(notes: Notes) -> None:
-    """Warn once for each kind of note, with its first models."""
-    for kind, entries in notes.items():
-        n_models = "1 model" if len(entries) == 1 else f"{len(entries)} models"
-        models = "; ".join(entries[:_MAX_NAMED_MODELS])
-        if len(entries) > _MAX_NAMED_MODELS:
-            models += f"; and {len(entries) - _MAX_NAMED_MODELS} more"
-        warn(f"{kind} in {n_models}: {models}")
-
-
 def key_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> pd.DataFrame:
     """Return the first columns of a result (by, reference, formula), with `repeats` rows for each model."""
     models = fitted.models
     by = fitted.by
     if "formula" in by or "reference" in by:
-        raise ColumnError("'formula' and 'reference' are columns of the result; rename those in by")
+        raise ColumnError(
+            "'formula' and 'reference' are columns of the result",
+            hint=Message("rename those in ", Setting("by")),
+            option="by",
+        )
     columns = {column: pd.Series([model.key[i] for model in models]) for i, column in enumerate(by)}
     keys = pd.DataFrame(columns, index=range(len(models)))
     for column in by:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from salstats.errors import Message, Setting
 from salstats.stats.models.error_kinds import CLUSTERED
 from salstats.stats.models.family import Family, NotEstimableError, Solution
 
@@ -49,7 +50,9 @@ def exchangeable(
         raise NotEstimableError("rows are of one unit, which says nothing of how others differ")
     if sizes.max() < 2:
         raise NotEstimableError(
-            "each unit has a single row, so that nothing is correlated; leave correlation= out"
+            "each unit has a single row, so that nothing is correlated",
+            hint=Message("leave ", Setting("correlation"), " out"),
+            option="correlation",
         )
     independent = family.solve(matrix, response, intercept)
     coefficients = independent.coefficients
@@ -63,8 +66,9 @@ def exchangeable(
             return replace(independent, dispersion=float("nan"))
         if not -1 / (sizes.max() - 1) < alpha < 1:
             raise NotEstimableError(
-                f"rows of a unit are correlated by {alpha:.3g}, which units of {sizes.max()} "
-                "rows cannot be; leave correlation= out"
+                f"rows of a unit are correlated by {alpha:.3g}, which units of {sizes.max()} rows cannot be",
+                hint=Message("leave ", Setting("correlation"), " out"),
+                option="correlation",
             )
         derivative = matrix * (family.link.first_derivative(predictor) / std_dev)[:, None]
         rows = _whiten(derivative, alpha, clusters, sizes)

@@ -7,20 +7,13 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import quoted
-from salstats.errors import ColumnError, ValueRangeError
+from salstats.errors import ColumnError, Setting, ValueRangeError
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.family import Family, Solution
-from salstats.stats.models.fitted_models import (
-    Fitted,
-    Model,
-    Notes,
-    count_columns,
-    key_columns,
-    option_columns,
-    warn_of,
-)
+from salstats.stats.models.fitted_models import Fitted, Model, count_columns, key_columns, option_columns
 from salstats.stats.models.joint_tests import joint_wald_test
 from salstats.stats.models.model_fitting import fit_models
+from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.model_options import ModelOptions
 from salstats.stats.models.random_effect_summaries import mixed_model_columns
 
@@ -132,7 +125,7 @@ def fit_statistics(
 
 def glance(fitted: Fitted) -> pd.DataFrame:
     """The frame of `fit_statistics`, from fitted models."""
-    notes: Notes = defaultdict(list)
+    notes = Notes()
     rows: list[dict[str, float]] = []
     parameter_names: list[str] = []
     for model in fitted.models:
@@ -142,7 +135,7 @@ def glance(fitted: Fitted) -> pd.DataFrame:
         rows.append(_statistics(model.solution, fitted.family) | _f_test(model, notes))
         new_names = [name for name in model.solution.parameters if name not in parameter_names]
         parameter_names.extend(new_names)
-    warn_of(notes)
+    notes.warn()
     columns = [*_STATISTICS, *parameter_names]
     statistics = pd.DataFrame(rows, columns=columns, index=range(len(rows)), dtype=np.float64)
     counts = count_columns(fitted)
@@ -231,7 +224,12 @@ def augment(
 def observations(fitted: Fitted) -> pd.DataFrame:
     """The frame of `augment`, from fitted models."""
     if fitted.overall:
-        raise ValueRangeError("with overall=True a row belongs to two models; fit without it to augment")
+        raise ValueRangeError(
+            "with ",
+            Setting("overall", True),
+            " a row belongs to two models",
+            hint="fit without it to augment",
+        )
     # the models of one formula have one frame
     models_by_frame: dict[int, list[Model]] = defaultdict(list)
     for model in fitted.models:
@@ -245,7 +243,9 @@ def _frame_observations(models: Sequence[Model], family: Family) -> pd.DataFrame
     frame = models[0].frame
     clashes = [column for column in ("formula", *_OBSERVATION) if column in frame.columns]
     if clashes:
-        raise ColumnError(f"the data has a column {quoted(clashes)} already; rename it")
+        raise ColumnError(
+            f"the data has a column {quoted(clashes)} already", hint="rename it", column=clashes[0]
+        )
     values = np.full((len(frame), len(_OBSERVATION)), np.nan)
     is_used = np.zeros(len(frame), dtype=bool)
     for model in models:

@@ -18,7 +18,7 @@ from salstats.stats.models.beta_models import (
 from salstats.stats.models.error_kinds import BETA_ERRORS
 from salstats.stats.models.family import Family, NotEstimableError, Solution, estimable_columns
 from salstats.stats.models.fisher_scoring import Likelihood, maximize_likelihood
-from salstats.stats.models.logit import FRACTIONAL, LOGIT, bernoulli_variance, recession_direction
+from salstats.stats.models.logit import LOGIT, bernoulli_variance, check_fractions, recession_direction
 
 #: Columns of the predictors of a full model, with zeros and ones.
 _LOGIT_MEAN = 0
@@ -195,7 +195,7 @@ INFLATED_BETA = Family(
     label="zero-one-inflated beta",
     link=LOGIT,
     variance=bernoulli_variance,
-    outcome_error_message=FRACTIONAL.outcome_error_message,
+    check_outcome=check_fractions,
     solve=inflated_beta,
     errors=BETA_ERRORS,
     uses_normal=True,

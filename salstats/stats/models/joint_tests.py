@@ -15,24 +15,17 @@ from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.covariance import hotelling_df, wald_statistic
 from salstats.stats.models.error_kinds import CLUSTERED, ERRORS
 from salstats.stats.models.family import Solution
-from salstats.stats.models.fitted_models import (
-    Fitted,
-    Model,
-    Notes,
-    count_columns,
-    key_columns,
-    option_columns,
-    warn_of,
-)
+from salstats.stats.models.fitted_models import Fitted, Model, count_columns, key_columns, option_columns
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.marginal_hypotheses import marginal_hypotheses
 from salstats.stats.models.model_fitting import fit_models
+from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.model_options import ModelOptions
 from salstats.stats.models.standard_errors import covariance, note_few_clusters, working_least_squares
 
 _NOT_DETERMINED = (
     "no joint test (NaN) of a term that the data do not tell from others, since combinations of levels have "
-    "no rows or another term says the same (leave out the interaction, the levels or that term),"
+    "no rows or another term has the same values,"
 )
 
 
@@ -158,7 +151,7 @@ def joint_tests(
 ) -> pd.DataFrame:
     """Return the rows of `joint_test` for fitted models."""
     check_procedure(adjust, "adjust")
-    notes: Notes = fitted.inference_notes.copy()
+    notes = fitted.inference_notes.copy()
     term_names = []
     tests = []
     n_tests = []
@@ -170,7 +163,7 @@ def joint_tests(
             term_names.append(" + ".join(model_terms[position] for position in tested))
             tests.append(joint_wald_test(model, tested, notes))
         n_tests.append(len(tested_together))
-    warn_of(notes)
+    notes.warn()
     statistic, df, df_residual, p_value = np.asarray(tests).T
     columns = {"term": term_names, "statistic": statistic, "df": df, "p_value": p_value}
     counts = count_columns(fitted, n_tests)
@@ -188,21 +181,35 @@ def _term_positions(formula: Formula, terms: str | Sequence[str] | None) -> list
     """Return the positions of the terms to test, by default of all, among the terms of a formula."""
     names = _term_names(formula)
     if not names:
-        raise FormulaError(f"{formula.text!r} has an intercept only; there is nothing to test")
+        raise FormulaError(f"{formula.text!r} has an intercept only, so that there is nothing to test")
     if terms is None:
         return list(range(len(names)))
     if not isinstance(terms, Sequence):
-        raise FormulaError(f"{formula.text!r} has no term {terms!r} (terms: {quoted(names)})")
+        raise _unknown_term(formula, terms)
     position_of_term = {frozenset(term): position for position, term in enumerate(formula.terms)}
     positions: list[int] = []
-    for text in [terms] if isinstance(terms, str) else list(terms):
+    texts = [terms] if isinstance(terms, str) else list(terms)
+    for text in texts:
+        if not isinstance(text, str):
+            raise _unknown_term(formula, text)
         # parsed as the right side of a formula, since `a * b` names several terms
-        parsed_terms = parse_formula(f"Q('') ~ {text}").terms if isinstance(text, str) else ()
-        is_known = all(frozenset(term) in position_of_term for term in parsed_terms)
-        if not parsed_terms or not is_known:
-            raise FormulaError(f"{formula.text!r} has no term {text!r} (terms: {quoted(names)})")
+        parsed_terms = parse_formula(f"Q('') ~ {text}").terms
+        is_in_formula = all(frozenset(term) in position_of_term for term in parsed_terms)
+        if not parsed_terms or not is_in_formula:
+            raise _unknown_term(formula, text)
         positions += [position_of_term[frozenset(term)] for term in parsed_terms]
     return list(dict.fromkeys(positions))
+
+
+def _unknown_term(formula: Formula, term: object) -> FormulaError:
+    """Return the error for a term to test that a formula lacks."""
+    names = _term_names(formula)
+    return FormulaError(
+        f"{formula.text!r} has no term {term!r} (terms: {quoted(names)})",
+        option="terms",
+        value=term,
+        choices=names,
+    )
 
 
 class WaldTest(NamedTuple):
@@ -223,7 +230,11 @@ def joint_wald_test(model: Model, positions: Sequence[int], notes: Notes) -> Wal
     if hypotheses is None:
         names = _term_names(model.formula)
         tested = ", ".join(names[position] for position in positions)
-        notes[_NOT_DETERMINED].append(f"{model.label}: {tested}")
+        notes.add(
+            _NOT_DETERMINED,
+            f"{model.label}: {tested}",
+            hint="leave out the interaction, the levels or that term",
+        )
         return WaldTest(np.nan, 0.0, np.nan, np.nan)
     if not len(hypotheses):
         return WaldTest(np.nan, 0.0, np.nan, np.nan)
@@ -276,7 +287,8 @@ def _wald_test(model: Model, solution: Solution, coefficient_contrasts: np.ndarr
         if np.isnan(statistic):
             df_den = np.nan
     if np.isnan(statistic) and not is_undefined and is_clustered:
-        notes["no joint test (NaN) with so few clusters"].append(
-            f"{model.label}: {model.n_units} clusters for {q} coefficients"
+        notes.add(
+            "no joint test (NaN) with so few clusters",
+            f"{model.label}: {model.n_units} clusters for {q} coefficients",
         )
     return WaldTest(statistic, float(q), df_den, float(special.fdtrc(q, df_den, statistic)))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize, special
 
+from salstats.errors import Message, Setting, ValueRangeError
 from salstats.stats.models.error_kinds import FIXED_EFFECTS_ERRORS
 from salstats.stats.models.family import Family, Link, NotEstimableError, Solution, decomposed
 
@@ -140,20 +141,22 @@ def recession_direction(outward: np.ndarray, level: np.ndarray | None = None) ->
     return np.zeros(outward.shape[1])
 
 
-def _binary_error_message(response: np.ndarray) -> str | None:
-    """The message for an outcome with values other than 0 and 1, None where there are none."""
+def _check_binary(response: np.ndarray, family: str) -> None:
+    """Raise ValueRangeError for an outcome with values other than 0 and 1."""
     invalid = response[~np.isin(response, (0, 1))]
-    if len(invalid) == 0:
-        return None
-    return f"needs an outcome of 0 and 1, not {invalid[0]:g}; for scores in [0, 1] use family='fractional'"
+    if len(invalid):
+        raise ValueRangeError(
+            Setting("family", family),
+            f" needs an outcome of 0 and 1, not {invalid[0]:g}",
+            hint=Message("for scores in [0, 1] use ", Setting("family", "fractional")),
+        )
 
 
-def _fraction_error_message(response: np.ndarray) -> str | None:
-    """The message for an outcome with values outside [0, 1], None where there are none."""
+def check_fractions(response: np.ndarray, family: str) -> None:
+    """Raise ValueRangeError for an outcome with values outside [0, 1]."""
     invalid = response[(response < 0) | (response > 1)]
-    if len(invalid) == 0:
-        return None
-    return f"needs an outcome in [0, 1], not {invalid[0]:g}"
+    if len(invalid):
+        raise ValueRangeError(Setting("family", family), f" needs an outcome in [0, 1], not {invalid[0]:g}")
 
 
 def bernoulli_variance(mean: np.ndarray) -> np.ndarray:
@@ -178,7 +181,7 @@ BINOMIAL = Family(
     label="logistic",
     link=LOGIT,
     variance=bernoulli_variance,
-    outcome_error_message=_binary_error_message,
+    check_outcome=_check_binary,
     solve=logit,
     errors=FIXED_EFFECTS_ERRORS,
     uses_normal=True,
@@ -192,7 +195,7 @@ FRACTIONAL = Family(
     label="fractional logistic",
     link=LOGIT,
     variance=bernoulli_variance,
-    outcome_error_message=_fraction_error_message,
+    check_outcome=check_fractions,
     solve=partial(logit, quasi=True),
     errors=FIXED_EFFECTS_ERRORS,
     uses_normal=False,

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_level, quoted
-from salstats.errors import ColumnError, ValueRangeError
+from salstats.errors import ColumnError, Message, Setting, ValueRangeError
 from salstats.frames import text_column
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.comparisons import ALL
@@ -23,7 +23,8 @@ from salstats.stats.engine.equivalence import (
 )
 from salstats.stats.engine.one_sided_tests import t_tails
 from salstats.stats.models.fisher_scoring import linear_at, steepness_at
-from salstats.stats.models.fitted_models import Fitted, Model, Notes, warn_of
+from salstats.stats.models.fitted_models import Fitted, Model
+from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.predictions import (
     Codes,
     default_values,
@@ -93,7 +94,9 @@ def marginal_contrasts(
     """Return the rows of `Fit.contrasts`."""
     _check_options(average, level, adjust)
     if _REFERENCE in (term, *by):
-        raise ColumnError(f"{_REFERENCE!r} is a column of the result and of the model; rename it")
+        raise ColumnError(
+            f"{_REFERENCE!r} is a column of the result and of the model", hint="rename it", column=_REFERENCE
+        )
     compares_all = reference is None or (reference == ALL and not _has_level(fitted, term, ALL))
     notes = fitted.inference_notes.copy()
     margins = []
@@ -188,9 +191,14 @@ def marginal_slopes(
     for model in fitted.models:
         numeric = right_side(model).numeric
         if covariate not in numeric:
+            choices = f"choose one of {quoted(numeric)}" if numeric else "it has none"
             raise ValueRangeError(
-                f"{covariate!r} is no number on the right side of {model.formula.text!r}, along which there "
-                f"is a slope; choose one of {quoted(numeric)}"
+                f"{covariate!r} is no column of numbers on the right side of {model.formula.text!r}, along "
+                "which there would be a slope",
+                hint=choices,
+                option="covariate",
+                value=covariate,
+                choices=numeric,
             )
         cells = _cells(model, by)
         populations = [_population(model, cell, by, average) for cell in cells]
@@ -253,13 +261,20 @@ def _check_factors(model: Model, columns: Sequence[str]) -> None:
     factors = right_side(model).factors
     repeated = {column for column in columns if columns.count(column) > 1}
     if repeated:
-        raise ValueRangeError(f"{quoted(repeated)} is asked for twice; by names other factors than the term")
+        raise ValueRangeError(
+            f"{quoted(repeated)} is named twice",
+            hint=Message("name other factors than the term in ", Setting("by")),
+            option="by",
+        )
     for column in columns:
         if column not in factors:
             choices = f"choose from {quoted(factors)}" if factors else "it has none"
             raise ValueRangeError(
                 f"{column!r} is no factor (a column of text, or C(...)) on the right side of "
-                f"{model.formula.text!r}; {choices}"
+                f"{model.formula.text!r}",
+                hint=choices,
+                value=column,
+                choices=factors,
             )
 
 
@@ -387,7 +402,7 @@ def _estimates(
         model_columns["df"] = df
         model_columns["conf_level"] = np.full(n, level)
         columns.append(model_columns)
-    warn_of(notes)
+    notes.warn()
     keys = pd.concat([model_margins.keys for model_margins in margins], ignore_index=True)
     frame = prediction_frame(fitted, columns, keys, {"average": average})
     # grouping columns and levels come before the formula, as tables and figures expect of keys

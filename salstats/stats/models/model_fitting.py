@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_frame
-from salstats.errors import SalstatsError, ValueRangeError
+from salstats.errors import Message, Part, SalstatsError, Setting, ValueRangeError
 from salstats.frames import (
     SCORES_COLUMNS,
     ColumnCodes,
@@ -33,10 +33,11 @@ from salstats.stats.models.design import (
 )
 from salstats.stats.models.error_kinds import CLUSTERED, MIXED_MODEL_ERRORS
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
-from salstats.stats.models.fitted_models import Fitted, Model, Notes, warn_of
+from salstats.stats.models.fitted_models import Fitted, Model
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.gee import exchangeable
 from salstats.stats.models.model_frame import grouping_columns, model_frame
+from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.model_options import ModelOptions, resolve_errors, resolve_family
 from salstats.stats.models.random_terms import MixedInference, check_random, mixed_model
 from salstats.stats.models.sampling import Sampling, check_weights, sampling_weights
@@ -76,8 +77,8 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
     by = grouping_columns(data, formulas, options.by)
 
     models: list[Model] = []
-    notes: Notes = defaultdict(list)
-    inference_notes: Notes = defaultdict(list)
+    notes = Notes()
+    inference_notes = Notes()
     for parsed in formulas:
         formula_data = _formula_data(data, parsed, by, options, errors, notes, is_scores=is_scores)
         frame = formula_data.frame
@@ -95,7 +96,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         _note_references(formula_models, inference_notes)
         has_no_finding = has_absent_finding(frame) & is_scores
         models += _with_shared_cases(formula_models, groups, has_no_finding, by, data, inference_notes)
-    warn_of(notes)
+    notes.warn()
 
     weights = options.weights
     if formula_data.sampling is not None and formula_data.sampling.row_weights is None:
@@ -123,7 +124,9 @@ def _parsed_formulas(formula: str | Sequence[str]) -> list[Formula]:
     if isinstance(formula, Sequence) and not isinstance(formula, str):
         texts = list(formula)
     if not texts:
-        raise ValueRangeError("formula is an empty list; give at least one, such as 'iou ~ area_ratio'")
+        raise ValueRangeError(
+            Setting("formula"), " is an empty list", hint="give at least one, such as 'iou ~ area_ratio'"
+        )
     return [parse_formula(text) for text in texts]
 
 
@@ -183,7 +186,9 @@ def _units(frame: pd.DataFrame, options: ModelOptions, errors: str) -> Units | N
         return None
     if options.correlation is not None:
         raise ValueRangeError(
-            f"correlation={options.correlation!r} needs units; name their column with unit="
+            Setting("correlation", options.correlation),
+            " needs units",
+            hint=Message("name their column with ", Setting("unit")),
         )
     # without any column that groups rows, each row is a unit
     return Units("row", np.arange(len(frame)), len(frame))
@@ -211,7 +216,7 @@ def _fit_group(
     try:
         design = build_design(formula, variables, rows)
     except SalstatsError as error:
-        raise type(error)(f"{label}: {error}") from None
+        raise error.prefixed(f"{label}: ") from None
     clusters = None
     if units and formula_data.clustered_by:
         _, clusters = np.unique(units.codes[rows], return_inverse=True)
@@ -247,39 +252,46 @@ def _fit_group(
 
 def _solve(design: Design, family: Family, label: str, notes: Notes) -> Solution | None:
     """Fit a model; None, with a note, if it has no estimates."""
-    problem = family.outcome_error_message(design.response)
-    if problem:
-        raise ValueRangeError(f"{label}: family={family.name!r} {problem}")
+    try:
+        family.check_outcome(design.response, family.name)
+    except ValueRangeError as error:
+        raise error.prefixed(f"{label}: ") from None
     if design.single_level and len(design.response):
-        notes["a variable of one level, which is left out,"].append(
-            f"{label}: {', '.join(design.single_level)}"
-        )
+        notes.add("a variable of one level, which is left out,", f"{label}: {', '.join(design.single_level)}")
     intercept = design.formula.intercept
     try:
         solution = fit_model(design.matrix, design.response, design.names, family, intercept=intercept)
     except NotEstimableError as error:
-        notes["no estimates (NaN)"].append(f"{label}: {error}")
+        notes.add("no estimates (NaN)", Message(f"{label}: ", error.message))
         return None
     if solution.rank < len(design.names):
         estimated = set(solution.column_positions.tolist())
         aliased = [name for i, name in enumerate(design.names) if i not in estimated]
-        notes["terms that depend on earlier ones (NaN, as in R)"].append(f"{label}: {', '.join(aliased)}")
+        notes.add("terms that depend on earlier ones (NaN, as in R)", f"{label}: {', '.join(aliased)}")
     if isinstance(solution.inference, MixedInference):
         _note_mixed_fit(solution, solution.inference, label, notes)
     if np.isnan(solution.dispersion):
-        notes["a perfect fit, which leaves nothing to infer from,"].append(label)
+        notes.add("a perfect fit, which leaves nothing to infer from,", label)
     return solution
 
 
 def _note_mixed_fit(solution: Solution, inference: MixedInference, label: str, notes: Notes) -> None:
     """Note a mixed model of a binary outcome, a singular fit, or a search that did not converge."""
     if np.isin(solution.response, (0, 1)).all():
-        alternative = "family='binomial', correlation='exchangeable' without them has odds"
-        notes[f"outcomes of 0 and 1 taken for normal, with random effects ({alternative}),"].append(label)
+        notes.add(
+            "outcomes of 0 and 1 taken for normal, with random effects,",
+            label,
+            hint=Message(
+                Setting("family", "binomial"),
+                " with ",
+                Setting("correlation", "exchangeable"),
+                " and without random effects estimates odds",
+            ),
+        )
     if inference.solution.singular:
-        notes["a singular fit, where a variance is 0 or effects are correlated by 1 or -1,"].append(label)
+        notes.add("a singular fit, where a variance is 0 or effects are correlated by 1 or -1,", label)
     if not inference.solution.converged:
-        notes["no sure maximum of the likelihood"].append(label)
+        notes.add("no sure maximum of the likelihood", label)
 
 
 def _note_references(models: Sequence[Model], notes: Notes) -> None:
@@ -296,8 +308,9 @@ def _note_references(models: Sequence[Model], notes: Notes) -> None:
             if reference == usual:
                 continue
             for model in models_with_reference:
-                notes["a reference level that is not that of the other models"].append(
-                    f"{model.label}: {factor} against {reference!r}, elsewhere against {usual!r}"
+                notes.add(
+                    "a reference level that is not that of the other models",
+                    f"{model.label}: {factor} against {reference!r}, elsewhere against {usual!r}",
                 )
 
 
@@ -321,12 +334,11 @@ def _with_shared_cases(
     compares_methods = is_term or "method" in by
     if not has_columns or not compares_methods or "case" in formula.columns:
         return list(models)
-    remedy = shared_rows_call(data, formula.response.columns, "data")
+    remedy: Part = shared_rows_call(data, formula.response.columns, "data")
     if is_term and set(SCORES_COLUMNS) <= set(data.columns):
         remedy = paired_call(data, data="data")
         if models[0].family.linear:
-            remedy += ", and (1|case) in the formula mostly within cases"
-    kind = f"methods that have scores of different cases, which compares unlike with unlike ({remedy}),"
+            remedy = Message(remedy, ", and (1|case) in the formula mostly within cases")
 
     # models whose groups differ by method only are compared with each other
     positions_by_group: dict[tuple[str, ...], list[int]] = defaultdict(list)
@@ -356,7 +368,11 @@ def _with_shared_cases(
             n_shared = int(cases.n_shared[0])
             marked[position] = replace(model, n_shared=n_shared, different_cases=different_cases)
             if different_cases:
-                notes[kind].append(f"{model.label}: {group_list(lacking_texts)}")
+                notes.add(
+                    "methods that have scores of different cases, which compares unlike with unlike,",
+                    f"{model.label}: {group_list(lacking_texts)}",
+                    hint=remedy,
+                )
     return marked
 
 
@@ -366,8 +382,10 @@ def _note_mixed_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str]
         return
     metrics = [str(metric) for metric in pd.unique(frame["metric"].dropna())]
     if len(metrics) > 1:
-        notes["rows of several metrics used together (name one, or add 'metric' to by)"].append(
-            f"{formula.text}: {', '.join(metrics)}"
+        notes.add(
+            "rows of several metrics used together",
+            f"{formula.text}: {', '.join(metrics)}",
+            hint=Message("name one metric in the formula, or add 'metric' to ", Setting("by")),
         )
 
 
@@ -384,17 +402,20 @@ def _note_pooled_tasks(
     """
     remedy = "add + {terms} to the formula"
     pooled = pooled_by_default(frame, by_option, by, formula.columns, remedy=remedy)
-    if pooled:
-        notes[f"{pooled},"].append(formula.text)
-    return bool(pooled)
+    if pooled is None:
+        return False
+    notes.add(Message(pooled.message, ","), formula.text)
+    return True
 
 
 def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> None:
     """Note a model with several rows of one unit, which are treated as independent."""
     n_units = len(np.unique(units.codes[rows]))
     if n_units < len(rows):
-        notes["rows of one unit taken as independent (errors='cr2' does not)"].append(
-            f"{label}: {len(rows)} rows of {n_units} {units.name}s"
+        notes.add(
+            "rows of one unit taken as independent",
+            f"{label}: {len(rows)} rows of {n_units} {units.name}s",
+            hint=Message(Setting("errors", "cr2"), " lets them depend on each other"),
         )
 
 
@@ -405,8 +426,10 @@ def _note_units_without_effect(
     codes = units.codes[rows]
     n_units = len(np.unique(codes))
     if n_units < len(rows) and inference.spans_groups(codes):
-        notes[f"rows of one {units.name} that share no random effect (add (1|{units.name}))"].append(
-            f"{label}: {len(rows)} rows of {n_units} {units.name}s"
+        notes.add(
+            f"rows of one {units.name} that share no random effect",
+            f"{label}: {len(rows)} rows of {n_units} {units.name}s",
+            hint=f"add (1|{units.name}) to the formula",
         )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_columns, quoted
-from salstats.errors import ColumnError, FormulaError
+from salstats.errors import ColumnError, FormulaError, Setting
 from salstats.frames import KEY_COLUMNS, ColumnCodes, valid_scores
 from salstats.stats.engine.comparisons import MISSING_SIDE, pair_with_reference
 from salstats.stats.engine.score_reasons import ABSENT, absent_pairs
@@ -53,8 +53,9 @@ def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], ref
     """The model frame with the gap, the score of the reference minus that of a method, as its left side."""
     if not formula.response.is_column:
         raise FormulaError(
-            f"reference={reference!r} needs a metric by itself on the left side, since the gap is "
-            f"formed first; {formula.response.name} is not one"
+            Setting("reference", reference),
+            " needs a metric by itself on the left side, since the gap is formed first; "
+            f"{formula.response.name} is not one",
         )
     response = formula.response.columns[0]
     check_columns(data, ["case", "method"], "data")
@@ -75,8 +76,12 @@ def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], ref
         return paired.drop(columns=["score", "reference_score"])
     if metrics:
         raise FormulaError(
-            f"with reference={reference!r}, {formula.text!r} cannot use the column {response!r} and the "
-            f"metrics {quoted(metrics)} together; name a metric on the left side"
+            "with ",
+            Setting("reference", reference),
+            f", {formula.text!r} cannot use the column {response!r} together with the metrics "
+            f"{quoted(metrics)}",
+            hint="name a metric on the left side",
+            column=response,
         )
     return paired[list(data.columns)]
 
@@ -130,6 +135,9 @@ def grouping_columns(
         repeated = [column for column in columns if column in formula.columns]
         if repeated:
             raise ColumnError(
-                f"{quoted(repeated)} is in by and in {formula.text!r}; within a group it does not vary"
+                f"{quoted(repeated)} is in ",
+                Setting("by"),
+                f" and in {formula.text!r}; within a group it does not vary",
+                column=repeated[0],
             )
     return columns

@@ -16,7 +16,7 @@ from salstats.stats.models.beta_models import (
 from salstats.stats.models.error_kinds import BETA_ERRORS
 from salstats.stats.models.family import Family, NotEstimableError, Solution
 from salstats.stats.models.fisher_scoring import Likelihood, maximize_likelihood
-from salstats.stats.models.logit import FRACTIONAL, LOGIT, bernoulli_variance, separates
+from salstats.stats.models.logit import LOGIT, bernoulli_variance, check_fractions, separates
 
 #: Columns of the predictors of a full model, with zeros and ones.
 _ETA = 0
@@ -203,7 +203,7 @@ ORDERED_BETA = Family(
     label="ordered beta",
     link=LOGIT,
     variance=bernoulli_variance,
-    outcome_error_message=FRACTIONAL.outcome_error_message,
+    check_outcome=check_fractions,
     solve=ordered_beta,
     errors=BETA_ERRORS,
     uses_normal=True,

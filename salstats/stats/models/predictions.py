@@ -9,23 +9,16 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import check_count, check_level, quoted
-from salstats.errors import ColumnError, ValueRangeError
+from salstats.errors import Call, ColumnError, Message, Setting, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import is_categorical, level_name
 from salstats.stats.models.family import RANK_TOLERANCE
 from salstats.stats.models.fisher_scoring import linear_at
-from salstats.stats.models.fitted_models import (
-    Fitted,
-    Model,
-    Notes,
-    count_columns,
-    key_columns,
-    option_columns,
-    warn_of,
-)
+from salstats.stats.models.fitted_models import Fitted, Model, count_columns, key_columns, option_columns
 from salstats.stats.models.formulas import Factor
 from salstats.stats.models.model_fitting import fit_models
+from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.model_options import ModelOptions
 from salstats.stats.models.random_effect_summaries import effects_at
 from salstats.stats.models.standard_errors import of_combinations
@@ -57,8 +50,10 @@ def prediction_rows(
     """Return the rows of `Fit.predict`."""
     check_level(level)
     if random and fitted.reml is None:
-        raise ValueRangeError("random=True is for models with random effects, such as 'iou ~ 1 + (1|case)'")
-    notes: Notes = fitted.inference_notes.copy()
+        raise ValueRangeError(
+            Setting("random", True), " is for models with random effects, such as 'iou ~ 1 + (1|case)'"
+        )
+    notes = fitted.inference_notes.copy()
     means: list[dict[str, Any]] = []
     variables: list[pd.DataFrame] = []
     rows = _value_rows(at)
@@ -82,7 +77,7 @@ def prediction_rows(
                     model_variables[column] = rows[column]
         means.append(model_means)
         variables.append(model_variables)
-    warn_of(notes)
+    notes.warn()
     return prediction_frame(fitted, means, pd.concat(variables, ignore_index=True), {})
 
 
@@ -147,7 +142,7 @@ def value_code(fitted: Fitted, model: Model, column: str, value: object) -> floa
     """
     if column not in right_side(model).factors:
         if not isinstance(value, int | float | np.number) or not np.isfinite(value):
-            raise ValueRangeError(f"{column!r} must be a number, not {value!r}")
+            raise ValueRangeError(f"{column!r} must be a number, not {value!r}", column=column, value=value)
         return float(value)
     levels: list[str] = []
     for fitted_model in fitted.models:
@@ -156,8 +151,14 @@ def value_code(fitted: Fitted, model: Model, column: str, value: object) -> floa
             levels += fitted_model.variables[column].names(fitted_model.design.levels[factor])
     level = level_name(value)
     if level not in levels:
-        choices = quoted(dict.fromkeys(levels))
-        raise ValueRangeError(f"{model.formula.text!r}: {column!r} has no level {value!r}; levels: {choices}")
+        distinct_levels = list(dict.fromkeys(levels))
+        raise ValueRangeError(
+            f"{model.formula.text!r}: {column!r} has no level {value!r}",
+            hint=f"levels: {quoted(distinct_levels)}",
+            column=column,
+            value=value,
+            choices=distinct_levels,
+        )
     variable = model.variables[column]
     codes = np.unique(variable.values[~np.isnan(variable.values)])
     names = variable.names(codes)
@@ -183,8 +184,11 @@ def _check_columns(model: Model, columns: Sequence[str]) -> None:
     unknown = [column for column in columns if column not in numeric and column not in factors]
     if unknown:
         raise ValueRangeError(
-            f"at names {quoted(unknown)}, which is not on the right side of {model.formula.text!r}; "
-            f"choose from {quoted([*numeric, *factors])}"
+            Setting("at"),
+            f" names {quoted(unknown)}, which is not on the right side of {model.formula.text!r}",
+            hint=f"choose from {quoted([*numeric, *factors])}",
+            column=unknown[0],
+            choices=[*numeric, *factors],
         )
 
 
@@ -198,7 +202,7 @@ def design_points(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
         if is_unknown.any():
             points = np.where(is_unknown[:, None], np.nan, points)
             levels = quoted(display_values(model, column, np.unique(codes[column][is_unknown])))
-            notes["no means (NaN) at levels that are not there"].append(f"{model.label}: {column} {levels}")
+            notes.add("no means (NaN) at levels that do not occur", f"{model.label}: {column} {levels}")
     return points
 
 
@@ -207,9 +211,10 @@ def design_slopes(model: Model, covariate: str, codes: Codes, notes: Notes) -> n
     spread = np.ptp(model.variables[covariate].values[model.rows])
     slopes, n_unresolved = _numerical_slopes(model, covariate, codes, _FIRST_STEP * spread)
     if n_unresolved:
-        notes[
-            f"slopes that are not known (NaN), as {covariate} or its transform does not vary smoothly,"
-        ].append(f"{model.label}: {n_unresolved} of {len(slopes)} values")
+        notes.add(
+            f"slopes that are not known (NaN), as {covariate} or its transform does not vary smoothly,",
+            f"{model.label}: {n_unresolved} of {len(slopes)} values",
+        )
     # The tolerance follows the slopes, not the values: values far from 0 hardly move, however much the slopes
     # differ.
     matrix_slopes = np.ptp(model.design.matrix, axis=0) / (spread or 1)
@@ -278,8 +283,9 @@ def _estimable_columns(
     differences = np.abs(matrix[:, aliased] - points @ weights)
     not_estimable = (differences > tolerance[..., aliased]).any(axis=1)
     if not_estimable.any():
-        notes[f"{noun} that cannot be estimated (NaN), as terms depend on each other,"].append(
-            f"{model.label}: {int(not_estimable.sum())} of {len(matrix)} values"
+        notes.add(
+            f"{noun} that cannot be estimated (NaN), as terms depend on each other,",
+            f"{model.label}: {int(not_estimable.sum())} of {len(matrix)} values",
         )
         points = np.where(not_estimable[:, None], np.nan, points)
     return np.asarray(points)
@@ -331,7 +337,11 @@ def prediction_frame(
     result_columns = {*ESTIMATE_COLUMNS, *options}
     duplicates = {name for name in names if name in result_columns or names.count(name) > 1}
     if duplicates:
-        raise ColumnError(f"{quoted(duplicates)} is a column of the result and of the model; rename it")
+        raise ColumnError(
+            f"{quoted(duplicates)} is a column of the result and of the model",
+            hint="rename it",
+            column=min(duplicates),
+        )
     counts = count_columns(fitted, repeats)
     all_keys = pd.concat([group_keys, keys], axis=1)
     return estimates_frame(all_keys, {**columns, **counts}, options | dict(variables))
@@ -419,7 +429,7 @@ def fit_line(
         by=by, family=family, errors=errors, unit=unit, reference=reference, overall=overall
     )
     fitted = fit_models(data, formula, options)
-    notes: Notes = fitted.inference_notes.copy()
+    notes = fitted.inference_notes.copy()
     means = []
     lines = []
     held_variables = []
@@ -437,7 +447,7 @@ def fit_line(
             if column != covariate
         }
         held_variables.append(pd.DataFrame(held_columns))
-    warn_of(notes)
+    notes.warn()
     all_lines = pd.concat(lines, ignore_index=True)
     all_held_variables = pd.concat(held_variables, ignore_index=True)
     return prediction_frame(fitted, means, all_lines, all_held_variables)
@@ -448,13 +458,17 @@ def _line_covariate(model: Model, at: str | None) -> str:
     numeric = right_side(model).numeric
     if not numeric:
         raise ValueRangeError(
-            f"{model.formula.text!r} has no numeric covariate on its right side to draw a line along; "
-            "summarize() gives the means of groups"
+            f"{model.formula.text!r} has no numeric covariate on its right side to draw a line along",
+            hint=Message(Call("summarize"), " gives the means of groups"),
+            option="formula",
+            value=model.formula.text,
         )
     if at is not None and at not in numeric:
         raise ValueRangeError(
-            f"at={at!r} is not a numeric variable on the right side of {model.formula.text!r}; "
-            f"choose one of {quoted(numeric)}"
+            Setting("at", at),
+            f" is not a numeric variable on the right side of {model.formula.text!r}",
+            hint=f"choose one of {quoted(numeric)}",
+            choices=numeric,
         )
     return at or numeric[0]
 
@@ -475,8 +489,12 @@ def _held_values(
     columns = [column for column in default_values(model) if column != covariate]
     unknown = [name for name in hold if name not in columns]
     if unknown:
-        remedy = f"it holds {quoted(columns)}" if columns else "there is nothing else on its right side"
+        hint = f"choose from {quoted(columns)}" if columns else "there is nothing else on its right side"
         raise ValueRangeError(
-            f"hold names {quoted(unknown)}, which {model.formula.text!r} does not hold; {remedy}"
+            Setting("hold"),
+            f" names {quoted(unknown)}, which {model.formula.text!r} does not hold constant",
+            hint=hint,
+            column=unknown[0],
+            choices=columns,
         )
     return {name: value_code(fitted, model, name, value) for name, value in hold.items()}

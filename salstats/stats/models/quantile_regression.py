@@ -13,9 +13,10 @@ from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import INTERCEPT
-from salstats.stats.models.fitted_models import Model, Notes, count_columns, key_columns, warn_of
+from salstats.stats.models.fitted_models import Model, count_columns, key_columns
 from salstats.stats.models.formulas import parse_formula
 from salstats.stats.models.model_fitting import fit_models
+from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.model_options import ModelOptions
 from salstats.stats.models.regression import variable_columns
 
@@ -225,15 +226,17 @@ def quantile_regress(
     for text in formula if is_list else [formula]:
         if parse_formula(text).random:
             raise FormulaError(
-                "a quantile regression has no random effects; rows of a unit may depend on each other"
+                "a quantile regression has no random effects",
+                hint="leave them out, as rows of a unit may depend on each other",
+                option="formula",
             )
     options = ModelOptions(
         by=by, family="gaussian", errors="cr2", unit=unit, reference=reference, overall=overall
     )
     fitted = fit_models(data, formula, options)
-    notes: Notes = fitted.inference_notes.copy()
+    notes = fitted.inference_notes.copy()
     tables = [_coefficient_table(model, quantile, level, notes) for model in fitted.models]
-    warn_of(notes)
+    notes.warn()
     repeats = [len(table) for table in tables]
     columns: dict[str, Any] = dict(pd.concat(tables, ignore_index=True).items())
     columns["term"] = [name for model in fitted.models for name in model.design.names or (INTERCEPT,)]
@@ -285,5 +288,5 @@ def _coefficient_table(model: Model, quantile: float, level: float, notes: Notes
         table.loc[column] = [estimates[i], statistic, df, p_value, conf_low, conf_high]
     if np.isinf(table[["conf_low", "conf_high"]]).to_numpy().any():
         units = "1 unit" if n_units == 1 else f"{n_units} units"
-        notes["limits without an end, as units are too few,"].append(f"{model.label}: {units}")
+        notes.add("limits without an end, as units are too few,", f"{model.label}: {units}")
     return table

@@ -203,8 +203,9 @@ def _inferences(fitted: Fitted) -> list[MixedInference | None]:
     """The inference of each mixed model, None for those without estimates; an error for other models."""
     if fitted.reml is None:
         raise SalstatsError(
-            f"a {fitted.family.name} fit of {fitted.models[0].formula.text!r} has no random effects; add "
-            "(1|case) or (1|reader) to the formula"
+            f"a {fitted.family.name} fit of {fitted.models[0].formula.text!r} has no random effects",
+            hint="add (1|case) or (1|reader) to the formula",
+            option="formula",
         )
     return [_inference(model) for model in fitted.models]
 

@@ -122,19 +122,19 @@ def _check_estimable(grouped: FittedRandomEffect) -> None:
     n_effects = n_groups * len(design.names)
     if n_groups < 2:
         raise NotEstimableError(
-            f"{effect_text} needs several groups, and there is one {grouped.effect.name}; leave it out"
+            f"{effect_text} needs several groups, and there is one {grouped.effect.name}", hint="leave it out"
         )
     if not design.names or not design.matrix.any(axis=0).all():
-        raise NotEstimableError(f"{effect_text} has an effect that is 0 in every row; leave it out")
+        raise NotEstimableError(f"{effect_text} has an effect that is 0 in every row", hint="leave it out")
     if n_effects >= n_rows:
         raise NotEstimableError(
-            f"{effect_text} has {n_effects} effects in {n_rows} rows, which cannot be told from the "
-            "residuals; leave it out"
+            f"{effect_text} has {n_effects} effects in {n_rows} rows, which leaves nothing to the residuals",
+            hint="leave it out",
         )
     if grouped.effect.correlated and _rank(design.matrix) < len(design.names):
         raise NotEstimableError(
-            f"{effect_text} has effects that depend on each other, so that any of their variances would do; "
-            "leave one out"
+            f"{effect_text} has effects that depend on each other, so that any of their variances would do",
+            hint="leave one out",
         )
 
 
@@ -148,7 +148,8 @@ def _check_distinct_groups(
         if earlier.is_intercept and _same_groups(grouped.term, earlier.term):
             raise NotEstimableError(
                 f"(1|{earlier.effect.name}) and ({_effects_text(grouped.effect)}|{grouped.effect.name}) have "
-                "the same groups in these rows; leave one out"
+                "the same groups in these rows",
+                hint="leave one out",
             )
 
 
@@ -174,14 +175,15 @@ def _check_factors(formula: Formula, effect: RandomEffect, variables: Mapping[st
     is_term = set(effect.groups) in groups_of_terms
     if effect.intercept and is_term:
         raise FormulaError(
-            f"{formula.text!r} has {effect.name} as a term and as a random effect, which are one; keep the "
-            "term for these levels, or (1|...) for all that they are drawn from"
+            f"{formula.text!r} has {effect.name} both as a term and as a random effect",
+            hint="keep the term for these levels, or (1|...) for all that they are drawn from",
+            column=effect.name,
         )
     has_factor = any(is_categorical(factor, variables) for term in effect.terms for factor in term)
     if has_factor and not effect.correlated:
         raise FormulaError(
-            f"|| in {formula.text!r} takes numbers; for a factor x write (1|{effect.name}) + "
-            f"(1|x:{effect.name})"
+            f"|| in {formula.text!r} takes numbers",
+            hint=f"for a factor x write (1|{effect.name}) + (1|x:{effect.name})",
         )
 
 
@@ -190,7 +192,7 @@ def check_random(formula: Formula, variables: Mapping[str, Variable], rows: np.n
     try:
         build_random_effects(formula, variables, rows)
     except NotEstimableError as error:
-        raise ValueRangeError(f"{formula.text}: {error}") from None
+        raise ValueRangeError(f"{formula.text}: ", error.message, option="formula") from None
 
 
 def _effects_text(effect: RandomEffect) -> str:

@@ -7,24 +7,17 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_level, quoted
-from salstats.errors import ValueRangeError, warn
+from salstats.errors import Setting, ValueRangeError, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import Caution, add_caution
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.coefficient_cautions import coefficient_cautions
 from salstats.stats.models.design import INTERCEPT
-from salstats.stats.models.fitted_models import (
-    Fitted,
-    Model,
-    Notes,
-    count_columns,
-    key_columns,
-    option_columns,
-    warn_of,
-)
+from salstats.stats.models.fitted_models import Fitted, Model, count_columns, key_columns, option_columns
 from salstats.stats.models.margins import marginal_effects
 from salstats.stats.models.model_fitting import fit_models
+from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.model_options import ModelOptions
 from salstats.stats.models.random_effect_summaries import mixed_model_columns
 from salstats.stats.models.standard_errors import covariance, inference_columns
@@ -281,7 +274,12 @@ def regress(
     check_procedure(adjust, "adjust")
     is_marginal = check_choice(effects, EFFECTS, "effects") == "marginal"
     if is_marginal and exponentiate:
-        raise ValueRangeError("exponentiate=True is for coefficients; effects='marginal' are differences")
+        raise ValueRangeError(
+            Setting("exponentiate", True),
+            " is for coefficients; those of ",
+            Setting("effects", "marginal"),
+            " are differences",
+        )
     options = ModelOptions(
         by=by,
         family=family,
@@ -307,7 +305,7 @@ def coefficient_rows(
     check_procedure(adjust, "adjust")
     if exponentiate:
         _warn_of_scale(fitted)
-    notes: Notes = fitted.inference_notes.copy()
+    notes = fitted.inference_notes.copy()
     tables = []
     rows_by_caution: dict[Caution, list[int]] = {}
     n_rows = 0
@@ -317,7 +315,7 @@ def coefficient_rows(
             rows_by_caution.setdefault(caution, []).extend(n_rows + table_rows)
         n_rows += len(table.terms)
         tables.append(table)
-    warn_of(notes)
+    notes.warn()
 
     estimate = np.concatenate([table.estimate for table in tables])
     std_error = np.concatenate([table.std_error for table in tables])
@@ -394,8 +392,8 @@ def _warn_of_scale(fitted: Fitted) -> None:
     ]
     if not_on_log_scale:
         warn(
-            f"exponentiate=True, but the left side of {quoted(not_on_log_scale)} is not on a log or logit "
-            "scale"
+            Setting("exponentiate", True),
+            f", but the left side of {quoted(not_on_log_scale)} is not on a log or logit scale",
         )
 
 

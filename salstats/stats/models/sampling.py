@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import quoted
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.resampling_units import Units
 from salstats.stats.engine.weighting import UNIT, row_weights
@@ -59,7 +59,11 @@ def sampling_weights(frame: pd.DataFrame, weights: str | None, units: Units | No
     if weights not in (UNIT, unit_name):
         return Sampling(row_weights(ColumnCodes(frame), weights, unit_name, "data"), unit_codes)
     if unit_name == "row":
-        raise SalstatsError("weights='unit' needs units; name their column with unit=")
+        raise SalstatsError(
+            Setting("weights", weights),
+            " needs units",
+            hint=Message("name their column with ", Setting("unit")),
+        )
     return Sampling(None, unit_codes)
 
 
@@ -70,17 +74,31 @@ def check_weights(
     if weights is None:
         return
     if isinstance(weights, Mapping):
-        raise SalstatsError("weights of a model are a column or 'unit'; those of tasks are for averages")
+        raise SalstatsError(
+            "weights of a model are a column or 'unit'; those of tasks are for averages",
+            option="weights",
+            value=weights,
+        )
     if correlation is not None or any(formula.random for formula in formulas):
         raise SalstatsError(
-            "weights= is not for random effects or correlation=; errors='cr2' knows units, too"
+            Setting("weights", weights),
+            " does not go with random effects or ",
+            Setting("correlation"),
+            hint=Message(Setting("errors", "cr2"), " lets rows of a unit depend on each other without them"),
         )
     if not family.weighted:
         weighted_families = quoted(record.name for record in FAMILIES.values() if record.weighted)
         raise SalstatsError(
-            f"weights= is there for family={weighted_families}, not for family={family.name!r}"
+            Setting("weights", weights),
+            " does not go with ",
+            Setting("family", family.name),
+            hint=f"the families with weights are {weighted_families}",
         )
     if errors in _WITHOUT_WEIGHTS:
         raise SalstatsError(
-            f"errors={errors!r} takes weights for precisions, and weights= are of sampling; take errors='cr2'"
+            Setting("errors", errors),
+            " takes weights for precisions, and ",
+            Setting("weights"),
+            " are those of sampling",
+            hint=Message("use ", Setting("errors", "cr2")),
         )

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
+from salstats.errors import Message, Setting
 from salstats.stats.models.covariance import (
     bias_reduced,
     cluster_robust,
@@ -15,7 +16,8 @@ from salstats.stats.models.covariance import (
 )
 from salstats.stats.models.error_kinds import CLUSTERED, ERRORS
 from salstats.stats.models.family import Solution, decomposed
-from salstats.stats.models.fitted_models import Model, Notes
+from salstats.stats.models.fitted_models import Model
+from salstats.stats.models.model_notes import Notes
 
 #: Number of coefficients that a note names.
 _MAX_NAMES = 5
@@ -58,7 +60,7 @@ def covariance(
 
     values, df = _sandwich(model, solution, clusters)
     if clusters is not None and model.n_units < 2:
-        notes[f"no {errors} errors (NaN), since there is a single cluster,"].append(model.label)
+        notes.add(f"no {errors} errors (NaN), since there is a single cluster,", model.label)
         return values, df
     rows, row_clusters = _independent_rows(solution, clusters)
     is_unidentified = unidentified(rows, bread, row_clusters)
@@ -73,11 +75,11 @@ def covariance(
 
     positions = range(solution.rank) if tested is None else tested
     row_or_cluster = "row" if clusters is None else "cluster"
-    kind = f"no {errors} errors (NaN), since one {row_or_cluster} determines a coefficient by itself,"
-    _note_coefficients(model, [i for i in positions if is_unidentified[i]], kind, notes)
-    kind = f"no {errors} errors (NaN), since they would be zero but for rounding,"
+    problem = f"no {errors} errors (NaN), since one {row_or_cluster} determines a coefficient by itself,"
+    _note_coefficients(model, [i for i in positions if is_unidentified[i]], problem, notes)
+    problem = f"no {errors} errors (NaN), since they would be zero but for rounding,"
     is_zero_alone = is_zero & ~is_unidentified
-    _note_coefficients(model, [i for i in positions if is_zero_alone[i]], kind, notes)
+    _note_coefficients(model, [i for i in positions if is_zero_alone[i]], problem, notes)
     needs_many_clusters = errors in CLUSTERED and not is_bias_reduced
     if needs_many_clusters and tested is None and not np.isnan(values).all():
         note_few_clusters(model, 1, notes)
@@ -132,15 +134,15 @@ def _bias_reduced_covariance(
     )
 
 
-def _note_coefficients(model: Model, positions: Sequence[int], kind: str, notes: Notes) -> None:
-    """Add the names of the coefficients at some positions to the notes of a kind, if there are any."""
+def _note_coefficients(model: Model, positions: Sequence[int], problem: str, notes: Notes) -> None:
+    """Note a problem of the coefficients at some positions, if there are any."""
     names = [model.terms[i] for i in positions]
     if not names:
         return
     shown_names = ", ".join(names[:_MAX_NAMES])
     if len(names) > _MAX_NAMES:
         shown_names += f" and {len(names) - _MAX_NAMES} more"
-    notes[kind].append(f"{model.label}: {shown_names}")
+    notes.add(problem, f"{model.label}: {shown_names}")
 
 
 def note_few_clusters(model: Model, n_tested: int, notes: Notes) -> None:
@@ -148,9 +150,13 @@ def note_few_clusters(model: Model, n_tested: int, notes: Notes) -> None:
     if model.n_units >= _FEW_CLUSTERS * n_tested:
         return
     tested = "" if n_tested == 1 else f" for {n_tested} coefficients"
-    option = f"errors={model.errors!r}"
-    kind = f"few clusters, with which {option} has p-values that are too small (errors='cr2' has not),"
-    notes[kind].append(f"{model.label}: {model.n_units} clusters{tested}")
+    notes.add(
+        Message(
+            "few clusters, with which ", Setting("errors", model.errors), " has p-values that are too small,"
+        ),
+        f"{model.label}: {model.n_units} clusters{tested}",
+        hint=Message("p-values of ", Setting("errors", "cr2"), " are not"),
+    )
 
 
 def of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> tuple[np.ndarray, np.ndarray]:

@@ -132,11 +132,11 @@ def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
 def _read_csv(path: Path) -> pd.DataFrame:
     """Read a CSV file; InputFileError if there is none."""
     if not path.is_file():
-        raise InputFileError(f"there is no file {path}")
+        raise InputFileError(f"there is no file {path}", path=path)
     try:
         return pd.read_csv(path)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise InputFileError(f"{path} is not a CSV file: {str(error).splitlines()[0]}") from None
+        raise InputFileError(f"{path} is not a CSV file: {str(error).splitlines()[0]}", path=path) from None
 
 
 def _from_table(table: pd.DataFrame, name: str, level: float) -> pd.DataFrame:
@@ -146,13 +146,15 @@ def _from_table(table: pd.DataFrame, name: str, level: float) -> pd.DataFrame:
     frame = frame.drop(columns=row_names)
     if not frame.columns.is_unique:
         duplicate = frame.columns[frame.columns.duplicated()][0]
-        raise ColumnError(f"{name} has column {duplicate!r} twice, in broom's spelling and in salstats'")
+        raise ColumnError(
+            f"{name} has column {duplicate!r} twice, in broom's spelling and in salstats'", column=duplicate
+        )
     check_columns(frame, ["term", "estimate"], name)
     for column in _NUMERIC_COLUMNS:
         if column not in frame.columns or pd.api.types.is_numeric_dtype(frame[column]):
             continue
         if frame[column].notna().any():
-            raise ColumnError(f"column {column!r} of {name} holds text; it must be numeric")
+            raise ColumnError(f"column {column!r} of {name} holds text; it must be numeric", column=column)
         # a column without any value is read as text
         frame[column] = frame[column].astype(np.float64)
     if "conf_low" in frame.columns and "conf_level" not in frame.columns:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_count, check_generator
-from salstats.errors import SalstatsError, ValueRangeError, warn
+from salstats.errors import Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.stats.engine.design import check_one_metric, code_scores, group_label, group_list, row_groups
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.mrmc import covariances, figures
@@ -74,13 +74,27 @@ def check_mrmc_options(
     """
     figure_record = figures.BY_NAME[check_choice(figure, figures.FIGURES, "figure")]
     if figure_record.needs_label and label is None:
-        raise SalstatsError(f"figure={figure!r} needs label=, the column of the truth of each case (0 or 1)")
+        raise SalstatsError(
+            Setting("figure", figure),
+            " needs ",
+            Setting("label"),
+            ", the column of the truth of each case (0 or 1)",
+        )
     if label is not None and not figure_record.needs_label:
-        raise SalstatsError(f"figure={figure!r} takes no label=; ratings for a truth are of figure='auc'")
+        raise SalstatsError(
+            Setting("figure", figure),
+            " takes no ",
+            Setting("label"),
+            hint=Message("ratings for a truth are of ", Setting("figure", "auc")),
+        )
     suitable = [record.name for record in covariances.RECORDS if figure in record.of]
     if covariance in covariances.BY_NAME and covariance not in suitable:
         raise ValueRangeError(
-            f"covariance={covariance!r} is for figure='auc'; of means take 'jackknife', which is unbiased"
+            Setting("covariance", covariance),
+            " is for ",
+            Setting("figure", "auc"),
+            hint="for means use 'jackknife', which is unbiased",
+            choices=suitable,
         )
     covariance_record = covariances.BY_NAME[check_choice(covariance, suitable, "covariance")]
     drawing = covariances.Drawing(check_count(n_replicates, "n_replicates", 2), check_generator(rng))
@@ -118,8 +132,9 @@ def _analyse_groups(
         units_repeat = len(np.unique(readings.units)) < len(readings.units)
         if units_repeat and not options.covariance.clustered:
             raise SalstatsError(
-                f"covariance={options.covariance.name!r} takes cases for independent, and a "
-                f"{rows.units.name} has several; take 'delong' or 'jackknife'"
+                Setting("covariance", options.covariance.name),
+                f" takes cases for independent, and a {rows.units.name} has several",
+                hint="use 'delong' or 'jackknife'",
             )
         values, _ = options.figure.without(readings)
         covariance = options.covariance.kernel(readings, options.figure, options.drawing)
@@ -127,12 +142,12 @@ def _analyse_groups(
     if incomplete:
         warn(
             f"cases lack readings of some reader with some method ({group_list(incomplete)}), so figures "
-            "are of different cases, which compare fairly only where readings are missing by chance; "
-            "keep the cases that all have read to compare figures of the same ones"
+            "are of different cases, which compare fairly only where readings are missing by chance",
+            hint="keep the cases that all have read to compare figures of the same ones",
         )
     if different_cases:
         warn(
             f"methods have different cases ({group_list(different_cases)}), so a difference of methods is "
-            "one of cases too, unless cases were assigned to methods by chance; keep the cases that all "
-            "methods have, if there are any, to compare them on the same ones"
+            "one of cases too, unless cases were assigned to methods by chance",
+            hint=("keep the cases that all methods have, if there are any, to compare them on the same ones"),
         )

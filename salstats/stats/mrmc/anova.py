@@ -7,7 +7,7 @@ import numpy as np
 from scipy import special
 
 from salstats.checks import check_choice
-from salstats.errors import SalstatsError
+from salstats.errors import SalstatsError, Setting
 from salstats.stats.engine.fixed_factors import THESE_READERS
 
 #: Choices of the options `readers` and `cases`.
@@ -162,7 +162,11 @@ def random_effects(readers: str, cases: str) -> tuple[bool, bool]:
     check_choice(cases, EFFECTS, "cases")
     if readers == "fixed" and cases == "fixed":
         raise SalstatsError(
-            "readers='fixed' and cases='fixed' leave nothing to chance; keep one of them 'random'"
+            Setting("readers", "fixed"),
+            " and ",
+            Setting("cases", "fixed"),
+            " leave nothing to chance",
+            hint="keep one of them 'random'",
         )
     return readers == "random", cases == "random"
 

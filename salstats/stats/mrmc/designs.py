@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_columns, check_frame, check_numeric, quoted
-from salstats.errors import ColumnError, SalstatsError
+from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
 from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key
 from salstats.stats.engine.resampling_units import Units
 from salstats.stats.engine.score_reasons import is_absent
@@ -59,8 +59,14 @@ def check_readers(scores: object) -> pd.DataFrame:
     frame = check_frame(scores)
     if "reader" not in frame.columns:
         raise ColumnError(
-            "scores has no column 'reader'; mrmc() is for several readers (or seeds, renamed to 'reader'), "
-            "and difference(reference=) compares methods on cases alone"
+            "scores has no column 'reader'",
+            hint=Message(
+                Call("mrmc"),
+                " is for several readers (or seeds, renamed to 'reader'), and ",
+                Call("difference"),
+                " compares methods on cases alone",
+            ),
+            column="reader",
         )
     # Rows of no reader would otherwise be reported as repeated rows.
     readers = frame["reader"].unique()
@@ -68,8 +74,15 @@ def check_readers(scores: object) -> pd.DataFrame:
         row = int(np.flatnonzero(frame["reader"].isna() | frame["reader"].eq(""))[0])
         method = frame.iloc[row].get("method")
         raise ColumnError(
-            f"column 'reader' of scores is empty in row {row} (method {method}); mrmc() compares methods "
-            "that readers have each, and difference(reference=) those without readers"
+            f"column 'reader' of scores is empty in row {row} (method {method})",
+            hint=Message(
+                Call("mrmc"),
+                " compares methods that each reader has, and ",
+                Call("difference"),
+                " those without readers",
+            ),
+            column="reader",
+            rows=[row],
         )
     return frame
 
@@ -107,7 +120,9 @@ def rows_of(codes: ColumnCodes, by: list[str], units: Units, label: str | None) 
         invalid_rows = np.flatnonzero(~is_valid)
         if len(invalid_rows):
             raise ColumnError(
-                f"column {label!r} must hold 0 and 1, the truth of each case, not {truth[invalid_rows[0]]:g}"
+                f"column {label!r} must hold 0 and 1, the truth of each case, not {truth[invalid_rows[0]]:g}",
+                column=label,
+                rows=invalid_rows[:1].tolist(),
             )
     image_columns = case_key(frame)
     case_columns = list(image_columns)
@@ -205,8 +220,11 @@ def _check_one_score(frame: pd.DataFrame, rows: np.ndarray, by: list[str], readi
             differing.append(column)
     raise SalstatsError(
         f"reader {frame['reader'].iloc[first]!r} has several scores of case {frame['case'].iloc[first]!r} "
-        f"with method {frame['method'].iloc[first]!r}, which differ in {quoted(differing)}; add that to by= "
-        f"({quoted([*by, *differing])}), or average over it first"
+        f"with method {frame['method'].iloc[first]!r}, which differ in {quoted(differing)}",
+        hint=Message(
+            "add that to ", Setting("by"), f" ({quoted([*by, *differing])}), or average over it first"
+        ),
+        rows=[int(first), int(second)],
     )
 
 
@@ -219,9 +237,13 @@ def _units_of_cases(
     split_rows = np.flatnonzero(unit_of_row != unit_of_case[case_of_row])
     if len(split_rows):
         raise SalstatsError(
-            f"unit={all_rows.units.name!r} splits cases: case {_case_name(all_rows, rows[split_rows[0]])} "
-            "has rows of several; readers and seeds are no units here, so name what cases belong to, such as "
-            "unit='patient'"
+            Setting("unit", all_rows.units.name),
+            f" splits cases: case {_case_name(all_rows, rows[split_rows[0]])} has rows of several",
+            hint=Message(
+                "readers and seeds are no units here, so name what cases belong to, such as ",
+                Setting("unit", "patient"),
+            ),
+            rows=rows[split_rows[:1]].tolist(),
         )
     return np.asarray(unit_of_case)
 
@@ -239,7 +261,9 @@ def _truth_of_cases(all_rows: Rows, rows: np.ndarray, case_of_row: np.ndarray, n
         case = _case_name(all_rows, rows[contradictory_rows[0]])
         raise ColumnError(
             f"column {all_rows.label!r} is 0 and 1 for case {case}; it is the "
-            "truth of a case, the same for all readers and methods"
+            "truth of a case, the same for all readers and methods",
+            column=all_rows.label,
+            rows=rows[contradictory_rows[:1]].tolist(),
         )
     return truth
 
@@ -255,23 +279,25 @@ def _check_design(
     """Raise SalstatsError, naming the right call, for what is no study of several readers."""
     if len(readers) < 2:
         reader_name = f", {readers[0]!r}" if readers else ""
-        call = "auroc(reference=)" if figure.needs_label else "difference(reference=)"
+        function = "auroc" if figure.needs_label else "difference"
         raise SalstatsError(
-            f"mrmc() needs two readers or more, and the scores{group_name} have {len(readers)}{reader_name}; "
-            f"{call} compares methods on the cases of one"
+            f"two readers or more are needed, and the scores{group_name} have {len(readers)}{reader_name}",
+            hint=Message(Call(function), " compares methods on the cases of one"),
+            column="reader",
         )
     classes = {"case": np.ones_like(readings.positive)}
-    call = "summarize()"
+    function = "summarize"
     if figure.needs_label:
         classes = {"positive case": readings.positive, "negative case": ~readings.positive}
-        call = "auroc()"
+        function = "auroc"
     for noun, in_class in classes.items():
         is_read = (readings.read & in_class[:, None]).astype(float)
         n_units = (readings.by_unit(is_read) > 0).sum(axis=0)
         if (n_units < 2).all():
             raise SalstatsError(
                 f"every reader has {_count_text(int(n_units.max()), noun)} (or unit){group_name}, and "
-                "covariances over cases take two or more; nothing else tells what other cases would give"
+                "covariances over cases take two or more; without them nothing is known about other cases",
+                column="case",
             )
         if (n_units < 2).any():
             cell = int(np.flatnonzero(n_units < 2)[0])
@@ -279,8 +305,11 @@ def _check_design(
             method = methods[readings.methods[cell]]
             raise SalstatsError(
                 f"reader {reader!r} has {_count_text(int(n_units[cell]), noun)} (or unit) of method "
-                f"{method!r}{group_name}, and covariances over cases take two or more; leave "
-                f"that reader out, or take {call}, which speaks of these readers only"
+                f"{method!r}{group_name}, and covariances over cases take two or more",
+                hint=Message(
+                    "leave that reader out, or use ", Call(function), ", which is for these readers only"
+                ),
+                column="case",
             )
     has_method = np.zeros((len(methods), len(readers)), dtype=bool)
     has_method[readings.methods, readings.readers] = True
@@ -293,13 +322,17 @@ def _check_design(
         method = methods[int(np.flatnonzero(~has_method[:, incomplete])[0])]
         raise SalstatsError(
             f"reader {readers[incomplete]!r} has no scores of method {method!r}{group_name}, and others have "
-            "several methods; keep the readers who have all methods, or compare two methods at a time"
+            "several methods",
+            hint="keep the readers who have all methods, or compare two methods at a time",
+            column="method",
         )
     if (readers_of_methods < 2).any():
         method = methods[int(np.flatnonzero(readers_of_methods < 2)[0])]
         raise SalstatsError(
             f"every reader has one method, and method {method!r}{group_name} has a single reader, so nothing "
-            "tells how readers differ; give every method two readers or more, or every reader both methods"
+            "tells how readers differ",
+            hint="give every method two readers or more, or every reader both methods",
+            column="reader",
         )
 
 
@@ -325,9 +358,11 @@ def _check_same_cases(read: np.ndarray, methods: list[str], group_name: str) -> 
         sentences.append(f"methods {names} share {n_shared[pair]} of {n_any[pair]} cases")
     comparable = [methods[i] for i in pairs[largest]]
     raise SalstatsError(
-        f"{sentences[0]}, {sentences[1]}{group_name}; mrmc() estimates one covariance for every two methods, "
-        "so all must share as many: compare those with the same cases, with "
-        f"scores[scores['method'].isin({comparable})]"
+        f"{sentences[0]}, {sentences[1]}{group_name}; one covariance is estimated for every "
+        "two methods, so that all must share as many",
+        hint=f"compare those with the same cases, {quoted(comparable)}",
+        choices=comparable,
+        column="method",
     )
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import check_level, did_you_mean, quoted
-from salstats.errors import Message, SalstatsError, warn
+from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import DIFFERENT_CASES, add_caution
@@ -290,15 +290,19 @@ def _group_rows(
     for i, method in enumerate(methods):
         method_table = group_figures.table_of_method(i)
         error, df = error_of_mean(method_table, analysis)
-        error = error if error > smallest_error else 0.0
-        problems += _problems(method_table, analysis, error)
+        if not error > smallest_error:
+            error = 0.0
+        problems += _problems(method_table, analysis, [error])
         row = _empty_row(group_figures, "mean", [i])
         row |= {"method": method, "estimate": means[i], "std_error": error, "df": df}
         row["n_readers"] = int(table.n_readers[i])
         rows.append(row)
+    difference_errors = []
     for i, j in _pairs(methods, reference):
         error, df = error_of_difference(table, analysis, i, j)
-        error = error if error > smallest_error else 0.0
+        if not error > smallest_error:
+            error = 0.0
+        difference_errors.append(error)
         difference = means[i] - means[j]
         statistic = difference / error if error > 0 else np.nan
         row = _empty_row(group_figures, "difference", [i])
@@ -315,9 +319,10 @@ def _group_rows(
         }
         rows.append(row)
     if len(methods) > 1:
-        # The error of the last pair stands for that of the global test.
-        problems += _problems(table, analysis, error)
+        problems += _problems(table, analysis, difference_errors)
         test = equality(table, analysis, smallest_error)
+        if np.isnan(test.statistic):
+            problems.append(_NO_VARIANCE)
         row = _empty_row(group_figures, "equal", range(len(methods)))
         row |= {
             "statistic": test.statistic,
@@ -349,12 +354,12 @@ def _empty_row(group_figures: GroupFigures, term: str, methods: Sequence[int]) -
     return row
 
 
-def _problems(table: AnovaTable, analysis: Analysis, std_error: float) -> list[str]:
-    """Problems of one estimate: a covariance gap below 0, which is taken as 0, and no variance."""
+def _problems(table: AnovaTable, analysis: Analysis, std_errors: Sequence[float]) -> list[str]:
+    """Return the problems of estimates: a covariance gap below 0, which is taken as 0, and no variance."""
     problems = []
     if analysis is not ANALYSES[True, False] and table.covariance_gap < 0:
         problems.append(_NEGATIVE_GAP)
-    if not std_error > 0:
+    if not all(std_error > 0 for std_error in std_errors):
         problems.append(_NO_VARIANCE)
     return problems
 
@@ -365,12 +370,18 @@ def _pairs(methods: list[str], reference: str | None) -> list[tuple[int, int]]:
         return list(itertools.combinations(range(len(methods)), 2))
     reference = str(reference)
     if reference not in methods:
-        hint = did_you_mean(reference, methods)
+        suggestion = did_you_mean(reference, methods)
         raise SalstatsError(
-            f"reference={reference!r} is not a method of these scores ({quoted(methods)}){hint}"
+            Setting("reference", reference),
+            f" is not a method of these scores ({quoted(methods)}){suggestion}",
+            choices=methods,
         )
     if len(methods) == 1:
-        raise SalstatsError(f"{reference!r} is the only method of these scores; there is nothing to compare")
+        raise SalstatsError(
+            f"{reference!r} is the only method of these scores, so that there is nothing to compare",
+            option="reference",
+            value=reference,
+        )
     reference_position = methods.index(reference)
     return [(i, reference_position) for i in range(len(methods)) if i != reference_position]
 

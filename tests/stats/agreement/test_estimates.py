@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from agreement_readings import alone, frame_of
 from scipy import sparse
+from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
@@ -129,7 +130,7 @@ def test_missing_readings_are_counted_and_the_others_used(values):
     dropped = ss.agreement(scores.dropna(), form="icc2")
     pd.testing.assert_frame_equal(dropped.drop(columns="n_missing"), found.to_frame().T.astype(
         dropped.dtypes).drop(columns="n_missing"))  # fmt: skip
-    with pytest.raises(ValueRangeError, match="'mcgraw-wong' needs every reading"):
+    with raises(ValueRangeError, option="interval", value="mcgraw-wong", choices=()):
         ss.agreement(scores, interval="mcgraw-wong")
 
 
@@ -148,40 +149,53 @@ def test_repeats_are_for_limits_of_agreement(values, reference):
         assert reach / 1.959964 == pytest.approx(spread, rel=1e-6)
         assert (found["n"] == 120).all()
         assert (found["n_cases"] == 12).all()
-    with pytest.raises(
-        ColumnError, match=r"case s03 has 6 readings of one method, by 'seed'.*'bland-altman'"
-    ):
+    with raises(ColumnError, column="seed", option="kind", value="icc", match="case s03 has 6 readings"):
         ss.agreement(long, over="method")
     assert len(ss.agreement(long, over="method", kind="ccc")) == 1
 
 
 @pytest.mark.parametrize(
-    ("change", "options", "message"),
+    ("change", "options", "error", "fields"),
     [
-        (lambda d: d.query("reader == 'r0'"), {}, "has one reader, 'r0', and agreement is of two or more"),
-        (lambda d: d.query("reader != 'r2' or case == 'c003'"), {}, "reader 'r2' scored one case"),
-        (lambda d: d.assign(score=(d["score"] > 0.5) * 1.0), {}, "for continuous scores.*holds 0 and 1 only"),
-        (lambda d: d, {"kind": "fleiss"}, "is for categories, which are whole numbers"),
-        (lambda d: d, {"unit": "reader"}, "unit='reader' splits case 'c000'"),
-        (lambda d: d, {"by": ["reader"]}, "over='reader' is what is compared"),
-        (lambda d: d, {"over": "case"}, "does not tell readings of a case apart"),
-        (lambda d: d, {"over": "raeder"}, "did you mean 'reader'"),
-        (lambda d: d, {"kind": "kappa"}, "kind='kappa' is not known"),
-        (lambda d: d, {"scale": "ordinal"}, "scale= is an option of kind='krippendorff', not of 'icc'"),
-        (lambda d: d, {"form": "icc4"}, "form='icc4' is not known"),
-        (lambda d: d, {"interval": "lin"}, "interval='lin' is not known"),
-        (lambda d: d, {"kind": "krippendorff", "scale": "linear"}, "scale='linear' is not known"),
+        (
+            lambda d: d.query("reader == 'r0'"), {}, ColumnError,
+            {"option": "over", "value": "reader", "match": "one reader, 'r0'"},
+        ),
+        (
+            lambda d: d.query("reader != 'r2' or case == 'c003'"), {}, ColumnError,
+            {"column": "reader", "match": "'r2' scored one case"},
+        ),
+        (
+            lambda d: d.assign(score=(d["score"] > 0.5) * 1.0), {}, ValueRangeError,
+            {"option": "kind", "value": "icc", "column": "score"},
+        ),
+        (
+            lambda d: d, {"kind": "fleiss"}, ValueRangeError,
+            {"option": "kind", "value": "fleiss", "column": "score"},
+        ),
+        (lambda d: d, {"unit": "reader"}, ColumnError, {"option": "unit", "rows": (30,), "match": "c000"}),
+        (lambda d: d, {"by": ["reader"]}, ColumnError, {"option": "over", "value": "reader", "choices": ()}),
+        (lambda d: d, {"over": "case"}, ColumnError, {"option": "over", "value": "case"}),
+        (lambda d: d, {"over": "raeder"}, ColumnError, {"column": "raeder", "match": "'reader'"}),
+        (lambda d: d, {"kind": "kappa"}, ValueRangeError, {"option": "kind", "value": "kappa"}),
+        (lambda d: d, {"scale": "ordinal"}, ValueRangeError, {"option": "scale", "match": "krippendorff"}),
+        (lambda d: d, {"form": "icc4"}, ValueRangeError, {"option": "form", "value": "icc4"}),
+        (lambda d: d, {"interval": "lin"}, ValueRangeError, {"option": "interval", "value": "lin"}),
+        (
+            lambda d: d, {"kind": "krippendorff", "scale": "linear"}, ValueRangeError,
+            {"option": "scale", "value": "linear"},
+        ),
     ],
 )  # fmt: skip
-def test_wrong_designs_are_refused_in_one_sentence(values, change, options, message):
-    with pytest.raises((ColumnError, ValueRangeError), match=message) as caught:
+def test_wrong_designs_are_refused_in_one_sentence(values, change, options, error, fields):
+    with raises(error, **fields) as caught:
         ss.agreement(change(frame_of(values)), **options)
     assert "\n" not in str(caught.value)
 
 
 def test_one_reader_of_several_seeds_is_told_what_can_be_compared(values):
     seeds = frame_of(values).rename(columns={"reader": "seed"}).assign(reader="one")
-    with pytest.raises(ColumnError, match="over='seed' compares those of that column"):
+    with raises(ColumnError, option="over", value="reader", match="over='seed'"):
         ss.agreement(seeds)
     assert len(ss.agreement(seeds, over="seed")) == 6
 
@@ -191,20 +205,20 @@ def test_perfect_agreement_of_categories_has_limits_and_of_scores_none(ratings, 
     found = ss.agreement(same, kind="fleiss").iloc[0]
     assert (found["estimate"], found["conf_high"]) == (1, 1)
     assert 0 < found["conf_low"] < 1
-    with pytest.warns(SalstatsWarning, match="no limits.*of one unit"):
+    with warns(match="no limits"):
         one = ss.agreement(same.assign(patient="p"), kind="ac1", unit="patient").iloc[0]
     assert one["estimate"] == 1
     assert one[["conf_low", "conf_high"]].isna().all()
-    with pytest.warns(SalstatsWarning, match="no limits"):
+    with warns(match="no limits"):
         found = ss.agreement(frame_of(np.repeat(values[:, :1], 3, axis=1)), form="icc3").iloc[0]
     assert found["estimate"] == pytest.approx(1)
     assert np.isnan(found["conf_low"])
-    with pytest.warns(SalstatsWarning, match="all readings are equal"):
+    with warns(match="undefined"):
         assert np.isnan(ss.agreement(ratings.assign(score=2), kind="fleiss")["estimate"].iloc[0])
 
 
 def test_limits_for_independent_cases_warn_of_units(scores):
-    with pytest.warns(SalstatsWarning, match=r"takes cases for independent.*30 cases of 15 units"):
+    with warns(option="interval", value="mcgraw-wong", match="30 cases of 15 units"):
         found = ss.agreement(scores, interval="mcgraw-wong")
     assert found["df_denominator"].notna().all()
     assert (found["interval"] == "mcgraw-wong").all()
@@ -213,13 +227,13 @@ def test_limits_for_independent_cases_warn_of_units(scores):
 def test_units_of_very_unequal_size_are_told(scores, values):
     huge = frame_of(values).assign(patient=np.tile(np.r_[np.zeros(12), np.ones(11), 2:9].astype(str), 3))
     # (12 + 11 + 7)^2 / (144 + 121 + 7) = 3.3 of 9
-    with pytest.warns(SalstatsWarning, match="worth 3 equal ones for metric rating, method gradcam"):
+    with pytest.warns(SalstatsWarning, match="3 equal ones .*method gradcam"):
         ss.agreement(huge, kind="krippendorff")
 
 
 def test_rows_without_a_reader_are_left_out_with_a_warning(scores, values):
     maps = frame_of(values[:, :1]).drop(columns="reader").assign(method="map")
-    with pytest.warns(SalstatsWarning, match="30 of 210 rows have no 'reader'"):
+    with warns(column="reader", rows=tuple(range(180, 210)), match="30 of 210 rows"):
         found = ss.agreement(pd.concat([scores.drop(columns="patient"), maps]), form="icc2")
     assert found["method"].to_list() == ["gradcam", "rise"]
 
@@ -250,7 +264,7 @@ def test_a_rare_category_warns_of_short_limits(ratings):
     rare = ratings.assign(score=0.0)
     rare.loc[rare["case"].isin(["c001", "c002"]), "score"] = 1
     rare.loc[rare["case"].isin(["c003", "c004"]) & (rare["reader"] == "r0"), "score"] = 1
-    with pytest.warns(SalstatsWarning, match="only 4 units have another reading than the most frequent one"):
+    with warns(hint="those of kind='ac1' are not", match="only 4 units"):
         ss.agreement(rare, kind="fleiss")
     assert ss.agreement(rare, kind="ac1")["conf_low"].notna().all()
 
@@ -275,7 +289,7 @@ def test_unknown_readers_of_a_whole_group_do_not_stand_for_raters(values):
 
 def test_readers_of_one_case_each_are_told_of_the_one_way_design(values):
     nested = frame_of(values).assign(reader=lambda d: d["case"] + d["reader"])
-    with pytest.raises(ColumnError, match=r"number the readings of each case in a column.*form='icc1'"):
+    with raises(ColumnError, option="over", value="reader", match="form='icc1'"):
         ss.agreement(nested)
     numbered = nested.assign(reading=nested.groupby("case").cumcount().astype(str)).drop(columns="reader")
     found = ss.agreement(numbered, over="reading", form="icc1")

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, FormulaError, ValueRangeError
@@ -57,7 +58,7 @@ def test_reference_level_is_first_in_sorted_order_a_categoricals_first_or_the_on
     assert names("y ~ grade", frame)[1:] == ["graden", "grades"]
     assert names('y ~ C(site, Treatment("s"))', frame)[1:] == ["C(site)n", "C(site)w"]
     assert names("y ~ C(site, Treatment(reference='w'))", frame)[1:] == ["C(site)n", "C(site)s"]
-    with pytest.raises(ColumnError, match=r"no level 'x' .* \(levels: 'n', 's', 'w'\)"):
+    with raises(ColumnError, column="site", value="x", choices=("n", "s", "w")):
         names('y ~ C(site, Treatment("x"))', frame)
 
 
@@ -93,29 +94,29 @@ def test_arithmetic_is_protected_inside_i_and_braces():
 
 
 def test_a_transform_that_is_undefined_somewhere_is_an_error_not_a_missing_row():
-    with pytest.raises(ValueRangeError, match=r"log\(a\) is undefined or infinite in 1 of 6 rows .* a is 0"):
+    with raises(ValueRangeError, column="a", match=r"log\(a\) .* 1 of 6 rows .* a is 0"):
         ss.regress(ROWS.assign(a=[0.0, 1, 2, 3, 4, 5]), "y ~ log(a)")
-    with pytest.raises(ValueRangeError, match="logit"):
+    with raises(ValueRangeError, column="y", match="logit"):
         ss.regress(ROWS.assign(y=[0.0, 0.1, 0.2, 0.3, 0.4, 1.0]), "logit(y) ~ a")
 
 
 def test_text_in_arithmetic_and_dates_are_refused():
-    with pytest.raises(ColumnError, match="'site' holds text"):
+    with raises(ColumnError, column="site", match="text"):
         ss.regress(ROWS, "y ~ log(site)")
-    with pytest.raises(ColumnError, match="'site' holds text"):
+    with raises(ColumnError, column="site", match="text"):
         ss.regress(ROWS, "site ~ a")
-    with pytest.raises(ColumnError, match="a model takes numbers or text"):
+    with raises(ColumnError, column="day", match="datetime64"):
         ss.regress(ROWS.assign(day=pd.Timestamp("2020-01-01")), "y ~ day")
 
 
 def test_a_formula_of_too_many_columns_is_refused_before_it_fills_memory():
     n = 3000
     frame = pd.DataFrame({"y": np.arange(n) / n, "a": [f"a{i}" for i in range(n)]})
-    with pytest.raises(FormulaError, match="3000 levels"):
+    with raises(FormulaError, column="a", match="3000 levels"):
         ss.regress(frame, "y ~ a")
     frame["a"] = [f"a{i % 100}" for i in range(n)]
     frame["b"] = [f"b{i % 101}" for i in range(n)]
-    with pytest.raises(FormulaError, match="more than 2000 columns"):
+    with raises(FormulaError, column="b", match="2000 columns"):
         ss.regress(frame, "y ~ a * b")
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import special
+from tests_support import raises
 
 import salstats as ss
-from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsWarning, ValueRangeError
 
 FEATURES = "n_instances + area_ratio + elongation + irrectangularity"
 #: Models of `oracles/r/scripts/12_gee.R`.
@@ -173,31 +174,34 @@ def test_a_fit_says_what_it_is_and_has_no_likelihood(few):
 
 
 @pytest.mark.parametrize(
-    ("options", "reason"),
+    ("options", "fields"),
     [
-        ({"correlation": "ar1"}, "correlation='ar1' is not known; choose one of exchangeable"),
-        ({"family": "beta"}, "there for family='gaussian', 'binomial'"),
-        ({"errors": "hc3"}, "goes without correlation=.* use one of 'mancl-derouen', 'cr2', 'cluster'"),
-        ({"errors": "satterthwaite"}, "satterthwaite"),
+        ({"correlation": "ar1"}, {"option": "correlation", "value": "ar1", "choices": ("exchangeable",)}),
+        ({"family": "beta"}, {"option": "correlation", "value": "exchangeable", "match": "family='beta'"}),
+        (
+            {"errors": "hc3"},
+            {"option": "errors", "value": "hc3", "choices": ("mancl-derouen", "cr2", "cluster", "cr0")},
+        ),
+        ({"errors": "satterthwaite"}, {"option": "errors", "value": "satterthwaite"}),
     ],
 )
-def test_what_does_not_go_with_a_correlation_is_refused(few, options, reason):
-    with pytest.raises(ValueRangeError, match=reason):
+def test_what_does_not_go_with_a_correlation_is_refused(few, options, fields):
+    with raises(ValueRangeError, **fields):
         ss.fit(few, "prob ~ n_instances", **{"correlation": "exchangeable", "unit": "patient"} | options)
 
 
 def test_rows_that_nothing_holds_together_have_no_correlation(few):
-    with pytest.raises(SalstatsError, match=r"needs units; name their column with unit="):
+    with raises(ValueRangeError, option="correlation", value="exchangeable", match="needs units"):
         ss.fit(few[["iou", "prob"]], "iou ~ prob", correlation="exchangeable")
     alone = few.drop_duplicates("patient")
-    with pytest.warns(SalstatsWarning, match="each unit has a single row"):
+    with pytest.warns(SalstatsWarning, match="a single row"):
         terms = ss.regress(alone, "iou ~ prob", correlation="exchangeable", unit="patient")
     assert terms["estimate"].isna().all()
-    with pytest.warns(SalstatsWarning, match="rows are of one unit"):
+    with pytest.warns(SalstatsWarning, match="one unit"):
         ss.regress(few[few["patient"] == few["patient"][0]], "iou ~ 1", correlation="exchangeable")
 
 
 def test_rows_of_units_that_are_less_alike_than_they_can_be_are_not_fitted():
     rows = pd.DataFrame({"patient": list("aabbccdddd"), "y": [0.0, 1, 0, 1, 0, 1, 0, 1, 0.1, 0.9]})
-    with pytest.warns(SalstatsWarning, match="correlated by .*, which units of 4 rows cannot be"):
+    with pytest.warns(SalstatsWarning, match="units of 4 rows"):
         assert ss.regress(rows, "y ~ 1", correlation="exchangeable")["estimate"].isna().all()

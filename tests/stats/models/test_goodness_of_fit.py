@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 from regression_oracle import LINEAR, logit_model, rows_of
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsWarning
@@ -87,7 +88,7 @@ def test_models_without_intercept_or_slopes_follow_r(synth1):
 
 def test_a_model_without_estimates_is_a_row_of_nan():
     rows = pd.DataFrame({"score": [0.1, 0.2], "x": [1.0, 2.0]})
-    with pytest.warns(SalstatsWarning, match="2 complete rows for 2 coefficients"):
+    with pytest.warns(SalstatsWarning, match="2 complete rows for 2"):
         result = ss.fit_statistics(rows, "score ~ x")
     assert result["nobs"].tolist() == [2]
     assert result["aic"].isna().all()
@@ -152,5 +153,5 @@ def test_gap_rows_hold_reference_minus_method(synth1, synth1_scores):
 
 def test_a_column_that_would_be_overwritten_is_refused(synth1):
     rows = rows_of(synth1, "all|POOLED").assign(fitted=1.0)
-    with pytest.raises(ColumnError, match="column 'fitted' already"):
+    with raises(ColumnError, column="fitted"):
         ss.augment(rows, "iou ~ prob")

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from regression_oracle import logit_model, rows_of
+from tests_support import raises
 
 import salstats as ss
-from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsWarning, ValueRangeError
 
 # R's models of the made-up scores take their tasks together
 pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")
@@ -148,7 +149,7 @@ def test_frames_of_margins_name_what_is_compared_and_how(scores):
 
 def test_a_mean_that_the_data_do_not_determine_is_nan(scores):
     lacking = scores[(scores["method"] != "lime") | (scores["site"] != "west")].drop(columns="patient")
-    with pytest.warns(SalstatsWarning, match="depend on earlier ones"):
+    with pytest.warns(SalstatsWarning, match="earlier ones"):
         fit = ss.fit(lacking, "score ~ method * site", by=())
     with pytest.warns(SalstatsWarning, match="cannot be estimated"):
         means = fit.means("method", by="site").set_index(["site", "method"])["estimate"]
@@ -166,20 +167,21 @@ def test_models_without_estimates_have_margins_of_nan():
 
 
 @pytest.mark.parametrize(
-    ("ask", "message"),
+    ("ask", "fields"),
     [
-        (lambda fit: fit.means("x"), "'x' is no factor"),
-        (lambda fit: fit.means("method", by="patient"), "'patient' is no factor"),
-        (lambda fit: fit.contrasts("method", reference="ig"), "has no level 'ig'"),
-        (lambda fit: fit.slopes("method"), "'method' is no number"),
-        (lambda fit: fit.means("method", average="cases"), "average"),
-        (lambda fit: fit.means("method", level=95), "level"),
-        (lambda fit: fit.slopes("x", adjust="tukey"), "adjust"),
+        (lambda fit: fit.means("x"), {"value": "x", "choices": ("method",)}),
+        (lambda fit: fit.means("method", by="patient"), {"value": "patient", "choices": ("method",)}),
+        (lambda fit: fit.means("method", by="method"), {"option": "by", "match": "'method'"}),
+        (lambda fit: fit.contrasts("method", reference="ig"), {"column": "method", "value": "ig"}),
+        (lambda fit: fit.slopes("method"), {"option": "covariate", "value": "method", "choices": ("x",)}),
+        (lambda fit: fit.means("method", average="cases"), {"option": "average", "value": "cases"}),
+        (lambda fit: fit.means("method", level=95), {"option": "level", "value": 95}),
+        (lambda fit: fit.slopes("x", adjust="tukey"), {"option": "adjust", "value": "tukey"}),
     ],
 )
-def test_what_cannot_be_asked_is_said(scores, ask, message):
+def test_what_cannot_be_asked_is_said(scores, ask, fields):
     fit = ss.fit(scores.drop(columns="patient"), "score ~ method + x", by=())
-    with pytest.raises((ValueRangeError, SalstatsError), match=message):
+    with raises(ValueRangeError, **fields):
         ask(fit)
 
 
@@ -212,7 +214,7 @@ def test_a_covariate_that_goes_with_another_has_no_slope_however_far_from_0(scor
     rows = scores.drop(columns=["patient", "method"]).assign(
         year=lambda d: 2000 + np.arange(len(d)) % 2, yc=lambda d: d["year"]
     )
-    with pytest.warns(SalstatsWarning, match="depend on earlier ones"):
+    with pytest.warns(SalstatsWarning, match="earlier ones"):
         fit = ss.fit(rows, "score ~ year + yc + x", by=())
     with pytest.warns(SalstatsWarning, match="cannot be estimated"):
         assert fit.slopes("yc")["estimate"].isna().all()
@@ -241,7 +243,7 @@ def test_a_level_that_a_group_lacks_is_nan_there_and_told_once(lacking):
             found = ask(fit)
         texts = [str(w.message) for w in told if "no means (NaN)" in str(w.message)]
         assert texts == [
-            "no means (NaN) at levels that are not there in 1 model: score ~ site * x, task q: site 'a'"
+            "no means (NaN) at levels that do not occur in 1 model: score ~ site * x, task q: site 'a'"
         ]
         own = found[found["task"] == "p"].reset_index(drop=True)
         pd.testing.assert_frame_equal(own, ask(alone))
@@ -253,7 +255,7 @@ def test_a_level_that_a_group_lacks_is_nan_there_and_told_once(lacking):
         lambda: fit.contrasts("site", reference="d"),
         lambda: fit.predict({"site": "d"}),
     ):
-        with pytest.raises(ValueRangeError, match="no level 'd'; levels: 'a', 'b', 'c'"):
+        with raises(ValueRangeError, column="site", value="d", choices=("a", "b", "c")):
             ask()
 
 
@@ -319,7 +321,7 @@ def test_average_marginal_effects_are_slopes_and_contrasts_over_rows(scores):
         adjust="holm",
     )  # fmt: skip
     pd.testing.assert_frame_equal(effects, again)
-    with pytest.raises(ValueRangeError, match="effects='marginal' are differences"):
+    with raises(ValueRangeError, option="exponentiate", value=True, match="marginal"):
         ss.regress(scores, "hit ~ x", by=(), family="binomial", effects="marginal", exponentiate=True)
 
 
@@ -336,6 +338,6 @@ def test_a_group_without_complete_rows_has_no_effects_of_factors():
     table = pd.DataFrame(
         {"site": list("aaaabbbb"), "device": list("pqpqpqpq"), "score": [0.1, 0.4, 0.2, 0.6] + 4 * [np.nan]}
     )
-    with pytest.warns(SalstatsWarning, match=r"no estimates \(NaN\)"):
+    with pytest.warns(SalstatsWarning, match="no estimates"):
         fit = ss.fit(table, "score ~ device", by="site")
     assert fit.effects()["site"].tolist() == ["a"]

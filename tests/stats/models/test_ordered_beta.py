@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import integrate, optimize, stats
 from scipy.special import expit
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import SalstatsWarning, ValueRangeError
@@ -182,7 +183,7 @@ def test_separation_is_said(scores, family):
     some = np.flatnonzero((scores["score"] > 0) & (scores["score"] < 1))[:12]
     chosen = np.flatnonzero(scores["score"] == 0) if family == "ordered-beta" else some
     rows = scores.assign(site=np.where(np.isin(np.arange(len(scores)), chosen), "b", "a"))
-    with pytest.warns(SalstatsWarning, match=r"terms separate zeros.*siteb"):
+    with pytest.warns(SalstatsWarning, match="separate zeros.*siteb"):
         assert (
             ss.regress(rows.drop(columns="patient"), "score ~ method + site", by=(), family=family)[
                 "estimate"
@@ -194,14 +195,14 @@ def test_separation_is_said(scores, family):
 
 def test_scores_that_say_nothing_in_between_have_no_estimates(scores):
     ends = scores.assign(score=scores["score"].round())
-    with pytest.warns(SalstatsWarning, match="all are 0 or 1"):
+    with pytest.warns(SalstatsWarning, match="0 or 1"):
         ss.regress(ends, "score ~ method", by=(), family="ordered-beta")
     one = scores.assign(score=scores["score"].where(scores["score"].isin((0, 1)), 0.5))
     with pytest.warns(SalstatsWarning, match="no finite precision"):
         ss.regress(one, "score ~ method", by=(), family="zero-one-inflated-beta")
-    with pytest.raises(ValueRangeError, match=r"in \[0, 1\], not 2"):
+    with raises(ValueRangeError, option="family", value="ordered-beta", match="not 2"):
         ss.regress(scores.assign(score=2.0), "score ~ method", by=(), family="ordered-beta")
-    with pytest.raises(ValueRangeError, match="errors='hc3'"):
+    with raises(ValueRangeError, option="errors", value="hc3"):
         ss.regress(scores, "score ~ method", by=(), family="ordered-beta", errors="hc3")
 
 

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 from scipy import special, stats
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
@@ -125,7 +126,7 @@ def test_a_covariate_that_does_not_vary_gives_the_mean_in_one_row(rows):
     rows = rows.assign(method=np.where(np.arange(90) < 20, "a", "b")).assign(
         x=lambda d: d["x"].where(d["method"] == "b", 1.0)
     )
-    with pytest.warns(SalstatsWarning, match="terms that depend on earlier ones"):
+    with pytest.warns(SalstatsWarning, match="earlier ones"):
         line = ss.fit_line(rows, "score ~ x", by="method", n_points=5)
     assert line["method"].value_counts().to_dict() == {"a": 1, "b": 5}
     assert line["estimate"][0] == pytest.approx(rows["score"][:20].mean())
@@ -134,9 +135,11 @@ def test_a_covariate_that_does_not_vary_gives_the_mean_in_one_row(rows):
 
 def test_a_covariate_that_cannot_move_alone_has_no_line(rows):
     rows = rows.assign(twice=2 * rows["x"])
-    with pytest.warns(SalstatsWarning) as caught:
+    with (
+        pytest.warns(SalstatsWarning, match="earlier ones"),
+        pytest.warns(SalstatsWarning, match="means that cannot"),
+    ):
         line = ss.fit_line(rows, "score ~ x + twice", n_points=5)
-    assert "means that cannot be estimated (NaN)" in str(caught[-1].message)
     assert line["estimate"].isna().all()
     assert line["value"].notna().all()
 
@@ -144,33 +147,43 @@ def test_a_covariate_that_cannot_move_alone_has_no_line(rows):
 def test_an_unknown_error_of_a_term_leaves_the_mean_elsewhere_alone():
     rng = np.random.default_rng(2)
     rows = pd.DataFrame({"score": rng.normal(size=31), "x": rng.normal(size=31), "site": ["a"] * 30 + ["b"]})
-    with pytest.warns(SalstatsWarning, match="one row determines a coefficient by itself"):
+    with pytest.warns(SalstatsWarning, match="one row"):
         line = ss.fit_line(rows, "score ~ x + site", errors="hc3")
     without = ss.fit_line(rows[:30], "score ~ x", errors="hc3", n_points=2)
     assert line["std_error"].notna().all()
     at = np.polyval(np.polyfit(without["value"], without["estimate"], 1), line["value"])
     np.testing.assert_allclose(line["estimate"], at, rtol=1e-8)
-    with pytest.warns(SalstatsWarning, match="one row determines"):
+    with pytest.warns(SalstatsWarning, match="one row"):
         alone = ss.fit_line(rows, "score ~ x + site", errors="hc3", hold={"site": "b"})
     assert alone["estimate"].notna().all()
     assert alone["std_error"].isna().all()
 
 
 @pytest.mark.parametrize(
-    ("formula", "options", "error", "message"),
+    ("formula", "options", "error", "fields"),
     [
-        ("score ~ site", {}, ValueRangeError, "no numeric covariate"),
-        ("score ~ x", {"at": "z"}, ValueRangeError, "at='z' is not a numeric variable .* choose one of 'x'"),
-        ("score ~ x + site", {"at": "site"}, ValueRangeError, "at='site' is not a numeric"),
-        ("score ~ x + z", {"hold": {"x": 1}}, ValueRangeError, "hold names 'x'.*it holds 'z'"),
-        ("score ~ x + z", {"hold": {"z": "high"}}, ValueRangeError, "'z' must be a number"),
-        ("score ~ x + site", {"hold": {"site": "c"}}, ValueRangeError, "no level 'c'; levels: 'a', 'b'"),
-        ("score ~ x + n", {}, ColumnError, "'n' is a column of the result .* rename"),
+        ("score ~ site", {}, ValueRangeError, {"option": "formula", "value": "score ~ site"}),
+        ("score ~ x", {"at": "z"}, ValueRangeError, {"option": "at", "value": "z", "choices": ("x",)}),
+        ("score ~ x + site", {"at": "site"}, ValueRangeError, {"option": "at", "value": "site"}),
+        (
+            "score ~ x + z",
+            {"hold": {"x": 1}},
+            ValueRangeError,
+            {"option": "hold", "column": "x", "choices": ("z",)},
+        ),
+        ("score ~ x + z", {"hold": {"z": "high"}}, ValueRangeError, {"column": "z", "value": "high"}),
+        (
+            "score ~ x + site",
+            {"hold": {"site": "c"}},
+            ValueRangeError,
+            {"column": "site", "value": "c", "choices": ("a", "b")},
+        ),
+        ("score ~ x + n", {}, ColumnError, {"column": "n", "hint": "rename it"}),
     ],
 )
-def test_what_cannot_be_drawn_is_said(rows, formula, options, error, message):
+def test_what_cannot_be_drawn_is_said(rows, formula, options, error, fields):
     rows = rows.assign(site=np.resize(["a", "b"], 90), n=np.arange(90.0))
-    with pytest.raises(error, match=message):
+    with raises(error, **fields):
         ss.fit_line(rows, formula, **options)
 
 

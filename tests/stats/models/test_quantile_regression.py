@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import optimize, stats
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import FormulaError, SalstatsWarning, ValueRangeError
@@ -107,11 +108,11 @@ def test_it_has_the_frame_of_regress_and_its_tables(rows):
 
 def test_few_units_have_no_limits_and_random_effects_are_refused(rows):
     few = rows[rows["patient"].isin(["p01", "p02", "p03", "p04"])]
-    with pytest.warns(SalstatsWarning, match="limits without an end, as units are too few"):
+    with pytest.warns(SalstatsWarning, match="without an end"):
         found = ss.quantile_regress(few, FORMULA, by=(), unit="patient")
     assert np.isinf(found[["conf_low", "conf_high"]]).all(axis=None)
     assert (found["p_value"] >= 1 / 16).all()
-    with pytest.raises(FormulaError, match="no random effects"):
+    with raises(FormulaError, option="formula", match="random effects"):
         ss.quantile_regress(rows, FORMULA + " + (1|patient)", by=(), unit="patient")
-    with pytest.raises(ValueRangeError, match="quantile must lie strictly between 0 and 1"):
+    with raises(ValueRangeError, option="quantile", value=0):
         ss.quantile_regress(rows, FORMULA, by=(), quantile=0)

@@ -5,10 +5,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import FormulaError, SalstatsWarning, ValueRangeError
 from salstats.readers.lanfredi2021 import read_lanfredi2021
+from salstats.stats.models.error_kinds import FIXED_EFFECTS_ERRORS
 
 FEATURES = "n_instances + area_ratio + elongation + irrectangularity"
 #: Models of `oracles/r/scripts/13_lmer.R`.
@@ -178,53 +180,91 @@ def test_fitted_values_have_the_random_effects_and_influence_is_not_known(rows):
 
 
 @pytest.mark.parametrize(
-    ("formula", "options", "reason"),
+    ("formula", "options", "fields"),
     [
-        ("hit ~ 1 + (1|case)", {"family": "binomial"}, "correlation='exchangeable' .GEE. without them"),
-        ("score ~ 1 + (1|case)", {"correlation": "exchangeable"}, "goes without random effects of case"),
-        ("score ~ 1 + (1|case)", {"errors": "cr2"}, "goes without random effects, which say"),
-        ("score ~ 1 + (1|case)", {"unit": "case"}, r"add \(1\|case\) to the formula"),
-        ("score ~ 1", {"errors": "satterthwaite"}, "is there for formulas with random effects"),
-        ("score ~ 1", {"reml": False}, "is for formulas with random effects"),
-        ("score ~ 1 + (1|case)", {"reml": False, "errors": "kenward-roger"}, "needs reml=True"),
-        (["score ~ 1", "score ~ 1 + (1|case)"], {}, "fit these by themselves"),
-        ("score ~ 1 + (1|case:reader:modality)", {}, "600 effects in 600 rows, .* leave it out"),
-        ("score ~ 1 + (modality|case:reader)", {}, "600 effects in 600 rows"),
-        ("score ~ 1 + (constant|case)", {}, r"\(1 \+ constant\|case\) has effects that depend on each other"),
+        (
+            "hit ~ 1 + (1|case)", {"family": "binomial"},
+            {"option": "family", "value": "binomial", "match": "correlation='exchangeable'"},
+        ),
+        (
+            "hit ~ 1 + (1|case)", {"family": "beta"},
+            {"option": "family", "value": "beta", "match": "errors='cr2'"},
+        ),
+        (
+            "score ~ 1 + (1|case)", {"correlation": "exchangeable"},
+            {"option": "correlation", "value": "exchangeable", "match": "random effects of case"},
+        ),
+        (
+            "score ~ 1 + (1|case)", {"errors": "cr2"},
+            {"option": "errors", "value": "cr2", "choices": ("satterthwaite", "kenward-roger")},
+        ),
+        (
+            "score ~ 1 + (1|case)", {"unit": "case"},
+            {"option": "unit", "value": "case", "hint": "add (1|case) to the formula"},
+        ),
+        (
+            "score ~ 1", {"errors": "satterthwaite"},
+            {"option": "errors", "value": "satterthwaite", "choices": FIXED_EFFECTS_ERRORS},
+        ),
+        ("score ~ 1", {"reml": False}, {"option": "reml", "value": False}),
+        (
+            "score ~ 1 + (1|case)", {"reml": False, "errors": "kenward-roger"},
+            {"option": "errors", "value": "kenward-roger", "hint": "it needs reml=True"},
+        ),
+        (
+            ["score ~ 1", "score ~ 1 + (1|case)"], {},
+            {"option": "formula", "value": "score ~ 1 + (1|case)"},
+        ),
+        (
+            "score ~ 1 + (1|case:reader:modality)", {},
+            {"option": "formula", "match": "600 effects in 600 rows"},
+        ),
+        (
+            "score ~ 1 + (modality|case:reader)", {},
+            {"option": "formula", "match": "600 effects in 600 rows"},
+        ),
+        (
+            "score ~ 1 + (constant|case)", {},
+            {"option": "formula", "match": r"\(1 \+ constant\|case\) .* depend"},
+        ),
     ],
-)
-def test_what_does_not_go_with_random_effects_is_refused_by_a_sentence(rows, formula, options, reason):
-    with pytest.raises(ValueRangeError, match=reason) as refusal:
+)  # fmt: skip
+def test_what_does_not_go_with_random_effects_is_refused_by_a_sentence(rows, formula, options, fields):
+    with raises(ValueRangeError, **fields) as refusal:
         ss.fit(rows("D2").assign(constant=2.0), formula, **options)
     assert "\n" not in str(refusal.value)
 
 
 def test_a_factor_without_correlations_or_fixed_and_random_at_once_is_refused(rows):
-    with pytest.raises(FormulaError, match=r"write \(1\|reader\) \+ \(1\|x:reader\)"):
+    with raises(FormulaError, hint="for a factor x write (1|reader) + (1|x:reader)"):
         ss.fit(rows("D2"), "score ~ 1 + (modality||reader)")
-    for formula in ("score ~ reader + (1|reader)", "score ~ modality*reader + (1|reader:modality)"):
-        with pytest.raises(FormulaError, match="as a term and as a random effect, which are one"):
+    formulas = {
+        "reader": "score ~ reader + (1|reader)",
+        "reader:modality": "score ~ modality*reader + (1|reader:modality)",
+    }
+    for column, formula in formulas.items():
+        with raises(FormulaError, column=column, match="both"):
             ss.fit(rows("D2"), formula)
     ss.fit(rows("D2"), "score ~ reader + (1|reader:case) + (1|case)")
 
 
 def test_random_effects_of_the_same_groups_are_refused(synth1):
-    with pytest.raises(ValueRangeError, match=r"\(1\|case\) and \(1\|patient:case\) have the same groups"):
+    with raises(ValueRangeError, option="formula", match=r"\(1\|case\) and \(1\|patient:case\)"):
         ss.fit(synth1, "iou ~ 1 + (1|case) + (1|patient/case)")
 
 
 def test_a_grouping_column_that_is_empty_leaves_no_rows(rows):
-    with pytest.raises(ValueRangeError, match="no complete rows"):
+    with raises(ValueRangeError, option="formula", match="no complete rows"):
         ss.fit(rows("D2").assign(reader=np.nan), "score ~ 1 + (1|reader)")
 
 
 def test_one_reader_is_refused_and_a_group_of_one_reader_has_no_estimates(rows):
     data = rows("D2")
     one = data[data["reader"] == data["reader"].iloc[0]]
-    with pytest.raises(ValueRangeError, match=r"\(1\|reader\) needs several groups, and there is one reader"):
+    with raises(ValueRangeError, option="formula", match=r"\(1\|reader\) .* one reader"):
         ss.fit(one, "score ~ modality + (1|reader)")
     several = pd.concat([data.assign(site="a"), one.assign(site="b")])
-    with pytest.warns(SalstatsWarning, match="no estimates .NaN. in 1 model: .*site b.*there is one"):
+    with pytest.warns(SalstatsWarning, match="in 1 model: .*site b.*one reader"):
         terms = ss.regress(several, "score ~ modality + (1|case) + (1|reader)", by="site")
     assert terms["estimate"].isna().tolist() == [False, False, True, True]
 
@@ -233,21 +273,20 @@ def test_a_singular_fit_is_said_once():
     rng = np.random.default_rng(0)
     data = pd.DataFrame({"g": np.repeat(list("abcdef"), 5), "y": rng.random(30)})
     data["y"] -= data.groupby("g")["y"].transform("mean")
-    with pytest.warns(SalstatsWarning, match="a singular fit, where a variance is 0") as said:
+    with warns(match="singular"):
         fit = ss.fit(data, "y ~ 1 + (1|g)")
-    assert len(said) == 1
     assert fit.glance()["singular"].tolist() == [True]
 
 
 def test_hits_are_fitted_as_lme4_does_and_the_call_for_odds_is_named():
     data = pd.DataFrame({"g": np.repeat(list("abcdef"), 5), "y": [1.0, 1, 1, 1, 0, 0, 0, 0, 0, 1] * 3})
-    with pytest.warns(SalstatsWarning, match="outcomes of 0 and 1 taken for normal, .*'exchangeable'"):
+    with pytest.warns(SalstatsWarning, match="0 and 1 taken for normal, .*'exchangeable'"):
         fit = ss.fit(data, "y ~ 1 + (1|g)")
     assert fit.tidy()["estimate"].item() == pytest.approx(data["y"].mean())
 
 
 @pytest.mark.filterwarnings("default:rows of one patient that share no random effect")
 def test_units_without_a_random_effect_are_told(synth1):
-    with pytest.warns(SalstatsWarning, match=r"share no random effect \(add \(1\|patient\)\)"):
+    with pytest.warns(SalstatsWarning, match=r"add \(1\|patient\)"):
         ss.regress(synth1, MODELS["D1_case"])
     ss.regress(synth1, MODELS["D1_nested"])

@@ -1,12 +1,16 @@
 """Coefficients against R, and what regress does with frames and options."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from regression_oracle import LINEAR, assert_columns_equal, logit_model, rows_of
+from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import ColumnError, FormulaError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.stats.models.error_kinds import BETA_ERRORS, CHOICES
 
 # R's models of the made-up scores take their tasks together
 pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")
@@ -143,7 +147,7 @@ def test_exponentiated_logit_gives_odds_ratios_and_keeps_std_error_on_the_log_sc
 
 def test_exponentiating_a_linear_model_warns_unless_its_left_side_is_a_log(synth1):
     rows = synth1.drop(columns=["case", "patient"])
-    with pytest.warns(SalstatsWarning, match="'iou ~ prob' is not on a log or logit scale"):
+    with pytest.warns(SalstatsWarning, match="exponentiate=True, .*'iou ~ prob'"):
         ss.regress(rows, "iou ~ prob", exponentiate=True)
     plain = ss.regress(rows, "log1p(iou) ~ prob")
     ratio = ss.regress(rows, "log1p(iou) ~ prob", exponentiate=True)
@@ -196,11 +200,11 @@ def test_gap_of_a_table_with_a_column_per_metric_and_of_the_column_score(synth1,
 
 
 def test_gap_needs_a_plain_metric_and_a_known_reference(synth1_scores):
-    with pytest.raises(FormulaError, match=r"needs a metric by itself on the left side"):
+    with raises(FormulaError, option="reference", value="human", match=r"log1p\(iou\)"):
         ss.regress(synth1_scores, "log1p(iou) ~ prob", reference="human")
-    with pytest.raises(SalstatsError, match="reference='reader' is not a method"):
+    with raises(SalstatsError, match="reference='reader'"):
         ss.regress(synth1_scores, "iou ~ prob", reference="reader")
-    with pytest.raises(ColumnError, match="no column 'method'"):
+    with raises(ColumnError, column="method"):
         ss.regress(synth1_scores.drop(columns="method"), "score ~ prob", reference="human")
 
 
@@ -208,7 +212,7 @@ def test_method_in_the_formula_is_not_a_grouping_column_by_default(synth1_scores
     result = ss.regress(synth1_scores, "iou ~ method * task", errors="cluster")
     assert list(result.columns[:2]) == ["formula", "term"]
     assert "methodhuman:taskEdema" in set(result["term"])
-    with pytest.raises(ColumnError, match="'method' is in by and in 'iou ~ method'"):
+    with raises(ColumnError, column="method", option="by"):
         ss.regress(synth1_scores, "iou ~ method", by="method")
 
 
@@ -235,10 +239,9 @@ def test_columns_stand_in_the_order_of_the_contract(synth1_scores):
 
 
 def test_rows_that_repeat_a_unit_warn_once_with_their_numbers(synth1, synth1_scores):
-    with pytest.warns(SalstatsWarning, match=r"in 2 models: .*1363 rows of 180 patients") as caught:
+    hint = "errors='cr2' lets them depend on each other"
+    with warns(hint=hint, match="in 2 models: .*1363 rows of 180 patients"):
         ss.regress(synth1_scores, LINEAR["multi"], by="method", errors="classical")
-    assert len(caught) == 1
-    assert "errors='cr2' does not" in str(caught[0].message)
     with pytest.warns(SalstatsWarning, match=r"1363 rows of \d+ cases"):
         ss.regress(synth1.drop(columns="patient"), LINEAR["multi"], errors="hc3")
     ss.regress(synth1.drop(columns="patient"), LINEAR["multi"], by="task", errors="hc3")
@@ -246,7 +249,7 @@ def test_rows_that_repeat_a_unit_warn_once_with_their_numbers(synth1, synth1_sco
 
 
 def test_scores_of_several_metrics_in_one_model_warn(synth1_scores):
-    with pytest.warns(SalstatsWarning, match="several metrics used together .* iou, hit"):
+    with pytest.warns(SalstatsWarning, match="iou, hit"):
         ss.regress(synth1_scores, "score ~ prob", errors="cluster")
     ss.regress(synth1_scores, "score ~ prob", by=("metric", "method"), errors="cluster")
 
@@ -254,7 +257,7 @@ def test_scores_of_several_metrics_in_one_model_warn(synth1_scores):
 def test_a_term_that_depends_on_earlier_ones_is_nan_as_in_r(synth1):
     rows = synth1.drop(columns=["case", "patient"])
     rows = rows.assign(twice=2 * rows["prob"], one=1.0)
-    with pytest.warns(SalstatsWarning, match=r"terms that depend on earlier ones .* one, twice$"):
+    with pytest.warns(SalstatsWarning, match="earlier ones .* one, twice$"):
         result = ss.regress(rows, "iou ~ one + prob + twice + elongation", errors="hc3").set_index("term")
     expected = ss.regress(rows, "iou ~ prob + elongation", errors="hc3").set_index("term")
     assert result.loc[["one", "twice"], ["estimate", "std_error", "p_value", "df"]].isna().all(axis=None)
@@ -287,11 +290,12 @@ def test_a_separated_logit_has_no_estimates_and_says_so(family):
     noisy = rows.assign(task="fine", hit=[0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 1, 1])
     quasi = rows.assign(task="quasi", x=[0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1])
     constant = rows.assign(task="constant", hit=1.0)
-    with pytest.warns(SalstatsWarning, match=r"no estimates \(NaN\) in 3 models") as caught:
+    with pytest.warns(SalstatsWarning, match="in 3 models") as caught:
         result = ss.regress(pd.concat([rows, noisy, quasi, constant]), "hit ~ x", by="task", family=family)
     message = str(caught[0].message)
-    assert "task constant: the logit model has no finite estimates, the outcome is constant" in message
-    assert "task quasi: the logit model has no finite estimates, terms separate it" in message
+    assert re.search("task constant: [^;]*outcome is constant", message)
+    assert re.search("task quasi: [^;]*separate", message)
+    assert re.search("task perfect: [^;]*separate", message)
     finite = result.set_index("task")["estimate"].notna()
     assert finite["fine"].all()
     assert not finite[["perfect", "quasi", "constant"]].any()
@@ -299,39 +303,45 @@ def test_a_separated_logit_has_no_estimates_and_says_so(family):
 
 def test_a_variable_of_one_level_is_left_out_with_a_warning(synth1):
     rows = synth1.drop(columns=["case", "patient"]).query("task == 'Edema'")
-    with pytest.warns(
-        SalstatsWarning, match="a variable of one level, which is left out, in 1 model: .*: task"
-    ):
+    with pytest.warns(SalstatsWarning, match="one level, .*: task$"):
         result = ss.regress(rows, "iou ~ prob + task")
     assert result["term"].tolist() == ["(Intercept)", "prob"]
 
 
 def test_outcomes_outside_the_family_are_refused(synth1):
     rows = synth1.drop(columns=["case", "patient"])
-    with pytest.raises(
-        ValueRangeError, match=r"needs an outcome of 0 and 1, not 0\.\d+; .* family='fractional'"
+    with raises(
+        ValueRangeError, option="family", value="binomial", match=r"0 and 1, not 0\.\d+; .*fractional"
     ):
         ss.regress(rows, "iou ~ prob", family="binomial")
-    with pytest.raises(ValueRangeError, match=r"needs an outcome in \[0, 1\], not 1.2"):
+    with raises(ValueRangeError, option="family", value="fractional", match="not 1.2"):
         ss.regress(rows.assign(share=1.2), "share ~ prob", family="fractional")
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "error", "fields"),
     [
-        ({"errors": "hc2", "family": "beta"}, "errors='hc2' is there for family='gaussian'"),
-        ({"errors": "robust"}, "choose one of recommended, cr2, cluster, hc0"),
-        ({"errors": "classical", "unit": "patient"}, "unit='patient' does nothing with errors='classical'"),
-        ({"overall": True}, "'task' must be in by"),
+        (
+            {"errors": "hc2", "family": "beta"},
+            ValueRangeError,
+            {"option": "errors", "value": "hc2", "choices": BETA_ERRORS},
+        ),
+        ({"errors": "robust"}, ValueRangeError, {"option": "errors", "value": "robust", "choices": CHOICES}),
+        (
+            {"errors": "classical", "unit": "patient"},
+            ValueRangeError,
+            {"option": "unit", "value": "patient", "match": "errors='classical'"},
+        ),
+        ({"overall": True}, ColumnError, {"match": "'task'"}),
     ],
 )
-def test_options_that_make_no_sense_are_refused(synth1, options, message):
-    with pytest.raises(SalstatsError, match=message):
+def test_options_that_make_no_sense_are_refused(synth1, options, error, fields):
+    with raises(error, **fields):
         ss.regress(synth1, "iou ~ prob", **options)
 
 
 def test_invalid_scores_frames_are_refused(synth1_scores):
-    with pytest.raises(ColumnError, match="are the same observation"):
+    with pytest.raises(ColumnError, match="same observation"):
         ss.regress(pd.concat([synth1_scores, synth1_scores.head(1)]), "iou ~ prob")
 
 

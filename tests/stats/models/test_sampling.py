@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError
@@ -134,23 +135,39 @@ def test_units_that_count_alike_have_their_mean(scores) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "error", "fields"),
     [
-        ({"family": "beta", "weights": "sampling"}, "weights= is there for family='gaussian'"),
-        ({"errors": "classical", "weights": "sampling"}, "precisions"),
-        ({"errors": "mancl-derouen", "weights": "sampling"}, "precisions"),
-        ({"correlation": "exchangeable", "weights": "sampling"}, "correlation="),
-        ({"weights": {"edema": 1.0}}, "for averages"),
-        ({"weights": "x"}, "differs between rows of case"),
+        (
+            {"family": "beta", "weights": "sampling"},
+            SalstatsError,
+            {"option": "weights", "match": "family='beta'"},
+        ),
+        (
+            {"errors": "classical", "weights": "sampling"},
+            SalstatsError,
+            {"option": "errors", "value": "classical"},
+        ),
+        (
+            {"errors": "mancl-derouen", "weights": "sampling"},
+            SalstatsError,
+            {"option": "errors", "value": "mancl-derouen"},
+        ),
+        (
+            {"correlation": "exchangeable", "weights": "sampling"},
+            SalstatsError,
+            {"option": "weights", "value": "sampling", "match": "correlation"},
+        ),
+        ({"weights": {"edema": 1.0}}, SalstatsError, {"option": "weights", "value": {"edema": 1.0}}),
+        ({"weights": "x"}, ColumnError, {"match": "differs between rows"}),
     ],
 )
-def test_models_that_know_no_weights_are_refused(scores, options, message) -> None:
+def test_models_that_know_no_weights_are_refused(scores, options, error, fields) -> None:
     table = scores.assign(x=np.arange(len(scores)))
-    with pytest.raises((SalstatsError, ColumnError), match=message):
+    with raises(error, **fields):
         ss.regress(table, "score ~ method", **options)
 
 
 def test_units_that_count_alike_need_units() -> None:
     table = pd.DataFrame({"score": [0.1, 0.2, 0.4], "size": [1.0, 2.0, 4.0]})
-    with pytest.raises(SalstatsError, match="needs units"):
+    with raises(SalstatsError, option="weights", value="unit"):
         ss.regress(table, "score ~ size", weights="unit")

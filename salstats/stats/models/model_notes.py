@@ -1,0 +1,60 @@
+"""Problems of fitted models, collected so that a warning names all models with the same problem."""
+
+from dataclasses import dataclass, field
+
+from salstats.errors import Message, Part, warn
+
+#: Number of models that a warning names.
+_MAX_NAMED_MODELS = 5
+
+
+@dataclass
+class _Note:
+    """One kind of problem, with the models that have it."""
+
+    problem: Part
+    #: What would do.
+    hint: Part
+    #: Label of each model, often with details.
+    models: list[Part] = field(default_factory=list)
+
+
+class Notes:
+    """Problems by kind, each with the models that have it."""
+
+    def __init__(self) -> None:
+        self._notes: dict[str, _Note] = {}
+
+    def add(self, problem: Part, model: Part, hint: Part = "") -> None:
+        """Add a model to those with a problem.
+
+        Parameters
+        ----------
+        problem : str or Message
+            The kind of problem, as the beginning of a sentence that "in 2 models" completes.
+        model : str or Message
+            Label of the model, often with details.
+        hint : str or Message
+            What would do, the same for all models with this problem.
+        """
+        note = self._notes.setdefault(str(problem), _Note(problem, hint))
+        note.models.append(model)
+
+    def copy(self) -> "Notes":
+        """Return the same notes, to which others can be added."""
+        copied = Notes()
+        for kind, note in self._notes.items():
+            copied._notes[kind] = _Note(note.problem, note.hint, list(note.models))
+        return copied
+
+    def warn(self) -> None:
+        """Warn once for each kind of problem, with its first models."""
+        for note in self._notes.values():
+            n_models = "1 model" if len(note.models) == 1 else f"{len(note.models)} models"
+            models = Message()
+            for position, model in enumerate(note.models[:_MAX_NAMED_MODELS]):
+                separator = "; " if position else ""
+                models = Message(models, separator, model)
+            if len(note.models) > _MAX_NAMED_MODELS:
+                models = Message(models, f"; and {len(note.models) - _MAX_NAMED_MODELS} more")
+            warn(note.problem, f" in {n_models}: ", models, hint=note.hint)
