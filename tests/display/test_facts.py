@@ -153,13 +153,13 @@ def test_ranks_and_pairwise_tests_that_pool_tasks_say_so():
     scores = ss.datasets.load_simulated()
     by_task = ["metric", "task"]
     pooled = "All tasks of the scores are taken together."
-    ranks = ss.rank_stability(scores, n_replicates=20)
+    ranks = ss.rank_stability(scores, n_replicates=40)
     significance = ss.significance_map(scores, test="t")
     for frame in (ranks, significance, ss.rank_limits(significance)):
         assert pooled_tasks_sentence(read_estimates(frame)) == pooled
-    ranks_by_task = ss.rank_stability(scores, by=by_task, n_replicates=20)
+    ranks_by_task = ss.rank_stability(scores, by=by_task, n_replicates=40)
     significance_by_task = ss.significance_map(scores, test="t", by=by_task)
-    means = ss.summarize(scores, n_replicates=20)
+    means = ss.summarize(scores, n_replicates=40)
     for frame in (ranks_by_task, significance_by_task, means, means.drop(columns="task")):
         assert pooled_tasks_sentence(read_estimates(frame)) == ""
     # figures and tables say it

@@ -63,7 +63,7 @@ def plot_ranks(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of the rank of each method: a point, where it lies in most replicates, and how often where.
+    """Draw the rank of each method, where it lies in most replicates, and how often it has each rank.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def plot_significance(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of which method is significantly better than which: a tile and a P value per ordered pair.
+    """Draw the significant differences of methods: a tile and a P value per ordered pair.
 
     Parameters
     ----------
@@ -239,8 +239,10 @@ def plot_significance(
     is_last_row_full = len(titles) % grid.n_columns == 0
     column_labels = [names.value("method", method) for method in order]
     column_names = names_below(column_labels, grid.panel_width / n, slant=is_last_row_full)
-    if column_names.beyond > left:
-        grid = panel_grid(titles, n_columns, width, left=column_names.beyond, min_width=min_panel_width)
+    if column_names.left_overhang > left:
+        grid = panel_grid(
+            titles, n_columns, width, left=column_names.left_overhang, min_width=min_panel_width
+        )
     height = n * row_mm
     number_pt = min(_NUMBER_PT, grid.panel_width / panel_mm_per_pt)
     number_layers = []

@@ -58,7 +58,7 @@ def plot_regression(
     intercept: bool = False,
     width: float | None = None,
 ) -> Figure:
-    """Coefficients of regression models: terms as rows, models by colour and mark.
+    """Draw coefficients of regression models: terms as rows, models by colour and mark.
 
     Outcomes, the left sides of formulas, are panels. Models that differ in the method, or else in the
     right side of their formula, stand above each other in a row. Of models by one further column, such as
@@ -183,7 +183,7 @@ def _place_terms(drawing: Drawing) -> tuple[PlacedRows, bool]:
         values.append(entry.term or (entry.text,))
         texts.append(indented(text) if entry.level else text)
         marks_per_row.append(n_marks if is_drawn else 1)
-    rows = row_layout(values, texts, marks_per_row, heads=[not entry.level for entry in entries])
+    rows = row_layout(values, texts, marks_per_row, starts_group=[not entry.level for entry in entries])
     y = rows.centres_of(frame["term"])
     if drawing.dodges:
         y = y + dodge_offsets(frame["method_label"].cat.codes, n_marks)
@@ -209,19 +209,19 @@ def _prepare(coefficients: Estimates, labels: Labels) -> Drawing:
     }
     frame["term_label"] = frame["term"].map(label_of_term)
     estimates = replace(coefficients, frame=frame)
-    drawn = drawn_rows(estimates)
-    names_of_terms, _ = term_names(estimates.with_frame(drawn), [*groups, "formula"], labels)
+    defined_rows = drawn_rows(estimates)
+    names_of_terms, _ = term_names(estimates.with_frame(defined_rows), [*groups, "formula"], labels)
     term_texts = {term: ": ".join(filter(None, name)) for term, name in names_of_terms.items()}
-    row, facet, panel_texts = _rows_and_panels(drawn, labels, facet, term_texts)
-    drawn["panel"] = crossed_labels(drawn, panel_texts)
-    models = _models(drawn, labels, model_column, differ_by_formula)
+    row, facet, panel_texts = _rows_and_panels(defined_rows, labels, facet, term_texts)
+    defined_rows["panel"] = crossed_labels(defined_rows, panel_texts)
+    models = _models(defined_rows, labels, model_column, differ_by_formula)
     if models.texts:
         model_labels = [models.texts[model] for model in models.of_row]
         categories = list(models.texts.values())
-        drawn["method_label"] = pd.Categorical(model_labels, categories=categories, ordered=True)
+        defined_rows["method_label"] = pd.Categorical(model_labels, categories=categories, ordered=True)
     return Drawing(
         estimates=estimates,
-        frame=drawn,
+        frame=defined_rows,
         labels=labels,
         row=row,
         facet=facet,
@@ -253,10 +253,10 @@ def _with_outcomes(coefficients: Estimates, labels: Labels) -> pd.DataFrame:
 
 
 def _rows_and_panels(
-    drawn: pd.DataFrame, labels: Labels, facet: str | None, term_texts: dict[Any, str]
+    defined_rows: pd.DataFrame, labels: Labels, facet: str | None, term_texts: dict[Any, str]
 ) -> tuple[str, str | None, dict[str, dict[Any, str]]]:
     """Column of the rows, column of further panels, and the labels that titles of panels consist of."""
-    outcomes = drawn["outcome"].unique()
+    outcomes = defined_rows["outcome"].unique()
     texts: dict[str, dict[Any, str]] = {}
     if len(outcomes) > 1:
         # the axis names a single outcome
@@ -264,7 +264,7 @@ def _rows_and_panels(
     if facet is None:
         return "term", None, texts
     if len(term_texts) > _MAX_TERM_PANELS:
-        return "term", facet, {facet: labels.texts(facet, drawn[facet])} | texts
+        return "term", facet, {facet: labels.texts(facet, defined_rows[facet])} | texts
     if len(term_texts) > 1:
         texts["term"] = term_texts
     return facet, None, texts

@@ -91,7 +91,7 @@ def table_regression(
     style: str = "nature",
     title: str | None = None,
 ) -> GT:
-    """Regressions as a table for a paper: terms as rows, models as columns.
+    """Tabulate regressions for a paper: terms as rows, models as columns.
 
     Columns are the outcomes, within them the methods, and the gap "reference − method" of models with a
     reference. Models of one outcome with different terms (one model for each feature) share a column;
@@ -394,7 +394,7 @@ def _headings(
     """
     columns = []
     for column, (kind, *inner_headings) in enumerate(arranged.headings):
-        rows = estimates.subset([own_column == column for own_column in arranged.column_of_row])
+        rows = estimates.subset([row_column == column for row_column in arranged.column_of_row])
         estimate_heading = with_interval(f"{kind}{term_text}", rows)
         if p_values:
             columns += [Column(estimate_heading, tuple(inner_headings)), Column("P", tuple(inner_headings))]
