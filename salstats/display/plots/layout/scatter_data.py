@@ -327,4 +327,4 @@ def _correlation_notes(texts: pd.DataFrame, labels: Labels) -> list[str]:
     names = "; ".join(coefficients) or "r: correlation"
     interval = interval_name(estimates)
     limits = f" ({interval})" if interval else ""
-    return [f"{names}{limits}.", clustering_sentence(estimates), covariates_note(texts, labels)]
+    return [f"{names}{limits}.", clustering_sentence(estimates), covariates_note(estimates, labels)]
