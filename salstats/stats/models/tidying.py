@@ -206,7 +206,7 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     keys = pd.DataFrame(index=range(n_rows))
     if isinstance(formula, str):
         keys["formula"] = formula
-    columns: dict[str, Any] = {name: frame[name].to_numpy() for name in frame}
+    columns: dict[str, Any] = {str(name): frame[name].to_numpy() for name in frame}
     columns["conf_level"] = float(level)
     columns["interval"] = "t" if uses_t else "wald"
     # results of survival models have no `nobs`, but their models do
