@@ -221,7 +221,7 @@ class SalstatsError(_WithFacts, ValueError):
             self._problem,
             hint=self.hint,
             option=self.option,
-            value=self.value,
+            value=NO_VALUE if self.value is None else self.value,
             choices=self.choices,
             column=self.column,
             rows=self.rows,

@@ -8,6 +8,7 @@ import pytest
 from salstats.errors import (
     Call,
     Column,
+    ColumnError,
     InputFileError,
     Level,
     Message,
@@ -73,3 +74,18 @@ def test_a_warning_is_raised_at_the_line_that_called_the_package():
     with pytest.warns(SalstatsWarning) as caught:
         warn("here")
     assert caught[0].filename == __file__
+
+
+def test_a_value_that_is_given_stands_before_that_of_the_problem():
+    error = ValueRangeError(Setting("steps"), " must be a whole number, not 0.5", value=0.5)
+    assert (error.option, error.value) == ("steps", 0.5)
+
+
+def test_a_prefix_leaves_the_fields_of_an_error():
+    error = ColumnError(
+        "column 'age' is text", hint=Message("drop it from ", Setting("by")), column="age", rows=[3]
+    )
+    prefixed = error.prefixed("case 7: ")
+    assert type(prefixed) is ColumnError
+    assert (prefixed.column, prefixed.rows, str(prefixed.hint)) == ("age", (3,), "drop it from by")
+    assert str(prefixed) == "case 7: column 'age' is text; drop it from by"

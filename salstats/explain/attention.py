@@ -3,191 +3,254 @@
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import nn
 
 from salstats.checks import check_choice, check_count, check_number, did_you_mean, quoted
-from salstats.errors import SalstatsError, ShapeError
+from salstats.errors import Message, SalstatsError, Setting, ShapeError
 from salstats.explain.request import Request
 
-#: How the attention of several heads becomes one.
-HEADS = ("mean", "max", "min")
+#: Ways to join the attention of several heads.
+HEAD_REDUCTIONS = ("mean", "max", "min")
+#: Rows of attention sum to 1, within the rounding of half precision.
+_ROW_SUM_TOLERANCE = 0.02
+
+
+@dataclass(frozen=True)
+class LayerAttention:
+    """The attention of one call of a module, its heads joined: weights (b, tokens, tokens) on the CPU."""
+
+    module_name: str
+    weights: torch.Tensor
+
+
 #: Rows of attention add up to 1 but for half precision.
 _ROW_SUM = 0.02
 
 
 def run_attention_rollout(request: Request) -> torch.Tensor:
-    """How much attention to each patch reaches the class token through all layers; (b, 1, rows, columns).
+    """Return the attention to each patch that reaches the class token, shape (b, 1, rows, columns).
 
-    The attention of each layer is mixed with the identity, for the connection that skips it, scaled so that
-    rows add up to 1, and multiplied from the first layer to the last (Abnar & Zuidema 2020). It looks at no
-    output: the map is the same for every target. From 0 to 1: shares of the class token, whose own is left
-    out.
+    The attention of each layer is mixed with the identity, which stands for the connection that skips the
+    layer, scaled so that rows sum to 1, and multiplied from the first layer to the last (Abnar & Zuidema
+    2020). No output is used: the map is the same for every target. Values are shares, from 0 to 1, of what
+    reaches the class token, whose attention to itself is left out.
 
     Options: `modules` (None), names of the modules that give attention of shape (b, heads, tokens, tokens);
     by default every nn.MultiheadAttention, or every module like timm's with `attn_drop`. `heads` ("mean", the
-    paper's, "max" or "min"), how heads become one. `discard` (0), share of the smallest attention of each
+    paper's, "max" or "min"), the way to join heads. `discard` (0), share of the smallest attention of each
     layer that is left out; attention to the first token stays. `residual` (0.5), weight of the identity.
-    `n_prefix` (1), tokens before those of patches, of which the first is the class token; 0: none, the mean
+    `n_prefix` (1), tokens before those of patches, of which the first is the class token; with 0 the mean
     over all tokens is taken. `grid` (None), (rows, columns) of patches; by default in the proportions of the
     image.
     """
     options = request.options
-    heads = check_choice(options["heads"], HEADS, "heads")
-    discard, residual = (
-        check_number(options[name], name, 1, exclude_high=True) for name in ("discard", "residual")
-    )
+    heads = check_choice(options["heads"], HEAD_REDUCTIONS, "heads")
+    discard = check_number(options["discard"], "discard", 1, exclude_high=True)
+    residual = check_number(options["residual"], "residual", 1, exclude_high=True)
     n_prefix = check_count(options["n_prefix"], "n_prefix", 0)
-    sources = _sources(request.model, options["modules"])
-    rolled: list[torch.Tensor] = []
+    modules = _attention_modules(request.model, options["modules"])
+    rollouts: list[torch.Tensor] = []
     for start in range(0, len(request.images), request.batch_size):
-        with _recorded(request.model, sources, heads) as found:
+        with _recorded(request.model, modules, heads) as records:
             request.pass_once(request.images[start : start + request.batch_size])
-        missing = set(sources) - {name for name, _ in found}
+        missing = set(modules) - {record.module_name for record in records}
         if missing:
             raise SalstatsError(
                 f"module {min(missing)!r} is not called in a pass, so its attention is unknown: a fused "
-                "attention skips it; switch that off in the network, or name another, modules="
+                "attention skips it",
+                hint=Message("switch that off in the network, or name another with ", Setting("modules")),
+                option="modules",
             )
-        rolled.append(rollout([layer for _, layer in found], discard=discard, residual=residual))
-    joint = torch.cat(rolled)
+        weights = [record.weights for record in records]
+        rollouts.append(rollout(weights, discard=discard, residual=residual))
+    joint = torch.cat(rollouts)
     n_patches = joint.shape[1] - n_prefix
-    shape = _grid(n_patches, tuple(request.images.shape[2:]), options["grid"], n_prefix)
-    reached = joint[:, 0, n_prefix:] if n_prefix else joint.mean(dim=1)
-    return reached.reshape(-1, 1, *shape)
+    n_rows, n_columns = _grid_shape(n_patches, tuple(request.images.shape[2:]), options["grid"], n_prefix)
+    to_patches = joint[:, 0, n_prefix:] if n_prefix else joint.mean(dim=1)
+    return to_patches.reshape(-1, 1, n_rows, n_columns)
 
 
 def rollout(layers: Sequence[torch.Tensor], *, discard: float = 0.0, residual: float = 0.5) -> torch.Tensor:
-    """Attention of several layers, each (b, tokens, tokens), multiplied from the first to the last; float64.
+    """Multiply the attention of layers, each (b, tokens, tokens), from the first to the last; float64.
 
-    Rows attend to columns, and add up to 1. `discard` is the share of the smallest attention of each layer
-    that is left out (the first column stays), `residual` the weight of the identity; both from 0 to less than
-    1.
+    Rows attend to columns and sum to 1. `discard` is the share of the smallest attention of each layer that
+    is left out (the first column stays), `residual` the weight r of the identity I; both from 0 to less than
+    1. With the attention A of a layer, rows of r I + (1 - r) A are scaled to sum to 1 (Abnar & Zuidema 2020,
+    where r is 0.5).
     """
-    n = layers[0].shape[-1]
-    other = next((layer.shape[-1] for layer in layers if layer.shape[-1] != n), n)
-    if other != n:
-        raise ShapeError(
-            f"layers have {n} and {other} tokens; a rollout needs one number throughout, which networks with "
-            "windows or pooling do not have"
-        )
-    joint = identity = torch.eye(n, dtype=torch.float64).expand(len(layers[0]), n, n)
+    n_tokens = layers[0].shape[-1]
+    for layer in layers:
+        if layer.shape[-1] != n_tokens:
+            raise ShapeError(
+                f"layers have {n_tokens} and {layer.shape[-1]} tokens; a rollout needs one number "
+                "throughout, which networks with windows or pooling do not have"
+            )
+    identity = torch.eye(n_tokens, dtype=torch.float64).expand(len(layers[0]), n_tokens, n_tokens)
+    joint = identity
     for layer in layers:
         attention = layer.double()
         if discard:
-            flat = attention.flatten(1)
-            order = flat.argsort(dim=1, stable=True)[:, : int(discard * flat.shape[1])]
-            kept = flat.scatter(1, order, 0.0).reshape_as(attention)
-            kept[..., 0] = attention[..., 0]
-            attention = kept
+            attention = _without_smallest(attention, discard)
         mixed = residual * identity + (1 - residual) * attention
         mixed = mixed / mixed.sum(dim=-1, keepdim=True)
         joint = mixed if joint is identity else mixed @ joint
     return joint
 
 
-def _sources(model: nn.Module, names: Any) -> dict[str, nn.Module]:
-    """Modules that give attention, by their names."""
-    every = dict(model.named_modules())
+def _without_smallest(attention: torch.Tensor, share: float) -> torch.Tensor:
+    """Set the smallest share of each image's attention to 0; attention to the first token stays."""
+    flat = attention.flatten(1)
+    n_discarded = int(share * flat.shape[1])
+    smallest = flat.argsort(dim=1, stable=True)[:, :n_discarded]
+    remaining = flat.scatter(1, smallest, 0.0).reshape_as(attention)
+    remaining[..., 0] = attention[..., 0]
+    return remaining
+
+
+def _attention_modules(model: nn.Module, names: Any) -> dict[str, nn.Module]:
+    """Return the modules that give attention by their names, those of the option or those of known types."""
+    modules = dict(model.named_modules())
     if names is not None:
-        asked = [names] if isinstance(names, str) else list(names)
-        for name in asked:
-            if name not in every:
-                hint = did_you_mean(name, filter(None, every))
-                raise SalstatsError(f"the network has no module {name!r}{hint}")
-        return {name: every[name] for name in asked}
-    found = [name for name, module in every.items() if isinstance(module, nn.MultiheadAttention)]
-    found = found or [f"{name}.attn_drop" for name, module in every.items() if _is_fused_kind(module)]
-    if not found:
-        kinds = sorted({type(module).__name__ for module in every.values()})
+        requested = [names] if isinstance(names, str) else list(names)
+        for name in requested:
+            if name not in modules:
+                suggestion = did_you_mean(name, filter(None, modules))
+                raise SalstatsError(
+                    f"the network has no module {name!r}{suggestion}", option="modules", value=name
+                )
+        return {name: modules[name] for name in requested}
+    attention_names = [name for name, module in modules.items() if isinstance(module, nn.MultiheadAttention)]
+    if not attention_names:
+        timm_names = [name for name, module in modules.items() if _is_timm_attention(module)]
+        attention_names = [f"{name}.attn_drop" for name in timm_names]
+    if not attention_names:
+        types = sorted({type(module).__name__ for module in modules.values()})
         raise SalstatsError(
-            "the network has no nn.MultiheadAttention; name the modules that give attention of shape "
-            f"(images, heads, tokens, tokens), modules= (types of module: {quoted(kinds)})"
+            f"the network has no nn.MultiheadAttention (types of module: {quoted(types)})",
+            hint=Message(
+                "name the modules that give attention of shape (images, heads, tokens, tokens) with ",
+                Setting("modules"),
+            ),
+            option="modules",
         )
-    return {name: every[name] for name in found}
+    return {name: modules[name] for name in attention_names}
 
 
-def _is_fused_kind(module: nn.Module) -> bool:
-    """Whether a module is of timm's kind, which skips its attention weights where it can."""
+def _is_timm_attention(module: nn.Module) -> bool:
+    """Return whether a module is of timm's type, which skips its attention weights where it can."""
     return hasattr(module, "fused_attn") and isinstance(getattr(module, "attn_drop", None), nn.Module)
 
 
 @contextmanager
 def _recorded(
-    model: nn.Module, sources: Mapping[str, nn.Module], heads: str
-) -> Iterator[list[tuple[str, torch.Tensor]]]:
-    """Yield what will hold the attention of each call, heads joined; afterwards the model is as before.
+    model: nn.Module, modules: Mapping[str, nn.Module], heads: str
+) -> Iterator[list[LayerAttention]]:
+    """Yield a list to which each call of the modules adds its attention; afterwards the model is as before.
 
-    Modules of timm's kind compute their attention step by step meanwhile.
+    Modules of timm's type compute their attention step by step meanwhile.
     """
-    found: list[tuple[str, torch.Tensor]] = []
-    fused: list[Any] = [module for module in model.modules() if _is_fused_kind(module)]
+    records: list[LayerAttention] = []
+    timm_modules: list[Any] = [module for module in model.modules() if _is_timm_attention(module)]
     with ExitStack() as stack:
-        for name, module in sources.items():
-            recorder = _Recorder(name, heads, found)
+        for name, module in modules.items():
+            recorder = _AttentionRecorder(name, heads, records)
             if isinstance(module, nn.MultiheadAttention):
-                stack.callback(module.register_forward_pre_hook(recorder.ask, with_kwargs=True).remove)
-            stack.callback(module.register_forward_hook(recorder.take).remove)
-        for module in fused:
+                hook = module.register_forward_pre_hook(recorder.request_weights, with_kwargs=True)
+                stack.callback(hook.remove)
+            stack.callback(module.register_forward_hook(recorder.record).remove)
+        for module in timm_modules:
             stack.callback(setattr, module, "fused_attn", module.fused_attn)
             module.fused_attn = False
-        yield found
+        yield records
 
 
-class _Recorder:
-    """Takes the attention that a module gives, and lets the module's caller have what it asked for."""
+class _AttentionRecorder:
+    """Hooks that record the attention of a module and return to its caller what the caller requested."""
 
-    def __init__(self, name: str, heads: str, found: list[tuple[str, torch.Tensor]]) -> None:
-        self._name, self._heads, self._found = name, heads, found
-        self._wanted = (True, True)
+    def __init__(self, name: str, heads: str, records: list[LayerAttention]) -> None:
+        self._name = name
+        self._heads = heads
+        self._records = records
+        self._needs_weights = True
+        self._averages_heads = True
 
-    def ask(
+    def request_weights(
         self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Ask nn.MultiheadAttention for the weights of each head."""
-        bound = inspect.signature(module.forward).bind(*args, **kwargs)
-        asked = bound.arguments
-        self._wanted = (asked.get("need_weights", True), asked.get("average_attn_weights", True))
-        asked.update(need_weights=True, average_attn_weights=False)
-        return (), dict(asked)
+        """Change a call of nn.MultiheadAttention so that it returns the weights of each head."""
+        arguments = inspect.signature(module.forward).bind(*args, **kwargs).arguments
+        self._needs_weights = arguments.get("need_weights", True)
+        self._averages_heads = arguments.get("average_attn_weights", True)
+        arguments.update(need_weights=True, average_attn_weights=False)
+        return (), dict(arguments)
 
-    def take(self, module: nn.Module, inputs: Any, outputs: Any) -> Any:
-        """Keep the attention of one call."""
+    def record(self, module: nn.Module, inputs: Any, outputs: Any) -> Any:
+        """Record the attention of one call."""
+        weights = self._weights(outputs)
+        # MPS has no double precision
+        exact = weights if weights.device.type == "mps" else weights.double()
+        if self._heads == "mean":
+            joined = exact.mean(dim=1)
+        elif self._heads == "max":
+            joined = exact.amax(dim=1)
+        else:
+            joined = exact.amin(dim=1)
+        self._records.append(LayerAttention(self._name, joined.cpu()))
+        if not isinstance(module, nn.MultiheadAttention):
+            return None
+        if not self._needs_weights:
+            return outputs[0], None
+        if self._averages_heads:
+            return outputs[0], weights.mean(dim=1)
+        return outputs[0], weights
+
+    def _weights(self, outputs: Any) -> torch.Tensor:
+        """Return the attention (b, heads, tokens, tokens) among the outputs of a module."""
         parts = outputs if isinstance(outputs, tuple | list) else (outputs,)
-        weights = next((p for p in parts if isinstance(p, torch.Tensor) and p.ndim == 4), None)
+        tensors = [part for part in parts if isinstance(part, torch.Tensor)]
+        weights = next((tensor for tensor in tensors if tensor.ndim == 4), None)
         if weights is None or weights.shape[-1] != weights.shape[-2]:
-            shapes = [tuple(p.shape) for p in parts if isinstance(p, torch.Tensor)]
+            shapes = [tuple(tensor.shape) for tensor in tensors]
             raise SalstatsError(
                 f"module {self._name!r} gives {shapes}, no attention of shape (images, heads, tokens, "
-                "tokens); modules= names those that give it"
+                "tokens)",
+                hint=Message("name the modules that give it with ", Setting("modules")),
+                option="modules",
+                value=self._name,
             )
-        sums = weights.detach().float().sum(dim=-1)
-        if weights.min() < 0 or (sums - 1).abs().max() > _ROW_SUM:
+        row_sums = weights.detach().float().sum(dim=-1)
+        if weights.min() < 0 or (row_sums - 1).abs().max() > _ROW_SUM_TOLERANCE:
             raise SalstatsError(
-                f"module {self._name!r} gives no attention: its rows do not add up to 1; modules= names the "
-                "module after the softmax"
+                f"module {self._name!r} gives no attention: its rows do not sum to 1",
+                hint=Message("name the module after the softmax with ", Setting("modules")),
+                option="modules",
+                value=self._name,
             )
-        joined = weights.detach().double() if weights.device.type != "mps" else weights.detach()
-        fused = joined.mean(dim=1) if self._heads == "mean" else getattr(joined, f"a{self._heads}")(dim=1)
-        self._found.append((self._name, fused.cpu()))
-        if isinstance(module, nn.MultiheadAttention):
-            need, average = self._wanted
-            return outputs[0], (weights.mean(dim=1) if average else weights) if need else None
-        return None
+        return weights.detach()
 
 
-def _grid(n_patches: int, image: tuple[int, ...], grid: Any, n_prefix: int) -> tuple[int, int]:
-    """Rows and columns of patches: those given, or in the image's proportions."""
+def _grid_shape(n_patches: int, image: tuple[int, ...], grid: Any, n_prefix: int) -> tuple[int, int]:
+    """Return the rows and columns of patches: those of the option, or in the proportions of the image."""
     if grid is not None:
         rows, columns = (check_count(side, "grid") for side in grid)
     else:
-        rows = max(round((n_patches * image[0] / image[1]) ** 0.5), 1)
+        height = image[0]
+        width = image[1]
+        rows = max(round((n_patches * height / width) ** 0.5), 1)
         columns = n_patches // rows
     if rows * columns != n_patches or n_patches < 1:
         raise ShapeError(
-            f"{n_patches} tokens of patches (after n_prefix={n_prefix}) make no grid of {rows} x {columns}; "
-            "give n_prefix, the tokens before those of patches, and grid=(rows, columns)"
-        )
+            f"{n_patches} tokens of patches (after ",
+            Setting("n_prefix", n_prefix),
+            f") make no grid of {rows} x {columns}",
+            hint=Message(
+                "give ", Setting("n_prefix"), ", the tokens before those of patches, and ", Setting("grid"),
+                " as (rows, columns)",
+            ),
+            option="grid",
+        )  # fmt: skip
     return rows, columns

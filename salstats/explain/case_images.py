@@ -1,4 +1,4 @@
-"""Images of a study as networks are shown them, and what a network makes of them."""
+"""Images of a study, prepared for networks, and the probabilities and maps of a network for them."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,79 +10,101 @@ from typing import Any, NamedTuple
 import numpy as np
 from torch import nn
 
-from salstats.errors import SalstatsError, ShapeError
+from salstats.errors import Message, SalstatsError, Setting, ShapeError
 from salstats.explain.forward_passes import predict, ran_out_of_memory
-from salstats.explain.map_plans import Making, Plan, case_seed
+from salstats.explain.map_plans import MapPlan, PlannedMethod, case_seed
 from salstats.explain.networks import Network, check_output
 from salstats.explain.saliency_maps import explain
 from salstats.images.geometry import Geometry
 from salstats.images.preparation import Preparation
 from salstats.readers.image_files import read_picture
 
-#: An image, its file, or what returns either.
+#: An image, its file, or a callable that returns either.
 Image = np.ndarray | str | os.PathLike[str] | Callable[[], Any]
 #: A case and a task.
 Pair = tuple[str, str]
 
 
-def chunks(
+class ReadyImage(NamedTuple):
+    """The pixels of an image as a network takes them, channels first, and their position on the image."""
+
+    pixels: np.ndarray
+    geometry: Geometry
+
+
+def case_chunks(
     images: Mapping[str, Image] | Iterable[tuple[str, Image]], size: int
 ) -> Iterator[dict[str, Image]]:
-    """Images of some cases at a time, by name; an image may come when it is asked for."""
+    """Yield the images of `size` cases at a time, by name; an iterable is read only as far as needed."""
     if not isinstance(images, Iterable):
         raise SalstatsError(
-            f"images must be a mapping of a case's name to its image, or pairs of these, not "
-            f"{type(images).__name__}"
+            Setting("images"),
+            " must be a mapping of a case's name to its image, or pairs of these, not "
+            f"{type(images).__name__}",
         )
     pairs = iter(images.items() if isinstance(images, Mapping) else images)
-    seen: set[str] = set()
+    names: set[str] = set()
     while chunk := list(islice(pairs, size)):
         for pair in chunk:
             if not isinstance(pair, tuple) or len(pair) != 2:
                 raise SalstatsError(
-                    f"images must give pairs of a case's name and its image, not {type(pair).__name__}; "
-                    "of files: {file.stem: file for file in files}"
+                    Setting("images"),
+                    f" must give pairs of a case's name and its image, not {type(pair).__name__}",
+                    hint="of files: {file.stem: file for file in files}",
                 )
-            if str(pair[0]) in seen:
+            name = str(pair[0])
+            if name in names:
                 raise SalstatsError(
-                    f"images gives case {str(pair[0])!r} twice; cases need names of their own"
-                )
-            seen.add(str(pair[0]))
+                    Setting("images"), f" gives case {name!r} twice", hint="give each case its own name",
+                    value=name,
+                )  # fmt: skip
+            names.add(name)
         yield {str(name): image for name, image in chunk}
-    if not seen:
-        raise SalstatsError("images holds no case; give {case: image, or its file} or pairs of these")
+    if not names:
+        raise SalstatsError(
+            Setting("images"), " holds no case", hint="give {case: image, or its file} or pairs of these"
+        )
 
 
-def ready_image(case: str, image: Image, preparation: Preparation | None) -> tuple[np.ndarray, Geometry]:
-    """An image as a network takes it, channels first, and where its pixels lie there."""
+def ready_image(case: str, image: Image, preparation: Preparation | None) -> ReadyImage:
+    """Read and prepare an image for a network."""
     try:
-        given = image() if callable(image) else image
-        read = read_picture(given) if isinstance(given, str | os.PathLike) else np.asarray(given)
+        source = image() if callable(image) else image
+        is_picture = False
+        if isinstance(source, str | os.PathLike):
+            array = read_picture(source)
+            # a file of numbers may hold an array that a network takes, a picture does not
+            is_picture = Path(source).suffix.lower() != ".npy"
+        else:
+            array = np.asarray(source)
         if preparation is not None:
-            return preparation.apply(read)
-        is_picture = isinstance(given, str | os.PathLike) and Path(given).suffix.lower() != ".npy"
-        if is_picture or read.ndim != 3 or not read.size:
+            pixels, geometry = preparation.apply(array)
+            return ReadyImage(pixels, geometry)
+        if is_picture or array.ndim != 3 or not array.size:
             raise ShapeError(
-                "the network has no preparation=, so that an image must be what it takes, (channels, height, "
-                f"width), not of shape {read.shape}; Network(preparation=Preparation((224, 224))) makes it"
+                "the network has no ",
+                Setting("preparation"),
+                ", so that an image must be what it takes, (channels, height, width), not of shape "
+                f"{array.shape}",
+                hint="Network(preparation=Preparation((224, 224))) makes it",
             )
     except SalstatsError as error:
-        raise type(error)(f"case {case!r}: {error}") from None
+        raise error.prefixed(f"case {case!r}: ") from None
     except Exception as error:
         error.add_note(f"while the image of case {case!r} was read")
         raise
-    shape = (read.shape[1], read.shape[2])
-    return read, Geometry.stretched(shape, shape)
+    shape = (array.shape[1], array.shape[2])
+    return ReadyImage(array, Geometry.stretched(shape, shape))
 
 
-class Shown(NamedTuple):
-    """Images of one shape that are shown to a network of a run.
+class NetworkImages(NamedTuple):
+    """Images of one shape, and a network that is to explain them.
 
-    `model` is the network, loaded and on its device; `outputs` the output of each task; `member` the place in
-    an ensemble, 0 for a network by itself.
+    `model` is the network, loaded and on its device; `outputs` the output of each task; `member` the number
+    of the network in an ensemble, 0 for a network by itself.
     """
 
-    plan: Plan
+    plan: MapPlan
     network: Network
     model: nn.Module
     outputs: Mapping[str, int]
@@ -90,20 +112,21 @@ class Shown(NamedTuple):
     images: Mapping[str, np.ndarray]
 
     def probs(self) -> dict[Pair, float]:
-        """Probability of each case and task."""
-        found = self._named(self._predicted, list(self.images), lambda case: f"case {case!r}")
+        """Return the probability of each case and task."""
+        cases = list(self.images)
+        probs = self._naming_errors(self._predicted, cases, lambda case: f"case {case!r}")
         for task, output in self.outputs.items():
-            check_output(output, task, self.network, found.shape[1])
-        return {
-            (case, task): float(row[output])
-            for case, row in zip(self.images, found, strict=True)
-            for task, output in self.outputs.items()
-        }
+            check_output(output, task, self.network, probs.shape[1])
+        prob_by_pair = {}
+        for case, row in zip(cases, probs, strict=True):
+            for task, output in self.outputs.items():
+                prob_by_pair[case, task] = float(row[output])
+        return prob_by_pair
 
-    def maps(self, making: Making, seed: int | None, pairs: Sequence[Pair]) -> np.ndarray:
-        """Map of each case and task, at the method's own grid."""
-        explained = partial(self._explained, making, seed)
-        return self._named(explained, pairs, lambda pair: f"case {pair[0]!r}, task {pair[1]!r}")
+    def maps(self, method: PlannedMethod, seed: int | None, pairs: Sequence[Pair]) -> np.ndarray:
+        """Make the map of each case and task, on the method's own grid."""
+        explained = partial(self._explained, method, seed)
+        return self._naming_errors(explained, pairs, lambda pair: f"case {pair[0]!r}, task {pair[1]!r}")
 
     def _predicted(self, cases: Sequence[str]) -> np.ndarray:
         return predict(
@@ -114,38 +137,44 @@ class Shown(NamedTuple):
             mixed_precision=self.plan.mixed_precision,
         )
 
-    def _explained(self, making: Making, seed: int | None, pairs: Sequence[Pair]) -> np.ndarray:
-        drawn = self.plan.seed if seed is None else seed
-        seeds = [case_seed(drawn, self.member, case) for case, _ in pairs] if making.row.random else None
+    def _explained(self, method: PlannedMethod, seed: int | None, pairs: Sequence[Pair]) -> np.ndarray:
+        seeds = None
+        if method.record.random:
+            run_seed = self.plan.seed if seed is None else seed
+            seeds = [case_seed(run_seed, self.member, case) for case, _ in pairs]
         return explain(
             self.model,
             np.stack([self.images[case] for case, _ in pairs]),
             [self.outputs[task] for _, task in pairs],
-            method=making.row.name,
+            method=method.record.name,
             resolution="network",
             batch_size=self.plan.batch_size,
             mixed_precision=self.plan.mixed_precision,
             seeds=seeds,
-            **self.network.arguments(*making),
+            **self.network.arguments(method.name, method.record, method.options),
         )
 
-    def _named(
+    def _naming_errors(
         self, work: Callable[[Sequence[Any]], np.ndarray], items: Sequence[Any], name: Callable[[Any], str]
     ) -> np.ndarray:
-        """What `work` makes of all items; an error names the first that it is about."""
+        """Return the result of `work` for all items; an error names the first item that it is about."""
         try:
             return work(items)
         except SalstatsError as error:
-            for item in items if len(items) > 1 else ():
-                # alone, what was wrong with one of many is wrong with this one
-                self._named(work, [item], name)
-            where = f"{name(items[0])}, " if len(items) == 1 else ""
-            # of the traceback only what the network itself raised helps
-            raise type(error)(f"{where}network {str(self.network)!r}: {error}") from error.__cause__
+            if len(items) == 1:
+                prefix = f"{name(items[0])}, network {str(self.network)!r}: "
+            else:
+                # the first item that raises an error by itself is named
+                for item in items:
+                    self._naming_errors(work, [item], name)
+                prefix = f"network {str(self.network)!r}: "
+            # of the traceback only the part of the network itself helps
+            raise error.prefixed(prefix) from error.__cause__
         except (RuntimeError, MemoryError) as error:
             if not ran_out_of_memory(error):
                 raise
             raise SalstatsError(
-                f"network {str(self.network)!r}: out of memory with batch_size={self.plan.batch_size}; a "
-                "smaller batch_size needs less"
+                f"network {str(self.network)!r}: out of memory with ",
+                Setting("batch_size", self.plan.batch_size),
+                hint=Message("a smaller ", Setting("batch_size"), " needs less"),
             ) from error

@@ -5,19 +5,19 @@ import pickle
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
 from salstats.checks import and_more, quoted
-from salstats.errors import InputFileError, SalstatsError
+from salstats.errors import InputFileError, Message, SalstatsError, Setting
 from salstats.files.paths import check_plain
 
-#: Under which a file of a training run keeps the weights, where they are not all it holds.
-_WEIGHTS = ("state_dict", "model_state_dict", "model")
-#: What nn.DataParallel puts before every name.
-_PARALLEL = "module."
+#: Keys under which a file of a training run keeps the weights beside other things.
+_WEIGHTS_KEYS = ("state_dict", "model_state_dict", "model")
+#: The prefix that nn.DataParallel puts before every name.
+_PARALLEL_PREFIX = "module."
 
 
 def load_checkpoint(
@@ -65,71 +65,108 @@ def load_checkpoint(
     """
     file = Path(path)
     weights = _weights(_read(file), file)
-    start = prefix
-    if start is None:
-        start = _PARALLEL if all(name.startswith(_PARALLEL) for name in weights) else ""
+    if prefix is None:
+        is_parallel = all(name.startswith(_PARALLEL_PREFIX) for name in weights)
+        prefix = _PARALLEL_PREFIX if is_parallel else ""
     module = build()
     if not isinstance(module, nn.Module):
-        raise SalstatsError(f"build() must return a torch.nn.Module, not {type(module).__name__}")
-    named = {name.removeprefix(start): value for name, value in weights.items()}
+        raise SalstatsError(
+            f"build() must return a torch.nn.Module, not {type(module).__name__}", option="build"
+        )
+    named = {name.removeprefix(prefix): value for name, value in weights.items()}
     try:
         module.load_state_dict(named)
     except RuntimeError as error:
-        reason = _difference(named, module.state_dict()) or _said(error)
-        raise InputFileError(f"{file}: weights of another network: {reason}") from error
+        difference = _difference(named, module.state_dict())
+        raise InputFileError(
+            f"{file}: weights of another network: {difference.text or _one_line(error)}",
+            hint=_prefix_hint(difference),
+            path=file,
+        ) from error
     return module
 
 
-def _difference(held: Mapping[str, torch.Tensor], wanted: Mapping[str, torch.Tensor]) -> str:
-    """How weights of a file differ from those of a network: the first of each kind."""
-    lacking, more = [n for n in wanted if n not in held], [n for n in held if n not in wanted]
-    shapes = [
-        f"{name} is {tuple(held[name].shape)} in the file and {tuple(value.shape)} in the network"
-        for name, value in wanted.items()
-        if name in held and held[name].shape != value.shape
-    ]
-    kinds = (("the file has no ", lacking), ("the network has no ", more), ("", shapes))
-    said = " and ".join(f"{what}{names[0]}{and_more(names)}" for what, names in kinds if names)
-    before = next((n.removesuffix(own) for n in more for own in lacking if n.endswith(f".{own}")), "")
-    return said + (f"; prefix={before!r} takes off what stands before names in the file" if before else "")
+class _Difference(NamedTuple):
+    """The names in which weights of a file differ from those of a network, and a text that says so."""
+
+    missing: list[str]
+    additional: list[str]
+    text: str
+
+
+def _difference(file_weights: Mapping[str, torch.Tensor], weights: Mapping[str, torch.Tensor]) -> _Difference:
+    """Compare weights of a file with those of a network; the text has the first difference of each kind."""
+    missing = [name for name in weights if name not in file_weights]
+    additional = [name for name in file_weights if name not in weights]
+    shapes = []
+    for name, value in weights.items():
+        if name in file_weights and file_weights[name].shape != value.shape:
+            file_shape = tuple(file_weights[name].shape)
+            shapes.append(f"{name} is {file_shape} in the file and {tuple(value.shape)} in the network")
+    texts = []
+    if missing:
+        texts.append(f"the file has no {missing[0]}{and_more(missing)}")
+    if additional:
+        texts.append(f"the network has no {additional[0]}{and_more(additional)}")
+    if shapes:
+        texts.append(f"{shapes[0]}{and_more(shapes)}")
+    return _Difference(missing, additional, " and ".join(texts))
+
+
+def _prefix_hint(difference: _Difference) -> Message:
+    """Return a hint with the prefix that names in the file have and names in the network do not."""
+    for additional in difference.additional:
+        for missing in difference.missing:
+            if additional.endswith(f".{missing}"):
+                prefix = additional.removesuffix(missing)
+                return Message(Setting("prefix", prefix), " takes off what stands before names in the file")
+    return Message()
 
 
 def _read(file: Path) -> Any:
-    """What a file of `torch.save` holds; nothing in it is run."""
+    """Read a file of `torch.save` without running anything in it."""
     try:
         check_plain(file)
-        # torch warns of what is refused here anyway
+        # torch warns of files that are errors here anyway
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return torch.load(file, map_location="cpu", weights_only=True)
     except InputFileError:
         raise
     except FileNotFoundError as error:
-        raise InputFileError(f"{file}: no such file") from error
+        raise InputFileError(f"{file}: no such file", path=file) from error
     except pickle.UnpicklingError as error:
         raise InputFileError(
-            f"{file}: holds more than weights, or is no file of torch.save, and is not run; save "
-            "model.state_dict()"
+            f"{file}: holds more than weights, or is no file of torch.save, and is not run",
+            hint="save model.state_dict()",
+            path=file,
         ) from error
     # damaged archives raise RuntimeError, EOFError and others
     except Exception as error:
         raise InputFileError(
-            f"{file}: damaged, or no file of torch.save ({type(error).__name__}: {_said(error)})"
+            f"{file}: damaged, or no file of torch.save ({type(error).__name__}: {_one_line(error)})",
+            path=file,
         ) from error
 
 
-def _said(error: Exception) -> str:
-    """What an error says, in one line."""
+def _one_line(error: Exception) -> str:
+    """Return the message of an error in one line."""
     return " ".join(str(error).split())[:300]
 
 
-def _weights(held: Any, file: Path) -> dict[str, torch.Tensor]:
-    """Mapping of names to weights in what a file holds."""
-    packed = (held.get(key) for key in _WEIGHTS) if isinstance(held, Mapping) else ()
-    found = next((one for one in packed if isinstance(one, Mapping)), held)
-    if not isinstance(found, Mapping) or not any(isinstance(v, torch.Tensor) for v in found.values()):
-        there = f"a mapping of {quoted(found)}" if isinstance(found, Mapping) else type(found).__name__
-        raise InputFileError(
-            f"{file}: holds no weights but {there}; they are looked for under {quoted(_WEIGHTS)}"
-        )
-    return {str(name): value for name, value in found.items()}
+def _weights(content: Any, file: Path) -> dict[str, torch.Tensor]:
+    """Return the mapping of names to weights in the content of a file."""
+    weights = content
+    if isinstance(content, Mapping):
+        packed = [content.get(key) for key in _WEIGHTS_KEYS]
+        weights = next((value for value in packed if isinstance(value, Mapping)), content)
+    if not isinstance(weights, Mapping):
+        description = type(weights).__name__
+    elif not any(isinstance(value, torch.Tensor) for value in weights.values()):
+        description = f"a mapping of {quoted(weights)}"
+    else:
+        return {str(name): value for name, value in weights.items()}
+    raise InputFileError(
+        f"{file}: holds no weights but {description}; they are looked for under {quoted(_WEIGHTS_KEYS)}",
+        path=file,
+    )

@@ -4,16 +4,16 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_columns, check_frame, check_numeric
-from salstats.errors import SalstatsError, warn
+from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import KEY_COLUMNS, combined_codes, text_column
 from salstats.stats.engine.cautions import BASELINE_SHOWS_MUCH, add_caution
 
 #: Share of the whole image's probability from which an empty image hides too little.
-_SHOWN = 0.8
-#: What a curve can be of.
+_MUCH_SHOWN = 0.8
+#: Kinds of curve.
 CURVES = ("insertion", "deletion")
-#: Columns that say how a curve was made, and the words of its score about them.
-_HOW_MADE = {"baseline": "baseline {}", "n_steps": "{} steps", "probability": "{}"}
+#: Columns that say how a curve was made, and their text in the column `curve_options`.
+_OPTION_TEXTS = {"baseline": "baseline {}", "n_steps": "{} steps", "probability": "{}"}
 
 
 def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
@@ -70,49 +70,85 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
     check_columns(check_frame(curves, "curves"), ("case", "method", "metric", "fraction", "prob"), "curves")
     for metric in pd.unique(curves["metric"]):
         check_choice(metric, CURVES, "metric")
-    keys = [c for c in (*KEY_COLUMNS, "patient") if c in curves.columns]
-    fraction, prob = (check_numeric(curves, column, "curves") for column in ("fraction", "prob"))
+    keys = [column for column in (*KEY_COLUMNS, "patient") if column in curves.columns]
+    fraction = check_numeric(curves, "fraction", "curves")
+    prob = check_numeric(curves, "prob", "curves")
+    # the points of a curve follow each other in the order of fractions
     codes = combined_codes(curves, keys)
     order = np.lexsort((fraction, codes))
-    codes, fraction, prob = codes[order], fraction[order], prob[order]
+    codes = codes[order]
+    fraction = fraction[order]
+    prob = prob[order]
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
     ends = np.append(starts[1:], len(codes)) - 1
-    inside = np.ones(len(codes), bool)
-    inside[starts] = False
+    first_points = curves.iloc[order[starts]]
+    not_first = np.ones(len(codes), bool)
+    not_first[starts] = False
     widths = np.diff(fraction, prepend=0)
-    steady = np.logical_and.reduceat((widths > 0) | ~inside, starts)
-    first_rows = curves.iloc[order[starts]]
-    for right, what in (
-        ((fraction[starts] == 0) & (fraction[ends] == 1), "go from 0 to 1"),
-        (steady, "have each fraction once"),
-    ):
-        for _, row in first_rows[~right].iterrows():
-            shown = ", ".join(f"{key} {row[key]}" for key in keys)
-            raise SalstatsError(f"the fractions of a curve must {what}; those of {shown} do not")
+    complete = (fraction[starts] == 0) & (fraction[ends] == 1)
+    _check_fractions(complete, "go from 0 to 1", first_points, keys)
+    increasing = np.logical_and.reduceat((widths > 0) | ~not_first, starts)
+    _check_fractions(increasing, "have each fraction once", first_points, keys)
     heights = (prob + np.roll(prob, 1)) / 2
-    # what stands before a curve's first point is of another curve
-    areas = np.add.reduceat(np.where(inside, widths * heights, 0), starts)
-    inserted = (first_rows["metric"] == "insertion").to_numpy()
-    blank, whole = (
-        np.where(inserted, *pair) for pair in ((prob[starts], prob[ends]), (prob[ends], prob[starts]))
-    )
-    scores = first_rows[keys].assign(score=areas, prob=whole)
-    how = {column: words for column, words in _HOW_MADE.items() if column in curves.columns}
-    if how:
-        sentence = ", ".join(how.values()).format
-        scores["curve_options"] = [sentence(*row) for row in first_rows[[*how]].itertuples(index=False)]
-    little = np.zeros(len(scores), dtype=bool)
-    for name in CURVES:
-        own = (inserted == (name == "insertion")) & np.isfinite(blank) & np.isfinite(whole)
-        if own.any() and blank[own].mean() >= _SHOWN * whole[own].mean() > 0:
-            little[inserted == (name == "insertion")] = True
-            warn(
-                f"{name}: without its pixels an image has a mean probability of {blank[own].mean():.2g}, "
-                f"with them {whole[own].mean():.2g}; the baseline hides little of what the network sees, so "
-                "these areas say little about maps; another baseline= or a wider blur (kernel=, sigma=) may"
-            )
+    # the width and height at a curve's first point reach back to another curve
+    areas = np.add.reduceat(np.where(not_first, widths * heights, 0), starts)
+    inserted = (first_points["metric"] == "insertion").to_numpy()
+    blank_prob = np.where(inserted, prob[starts], prob[ends])
+    whole_prob = np.where(inserted, prob[ends], prob[starts])
+    scores = first_points[keys].assign(score=areas, prob=whole_prob)
+    texts = {column: text for column, text in _OPTION_TEXTS.items() if column in curves.columns}
+    if texts:
+        write = ", ".join(texts.values()).format
+        option_rows = first_points[list(texts)].itertuples(index=False)
+        scores["curve_options"] = [write(*row) for row in option_rows]
+    shows_much = np.zeros(len(scores), dtype=bool)
+    for metric in CURVES:
+        of_metric = inserted == (metric == "insertion")
+        if _baseline_shows_much(metric, blank_prob[of_metric], whole_prob[of_metric]):
+            shows_much[of_metric] = True
     if "reason" in curves.columns:
-        scores["reason"] = text_column(r if isinstance(r, str) and r else None for r in first_rows["reason"])
-    scores = add_caution(scores, BASELINE_SHOWS_MUCH, little)
-    first = np.minimum.reduceat(order, starts)
-    return scores.iloc[np.argsort(first)].reset_index(drop=True)
+        scores["reason"] = text_column(_text_or_none(reason) for reason in first_points["reason"])
+    scores = add_caution(scores, BASELINE_SHOWS_MUCH, shows_much)
+    first_row = np.minimum.reduceat(order, starts)
+    return scores.iloc[np.argsort(first_row)].reset_index(drop=True)
+
+
+def _check_fractions(
+    correct: np.ndarray, requirement: str, first_points: pd.DataFrame, keys: list[str]
+) -> None:
+    """Raise SalstatsError for the first curve whose fractions are not correct."""
+    if correct.all():
+        return
+    wrong = first_points[~correct].iloc[0]
+    curve = ", ".join(f"{key} {wrong[key]}" for key in keys)
+    raise SalstatsError(
+        f"the fractions of a curve must {requirement}; those of {curve} do not", column="fraction"
+    )
+
+
+def _baseline_shows_much(metric: str, blank_prob: np.ndarray, whole_prob: np.ndarray) -> bool:
+    """Return whether the baseline of the curves of a metric hides too little, and warn then."""
+    defined = np.isfinite(blank_prob) & np.isfinite(whole_prob)
+    if not defined.any():
+        return False
+    mean_blank = blank_prob[defined].mean()
+    mean_whole = whole_prob[defined].mean()
+    if not mean_blank >= _MUCH_SHOWN * mean_whole > 0:
+        return False
+    warn(
+        f"{metric}: without its pixels an image has a mean probability of {mean_blank:.2g}, with them "
+        f"{mean_whole:.2g}; the baseline hides little of what the network sees, so these areas say little "
+        "about maps",
+        hint=Message(
+            "another ", Setting("baseline"), " or a wider blur (", Setting("kernel"), ", ", Setting("sigma"),
+            ") may",
+        ),
+        option="baseline",
+        subject=(BASELINE_SHOWS_MUCH, metric),
+    )  # fmt: skip
+    return True
+
+
+def _text_or_none(value: object) -> str | None:
+    """Return a text that is not empty, or None."""
+    return value if isinstance(value, str) and value else None

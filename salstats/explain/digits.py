@@ -26,22 +26,25 @@ MIDDLE_GRID = {"plain": "features.8", "residual": "features.3"}
 
 
 class ResidualBlock(nn.Module):
-    """Two convolutions beside a short cut; the sum is rectified. Every module is used once."""
+    """Two convolutions and a skip connection; their sum is rectified. Every module is used once."""
 
     def __init__(self, n_in: int, n_out: int) -> None:
         super().__init__()
-        self.main = nn.Sequential(*_convolution(n_in, n_out, stride=2), *_convolution(n_out, n_out)[:-1])
+        first_convolution = _convolution(n_in, n_out, stride=2)
+        # the rectifier of the second convolution comes after the sum
+        second_convolution = _convolution(n_out, n_out)[:-1]
+        self.main = nn.Sequential(*first_convolution, *second_convolution)
         self.short = nn.Conv2d(n_in, n_out, 1, stride=2, bias=False)
         self.rectify = nn.ReLU()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Sum of both ways, rectified."""
+        """Return the rectified sum of both branches."""
         rectified: torch.Tensor = self.rectify(self.main(x) + self.short(x))
         return rectified
 
 
 class DigitNetwork(nn.Module):
-    """Features on an 8 x 8 grid, their means, and one output per digit, each for itself (sigmoid)."""
+    """Features on an 8 x 8 grid, their means, and an independent output (sigmoid) for each digit."""
 
     def __init__(self, features: nn.Sequential) -> None:
         super().__init__()
@@ -51,47 +54,54 @@ class DigitNetwork(nn.Module):
         self.output = nn.Linear(WIDTHS[-1], N_DIGITS)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Logits of the ten digits."""
+        """Return the logits of the ten digits."""
         logits: torch.Tensor = self.output(self.flat(self.pool(self.features(x))))
         return logits
 
 
 def make_network(architecture: str) -> DigitNetwork:
-    """An untrained network; no generator is drawn from."""
+    """Return an untrained network, without drawing from the global generator."""
     check_choice(architecture, ARCHITECTURES, "architecture")
-    # modules draw their first numbers from the global generator: it is put back
+    # modules draw their first numbers from the global generator: its state is restored
     with torch.random.fork_rng(devices=[]):
-        return DigitNetwork(nn.Sequential(*_modules(architecture)))
+        return DigitNetwork(nn.Sequential(*_feature_modules(architecture)))
 
 
-def _modules(architecture: str) -> list[nn.Module]:
-    """What makes the features."""
+def _feature_modules(architecture: str) -> list[nn.Module]:
+    """Return the modules that compute the features."""
     first, second, third = WIDTHS
     modules = _convolution(1, first, kernel=5, stride=2)
     if architecture == "residual":
-        return [*modules, ResidualBlock(first, second), ResidualBlock(second, third)]
-    modules += [*_convolution(first, second, stride=2), *_convolution(second, second)]
-    return [*modules, *_convolution(second, third, stride=2), *_convolution(third, third)]
+        modules += [ResidualBlock(first, second), ResidualBlock(second, third)]
+    else:
+        modules += _convolution(first, second, stride=2)
+        modules += _convolution(second, second)
+        modules += _convolution(second, third, stride=2)
+        modules += _convolution(third, third)
+    return modules
 
 
 def _convolution(n_in: int, n_out: int, *, kernel: int = 3, stride: int = 1) -> list[nn.Module]:
-    """A convolution, its normalisation and its own rectifier."""
+    """Return a convolution, its normalisation and its rectifier."""
     convolution = nn.Conv2d(n_in, n_out, kernel, stride, kernel // 2, bias=False)
     return [convolution, nn.BatchNorm2d(n_out), nn.ReLU()]
 
 
 def read_network(architecture: str, file: str | os.PathLike[str]) -> DigitNetwork:
-    """A trained network, float32 and in evaluation mode."""
+    """Read a trained network, float32 and in evaluation mode."""
     network = make_network(architecture)
+    # counts of batches, which have no dimension, are not in the file
+    state = {name: tensor for name, tensor in network.state_dict().items() if not tensor.ndim}
     try:
         # numpy leaves a damaged file open, unless it was opened here
         with Path(file).open("rb") as handle, np.load(handle, allow_pickle=False) as arrays:
-            state = {name: torch.from_numpy(arrays[name]) for name in arrays.files}
-        # counts of batches, which have no dimension, are not in the file
-        network.load_state_dict(state | {k: t for k, t in network.state_dict().items() if not t.ndim})
+            state.update({name: torch.from_numpy(arrays[name]) for name in arrays.files})
+        network.load_state_dict(state)
     except (OSError, ValueError, BadZipFile, RuntimeError) as error:
-        said = " ".join(str(error).split())[:200]
-        raise InputFileError(f"{file}: no weights of a {architecture!r} network ({said})") from error
+        reason = " ".join(str(error).split())[:200]
+        raise InputFileError(
+            f"{file}: no weights of a {architecture!r} network ({reason})", path=Path(file)
+        ) from error
     return network.eval()
 
 
@@ -131,11 +141,11 @@ def digits_network(architecture: str = "residual", *, seed: int = 0) -> Network:
     check_choice(architecture, ARCHITECTURES, "architecture")
     folder = digits_examples().parent / "weights"
     seeds = sorted(file.stem.rpartition("-")[2] for file in folder.glob(f"{architecture}-*.npz"))
-    name = check_choice(str(seed), seeds, "seed")
+    seed_name = check_choice(str(seed), seeds, "seed")
     return Network(
         architecture,
-        partial(read_network, architecture, folder / f"{architecture}-{name}.npz"),
-        seed=name,
+        partial(read_network, architecture, folder / f"{architecture}-{seed_name}.npz"),
+        seed=seed_name,
         tasks={f"digit {i}": i for i in range(10)},
         probability="sigmoid",
         preparation=Preparation((64, 64), channels=1),

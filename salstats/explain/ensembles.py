@@ -16,17 +16,17 @@ from salstats.checks import (
     check_generator,
     check_numeric,
 )
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting
 from salstats.explain.forward_passes import BATCH_SIZE, predict
 from salstats.explain.inputs import check_images
-from salstats.explain.map_finishing import said_together
+from salstats.explain.map_finishing import constant_maps_counted
 from salstats.explain.methods import check_method
-from salstats.explain.networks import Network, check_output, network_outputs
+from salstats.explain.networks import Member, Network, check_output, network_outputs
 from salstats.explain.saliency_maps import explain
 from salstats.images.map_steps import resize
 from salstats.images.mixing import mix_classes
 
-#: How the map of each network is scaled before the mean is taken.
+#: Ways to scale the map of each network before the mean is taken.
 SCALES = ("none", "max", "range")
 
 
@@ -42,7 +42,7 @@ class EnsembleMaps:
     probs : ndarray of float64, shape (n_images, n_tasks)
         Mean of the networks' probabilities.
     n_networks : tuple of int
-        Networks that each task's means are over.
+        Numbers of networks in the means, by task.
     """
 
     tasks: tuple[str, ...]
@@ -53,15 +53,15 @@ class EnsembleMaps:
     def mixed(
         self, *, rule: str = "thresholded", threshold: Any = 0.5, no_finding: int | None = None
     ) -> np.ndarray:
-        """One map per image, of all tasks, mixed by their probabilities.
+        """Mix the maps of all tasks by their probabilities into one map per image.
 
         Parameters
         ----------
         rule, threshold
             As for `salstats.images.mixing.mix_classes`.
         no_finding : int, optional
-            Place in `tasks` of the one whose map is taken where no task reaches its threshold; by default
-            the map is 0 there.
+            Index in `tasks` of the one whose map is taken if no task reaches its threshold; by default
+            the map is 0 then.
 
         Returns
         -------
@@ -72,9 +72,11 @@ class EnsembleMaps:
         ValueRangeError
             As for `mix_classes`.
         """
-        options: dict[str, Any] = {"rule": rule, "threshold": threshold, "no_finding": no_finding}
-        images = zip(self.maps, self.probs, strict=True)
-        return np.stack([mix_classes(maps, probs, **options) for maps, probs in images])
+        mixed_maps = []
+        for maps, probs in zip(self.maps, self.probs, strict=True):
+            mixed_map = mix_classes(maps, probs, rule=rule, threshold=threshold, no_finding=no_finding)
+            mixed_maps.append(mixed_map)
+        return np.stack(mixed_maps)
 
 
 def best_trainings(
@@ -131,22 +133,27 @@ def best_trainings(
     rows = with_task.dropna(subset="number")
     repeated = rows[rows.duplicated(["task", training])]
     if len(repeated):
-        task, name = repeated.iloc[0][["task", training]]
-        raise SalstatsError(f"task {task} has training {name} twice; keep one row of each training")
+        first = repeated.iloc[0]
+        raise SalstatsError(
+            f"task {first['task']} has training {first[training]} twice",
+            hint="keep one row of each training",
+            column=training,
+        )
     best = {}
     for task in with_task["task"].unique():
-        of_task = rows[rows["task"] == task]
-        if len(of_task) < n_best:
+        task_rows = rows[rows["task"] == task]
+        if len(task_rows) < n_best:
             raise SalstatsError(
-                f"task {task} has {len(of_task)} trainings with a value, fewer than n_best={n_best}; lower "
-                "n_best, or leave the task out"
+                f"task {task} has {len(task_rows)} trainings with a value, fewer than ",
+                Setting("n_best", n_best),
+                hint=Message("lower ", Setting("n_best"), ", or leave the task out"),
             )
-        ordered = of_task.sort_values("number", ascending=False, kind="stable")
+        ordered = task_rows.sort_values("number", ascending=False, kind="stable")
         best[str(task)] = ordered[training].head(n_best).tolist()
     return best
 
 
-@said_together()
+@constant_maps_counted()
 def explain_ensemble(
     networks: Iterable[Network] | Mapping[str, Sequence[Network]],
     images: Any,
@@ -212,71 +219,98 @@ def explain_ensemble(
     >>> made.maps[0, 0], made.probs.round(3)
     (array([[2., 6.]], dtype=float32), array([[0.991]]))
     """
-    row = check_method(method)
+    record = check_method(method)
     check_choice(scale, SCALES, "scale")
     stack = check_images(images)
     members = network_outputs(networks if isinstance(networks, Mapping) else list(networks), tasks)
-    named = list(tasks or ()) or [*(networks if isinstance(networks, Mapping) else ())]
-    order = tuple(dict.fromkeys([*named, *(task for _, outputs in members for task in outputs)]))
+    ordered_tasks = _ordered_tasks(networks, tasks, members)
     seeds = check_generator(rng).integers(2**31, size=len(members))
-    n = len(stack)
-    totals: dict[str, np.ndarray] = {}
-    probs = np.zeros((n, len(order)))
-    counts = dict.fromkeys(order, 0)
-    shared: dict[str, Any] = {"batch_size": batch_size, "device": device, "mixed_precision": mixed_precision}
-    for (network, outputs), seed in zip(members, seeds.tolist(), strict=True):
+    n_images = len(stack)
+    map_sums: dict[str, np.ndarray] = {}
+    prob_sums = np.zeros((n_images, len(ordered_tasks)))
+    counts = dict.fromkeys(ordered_tasks, 0)
+    pass_options: dict[str, Any] = {
+        "batch_size": batch_size,
+        "device": device,
+        "mixed_precision": mixed_precision,
+    }
+    for member, seed in zip(members, seeds.tolist(), strict=True):
+        network = member.network
+        outputs = member.outputs
         model = network.open()
-        network_probs = predict(model, stack, probability=network.probability, **shared)
+        probs = predict(model, stack, probability=network.probability, **pass_options)
         for task, output in outputs.items():
-            check_output(output, task, network, network_probs.shape[1])
+            check_output(output, task, network, probs.shape[1])
         # an image's targets side by side, so that methods may share its passes
-        targets = np.tile(list(outputs.values()), n)
-        made = explain(
+        targets = np.tile(list(outputs.values()), n_images)
+        maps = explain(
             model,
             stack.repeat_interleave(len(outputs), dim=0),
             targets,
-            method=row.name,
+            method=record.name,
             resolution=resolution,
             rng=seed,
-            **shared,
-            **network.arguments(row.name, row, options),
+            **pass_options,
+            **network.arguments(record.name, record, options),
         )
         # before the next one is loaded
         del model
-        for place, (task, output) in enumerate(outputs.items()):
-            maps = np.stack([scaled(saliency, scale) for saliency in made[place :: len(outputs)]])
-            totals[task] = maps if task not in totals else added(totals[task], maps)
-            probs[:, order.index(task)] += network_probs[:, output]
+        for number, (task, output) in enumerate(outputs.items()):
+            task_maps = maps[number :: len(outputs)]
+            scaled_maps = np.stack([scaled_map(saliency, scale) for saliency in task_maps])
+            if task in map_sums:
+                map_sums[task] = sum_of_maps(map_sums[task], scaled_maps)
+            else:
+                map_sums[task] = scaled_maps
+            prob_sums[:, ordered_tasks.index(task)] += probs[:, output]
             counts[task] += 1
-    shape = tuple(max(t.shape[axis] for t in totals.values()) for axis in (1, 2))
-    means = [at_size(totals[task] / counts[task], shape) for task in order]
+    height = max(maps.shape[1] for maps in map_sums.values())
+    width = max(maps.shape[2] for maps in map_sums.values())
+    means = [maps_of_size(map_sums[task] / counts[task], (height, width)) for task in ordered_tasks]
     return EnsembleMaps(
-        tasks=order,
+        tasks=ordered_tasks,
         maps=np.stack(means, axis=1).astype(np.float32),
-        probs=probs / [counts[task] for task in order],
-        n_networks=tuple(counts[task] for task in order),
+        probs=prob_sums / [counts[task] for task in ordered_tasks],
+        n_networks=tuple(counts[task] for task in ordered_tasks),
     )
 
 
-def scaled(saliency: np.ndarray, scale: str) -> np.ndarray:
-    """A map in float64, scaled so that maps of several networks can be added."""
+def _ordered_tasks(
+    networks: Iterable[Network] | Mapping[str, Sequence[Network]],
+    tasks: Sequence[str] | Mapping[str, int] | None,
+    members: Sequence[Member],
+) -> tuple[str, ...]:
+    """Return all tasks, in the order of `tasks`, or of the mapping of networks, or of the networks."""
+    ordered = list(tasks or ())
+    if not ordered and isinstance(networks, Mapping):
+        ordered = list(networks)
+    for member in members:
+        ordered.extend(member.outputs)
+    return tuple(dict.fromkeys(ordered))
+
+
+def scaled_map(saliency: np.ndarray, scale: str) -> np.ndarray:
+    """Return a map in float64, scaled so that maps of several networks can be added."""
     values = saliency.astype(np.float64)
     if scale == "range":
         values -= values.min()
     largest = np.abs(values).max()
-    return values / largest if scale != "none" and largest > 0 else values
+    if scale == "none" or largest == 0:
+        return values
+    return values / largest
 
 
-def added(total: np.ndarray, maps: np.ndarray) -> np.ndarray:
-    """Sum of maps (..., m, n); of different sizes, it has the larger one's."""
-    shape = tuple(max(a, b) for a, b in zip(total.shape[-2:], maps.shape[-2:], strict=True))
-    return at_size(total, shape) + at_size(maps, shape)
+def sum_of_maps(total: np.ndarray, maps: np.ndarray) -> np.ndarray:
+    """Add maps (..., m, n); the sum of maps of different sizes has the larger size."""
+    height = max(total.shape[-2], maps.shape[-2])
+    width = max(total.shape[-1], maps.shape[-1])
+    return maps_of_size(total, (height, width)) + maps_of_size(maps, (height, width))
 
 
-def at_size(maps: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Maps (..., m, n) at another size, themselves where they have it."""
+def maps_of_size(maps: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Resize maps (..., m, n) to another size; maps that have it are returned as they are."""
     if maps.shape[-2:] == shape:
         return maps
     flat = maps.reshape(-1, *maps.shape[-2:])
-    resized = np.stack([resize(one, (shape[0], shape[1])) for one in flat])
+    resized = np.stack([resize(values, shape) for values in flat])
     return resized.reshape(*maps.shape[:-2], *shape).astype(np.float64)

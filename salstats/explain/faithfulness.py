@@ -1,7 +1,7 @@
 """Insertion and deletion: what a network makes of an image as its most salient pixels come or go."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,17 +10,33 @@ import torch
 from torch import nn
 
 from salstats.checks import check_choice, check_count
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting
 from salstats.explain.baselines import BASELINES, KERNEL, SIGMA, black, check_baseline
 from salstats.explain.forward_passes import BATCH_SIZE, PROBABILITIES, evaluating, resolved_probability
 from salstats.explain.inputs import check_images, check_targets
-from salstats.explain.named_maps import Keys, Map, check_keys, check_maps, maps_of_folder, warn_other_shape
+from salstats.explain.named_maps import (
+    CaseMaps,
+    FolderMaps,
+    ImageKeys,
+    ImageMap,
+    image_keys,
+    image_maps,
+    maps_of_folder,
+    warn_other_proportions,
+)
 from salstats.explain.networks import Network
-from salstats.explain.pixel_steps import CONSTANT, Ordered, Stepping, probabilities, raise_nan, step_sizes
+from salstats.explain.pixel_steps import (
+    CONSTANT,
+    OrderedImage,
+    PixelSteps,
+    raise_nan,
+    step_sizes,
+    target_probabilities,
+)
 from salstats.jobs import counting, with_bar
 
-#: Steps of a curve where nothing else is said.
-STEPS = 100
+#: Default number of steps of a curve.
+DEFAULT_STEPS = 100
 
 
 def insertion(
@@ -35,7 +51,7 @@ def insertion(
     baseline: Any = "blur",
     kernel: int = KERNEL,
     sigma: float = SIGMA,
-    steps: int = STEPS,
+    steps: int = DEFAULT_STEPS,
     chunk: int | None = None,
     probability: str | None = None,
     batch_size: int = BATCH_SIZE,
@@ -149,8 +165,12 @@ def insertion(
     1    0  known  insertion      0.25   1.0
     2    0  known  insertion      0.50   1.0
     """
-    how = _How(baseline, kernel, sigma, steps, chunk, probability, batch_size, device, mixed_precision)
-    return _asked("insertion", model, images, maps, targets, (cases, tasks, method), how, progress)
+    labels = _ImageLabels(targets, cases, tasks, method)
+    options = _CurveOptions(
+        "insertion", baseline, kernel, sigma, steps, chunk, probability, batch_size, device, mixed_precision,
+        progress,
+    )  # fmt: skip
+    return _curve_frame(model, images, maps, labels, options)
 
 
 def deletion(
@@ -165,7 +185,7 @@ def deletion(
     baseline: Any = "zero",
     kernel: int = KERNEL,
     sigma: float = SIGMA,
-    steps: int = STEPS,
+    steps: int = DEFAULT_STEPS,
     chunk: int | None = None,
     probability: str | None = None,
     batch_size: int = BATCH_SIZE,
@@ -192,13 +212,27 @@ def deletion(
     >>> curves["prob"].tolist()
     [1.0, 0.0, 0.0, 0.0, 0.0]
     """
-    how = _How(baseline, kernel, sigma, steps, chunk, probability, batch_size, device, mixed_precision)
-    return _asked("deletion", model, images, maps, targets, (cases, tasks, method), how, progress)
+    labels = _ImageLabels(targets, cases, tasks, method)
+    options = _CurveOptions(
+        "deletion", baseline, kernel, sigma, steps, chunk, probability, batch_size, device, mixed_precision,
+        progress,
+    )  # fmt: skip
+    return _curve_frame(model, images, maps, labels, options)
 
 
-class _How(NamedTuple):
+class _ImageLabels(NamedTuple):
+    """The labels that a user gave images and maps; a folder of maps has its own."""
+
+    targets: Any
+    cases: Sequence[Any] | None
+    tasks: Sequence[Any] | None
+    method: str | None
+
+
+class _CurveOptions(NamedTuple):
     """Options that insertion and deletion share, as they were given."""
 
+    metric: str
     baseline: Any
     kernel: int
     sigma: float
@@ -208,141 +242,186 @@ class _How(NamedTuple):
     batch_size: int
     device: str | torch.device | None
     mixed_precision: bool
+    progress: bool
+
+    @property
+    def bar_label(self) -> str:
+        """Return the label of the progress bar."""
+        return self.metric.capitalize()
 
 
-def _asked(
-    metric: str,
-    model: nn.Module | Network,
-    images: Any,
-    maps: Any,
-    targets: Any,
-    names: tuple[Sequence[Any] | None, Sequence[Any] | None, str | None],
-    how: _How,
-    progress: bool,
+def _curve_frame(
+    model: nn.Module | Network, images: Any, maps: Any, labels: _ImageLabels, options: _CurveOptions
 ) -> pd.DataFrame:
-    """Curves of maps that are arrays or lie in a folder; `names` are cases, tasks and method."""
+    """Compute the curves of maps that are arrays or lie in a folder."""
     network = model if isinstance(model, Network) else None
-    if how.probability is None and network is not None:
-        how = how._replace(probability=network.probability)
-    if how.probability is not None:
-        check_choice(how.probability, PROBABILITIES, "probability")
-    if isinstance(how.baseline, str):
-        check_choice(how.baseline, (*BASELINES, "black"), "baseline")
-    if isinstance(how.baseline, str) and how.baseline == "black":
-        if network is None or network.preparation is None:
-            raise SalstatsError(
-                "baseline='black' needs a Network with a preparation, which says what a black pixel becomes; "
-                "give the value itself instead, a number or one by channel"
-            )
-        how = how._replace(baseline=black(network.preparation))
+    options = _with_network_options(options, network)
     in_folder = isinstance(maps, str | os.PathLike)
-    if in_folder and (network is None or any(one is not None for one in (targets, *names))):
+    if in_folder and (network is None or any(label is not None for label in labels)):
         raise SalstatsError(
-            "the maps of a folder go with a Network, which says the output of each task: leave targets, "
-            "cases, tasks and method out"
-        )
+            "the maps of a folder go with a Network, which says the output of each task",
+            hint=Message(
+                "leave ", Setting("targets"), ", ", Setting("cases"), ", ", Setting("tasks"), " and ",
+                Setting("method"), " out",
+            ),
+            option="maps",
+        )  # fmt: skip
     module = model.open() if isinstance(model, Network) else model
     if network is not None and in_folder:
-        n, parts = maps_of_folder(network, module, images, maps)
-        pieces = []
-        with (
-            evaluating(module, how.device),
-            counting(n, metric.capitalize(), progress=progress) as advance,
-        ):
-            for part in parts:
-                pieces.append(_curves(metric, module, *part, how))
-                advance(1)
-        return pd.concat(pieces, ignore_index=True)
+        return _folder_curves(maps_of_folder(network, module, images, maps), module, options)
     stack = check_images(images)
-    cases, tasks, method = names
-    keys = check_keys(cases, tasks, len(stack))
-    found = check_maps(maps, method, keys)
-    if targets is None:
-        known = {} if network is None else network.tasks or {}
-        if not keys.tasks or any(task not in known for task in keys.tasks):
-            raise SalstatsError(
-                "targets says which output each image is asked about; only a Network knows it, of its tasks"
-            )
-        targets = [known[task] for task in keys.tasks]
-    return _curves(metric, module, stack, keys, targets, found, how, progress=progress)
+    keys = image_keys(labels.cases, labels.tasks, len(stack))
+    checked_maps = image_maps(maps, labels.method, keys)
+    targets = _network_targets(network, keys) if labels.targets is None else labels.targets
+    return _curves(module, CaseMaps(stack, keys, targets, checked_maps), options, progress=options.progress)
+
+
+def _with_network_options(options: _CurveOptions, network: Network | None) -> _CurveOptions:
+    """Check probability and baseline, and fill in those of the network."""
+    if options.probability is None and network is not None:
+        options = options._replace(probability=network.probability)
+    if options.probability is not None:
+        check_choice(options.probability, PROBABILITIES, "probability")
+    if not isinstance(options.baseline, str):
+        return options
+    if check_choice(options.baseline, (*BASELINES, "black"), "baseline") != "black":
+        return options
+    if network is None or network.preparation is None:
+        raise SalstatsError(
+            Setting("baseline", "black"),
+            " needs a Network with a preparation, which says what a black pixel becomes",
+            hint="give the value itself instead, a number or one by channel",
+        )
+    return options._replace(baseline=black(network.preparation))
+
+
+def _network_targets(network: Network | None, keys: ImageKeys) -> list[int]:
+    """Return the output of each image's task, as a network knows it."""
+    outputs: Mapping[str, int] = {}
+    if network is not None and network.tasks is not None:
+        outputs = network.tasks
+    if not keys.tasks or any(task not in outputs for task in keys.tasks):
+        raise SalstatsError(
+            Setting("targets"),
+            " says which output each image is asked about; only a Network knows it, of its tasks",
+        )
+    return [outputs[task] for task in keys.tasks]
+
+
+def _folder_curves(folder_maps: FolderMaps, module: nn.Module, options: _CurveOptions) -> pd.DataFrame:
+    """Compute the curves of the maps of a folder, case by case."""
+    frames = []
+    with (
+        evaluating(module, options.device),
+        counting(len(folder_maps), options.bar_label, progress=options.progress) as advance,
+    ):
+        for case_maps in folder_maps.cases():
+            frames.append(_curves(module, case_maps, options))
+            advance(1)
+    return pd.concat(frames, ignore_index=True)
 
 
 def _curves(
-    metric: str,
-    model: nn.Module,
-    images: torch.Tensor,
-    keys: Keys,
-    targets: Any,
-    maps: Sequence[Map],
-    how: _How,
-    *,
-    progress: bool = False,
+    model: nn.Module, case_maps: CaseMaps, options: _CurveOptions, *, progress: bool = False
 ) -> pd.DataFrame:
-    """Curves of maps, one after the other."""
-    baseline = check_baseline(how.baseline, tuple(images.shape), how.kernel, how.sigma)
-    size = check_count(how.batch_size, "batch_size")
-    warn_other_shape(maps, images.shape[2:], keys)
-    sizes, deleting = step_sizes(images[0, 0].numel(), how.steps, how.chunk), metric == "deletion"
-    places, with_order = np.array([one.place for one in maps]), []
+    """Compute the curves of maps, one after the other."""
+    images, keys, targets, maps = case_maps
+    baseline = check_baseline(options.baseline, tuple(images.shape), options.kernel, options.sigma)
+    batch_size = check_count(options.batch_size, "batch_size")
+    warn_other_proportions(maps, images.shape[2:], keys)
+    sizes = step_sizes(images[0, 0].numel(), options.steps, options.chunk)
+    last_step = len(sizes) - 1
+    deleting = options.metric == "deletion"
+    image_of_map = np.array([image_map.image for image_map in maps])
     values = np.full((len(maps), len(sizes)), np.nan)
-    with evaluating(model, how.device) as device:
-        stepping = Stepping(
-            model=model, device=device, batch_size=size, mixed_precision=how.mixed_precision,
-            images=images, baseline=baseline,
-        )  # fmt: skip
-        whole, blank = stepping.ends()
-        probability = resolved_probability(model, whole, how.probability)
-        if probability == "softmax" and whole.shape[1] < 2:
+    #: indices of the maps that have an order, as their steps are computed
+    ordered_maps: list[int] = []
+    with evaluating(model, options.device) as device:
+        pixel_steps = PixelSteps(
+            model=model,
+            device=device,
+            batch_size=batch_size,
+            mixed_precision=options.mixed_precision,
+            images=images,
+            baseline=baseline,
+        )
+        image_outputs, baseline_outputs = pixel_steps.end_outputs()
+        probability = resolved_probability(model, image_outputs, options.probability)
+        if probability == "softmax" and image_outputs.shape[1] < 2:
             raise SalstatsError(
-                "a network with one output has a softmax of 1 on every image; probability='sigmoid' looks at "
-                "its probability"
+                "a network with one output has a softmax of 1 on every image",
+                hint=Message(Setting("probability", "sigmoid"), " looks at its probability"),
+                option="probability",
+                value="softmax",
             )
-        wanted = check_targets(targets, len(images), whole.shape[1])
+        output_indices = check_targets(targets, len(images), image_outputs.shape[1])
 
-        def probs(outputs: torch.Tensor, of: np.ndarray, step: np.ndarray) -> np.ndarray:
-            found = probabilities(outputs, wanted[of], probability)
-            for at in np.flatnonzero(np.isnan(found)):
-                raise_nan(keys.text(of[at]), sizes[step[at]])
-            return found
+        def target_probs(outputs: torch.Tensor, image: np.ndarray, step: np.ndarray) -> np.ndarray:
+            probs = target_probabilities(outputs, output_indices[image], probability)
+            for row in np.flatnonzero(np.isnan(probs)):
+                raise_nan(keys.text(image[row]), sizes[step[row]])
+            return probs
 
-        def ordered() -> Iterator[tuple[Ordered, np.ndarray]]:
-            for curve, one in enumerate(maps):
-                found = stepping.ordered(one.place, one.saliency, deleting=deleting)
-                if found is not None:
-                    with_order.append(curve)
-                    yield found, sizes[1:-1]
+        def inner_steps() -> Iterator[tuple[OrderedImage, np.ndarray]]:
+            for index, image_map in enumerate(maps):
+                ordered = pixel_steps.ordered(image_map.image, image_map.saliency, deleting=deleting)
+                if ordered is not None:
+                    ordered_maps.append(index)
+                    yield ordered, sizes[1:-1]
 
-        every, last = np.arange(len(images)), len(sizes) - 1
-        first_shown, last_shown = (whole, blank) if deleting else (blank, whole)
-        values[:, 0] = probs(first_shown, every, 0 * every)[places]
-        values[:, -1] = probs(last_shown, every, 0 * every + last)[places]
-        done, total = 0, len(maps) * (last - 1)
-        for outputs in with_bar(stepping.steps(ordered()), total, metric.capitalize(), progress=progress):
-            turns, step = np.divmod(np.arange(done, done + len(outputs)), last - 1)
-            curves = np.array(with_order)[turns]
-            values[curves, step + 1] = probs(outputs, places[curves], step + 1)
-            done += len(outputs)
-    undefined = ~np.isin(np.arange(len(maps)), with_order)
-    values[undefined] = np.nan
-    columns = keys.columns(places)
-    for name in ("method", "model", "seed"):
-        said = np.array([getattr(one.series, name) for one in maps], dtype=object)
-        if name == "method" or any(one is not None for one in said):
-            columns[name] = said
+        if deleting:
+            first_outputs = image_outputs
+            last_outputs = baseline_outputs
+        else:
+            first_outputs = baseline_outputs
+            last_outputs = image_outputs
+        all_images = np.arange(len(images))
+        values[:, 0] = target_probs(first_outputs, all_images, np.full_like(all_images, 0))[image_of_map]
+        values[:, -1] = target_probs(last_outputs, all_images, np.full_like(all_images, last_step))[
+            image_of_map
+        ]
+        n_inner_steps = last_step - 1
+        n_rows = 0
+        batches = with_bar(
+            pixel_steps.step_outputs(inner_steps()),
+            len(maps) * n_inner_steps,
+            options.bar_label,
+            progress=progress,
+        )
+        for outputs in batches:
+            # rows of all batches run through the inner steps of one ordered map after the other
+            order, step = np.divmod(np.arange(n_rows, n_rows + len(outputs)), n_inner_steps)
+            map_indices = np.array(ordered_maps)[order]
+            values[map_indices, step + 1] = target_probs(outputs, image_of_map[map_indices], step + 1)
+            n_rows += len(outputs)
+    constant = ~np.isin(np.arange(len(maps)), ordered_maps)
+    values[constant] = np.nan
+    columns = keys.columns(image_of_map) | _series_columns(maps)
     n_points = len(sizes)
-    each = {name: np.repeat(column, n_points) for name, column in columns.items()}
+    repeated = {name: np.repeat(column, n_points) for name, column in columns.items()}
+    reason = np.where(constant, CONSTANT, "").astype(object)
     return pd.DataFrame(
-        each
+        repeated
         | {
-            "metric": metric,
+            "metric": options.metric,
             "step": np.tile(np.arange(n_points), len(maps)),
             "fraction": np.tile(sizes / sizes[-1], len(maps)),
             "n_pixels": np.tile(sizes, len(maps)),
             "prob": values.ravel(),
-            "target": np.repeat(wanted[places], n_points),
-            "baseline": baseline.text,
-            "n_steps": last,
+            "target": np.repeat(output_indices[image_of_map], n_points),
+            "baseline": baseline.label,
+            "n_steps": last_step,
             "probability": probability,
-            "reason": np.repeat(np.where(undefined, CONSTANT, "").astype(object), n_points),
+            "reason": np.repeat(reason, n_points),
         }
     )
+
+
+def _series_columns(maps: Sequence[ImageMap]) -> dict[str, np.ndarray]:
+    """Return the columns method, and model and seed if any map has one."""
+    columns = {}
+    for name in ("method", "model", "seed"):
+        values = [getattr(image_map.series, name) for image_map in maps]
+        if name == "method" or any(value is not None for value in values):
+            columns[name] = np.array(values, dtype=object)
+    return columns

@@ -12,33 +12,33 @@ import torch
 from torch import nn
 
 from salstats.checks import check_choice, check_count
-from salstats.errors import SalstatsError, warn
+from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.explain.inputs import check_images, check_outputs
 
-#: What turns outputs into probabilities: one class per image, or several that are independent.
+#: Functions that turn outputs into probabilities: one class per image, or several that are independent.
 PROBABILITIES = ("softmax", "sigmoid", "none")
-#: Of these, where neither a network nor its user says one: findings can occur together.
+#: The default where neither the network nor the user gives one: findings can occur together.
 PROBABILITY = "sigmoid"
-#: How far from 1 the sum of an image's probabilities may lie by rounding, in half precision too.
+#: Rounding changes the sum of an image's probabilities from 1 by less than this, also in half precision.
 _SUM_ERROR = 2e-3
-#: Networks of which it has been said that a sigmoid was taken of their outputs.
-_SIGMOID_SAID: WeakSet[nn.Module] = WeakSet()
-#: Images in a forward pass where nothing else is said.
+#: Networks whose user was warned that a sigmoid was taken of their outputs.
+_SIGMOID_WARNED: WeakSet[nn.Module] = WeakSet()
+#: Default number of images in a forward pass.
 BATCH_SIZE = 32
 #: Pixels of a pass on a CPU. The outputs of a first layer are then about 25 MB; blocks above 32 MB are given
-#: back to the system after each pass and taken anew page by page, which halves the speed of a small network.
-#: What the gradients of DenseNet121 need is 1.2 GB.
-PIXELS = 8 * 224 * 224
-#: What devices say whose memory is too small.
-_NO_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")
-#: The largest block that glibc can be taught to keep.
-_KEPT = 32 * 2**20 - 2**16
-#: A network's weights are laid in the order of its images anew in each pass, which pays where there are no
-#: more of them than so many for each pixel: ResNet18 at 112 pixels takes longer for 8 images, less for 32.
-_WEIGHTS = 32
-#: Networks whose own `view` takes numbers in the usual order only, and what torch says of it.
-_USUAL_ORDER: WeakSet[nn.Module] = WeakSet()
-_VIEW = "view size is not compatible"
+#: back to the system after each pass and allocated anew page by page, which halves the speed of a small
+#: network. The gradients of DenseNet121 need 1.2 GB then.
+MAX_CPU_PIXELS = 8 * 224 * 224
+#: Texts in the errors of devices whose memory is too small. torch has no class for all of them.
+_MEMORY_MESSAGES = ("out of memory", "can't allocate memory", "not enough memory")
+#: The largest block, in bytes, that glibc can be made to keep for the process.
+_LARGEST_CACHED_BLOCK = 32 * 2**20 - 2**16
+#: Each pass lays the network's weights anew in the memory order of its images. That pays with at most so many
+#: weights per pixel: ResNet18 at 112 pixels takes longer for 8 images, less for 32.
+_MAX_WEIGHTS_PER_PIXEL = 32
+#: Networks that need images with channels first in memory, since they call `view`; and torch's message then.
+_CHANNELS_FIRST_ONLY: WeakSet[nn.Module] = WeakSet()
+_VIEW_MESSAGE = "view size is not compatible"
 
 
 def predict(
@@ -50,7 +50,7 @@ def predict(
     device: str | torch.device | None = None,
     mixed_precision: bool = False,
 ) -> np.ndarray:
-    """Outputs or probabilities of a model, one row per image.
+    """Return the outputs or probabilities of a model, one row per image.
 
     Parameters
     ----------
@@ -60,13 +60,13 @@ def predict(
         What the network takes: resized, scaled. Finite.
     probability : {"sigmoid", "softmax", "none"}, optional
         "sigmoid": each output for itself. "softmax": one class per image. "none": the outputs as they are.
-        By default "none" where outputs are probabilities of a softmax already, "softmax" where they are
-        their logarithms, else "sigmoid", with a warning where there are several.
+        By default "none" if the outputs are probabilities of a softmax already, "softmax" if they are
+        their logarithms, else "sigmoid", with a warning if there are several.
     batch_size : int
-        Images in a forward pass; on a CPU no more than 8 of 224 x 224 pixels, or as many as have so many
-        pixels.
+        Images in a forward pass; on a CPU at most 8 of 224 x 224 pixels, or as many as have the same number
+        of pixels.
     device : str or torch.device, optional
-        "cpu", "cuda", "mps", or "auto", the best there is; by default where the model is.
+        "cpu", "cuda", "mps", or "auto", the fastest that exists; by default the model's.
     mixed_precision : bool
         Half precision where the device has it.
 
@@ -78,13 +78,13 @@ def predict(
     ------
     SalstatsError
         Images do not have four dimensions, or outputs not two; an image or an output is not finite; the
-        device is not there.
+        device does not exist.
 
     Warns
     -----
     SalstatsWarning
-        A sigmoid is taken of several outputs, and `probability` is not given; a sigmoid or a softmax is asked
-        for of outputs that are probabilities of a softmax already.
+        A sigmoid is taken of several outputs, and `probability` is not given; `probability` asks for a
+        sigmoid or a softmax of outputs that are probabilities of a softmax already.
 
     Examples
     --------
@@ -96,24 +96,30 @@ def predict(
     array([[3., 1.]])
     """
     stack = check_images(images)
-    with evaluating(model, device) as place:
-        size = pass_size(batch_size, stack, place)
-        passes = Passes(model=model, device=place, batch_size=size, mixed_precision=mixed_precision)
+    with evaluating(model, device) as torch_device:
+        passes = Passes(
+            model=model,
+            device=torch_device,
+            batch_size=pass_size(batch_size, stack, torch_device),
+            mixed_precision=mixed_precision,
+        )
         outputs = passes.forward(stack)
-    # of an infinite output softmax makes NaN
+    # softmax makes NaN of an infinite output
     probs = to_probabilities(outputs, resolved_probability(model, outputs, probability))
     undefined = torch.isnan(probs).any(dim=1)
     if undefined.any():
-        at = int(undefined.nonzero()[0])
-        what = "NaN" if torch.isnan(outputs[at]).any() else "infinity"
+        index = int(undefined.nonzero()[0])
+        value = "NaN" if torch.isnan(outputs[index]).any() else "infinity"
         raise SalstatsError(
-            f"the network gives {what} for image {at}; look at its weights and at how images are scaled"
+            f"the network gives {value} for image {index}",
+            hint="look at its weights and at how images are scaled",
+            rows=[index],
         )
     return probs.numpy()
 
 
 def resolved_probability(model: nn.Module, outputs: torch.Tensor, probability: str | None) -> str:
-    """Return what makes probabilities of a network's outputs, found from them where it is not given."""
+    """Return the function that makes probabilities of a network's outputs, recognised if it is not given."""
     recognised = recognised_probability(outputs)
     n_outputs = outputs.shape[1]
     if probability is not None:
@@ -121,52 +127,63 @@ def resolved_probability(model: nn.Module, outputs: torch.Tensor, probability: s
         if recognised == "none" and choice != "none":
             warn(
                 f"the network's {n_outputs} outputs sum to 1 for every image, so they are probabilities "
-                f"already, and a {choice} is taken of them; probability='none' (--probability none) takes "
-                "them as they are"
+                f"already, and a {choice} is taken of them",
+                hint=Message(Setting("probability", "none"), " takes them as they are"),
+                option="probability",
+                value=choice,
             )
         return choice
-    if recognised is None and n_outputs > 1 and model not in _SIGMOID_SAID:
-        _SIGMOID_SAID.add(model)
+    if recognised is None and n_outputs > 1 and model not in _SIGMOID_WARNED:
+        _SIGMOID_WARNED.add(model)
         warn(
             f"a sigmoid is taken of each of the network's {n_outputs} outputs, as of findings that can occur "
-            "together; probability='softmax' (--probability softmax) is for classes that exclude each other, "
-            "and probability='sigmoid' says that they do not"
-        )
+            "together",
+            hint=Message(
+                Setting("probability", "softmax"), " is for classes that exclude each other, and ",
+                Setting("probability", "sigmoid"), " says that they do not",
+            ),
+            option="probability",
+        )  # fmt: skip
     return recognised or PROBABILITY
 
 
 def recognised_probability(outputs: torch.Tensor) -> str | None:
-    """Return "none" of outputs that a softmax made, "softmax" of their logarithms, None of any others."""
+    """Return "none" for outputs that a softmax made, "softmax" for their logarithms, None for any others."""
     if outputs.shape[1] < 2 or not torch.isfinite(outputs).all():
         return None
-    if (outputs >= 0).all() and _all_one(outputs.sum(dim=1)):
+    if (outputs >= 0).all() and _all_ones(outputs.sum(dim=1)):
         return "none"
-    if (outputs <= 0).all() and _all_one(outputs.exp().sum(dim=1)):
+    if (outputs <= 0).all() and _all_ones(outputs.exp().sum(dim=1)):
         return "softmax"
     return None
 
 
-def _all_one(sums: torch.Tensor) -> bool:
-    """Return whether all sums are 1 but for rounding."""
+def _all_ones(sums: torch.Tensor) -> bool:
+    """Return whether all sums are 1, within rounding."""
     return bool(((sums - 1).abs() < _SUM_ERROR).all())
 
 
 def to_probabilities(outputs: torch.Tensor, probability: str) -> torch.Tensor:
-    """Outputs as probabilities."""
+    """Turn outputs into probabilities."""
     if probability == "softmax":
         return outputs.softmax(dim=1)
-    return outputs.sigmoid() if probability == "sigmoid" else outputs
+    if probability == "sigmoid":
+        return outputs.sigmoid()
+    return outputs
 
 
 def pass_size(batch_size: Any, images: torch.Tensor, device: torch.device) -> int:
-    """How many images of this size a pass shows: on a CPU no more than have `PIXELS` pixels."""
+    """Return the number of images in a pass: on a CPU at most those of `MAX_CPU_PIXELS` pixels."""
     size = check_count(batch_size, "batch_size")
-    return size if device.type != "cpu" else max(1, min(size, PIXELS // images[0, 0].numel()))
+    if device.type != "cpu":
+        return size
+    n_pixels = images[0, 0].numel()
+    return max(1, min(size, MAX_CPU_PIXELS // n_pixels))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Passes:
-    """How images pass through a model that is in evaluation mode, and on the device."""
+    """A model in evaluation mode on a device, and the size and precision of its passes."""
 
     model: nn.Module
     device: torch.device
@@ -174,39 +191,48 @@ class Passes:
     mixed_precision: bool = False
 
     def forward(self, images: torch.Tensor, batch_size: int | None = None) -> torch.Tensor:
-        """Outputs for many images, float64 on the CPU, shape (n, n_outputs)."""
-        size, kind, pieces = batch_size or self.batch_size, dtype_of(self.model), []
+        """Return the outputs for images in batches, float64 on the CPU, shape (n, n_outputs)."""
+        size = batch_size or self.batch_size
+        number_type = dtype_of(self.model)
+        outputs = []
         with torch.no_grad(), torch.autocast(self.device.type, enabled=self.mixed_precision):
             for start in range(0, len(images), size):
                 # a copy: some networks scale their input in place
-                batch = images[start : start + size].to(device=self.device, dtype=kind, copy=True)
-                pieces.append(call(self.model, batch).cpu().double())
-        return torch.cat(pieces)
+                batch = images[start : start + size].to(device=self.device, dtype=number_type, copy=True)
+                outputs.append(call(self.model, batch).cpu().double())
+        return torch.cat(outputs)
 
     def outputs(self, images: torch.Tensor) -> torch.Tensor:
-        """Outputs as from `forward`; on a CPU faster, and different by rounding.
+        """Return the outputs as `forward` does; on a CPU faster, and different by rounding.
 
-        A pass on the CPU has no more pixels than `pass_size` says, and its images have channels last in
-        memory where that pays and the network takes them so.
+        A pass on the CPU has at most the pixels of `pass_size`, and its images have channels last in memory
+        where that pays and the network takes them so.
         """
         if self.device.type != "cpu":
             return self.forward(images)
         keep_freed_memory()
         size = pass_size(self.batch_size, images, self.device)
         n_pixels = min(size, len(images)) * images[0, 0].numel()
-        pays = sum(p.numel() for p in self.model.parameters()) <= _WEIGHTS * n_pixels
-        if pays and self.model not in _USUAL_ORDER:
+        n_weights = sum(parameter.numel() for parameter in self.model.parameters())
+        channels_last_pays = n_weights <= _MAX_WEIGHTS_PER_PIXEL * n_pixels
+        if channels_last_pays and self.model not in _CHANNELS_FIRST_ONLY:
             try:
                 return self.forward(images.contiguous(memory_format=torch.channels_last), size)
             except (SalstatsError, RuntimeError) as error:
-                if _VIEW not in str(error):
+                if not _needs_channels_first(error):
                     raise
-                _USUAL_ORDER.add(self.model)
+                _CHANNELS_FIRST_ONLY.add(self.model)
         return self.forward(images.contiguous(), size)
 
 
+def _needs_channels_first(error: Exception) -> bool:
+    """Return whether torch could not `view` a tensor, by its message: it raises a plain RuntimeError."""
+    cause = error.__cause__ if isinstance(error, SalstatsError) else error
+    return isinstance(cause, RuntimeError) and _VIEW_MESSAGE in str(cause)
+
+
 def call(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
-    """Outputs for one batch, one row for each image."""
+    """Return the outputs for one batch, one row for each image."""
     try:
         outputs = model(images)
     except SalstatsError:
@@ -215,21 +241,26 @@ def call(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
     except Exception as error:
         if ran_out_of_memory(error):
             raise
-        way = "the shape is what its Preparation makes: size=, channels="
+        hint = Message(
+            "the shape is what its Preparation makes: ", Setting("size"), ", ", Setting("channels")
+        )
         if isinstance(model, torch.fx.GraphModule):
-            way = "an exported network takes as many images as it was exported with: batch_size="
+            hint = Message(
+                "an exported network takes as many images as it was exported with: ", Setting("batch_size")
+            )
         raise SalstatsError(
             f"the network fails on images of shape {tuple(images.shape)} and {images.dtype} "
-            f"({type(error).__name__}: {' '.join(str(error).split())[:200]}); {way}"
+            f"({type(error).__name__}: {' '.join(str(error).split())[:200]})",
+            hint=hint,
         ) from error
     return check_outputs(outputs, len(images))
 
 
 def ran_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that a device's memory is too small."""
+    """Return whether a device's memory is too small; of some devices only torch's message tells."""
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
-    return isinstance(error, RuntimeError) and any(words in str(error) for words in _NO_MEMORY)
+    return isinstance(error, RuntimeError) and any(text in str(error) for text in _MEMORY_MESSAGES)
 
 
 @contextmanager
@@ -237,44 +268,45 @@ def evaluating(model: nn.Module, device: str | torch.device | None = None) -> It
     """Hold a model in evaluation mode on a device, which is yielded; afterwards it is as it was."""
     if not isinstance(model, nn.Module):
         raise SalstatsError(
-            f"model must be a torch.nn.Module, not {type(model).__name__}; an exported program has one: "
-            "program.module()"
+            Setting("model"),
+            f" must be a torch.nn.Module, not {type(model).__name__}",
+            hint="an exported program has one: program.module()",
         )
     _warn_of_batch_statistics(model)
-    held: torch.Tensor | None = next(iter([*model.parameters(), *model.buffers()]), None)
-    home = torch.device("cpu") if held is None else held.device
-    place = home if device is None else check_device(device)
+    first_tensor: torch.Tensor | None = next(iter([*model.parameters(), *model.buffers()]), None)
+    home_device = torch.device("cpu") if first_tensor is None else first_tensor.device
+    torch_device = home_device if device is None else check_device(device)
     training = {module: module.training for module in model.modules()}
     try:
         # not by eval(): exported programs have none, and a network may overrule it
         for module in training:
             module.training = False
-        if place != home:
-            model.to(place)
-        yield place
+        if torch_device != home_device:
+            model.to(torch_device)
+        yield torch_device
     finally:
-        if place != home:
-            model.to(home)
+        if torch_device != home_device:
+            model.to(home_device)
         for module, flag in training.items():
             module.training = flag
 
 
 @contextmanager
 def without_parameter_gradients(model: nn.Module) -> Iterator[None]:
-    """Let no gradient be computed for parameters: none is wanted, and a frozen network has none."""
-    # one made in inference mode could not be given its flag back
-    asked = [p for p in model.parameters() if p.requires_grad and not p.is_inference()]
-    for parameter in asked:
+    """Compute no gradients for parameters meanwhile."""
+    # parameters made in inference mode could not be given their flag back
+    trainable = [p for p in model.parameters() if p.requires_grad and not p.is_inference()]
+    for parameter in trainable:
         parameter.requires_grad_(False)
     try:
         yield
     finally:
-        for parameter in asked:
+        for parameter in trainable:
             parameter.requires_grad_(True)
 
 
 def _warn_of_batch_statistics(model: nn.Module) -> None:
-    """Warn where what a network gives for an image depends on the others."""
+    """Warn if the outputs for an image depend on the other images of its batch."""
     for name, module in model.named_modules():
         if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.running_mean is None:
             warn(
@@ -285,31 +317,32 @@ def _warn_of_batch_statistics(model: nn.Module) -> None:
 
 
 def dtype_of(model: nn.Module) -> torch.dtype:
-    """Type of number that a model computes with."""
-    kinds = (p.dtype for p in model.parameters() if p.dtype.is_floating_point)
-    return next(kinds, torch.float32)
+    """Return the type of number that a model computes with."""
+    types = (parameter.dtype for parameter in model.parameters() if parameter.dtype.is_floating_point)
+    return next(types, torch.float32)
 
 
 def check_device(device: str | torch.device) -> torch.device:
-    """A device that is there; "auto" is CUDA, else MPS, else the CPU."""
+    """Return a device that exists; "auto" is CUDA, else MPS, else the CPU."""
     if device == "auto":
-        name = "cuda" if torch.cuda.is_available() else "mps" if torch.mps.is_available() else "cpu"
-        return torch.device(name)
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.mps.is_available() else "cpu")
     try:
-        place = torch.device(device)
-        torch.empty(0, device=place)
+        torch_device = torch.device(device)
+        torch.empty(0, device=torch_device)
     except (RuntimeError, AssertionError, NotImplementedError, TypeError) as error:
         reason = str(error).split("\n")[0][:200]
         raise SalstatsError(
-            f"device={str(device)!r} cannot be used ({reason}); 'auto' takes what is there"
+            Setting("device", str(device)), f" cannot be used ({reason})", hint="'auto' takes what there is"
         ) from error
-    return place
+    return torch_device
 
 
 @cache
 def keep_freed_memory() -> None:
-    """Let blocks of up to 32 MB stay with the process once they are free: glibc keeps what it has seen freed.
+    """Make glibc keep freed blocks of up to 32 MB for the process: it keeps sizes that it has seen freed.
 
-    Nothing is written into this one, so that it takes no memory. Elsewhere nothing comes of it.
+    Nothing is written into this block, so that it takes no memory. Elsewhere this has no effect.
     """
-    torch.empty(_KEPT, dtype=torch.uint8)
+    torch.empty(_LARGEST_CACHED_BLOCK, dtype=torch.uint8)

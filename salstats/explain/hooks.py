@@ -1,6 +1,6 @@
-"""What layers give in a pass, noted or replaced: modules, and functions called on what a module gives."""
+"""Hooks that read or replace the outputs of layers: of modules, and of functions called on their outputs."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
@@ -9,64 +9,77 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-#: Between the name of a module and that of a function that is called on what it gives: "features+relu".
-THEN = "+"
-#: Is given a layer's name and output; what it returns, if not None, the network goes on with.
-Take = Callable[[str, Any], Any]
+#: Stands between the name of a module and that of a function that is called on its output: "features+relu".
+FUNCTION_MARK = "+"
+#: Takes a layer's name and output; the network goes on with what it returns, unless that is None.
+OutputHook = Callable[[str, Any], Any]
 
 
 @contextmanager
-def tapped(layers: Mapping[str, nn.Module], take: Take) -> Iterator[None]:
-    """Let `take` have what layers give in the passes made meanwhile; what it returns takes its place.
+def hooked(layers: Mapping[str, nn.Module], hook: OutputHook) -> Iterator[None]:
+    """Call `hook` on the outputs of layers in the passes made meanwhile; what it returns replaces an output.
 
-    The functions that are called on what a module gives, one on the other, stand in a layer's name behind
-    `THEN`.
+    A layer's name has behind `FUNCTION_MARK` the functions that are called, one on the other, on the output
+    of its module.
     """
-    starts = {name.partition(THEN)[0]: module for name, module in layers.items()}
+    modules = {name.partition(FUNCTION_MARK)[0]: module for name, module in layers.items()}
+    functions = any(FUNCTION_MARK in name for name in layers)
 
-    def wanted(name: str, output: Any) -> Any:
-        return take(name, output) if name in layers else None
+    def layer_hook(name: str, output: Any) -> Any:
+        return hook(name, output) if name in layers else None
 
-    with following(starts, wanted, functions=any(THEN in name for name in layers)):
+    with modules_hooked(modules, layer_hook, functions=functions):
         yield
 
 
 @contextmanager
-def following(modules: Mapping[str, nn.Module], take: Take, *, functions: bool = True) -> Iterator[None]:
-    """Let `take` have what all these modules give, and what functions make directly of what came last."""
-    follower = _Follower(take)
+def modules_hooked(
+    modules: Mapping[str, nn.Module], hook: OutputHook, *, functions: bool = True
+) -> Iterator[None]:
+    """Call `hook` on the outputs of modules, and on those of functions called directly on the last output."""
+    tracker = _OutputTracker(hook)
 
-    def hook(name: str, _module: nn.Module, _given: Any, output: Any) -> Any:
-        return follower.note(name, output)
+    def module_hook(name: str, _module: nn.Module, _inputs: Any, output: Any) -> Any:
+        return tracker.call_hook(name, output)
 
-    handles = [module.register_forward_hook(partial(hook, name)) for name, module in modules.items()]
+    handles = [module.register_forward_hook(partial(module_hook, name)) for name, module in modules.items()]
     try:
-        with follower if functions else nullcontext():
+        with tracker if functions else nullcontext():
             yield
     finally:
         for handle in handles:
             handle.remove()
 
 
-class _Follower(TorchFunctionMode):
-    """Knows the last output of a module, and of the functions that were called on it since."""
+class _OutputTracker(TorchFunctionMode):
+    """Track the last output of a module, and of the functions that were called on it since."""
 
-    def __init__(self, take: Take) -> None:
+    def __init__(self, hook: OutputHook) -> None:
         super().__init__()
-        self._take, self._name = take, ""
-        self._last: Any = self
+        self._hook = hook
+        self._name = ""
+        # a value that no function is called on: before the first module there is no output
+        self._last_output: Any = self
 
-    def note(self, name: str, output: Any) -> Any:
-        """Have an output taken, and remember what the network goes on with."""
-        taken = self._take(name, output)
-        self._name, self._last = name, output if taken is None else taken
-        return taken
+    def call_hook(self, name: str, output: Any) -> Any:
+        """Call the hook on an output, and remember the output with which the network goes on."""
+        replacement = self._hook(name, output)
+        self._name = name
+        self._last_output = output if replacement is None else replacement
+        return replacement
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
-        given = (part for one in args for part in (one if isinstance(one, list | tuple) else (one,)))
-        if not isinstance(made, torch.Tensor) or not any(part is self._last for part in given):
-            return made
-        step = getattr(func, "__name__", "function").strip("_")
-        taken = self.note(f"{self._name}{THEN}{step}", made)
-        return made if taken is None else taken
+        output = func(*args, **(kwargs or {}))
+        if not isinstance(output, torch.Tensor) or not self._takes_last_output(args):
+            return output
+        function_name = getattr(func, "__name__", "function").strip("_")
+        replacement = self.call_hook(f"{self._name}{FUNCTION_MARK}{function_name}", output)
+        return output if replacement is None else replacement
+
+    def _takes_last_output(self, args: Iterable[Any]) -> bool:
+        """Return whether the last output is among the arguments of a function, or in a list of them."""
+        for argument in args:
+            parts = argument if isinstance(argument, list | tuple) else (argument,)
+            if any(part is self._last_output for part in parts):
+                return True
+        return False

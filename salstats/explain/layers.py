@@ -1,31 +1,37 @@
 """The layers of a network: their names, the one to take where none is named, and tokens laid on a grid."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
 from salstats.checks import check_count, did_you_mean
-from salstats.errors import SalstatsError, ShapeError
+from salstats.errors import Message, SalstatsError, Setting, ShapeError
 from salstats.explain.forward_passes import call, dtype_of, evaluating
-from salstats.explain.hooks import THEN, following, tapped
+from salstats.explain.hooks import FUNCTION_MARK, hooked, modules_hooked
 from salstats.explain.inputs import check_images
 from salstats.explain.request import Reshape
 
-#: A layer as a person says it: its name, the module, or several of either.
+#: A layer as a user names it: its name, the module, or several of either.
 Layer = str | nn.Module | Sequence[str | nn.Module]
 
 
-#: Name and output of each layer that was watched in a pass, each time that it ended. Only the shape of an
-#: output can be relied on: what follows may have changed it in place.
-Seen = list[tuple[str, Any]]
+class LayerOutput(NamedTuple):
+    """The output of a layer at one of its calls in a pass.
+
+    Only the shape of the output can be relied on: later steps may have changed it in place.
+    """
+
+    name: str
+    output: Any
 
 
 def layer_names(model: nn.Module) -> list[str]:
-    """Names of a network's modules, in the order of `named_modules()`.
+    """List the names of a network's modules, in the order of `named_modules()`.
 
     Parameters
     ----------
@@ -47,11 +53,11 @@ def layer_names(model: nn.Module) -> list[str]:
 
 
 def find_layer(model: nn.Module, images: Any) -> str:
-    """Name of the layer that a CAM takes where none is named: the last convolutional stage.
+    """Return the layer that a CAM takes if none is named: the last convolutional stage.
 
-    That is the last one, in the order of one forward pass, from the last convolution on, whose output still
-    has the last convolution's grid: its activation, or the block that holds it; a grid that was pooled and
-    enlarged again is another one. In torchvision's ResNets it is `layer4`, in its VGGs the last ReLU, before
+    That is the last layer, in the order of one forward pass, whose output has the grid of the last
+    convolution: its activation, or the block that holds it; a grid that was pooled and enlarged again is
+    another one. In torchvision's ResNets it is `layer4`, in its VGGs the last ReLU, before
     the last pooling. Functions count as modules do: its
     DenseNets end in `features` and call relu() on what that gives, which is the layer `features+relu`.
 
@@ -64,7 +70,7 @@ def find_layer(model: nn.Module, images: Any) -> str:
     Returns
     -------
     str
-        As in `layer_names`, or that and the functions which are called on what the module gives.
+        As in `layer_names`, or that and the functions that are called on the module's output.
 
     Raises
     ------
@@ -74,7 +80,7 @@ def find_layer(model: nn.Module, images: Any) -> str:
 
     Notes
     -----
-    What the classifier is given, whether ReLU is a module of the network or not. The README of
+    It is the input of the classifier, whether ReLU is a module of the network or not. The README of
     pytorch-grad-cam names the same layer of ResNets; of VGGs the last pooling (`features.30` of VGG16), which
     has half the grid; of DenseNets `features.norm5`, before the ReLU, which on a CPU, not on a GPU, changes
     in place what the library kept. Each can be named.
@@ -90,170 +96,241 @@ def find_layer(model: nn.Module, images: Any) -> str:
     """
     with evaluating(model) as place:
         image = check_images(images)[:1].to(device=place, dtype=dtype_of(model), copy=True)
-        return last_stage(model, watch(model, image)[1])
+        _, layer_outputs = record_layers(model, image)
+        return last_stage(model, layer_outputs)
 
 
-def last_stage(model: nn.Module, seen: Seen) -> str:
-    """Name of the last convolutional stage from a pass in which everything was watched."""
+def last_stage(model: nn.Module, layer_outputs: Sequence[LayerOutput]) -> str:
+    """Return the name of the last convolutional stage, from a pass in which every layer was recorded."""
     modules = dict(model.named_modules())
-    seen = [(name, output) for name, output in seen if name]
-    convolutions = [at for at, (name, _) in enumerate(seen) if isinstance(modules.get(name), nn.Conv2d)]
+    calls = [call for call in layer_outputs if call.name]
+    convolutions = [i for i, call in enumerate(calls) if isinstance(modules.get(call.name), nn.Conv2d)]
     if not convolutions:
-        raise SalstatsError("the network has no 2-D convolution that a pass reaches; name a layer: layer=")
-    rest = seen[convolutions[-1] :]
-    attention = [name for name, _ in rest if "attention" in type(modules.get(name)).__name__.lower()]
+        raise SalstatsError(
+            "the network has no 2-D convolution that a pass reaches",
+            hint=Message("name a layer with ", Setting("layer")),
+            option="layer",
+        )
+    last_calls = calls[convolutions[-1] :]
+    convolution = last_calls[0]
+    attention = [
+        call.name for call in last_calls if "attention" in type(modules.get(call.name)).__name__.lower()
+    ]
     if attention:
         raise SalstatsError(
             f"attention ({attention[-1]!r}) follows the last convolution: the network's maps are made of "
-            "tokens; name a layer, such as the first norm of the last block, and give reshape='vit'"
+            "tokens",
+            hint=Message(
+                "name a layer, such as the first norm of the last block, and give ", Setting("reshape", "vit")
+            ),
+            option="layer",
         )
-    grid = rest[0][1].shape[-2:]
+    grid = convolution.output.shape[-2:]
     if grid.numel() == 1:
         raise SalstatsError(
-            f"the last convolution, {rest[0][0]!r}, gives one pixel for these images: its map would point "
-            "nowhere; give larger images or name an earlier layer: layer="
+            f"the last convolution, {convolution.name!r}, gives one pixel for these images: its map "
+            "would point nowhere",
+            hint=Message("give larger images or name an earlier layer with ", Setting("layer")),
+            option="layer",
         )
-    uses = [name for name, _ in seen]
+    n_calls = Counter(call.name for call in calls)
     stages: list[str] = []
-    before = grid
-    for name, output in rest:
+    previous_grid = grid
+    for name, output in last_calls:
         if not isinstance(output, torch.Tensor):
             continue
-        if output.ndim != 4 and name in modules:
-            break
-        if output.ndim == 4 and output.shape[-2:] == grid:
-            # pooled and enlarged again; from one row or column a gate is laid over the grid
-            if all(1 < pooled < side for pooled, side in zip(before, grid, strict=True)):
+        if output.ndim != 4:
+            # the classifier begins where a module gives no grid; functions in between may give anything
+            if name in modules:
                 break
-            if uses.count(name) == 1:
+            continue
+        if output.shape[-2:] == grid:
+            # pooled and enlarged again; from one row or column a gate is laid over the grid
+            if all(1 < pooled < side for pooled, side in zip(previous_grid, grid, strict=True)):
+                break
+            if n_calls[name] == 1:
                 stages.append(name)
-        before = output.shape[-2:] if output.ndim == 4 else before
+        previous_grid = output.shape[-2:]
     if not stages:
         raise SalstatsError(
-            f"the last convolution, {rest[0][0]!r}, is used more than once in a pass; name a layer: layer="
+            f"the last convolution, {convolution.name!r}, is used more than once in a pass",
+            hint=Message("name a layer with ", Setting("layer")),
+            option="layer",
         )
     return stages[-1]
 
 
-def watch(
+def record_layers(
     model: nn.Module, image: torch.Tensor, layers: Mapping[str, nn.Module] | None = None
-) -> tuple[torch.Tensor, Seen]:
-    """Outputs for one image, and what layers give, by default all of them."""
-    seen: Seen = []
+) -> tuple[torch.Tensor, list[LayerOutput]]:
+    """Return the outputs for one image, and those of layers, by default of all, in the order of the pass."""
+    layer_outputs: list[LayerOutput] = []
 
-    def note(name: str, output: Any) -> None:
-        seen.append((name, output))
+    def record(name: str, output: Any) -> None:
+        layer_outputs.append(LayerOutput(name, output))
 
-    every = following(dict(model.named_modules()), note) if layers is None else tapped(layers, note)
-    with every, torch.no_grad():
-        return call(model, image), seen
+    if layers is None:
+        recording = modules_hooked(dict(model.named_modules()), record)
+    else:
+        recording = hooked(layers, record)
+    with recording, torch.no_grad():
+        return call(model, image), layer_outputs
 
 
 def named_layers(model: nn.Module, layer: Layer) -> dict[str, nn.Module]:
-    """Module of each layer that was asked for, by name."""
-    asked: list[Any] = list(layer) if isinstance(layer, list | tuple) else [layer]
-    if not asked:
-        raise SalstatsError("layer names no layer; leave it out to take the last convolutional stage")
+    """Return the module of each layer that a user named or gave, by name."""
+    requested: list[Any] = list(layer) if isinstance(layer, list | tuple) else [layer]
+    if not requested:
+        raise SalstatsError(
+            Setting("layer"), " names no layer", hint="leave it out to take the last convolutional stage"
+        )
     modules = dict(model.named_modules(remove_duplicate=False))
-    found: dict[str, nn.Module] = {}
-    for one in asked:
-        start, *functions = one.split(THEN) if isinstance(one, str) else (one,)
-        if isinstance(start, str) and start not in modules:
-            hint = did_you_mean(start, filter(None, modules), n=3)
-            raise SalstatsError(
-                f"the network has no layer {start!r} (explain.layer_names(model) lists them){hint}"
-            )
-        module = modules[start] if isinstance(start, str) else start
+    named: dict[str, nn.Module] = {}
+    for name_or_module in requested:
+        if isinstance(name_or_module, str):
+            module_name, *functions = name_or_module.split(FUNCTION_MARK)
+            module = _named_module(module_name, modules)
+        else:
+            module = name_or_module
+            functions = []
         # one module can have several names
-        name = next((name for name, other in modules.items() if other is module), None)
-        if name is None:
+        first_name = next((name for name, part in modules.items() if part is module), None)
+        if first_name is None:
             raise SalstatsError(
-                f"layer={type(start).__name__}(...) is no part of the model; take it from the model that is "
-                "explained, or name it"
+                Setting("layer"),
+                f" is a {type(module).__name__} that is no part of the model",
+                hint="take it from the model that is explained, or name it",
             )
-        found[THEN.join([name, *functions])] = module
-    return found
+        named[FUNCTION_MARK.join([first_name, *functions])] = module
+    return named
+
+
+def _named_module(name: str, modules: Mapping[str, nn.Module]) -> nn.Module:
+    """Return the module of a name."""
+    if name not in modules:
+        suggestion = did_you_mean(name, filter(None, modules), n=3)
+        raise SalstatsError(
+            f"the network has no layer {name!r} (explain.layer_names(model) lists them){suggestion}",
+            option="layer",
+            value=name,
+        )
+    return modules[name]
 
 
 def check_reached(
-    seen: Seen, layers: Mapping[str, nn.Module], reshape: Reshape | None, image: tuple[int, int]
+    layer_outputs: Sequence[LayerOutput],
+    layers: Mapping[str, nn.Module],
+    reshape: Reshape | None,
+    image: tuple[int, int],
 ) -> dict[str, nn.Module]:
-    """Layers in the order in which a pass reaches them, if it reaches each once and each gives one grid."""
-    outputs = [(name, output) for name, output in seen if name in layers]
-    order = [name for name, _ in outputs]
+    """Return the layers in the order of a pass, after checking that it calls each once and gets a grid."""
+    calls = [call for call in layer_outputs if call.name in layers]
+    n_calls = Counter(call.name for call in calls)
     for name in layers:
-        if name not in order:
-            raise SalstatsError(f"layer {name!r} is not reached by a forward pass; name one that is")
-        if order.count(name) > 1:
+        if not n_calls[name]:
             raise SalstatsError(
-                f"layer {name!r} is used {order.count(name)} times in one forward pass and has no one map; "
-                "give each use its own module, or name the block that holds it"
+                f"layer {name!r} is not reached by a forward pass",
+                hint="name one that is",
+                option="layer",
+                value=name,
             )
-    for name, output in outputs:
+        if n_calls[name] > 1:
+            raise SalstatsError(
+                f"layer {name!r} is used {n_calls[name]} times in one forward pass and has no one map",
+                hint="give each use its own module, or name the block that holds it",
+                option="layer",
+                value=name,
+            )
+    for name, output in calls:
         _check_grid(output if reshape is None else reshape(output), name, reshape, image)
-    return {name: layers[name] for name in order}
+    return {call.name: layers[call.name] for call in calls}
 
 
 def _check_grid(output: Any, name: str, reshape: Reshape | None, image: tuple[int, int]) -> None:
     """Raise ShapeError unless a layer's output is a grid of the image, of its size (height, width)."""
-    got = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
-    if not isinstance(got, tuple) or len(got) != 4:
-        hint = (
-            "reshape= makes a grid of it: 'vit' of tokens, vit_grid(height, width) of tokens that are not "
-            "square"
-            if reshape is None
-            else "reshape= has to give one"
-        )
-        raise ShapeError(f"layer {name!r} gives {got}, no grid (b, channels, height, width); {hint}")
-    if reshape is None and _has_proportions(got[1:3], image) and not _has_proportions(got[2:], image):
+    if not isinstance(output, torch.Tensor) or output.ndim != 4:
+        if reshape is None:
+            hint = Message(
+                Setting("reshape"), " makes a grid of it: 'vit' of tokens, vit_grid(height, width) of tokens "
+                "that are not square",
+            )  # fmt: skip
+        else:
+            hint = Message(Setting("reshape"), " has to give one")
         raise ShapeError(
-            f"layer {name!r} gives {got}: channels last, as the grid of an image of {image[0]} x {image[1]} "
-            "shows; give reshape='vit', which puts them first"
+            f"layer {name!r} gives {_shape_or_type(output)}, no grid (b, channels, height, width)",
+            hint=hint,
+            option="reshape",
         )
+    shape = tuple(output.shape)
+    if reshape is None and _has_proportions(shape[1:3], image) and not _has_proportions(shape[2:], image):
+        raise ShapeError(
+            f"layer {name!r} gives {shape}: channels last, as the grid of an image of {image[0]} x "
+            f"{image[1]} shows",
+            hint=Message("give ", Setting("reshape", "vit"), ", which puts them first"),
+            option="reshape",
+        )
+
+
+def _shape_or_type(value: Any) -> object:
+    """Return the shape of a tensor for a message, or the type of anything else."""
+    if isinstance(value, torch.Tensor):
+        return tuple(value.shape)
+    return type(value).__name__
 
 
 def _has_proportions(grid: tuple[int, ...], image: tuple[int, int]) -> bool:
-    """Whether a grid has the proportions of an image, but for one row or column."""
+    """Return whether a grid has the proportions of an image, within one row or column."""
     return abs(grid[0] * image[1] - grid[1] * image[0]) <= max(image)
 
 
 @dataclass(frozen=True)
 class VitGrid:
-    """Lays tokens on a grid; see `vit_grid`."""
+    """A layout of tokens on a grid; see `vit_grid`."""
 
     height: int | None = None
     width: int | None = None
     n_prefix: int = 1
 
     def __call__(self, tokens: torch.Tensor) -> torch.Tensor:
-        """(b, channels, height, width) of (b, tokens, channels) or (b, height, width, channels)."""
+        """Return (b, channels, height, width) of (b, tokens, channels) or (b, height, width, channels)."""
         if not isinstance(tokens, torch.Tensor) or tokens.ndim not in (3, 4):
-            got = tuple(tokens.shape) if isinstance(tokens, torch.Tensor) else type(tokens).__name__
             raise ShapeError(
-                f"a layer gave {got}, neither (b, tokens, channels) nor (b, height, width, channels); name "
-                "another layer"
+                f"a layer gave {_shape_or_type(tokens)}, neither (b, tokens, channels) nor "
+                "(b, height, width, channels)",
+                hint="name another layer",
+                option="layer",
             )
         if tokens.ndim == 4:
             return tokens.permute(0, 3, 1, 2)
-        n = tokens.shape[1] - self.n_prefix
-        # square where neither side is said
-        height = self.height or (n // self.width if self.width else isqrt(max(n, 0)))
-        width = self.width or (n // self.height if self.height else height)
-        if n < 1 or height * width != n:
+        n_patches = tokens.shape[1] - self.n_prefix
+        height, width = self._sides(n_patches)
+        if n_patches < 1 or height * width != n_patches:
             raise ShapeError(
-                f"{tokens.shape[1]} tokens less {self.n_prefix} in front are {n}, which is no grid of "
-                f"{height} x {width}; say vit_grid(height, width, n_prefix=...)"
+                f"{tokens.shape[1]} tokens less {self.n_prefix} in front are {n_patches}, which is no grid "
+                f"of {height} x {width}",
+                hint="give vit_grid(height, width, n_prefix=...)",
+                option="reshape",
             )
-        return tokens[:, self.n_prefix :].reshape(len(tokens), height, width, -1).permute(0, 3, 1, 2)
+        patches = tokens[:, self.n_prefix :]
+        return patches.reshape(len(tokens), height, width, -1).permute(0, 3, 1, 2)
+
+    def _sides(self, n_patches: int) -> tuple[int, int]:
+        """Return height and width: a missing side follows from the other; a grid without sides is square."""
+        if self.height:
+            return self.height, self.width or n_patches // self.height
+        if self.width:
+            return n_patches // self.width, self.width
+        side = isqrt(max(n_patches, 0))
+        return side, side
 
 
 def vit_grid(height: int | None = None, width: int | None = None, *, n_prefix: int = 1) -> VitGrid:
-    """A layout for the tokens of a transformer's layer on a grid, for `explain(reshape=)`.
+    """Make the layout of a transformer's tokens on a grid, for `explain(reshape=)`.
 
     Parameters
     ----------
     height, width : int, optional
-        Of the grid, in patches. Where only one is said the other follows from the number of tokens; where
+        Sides of the grid, in patches. If only one is given, the other follows from the number of tokens; if
         none is, the grid is square.
     n_prefix : int
         Tokens in front of the patches that are dropped: 1 for a class token, more where there are registers

@@ -1,4 +1,4 @@
-"""What a run over a study makes: which maps of which networks, and how they are known again."""
+"""The plan of a run over a study: its networks, methods and seeds, and the texts that identify its maps."""
 
 import hashlib
 import re
@@ -12,52 +12,52 @@ import pandas as pd
 from torch import nn
 
 from salstats.checks import check_choice, check_columns, check_count, check_numeric, quoted
-from salstats.errors import InputFileError, SalstatsError, ValueRangeError
+from salstats.errors import InputFileError, SalstatsError, Setting, ValueRangeError
 from salstats.explain.ensembles import SCALES
 from salstats.explain.map_finishing import RESOLUTIONS
 from salstats.explain.methods import Method, check_method, check_options
-from salstats.explain.networks import Network, network_outputs, said
+from salstats.explain.networks import Member, Network, network_outputs, option_text
 from salstats.files.map_folder import SETTINGS, MapKey
 from salstats.files.map_table import checked_label, checked_patient, read_settings, settings_key
 from salstats.study import Series
 
-#: Arguments of `explain` that stand among the options of a method.
-_OF_EXPLAIN = ("channels", "sign", "smooth", "join", "preset", "network", "layer", "reshape")
-#: What an ensemble is called in the column `model` where it has no name of its own.
-ENSEMBLE = "ensemble"
-#: Which network the settings of a series name; an ensemble has no one network.
-_OF_NETWORK = re.compile(r", network (\w+), resolution ")
+#: Arguments of `explain` that may stand among the options of a method.
+_EXPLAIN_OPTIONS = ("channels", "sign", "smooth", "join", "preset", "network", "layer", "reshape")
+#: The name of an ensemble in the column `model` if it is not given one.
+ENSEMBLE_NAME = "ensemble"
+#: The network that the settings of a series name; an ensemble names no single network.
+_NETWORK_DIGEST = re.compile(r", network (\w+), resolution ")
 
 
-class Making(NamedTuple):
-    """A method of the run: its name in the column, what computes it, and its options."""
+class PlannedMethod(NamedTuple):
+    """A method of the run: its name in the column `method`, its record, and its options."""
 
     name: str
-    row: Method
+    record: Method
     options: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What `make_maps` was asked for, checked by `checked_plan`.
+class MapPlan:
+    """The checked arguments of `make_maps`; see `checked_plan`.
 
     Attributes
     ----------
-    members : list of (Network, dict of str to int)
+    members : list of Member
         Networks with the outputs of the tasks that they answer for.
-    makings : tuple of Making
+    methods : tuple of PlannedMethod
     ensemble : str, optional
-        Name of the mean of all networks; None where each has maps of its own.
+        Name of the mean of all networks; None if each has its own maps.
     scale, resolution, batch_size, mixed_precision
         As for `make_maps`.
     seeds : tuple of int
-        Of random methods, where they are drawn several times; else empty.
+        Seeds of random methods if they are run several times; else empty.
     seed : int
-        Of random methods.
+        Seed of random methods.
     """
 
-    members: list[tuple[Network, dict[str, int]]]
-    makings: tuple[Making, ...]
+    members: list[Member]
+    methods: tuple[PlannedMethod, ...]
     ensemble: str | None
     scale: str
     resolution: str
@@ -66,58 +66,67 @@ class Plan:
     seeds: tuple[int, ...]
     seed: int
 
-    def draws(self, making: Making) -> tuple[int | None, ...]:
-        """Seeds of a method's maps; None for the run's own, which is in no column."""
-        return self.seeds if making.row.random and self.seeds else (None,)
+    def method_seeds(self, method: PlannedMethod) -> tuple[int | None, ...]:
+        """Return the seeds of a method's maps; None for the run's own, which is in no column."""
+        if method.record.random and self.seeds:
+            return self.seeds
+        return (None,)
 
-    def series(self, network: Network, making: Making, seed: int | None) -> Series:
-        """Who made a map."""
-        if self.ensemble is not None:
-            return Series(making.name, self.ensemble, None if seed is None else str(seed))
-        own = network.seed if seed is None else seed
-        return Series(making.name, network.name, None if own is None else str(own))
+    def series(self, network: Network, method: PlannedMethod, seed: int | None) -> Series:
+        """Return the series of a map: method, model and seed."""
+        model = self.ensemble
+        if model is None:
+            model = network.name
+            if seed is None:
+                return Series(method.name, model, None if network.seed is None else str(network.seed))
+        return Series(method.name, model, None if seed is None else str(seed))
 
-    def key(self, case: str, task: str, network: Network, making: Making, seed: int | None) -> MapKey:
-        """Name of a map."""
-        series = self.series(network, making, seed)
+    def key(self, case: str, task: str, network: Network, method: PlannedMethod, seed: int | None) -> MapKey:
+        """Return the key of a map."""
+        series = self.series(network, method, seed)
         return MapKey(case, task, series.method, series.model, series.seed)
 
     def settings(self, opened: Callable[[Network], nn.Module]) -> dict[Series | tuple[Series, str], str]:
-        """How the maps of each series are made, in words; `opened` loads a network.
+        """Return a text for each series that says how its maps are made; `opened` loads a network.
 
-        Beside them stand the outputs of each task, which may be other ones in another run.
+        The outputs of each task stand under series and task: they may be other ones in another run.
         """
-        found: dict[Series | tuple[Series, str], str] = {}
+        settings: dict[Series | tuple[Series, str], str] = {}
         digests = [network.digest(opened(network)) for network, _ in self.members]
-        together = self._together(digests)
-        for place, (network, outputs) in enumerate(self.members):
-            for making in self.makings:
-                options = {
-                    **making.row.options,
-                    "channels": making.row.channels,
-                    "sign": making.row.sign,
-                    **network.arguments(making.name, making.row, making.options),
-                }
-                shown = f"network {digests[place]}" if self.ensemble is None else together
-                text = f"{making.row.name} {said(options)}, {shown}, resolution {self.resolution}"
-                if self.mixed_precision:
-                    text += ", mixed precision"
-                for seed in self.draws(making):
-                    drawn = self.seed if seed is None else seed
-                    seeded = f", seed {drawn}" if making.row.random else ""
-                    series = self.series(network, making, seed)
-                    found[series] = text + seeded
+        for (network, outputs), digest in zip(self.members, digests, strict=True):
+            source = f"network {digest}" if self.ensemble is None else self._ensemble_text(digests)
+            for method in self.methods:
+                text = self._method_text(network, method, source)
+                for seed in self.method_seeds(method):
+                    series = self.series(network, method, seed)
+                    settings[series] = text
+                    if method.record.random:
+                        settings[series] += f", seed {self.seed if seed is None else seed}"
                     for task, output in outputs.items():
-                        before = found.get((series, task), "output")
-                        found[series, task] = f"{before} {output}"
-        return found
+                        other_outputs = settings.get((series, task), "output")
+                        settings[series, task] = f"{other_outputs} {output}"
+        return settings
 
-    def _together(self, digests: list[str]) -> str:
-        """What tells an ensemble from another: its members, and what each answers for."""
-        tasks = [sorted(outputs) for _, outputs in self.members]
-        # lists of their own make another ensemble of every task; one list for all tasks may get tasks later
-        listed = tasks if any(t != tasks[0] for t in tasks) else []
-        text = repr((self.scale, digests, listed))
+    def _method_text(self, network: Network, method: PlannedMethod, source: str) -> str:
+        """Return the method with its options, the text of its networks and the precision of passes."""
+        options = {
+            **method.record.options,
+            "channels": method.record.channels,
+            "sign": method.record.sign,
+            **network.arguments(method.name, method.record, method.options),
+        }
+        text = f"{method.record.name} {option_text(options)}, {source}, resolution {self.resolution}"
+        if self.mixed_precision:
+            text += ", mixed precision"
+        return text
+
+    def _ensemble_text(self, digests: list[str]) -> str:
+        """Return a text that differs for another ensemble: its members and their tasks."""
+        member_tasks = [sorted(outputs) for _, outputs in self.members]
+        # a list of networks for each task makes a different ensemble of every task; with one list for all
+        # tasks, tasks may be added later
+        differ = any(tasks != member_tasks[0] for tasks in member_tasks)
+        text = repr((self.scale, digests, member_tasks if differ else []))
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         return f"mean of {len(self.members)} networks {digest}, scale {self.scale}"
 
@@ -135,90 +144,125 @@ def checked_plan(
     mixed_precision: bool = False,
     seeds: Sequence[int] | None = None,
     rng: int = 0,
-) -> Plan:
-    """What a run was asked for, checked before anything is loaded."""
+) -> MapPlan:
+    """Check the arguments of a run before anything is loaded."""
     members = network_outputs(networks, tasks)
-    names = [methods] if isinstance(methods, str) else list(dict.fromkeys(methods))
-    if not names:
-        raise SalstatsError("methods is empty; see list_methods()")
-    extra = [name for name in options or {} if name not in names]
-    if extra:
-        raise SalstatsError(f"options has an entry for {extra[0]!r}, which is not among methods")
-    makings = []
-    for name in names:
-        own = dict((options or {}).get(name, {}))
-        # what computes it may be said where the method has a name of the caller's own
-        making = Making(str(name), check_method(own.pop("method", name)), own)
-        makings.append(making)
-        for network, _ in members:
-            asked = network.arguments(*making)
-            check_options(making.row, {k: v for k, v in asked.items() if k not in _OF_EXPLAIN})
+    planned_methods = _planned_methods(methods, options or {}, members)
     if not isinstance(rng, int | np.integer) or rng < 0:
         raise ValueRangeError(
-            f"rng must be a whole number from 0 up, so that a second run draws the same, not {rng!r}"
+            Setting("rng"),
+            f" must be a whole number from 0 up, so that a second run draws the same, not {rng!r}",
+            value=rng,
         )
-    given = np.asarray([0] if seeds is None else seeds)
-    if given.ndim != 1 or not given.size or given.dtype.kind not in "iu" or given.min() < 0:
-        raise ValueRangeError(f"seeds must be whole numbers from 0 up, not {seeds!r}")
-    together = ENSEMBLE if ensemble is True else ensemble or None
+    seed_array = np.asarray([0] if seeds is None else seeds)
+    is_list = seed_array.ndim == 1 and seed_array.size > 0
+    if not is_list or seed_array.dtype.kind not in "iu" or seed_array.min() < 0:
+        raise ValueRangeError(
+            Setting("seeds"), f" must be whole numbers from 0 up, not {seeds!r}", value=seeds
+        )
+    ensemble_name = ENSEMBLE_NAME if ensemble is True else ensemble or None
+    any_random = any(method.record.random for method in planned_methods)
     trained = [network for network, _ in members if network.seed is not None]
-    if seeds is not None and trained and together is None and any(making.row.random for making in makings):
+    if seeds is not None and trained and ensemble_name is None and any_random:
         raise SalstatsError(
-            f"network {str(trained[0])!r} has the seed of its training, and seeds= asks for several draws; "
-            "the column seed holds one of the two: give each training a name of its own"
+            f"network {str(trained[0])!r} has the seed of its training, and ",
+            Setting("seeds"),
+            " asks for several draws; the column seed holds one of the two",
+            hint="give each training a name of its own",
         )
-    return Plan(
+    return MapPlan(
         members=members,
-        makings=tuple(makings),
-        ensemble=together,
+        methods=planned_methods,
+        ensemble=ensemble_name,
         scale=check_choice(scale, SCALES, "scale"),
         resolution=check_choice(resolution, RESOLUTIONS, "resolution"),
         batch_size=check_count(batch_size, "batch_size"),
         mixed_precision=mixed_precision,
-        seeds=() if seeds is None else tuple(dict.fromkeys(given.tolist())),
+        seeds=() if seeds is None else tuple(dict.fromkeys(seed_array.tolist())),
         seed=int(rng),
     )
 
 
-def checked_labels(labels: Any, plan: Plan) -> dict[tuple[str, str], float]:
-    """Whether a finding is there, by case and task; names are text in the folder."""
-    if isinstance(labels, pd.DataFrame):
-        check_columns(labels, ("case", "task", "label"), "labels")
-        values = check_numeric(labels, "label", "labels").tolist()
-        pairs = [*zip(zip(labels["case"], labels["task"], strict=True), values, strict=True)]
-    else:
-        pairs = list(dict(labels or {}).items())
-    found: dict[tuple[str, str], float] = {}
-    for key, label in pairs:
+def _planned_methods(
+    methods: str | Sequence[str], options: Mapping[str, Mapping[str, Any]], members: Sequence[Member]
+) -> tuple[PlannedMethod, ...]:
+    """Check the methods of a run and their options with each network."""
+    names = [methods] if isinstance(methods, str) else list(dict.fromkeys(methods))
+    if not names:
+        raise SalstatsError(Setting("methods"), " is empty", hint="see list_methods()")
+    for name in options:
+        if name not in names:
+            raise SalstatsError(
+                Setting("options"),
+                f" has an entry for {name!r}, which is not among ",
+                Setting("methods"),
+                value=name,
+                choices=names,
+            )
+    planned = []
+    for name in names:
+        method_options = dict(options.get(name, {}))
+        # a name of the user's own has the method among its options
+        record = check_method(method_options.pop("method", name))
+        method = PlannedMethod(str(name), record, method_options)
+        planned.append(method)
+        for network, _ in members:
+            arguments = network.arguments(method.name, record, method_options)
+            check_options(
+                record, {key: value for key, value in arguments.items() if key not in _EXPLAIN_OPTIONS}
+            )
+    return tuple(planned)
+
+
+def checked_labels(labels: Any, plan: MapPlan) -> dict[tuple[str, str], float]:
+    """Return whether a finding is present, by case and task; names are text in the folder."""
+    label_by_pair: dict[tuple[str, str], float] = {}
+    for key, label in _label_items(labels):
         if not isinstance(key, tuple) or len(key) != 2:
-            raise SalstatsError(f"labels: key {key!r} must be (case, task)")
-        case, task = map(str, key)
-        value = float(checked_label(label, f"labels: case {case!r}, task {task!r}") or "nan")
-        if str(found.setdefault((case, task), value)) != str(value):
-            raise SalstatsError(f"labels: case {case!r}, task {task!r} has two that differ")
-    labelled = {task for _, task in found}
-    tasks = {task for _, outputs in plan.members for task in outputs}
-    if labelled and labelled.isdisjoint(tasks):
+            raise SalstatsError(Setting("labels"), f": key {key!r} must be (case, task)", value=key)
+        case = str(key[0])
+        task = str(key[1])
+        name = f"labels: case {case!r}, task {task!r}"
+        value = float(checked_label(label, name) or "nan")
+        # as text, since NaN differs from itself
+        if str(label_by_pair.setdefault((case, task), value)) != str(value):
+            raise SalstatsError(f"{name} has two that differ", option="labels")
+    labelled_tasks = {task for _, task in label_by_pair}
+    plan_tasks = {task for _, outputs in plan.members for task in outputs}
+    if labelled_tasks and labelled_tasks.isdisjoint(plan_tasks):
         raise SalstatsError(
-            f"labels has none of the tasks {quoted(sorted(tasks))} but {quoted(sorted(labelled))}"
+            Setting("labels"),
+            f" has none of the tasks {quoted(sorted(plan_tasks))} but {quoted(sorted(labelled_tasks))}",
+            choices=sorted(plan_tasks),
         )
-    return found
+    return label_by_pair
+
+
+def _label_items(labels: Any) -> list[tuple[Any, Any]]:
+    """Return labels as pairs of (case, task) and label."""
+    if not isinstance(labels, pd.DataFrame):
+        return list(dict(labels or {}).items())
+    check_columns(labels, ("case", "task", "label"), "labels")
+    values = check_numeric(labels, "label", "labels").tolist()
+    keys = zip(labels["case"], labels["task"], strict=True)
+    return list(zip(keys, values, strict=True))
 
 
 def checked_patients(patients: Mapping[str, str] | None) -> dict[str, str]:
-    """Patient of each case that has one."""
-    named = {
-        str(case): checked_patient(patient, f"patients: case {str(case)!r}")
-        for case, patient in dict(patients or {}).items()
-    }
-    return {case: patient for case, patient in named.items() if patient}
+    """Return the patient of each case that has one."""
+    patient_by_case = {}
+    for case, patient in dict(patients or {}).items():
+        name = checked_patient(patient, f"patients: case {str(case)!r}")
+        if name:
+            patient_by_case[str(case)] = name
+    return patient_by_case
 
 
 def case_seed(seed: int, member: int, case: str) -> int:
-    """Seed of a case's random numbers: the same in every run, whatever else is made.
+    """Return the seed of a case's random numbers: the same in every run, whatever else is made.
 
-    It knows neither task nor method: passes that serve all tasks can be shared, and networks that are not
-    an ensemble are compared on the same draws.
+    It depends on neither task nor method: passes that serve all tasks can be shared, and networks that are
+    not an ensemble are compared on the same draws.
     """
     digest = hashlib.sha256(f"{seed}\0{member}\0{case}".encode()).digest()
     # 63 bits: also torch's generators take them
@@ -228,26 +272,29 @@ def case_seed(seed: int, member: int, case: str) -> int:
 def check_made_by(
     network: Network, module: nn.Module, outputs: Mapping[str, int], keys: Iterable[MapKey], folder: Path
 ) -> None:
-    """Raise InputFileError where the settings of a folder's maps name another network, or another output.
+    """Raise InputFileError if the settings of a folder's maps name another network, or another output.
 
     Maps whose settings do not say are not compared: those of an ensemble, and of other programs.
     """
-    known = read_settings(folder / SETTINGS)
-    digest = network.digest(module) if known else ""
+    settings = read_settings(folder / SETTINGS)
+    digest = network.digest(module) if settings else ""
     for series, task in dict.fromkeys((key.series, key.task) for key in keys):
-        made = _OF_NETWORK.search(known.get(settings_key(series), ""))
-        if made is None:
+        source = _NETWORK_DIGEST.search(settings.get(settings_key(series), ""))
+        if source is None:
             continue
-        if made[1] != digest:
+        if source[1] != digest:
             raise InputFileError(
-                f"{folder}: its maps of {str(series)!r} were made from network {made[1]}, and network "
-                f"{str(network)!r} is {digest}: its weights, modules, preparation or probability are others; "
-                "give the network that they were made from, or make them anew"
+                f"{folder}: its maps of {str(series)!r} were made from network {source[1]}, and network "
+                f"{str(network)!r} is {digest}: its weights, modules, preparation or probability are others",
+                hint="give the network that they were made from, or make them anew",
+                path=folder,
             )
-        wanted = f"output {outputs[task]}"
-        was = known.get(settings_key((series, task)), wanted)
-        if was != wanted:
+        output = f"output {outputs[task]}"
+        folder_output = settings.get(settings_key((series, task)), output)
+        if folder_output != output:
             raise InputFileError(
-                f"{folder}: its maps of {str(series)!r}, task {task!r}, are of {was}, and network "
-                f"{str(network)!r} says {wanted}; give the outputs that they were made of, or make them anew"
+                f"{folder}: its maps of {str(series)!r}, task {task!r}, are of {folder_output}, and network "
+                f"{str(network)!r} says {output}",
+                hint="give the outputs that they were made of, or make them anew",
+                path=folder,
             )

@@ -1,6 +1,7 @@
-"""Maps of a whole study, made into a folder: case by case, and a run that was stopped goes on."""
+"""Maps of a whole study, made into a folder case by case; a run that was stopped is resumed."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,26 +13,26 @@ import torch
 from torch import nn
 
 from salstats.checks import check_count
-from salstats.errors import SalstatsError
-from salstats.explain.case_images import Image, Shown, chunks, ready_image
-from salstats.explain.ensembles import added, scaled
+from salstats.errors import SalstatsError, Setting
+from salstats.explain.case_images import Image, NetworkImages, Pair, ReadyImage, case_chunks, ready_image
+from salstats.explain.ensembles import scaled_map, sum_of_maps
 from salstats.explain.forward_passes import BATCH_SIZE, evaluating
-from salstats.explain.map_finishing import said_together
-from salstats.explain.map_plans import Plan, checked_labels, checked_patients, checked_plan
-from salstats.explain.networks import Network
+from salstats.explain.map_finishing import constant_maps_counted
+from salstats.explain.map_plans import MapPlan, PlannedMethod, checked_labels, checked_patients, checked_plan
+from salstats.explain.networks import Member, Network
 from salstats.files.map_folder import MapFolder, MapKey
 from salstats.images.geometry import Geometry
 from salstats.images.masks import Rle
 from salstats.images.preparation import Preparation
 from salstats.jobs import counting
 
-#: Cases that are worked on before the next network is loaded.
+#: Default number of cases that are worked on before the next network is loaded.
 CASES_AT_ONCE = 64
 
 Masks = Mapping[tuple[str, str], Rle | np.ndarray]
 
 
-@said_together()
+@constant_maps_counted()
 def make_maps(
     folder: str | os.PathLike[str],
     images: Mapping[str, Image] | Iterable[tuple[str, Image]],
@@ -159,27 +160,37 @@ def make_maps(
     1    b  Edema  gradcam  tiny    hit
     """
     plan = checked_plan(
-        networks, tasks, methods, options, ensemble=ensemble, scale=scale, resolution=resolution,
-        batch_size=batch_size, mixed_precision=mixed_precision, seeds=seeds, rng=rng,
-    )  # fmt: skip
-    known = checked_labels(labels, plan), checked_patients(patients)
-    in_threads = check_count(cases_at_once, "cases_at_once")
-    total = len(images) * len(plan.members) if isinstance(images, Sized) else None
-    with _Opened(device) as opened, ExitStack() as stack:
-        settings = plan.settings(opened.open)
+        networks,
+        tasks,
+        methods,
+        options,
+        ensemble=ensemble,
+        scale=scale,
+        resolution=resolution,
+        batch_size=batch_size,
+        mixed_precision=mixed_precision,
+        seeds=seeds,
+        rng=rng,
+    )
+    label_by_pair = checked_labels(labels, plan)
+    patient_by_case = checked_patients(patients)
+    chunk_size = check_count(cases_at_once, "cases_at_once")
+    n_passes = len(images) * len(plan.members) if isinstance(images, Sized) else None
+    with _OpenNetwork(device) as open_network, ExitStack() as stack:
+        settings = plan.settings(open_network.load)
         maps = stack.enter_context(MapFolder(folder, settings=settings, overwrite=overwrite))
-        for which, masks in (("truth", truths), ("human", human)):
+        for kind, masks in (("truth", truths), ("human", human)):
             if masks:
-                maps.write_masks(masks, which)
-        maps.describe(*known)
-        advance = stack.enter_context(counting(total, "Making maps", progress=progress))
-        run = _Run(plan, opened, maps, *known, advance)
-        for chunk in chunks(images, in_threads):
-            run.make(chunk)
+                maps.write_masks(masks, kind)
+        maps.describe(label_by_pair, patient_by_case)
+        advance = stack.enter_context(counting(n_passes, "Making maps", progress=progress))
+        run = _Run(plan, open_network, maps, label_by_pair, patient_by_case, advance)
+        for cases in case_chunks(images, chunk_size):
+            run.make(cases)
     return Path(folder)
 
 
-class _Made(NamedTuple):
+class _MadeMap(NamedTuple):
     """A map on the frame of its image, with the probability that belongs to it."""
 
     key: MapKey
@@ -188,8 +199,8 @@ class _Made(NamedTuple):
     shape: tuple[int, int]
 
 
-class _Opened(ExitStack):
-    """The network that is in memory: on its device, in evaluation mode, until another one is wanted."""
+class _OpenNetwork(ExitStack):
+    """The network in memory: on its device, in evaluation mode, until another one is loaded."""
 
     def __init__(self, device: str | torch.device | None) -> None:
         super().__init__()
@@ -197,104 +208,135 @@ class _Opened(ExitStack):
         self._network: Network | None = None
         self._module: nn.Module | None = None
 
-    def open(self, network: Network) -> nn.Module:
-        """A network, loaded; the one before it is dropped first."""
+    def load(self, network: Network) -> nn.Module:
+        """Return a network's module; the network before it is dropped first."""
         if self._module is None or self._network is not network:
-            self._network = self._module = None
+            self._network = None
+            self._module = None
             self.close()
             module = network.open()
             self.enter_context(evaluating(module, self._device))
-            self._network, self._module = network, module
+            self._network = network
+            self._module = module
         return self._module
+
+
+class _MissingMaps(NamedTuple):
+    """The cases and tasks for which a method has to make maps, with one seed."""
+
+    method: PlannedMethod
+    seed: int | None
+    pairs: list[Pair]
 
 
 class _Run(NamedTuple):
     """A run over the cases."""
 
-    plan: Plan
-    opened: _Opened
+    plan: MapPlan
+    open_network: _OpenNetwork
     maps: MapFolder
     labels: Mapping[tuple[str, str], float]
     patients: Mapping[str, str]
     advance: Callable[[int], None]
 
     def make(self, cases: dict[str, Image]) -> None:
-        """Make what is missing of some cases."""
-        missing = [case for case in cases if case not in self.patients]
-        if self.patients and missing:
-            raise SalstatsError(f"patients has no entry for case {missing[0]!r}; all cases need one, or none")
-        images = _Images(cases, keep=len(self.plan.members) > 1)
-        sums: dict[MapKey, _Made] = {}
-        counts: dict[MapKey, int] = {}
-        for place, (network, outputs) in enumerate(self.plan.members):
-            if self.plan.ensemble is None:
-                for batch in self._batches(images, network, outputs, member=0):
-                    self._write(batch)
-                continue
-            for batch in self._batches(images, network, outputs, member=place):
-                for made in batch:
-                    sums[made.key] = _sum(sums.get(made.key), made)
-                    counts[made.key] = counts.get(made.key, 0) + 1
-        if sums:
-            self._write(
-                one._replace(saliency=one.saliency / counts[key], prob=one.prob / counts[key])
-                for key, one in sums.items()
+        """Make the missing maps of cases."""
+        without_patient = [case for case in cases if case not in self.patients]
+        if self.patients and without_patient:
+            raise SalstatsError(
+                Setting("patients"),
+                f" has no entry for case {without_patient[0]!r}; all cases need one, or none",
+                value=without_patient[0],
             )
+        images = _Images(cases, cached=len(self.plan.members) > 1)
+        if self.plan.ensemble is None:
+            for member in self.plan.members:
+                for batch in self._batches(images, member, number=0):
+                    self._write(batch)
+        else:
+            self._write(self._mean_maps(images))
 
-    def _batches(
-        self, images: "_Images", network: Network, outputs: dict[str, int], member: int
-    ) -> Iterator[list[_Made]]:
-        """Yield what a network gives for the maps that are missing, a batch and method at a time."""
+    def _mean_maps(self, images: "_Images") -> list[_MadeMap]:
+        """Return the means of the networks' maps and probabilities."""
+        sums: dict[MapKey, _MadeMap] = {}
+        counts: Counter[MapKey] = Counter()
+        for number, member in enumerate(self.plan.members):
+            for batch in self._batches(images, member, number):
+                for made_map in batch:
+                    sums[made_map.key] = _sum_of_made_maps(sums.get(made_map.key), made_map)
+                    counts[made_map.key] += 1
+        return [
+            total._replace(saliency=total.saliency / counts[key], prob=total.prob / counts[key])
+            for key, total in sums.items()
+        ]
+
+    def _batches(self, images: "_Images", member: Member, number: int) -> Iterator[list[_MadeMap]]:
+        """Yield the missing maps of a network, a batch and method at a time.
+
+        `number` is that of the network in an ensemble.
+        """
+        network = member.network
         # the same cases go together in every run, so that the last digits of a map are the same, too
-        step, names = max(1, self.plan.batch_size // len(outputs)), list(images.cases)
+        step = max(1, self.plan.batch_size // len(member.outputs))
+        names = list(images.cases)
         for first in range(0, len(names), step):
             group = names[first : first + step]
-            missing = [
-                (
-                    making,
-                    seed,
-                    [
-                        (case, task)
-                        for case in group
-                        for task in outputs
-                        if self.plan.key(case, task, network, making, seed) not in self.maps
-                    ],
+            missing = self._missing(group, member)
+            cases_to_make = {case for maps in missing for case, _ in maps.pairs}
+            ordered = [case for case in group if case in cases_to_make]
+            for same_shape in images.of_one_shape(ordered, network.preparation):
+                network_images = NetworkImages(
+                    self.plan,
+                    network,
+                    self.open_network.load(network),
+                    member.outputs,
+                    number,
+                    {case: ready.pixels for case, ready in same_shape.items()},
                 )
-                for making in self.plan.makings
-                for seed in self.plan.draws(making)
-            ]
-            wanted = {case for _, _, pairs in missing for case, _ in pairs}
-            for alike in images.of_one_shape([case for case in group if case in wanted], network.preparation):
-                model = self.opened.open(network)
-                ready = {case: image for case, (image, _) in alike.items()}
-                shown = Shown(self.plan, network, model, outputs, member, ready)
-                probs = shown.probs()
-                for making, seed, pairs in missing:
-                    here = [pair for pair in pairs if pair[0] in alike]
-                    if here:
-                        yield [
-                            self._on_frame(
-                                self.plan.key(*pair, network, making, seed),
-                                saliency,
-                                probs[pair],
-                                alike[pair[0]][1],
-                            )
-                            for pair, saliency in zip(here, shown.maps(making, seed, here), strict=True)
-                        ]
+                probs = network_images.probs()
+                for method, seed, pairs in missing:
+                    shape_pairs = [pair for pair in pairs if pair[0] in same_shape]
+                    if not shape_pairs:
+                        continue
+                    batch = []
+                    for pair, saliency in zip(
+                        shape_pairs, network_images.maps(method, seed, shape_pairs), strict=True
+                    ):
+                        case, task = pair
+                        key = self.plan.key(case, task, network, method, seed)
+                        geometry = same_shape[case].geometry
+                        batch.append(self._on_frame(key, saliency, probs[pair], geometry))
+                    yield batch
             self.advance(len(group))
 
-    def _on_frame(self, key: MapKey, saliency: np.ndarray, prob: float, geometry: Geometry) -> _Made:
-        """A map of the network's input as one of the whole image."""
+    def _missing(self, cases: Sequence[str], member: Member) -> list[_MissingMaps]:
+        """Return the maps of cases that a network has yet to make, by method and seed."""
+        missing = []
+        for method in self.plan.methods:
+            for seed in self.plan.method_seeds(method):
+                pairs = [
+                    (case, task)
+                    for case in cases
+                    for task in member.outputs
+                    if self.plan.key(case, task, member.network, method, seed) not in self.maps
+                ]
+                missing.append(_MissingMaps(method, seed, pairs))
+        return missing
+
+    def _on_frame(self, key: MapKey, saliency: np.ndarray, prob: float, geometry: Geometry) -> _MadeMap:
+        """Lay a map of the network's input on the whole image."""
         if self.plan.ensemble is not None:
-            saliency = scaled(saliency, self.plan.scale)
+            saliency = scaled_map(saliency, self.plan.scale)
         if self.plan.resolution == "image":
             saliency = geometry.to_image(saliency)
         elif not geometry.fills:
             saliency = geometry.to_image(saliency, shape=geometry.frame_shape)
-        return _Made(key, saliency, prob, geometry.image_shape)
+        return _MadeMap(key, saliency, prob, geometry.image_shape)
 
-    def _write(self, batch: Iterable[_Made]) -> None:
-        """Write maps that were made together; a run that is killed leaves the rows of all, or of none."""
+    def _write(self, batch: Sequence[_MadeMap]) -> None:
+        """Write a batch of maps; a run that is killed leaves the rows of all, or of none."""
+        if not batch:
+            return
         with self.maps.together():
             for key, saliency, prob, shape in batch:
                 self.maps.add(
@@ -308,28 +350,37 @@ class _Run(NamedTuple):
 
 
 class _Images:
-    """Images of some cases as networks take them, kept where several networks want them."""
+    """Images of cases as networks take them, cached if several networks need them."""
 
-    def __init__(self, cases: dict[str, Image], *, keep: bool) -> None:
-        self.cases, self._keep = cases, keep
-        self._ready: dict[tuple[str, Preparation | None], tuple[np.ndarray, Geometry]] = {}
+    def __init__(self, cases: dict[str, Image], *, cached: bool) -> None:
+        self.cases = cases
+        self._cached = cached
+        self._cache: dict[tuple[str, Preparation | None], ReadyImage] = {}
 
     def of_one_shape(
         self, cases: Sequence[str], preparation: Preparation | None
-    ) -> list[dict[str, tuple[np.ndarray, Geometry]]]:
-        """Images of cases and where their pixels lie, those of one shape together."""
-        found: dict[tuple[int, ...], dict[str, tuple[np.ndarray, Geometry]]] = {}
+    ) -> list[dict[str, ReadyImage]]:
+        """Return the images of cases by name, as one dictionary for each shape."""
+        by_shape: dict[tuple[int, ...], dict[str, ReadyImage]] = {}
         for case in cases:
-            ready = self._ready.get((case, preparation)) or ready_image(case, self.cases[case], preparation)
-            if self._keep:
-                self._ready[case, preparation] = ready
-            found.setdefault(ready[0].shape, {})[case] = ready
-        return list(found.values())
+            image = self._image(case, preparation)
+            by_shape.setdefault(image.pixels.shape, {})[case] = image
+        return list(by_shape.values())
+
+    def _image(self, case: str, preparation: Preparation | None) -> ReadyImage:
+        """Return the image of a case as a network with this preparation takes it."""
+        cached = self._cache.get((case, preparation))
+        if cached is not None:
+            return cached
+        image = ready_image(case, self.cases[case], preparation)
+        if self._cached:
+            self._cache[case, preparation] = image
+        return image
 
 
-def _sum(total: _Made | None, made: _Made) -> _Made:
-    """Sum of maps and probabilities, in float64."""
-    own = made.saliency.astype(np.float64)
+def _sum_of_made_maps(total: _MadeMap | None, made_map: _MadeMap) -> _MadeMap:
+    """Add maps and probabilities, in float64."""
+    saliency = made_map.saliency.astype(np.float64)
     if total is None:
-        return made._replace(saliency=own)
-    return made._replace(saliency=added(total.saliency, own), prob=total.prob + made.prob)
+        return made_map._replace(saliency=saliency)
+    return made_map._replace(saliency=sum_of_maps(total.saliency, saliency), prob=total.prob + made_map.prob)

@@ -10,15 +10,17 @@ import pandas as pd
 from salstats.checks import check_choice, quoted
 from salstats.errors import SalstatsError
 
-#: What a method looks at.
-CAM, GRADIENT, PERTURBATION, ATTENTION, ACTIVATION = (
-    "cam", "gradient", "perturbation", "attention", "activation",
-)  # fmt: skip
+#: Kinds of method, by what they use of a network.
+CAM = "cam"
+GRADIENT = "gradient"
+PERTURBATION = "perturbation"
+ATTENTION = "attention"
+ACTIVATION = "activation"
 
 
 @dataclass(frozen=True)
 class Method:
-    """One row of the registry.
+    """The record of a method.
 
     Attributes
     ----------
@@ -27,17 +29,18 @@ class Method:
     kind : str
         "cam", "gradient", "perturbation", "attention" or "activation".
     library : str
-        What computes it: "grad-cam", "captum" or "salstats" (with scikit-learn where a model is fitted).
+        The library that computes it: "grad-cam", "captum" or "salstats" (with scikit-learn for
+        fitted models).
     run : str
-        Where its runner is, "module:function"; see `Request`.
+        The function that runs it, "module:function"; see `Request`.
     source : str
         The paper, with its DOI where it has one.
     random : bool
         Whether it draws random numbers.
     by_target : bool
-        Whether its map depends on the output that it is asked about.
+        Whether its map depends on the output that is explained.
     channels, sign : str
-        How channels are reduced and what is kept where nothing else is said; see `explain`.
+        Default reduction of channels and default treatment of signs; see `explain`.
     options : mapping of str to Any
         Its own options and their defaults.
     """
@@ -56,78 +59,180 @@ class Method:
 
     @property
     def hooks(self) -> bool:
-        """Whether it needs hooks or gradients inside the network, which some models refuse."""
+        """Return whether it needs hooks or gradients inside the network, which some models refuse."""
         return self.kind != PERTURBATION
 
     @property
     def layer(self) -> bool:
-        """Whether it reads a layer of the network."""
+        """Return whether it reads a layer of the network."""
         return self.kind in (CAM, ACTIVATION)
 
 
-#: What stands in a file of runners: kind, and library where a row does not say it.
-_FILES = {
-    "cams": (CAM, "salstats"),
-    "gradients": (GRADIENT, "salstats"),
-    "perturbations": (PERTURBATION, "salstats"),
-    "superpixels": (PERTURBATION, "salstats"),
-    "attention": (ATTENTION, "salstats"),
+#: Module of a method's function, and kind of the methods in it; records may name another kind.
+_KINDS = {
+    "cams": CAM,
+    "gradients": GRADIENT,
+    "perturbations": PERTURBATION,
+    "superpixels": PERTURBATION,
+    "attention": ATTENTION,
 }
+#: Attributes of a record; other keyword arguments of `_method` are options of the method.
+_ATTRIBUTES = ("kind", "library", "random", "by_target", "channels", "sign")
 #: Facts of a method; what else is said of one is an option of its own.
 _FACTS = ("kind", "library", "random", "by_target", "channels", "sign")
 
 
-def _row(file: str, name: str, label: str, source: str, **said: Any) -> Method:
-    """A method whose runner stands in a file."""
-    kind, library = _FILES[file]
-    facts = {"kind": kind, "library": library} | {key: said.pop(key) for key in _FACTS if key in said}
-    run = f"salstats.explain.{file}:run_{name.replace('++', 'plusplus')}"
-    return Method(name, label, run=run, source=source, options=MappingProxyType(said), **facts)
+def _method(module: str, name: str, label: str, source: str, **values: Any) -> Method:
+    """Return the record of a method whose function stands in a module of this package."""
+    attributes: dict[str, Any] = {"kind": _KINDS[module], "library": "salstats"}
+    attributes.update({key: value for key, value in values.items() if key in _ATTRIBUTES})
+    options = {key: value for key, value in values.items() if key not in _ATTRIBUTES}
+    function = f"run_{name.replace('++', 'plusplus')}"
+    return Method(
+        name,
+        label,
+        run=f"salstats.explain.{module}:{function}",
+        source=source,
+        options=MappingProxyType(options),
+        **attributes,
+    )
 
 
-_ROWS = (
-    _row("cams", "gradcam", "Grad-CAM", "Selvaraju et al. (2017), doi:10.1109/ICCV.2017.74",
-         eigen_smooth=False),
-    _row("cams", "gradcam++", "Grad-CAM++", "Chattopadhay et al. (2018), doi:10.1109/WACV.2018.00097",
-         eigen_smooth=False),
-    _row("cams", "eigencam", "Eigen-CAM", "Muhammad & Yeasin (2020), doi:10.1109/IJCNN48605.2020.9206626",
-         library="grad-cam", by_target=False, orient="library"),
-    _row("cams", "scorecam", "Score-CAM", "Wang et al. (2020), doi:10.1109/CVPRW50498.2020.00020"),
-    _row("cams", "layercam", "Layer-CAM", "Jiang et al. (2021), doi:10.1109/TIP.2021.3089943"),
-    _row("cams", "hirescam", "HiRes-CAM", "Draelos & Carin (2020), arXiv:2011.08891"),
-    _row("cams", "xgradcam", "XGrad-CAM", "Fu et al. (2020), arXiv:2008.02312", eigen_smooth=False),
-    _row("cams", "ablationcam", "Ablation-CAM",
-         "Desai & Ramaswamy (2020), doi:10.1109/WACV45572.2020.9093360"),
-    _row("cams", "activation", "Activation",
-         "a module's output as it is; for attention gates Schlemper et al. (2019), "
-         "doi:10.1016/j.media.2019.01.012",
-         kind=ACTIVATION, by_target=False, channels="mean", sign="signed"),
-    _row("gradients", "integrated_gradients", "Integrated Gradients",
-         "Sundararajan et al. (2017), arXiv:1703.01365", library="captum", baseline="zero", n_steps=50),
-    _row("gradients", "input_x_gradient", "Input x Gradient", "Shrikumar et al. (2016), arXiv:1605.01713",
-         library="captum"),
-    _row("gradients", "deeplift", "DeepLIFT", "Shrikumar et al. (2017), arXiv:1704.02685", baseline="zero"),
-    _row("gradients", "gradient_shap", "GradientSHAP", "Lundberg & Lee (2017), arXiv:1705.07874",
-         random=True, baseline="zero", n_samples=20, stdev=0.0),
-    _row("gradients", "lrp", "LRP", "Bach et al. (2015), doi:10.1371/journal.pone.0130140", epsilon=1e-9),
-    _row("perturbations", "occlusion", "Occlusion",
-         "Zeiler & Fergus (2014), doi:10.1007/978-3-319-10590-1_53",
-         channels="mean", window=16, stride=8, baseline="zero"),
-    _row("superpixels", "lime", "LIME", "Ribeiro et al. (2016), doi:10.1145/2939672.2939778",
-         random=True, channels="mean",
-         segments="grid", n_segments=49, n_samples=1000, alpha=0.01, kernel_width=1.0, baseline="zero"),
-    _row("superpixels", "kernel_shap", "KernelSHAP", "Lundberg & Lee (2017), arXiv:1705.07874",
-         random=True, channels="mean", segments="grid", n_segments=49, n_samples=1000, baseline="zero"),
-    _row("perturbations", "rise", "RISE", "Petsiuk et al. (2018), arXiv:1806.07421",
-         random=True, sign="signed",
-         n_masks=4000, cells=7, keep=0.5, probability="softmax", baseline="zero"),
-    _row("attention", "attention_rollout", "Attention rollout",
-         "Abnar & Zuidema (2020), doi:10.18653/v1/2020.acl-main.385", by_target=False, sign="signed",
-         modules=None, heads="mean", discard=0.0, residual=0.5, n_prefix=1, grid=None),
-)  # fmt: skip
+_METHODS = (
+    _method(
+        "cams", "gradcam", "Grad-CAM", "Selvaraju et al. (2017), doi:10.1109/ICCV.2017.74", eigen_smooth=False
+    ),
+    _method(
+        "cams",
+        "gradcam++",
+        "Grad-CAM++",
+        "Chattopadhay et al. (2018), doi:10.1109/WACV.2018.00097",
+        eigen_smooth=False,
+    ),
+    _method(
+        "cams",
+        "eigencam",
+        "Eigen-CAM",
+        "Muhammad & Yeasin (2020), doi:10.1109/IJCNN48605.2020.9206626",
+        library="grad-cam",
+        by_target=False,
+        orient="library",
+    ),
+    _method("cams", "scorecam", "Score-CAM", "Wang et al. (2020), doi:10.1109/CVPRW50498.2020.00020"),
+    _method("cams", "layercam", "Layer-CAM", "Jiang et al. (2021), doi:10.1109/TIP.2021.3089943"),
+    _method("cams", "hirescam", "HiRes-CAM", "Draelos & Carin (2020), arXiv:2011.08891"),
+    _method("cams", "xgradcam", "XGrad-CAM", "Fu et al. (2020), arXiv:2008.02312", eigen_smooth=False),
+    _method(
+        "cams", "ablationcam", "Ablation-CAM", "Desai & Ramaswamy (2020), doi:10.1109/WACV45572.2020.9093360"
+    ),
+    _method(
+        "cams",
+        "activation",
+        "Activation",
+        "a module's output as it is; for attention gates Schlemper et al. (2019), "
+        "doi:10.1016/j.media.2019.01.012",
+        kind=ACTIVATION,
+        by_target=False,
+        channels="mean",
+        sign="signed",
+    ),
+    _method(
+        "gradients",
+        "integrated_gradients",
+        "Integrated Gradients",
+        "Sundararajan et al. (2017), arXiv:1703.01365",
+        library="captum",
+        baseline="zero",
+        n_steps=50,
+    ),
+    _method(
+        "gradients",
+        "input_x_gradient",
+        "Input x Gradient",
+        "Shrikumar et al. (2016), arXiv:1605.01713",
+        library="captum",
+    ),
+    _method(
+        "gradients", "deeplift", "DeepLIFT", "Shrikumar et al. (2017), arXiv:1704.02685", baseline="zero"
+    ),
+    _method(
+        "gradients",
+        "gradient_shap",
+        "GradientSHAP",
+        "Lundberg & Lee (2017), arXiv:1705.07874",
+        random=True,
+        baseline="zero",
+        n_samples=20,
+        stdev=0.0,
+    ),
+    _method("gradients", "lrp", "LRP", "Bach et al. (2015), doi:10.1371/journal.pone.0130140", epsilon=1e-9),
+    _method(
+        "perturbations",
+        "occlusion",
+        "Occlusion",
+        "Zeiler & Fergus (2014), doi:10.1007/978-3-319-10590-1_53",
+        channels="mean",
+        window=16,
+        stride=8,
+        baseline="zero",
+    ),
+    _method(
+        "superpixels",
+        "lime",
+        "LIME",
+        "Ribeiro et al. (2016), doi:10.1145/2939672.2939778",
+        random=True,
+        channels="mean",
+        segments="grid",
+        n_segments=49,
+        n_samples=1000,
+        alpha=0.01,
+        kernel_width=1.0,
+        baseline="zero",
+    ),
+    _method(
+        "superpixels",
+        "kernel_shap",
+        "KernelSHAP",
+        "Lundberg & Lee (2017), arXiv:1705.07874",
+        random=True,
+        channels="mean",
+        segments="grid",
+        n_segments=49,
+        n_samples=1000,
+        baseline="zero",
+    ),
+    _method(
+        "perturbations",
+        "rise",
+        "RISE",
+        "Petsiuk et al. (2018), arXiv:1806.07421",
+        random=True,
+        sign="signed",
+        n_masks=4000,
+        cells=7,
+        keep=0.5,
+        probability="softmax",
+        baseline="zero",
+    ),
+    _method(
+        "attention",
+        "attention_rollout",
+        "Attention rollout",
+        "Abnar & Zuidema (2020), doi:10.18653/v1/2020.acl-main.385",
+        by_target=False,
+        sign="signed",
+        modules=None,
+        heads="mean",
+        discard=0.0,
+        residual=0.5,
+        n_prefix=1,
+        grid=None,
+    ),
+)
 
 #: name -> Method, in the order of tables.
-METHODS: Mapping[str, Method] = MappingProxyType({row.name: row for row in _ROWS})
+METHODS: Mapping[str, Method] = MappingProxyType({record.name: record for record in _METHODS})
 
 
 def list_methods() -> pd.DataFrame:
@@ -159,32 +264,35 @@ def list_methods() -> pd.DataFrame:
     1  gradcam++  Grad-CAM++  salstats
     """
     columns = ("label", "kind", "library", "hooks", "layer", "random", "channels", "sign")
-    rows = [
-        {
-            "method": row.name,
-            **{name: getattr(row, name) for name in columns},
-            "options": ", ".join(f"{name}={value!r}" for name, value in row.options.items()),
-            "source": row.source,
-        }
-        for row in METHODS.values()
-    ]
+    rows = []
+    for record in METHODS.values():
+        row = {"method": record.name}
+        row.update({name: getattr(record, name) for name in columns})
+        row["options"] = ", ".join(f"{name}={value!r}" for name, value in record.options.items())
+        row["source"] = record.source
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
 def check_method(name: object) -> Method:
-    """Row of a method."""
+    """Return the record of a method."""
     return METHODS[check_choice(name, tuple(METHODS), "method")]
 
 
 def check_options(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a method, its defaults filled in."""
-    unknown = [name for name in options if name not in method.options]
-    if unknown:
-        has = f"it has {quoted(method.options)}" if method.options else "it has none of its own"
-        raise SalstatsError(f"method {method.name!r} has no option {unknown[0]!r}; {has}")
+    """Return the options of a method, with its defaults filled in."""
+    for name in options:
+        if name not in method.options:
+            has = f"it has {quoted(method.options)}" if method.options else "it has none of its own"
+            raise SalstatsError(
+                f"method {method.name!r} has no option {name!r}",
+                hint=has,
+                option=name,
+                choices=method.options,
+            )
     return {**method.options, **options}
 
 
 def without_hooks() -> list[str]:
-    """Methods that need no more of a model than its outputs."""
-    return [row.name for row in METHODS.values() if not row.hooks]
+    """Return the names of the methods that need only the outputs of a model."""
+    return [record.name for record in METHODS.values() if not record.hooks]

@@ -1,4 +1,4 @@
-"""Minimal sufficient masks: so many of a map's most salient pixels that the network keeps its class."""
+"""Minimal sufficient masks: the fewest most salient pixels of a map on which the network keeps its class."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -11,19 +11,26 @@ import torch
 from torch import nn
 
 from salstats.checks import check_choice, check_count, check_level
-from salstats.errors import SalstatsError, ShapeError
+from salstats.errors import Message, SalstatsError, Setting, ShapeError
 from salstats.explain.baselines import KERNEL, SIGMA, check_baseline
 from salstats.explain.forward_passes import BATCH_SIZE, evaluating
 from salstats.explain.inputs import check_images, check_targets
-from salstats.explain.named_maps import Map, check_keys, check_maps
-from salstats.explain.pixel_steps import CONSTANT, Ordered, Stepping, probabilities, raise_nan, step_sizes
+from salstats.explain.named_maps import ImageMap, image_keys, image_maps
+from salstats.explain.pixel_steps import (
+    CONSTANT,
+    OrderedImage,
+    PixelSteps,
+    raise_nan,
+    step_sizes,
+    target_probabilities,
+)
 
-#: How the first sufficient step is found.
+#: Ways to find the first sufficient step.
 SEARCHES = ("exact", "bisection")
-#: Steps from no pixel to all, where no chunk is given.
+#: Steps from no pixel to all if no chunk is given.
 _STEPS = 100
-#: Why a map has no sufficient step, by the search.
-_WHY = {"exact": "no step keeps the class", "bisection": "the whole image is not of the class"}
+#: The reason why a map has no sufficient step, by the search.
+_REASONS = {"exact": "no step keeps the class", "bisection": "the whole image is not of the class"}
 
 
 class MinimalMasks(NamedTuple):
@@ -140,149 +147,190 @@ def minimal_mask(
     check_choice(search, SEARCHES, "search")
     check_level(cutoff, "cutoff")
     if probability == "sigmoid" and targets is None:
-        raise SalstatsError("probability='sigmoid' needs targets: the output whose finding is to be kept")
+        raise SalstatsError(
+            Setting("probability", "sigmoid"),
+            " needs ",
+            Setting("targets"),
+            ": the output whose finding is to be kept",
+            option="targets",
+        )
     stack = check_images(images)
-    keys = check_keys(cases, tasks, len(stack))
-    found = check_maps(maps, method, keys)
-    blank = check_baseline(baseline, tuple(stack.shape), kernel, sigma)
+    keys = image_keys(cases, tasks, len(stack))
+    checked_maps = image_maps(maps, method, keys)
+    checked_baseline = check_baseline(baseline, tuple(stack.shape), kernel, sigma)
     sizes = step_sizes(stack[0, 0].numel(), _STEPS, chunk)
-    size, every = check_count(batch_size, "batch_size"), np.arange(len(stack))
-    masks = np.zeros((len(found), *stack.shape[2:]), bool)
-    with evaluating(model, device) as place:
-        stepping = Stepping(
-            model=model, device=place, batch_size=size, mixed_precision=mixed_precision,
-            images=stack, baseline=blank,
-        )  # fmt: skip
-        whole, none = stepping.ends()
-        if probability == "softmax" and whole.shape[1] < 2:
+    checked_batch_size = check_count(batch_size, "batch_size")
+    masks = np.zeros((len(checked_maps), *stack.shape[2:]), bool)
+    with evaluating(model, device) as torch_device:
+        pixel_steps = PixelSteps(
+            model=model,
+            device=torch_device,
+            batch_size=checked_batch_size,
+            mixed_precision=mixed_precision,
+            images=stack,
+            baseline=checked_baseline,
+        )
+        image_outputs, baseline_outputs = pixel_steps.end_outputs()
+        if probability == "softmax" and image_outputs.shape[1] < 2:
             raise ShapeError(
-                "a network with one output always keeps its class; probability='sigmoid' looks at its "
-                "probability"
+                "a network with one output always keeps its class",
+                hint=Message(Setting("probability", "sigmoid"), " looks at its probability"),
+                option="probability",
+                value="softmax",
             )
-        own = whole.argmax(dim=1).numpy()
-        wanted = own if targets is None else check_targets(targets, len(whole), whole.shape[1])
+        if targets is None:
+            output_indices = image_outputs.argmax(dim=1).numpy()
+        else:
+            output_indices = check_targets(targets, len(stack), image_outputs.shape[1])
 
-        def kept(outputs: torch.Tensor, places: np.ndarray, n_pixels: np.ndarray) -> np.ndarray:
-            for at in np.flatnonzero(outputs.isnan().any(dim=1).numpy()):
-                raise_nan(keys.text(places[at]), n_pixels[at])
+        def keeps_class(outputs: torch.Tensor, image: np.ndarray, n_pixels: np.ndarray) -> np.ndarray:
+            for row in np.flatnonzero(outputs.isnan().any(dim=1).numpy()):
+                raise_nan(keys.text(image[row]), n_pixels[row])
             if probability == "sigmoid":
-                return probabilities(outputs, wanted[places], "sigmoid") >= cutoff
-            return np.asarray(outputs.argmax(dim=1).numpy() == wanted[places])
+                return target_probabilities(outputs, output_indices[image], "sigmoid") >= cutoff
+            return np.asarray(outputs.argmax(dim=1).numpy() == output_indices[image])
 
-        first = kept(none, every, np.zeros(len(stack), np.int64))
-        last = kept(whole, every, np.full(len(stack), sizes[-1]))
-        searches = [
-            Search(len(sizes) - 1, bool(first[one.place]), bool(last[one.place]), search == "bisection")
-            for one in found
-        ]
+        all_images = np.arange(len(stack))
+        first = keeps_class(baseline_outputs, all_images, np.zeros(len(stack), np.int64))
+        last = keeps_class(image_outputs, all_images, np.full(len(stack), sizes[-1]))
+        searches = []
+        for image_map in checked_maps:
+            image = image_map.image
+            searches.append(
+                Search(
+                    n_steps=len(sizes) - 1,
+                    first=bool(first[image]),
+                    last=bool(last[image]),
+                    bisect=search == "bisection",
+                )
+            )
         with_order = set()
-        for row, mask in _solved(found, searches, stepping, sizes, kept):
+        for row, mask in _search_masks(checked_maps, searches, pixel_steps, sizes, keeps_class):
             masks[row] = mask
             with_order.add(row)
-    places = np.array([one.place for one in found])
-    answers = [one.answer if row in with_order else None for row, one in enumerate(searches)]
-    n_pixels = np.array([np.nan if step is None else sizes[step] for step in answers], np.float64)
+    image_of_map = np.array([image_map.image for image_map in checked_maps])
+    n_pixels = np.full(len(checked_maps), np.nan)
+    reasons = []
+    for row, map_search in enumerate(searches):
+        if row not in with_order:
+            reasons.append(CONSTANT)
+        elif map_search.answer is None:
+            reasons.append(_REASONS[search])
+        else:
+            n_pixels[row] = sizes[map_search.answer]
+            reasons.append("")
     frame = pd.DataFrame(
-        keys.columns(places)
+        keys.columns(image_of_map)
         | {
-            "method": np.array([one.series.method for one in found], dtype=object),
-            "target": wanted[places],
+            "method": np.array([image_map.series.method for image_map in checked_maps], dtype=object),
+            "target": output_indices[image_of_map],
             "found": np.isfinite(n_pixels),
             "n_pixels": n_pixels,
             "fraction": n_pixels / sizes[-1],
-            "n_passes": [one.n_asked for one in searches],
-            "baseline": blank.text,
+            "n_passes": [map_search.n_tested for map_search in searches],
+            "baseline": checked_baseline.label,
             "n_steps": len(sizes) - 1,
             "probability": probability,
             "search": search,
-            "reason": [
-                "" if step is not None else _WHY[search] if row in with_order else CONSTANT
-                for row, step in enumerate(answers)
-            ],
+            "reason": reasons,
         }
     )
     return MinimalMasks(masks, frame)
 
 
-def _solved(
-    maps: Sequence[Map],
+def _search_masks(
+    maps: Sequence[ImageMap],
     searches: Sequence["Search"],
-    stepping: Stepping,
+    pixel_steps: PixelSteps,
     sizes: np.ndarray,
-    kept: Callable[[torch.Tensor, np.ndarray, np.ndarray], np.ndarray],
+    keeps_class: Callable[[torch.Tensor, np.ndarray, np.ndarray], np.ndarray],
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Row and mask of each map that has an order; as many maps at a time as a batch has places."""
-    waiting, active = deque(range(len(maps))), dict[int, Ordered]()
+    """Yield row and mask of each map that has an order.
+
+    At most as many searches run at a time as a batch has images.
+    """
+    waiting = deque(range(len(maps)))
+    active: dict[int, OrderedImage] = {}
     while waiting or active:
-        while waiting and len(active) < stepping.batch_size:
+        while waiting and len(active) < pixel_steps.batch_size:
             row = waiting.popleft()
-            ordered = stepping.ordered(maps[row].place, maps[row].saliency)
+            ordered = pixel_steps.ordered(maps[row].image, maps[row].saliency)
             if ordered is not None:
                 active[row] = ordered
-        for row in [row for row in active if searches[row].done]:
-            answer = searches[row].answer
-            n = 0 if answer is None else int(sizes[answer])
-            yield row, (active.pop(row).ranks < n).cpu().numpy()
+        for row in list(active):
+            if searches[row].done:
+                answer = searches[row].answer
+                n_pixels = 0 if answer is None else int(sizes[answer])
+                yield row, (active.pop(row).ranks < n_pixels).cpu().numpy()
         if not active:
             continue
         # one batch, shared among the maps
-        steps = {row: searches[row].ask(stepping.batch_size // len(active)) for row in active}
-        outputs = torch.cat(list(stepping.steps((active[row], sizes[s]) for row, s in steps.items())))
-        n_asked = [len(s) for s in steps.values()]
-        places = np.repeat([maps[row].place for row in steps], n_asked)
-        enough = kept(outputs, places, np.concatenate([sizes[s] for s in steps.values()]))
-        for row, told in zip(steps, np.split(enough, np.cumsum(n_asked)[:-1]), strict=True):
-            searches[row].tell(steps[row], told)
+        steps = {row: searches[row].next_steps(pixel_steps.batch_size // len(active)) for row in active}
+        n_steps = [len(map_steps) for map_steps in steps.values()]
+        ordered_steps = ((active[row], sizes[map_steps]) for row, map_steps in steps.items())
+        outputs = torch.cat(list(pixel_steps.step_outputs(ordered_steps)))
+        images = np.repeat([maps[row].image for row in steps], n_steps)
+        n_pixels_shown = np.concatenate([sizes[map_steps] for map_steps in steps.values()])
+        sufficient = keeps_class(outputs, images, n_pixels_shown)
+        sufficient_by_map = np.split(sufficient, np.cumsum(n_steps)[:-1])
+        for row, map_sufficient in zip(steps, sufficient_by_map, strict=True):
+            searches[row].record(steps[row], map_sufficient)
 
 
 @dataclass
 class Search:
-    """The first step of 0 to `n_steps` that suffices, found by asking about several steps at a time.
+    """A search for the first step of 0 to `n_steps` that suffices, which tests several steps at a time.
 
     `first` and `last` say whether the first and the last step suffice. Steps between `_low`, which does not
-    suffice, and `_high` are asked about until these are neighbours. In order the answer is the first step
-    that suffices, whatever the others do. By bisection the step before the answer does not suffice, and there
-    is none where the last step does not.
+    suffice, and `_high` are tested until these are neighbours. In order the answer is the first step that
+    suffices, whatever the others do. By bisection the step before the answer does not suffice, and there is
+    no answer if the last step does not.
     """
 
     n_steps: int
     first: bool
     last: bool
     bisect: bool = False
-    #: None where no step suffices, or it is not known yet.
+    #: The first sufficient step; None if no step suffices, or until the search is done.
     answer: int | None = field(default=None, init=False)
     done: bool = field(default=False, init=False)
-    n_asked: int = field(default=0, init=False)
+    n_tested: int = field(default=0, init=False)
     _low: int = field(default=0, init=False, repr=False)
     _high: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._high = self.n_steps
         if self.first:
-            self.answer, self.done = 0, True
+            self.answer = 0
+            self.done = True
         elif self.bisect and not self.last:
             self.done = True
         else:
-            self._close()
+            self._end_if_adjacent()
 
-    def ask(self, room: int) -> np.ndarray:
-        """Steps to ask about next, ascending, `room` at most; by bisection they cut the interval evenly."""
-        wide = self._high - self._low
-        n = min(room, wide - 1)
-        return self._low + np.arange(1, n + 1) * (wide if self.bisect else n + 1) // (n + 1)
+    def next_steps(self, n_most: int) -> np.ndarray:
+        """Return at most `n_most` steps to test, ascending; by bisection they cut the interval evenly."""
+        width = self._high - self._low
+        n = min(n_most, width - 1)
+        numbers = np.arange(1, n + 1)
+        if self.bisect:
+            return self._low + numbers * width // (n + 1)
+        return self._low + numbers
 
-    def tell(self, steps: Sequence[int] | np.ndarray, enough: Sequence[bool] | np.ndarray) -> None:
-        """Take in which of the steps asked about suffice."""
-        self.n_asked += len(steps)
-        place = int(np.argmax(enough)) if np.any(enough) else len(steps)
-        if place < len(steps):
-            self._high = int(steps[place])
-        if place > 0:
-            self._low = int(steps[place - 1])
-        self._close()
+    def record(self, steps: Sequence[int] | np.ndarray, sufficient: Sequence[bool] | np.ndarray) -> None:
+        """Record which of the tested steps suffice."""
+        self.n_tested += len(steps)
+        first_sufficient = int(np.argmax(sufficient)) if np.any(sufficient) else len(steps)
+        if first_sufficient < len(steps):
+            self._high = int(steps[first_sufficient])
+        if first_sufficient > 0:
+            self._low = int(steps[first_sufficient - 1])
+        self._end_if_adjacent()
 
-    def _close(self) -> None:
-        """End where nothing lies between the two."""
-        if self._high - self._low == 1:
-            self.answer = self._high if self._high < self.n_steps or self.last else None
-            self.done = True
+    def _end_if_adjacent(self) -> None:
+        """End the search if no step lies between the two bounds."""
+        if self._high - self._low != 1:
+            return
+        self.done = True
+        if self._high < self.n_steps or self.last:
+            self.answer = self._high

@@ -1,8 +1,8 @@
 """Passes in which functions of torch have the multipliers of DeepLIFT or of LRP in place of their gradients.
 
-Functions are seen as the network calls them: by a module or not, once or several times, in place or not.
-One that is not named here keeps its gradient, which is right where it is linear in the image; `check_sums`
-finds where it is not.
+Functions are replaced as the network calls them: by a module or not, once or several times, in place or not.
+One that is not named here keeps its gradient, which is right if it is linear in the image; `sums_agree` finds
+out if it is not.
 """
 
 from collections import deque
@@ -16,43 +16,47 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from salstats.checks import quoted
-from salstats.errors import SalstatsError, warn
+from salstats.errors import SalstatsError
 from salstats.explain.forward_passes import without_parameter_gradients
 from salstats.explain.inputs import check_outputs
 
-Function = Callable[..., Any]
-#: Shares within which sums are right: of exact rules, and where steps or epsilon keep something (the 50 steps
-#: that are usual come within 5 to 8 % on small networks).
-EXACT, NEARLY = 0.01, 0.1
-#: Units of the last digit of outputs that deep networks may lose.
-_ROUNDING = 1e4
 
-
-def _names(text: str) -> frozenset[str]:
-    """Names in a text."""
+def _function_names(text: str) -> frozenset[str]:
+    """Return the names in a text."""
     return frozenset(text.split())
 
 
+Function = Callable[..., Any]
+#: Share by which sums of exact rules may be off.
+EXACT = 0.01
+#: Share by which sums of a quadrature, or with an epsilon, may be off. The usual 50 steps come within
+#: 5 to 8 % on small networks.
+APPROXIMATE = 0.1
+#: Units of the last digit of outputs that deep networks may lose.
+_ROUNDING = 1e4
 #: Functions of each number by itself.
-_ELEMENTWISE = _names(
+_ELEMENTWISE = _function_names(
     """relu relu6 threshold hardtanh clamp clip clamp_min clamp_max leaky_relu elu selu celu prelu gelu
     silu mish hardswish hardsigmoid sigmoid tanh softplus softsign logsigmoid exp log log1p sqrt
     rsqrt abs pow square reciprocal rdiv"""
 )
 _MAX_POOLS = ("max_pool1d", "max_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d")
-#: Linear in each of two tensors.
+#: Functions that are linear in each of two tensors.
 _PRODUCTS: dict[str, Function] = {
-    "mul": torch.mul, "multiply": torch.mul, "matmul": torch.matmul, "bmm": torch.bmm,
-}  # fmt: skip
+    "mul": torch.mul,
+    "multiply": torch.mul,
+    "matmul": torch.matmul,
+    "bmm": torch.bmm,
+}
 _QUOTIENTS = ("div", "divide", "true_divide")
-#: Functions that give the numbers that they take.
-_SHAPES = _names(
+#: Functions that only select or rearrange the numbers of their arguments.
+_REARRANGING = _function_names(
     """get getitem cat chunk clone concat contiguous dropout dropout2d expand feature_dropout flatten
     moveaxis movedim permute pixel_shuffle pixel_unshuffle ravel reshape reshape_as split squeeze
     stack swapaxes t transpose unbind unflatten unsqueeze view view_as"""
 )
-#: Those that a message about sums need not name.
-_LINEAR = _names(
+#: Linear functions, whose gradient is their multiplier.
+_LINEAR = _function_names(
     """conv1d conv2d conv_transpose1d conv_transpose2d linear addmm batch_norm avg_pool1d avg_pool2d
     adaptive_avg_pool1d adaptive_avg_pool2d mean sum add sub rsub neg div flip roll pad interpolate
     upsample gather index_select size dim"""
@@ -60,89 +64,107 @@ _LINEAR = _names(
 
 
 class _Step(NamedTuple):
-    """A call of a function: its name without underscores, itself, and what it takes."""
+    """A call of a function: its name without underscores, the function, and its arguments."""
 
     name: str
     func: Function
     args: tuple[Any, ...]
     options: dict[str, Any]
 
-    def made(self, *first: Any) -> Any:
-        """What the function makes of its arguments, the first of them replaced where others are given."""
-        return self.func(*first, *self.args[len(first) :], **self.options)
+    def result(self, *first_args: Any) -> Any:
+        """Call the function, with other first arguments if these are given."""
+        return self.func(*first_args, *self.args[len(first_args) :], **self.options)
 
     @property
     def tensors(self) -> tuple[torch.Tensor, ...]:
-        """Tensors that the function takes."""
-        return tuple(one for one in self.args if isinstance(one, torch.Tensor))
+        """Return the tensors among the arguments."""
+        return tuple(argument for argument in self.args if isinstance(argument, torch.Tensor))
 
 
 class _Pass(TorchFunctionMode):
-    """A pass that sees each function by its name."""
+    """A pass in which each function of torch is called through `step`."""
 
     def __init__(self) -> None:
         super().__init__()
-        #: Functions of the image's numbers of which nothing is known.
+        #: Names of functions of the image's numbers that have no rule and may not be linear; a dict keeps
+        #: their order.
         self.unknown: dict[str, None] = {}
 
     def __torch_function__(self, func: Function, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        called, options = getattr(func, "__name__", str(func)), kwargs or {}
-        name = called.strip("_")
-        if not args or not isinstance(args[0], torch.Tensor) or name in _SHAPES:
+        options = kwargs or {}
+        called_name = getattr(func, "__name__", str(func))
+        name = called_name.strip("_")
+        if not args or not isinstance(args[0], torch.Tensor) or name in _REARRANGING:
             return func(*args, **options)
-        in_place = options.get("inplace", False) or (called.endswith("_") and not called.endswith("__"))
+        # torch ends the names of functions that work in place with an underscore
+        named_in_place = called_name.endswith("_") and not called_name.endswith("__")
+        in_place = options.get("inplace", False) or named_in_place
         if not in_place or name in _LINEAR:
             return self.step(_Step(name, func, args, options))
-        # what is done in place is done to a copy first
-        on_copy = _Step(name, lambda first, *rest, **own: func(first.clone(), *rest, **own), args, options)
-        return args[0].copy_(self.step(on_copy))
+
+        def on_copy(first: torch.Tensor, *other_args: Any, **func_options: Any) -> Any:
+            return func(first.clone(), *other_args, **func_options)
+
+        # a function that works in place is called on a copy, and the result is written afterwards
+        return args[0].copy_(self.step(_Step(name, on_copy, args, options)))
 
     def step(self, step: _Step) -> Any:
-        """What a function gives, with its multipliers."""
-        made = step.made()
-        if step.name not in _KNOWN and _of_image(made if isinstance(made, tuple) else (made,)):
+        """Return the result of a function, with its multipliers as gradient."""
+        result = step.result()
+        results = result if isinstance(result, tuple) else (result,)
+        if step.name not in _WITH_RULE and _depends_on_image(results):
             self.unknown[step.name] = None
-        return made
+        return result
 
-    def named(self) -> str:
-        """What a message says of the functions of which nothing is known."""
-        return f"; it calls {quoted(self.unknown)}, for which there is no rule" if self.unknown else ""
+    def unknown_functions(self) -> str:
+        """Return the end of a message that names the functions without a rule."""
+        if not self.unknown:
+            return ""
+        return f"; it calls {quoted(self.unknown)}, for which there is no rule"
 
 
 class Rescale(_Pass):
     """DeepLIFT's rescale rule: a pass of the baselines, then one of the images, in which it is the gradient.
 
-    Every multiplier is exact: times the difference of what a function takes it is that of what it gives.
-    Products take the mean of both ways to change their factors one after the other, as shap does.
+    Every multiplier is exact: its product with the difference of a function's arguments from those for the
+    baseline is the difference of the results. Products take the mean of both ways to change their factors one
+    after the other, as shap does.
     """
 
     def __init__(self) -> None:
         super().__init__()
+        #: Arguments of each function in the pass of the baselines, in the order of calls.
         self.references: deque[tuple[torch.Tensor, ...]] = deque()
-        self.refers = True
+        #: Whether the pass is that of the baselines.
+        self.records_baselines = True
 
     def step(self, step: _Step) -> Any:
-        """What a function gives; note what it takes from the baselines, or use that."""
-        if step.name in _MADE_OF:
+        """Return the result of a function; record its arguments for the baselines, or use them."""
+        if step.name in _COMPOSED:
             with self:
-                return _MADE_OF[step.name](*step.args, **step.options)
+                return _COMPOSED[step.name](*step.args, **step.options)
         if step.name in _QUOTIENTS and len(step.tensors) == 2 and not step.options:
             with self:
                 return step.args[0] * step.args[1].reciprocal()
         if step.name not in _RULES:
             return super().step(step)
-        if self.refers:
-            # a copy: what follows may change them in place
-            self.references.append(tuple(one.clone() for one in step.tensors))
-            return step.made()
-        noted = self.references.popleft() if self.references else ()
-        if [one.shape for one in noted] != [one.shape for one in step.tensors]:
+        if self.records_baselines:
+            # copies: later steps may change the tensors in place
+            self.references.append(tuple(tensor.clone() for tensor in step.tensors))
+            return step.result()
+        references = self.references.popleft() if self.references else ()
+        if [tensor.shape for tensor in references] != [tensor.shape for tensor in step.tensors]:
             raise SalstatsError("DeepLIFT: the network takes other steps for the baseline than for the image")
-        return _RULES[step.name](step, noted) if _of_image(step.args) else step.made()
+        if not _depends_on_image(step.args):
+            return step.result()
+        return _RULES[step.name](step, references)
 
 
 class Relevance(_Pass):
-    """LRP's epsilon rule: functions that mix numbers give back z / (z + epsilon), activations all."""
+    """LRP's epsilon rule: mixing functions pass back the share z / (z + epsilon), activations all relevance.
+
+    z is a result of the function, and epsilon has its sign (Bach et al. 2015, equation 58).
+    """
 
     def __init__(self, epsilon: float) -> None:
         super().__init__()
@@ -151,189 +173,235 @@ class Relevance(_Pass):
         self.of_biases = 0.0
 
     def step(self, step: _Step) -> Any:
-        """What a function gives."""
-        made = super().step(step)
-        if not isinstance(made, torch.Tensor) or not made.requires_grad:
-            return made
+        """Return the result of a function."""
+        result = super().step(step)
+        if not isinstance(result, torch.Tensor) or not result.requires_grad:
+            return result
         if step.name in _ELEMENTWISE:
-            nothing = torch.zeros_like(step.args[0])
-            of_nothing = step.made(nothing)
-            if not of_nothing.any():
-                return _sloped(step.args[0], made, nothing, of_nothing)
-        gates = (*_PRODUCTS, *_QUOTIENTS) if sum(one.requires_grad for one in step.tensors) > 1 else ()
-        if step.name in (*_ELEMENTWISE, *_MADE_OF, "softmax", *gates):
-            raise SalstatsError(
-                f"the network calls {step.name}(), for which LRP has no rule: take another method, or, where "
-                "that is its last step, leave the step out so that outputs are logits"
-            )
+            zeros = torch.zeros_like(step.args[0])
+            zeros_result = step.result(zeros)
+            if not zeros_result.any():
+                return _with_slope(step.args[0], result, zeros, zeros_result)
+        self._check_rule(step)
         with torch.no_grad():
-            # of one image: biases are the same for all
-            biases = step.made(*(torch.zeros_like(a[:1]) if _of_image((a,)) else a for a in step.args))
-            share = made / (made + self.epsilon * torch.where(made < 0, -1.0, 1.0).to(made))
+            biases = step.result(*[self._zeros_for_biases(argument) for argument in step.args])
+            sign = torch.where(result < 0, -1.0, 1.0).to(result)
+            share = result / (result + self.epsilon * sign)
 
-        def passed(gradient: torch.Tensor) -> torch.Tensor:
-            # what the biases keep is counted
-            own = gradient * share
-            self.of_biases += (own * biases).sum().item()
-            return own
+        def pass_relevance(gradient: torch.Tensor) -> torch.Tensor:
+            passed = gradient * share
+            self.of_biases += (passed * biases).sum().item()
+            return passed
 
-        made.register_hook(passed)
-        return made
+        result.register_hook(pass_relevance)
+        return result
+
+    def _check_rule(self, step: _Step) -> None:
+        """Raise SalstatsError for a function that LRP has no rule for."""
+        without_rule = step.name in (*_ELEMENTWISE, *_COMPOSED, "softmax")
+        # a product or quotient of two numbers of the image is a gate
+        n_of_image = sum(tensor.requires_grad for tensor in step.tensors)
+        is_gate = n_of_image > 1 and step.name in (*_PRODUCTS, *_QUOTIENTS)
+        if without_rule or is_gate:
+            raise SalstatsError(
+                f"the network calls {step.name}(), for which LRP has no rule",
+                hint="take another method, or, where that is its last step, leave the step out so that "
+                "outputs are logits",
+                option="method",
+                value="lrp",
+            )
+
+    @staticmethod
+    def _zeros_for_biases(argument: Any) -> Any:
+        """Replace numbers of the images by zeros for one image: the result is the bias, the same for all."""
+        if _depends_on_image((argument,)):
+            return torch.zeros_like(argument[:1])
+        return argument
 
 
-def _of_image(args: tuple[Any, ...]) -> bool:
-    """Whether a function takes numbers that come from the image: those have gradients, no others."""
-    return any(isinstance(one, torch.Tensor) and one.requires_grad for one in args)
+def _depends_on_image(args: tuple[Any, ...]) -> bool:
+    """Return whether arguments come from the image: those have gradients, no others."""
+    return any(isinstance(argument, torch.Tensor) and argument.requires_grad for argument in args)
 
 
-def _sloped(
-    x: torch.Tensor, made: torch.Tensor, reference: torch.Tensor, of_reference: torch.Tensor
+def _with_slope(
+    x: torch.Tensor, result: torch.Tensor, reference: torch.Tensor, reference_result: torch.Tensor
 ) -> torch.Tensor:
-    """What was made of x, with the slope from the reference as its gradient.
+    """Return the result for x with the slope from the reference as its gradient.
 
-    Where they differ by less than half of the digits it is the gradient: a slope would be rounding.
+    The slope is (f(x) - f(r)) / (x - r). Where x and r agree in half of their digits it would be rounding
+    error, and the gradient is that of f.
     """
-    own = x.detach()
-    difference = own - reference
-    alike = difference.abs() <= torch.finfo(x.dtype).eps ** 0.5 * own.abs()
-    slope = (made.detach() - of_reference).div_(difference.masked_fill_(alike, 1))
-    sloped = torch.addcmul(made.detach(), slope, x - own)
-    return torch.where(alike, made, sloped) if alike.any() else sloped
+    values = x.detach()
+    difference = values - reference
+    close = difference.abs() <= torch.finfo(x.dtype).eps ** 0.5 * values.abs()
+    slope = (result.detach() - reference_result).div_(difference.masked_fill_(close, 1))
+    # the value of x - values is 0, its gradient 1
+    with_slope = torch.addcmul(result.detach(), slope, x - values)
+    return torch.where(close, result, with_slope) if close.any() else with_slope
 
 
-#: What tensors of a function were for the baselines.
-_Noted = tuple[torch.Tensor, ...]
+#: The tensors that a function takes for the baselines.
+_References = tuple[torch.Tensor, ...]
 
 
-def _elementwise(step: _Step, noted: _Noted) -> torch.Tensor:
-    """What a function makes of each number, with its slope."""
-    return _sloped(step.args[0], step.made(), noted[0], step.made(noted[0]))
+def _elementwise(step: _Step, references: _References) -> torch.Tensor:
+    """Return the result of a function of each number, with its slope."""
+    return _with_slope(step.args[0], step.result(), references[0], step.result(references[0]))
 
 
-def _product(times: Function, step: _Step, noted: _Noted) -> torch.Tensor:
-    """A product; the change of each factor counts by the mean of the other."""
-    made: torch.Tensor
-    if len(noted) < 2:
-        made = step.made()
-        return made
-    (a, b), (own_a, own_b) = step.args, (one.detach() for one in step.args)
-    made = times(own_a, own_b) + times(a - own_a, (own_b + noted[1]) / 2)
-    return made + times((own_a + noted[0]) / 2, b - own_b)
+def _product(multiply: Function, step: _Step, references: _References) -> torch.Tensor:
+    """Return a product, in which the change of each factor counts by the mean of the other.
+
+    a b - r s = (a - r) (b + s) / 2 + (b - s) (a + r) / 2 for factors a, b and their references r, s.
+    """
+    product: torch.Tensor
+    if len(references) < 2:
+        product = step.result()
+        return product
+    a = step.args[0]
+    b = step.args[1]
+    a_values = a.detach()
+    b_values = b.detach()
+    mean_a = (a_values + references[0]) / 2
+    mean_b = (b_values + references[1]) / 2
+    # the values of a - a_values and b - b_values are 0, their gradients 1
+    product = multiply(a_values, b_values) + multiply(a - a_values, mean_b)
+    return product + multiply(mean_a, b - b_values)
 
 
-def _max_pool(pool: Function, step: _Step, noted: _Noted) -> torch.Tensor:
-    """Maxima: a rise belongs to the image's maximum, a fall to the one that the baseline had.
+def _max_pool(pool: Function, step: _Step, references: _References) -> torch.Tensor:
+    """Return maxima: a rise belongs to the image's maximum, a fall to the one that the baseline had.
 
     The difference there is at least as large, so that no multiplier leaves 0 to 1, and windows may overlap.
     """
-    x, reference = step.args[0], noted[0]
-    last = 2 - x.ndim
-    asked = {**step.options, "return_indices": True}
-    (made, at), (of_reference, at_reference) = (
-        pool(one, *step.args[1:], **asked) for one in (x.detach(), reference)
-    )
-    at, at_reference = at.flatten(last), at_reference.flatten(last)
-    tied = reference.flatten(last).gather(-1, at) == of_reference.flatten(last)
-    at_reference = torch.where(tied, at, at_reference)
-    difference = (x.detach() - reference).flatten(last)
-    nothing = (x - x.detach()).flatten(last)
-    change = (made - of_reference).flatten(last)
-    for places, part, otherwise in ((at, change.clamp(min=0), 1.0), (at_reference, change.clamp(max=0), 0.0)):
-        there = difference.gather(-1, places)
-        alike = there == 0
-        slope = (part / there.masked_fill(alike, 1)).masked_fill(alike, otherwise)
-        made = made + (slope * nothing.gather(-1, places)).view_as(made)
-    return made
+    x = step.args[0]
+    reference = references[0]
+    # pixels of a channel are one dimension below: the last of (b, channels, pixels)
+    first_pixel_dim = 2 - x.ndim
+    options = {**step.options, "return_indices": True}
+    maxima, indices = pool(x.detach(), *step.args[1:], **options)
+    reference_maxima, reference_indices = pool(reference, *step.args[1:], **options)
+    indices = indices.flatten(first_pixel_dim)
+    reference_indices = reference_indices.flatten(first_pixel_dim)
+    # where the image's maximum is also one of the baseline's, both are taken as one
+    tied = reference.flatten(first_pixel_dim).gather(-1, indices) == reference_maxima.flatten(first_pixel_dim)
+    reference_indices = torch.where(tied, indices, reference_indices)
+    difference = (x.detach() - reference).flatten(first_pixel_dim)
+    change = (maxima - reference_maxima).flatten(first_pixel_dim)
+    # its value is 0, its gradient 1
+    zeros = (x - x.detach()).flatten(first_pixel_dim)
+    rise = _pool_part(change.clamp(min=0), difference, zeros, indices, no_difference=1.0)
+    fall = _pool_part(change.clamp(max=0), difference, zeros, reference_indices, no_difference=0.0)
+    return maxima + rise.view_as(maxima) + fall.view_as(maxima)
 
 
-def _softmax(step: _Step, noted: _Noted) -> torch.Tensor:
-    """Shares; their change goes by the logarithmic mean of both, less the mean change of all."""
-    own, dim = step.args[0].detach(), step.options["dim"] if "dim" in step.options else step.args[1]
-    logs, of_reference = own.log_softmax(dim), noted[0].log_softmax(dim)
-    difference = logs - of_reference
-    alike = difference.abs() <= torch.finfo(own.dtype).eps ** 0.5
-    slope = (logs.exp() - of_reference.exp()) / difference.masked_fill(alike, 1)
-    slope = torch.where(alike, logs.exp(), slope)
-    moved = step.args[0] - own
-    common = (slope * moved).sum(dim, keepdim=True) / slope.sum(dim, keepdim=True)
-    return logs.exp() + slope * (moved - common)
+def _pool_part(
+    change: torch.Tensor,
+    difference: torch.Tensor,
+    zeros: torch.Tensor,
+    indices: torch.Tensor,
+    *,
+    no_difference: float,
+) -> torch.Tensor:
+    """Return zeros whose gradient is the share of a maximum's change in the difference of the pixel at fault.
+
+    `no_difference` is the gradient where the pixel does not differ.
+    """
+    pixel_difference = difference.gather(-1, indices)
+    equal = pixel_difference == 0
+    slope = (change / pixel_difference.masked_fill(equal, 1)).masked_fill(equal, no_difference)
+    return slope * zeros.gather(-1, indices)
 
 
-_RULES: dict[str, Callable[[_Step, _Noted], torch.Tensor]] = {
+def _softmax(step: _Step, references: _References) -> torch.Tensor:
+    """Return shares, whose change goes by the logarithmic mean of both, minus the mean change of all.
+
+    With shares p and q of image and baseline the logarithmic mean is L = (p - q) / (log p - log q), and
+    p_i - q_i = L_i (d_i - sum(L d) / sum(L)) for the differences d of the softmax's arguments.
+    """
+    x = step.args[0]
+    values = x.detach()
+    dim = step.options["dim"] if "dim" in step.options else step.args[1]
+    log_shares = values.log_softmax(dim)
+    reference_log_shares = references[0].log_softmax(dim)
+    shares = log_shares.exp()
+    difference = log_shares - reference_log_shares
+    close = difference.abs() <= torch.finfo(values.dtype).eps ** 0.5
+    log_mean = (shares - reference_log_shares.exp()) / difference.masked_fill(close, 1)
+    log_mean = torch.where(close, shares, log_mean)
+    # its value is 0, its gradient 1
+    zeros = x - values
+    mean_change = (log_mean * zeros).sum(dim, keepdim=True) / log_mean.sum(dim, keepdim=True)
+    return shares + log_mean * (zeros - mean_change)
+
+
+_RULES: dict[str, Callable[[_Step, _References], torch.Tensor]] = {
     **dict.fromkeys(_ELEMENTWISE, _elementwise),
-    **{name: partial(_product, times) for name, times in _PRODUCTS.items()},
+    **{name: partial(_product, multiply) for name, multiply in _PRODUCTS.items()},
     **{name: partial(_max_pool, getattr(functional, name)) for name in _MAX_POOLS},
     "softmax": _softmax,
 }
 
 
 def _standardized(x: torch.Tensor, dims: tuple[int, ...], eps: float) -> torch.Tensor:
-    """Numbers less their mean, divided by their standard deviation."""
+    """Return numbers minus their mean, divided by their standard deviation."""
     centred = x - x.mean(dims, keepdim=True)
-    return centred * ((centred * centred).mean(dims, keepdim=True) + eps).rsqrt()
+    variance = (centred * centred).mean(dims, keepdim=True)
+    return centred * (variance + eps).rsqrt()
 
 
 def _layer_norm(
     x: torch.Tensor, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
 ) -> torch.Tensor:
-    """What torch's function of that name does."""
-    made = _standardized(x, tuple(range(-len(shape), 0)), eps)
-    made = made if weight is None else made * weight
-    return made if bias is None else made + bias
+    """Compute torch's function of that name by functions that have rules."""
+    normalised = _standardized(x, tuple(range(-len(shape), 0)), eps)
+    if weight is not None:
+        normalised = normalised * weight
+    return normalised if bias is None else normalised + bias
 
 
 def _group_norm(
     x: torch.Tensor, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
 ) -> torch.Tensor:
-    """What torch's function of that name does."""
-    made = _standardized(x.reshape(len(x), groups, -1), (-1,), eps).reshape(x.shape)
-    each = (-1, *(1,) * (x.ndim - 2))
-    made = made if weight is None else made * weight.reshape(each)
-    return made if bias is None else made + bias.reshape(each)
+    """Compute torch's function of that name by functions that have rules."""
+    normalised = _standardized(x.reshape(len(x), groups, -1), (-1,), eps).reshape(x.shape)
+    channel_shape = (-1, *(1,) * (x.ndim - 2))
+    if weight is not None:
+        normalised = normalised * weight.reshape(channel_shape)
+    return normalised if bias is None else normalised + bias.reshape(channel_shape)
 
 
-#: Functions that are made of others, which have rules.
-_MADE_OF: dict[str, Function] = {"layer_norm": _layer_norm, "group_norm": _group_norm}
-_KNOWN = {*_RULES, *_MADE_OF, *_LINEAR}
+#: Functions that are computed by others, which have rules.
+_COMPOSED: dict[str, Function] = {"layer_norm": _layer_norm, "group_norm": _group_norm}
+_WITH_RULE = {*_RULES, *_COMPOSED, *_LINEAR}
 
 
 def pass_back(
     model: nn.Module, images: torch.Tensor, targets: torch.Tensor, mode: _Pass
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Multipliers of each pixel, and the targets' outputs."""
+    """Return the multipliers of each pixel, and the targets' outputs."""
     with without_parameter_gradients(model):
         leaf = images.detach().clone().requires_grad_()
-        # no leaf: a network may change its images in place
-        given = leaf.clone()
+        # not the leaf itself: a network may change its images in place
+        network_input = leaf.clone()
         with mode:
-            outputs = model(given)
-        chosen = of_targets(outputs, targets)
-        (multipliers,) = torch.autograd.grad(chosen.sum(), leaf)
-    return multipliers, chosen.detach()
+            model_outputs = model(network_input)
+        outputs = target_outputs(model_outputs, targets)
+        (multipliers,) = torch.autograd.grad(outputs.sum(), leaf)
+    return multipliers, outputs.detach()
 
 
-def of_targets(outputs: Any, targets: torch.Tensor) -> torch.Tensor:
-    """Each image's output."""
+def target_outputs(outputs: Any, targets: torch.Tensor) -> torch.Tensor:
+    """Return the output of each image's target."""
     return check_outputs(outputs, len(targets)).gather(1, targets[:, None].long())[:, 0]
 
 
-def check_sums(
-    found: torch.Tensor,
-    expected: torch.Tensor,
-    outputs: torch.Tensor,
-    within: float,
-    message: str,
-    *,
-    refuse: bool = False,
-) -> None:
-    """Warn, or raise SalstatsError, where sums are on average not within a share of what they have to be.
+def sums_agree(sums: torch.Tensor, expected: torch.Tensor, outputs: torch.Tensor, share: float) -> bool:
+    """Return whether sums are on average within a share of the expected ones.
 
-    `outputs` are those of which the sums are made: they say how large rounding may be.
+    `outputs` are those of which the sums are made: they set the size of rounding errors.
     """
     rounding = _ROUNDING * torch.finfo(outputs.dtype).eps
-    gap = (found.double() - expected.double()).abs().sum()
-    if gap <= within * expected.abs().sum() + rounding * outputs.abs().sum():
-        return
-    if refuse:
-        raise SalstatsError(message)
-    warn(message)
+    gap = (sums.double() - expected.double()).abs().sum()
+    return bool(gap <= share * expected.abs().sum() + rounding * outputs.abs().sum())

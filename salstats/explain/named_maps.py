@@ -1,7 +1,8 @@
-"""Maps beside the images they explain, given as arrays or by a folder: one per image and method."""
+"""Maps with the keys of the images they explain, from arrays or a folder: one per image and method."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import torch
 from torch import nn
 
 from salstats.checks import quoted
-from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError, warn
+from salstats.errors import InputFileError, Message, SalstatsError, Setting, ShapeError, ValueRangeError, warn
 from salstats.explain.case_images import ready_image
 from salstats.explain.inputs import check_images
 from salstats.explain.map_plans import check_made_by
@@ -22,97 +23,117 @@ from salstats.readers.map_files import read_map
 from salstats.readers.map_rows import MapRow, read_map_rows
 from salstats.study import Series
 
-#: What a map is called where nobody says which method made it.
-METHOD = "saliency"
+#: The name in the column `method` of maps without one.
+DEFAULT_METHOD = "saliency"
 
 
-class Keys(NamedTuple):
-    """What each image is: a case, and where they are given what is looked for on it."""
+class ImageKeys(NamedTuple):
+    """The case of each image, and its task if tasks are given."""
 
     cases: list[str]
     tasks: list[str] | None = None
 
-    def text(self, place: int) -> str:
-        """What an image is called in a message."""
-        of_task = f", task {self.tasks[place]}" if self.tasks is not None else ""
-        return f"case {self.cases[place]}{of_task}"
+    def text(self, image: int) -> str:
+        """Return the name of an image in a message."""
+        if self.tasks is None:
+            return f"case {self.cases[image]}"
+        return f"case {self.cases[image]}, task {self.tasks[image]}"
 
-    def columns(self, places: np.ndarray) -> dict[str, np.ndarray]:
-        """Key columns of rows that belong to some images."""
-        given = {"case": self.cases} | ({} if self.tasks is None else {"task": self.tasks})
-        return {name: np.array(values, dtype=object)[places] for name, values in given.items()}
+    def columns(self, images: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the key columns of rows that belong to these images."""
+        columns = {"case": np.array(self.cases, dtype=object)[images]}
+        if self.tasks is not None:
+            columns["task"] = np.array(self.tasks, dtype=object)[images]
+        return columns
 
 
-class Map(NamedTuple):
-    """A map: the place of its image, who made it, and its numbers."""
+class ImageMap(NamedTuple):
+    """A saliency map, the index of its image, and the series that it is of."""
 
-    place: int
+    image: int
     series: Series
     saliency: np.ndarray
 
 
-def check_keys(cases: Sequence[Any] | None, tasks: Sequence[Any] | None, n: int) -> Keys:
-    """What each of n images is, by default counted from 0; no two may be one case, or case and task."""
-    keys = Keys(
-        [str(i) for i in range(n)] if cases is None else _names(cases, n, "cases"),
-        None if tasks is None else _names(tasks, n, "tasks"),
-    )
-    known: dict[str, int] = {}
-    for place in range(n):
-        other = known.setdefault(keys.text(place), place)
-        if other != place:
-            hint = "; tasks= tells its targets apart" if keys.tasks is None else ""
-            raise SalstatsError(f"images {other} and {place} are both {keys.text(place)}{hint}")
+def image_keys(cases: Sequence[Any] | None, tasks: Sequence[Any] | None, n: int) -> ImageKeys:
+    """Return the keys of n images, by default counted from 0; no two may be one case, or case and task."""
+    case_names = [str(i) for i in range(n)] if cases is None else _image_names(cases, n, "cases")
+    task_names = None if tasks is None else _image_names(tasks, n, "tasks")
+    keys = ImageKeys(case_names, task_names)
+    image_by_text: dict[str, int] = {}
+    for image in range(n):
+        first = image_by_text.setdefault(keys.text(image), image)
+        if first != image:
+            hint = Message(Setting("tasks"), " tells its targets apart") if keys.tasks is None else ""
+            raise SalstatsError(
+                f"images {first} and {image} are both {keys.text(image)}",
+                hint=hint,
+                option="cases",
+                value=keys.cases[image],
+                rows=[first, image],
+            )
     return keys
 
 
-def _names(given: Sequence[Any], n: int, what: str) -> list[str]:
-    """One name per image as text."""
-    if isinstance(given, str) or len(given) != n:
-        shown = repr(given) if isinstance(given, str) else len(given)
-        raise ShapeError(f"{what} must name each of the {n} images, not {shown}")
-    names = ["" if name is None or name != name else str(name) for name in given]
-    if "" in names:
-        raise ValueRangeError(f"{what} has no name for image {names.index('')}")
-    return names
+def _image_names(values: Sequence[Any], n: int, option: str) -> list[str]:
+    """Return one name per image as text."""
+    if isinstance(values, str) or len(values) != n:
+        received = repr(values) if isinstance(values, str) else len(values)
+        raise ShapeError(Setting(option), f" must name each of the {n} images, not {received}")
+    # NaN differs from itself
+    missing = [i for i, value in enumerate(values) if value is None or value != value or value == ""]
+    if missing:
+        raise ValueRangeError(Setting(option), f" has no name for image {missing[0]}", rows=missing)
+    return [str(value) for value in values]
 
 
-def check_maps(maps: Any, method: str | None, keys: Keys) -> list[Map]:
-    """Maps, one per image and method, image by image; an error names case and method."""
-    if isinstance(maps, Mapping) and method is not None:
-        raise SalstatsError(f"method={method!r} beside maps that name their methods; leave one of them out")
-    if isinstance(maps, Mapping) and not maps:
-        raise SalstatsError("maps is empty; give an array, or method -> array")
-    named = maps if isinstance(maps, Mapping) else {METHOD if method is None else method: maps}
-    n = len(keys.cases)
-    for name, given in named.items():
-        if len(given) != n:
-            raise ShapeError(
-                f"method {str(name)!r} has {len(given)} maps for {n} images; each image needs one"
+def image_maps(maps: Any, method: str | None, keys: ImageKeys) -> list[ImageMap]:
+    """Return the maps of each image and method, image by image; an error names case and method."""
+    if isinstance(maps, Mapping):
+        if method is not None:
+            raise SalstatsError(
+                Setting("method", method),
+                " beside maps that name their methods",
+                hint="leave one of them out",
             )
-    found = []
-    for place in range(n):
-        for name, given in named.items():
-            one = given[place]
-            saliency = np.asarray(one.detach().cpu() if isinstance(one, torch.Tensor) else one)
+        if not maps:
+            raise SalstatsError(Setting("maps"), " is empty", hint="give an array, or method -> array")
+        maps_by_method = maps
+    else:
+        maps_by_method = {DEFAULT_METHOD if method is None else method: maps}
+    n_images = len(keys.cases)
+    for name, method_maps in maps_by_method.items():
+        if len(method_maps) != n_images:
+            raise ShapeError(
+                f"method {str(name)!r} has {len(method_maps)} maps for {n_images} images; each image "
+                "needs one",
+                option="maps",
+            )
+    checked = []
+    for image in range(n_images):
+        for name, method_maps in maps_by_method.items():
+            values = method_maps[image]
+            saliency = np.asarray(values.detach().cpu() if isinstance(values, torch.Tensor) else values)
             try:
                 check_saliency(saliency)
             except SalstatsError as error:
-                raise type(error)(f"{keys.text(place)}, method {name}: {error}") from error
-            found.append(Map(place, Series(str(name)), saliency))
-    return found
+                raise error.prefixed(f"{keys.text(image)}, method {name}: ") from error
+            checked.append(ImageMap(image, Series(str(name)), saliency))
+    return checked
 
 
-def warn_other_shape(maps: Sequence[Map], shape: Sequence[int], keys: Keys) -> None:
-    """Warn where maps cannot be of the whole network's input: they have other proportions."""
-    wrong = [one for one in maps if not may_cover(one.saliency.shape, shape)]
+def warn_other_proportions(maps: Sequence[ImageMap], shape: Sequence[int], keys: ImageKeys) -> None:
+    """Warn if maps have other proportions than the network's input, so that they do not cover all of it."""
+    wrong = [image_map for image_map in maps if not may_cover(image_map.saliency.shape, shape)]
     if wrong:
         first = wrong[0]
+        height, width = first.saliency.shape
         warn(
             f"{len(wrong)} of {len(maps)} maps have other proportions than the network's input of {shape[0]} "
-            f"x {shape[1]} (the first: {keys.text(first.place)}, method {first.series}, "
-            f"{first.saliency.shape[0]} x {first.saliency.shape[1]}) and are stretched over it; where images "
-            "were padded or cropped take the maps that explain() gives of the network's own input"
+            f"x {shape[1]} (the first: {keys.text(first.image)}, method {first.series}, {height} x {width}) "
+            "and are stretched over it",
+            hint="where images were padded or cropped take the maps that explain() gives of the network's "
+            "own input",
         )
 
 
@@ -120,71 +141,103 @@ class CaseMaps(NamedTuple):
     """A case's image as the network takes it, once for each task, and its maps."""
 
     images: torch.Tensor
-    keys: Keys
+    keys: ImageKeys
     targets: list[int]
-    maps: list[Map]
+    maps: list[ImageMap]
+
+
+@dataclass(frozen=True)
+class FolderMaps:
+    """The maps of a network in a map folder, by case in the order of its table, and the cases' images."""
+
+    network: Network
+    outputs: Mapping[str, int]
+    images: Mapping[str, Any]
+    rows_by_case: Mapping[str, list[MapRow]]
+
+    def __len__(self) -> int:
+        """Return the number of cases."""
+        return len(self.rows_by_case)
+
+    def cases(self) -> Iterator[CaseMaps]:
+        """Yield the cases, one read at a time."""
+        for case, rows in self.rows_by_case.items():
+            yield _case_maps(case, self.images[case], self.network, self.outputs, rows)
 
 
 def maps_of_folder(
     network: Network, module: nn.Module, images: Any, folder: str | os.PathLike[str]
-) -> tuple[int, Iterator[CaseMaps]]:
-    """How many cases of a map folder have maps of a network, and these in the order of the table.
+) -> FolderMaps:
+    """Find the maps of a network in a map folder.
 
     A network's maps are those of its name, and seed where it has one; a folder without a column `model` has
     maps of one network. `images` are as for `make_maps`. Settings that say another network made the maps are
     an error.
     """
+    path = Path(folder)
     if not isinstance(images, Mapping):
-        raise SalstatsError("images must map each case of the folder to its image, as make_maps takes them")
-    given = {str(case): image for case, image in images.items()}
-    rows = read_map_rows(Path(folder))
-    own = [row for row in rows if _is_of(row.key.series, network)]
-    if not own:
-        there = quoted(sorted({str(row.key.model) for row in rows}))
         raise SalstatsError(
-            f"{Path(folder) / TABLE} has no maps of network {str(network)!r} (models: {there})"
+            Setting("images"), " must map each case of the folder to its image, as make_maps takes them"
+        )
+    images_by_case = {str(case): image for case, image in images.items()}
+    rows = read_map_rows(path)
+    network_rows = [row for row in rows if _made_by(row.key.series, network)]
+    if not network_rows:
+        models = sorted({str(row.key.model) for row in rows})
+        raise SalstatsError(
+            f"{path / TABLE} has no maps of network {str(network)!r} (models: {quoted(models)})",
+            path=path / TABLE,
+            choices=models,
         )
     ((_, outputs),) = network_outputs([network], None)
-    by_case: dict[str, list[MapRow]] = {}
-    for row in own:
-        by_case.setdefault(row.key.case, []).append(row)
+    rows_by_case: dict[str, list[MapRow]] = {}
+    for row in network_rows:
+        case = row.key.case
+        rows_by_case.setdefault(case, []).append(row)
         if row.key.task not in outputs:
             raise SalstatsError(
                 f"network {str(network)!r} does not know task {row.key.task!r} of the folder (tasks: "
-                f"{quoted(outputs)})"
+                f"{quoted(outputs)})",
+                path=path,
+                choices=outputs,
             )
-        if row.key.case not in given:
-            raise SalstatsError(f"images has no image of case {row.key.case!r}, which has maps in {folder}")
-    check_made_by(network, module, outputs, (row.key for row in own), Path(folder))
-    return len(by_case), (
-        _case_maps(case, given[case], network, outputs, found) for case, found in by_case.items()
-    )
+        if case not in images_by_case:
+            raise SalstatsError(
+                Setting("images"),
+                f" has no image of case {case!r}, which has maps in {folder}",
+                value=case,
+                path=path,
+            )
+    check_made_by(network, module, outputs, (row.key for row in network_rows), path)
+    return FolderMaps(network, outputs, images_by_case, rows_by_case)
 
 
-def _is_of(series: Series, network: Network) -> bool:
-    """Whether a network made the maps of a series."""
-    own_seed = None if network.seed is None else str(network.seed)
-    return series.model in (None, network.name) and own_seed in (None, series.seed)
+def _made_by(series: Series, network: Network) -> bool:
+    """Return whether a network made the maps of a series."""
+    network_seed = None if network.seed is None else str(network.seed)
+    return series.model in (None, network.name) and network_seed in (None, series.seed)
 
 
 def _case_maps(
     case: str, image: Any, network: Network, outputs: Mapping[str, int], rows: list[MapRow]
 ) -> CaseMaps:
-    """A case of a map folder, read; its maps laid where the network saw them."""
-    ready, geometry = ready_image(case, image, network.preparation)
+    """Read a case of a map folder, and lay its maps on the network's input."""
+    ready = ready_image(case, image, network.preparation)
     tasks = list(dict.fromkeys(row.key.task for row in rows))
     maps = []
     for row in rows:
-        if row.shape not in (None, geometry.image_shape):
+        if row.shape not in (None, ready.geometry.image_shape):
             raise InputFileError(
-                f"case {case!r}: the image is {geometry.image_shape}, the table says {row.shape}"
+                f"case {case!r}: the image is {ready.geometry.image_shape}, the table says {row.shape}"
             )
         saliency = read_map(row.file)
-        laid = saliency if geometry.fills else geometry.to_input(saliency)
-        maps.append(Map(tasks.index(row.key.task), row.key.series, laid))
+        if not ready.geometry.fills:
+            saliency = ready.geometry.to_input(saliency)
+        maps.append(ImageMap(tasks.index(row.key.task), row.key.series, saliency))
+    pixels = np.asarray(ready.pixels, np.float32)
     return CaseMaps(
-        images=check_images(np.repeat(np.asarray(ready, np.float32)[None], len(tasks), axis=0)),
-        keys=Keys([case] * len(tasks), tasks),
+        images=check_images(np.repeat(pixels[None], len(tasks), axis=0)),
+        keys=ImageKeys([case] * len(tasks), tasks),
         targets=[outputs[task] for task in tasks],
-        maps=sorted(maps, key=lambda one: one.place),
+        maps=sorted(maps, key=lambda image_map: image_map.image),
     )

@@ -1,23 +1,30 @@
-"""Networks to be explained: how each is loaded, what it takes, and what its outputs are."""
+"""Networks to be explained: their modules, their preparation of images, and the tasks of their outputs."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, is_dataclass
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import torch
 from torch import nn
 
 from salstats.checks import check_choice, quoted
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting
 from salstats.explain.forward_passes import PROBABILITIES, PROBABILITY
 from salstats.explain.methods import ATTENTION, Method
 from salstats.explain.request import Reshape
 from salstats.images.preparation import Preparation
 
-#: Options of `explain` that a run decides.
-_OF_THE_RUN = ("resolution", "batch_size", "device", "mixed_precision", "rng", "seeds", "progress")
+#: Options of `explain` that hold for a whole run, not for one method or network.
+_RUN_OPTIONS = ("resolution", "batch_size", "device", "mixed_precision", "rng", "seeds", "progress")
+
+
+class Member(NamedTuple):
+    """A network, and the output of each task that it answers for."""
+
+    network: "Network"
+    outputs: dict[str, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,23 +36,23 @@ class Network:
     name : str
         Name in the `model` column.
     load : torch.nn.Module or callable
-        The network, or what takes nothing and returns it. With a callable one network is in memory at a
-        time: it is loaded when its turn comes and dropped afterwards.
+        The network, or a callable that takes nothing and returns it. With a callable one network is in
+        memory at a time: it is loaded when its turn comes and dropped afterwards.
     seed : str or int, optional
-        Of its training, for the `seed` column, where several trainings bear one name.
+        Seed of its training, for the `seed` column, if several trainings have one name.
     tasks : mapping of str to int, optional
-        Index of the output of each task; where it is missing the call's `tasks` are taken.
+        Index of the output of each task; by default that of the call's `tasks`.
     layer : str or sequence of str, optional
-        Of CAMs, by its name in `named_modules()`; by default the one that `explain` finds.
+        Layer of CAMs, by its name in `named_modules()`; by default the one that `explain` finds.
     reshape : "vit" or callable, optional
-        What makes a grid of what the layer gives, see `explain`.
+        Makes a grid of the layer's output, see `explain`.
     probability : {"sigmoid", "softmax", "none"}, optional
-        What makes probabilities of its outputs: "sigmoid" where findings can occur together, "softmax" where
-        classes exclude each other. "none": the network gives them. By default as for `predict`: found from
-        the outputs, else "sigmoid", with a warning where there are several.
+        Makes probabilities of its outputs: "sigmoid" if findings can occur together, "softmax" if classes
+        exclude each other. "none": the outputs are probabilities. By default as for `predict`: recognised
+        from the outputs, else "sigmoid", with a warning if there are several.
     preparation : Preparation, optional
-        What is done to an image before. None: images come as the network takes them, (channels, height,
-        width).
+        Prepares an image for the network. None: images are arrays that the network takes, (channels,
+        height, width).
     options : mapping of str to mapping, optional
         Method -> its options with this network, as `explain` takes them.
 
@@ -72,78 +79,84 @@ class Network:
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        several = self.layer if isinstance(self.layer, list | tuple) else [self.layer or ""]
-        for right, what in (
-            (
-                isinstance(self.name, str) and self.name,
-                "a network needs a name, the value of the column model",
-            ),
-            (callable(self.load), "load must be a torch.nn.Module, or a callable that returns one"),
-            (isinstance(self.tasks, Mapping | None), "tasks must map each task to the index of its output"),
-            (
-                isinstance(self.preparation, Preparation | None),
+        if not isinstance(self.name, str) or not self.name:
+            self._raise("name", "a network needs a name, the value of the column model")
+        if not callable(self.load):
+            self._raise("load", "load must be a torch.nn.Module, or a callable that returns one")
+        if not isinstance(self.tasks, Mapping | None):
+            self._raise("tasks", "tasks must map each task to the index of its output")
+        if not isinstance(self.preparation, Preparation | None):
+            self._raise(
+                "preparation",
                 "preparation must be a Preparation; what else an image needs is done where it is read",
-            ),
-            (
-                all(isinstance(layer, str) for layer in several),
+            )
+        layers = self.layer if isinstance(self.layer, list | tuple) else [self.layer or ""]
+        if not all(isinstance(layer, str) for layer in layers):
+            self._raise(
+                "layer",
                 "layer must be a name of named_modules(), or several; a module is another one each time the "
                 "network is loaded",
-            ),
-        ):
-            if not right:
-                raise SalstatsError(f"network {self.name!r}: {what}")
+            )
         if self.probability is not None:
             check_choice(self.probability, PROBABILITIES, "probability")
 
+    def _raise(self, option: str, problem: str) -> NoReturn:
+        """Raise SalstatsError for an option of this network."""
+        raise SalstatsError(f"network {self.name!r}: {problem}", option=option)
+
     def __str__(self) -> str:
-        """Its name, with the seed of its training where it has one."""
+        """Return the name, with the seed of the training if there is one."""
         return self.name if self.seed is None else f"{self.name}:{self.seed}"
 
     def open(self) -> nn.Module:
-        """Network, loaded.
+        """Return the network, loaded.
 
         Raises
         ------
         SalstatsError
-            What `load` returns is no torch.nn.Module.
+            `load` returns no torch.nn.Module.
         """
         module = self.load if isinstance(self.load, nn.Module) else self.load()
         if not isinstance(module, nn.Module):
             raise SalstatsError(
-                f"network {str(self)!r}: load() must return a torch.nn.Module, not {type(module).__name__}"
+                f"network {str(self)!r}: load() must return a torch.nn.Module, not {type(module).__name__}",
+                option="load",
             )
         return module
 
-    def arguments(self, name: str, row: Method, options: Mapping[str, Any]) -> dict[str, Any]:
-        """What `explain` is given for a method: what the network says itself, and options.
+    def arguments(self, name: str, record: Method, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of `explain` for a method: those of the network, and options.
 
-        Options of this network go before those of all; a method that looks at probabilities gets the
-        network's rule.
+        Options of this network replace those of all; a method that uses probabilities gets the network's
+        function.
         """
-        given = {**options, **self.options.get(name, {})}
-        given.pop("method", None)
-        taken = [option for option in given if option in _OF_THE_RUN]
-        if taken:
-            raise SalstatsError(
-                f"options of {name!r}: {taken[0]!r} is the same for all methods; give it once"
-            )
-        own: dict[str, Any] = {}
-        if row.layer and self.layer is not None:
-            own["layer"] = self.layer if isinstance(self.layer, str) else list(self.layer)
-        if (row.layer or row.kind == ATTENTION) and self.reshape is not None:
-            own["reshape"] = self.reshape
-        if "probability" in row.options:
-            own["probability"] = self.probability or PROBABILITY
-        return own | given
+        method_options = {**options, **self.options.get(name, {})}
+        method_options.pop("method", None)
+        for option in method_options:
+            if option in _RUN_OPTIONS:
+                raise SalstatsError(
+                    f"options of {name!r}: {option!r} is the same for all methods",
+                    hint="give it once",
+                    option="options",
+                    value=option,
+                )
+        arguments: dict[str, Any] = {}
+        if record.layer and self.layer is not None:
+            arguments["layer"] = self.layer if isinstance(self.layer, str) else list(self.layer)
+        if (record.layer or record.kind == ATTENTION) and self.reshape is not None:
+            arguments["reshape"] = self.reshape
+        if "probability" in record.options:
+            arguments["probability"] = self.probability or PROBABILITY
+        return arguments | method_options
 
     def digest(self, module: nn.Module) -> str:
-        """A text that changes with the weights, the modules and their options, and the preparation."""
+        """Return a text that changes with the weights, the modules, their options, and the preparation."""
         total = hashlib.sha256(repr((self.probability or PROBABILITY, self.preparation)).encode())
         for name, part in module.named_modules():
-            # weights do not show a stride; modules of others may say where they lie in memory
-            known = type(part).__module__.startswith("torch.nn.")
-            said_of = part.extra_repr() if known else ""
-            total.update(f"{name}={type(part).__qualname__}({said_of})\n".encode())
+            # weights do not show a stride; modules of other packages may print their address in memory
+            is_torch = type(part).__module__.startswith("torch.nn.")
+            module_options = part.extra_repr() if is_torch else ""
+            total.update(f"{name}={type(part).__qualname__}({module_options})\n".encode())
         if isinstance(module, torch.jit.ScriptModule | torch.fx.GraphModule):
             total.update(str(module.code).encode())
         for name, value in module.state_dict().items():
@@ -155,80 +168,152 @@ class Network:
 def network_outputs(
     networks: Network | Sequence[Network] | Mapping[str, Sequence[Network]],
     tasks: Iterable[str] | Mapping[str, int] | None,
-) -> list[tuple[Network, dict[str, int]]]:
-    """Each network once, with the output of each task that it answers for.
+) -> list[Member]:
+    """Return each network once, with the output of each task that it answers for.
 
-    `networks` are all for all tasks, or for each task its own list. `tasks` stand in their order; as a
-    mapping also with the outputs of networks that do not say them; None: all tasks of the networks, or of the
+    `networks` are all for all tasks, or a list for each task. Outputs follow the order of `tasks`, which as a
+    mapping also gives the outputs of networks that do not; None: all tasks of the networks, or of the
     mapping.
     """
-    lists = networks if isinstance(networks, Mapping) else None
-    # a module by itself is said to be none below
-    listed: list[Any] = [networks] if isinstance(networks, Network | nn.Module) else list(networks)
-    if lists is not None:
-        listed = [network for group in lists.values() for network in group]
-    distinct = list({id(network): network for network in listed}.values())
-    if not distinct or not all(isinstance(n, Network) for n in distinct):
-        there = next((type(n).__name__ for n in distinct if not isinstance(n, Network)), "none")
-        hint = "; Network(name, module) makes one of a torch.nn.Module" if distinct else ""
-        raise SalstatsError(f"networks must be of salstats.explain.Network; there is {there}{hint}")
-    names = [str(network) for network in distinct]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise SalstatsError(f"two networks are called {twice!r}; give trainings of one network their seed=")
-    known = [*(lists or ()), *(task for network in distinct for task in network.tasks or ())]
-    wanted = list(dict.fromkeys(known if tasks is None else [tasks] if isinstance(tasks, str) else tasks))
-    if not wanted:
-        raise SalstatsError("tasks is empty: name the tasks with the index of their output, {'Edema': 3}")
-    found = []
+    networks_by_task = networks if isinstance(networks, Mapping) else None
+    distinct = _distinct_networks(networks)
+    ordered_tasks = _ordered_tasks(networks_by_task, distinct, tasks)
+    members = []
     for network in distinct:
-        own = wanted if lists is None else [t for t in wanted if any(n is network for n in lists.get(t, ()))]
+        if networks_by_task is None:
+            network_tasks = ordered_tasks
+        else:
+            network_tasks = [
+                task for task in ordered_tasks if _holds(networks_by_task.get(task, ()), network)
+            ]
         outputs = network.tasks
         if outputs is None:
             outputs = tasks if isinstance(tasks, Mapping) else {}
-        unknown = [t for t in own if t not in outputs]
-        if unknown:
-            there = quoted(outputs) if outputs else "none; give tasks={name: index}"
+        checked = {}
+        for task in network_tasks:
+            if task not in outputs:
+                raise _unknown_task(network, task, outputs)
+            checked[task] = check_output(outputs[task], task, network)
+        members.append(Member(network, checked))
+    for task in ordered_tasks:
+        if not any(task in member.outputs for member in members):
+            raise SalstatsError(f"no network is listed for task {task!r}", option="networks", value=task)
+    return [member for member in members if member.outputs]
+
+
+def _distinct_networks(
+    networks: Network | Sequence[Network] | Mapping[str, Sequence[Network]],
+) -> list[Network]:
+    """Return each network once, checked to have its own name."""
+    listed: list[Any]
+    if isinstance(networks, Mapping):
+        listed = [network for group in networks.values() for network in group]
+    elif isinstance(networks, Network | nn.Module):
+        # a module by itself is an error below
+        listed = [networks]
+    else:
+        listed = list(networks)
+    distinct = list({id(network): network for network in listed}.values())
+    wrong_types = [type(network).__name__ for network in distinct if not isinstance(network, Network)]
+    if wrong_types or not distinct:
+        received = wrong_types[0] if wrong_types else "none"
+        raise SalstatsError(
+            Setting("networks"),
+            f" must be of salstats.explain.Network; there is {received}",
+            hint="Network(name, module) makes one of a torch.nn.Module" if wrong_types else "",
+        )
+    names = set()
+    for network in distinct:
+        if str(network) in names:
             raise SalstatsError(
-                f"network {str(network)!r} does not know task {unknown[0]!r} (tasks: {there})"
+                f"two networks are called {str(network)!r}",
+                hint=Message("give trainings of one network their ", Setting("seed")),
+                option="networks",
+                value=str(network),
             )
-        found.append((network, {t: check_output(outputs[t], t, network) for t in own}))
-    unserved = [t for t in wanted if not any(t in outputs for _, outputs in found)]
-    if unserved:
-        raise SalstatsError(f"no network is listed for task {unserved[0]!r}")
-    return [(network, outputs) for network, outputs in found if outputs]
+        names.add(str(network))
+    return distinct
+
+
+def _ordered_tasks(
+    networks_by_task: Mapping[str, Sequence[Network]] | None,
+    networks: Sequence[Network],
+    tasks: Iterable[str] | Mapping[str, int] | None,
+) -> list[str]:
+    """Return the tasks in the order of `tasks`, or else of the mapping and the networks."""
+    if isinstance(tasks, str):
+        ordered = [tasks]
+    elif tasks is not None:
+        ordered = list(dict.fromkeys(tasks))
+    else:
+        all_tasks = list(networks_by_task or ())
+        for network in networks:
+            all_tasks.extend(network.tasks or ())
+        ordered = list(dict.fromkeys(all_tasks))
+    if not ordered:
+        raise SalstatsError(
+            Setting("tasks"), " is empty", hint="name the tasks with the index of their output, {'Edema': 3}"
+        )
+    return ordered
+
+
+def _holds(networks: Sequence[Network], network: Network) -> bool:
+    """Return whether a network is among networks."""
+    return any(member is network for member in networks)
+
+
+def _unknown_task(network: Network, task: str, outputs: Mapping[str, int]) -> SalstatsError:
+    """Return the error for a task whose output a network does not know."""
+    if outputs:
+        return SalstatsError(
+            f"network {str(network)!r} does not know task {task!r} (tasks: {quoted(outputs)})",
+            option="tasks",
+            value=task,
+            choices=outputs,
+        )
+    return SalstatsError(
+        f"network {str(network)!r} does not know task {task!r}: it knows none",
+        hint=Message("give ", Setting("tasks"), " as {name: index}"),
+        option="tasks",
+        value=task,
+    )
 
 
 def check_output(value: Any, task: str, network: Network, n_outputs: int | None = None) -> int:
-    """Index of a task's output, one that the network has where their number is known."""
-    where = f"network {str(network)!r}: task {task!r} is output {value!r}"
+    """Return the index of a task's output, checked to be one of the network if their number is known."""
+    problem = f"network {str(network)!r}: task {task!r} is output {value!r}"
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise SalstatsError(f"{where}, which is no whole number")
+        raise SalstatsError(f"{problem}, which is no whole number", option="tasks", value=value)
     if n_outputs is not None and not 0 <= value < n_outputs:
-        raise SalstatsError(f"{where}, and it has {n_outputs}, 0 to {n_outputs - 1}")
+        raise SalstatsError(
+            f"{problem}, and it has {n_outputs}, 0 to {n_outputs - 1}", option="tasks", value=value
+        )
     return int(value)
 
 
-def said(value: Any) -> str:
-    """A text of an option that is the same in every run, and another for another option."""
+def option_text(value: Any) -> str:
+    """Return a text of an option that is the same in every run, and differs if the option differs."""
     if isinstance(value, np.ndarray):
-        return said(torch.as_tensor(np.ascontiguousarray(value)))
+        return option_text(torch.as_tensor(np.ascontiguousarray(value)))
     if isinstance(value, torch.Tensor):
         return f"{value.dtype} {tuple(value.shape)} {hashlib.sha256(_bytes(value)).hexdigest()[:16]}"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{k}: {said(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {option_text(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(said, value)) + "]"
-    if value is None or isinstance(value, bool | int | float | str | np.generic):
-        return repr(value.item() if isinstance(value, np.generic) else value)
+        return "[" + ", ".join(map(option_text, value)) + "]"
+    if isinstance(value, np.generic):
+        return repr(value.item())
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
     if is_dataclass(value) and not isinstance(value, type):
         return repr(value)
-    # a function, or an object that says no more of itself than where it lies in memory
+    # a function, or an object whose text would be its address in memory
     named = value if hasattr(value, "__qualname__") else type(value)
     return f"{named.__module__}.{named.__qualname__}"
 
 
 def _bytes(tensor: torch.Tensor) -> bytes:
-    """Type, shape and numbers of a tensor as bytes."""
-    plain = tensor.detach().cpu().contiguous().reshape(-1)
-    return f"{plain.dtype}{tuple(tensor.shape)}".encode() + plain.view(torch.uint8).numpy().tobytes()
+    """Return type, shape and numbers of a tensor as bytes."""
+    flat = tensor.detach().cpu().contiguous().reshape(-1)
+    header = f"{flat.dtype}{tuple(tensor.shape)}".encode()
+    return header + flat.view(torch.uint8).numpy().tobytes()

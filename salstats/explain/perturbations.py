@@ -1,11 +1,12 @@
-"""Occlusion and RISE, which look at the outputs for an image of which parts are hidden.
+"""Occlusion and RISE: methods that compare the outputs for an image of which parts are hidden.
 
 Occlusion explains the network's output as it is (a logit, as a rule), RISE the probability. One set of
-forward passes serves all targets of an image. `mixed_precision` reaches these passes. `baseline` is what a
-hidden pixel shows: "zero", "mean" (of each channel of the image), "blur" (as in `insertion`), a number, or an
-array of shape (channels,) or (channels, height, width).
+forward passes serves all targets of an image. `mixed_precision` applies to these passes. `baseline` is the
+value of a hidden pixel: "zero", "mean" (of each channel of the image), "blur" (as in `insertion`), a number,
+or an array of shape (channels,) or (channels, height, width).
 """
 
+import math
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -14,13 +15,13 @@ import numpy as np
 import torch
 
 from salstats.checks import check_choice, check_count, check_number
-from salstats.errors import ValueRangeError
+from salstats.errors import Setting, ValueRangeError
 from salstats.explain.forward_passes import PROBABILITIES, recognised_probability, to_probabilities
 from salstats.explain.request import Request
 
 
 def run_occlusion(request: Request) -> torch.Tensor:
-    """Fall of the target's output when a window hides a pixel, mean over windows; (b, 1, height, width).
+    """Return the mean fall of the target's output over windows that hide a pixel; (b, 1, height, width).
 
     Windows start at the first row and column and move by the stride until the image is covered; the last may
     be cut off (Zeiler & Fergus 2014). captum's definition and, to rounding, its numbers. captum computes each
@@ -30,139 +31,167 @@ def run_occlusion(request: Request) -> torch.Tensor:
     columns), no larger than the window; `baseline` ("zero").
     """
     shape = (int(request.images.shape[2]), int(request.images.shape[3]))
-    window = _pair(request.options["window"], "window")
-    stride = _pair(request.options["stride"], "stride")
-    for side, length in zip(window, shape, strict=True):
-        if side > length:
-            raise ValueRangeError(
-                f"window={window} is larger than the image, {shape} pixels; a window of "
-                f"{max(1, min(shape) // 8)} is usual"
-            )
-    if any(step > side for step, side in zip(stride, window, strict=True)):
-        raise ValueRangeError(f"stride={stride} is larger than window={window}: pixels would be left unseen")
-    boxes = list(product(*(_spans(*sides) for sides in zip(shape, window, stride, strict=True))))
+    windows = _windows(shape, request.options["window"], request.options["stride"])
 
-    def of_image(image: torch.Tensor, baseline: torch.Tensor, targets: torch.Tensor, _: Any) -> torch.Tensor:
-        whole = request.outputs(image)[0, targets]
+    def target_maps(
+        image: torch.Tensor, baseline: torch.Tensor, targets: torch.Tensor, _: np.random.Generator
+    ) -> torch.Tensor:
+        image_outputs = request.outputs(image)[0, targets]
         falls = torch.zeros((len(targets), *shape), dtype=torch.float64)
         n_windows = torch.zeros(shape, dtype=torch.float64)
-        for start in range(0, len(boxes), request.batch_size):
-            part = boxes[start : start + request.batch_size]
-            hidden = image.repeat(len(part), 1, 1, 1)
-            for copy, (rows, columns) in zip(hidden, part, strict=True):
+        for start in range(0, len(windows), request.batch_size):
+            batch = windows[start : start + request.batch_size]
+            occluded = image.repeat(len(batch), 1, 1, 1)
+            for copy, (rows, columns) in zip(occluded, batch, strict=True):
                 copy[:, rows, columns] = baseline[0, :, rows, columns]
-            lost = whole - request.outputs(hidden)[:, targets]
-            for fall, (rows, columns) in zip(lost, part, strict=True):
+            batch_falls = image_outputs - request.outputs(occluded)[:, targets]
+            for fall, (rows, columns) in zip(batch_falls, batch, strict=True):
                 falls[:, rows, columns] += fall[:, None, None]
                 n_windows[rows, columns] += 1
         return falls / n_windows
 
-    return request.by_image(of_image)
+    return request.maps_by_image(target_maps)
 
 
-def _spans(length: int, side: int, step: int) -> list[slice]:
-    """Where windows lie along a side, the last cut off at the end."""
-    n_steps = -(-(length - side) // step)
+def _windows(shape: tuple[int, int], window: Any, stride: Any) -> list[tuple[slice, slice]]:
+    """Return the rows and columns of each window on an image of a shape, row by row."""
+    window_sides = _rows_and_columns(window, "window")
+    strides = _rows_and_columns(stride, "stride")
+    if window_sides[0] > shape[0] or window_sides[1] > shape[1]:
+        raise ValueRangeError(
+            Setting("window", window_sides),
+            f" is larger than the image, {shape} pixels",
+            hint=f"a window of {max(1, min(shape) // 8)} is usual",
+        )
+    if strides[0] > window_sides[0] or strides[1] > window_sides[1]:
+        raise ValueRangeError(
+            Setting("stride", strides),
+            " is larger than ",
+            Setting("window", window_sides),
+            ": pixels would be left unseen",
+        )
+    rows = _window_spans(shape[0], window_sides[0], strides[0])
+    columns = _window_spans(shape[1], window_sides[1], strides[1])
+    return list(product(rows, columns))
+
+
+def _window_spans(length: int, side: int, step: int) -> list[slice]:
+    """Return the spans of windows along a side of the image, the last cut off at its end."""
+    n_steps = math.ceil((length - side) / step)
     return [slice(step * i, min(step * i + side, length)) for i in range(n_steps + 1)]
 
 
-def _pair(value: Any, option: str) -> tuple[int, int]:
-    """A number of pixels for rows and one for columns."""
+def _rows_and_columns(value: Any, option: str) -> tuple[int, int]:
+    """Return the numbers of rows and of columns that an option gives, which may be one number for both."""
     values = tuple(value) if isinstance(value, list | tuple) else (value, value)
     if len(values) != 2:
-        raise ValueRangeError(f"{option} must be a number of pixels or (rows, columns), not {value!r}")
+        raise ValueRangeError(
+            Setting(option), f" must be a number of pixels or (rows, columns), not {value!r}", value=value
+        )
     return check_count(values[0], option), check_count(values[1], option)
 
 
 def run_rise(request: Request) -> torch.Tensor:
-    """Mean of random masks, weighted by the target's probability behind each; (b, 1, height, width).
+    """Return the mean of random masks weighted by the target's probability; (b, 1, height, width).
 
     Each mask is a grid of cells that are kept or hidden at random, enlarged bilinearly by one cell more than
     the image has and shifted at random by less than a cell (Petsiuk et al. 2018). Masks are made a batch at a
-    time. Divided by `keep * n_masks`, as in the paper: by the expected number of masks that show a pixel, not
-    by the number that did. Where a pixel plays no part it is the mean weight of all masks, and not 0.
+    time. With masks M_i and probabilities p_i of the N images behind them, S = sum p_i M_i / (keep N), as in
+    the paper (equation 6): the sum is divided by the expected number of masks that show a pixel, not by the
+    number that did. Where a pixel plays no part S is the mean probability of all masks, and not 0.
     Options: `n_masks` (4000); `cells` (7), along each side; `keep` (0.5), probability that a cell is kept;
     `probability` ("softmax", "sigmoid" or "none": outputs as they are); `baseline` ("zero").
     """
-    n_shown = request.options["keep"] * request.options["n_masks"]
+    expected_shown = request.options["keep"] * request.options["n_masks"]
     probability = check_choice(request.options["probability"], PROBABILITIES, "probability")
 
-    def of_image(
-        image: torch.Tensor, hidden: torch.Tensor, targets: torch.Tensor, generator: np.random.Generator
+    def target_maps(
+        image: torch.Tensor, baseline: torch.Tensor, targets: torch.Tensor, generator: np.random.Generator
     ) -> torch.Tensor:
-        height, width = (int(side) for side in image.shape[2:])
-        # in half precision weights and sums would be rounded too much; MPS has no double
-        number = torch.promote_types(torch.float32, image.dtype)
-        exact = number if image.device.type == "mps" else torch.float64
-        total = torch.zeros((len(targets), height * width), dtype=exact, device=image.device)
-        for masks, outputs in outputs_behind_masks(request, image, hidden, generator):
-            # of outputs that are probabilities already a sigmoid would make others
-            kind = "none" if recognised_probability(outputs) == "none" else probability
-            weights = to_probabilities(outputs, kind)[:, targets]
-            total += weights.T.to(masks) @ masks.flatten(1)
-        return (total.cpu().double() / n_shown).reshape(-1, height, width)
+        height = int(image.shape[2])
+        width = int(image.shape[3])
+        # in half precision probabilities and sums would be rounded too much; MPS has no double
+        number_type = torch.promote_types(torch.float32, image.dtype)
+        if image.device.type != "mps":
+            number_type = torch.float64
+        total = torch.zeros((len(targets), height * width), dtype=number_type, device=image.device)
+        for masks, outputs in outputs_behind_masks(request, image, baseline, generator):
+            # a sigmoid would change outputs that are probabilities already
+            is_probability = recognised_probability(outputs) == "none"
+            probs = to_probabilities(outputs, "none" if is_probability else probability)[:, targets]
+            total += probs.T.to(masks) @ masks.flatten(1)
+        return (total.cpu().double() / expected_shown).reshape(-1, height, width)
 
-    return request.by_image(of_image)
+    return request.maps_by_image(target_maps)
 
 
 def outputs_behind_masks(
-    request: Request, image: torch.Tensor, hidden: torch.Tensor, generator: np.random.Generator
+    request: Request, image: torch.Tensor, baseline: torch.Tensor, generator: np.random.Generator
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Random masks (n, height, width) and the outputs for an image behind each, a batch at a time.
+    """Yield random masks (n, height, width) and the outputs for an image behind each, a batch at a time.
 
-    `hidden`, in the image's shape, is what a hidden pixel shows.
+    `baseline`, in the image's shape, has the values of hidden pixels.
     """
     n_masks = check_count(request.options["n_masks"], "n_masks")
     cells = check_count(request.options["cells"], "cells", 2)
     keep = check_number(request.options["keep"], "keep", 1, exclude_low=True, exclude_high=True)
     shape = (int(image.shape[2]), int(image.shape[3]))
     if cells > min(shape):
-        raise ValueRangeError(f"cells={cells} along a side of {min(shape)} pixels; take fewer")
-    contrast = image - hidden
+        raise ValueRangeError(
+            Setting("cells", cells), f" along a side of {min(shape)} pixels", hint="take fewer"
+        )
+    contrast = image - baseline
     grids, shifts = draw_masks(generator, n_masks, cells, keep, shape)
-    number = torch.promote_types(torch.float32, image.dtype)
+    number_type = torch.promote_types(torch.float32, image.dtype)
     for start in range(0, n_masks, request.batch_size):
-        part = slice(start, start + request.batch_size)
-        masks = make_masks(grids[part], shifts[part], shape, device=image.device).to(number)
-        yield masks, request.outputs(hidden + masks[:, None].to(image) * contrast)
+        batch = slice(start, start + request.batch_size)
+        masks = make_masks(grids[batch], shifts[batch], shape, device=image.device).to(number_type)
+        yield masks, request.outputs(baseline + masks[:, None].to(image) * contrast)
 
 
 def draw_masks(
     generator: np.random.Generator, n_masks: int, cells: int, keep: float, shape: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Cells that each mask keeps, (n, cells, cells), and its shift by less than a cell, (n, 2)."""
+    """Draw the cells that each mask keeps, (n, cells, cells), and its shift by less than a cell, (n, 2)."""
     grids = generator.random((n_masks, cells, cells)) < keep
-    shifts = generator.integers([_cell(side, cells) for side in shape], size=(n_masks, 2))
+    shifts = generator.integers([_cell_side(side, cells) for side in shape], size=(n_masks, 2))
     return grids, shifts
 
 
 def make_masks(
     grids: np.ndarray, shifts: np.ndarray, shape: tuple[int, int], *, device: torch.device | None = None
 ) -> torch.Tensor:
-    """Masks for an image of a shape, from 0, hidden, to 1, kept: float32 (n, height, width).
+    """Make masks for an image of a shape, from 0, hidden, to 1, kept: float32 (n, height, width).
 
     Bilinear with half-pixel centres, from `cells` to `cells + 1` cells' sides, as in the authors' code
     (eclique/RISE, `explanations.py`, commit ac419cd), which mirrors the outermost half cell where here its
     value is kept. A cell's side is that of the image divided by the number of cells, rounded up. The
     expectation of each pixel is exactly the probability that a cell is kept.
     """
-    kept = torch.as_tensor(grids, dtype=torch.float32, device=device)
-    rows, columns = (
-        torch.as_tensor(
-            _weights(side, kept.shape[1])[at[:, None] + np.arange(side)], dtype=torch.float32, device=device
-        )
-        for side, at in zip(shape, shifts.T, strict=True)
-    )
-    return rows @ kept @ columns.transpose(1, 2)
+    cells = torch.as_tensor(grids, dtype=torch.float32, device=device)
+    rows = _shifted_weights(shape[0], cells.shape[1], shifts[:, 0], device)
+    columns = _shifted_weights(shape[1], cells.shape[1], shifts[:, 1], device)
+    return rows @ cells @ columns.transpose(1, 2)
 
 
-def _cell(side: int, cells: int) -> int:
-    """A cell's side in pixels."""
-    return -(-side // cells)
+def _shifted_weights(
+    side: int, n_cells: int, shifts: np.ndarray, device: torch.device | None
+) -> torch.Tensor:
+    """Return the weight of each cell for each pixel along a side, for each shift: (n, pixels, cells)."""
+    pixels = shifts[:, None] + np.arange(side)
+    weights = _bilinear_weights(side, n_cells)[pixels]
+    return torch.as_tensor(weights, dtype=torch.float32, device=device)
 
 
-def _weights(side: int, cells: int) -> np.ndarray:
-    """What each cell of a row gives to each pixel of the enlarged row, shape (pixels, cells)."""
-    n_pixels = (cells + 1) * _cell(side, cells)
+def _cell_side(side: int, cells: int) -> int:
+    """Return a cell's side in pixels."""
+    return math.ceil(side / cells)
+
+
+def _bilinear_weights(side: int, cells: int) -> np.ndarray:
+    """Return the weight of each cell of a row for each pixel of the enlarged row, shape (pixels, cells)."""
+    n_pixels = (cells + 1) * _cell_side(side, cells)
+    # centres of the pixels in units of cells, whose centres are 0, 1, ..., cells - 1
     centres = np.clip((np.arange(n_pixels) + 0.5) * cells / n_pixels - 0.5, 0, cells - 1)
-    return np.asarray(np.maximum(1 - np.abs(centres[:, None] - np.arange(cells)), 0))
+    distances = np.abs(centres[:, None] - np.arange(cells))
+    return np.asarray(np.maximum(1 - distances, 0))

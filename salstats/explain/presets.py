@@ -1,32 +1,33 @@
 """The choices of published studies: what their maps were made with."""
 
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 from typing import Any
 
 import pandas as pd
 
 from salstats.checks import check_choice, check_count, quoted
-from salstats.errors import ValueRangeError
+from salstats.errors import Message, Setting, ValueRangeError
 
 #: preset -> the paper.
 SOURCES = {
     "saporta2022": "Saporta et al. (2022), doi:10.1038/s42256-022-00536-x",
     "lanfredi2021": "Bigolin Lanfredi et al. (2021), doi:10.48550/arXiv.2112.11716",
 }
-#: preset -> side of the study's images in pixels, about, at which their maps were smoothed.
+#: preset -> approximate side in pixels of the study's images, at which their maps were smoothed.
 IMAGE_SIDES = {"saporta2022": 2000}
 FUNCTIONS = ("explain", "score")
 
 
 @dataclass(frozen=True)
 class PresetChoice:
-    """What a study chose for the maps of a method, as an argument of `explain` or of `score`."""
+    """The choice of a study for the maps of a method, as an argument of `explain` or of `score`."""
 
     preset: str
     method: str
-    #: The only network that it holds for; None for all.
+    #: The only network for which the choice holds; None for all.
     network: str | None = None
-    #: All three are None where the study has nothing to say of the method.
+    #: Function, argument and value are None if the study used the method and reports no choice for it.
     function: str | None = None
     argument: str | None = None
     value: Any = None
@@ -132,31 +133,52 @@ def preset_arguments(
     if side is not None:
         check_count(side, "side")
         if function != "score":
-            raise ValueRangeError("side scales the filter of score; say function='score', or leave side out")
-    of_preset = [choice for choice in CHOICES if choice.preset == preset]
-    of_method = [choice for choice in of_preset if choice.method == method]
-    if not of_method:
-        known = dict.fromkeys(choice.method for choice in of_preset)
+            raise ValueRangeError(
+                Setting("side"),
+                " scales the filter of score",
+                hint=Message("give ", Setting("function", "score"), ", or leave ", Setting("side"), " out"),
+            )
+    preset_choices = [choice for choice in CHOICES if choice.preset == preset]
+    method_choices = [choice for choice in preset_choices if choice.method == method]
+    if not method_choices:
+        methods = list(dict.fromkeys(choice.method for choice in preset_choices))
         raise ValueRangeError(
-            f"preset={preset!r} says nothing of method {method!r}; leave preset out, or name one of the "
-            f"study's methods: {quoted(known)}"
+            Setting("preset", preset),
+            f" says nothing of method {method!r}",
+            hint=Message(
+                "leave ", Setting("preset"), f" out, or name one of the study's methods: {quoted(methods)}"
+            ),
+            option="method",
+            value=method,
+            choices=methods,
         )
-    of_study = dict.fromkeys(choice.network for choice in of_preset if choice.network is not None)
-    if network is not None and of_study and _plain(network) not in map(_plain, of_study):
+    study_networks = _networks(preset_choices)
+    if network is not None and study_networks and not _is_among(network, study_networks):
         raise ValueRangeError(
-            f"network={network!r} is none of preset={preset!r}, which knows {quoted(of_study)}; say one of "
-            "these, or leave network out where the choice does not depend on it"
-        )
-    of_function = [choice for choice in of_method if choice.function == function]
-    networks = [choice.network for choice in of_function if choice.network is not None]
-    if networks and _plain(network) not in map(_plain, networks):
+            Setting("network", network),
+            " is none of ",
+            Setting("preset", preset),
+            f", which has {quoted(study_networks)}",
+            hint=Message(
+                "give one of these, or leave ", Setting("network"),
+                " out where the choice does not depend on it",
+            ),
+            choices=study_networks,
+        )  # fmt: skip
+    function_choices = [choice for choice in method_choices if choice.function == function]
+    networks = _networks(function_choices)
+    if networks and (network is None or not _is_among(network, networks)):
         raise ValueRangeError(
-            f"network={network!r}: preset={preset!r} depends on it for method {method!r}, and knows "
-            f"{quoted(networks)}; say one of these, or leave preset out"
+            Setting("network", network),
+            ": ",
+            Setting("preset", preset),
+            f" depends on it for method {method!r}, and has {quoted(networks)}",
+            hint=Message("give one of these, or leave ", Setting("preset"), " out"),
+            choices=networks,
         )
     arguments: dict[str, Any] = {}
-    for choice in of_function:
-        if choice.network is None or _plain(choice.network) == _plain(network):
+    for choice in function_choices:
+        if choice.network is None or (network is not None and _is_among(network, [choice.network])):
             arguments[str(choice.argument)] = choice.value
     if side is not None and "smooth" in arguments:
         scale = side / IMAGE_SIDES[preset]
@@ -164,6 +186,16 @@ def preset_arguments(
     return arguments
 
 
-def _plain(network: str | None) -> str:
-    """Letters and digits of a network's name in lower case."""
-    return "".join(c for c in str(network).lower() if c.isalnum())
+def _networks(choices: Iterable[PresetChoice]) -> list[str]:
+    """Return the distinct networks for which choices hold."""
+    return list(dict.fromkeys(choice.network for choice in choices if choice.network is not None))
+
+
+def _is_among(network: str, names: Iterable[str]) -> bool:
+    """Return whether a network is among names, whatever their case and punctuation."""
+    return _letters_and_digits(network) in map(_letters_and_digits, names)
+
+
+def _letters_and_digits(network: str) -> str:
+    """Return the letters and digits of a network's name in lower case."""
+    return "".join(character for character in network.lower() if character.isalnum())

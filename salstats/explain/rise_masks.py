@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from salstats.checks import check_choice, check_level
-from salstats.errors import SalstatsError, ShapeError, ValueRangeError
+from salstats.errors import Message, SalstatsError, Setting, ShapeError, ValueRangeError
 from salstats.explain.baselines import check_baseline
 from salstats.explain.forward_passes import (
     BATCH_SIZE,
@@ -21,10 +21,10 @@ from salstats.explain.forward_passes import (
 )
 from salstats.explain.inputs import check_images, check_targets
 from salstats.explain.methods import METHODS, check_options
-from salstats.explain.named_maps import check_keys
+from salstats.explain.named_maps import image_keys
 from salstats.explain.perturbations import outputs_behind_masks
 from salstats.explain.request import Request
-from salstats.explain.saliency_maps import image_draws
+from salstats.explain.saliency_maps import image_seeds
 
 
 def rise_masks(
@@ -105,45 +105,54 @@ def rise_masks(
     """
     check_choice(probability, PROBABILITIES, "probability")
     check_level(cutoff, "cutoff")
-    method = METHODS["rise"]
-    rise_options = check_options(method, options)
+    record = METHODS["rise"]
+    rise_options = check_options(record, options)
     stack = check_images(images)
-    keys = check_keys(cases, tasks, len(stack))
-    regions = None if region is None else _check_regions(region, stack)
-    groups, image_seeds = image_draws(method, stack, seeds, rng)
+    keys = image_keys(cases, tasks, len(stack))
+    regions = None if region is None else _region_weights(region, stack)
+    groups, seed_by_image = image_seeds(record, stack, seeds, rng)
     n_passing = np.zeros(len(stack), np.int64)
     shown_passing = np.zeros(len(stack))
     shown_failing = np.zeros(len(stack))
-    with evaluating(model, device) as place:
+    with evaluating(model, device) as torch_device:
         request = Request(
-            model=model, device=place, batch_size=pass_size(batch_size, stack, place),
-            mixed_precision=mixed_precision, images=stack, targets=torch.zeros(len(stack), dtype=torch.int64),
-            seeds=tuple(int(seed) for seed in image_seeds), options=rise_options, equal=groups,
-        )  # fmt: skip
-        whole = request.outputs(stack)
-        n_outputs = whole.shape[1]
+            model=model,
+            device=torch_device,
+            batch_size=pass_size(batch_size, stack, torch_device),
+            mixed_precision=mixed_precision,
+            images=stack,
+            targets=torch.zeros(len(stack), dtype=torch.int64),
+            seeds=tuple(int(seed) for seed in seed_by_image),
+            options=rise_options,
+            equal=groups,
+        )
+        image_outputs = request.outputs(stack)
+        n_outputs = image_outputs.shape[1]
         if probability == "softmax" and n_outputs < 2:
             raise ShapeError(
-                "a network with one output always keeps its class; probability='sigmoid' looks at its "
-                "probability"
+                "a network with one output always keeps its class",
+                hint=Message(Setting("probability", "sigmoid"), " looks at its probability"),
+                option="probability",
+                value="softmax",
             )
-        if probability == "sigmoid" and recognised_probability(whole) == "none":
+        if probability == "sigmoid" and recognised_probability(image_outputs) == "none":
             # as the map of RISE does: a sigmoid of a probability is at least 0.5, so that every mask passes
             probability = "none"
-        classes = check_targets(targets, len(stack), n_outputs)
-        for places, image, hidden in request.distinct_images():
-            for masks, outputs in outputs_behind_masks(request, image, hidden, request.generator(places[0])):
-                passing = _passing(outputs, classes[places], probability, cutoff)
-                n_passing[places] += passing.sum(axis=0)
+        output_indices = check_targets(targets, len(stack), n_outputs)
+        for indices, image, hidden in request.distinct_images():
+            generator = request.generator(indices[0])
+            for masks, outputs in outputs_behind_masks(request, image, hidden, generator):
+                passing = _passing(outputs, output_indices[indices], probability, cutoff)
+                n_passing[indices] += passing.sum(axis=0)
                 if regions is not None:
-                    weights = regions[places].reshape(len(places), -1).T
+                    weights = regions[indices].reshape(len(indices), -1).T
                     shown = masks.flatten(1).cpu().double().numpy() @ weights
-                    shown_passing[places] += (shown * passing).sum(axis=0)
-                    shown_failing[places] += (shown * ~passing).sum(axis=0)
+                    shown_passing[indices] += (shown * passing).sum(axis=0)
+                    shown_failing[indices] += (shown * ~passing).sum(axis=0)
     n_masks = rise_options["n_masks"]
     columns = keys.columns(np.arange(len(stack)))
     columns |= {
-        "target": classes,
+        "target": output_indices,
         "n_masks": n_masks,
         "n_passing": n_passing,
         "share_passing": n_passing / n_masks,
@@ -153,34 +162,44 @@ def rise_masks(
         with np.errstate(invalid="ignore"):
             columns["shown_passing"] = shown_passing / n_passing
             columns["shown_failing"] = shown_failing / (n_masks - n_passing)
-    baseline = check_baseline(rise_options["baseline"], tuple(stack.shape)).text
+    baseline = check_baseline(rise_options["baseline"], tuple(stack.shape)).label
     return pd.DataFrame(columns | {"probability": probability, "baseline": baseline})
 
 
 def _passing(outputs: torch.Tensor, targets: np.ndarray, probability: str, cutoff: float) -> np.ndarray:
-    """Return where the network gives each target behind each mask, shape (masks, targets)."""
+    """Return whether the network gives each target behind each mask, shape (masks, targets)."""
     if torch.isnan(outputs).any():
         raise SalstatsError(
-            "the network gives NaN behind a mask; a network that is right on every image, another baseline "
-            "or full precision would do"
+            "the network gives NaN behind a mask",
+            hint=Message(
+                "a network that is right on every image, another ",
+                Setting("baseline"),
+                " or full precision would do",
+            ),
         )
     if probability == "softmax":
         return np.asarray(outputs.argmax(dim=1).numpy()[:, None] == targets)
     return np.asarray(to_probabilities(outputs, probability).numpy()[:, targets] >= cutoff)
 
 
-def _check_regions(region: Any, images: torch.Tensor) -> np.ndarray:
-    """Regions of all images as weights that sum to 1, shape (n, height, width)."""
+def _region_weights(region: Any, images: torch.Tensor) -> np.ndarray:
+    """Return the regions of all images as weights that sum to 1, shape (n, height, width)."""
     values = np.asarray(region)
     shape = (len(images), int(images.shape[2]), int(images.shape[3]))
     if values.shape not in (shape, shape[1:]):
         raise ShapeError(
-            f"region has shape {values.shape}; it must have that of the images, {shape[1:]} or {shape}"
+            Setting("region"),
+            f" has shape {values.shape}; it must have that of the images, {shape[1:]} or {shape}",
         )
     if values.dtype.kind not in "biuf" or not np.isin(values, (0, 1)).all():
-        raise ValueRangeError("region must hold 0 and 1, or False and True")
+        raise ValueRangeError(Setting("region"), " must hold 0 and 1, or False and True")
     regions = np.broadcast_to(values.astype(np.float64), shape)
     sizes = regions.sum(axis=(1, 2))
     if not sizes.all():
-        raise ValueRangeError(f"region marks nothing on image {int(np.argmin(sizes))}; leave such images out")
+        raise ValueRangeError(
+            Setting("region"),
+            f" marks nothing on image {int(np.argmin(sizes))}",
+            hint="leave such images out",
+            rows=np.flatnonzero(sizes == 0).tolist(),
+        )
     return regions / sizes[:, None, None]

@@ -1,4 +1,4 @@
-"""`explain`: maps of any method for a batch of images, in one shape and on one scale of choices."""
+"""`explain`: the saliency maps of any method for a batch of images."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from salstats.checks import check_choice, check_generator, quoted
-from salstats.errors import SalstatsError, ShapeError, ValueRangeError
+from salstats.errors import Message, SalstatsError, Setting, ShapeError, ValueRangeError
 from salstats.explain.forward_passes import (
     BATCH_SIZE,
     dtype_of,
@@ -19,7 +19,7 @@ from salstats.explain.forward_passes import (
     ran_out_of_memory,
 )
 from salstats.explain.inputs import check_images, check_targets, equal_images
-from salstats.explain.layers import Layer, VitGrid, check_reached, last_stage, named_layers, watch
+from salstats.explain.layers import Layer, VitGrid, check_reached, last_stage, named_layers, record_layers
 from salstats.explain.map_finishing import (
     CHANNELS,
     JOINS,
@@ -28,7 +28,7 @@ from salstats.explain.map_finishing import (
     finish,
     keep_sign,
     reduce_channels,
-    say_constant,
+    report_constant,
 )
 from salstats.explain.methods import (
     ACTIVATION,
@@ -68,10 +68,10 @@ def explain(
     progress: bool = False,
     **options: Any,
 ) -> np.ndarray:
-    """Saliency map of each image, for the output that it is asked about.
+    """Make the saliency map of each image for one output of the network.
 
-    A map depends on its image, its target and its random numbers only: not on the other images, and not on
-    the batch size but for rounding. The model is in evaluation mode meanwhile and afterwards as it was:
+    A map depends on its image, its target and its random numbers only: not on the other images, and, apart
+    from rounding, not on the batch size. The model is in evaluation mode meanwhile and afterwards as it was:
     training flags, gradients, hooks and device. One model takes one call at a time.
 
     Parameters
@@ -87,40 +87,40 @@ def explain(
     method : str
         A name of `list_methods`.
     layer : str, torch.nn.Module or a sequence of these, optional
-        For CAMs and "activation" only: the layer, by its name (see `layer_names`) or itself; by
-        "features+relu" what the function relu() makes of what the module `features` gives. A CAM takes
-        `find_layer` by default, the last grid that the classifier is given. Several layers are joined, see
-        `join`.
+        For CAMs and "activation" only: the layer, by its name (see `layer_names`) or as a module;
+        "features+relu" is the result of the function relu() on the output of the module `features`. By
+        default a CAM takes the layer of `find_layer`, the last grid before the classifier. Several layers are
+        joined, see `join`.
     reshape : "vit" or callable, optional
-        What makes a grid (b, channels, height, width) of what the layer gives. "vit" is `vit_grid()`.
+        Makes a grid (b, channels, height, width) of the layer's output. "vit" is `vit_grid()`.
     join : {"average", "sum"}, optional
-        How the maps of several layers become one at the size of `images`. "average", the default: each is
+        The way to join the maps of several layers at the size of `images`. "average", the default: each is
         scaled by its range after the sign rule, and the mean taken, as pytorch-grad-cam does. "sum": they are
         added as they are, and the sign rule comes last, so that a Grad-CAM is the ReLU of the sum over the
         channels of all layers, as in equation 1 of Bigolin Lanfredi et al. (2021).
     preset : str, optional
-        The choices of a study for the method (see `list_presets`); what is said explicitly wins. Where the
+        The choices of a study for the method (see `list_presets`); explicit arguments win. If the
         study smoothed its maps for the mask alone, the filter is `score`'s: `preset_arguments(preset, method,
         network, function="score")`.
     network : str, optional
         The architecture, one of the preset's. It decides filters of `score` alone, see `preset_arguments`.
     channels : {"sum", "mean", "max", "abs_max"}, optional
-        How the channels of a pixel become one number. By default as in `list_methods`.
+        The way to reduce the channels of a pixel to one number. By default as in `list_methods`.
     sign : {"positive", "absolute", "signed"}, optional
-        What is kept: evidence for the target, evidence of either sign, or all with its sign. By default as
-        in `list_methods`; "positive" is the ReLU of the CAMs.
+        The values that are kept: evidence for the target, the size of evidence of either sign, or all with
+        its sign. By default as in `list_methods`; "positive" is the ReLU of the CAMs.
     smooth : int, optional
         Side of a box filter in pixels of the map that is returned; the border is mirrored about its pixels.
-        1, the default, is none.
+        1, the default, is no filter.
     resolution : {"image", "network"}
         "image": (height, width) of `images`, resized as `score` resizes. "network": the method's own grid,
         such as 7 x 7 for a CAM. `score` takes either.
     batch_size : int
-        Images in a pass, also in the passes that a method makes of one image. On a CPU no more than 8 of
-        224 x 224 pixels, or as many as have so many pixels: more are not faster, and gradients of 8 need
-        1.2 GB in DenseNet121. A smaller number needs less.
+        Images in a pass, also in the passes that a method makes of one image. On a CPU at most 8 of
+        224 x 224 pixels, or as many as have the same number of pixels: more are not faster, and gradients of
+        8 need 1.2 GB in DenseNet121. A smaller number needs less.
     device : str or torch.device, optional
-        "cpu", "cuda", "mps", or "auto", the best there is; by default where the model is.
+        "cpu", "cuda", "mps", or "auto", the fastest that exists; by default the model's.
     mixed_precision : bool
         Half precision where the device has it. Small gradients can be lost.
     rng : int or numpy.random.Generator
@@ -147,7 +147,7 @@ def explain(
     Warns
     -----
     SalstatsWarning
-        Maps have one value everywhere: how many.
+        Maps have one value everywhere; the warning says how many.
 
     See Also
     --------
@@ -157,11 +157,11 @@ def explain(
     Notes
     -----
     Channels are reduced first, then the sign rule, the resize and the filter. Eigen-CAM, "activation" and
-    attention rollout look at no target: equal images share one map. The side of its principal component that
+    attention rollout use no target: equal images share one map. The side of its principal component that
     an Eigen-CAM shows is arbitrary: `orient="library"` takes what the decomposition returns, as
     pytorch-grad-cam does; "activation" the side on which the mean activation is larger. In trials 39 to 64 %
-    of maps turned over between the two. Score-CAM and Ablation-CAM make one pass for each channel of the
-    layer.
+    of maps changed their sign between the two. Score-CAM and Ablation-CAM make one pass for each channel of
+    the layer.
 
     Examples
     --------
@@ -176,165 +176,224 @@ def explain(
     array([[[0. , 0.5],
             [0. , 2. ]]], dtype=float32)
     """
-    row = check_method(method)
-    said = {"channels": channels, "sign": sign, "join": join, "smooth": smooth}
-    given = {"channels": row.channels, "sign": row.sign, "join": "average", "smooth": 1}
-    given |= {} if preset is None else preset_arguments(preset, row.name, network)
-    given |= {name: value for name, value in said.items() if value is not None} | options
+    record = check_method(method)
+    defaults = {"channels": record.channels, "sign": record.sign, "join": "average", "smooth": 1}
+    explicit = {"channels": channels, "sign": sign, "join": join, "smooth": smooth}
+    arguments: dict[str, Any] = dict(defaults)
+    if preset is not None:
+        arguments.update(preset_arguments(preset, record.name, network))
+    arguments.update({name: value for name, value in explicit.items() if value is not None})
+    arguments.update(options)
     check_choice(resolution, RESOLUTIONS, "resolution")
-    channels = check_choice(given.pop("channels"), CHANNELS, "channels")
-    sign = check_choice(given.pop("sign"), SIGNS, "sign")
-    rule = check_choice(given.pop("join"), JOINS, "join")
-    smooth = check_box(given.pop("smooth"))
-    own = check_options(row, given)
-    model = _check_model(model, row)
-    for name, value in (("layer", layer), ("join", join)):
-        if not row.layer and value is not None:
-            have = quoted(one.name for one in METHODS.values() if one.layer)
-            raise SalstatsError(
-                f"method {row.name!r} has no layer: leave {name} out; those that have one are {have}"
-            )
+    channels = check_choice(arguments.pop("channels"), CHANNELS, "channels")
+    sign = check_choice(arguments.pop("sign"), SIGNS, "sign")
+    join_rule = check_choice(arguments.pop("join"), JOINS, "join")
+    smooth = check_box(arguments.pop("smooth"))
+    method_options = check_options(record, arguments)
+    model = _check_model(model, record)
+    _check_layer_options(record, layer, join)
     if isinstance(reshape, str):
         check_choice(reshape, ("vit",), "reshape")
-    grid = VitGrid() if isinstance(reshape, str) else reshape
+        reshape = VitGrid()
     stack = check_images(images)
     shape = (int(stack.shape[2]), int(stack.shape[3]))
-    groups, drawn = image_draws(row, stack, seeds, rng)
-    made: np.ndarray | None = None
-    # whatever the caller has switched off
-    with torch.inference_mode(False), torch.enable_grad(), evaluating(model, device) as place:
-        if place.type == "cpu":
+    groups, seed_by_image = image_seeds(record, stack, seeds, rng)
+    saliency: np.ndarray | None = None
+    # also where the caller has switched gradients off
+    with torch.inference_mode(False), torch.enable_grad(), evaluating(model, device) as torch_device:
+        if torch_device.type == "cpu":
             keep_freed_memory()
-        number = dtype_of(model)
-        first = stack[:1].to(device=place, dtype=number, copy=True)
-        layers, n_outputs = _look(model, first, row, layer, grid)
-        wanted = check_targets(targets, len(stack), n_outputs)
-        # each image with all its targets, or once where it has none
-        asked = groups if row.by_target else [group[:1] for group in groups]
-        size = pass_size(batch_size, stack, place)
-        parts = [asked[start : start + size] for start in range(0, len(asked), size)]
-        for part in with_bar(parts, len(asked), row.label, progress=progress):
-            batch = [at for group in part for at in group]
-            ends = np.cumsum([len(group) for group in part]).tolist()
-            side_by_side = slice(batch[0], batch[-1] + 1)
+        number_type = dtype_of(model)
+        first_image = stack[:1].to(device=torch_device, dtype=number_type, copy=True)
+        layers, n_outputs = _layers_and_outputs(model, first_image, record, layer, reshape)
+        output_indices = check_targets(targets, len(stack), n_outputs)
+        # each image with all its targets, or once if the method has no target
+        explained = groups if record.by_target else [group[:1] for group in groups]
+        size = pass_size(batch_size, stack, torch_device)
+        batches = [explained[start : start + size] for start in range(0, len(explained), size)]
+        for batch in with_bar(batches, len(explained), record.label, progress=progress):
+            indices = [index for group in batch for index in group]
             request = Request(
-                model=model, device=place, batch_size=size, mixed_precision=mixed_precision,
-                # those that lie side by side, as most often, are not copied
-                images=stack[side_by_side if batch == [*range(len(stack))[side_by_side]] else batch].to(
-                    device=place, dtype=number
-                ),
-                equal=[[*range(end - len(group), end)] for group, end in zip(part, ends, strict=True)],
-                targets=torch.as_tensor(wanted[batch], device=place),
-                seeds=tuple(int(drawn[i]) for i in batch),
-                layers=layers, reshape=grid, options=own, channels=channels, sign=sign, join=rule,
-            )  # fmt: skip
-            maps = keep_sign(reduce_channels(_run(request, row), channels), sign)
-            _check_maps(maps, row, batch, wanted)
+                model=model,
+                device=torch_device,
+                batch_size=size,
+                mixed_precision=mixed_precision,
+                images=_images_at(stack, indices).to(device=torch_device, dtype=number_type),
+                equal=_ranges([len(group) for group in batch]),
+                targets=torch.as_tensor(output_indices[indices], device=torch_device),
+                seeds=tuple(int(seed) for seed in seed_by_image[indices]),
+                layers=layers,
+                reshape=reshape,
+                options=method_options,
+                channels=channels,
+                sign=sign,
+                join=join_rule,
+            )
+            maps = keep_sign(reduce_channels(run_method(request, record), channels), sign)
+            _check_finite(maps, record, indices, output_indices)
             finished = finish(maps, shape, resolution, smooth)
-            if made is None:
-                made = np.empty((len(stack), *finished.shape[1:]), np.float32)
-            made[batch] = finished
-    assert made is not None
-    if not row.by_target:
+            if saliency is None:
+                saliency = np.empty((len(stack), *finished.shape[1:]), np.float32)
+            saliency[indices] = finished
+    assert saliency is not None
+    if not record.by_target:
         for group in groups:
-            made[group] = made[group[0]]
-    say_constant(row.name, made)
-    return made
+            saliency[group] = saliency[group[0]]
+    report_constant(record.name, saliency)
+    return saliency
 
 
-def _check_model(model: Any, row: Method) -> Any:
-    """Model that is looked into, if the method can."""
+def _check_layer_options(record: Method, layer: Layer | None, join: str | None) -> None:
+    """Raise SalstatsError if a method without a layer is given an option about layers."""
+    if record.layer:
+        return
+    for name, value in (("layer", layer), ("join", join)):
+        if value is not None:
+            with_layer = [method.name for method in METHODS.values() if method.layer]
+            raise SalstatsError(
+                f"method {record.name!r} has no layer: leave ",
+                Setting(name),
+                f" out; those that have one are {quoted(with_layer)}",
+                choices=with_layer,
+            )
+
+
+def _images_at(images: torch.Tensor, indices: list[int]) -> torch.Tensor:
+    """Return the images of indices, as a view of those that lie side by side, as most often."""
+    side_by_side = slice(indices[0], indices[-1] + 1)
+    if indices == list(range(side_by_side.start, side_by_side.stop)):
+        return images[side_by_side]
+    return images[indices]
+
+
+def _ranges(lengths: list[int]) -> list[list[int]]:
+    """Return consecutive indices from 0, as one list of each length: [2, 1] gives [[0, 1], [2]]."""
+    ranges = []
+    start = 0
+    for length in lengths:
+        ranges.append(list(range(start, start + length)))
+        start += length
+    return ranges
+
+
+def _check_model(model: Any, record: Method) -> Any:
+    """Return the model to be explained, checked to take hooks where the method needs them."""
     if type(model).__name__ == "OptimizedModule":
         # torch.compile: the module behind it has the layers' own names, and calls hooks
         model = model._orig_mod
     scripted = isinstance(model, torch.jit.ScriptModule)
-    # torch.export leaves operations where the modules were; a symbolic trace calls the modules
-    exported = isinstance(model, torch.fx.GraphModule) and (
-        any(base.__module__.startswith("torch.export") for base in type(model).__mro__)
-        or not any(node.op == "call_module" for node in model.graph.nodes)
-    )
-    if row.hooks and (scripted or exported):
+    if record.hooks and (scripted or _is_exported(model)):
         kind = "TorchScript" if scripted else "exported"
+        choices = without_hooks()
         raise SalstatsError(
-            f"method {row.name!r} needs hooks inside the network, which {kind} models refuse; give the "
-            f"original model, or take a method that needs its outputs only: {quoted(without_hooks())}"
+            f"method {record.name!r} needs hooks inside the network, which {kind} models refuse",
+            hint=f"give the original model, or take a method that needs its outputs only: {quoted(choices)}",
+            option="method",
+            value=record.name,
+            choices=choices,
         )
     return model
 
 
-def image_draws(
-    row: Method, images: torch.Tensor, seeds: Any, rng: int | np.random.Generator
-) -> tuple[list[list[int]], np.ndarray]:
-    """Places of equal images where that matters, for shared passes and draws; and the seed of each image.
+def _is_exported(model: Any) -> bool:
+    """Return whether a model is a graph of operations that calls no modules."""
+    if not isinstance(model, torch.fx.GraphModule):
+        return False
+    # torch.export replaces modules by operations; a symbolic trace calls the modules
+    if any(base.__module__.startswith("torch.export") for base in type(model).__mro__):
+        return True
+    return not any(node.op == "call_module" for node in model.graph.nodes)
 
-    A seed is made of the call's and the first equal image's place, unless they are given.
+
+def image_seeds(
+    record: Method, images: torch.Tensor, seeds: Any, rng: int | np.random.Generator
+) -> tuple[list[list[int]], np.ndarray]:
+    """Return the indices of equal images, for shared passes and draws, and the seed of each image.
+
+    A seed is made of the call's seed and the first equal image's index, unless seeds are given. Images of
+    methods that share nothing stand by themselves.
     """
     n = len(images)
-    given = None if seeds is None else np.asarray(seeds)
-    if given is not None and given.shape != (n,):
-        raise ShapeError(f"seeds must be one whole number per image ({n}), not of shape {given.shape}")
-    if given is not None and (given.dtype.kind not in "iu" or given.min() < 0):
-        raise ValueRangeError("seeds must be whole numbers from 0 up, one per image")
+    seed_by_image = None if seeds is None else np.asarray(seeds)
+    if seed_by_image is not None:
+        if seed_by_image.shape != (n,):
+            raise ShapeError(
+                Setting("seeds"),
+                f" must be one whole number per image ({n}), not of shape {seed_by_image.shape}",
+            )
+        if seed_by_image.dtype.kind not in "iu" or seed_by_image.min() < 0:
+            raise ValueRangeError(Setting("seeds"), " must be whole numbers from 0 up, one per image")
     generator = check_generator(rng)
-    alone = row.kind == GRADIENT and not row.random
-    groups = [[place] for place in range(n)] if alone else equal_images(images, given)
-    if given is not None:
-        return groups, given
-    seed = int(generator.integers(2**63)) if isinstance(rng, np.random.Generator) else int(rng)
-    drawn = np.zeros(n, np.uint64)
+    shares_nothing = record.kind == GRADIENT and not record.random
+    groups = [[index] for index in range(n)] if shares_nothing else equal_images(images, seed_by_image)
+    if seed_by_image is not None:
+        return groups, seed_by_image
+    call_seed = int(generator.integers(2**63)) if isinstance(rng, np.random.Generator) else int(rng)
+    seed_by_image = np.zeros(n, np.uint64)
     for group in groups:
+        state = np.random.SeedSequence([call_seed, group[0]]).generate_state(1, np.uint64)
         # 63 bits: also torch's generators take them
-        drawn[group] = np.random.SeedSequence([seed, group[0]]).generate_state(1, np.uint64) >> np.uint64(1)
-    return groups, drawn
+        seed_by_image[group] = state >> np.uint64(1)
+    return groups, seed_by_image
 
 
-def _look(
-    model: nn.Module, image: torch.Tensor, row: Method, layer: Layer | None, reshape: Reshape | None
+def _layers_and_outputs(
+    model: nn.Module, image: torch.Tensor, record: Method, layer: Layer | None, reshape: Reshape | None
 ) -> tuple[dict[str, nn.Module], int]:
-    """Layers, in the order a pass reaches them, and the number of outputs: from one pass."""
-    if layer is None and row.kind == ACTIVATION:
-        raise SalstatsError(f"method {row.name!r} shows what a layer gives: name it, layer=")
-    search = row.layer and layer is None
-    named = {} if layer is None else named_layers(model, layer)
-    outputs, seen = watch(model, image, None if search else named)
+    """Return the layers, in the order a pass reaches them, and the number of outputs: from one pass."""
+    if layer is None and record.kind == ACTIVATION:
+        raise SalstatsError(
+            f"method {record.name!r} shows the output of a layer",
+            hint=Message("name it with ", Setting("layer")),
+            option="layer",
+        )
+    search = record.layer and layer is None
+    layers = {} if layer is None else named_layers(model, layer)
+    outputs, layer_outputs = record_layers(model, image, None if search else layers)
     if torch.isnan(outputs).any():
         raise SalstatsError(
-            "the network gives NaN for image 0; look at its weights and at how images are scaled"
+            "the network gives NaN for image 0",
+            hint="look at its weights and at how images are scaled",
+            rows=[0],
         )
     if search:
-        named = named_layers(model, last_stage(model, seen))
+        layers = named_layers(model, last_stage(model, layer_outputs))
     shape = (int(image.shape[2]), int(image.shape[3]))
-    return check_reached(seen, named, reshape, shape), outputs.shape[1]
+    return check_reached(layer_outputs, layers, reshape, shape), outputs.shape[1]
 
 
-def _run(request: Request, row: Method) -> torch.Tensor:
-    """What a method gives for a batch."""
-    module, name = row.run.split(":")
+def run_method(request: Request, record: Method) -> torch.Tensor:
+    """Return the raw attributions of a method for a batch."""
+    module, name = record.run.split(":")
     try:
-        raw: torch.Tensor = getattr(import_module(module), name)(request)
+        attributions: torch.Tensor = getattr(import_module(module), name)(request)
     except (RuntimeError, MemoryError) as error:
         if ran_out_of_memory(error):
             raise SalstatsError(
-                f"method {row.name!r} ran out of the device's memory with batch_size={request.batch_size}; a "
-                "smaller batch_size needs less"
+                f"method {record.name!r} ran out of the device's memory with ",
+                Setting("batch_size", request.batch_size),
+                hint=Message("a smaller ", Setting("batch_size"), " needs less"),
             ) from error
         raise
-    if len(raw) != len(request.images):
+    if len(attributions) != len(request.images):
         raise ShapeError(
-            f"method {row.name!r} made {len(raw)} maps of {len(request.images)} images; reshape= has to keep "
-            "one grid for each image"
+            f"method {record.name!r} made {len(attributions)} maps of {len(request.images)} images",
+            hint=Message(Setting("reshape"), " has to keep one grid for each image"),
+            option="reshape",
         )
-    return raw
+    return attributions
 
 
-def _check_maps(maps: np.ndarray, row: Method, batch: list[int], targets: np.ndarray) -> None:
-    """Raise SalstatsError where a map is not finite, naming its image and target."""
-    bad = ~np.isfinite(maps).all(axis=(1, 2))
-    if bad.any():
-        place = min(batch[at] for at in np.flatnonzero(bad))
-        n_bad = int((~np.isfinite(maps[batch.index(place)])).sum())
+def _check_finite(maps: np.ndarray, record: Method, indices: list[int], targets: np.ndarray) -> None:
+    """Raise SalstatsError if a map is not finite, naming its image and target."""
+    not_finite = ~np.isfinite(maps)
+    wrong = np.flatnonzero(not_finite.any(axis=(1, 2)))
+    if len(wrong):
+        image = min(indices[row] for row in wrong)
+        n_wrong = int(not_finite[indices.index(image)].sum())
         raise SalstatsError(
-            f"method {row.name!r}, image {place}, target {targets[place]}: {n_bad} of "
-            f"{maps[0].size} values of the map are NaN or infinite; look at the network's weights and at how "
-            "images are scaled"
+            f"method {record.name!r}, image {image}, target {targets[image]}: {n_wrong} of {maps[0].size} "
+            "values of the map are NaN or infinite",
+            hint="look at the network's weights and at how images are scaled",
+            rows=[image],
         )

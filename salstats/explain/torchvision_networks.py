@@ -1,5 +1,6 @@
 """Networks of torchvision by their names, with trained weights from a file."""
 
+import itertools
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -23,28 +24,28 @@ def torchvision_network(
     preparation: Preparation | None = None,
     **options: Any,
 ) -> Network:
-    """A network of torchvision with weights that were trained elsewhere, for `make_maps`.
+    """Return a network of torchvision with weights that were trained elsewhere, for `make_maps`.
 
     Parameters
     ----------
     name : str
         As `torchvision.models.list_models()` has it, such as "densenet121".
     weights : path
-        What `torch.save` wrote, as for `load_checkpoint`.
+        A file of `torch.save`, as for `load_checkpoint`.
     tasks : sequence of str or mapping of str to int
         Tasks in the order of the network's outputs, or each with the index of its output.
     n_outputs : int, optional
-        How many outputs the network has; by default one for each task.
+        Number of the network's outputs; by default one for each task.
     preparation : Preparation, optional
-        What is done to an image before; by default it is stretched to 224 x 224 pixels and shifted and scaled
-        by ImageNet's mean and SD.
+        Prepares an image for the network; by default it is stretched to 224 x 224 pixels and standardised by
+        ImageNet's mean and SD.
     **options
         Further ones of `Network`, such as `layer` and `probability`.
 
     Returns
     -------
     Network
-        Its weights are read when its turn comes.
+        Its weights are read when it is opened.
 
     Raises
     ------
@@ -58,16 +59,22 @@ def torchvision_network(
     >>> network.name, network.tasks
     ('resnet18', {'Edema': 0, 'Effusion': 1})
     """
-    known = models.list_models()
-    if name not in known:
-        near = did_you_mean(name, known, 3)
+    names = models.list_models()
+    if name not in names:
+        similar = did_you_mean(name, names, 3)
         raise SalstatsError(
-            f"torchvision has no network {name!r}{near or '; torchvision.models.list_models() has its names'}"
+            f"torchvision has no network {name!r}{similar}",
+            hint="" if similar else "torchvision.models.list_models() has its names",
+            option="name",
+            value=name,
         )
-    outputs = dict(tasks) if isinstance(tasks, Mapping) else {task: i for i, task in enumerate(tasks)}
-    n = n_outputs or max(outputs.values(), default=-1) + 1
-    build = partial(models.get_model, name, weights=None, num_classes=n)
-    ready = preparation or Preparation(**IMAGENET)
+    outputs = dict(tasks if isinstance(tasks, Mapping) else zip(tasks, itertools.count()))
+    n_classes = n_outputs or max(outputs.values(), default=-1) + 1
+    build = partial(models.get_model, name, weights=None, num_classes=n_classes)
     return Network(
-        name, partial(load_checkpoint, build, weights), tasks=outputs, preparation=ready, **options
+        name,
+        partial(load_checkpoint, build, weights),
+        tasks=outputs,
+        preparation=preparation or Preparation(**IMAGENET),
+        **options,
     )

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 
 from salstats.explain.methods import METHODS, check_options  # noqa: E402
 from salstats.explain.request import Request  # noqa: E402
-from salstats.explain.saliency_maps import _run  # noqa: E402
+from salstats.explain.saliency_maps import run_method  # noqa: E402
 
 
 def ask(method, model, images, targets, *, batch_size=8, seeds=None, **options):
@@ -24,7 +24,7 @@ def ask(method, model, images, targets, *, batch_size=8, seeds=None, **options):
         batch_size=batch_size,
         options=check_options(row, options),
     )
-    return _run(request, row).detach().double()
+    return run_method(request, row).detach().double()
 
 
 def seeded(make, seed=0):

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from tests_support import raises
 
 from salstats.errors import SalstatsError, ShapeError
 from salstats.images.map_steps import rescale
@@ -352,7 +353,7 @@ def test_nan_for_one_image_of_a_batch_is_no_empty_map():
         def forward(self, x):
             return torch.cat([x[:1], x[1:] * float("nan")])
 
-    with pytest.raises(SalstatsError, match="image 1, target 1"):
+    with raises(SalstatsError, rows=(1,), match="target 1"):
         explain(nn.Sequential(*cnn(), Undefined()), pictures(2), 1, layer="3", batch_size=2)
 
 
@@ -367,7 +368,7 @@ class DeadBranch(nn.Module):
 
 
 def test_a_layer_that_the_output_does_not_depend_on_is_an_error():
-    with pytest.raises(SalstatsError, match="does not depend on every layer"):
+    with raises(SalstatsError, option="layer", match="does not depend"):
         explain(DeadBranch(), pictures(1), 0, layer=["dead", "inner.3"])
 
 
@@ -396,7 +397,7 @@ def test_an_activation_is_what_a_module_gives_or_what_reshape_picks_of_it():
     np.testing.assert_allclose(made, pooled.mean(dim=1), atol=ROUNDING)
     made = explain(Gated(), images, 0, layer="gate", reshape=lambda given: given[1], **options)
     np.testing.assert_allclose(made, pooled.mean(dim=1).sigmoid(), atol=ROUNDING)
-    with pytest.raises(ShapeError, match="layer 'gate' gives tuple, no grid"):
+    with raises(ShapeError, option="reshape", match="'gate' gives tuple"):
         explain(Gated(), images, 0, layer="gate", **options)
 
 

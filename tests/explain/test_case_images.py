@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests_support import raises
 
 from salstats.errors import SalstatsError, ShapeError
 from salstats.images.preparation import Preparation
@@ -7,7 +8,7 @@ from salstats.images.preparation import Preparation
 pytestmark = pytest.mark.torch
 pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.explain.case_images import chunks, ready_image  # noqa: E402
+from salstats.explain.case_images import case_chunks, ready_image  # noqa: E402
 
 GREY = np.full((6, 4), 255, np.uint8)
 
@@ -20,16 +21,16 @@ def test_cases_come_in_order_and_a_stream_is_gone_through_piece_by_piece():
             taken.append(case)
             yield case, GREY
 
-    pieces = chunks(stream(), 2)
+    pieces = case_chunks(stream(), 2)
     assert list(next(pieces)) == ["a", "b"]
     assert taken == ["a", "b"]
     assert [len(piece) for piece in pieces] == [2, 1]
 
 
 def test_names_are_text_and_come_once():
-    assert list(next(chunks([(7, GREY)], 1))) == ["7"]
-    with pytest.raises(SalstatsError, match="case '7' twice"):
-        list(chunks([(7, GREY), ("7", GREY)], 1))
+    assert list(next(case_chunks([(7, GREY)], 1))) == ["7"]
+    with raises(SalstatsError, option="images", value="7"):
+        list(case_chunks([(7, GREY), ("7", GREY)], 1))
 
 
 def test_an_image_is_an_array_a_file_or_what_returns_one(tmp_path):
@@ -46,7 +47,7 @@ def test_without_a_preparation_the_image_is_what_the_network_takes():
     assert image.shape == (2, 6, 4)
     assert geometry.fills
     assert geometry.frame_shape == (6, 4)
-    with pytest.raises(ShapeError, match=r"case 'flat': the network has no preparation=.* of shape \(6, 4\)"):
+    with raises(ShapeError, option="preparation", match=r"^case 'flat': .*\(6, 4\)"):
         ready_image("flat", GREY, None)
 
 

@@ -3,13 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises, warns
 
 pytestmark = pytest.mark.torch
 pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError  # noqa: E402
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError  # noqa: E402
 from salstats.explain.curves import curve_scores  # noqa: E402
 from salstats.frames import check_scores  # noqa: E402
+from salstats.stats.engine.cautions import BASELINE_SHOWS_MUCH  # noqa: E402
 
 
 def curve(case, prob, *, fraction=None, **columns):
@@ -65,31 +67,29 @@ def test_an_undefined_curve_has_no_area_and_spoils_no_other():
 
 
 @pytest.mark.parametrize(
-    ("fraction", "message"),
+    ("fraction", "match"),
     [
-        ([0.1, 0.5, 1], "must go from 0 to 1; those of case b, method gradcam, metric insertion do not"),
-        ([0, 0.5, 0.9], "must go from 0 to 1; those of case b"),
-        ([0, 0, 1], "must have each fraction once; those of case b"),
+        ([0.1, 0.5, 1], "from 0 to 1; .* case b, method gradcam, metric insertion"),
+        ([0, 0.5, 0.9], "from 0 to 1; .* case b"),
+        ([0, 0, 1], "once; .* case b"),
     ],
 )
-def test_a_curve_that_is_none_is_named(fraction, message):
+def test_a_curve_that_is_none_is_named(fraction, match):
     frame = pd.concat([curve("a", [0, 1, 1]), curve("b", [0, 1, 1], fraction=fraction)])
-    with pytest.raises(SalstatsError, match=message):
+    with raises(SalstatsError, column="fraction", match=match):
         curve_scores(frame)
 
 
 def test_other_metrics_and_missing_columns_are_refused():
-    with pytest.raises(ValueRangeError, match="metric='iou' is not known; choose one of insertion, deletion"):
+    with raises(ValueRangeError, option="metric", value="iou", choices=("insertion", "deletion")):
         curve_scores(curve("a", [0, 1], metric="iou"))
-    with pytest.raises(ColumnError, match="curves has no column 'fraction'"):
+    with raises(ColumnError, column="fraction"):
         curve_scores(curve("a", [0, 1]).drop(columns="fraction"))
 
 
 @pytest.mark.parametrize(("metric", "probs"), [("insertion", [0.85, 0.9, 1]), ("deletion", [1, 0.9, 0.85])])
 def test_a_baseline_that_hides_nothing_is_said(metric, probs):
-    with pytest.warns(
-        SalstatsWarning, match=f"{metric}: without its pixels .* 0.85, with them 1; the baseline"
-    ):
+    with warns(subject=(BASELINE_SHOWS_MUCH, metric), option="baseline", match=r" 0\.85, .* 1;"):
         scores = curve_scores(curve("a", probs, metric=metric))
     assert scores["caution"].tolist() == ["baseline shows much"]
     assert "caution" not in curve_scores(curve("a", [p - 0.5 for p in probs], metric=metric))

@@ -1,9 +1,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 import salstats as ss
-from salstats.errors import SalstatsError, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.images.mixing import mix_classes
 
 pytestmark = pytest.mark.torch
@@ -53,23 +54,23 @@ def test_the_trainings_that_did_best_on_validation_images_are_those_of_each_task
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "kind", "fields"),
     [
-        ({"seed": [1, 1, 2]}, "task Edema has training 1 twice"),
-        ({"estimate": [0.5, np.nan, 0.6]}, "has 2 trainings with a value, fewer than n_best=3"),
-        ({"estimate": ["a", "b", "c"]}, "estimate"),
+        ({"seed": [1, 1, 2]}, SalstatsError, {"column": "seed", "match": "Edema .* 1 twice"}),
+        ({"estimate": [0.5, np.nan, 0.6]}, SalstatsError, {"option": "n_best", "match": "Edema has 2 "}),
+        ({"estimate": ["a", "b", "c"]}, ColumnError, {"column": "estimate"}),
     ],
 )
-def test_results_that_name_no_best_trainings_are_an_error(change, message):
+def test_results_that_name_no_best_trainings_are_an_error(change, kind, fields):
     results = pd.DataFrame({"task": "Edema", "seed": [1, 2, 3], "estimate": [0.5, 0.6, 0.7]})
-    with pytest.raises(SalstatsError, match=message):
+    with raises(kind, **fields):
         best_trainings(results.assign(**change), n_best=3)
 
 
 def test_a_task_without_any_value_is_an_error_and_does_not_disappear():
     tasks = ["Edema", "Edema", "Mass", "Mass"]
     results = pd.DataFrame({"task": tasks, "seed": [1, 2, 1, 2], "estimate": [0.5, 0.6, np.nan, np.nan]})
-    with pytest.raises(SalstatsError, match="task Mass has 0 trainings with a value"):
+    with raises(SalstatsError, option="n_best", value=1, match="task Mass has 0 "):
         best_trainings(results, n_best=1)
 
 
@@ -117,9 +118,9 @@ def test_networks_draw_for_themselves_and_the_same_again(images):
 
 
 def test_bad_requests_are_named(networks, images):
-    with pytest.raises(ValueRangeError, match="scale='minmax'"):
+    with raises(ValueRangeError, option="scale", value="minmax"):
         explain_ensemble(networks, images, scale="minmax")
-    with pytest.raises(SalstatsError, match=r"network 'run0': task 'Mass' is output 7, and it has 3, 0 to 2"):
+    with raises(SalstatsError, option="tasks", value=7, match=r"'run0': .* 0 to 2"):
         explain_ensemble([Network("run0", cnn)], images, {"Mass": 7})
-    with pytest.raises(SalstatsError, match="'batch_size' is the same for all methods"):
+    with raises(SalstatsError, option="options", value="batch_size"):
         explain_ensemble([Network("a", cnn, tasks=OUTPUTS, options={"gradcam": {"batch_size": 1}})], images)

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from tests_support import raises, warns
 
-from salstats.errors import SalstatsWarning, ShapeError, ValueRangeError
+from salstats.errors import ShapeError, ValueRangeError
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
@@ -99,7 +100,7 @@ def test_deeplift_is_captums_where_that_adds_up():
 
 
 def test_few_steps_of_integrated_gradients_are_said():
-    with pytest.warns(SalstatsWarning, match="n_steps=1"):
+    with warns(option="n_steps", value=1):
         ask("integrated_gradients", cnn(), images(), 0, n_steps=1)
 
 
@@ -119,20 +120,21 @@ def test_gradient_shap_is_captums_with_the_same_draws(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("method", "options", "kind", "message"),
+    ("method", "options", "kind", "match"),
     [
-        ("integrated_gradients", {"n_steps": 0}, ValueRangeError, "n_steps must be a whole number"),
-        ("integrated_gradients", {"baseline": "black"}, ValueRangeError, "baseline='black' is not known"),
-        ("deeplift", {"baseline": np.zeros((3, 4))}, ShapeError, r"baseline has shape \(3, 4\)"),
-        ("gradient_shap", {"n_samples": 2.5}, ValueRangeError, "n_samples must be a whole number"),
-        ("gradient_shap", {"stdev": -1}, ValueRangeError, "stdev must be a number of at least 0, not -1"),
-        ("lrp", {"epsilon": 0}, ValueRangeError, "epsilon must be a number above 0, not 0"),
-        ("gradient_shap", {"baseline": np.zeros((2, 1, 10, 12))}, ShapeError, "after the first dimension"),
+        ("integrated_gradients", {"n_steps": 0}, ValueRangeError, "0"),
+        ("integrated_gradients", {"baseline": "black"}, ValueRangeError, "'black'"),
+        ("deeplift", {"baseline": np.zeros((3, 4))}, ShapeError, r"\(3, 4\)"),
+        ("gradient_shap", {"n_samples": 2.5}, ValueRangeError, "2.5"),
+        ("gradient_shap", {"stdev": -1}, ValueRangeError, "-1"),
+        ("lrp", {"epsilon": 0}, ValueRangeError, "not 0"),
+        ("gradient_shap", {"baseline": np.zeros((2, 1, 10, 12))}, ShapeError, r"\(2, 1, 10, 12\)"),
         ("gradient_shap", {"baseline": np.full((2, 2, 10, 12), np.nan)}, ValueRangeError, "finite"),
     ],
 )
-def test_bad_options_are_named(method, options, kind, message):
-    with pytest.raises(kind, match=message):
+def test_bad_options_are_named(method, options, kind, match):
+    (option,) = options
+    with raises(kind, option=option, match=match):
         ask(method, cnn(), images(), 0, **options)
 
 
@@ -202,7 +204,7 @@ def test_lrp_epsilon_takes_its_share():
     model[1].weight.data = torch.tensor([[1.0, 1.0]]).double()
     x = torch.tensor([[[[1.0, 3.0]]]]).double()
     # relevance 4 times z / (4 + 1)
-    with pytest.warns(SalstatsWarning, match="epsilon=1 "):
+    with warns(option="epsilon", value=1.0):
         found = ask("lrp", model, x, 0, epsilon=1.0)
     assert torch.allclose(found, torch.tensor([[[[0.8, 2.4]]]]).double(), atol=ROUNDING)
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests_support import raises
 
 from salstats.errors import SalstatsError, ShapeError
 
@@ -30,21 +31,18 @@ def test_layers_are_found_by_name_by_module_and_several():
 
 
 @pytest.mark.parametrize(
-    ("layer", "message"),
+    ("layer", "value", "match"),
     [
-        (
-            "layer3.con",
-            r"no layer 'layer3\.con' \(explain\.layer_names.* lists them\); did you mean 'layer3\.conv'",
-        ),
-        ([], "names no layer"),
-        (3, "no part of the model"),
+        ("layer3.con", "layer3.con", "did you mean 'layer3.conv'"),
+        ([], None, "no layer"),
+        (3, None, "int"),
     ],
 )
-def test_a_layer_that_is_not_there_is_named(layer, message):
+def test_a_layer_that_is_not_there_is_named(layer, value, match):
     model = nn.Sequential()
     model.add_module("layer3", nn.Sequential())
     model.layer3.add_module("conv", nn.Conv2d(1, 1, 3))
-    with pytest.raises(SalstatsError, match=message):
+    with raises(SalstatsError, option="layer", value=value, match=match):
         named_layers(model, layer)
 
 
@@ -131,15 +129,15 @@ class Attention(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("model", "images", "message"),
+    ("model", "images", "match"),
     [
         (nn.Sequential(nn.Flatten(), nn.Linear(256, 2)), IMAGES, "no 2-D convolution"),
-        (pooled(nn.Conv2d(1, 4, 3), Attention()), IMAGES, "attention .'1'. follows .* reshape='vit'"),
-        (pooled(nn.Conv2d(1, 4, 16)), IMAGES, "the last convolution, '0', gives one pixel"),
+        (pooled(nn.Conv2d(1, 4, 3), Attention()), IMAGES, "'1'.* reshape='vit'"),
+        (pooled(nn.Conv2d(1, 4, 16)), IMAGES, "'0', .* one pixel"),
     ],
 )
-def test_a_network_without_a_last_stage_needs_a_name(model, images, message):
-    with pytest.raises(SalstatsError, match=message):
+def test_a_network_without_a_last_stage_needs_a_name(model, images, match):
+    with raises(SalstatsError, option="layer", match=match):
         find_layer(model, images)
 
 
@@ -158,14 +156,14 @@ class Uses(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("layer", "message"),
+    ("layer", "match"),
     [
-        ("never", "layer 'never' is not reached by a forward pass"),
-        ("twice", "layer 'twice' is used 2 times in one forward pass"),
+        ("never", "not reached"),
+        ("twice", "2 times"),
     ],
 )
-def test_a_layer_without_one_map_is_named(layer, message):
-    with pytest.raises(SalstatsError, match=message):
+def test_a_layer_without_one_map_is_named(layer, match):
+    with raises(SalstatsError, option="layer", value=layer, match=match):
         explain(Uses(), IMAGES, 0, layer=layer)
 
 
@@ -184,9 +182,7 @@ class ChannelsLast(nn.Module):
 @pytest.mark.parametrize("shape", [(16, 16), (16, 32), (17, 16)])
 def test_a_layer_whose_channels_come_last_is_refused_by_name(method, shape):
     model, images = ChannelsLast(), np.ones((1, 1, *shape), np.float32)
-    with pytest.raises(
-        ShapeError, match=r"layer 'stage' gives \(1, 4, \d, 24\): channels last.*reshape='vit'"
-    ):
+    with raises(ShapeError, option="reshape", match=r"'stage' gives \(1, 4, \d, 24\): channels last"):
         explain(model, images, 0, method=method, layer="stage")
     made = explain(model, images, 0, method=method, layer="stage", reshape="vit", resolution="network")
     assert made.shape == (1, shape[0] // 4, shape[1] // 4)
@@ -216,14 +212,14 @@ def test_a_side_that_is_not_said_follows(said, n_tokens, shape):
 
 
 @pytest.mark.parametrize(
-    ("said", "shape", "message"),
+    ("sides", "shape", "option", "match"),
     [
-        ({}, (1, 12, 3), "12 tokens less 1 in front are 11, which is no grid of 3 x 3"),
-        ({"height": 2, "width": 2}, (1, 12, 3), "11, which is no grid of 2 x 2"),
-        ({"n_prefix": 5}, (1, 5, 3), "5 tokens less 5 in front are 0"),
-        ({}, (1, 12), r"a layer gave \(1, 12\)"),
+        ({}, (1, 12, 3), "reshape", "12 tokens less 1 .* 11, .* 3 x 3"),
+        ({"height": 2, "width": 2}, (1, 12, 3), "reshape", "11, .* 2 x 2"),
+        ({"n_prefix": 5}, (1, 5, 3), "reshape", "5 tokens less 5 .* 0"),
+        ({}, (1, 12), "layer", r"\(1, 12\)"),
     ],
 )
-def test_tokens_that_fill_no_grid_are_refused(said, shape, message):
-    with pytest.raises(ShapeError, match=message):
-        vit_grid(**said)(torch.zeros(shape))
+def test_tokens_that_fill_no_grid_are_refused(sides, shape, option, match):
+    with raises(ShapeError, option=option, match=match):
+        vit_grid(**sides)(torch.zeros(shape))

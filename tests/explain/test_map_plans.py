@@ -3,6 +3,7 @@ import hashlib
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 from salstats.errors import ColumnError, SalstatsError
 from salstats.study import Series
@@ -104,20 +105,20 @@ def test_labels_are_found_by_case_and_task_whose_names_are_text():
     assert np.isnan(labels["1", "Mass"])
     assert checked_labels({(1, "Edema"): 1}, plan) == {("1", "Edema"): 1}
     assert checked_patients({1: "p"}) == {"1": "p"}
-    with pytest.raises(ColumnError, match="labels has no column 'label'"):
+    with raises(ColumnError, column="label"):
         checked_labels(frame.drop(columns="label"), plan)
 
 
 @pytest.mark.parametrize(
-    ("labels", "message"),
+    ("labels", "match"),
     [
-        ({("a", "Edema"): 2}, "case 'a', task 'Edema': label must be 0 or 1, not 2"),
-        ({("a", "Edema"): "1"}, "label must be 0 or 1, not '1'"),
-        ({"a": 1}, r"key 'a' must be \(case, task\)"),
-        ({("a", "edema"): 1}, "labels has none of the tasks .* but 'edema'"),
-        (pd.DataFrame({"case": ["a"] * 2, "task": ["Edema"] * 2, "label": [0, 1]}), "has two that differ"),
+        ({("a", "Edema"): 2}, "case 'a', task 'Edema': .* not 2"),
+        ({("a", "Edema"): "1"}, "not '1'"),
+        ({"a": 1}, r"key 'a'"),
+        ({("a", "edema"): 1}, "none of the tasks .* 'edema'"),
+        (pd.DataFrame({"case": ["a"] * 2, "task": ["Edema"] * 2, "label": [0, 1]}), "two that differ"),
     ],
 )
-def test_labels_that_cannot_be_written_are_named_before_any_work(labels, message):
-    with pytest.raises(SalstatsError, match=message):
+def test_labels_that_cannot_be_written_are_named_before_any_work(labels, match):
+    with pytest.raises(SalstatsError, match=match):
         checked_labels(labels, plan_of(network()))

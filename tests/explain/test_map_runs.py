@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
@@ -213,7 +214,7 @@ def test_a_changed_network_or_option_is_refused(folder):
         (network_of(cnn()), again | {"resolution": "image"}),
         (network_of(cnn(), probability="softmax"), again),
     ):
-        with pytest.raises(InputFileError, match=r"its maps of 'occlusion:cnn' were made with"):
+        with pytest.raises(InputFileError, match="'occlusion:cnn'"):
             make_maps(folder, images, network, **arguments)
         assert content(folder) == before
     # another name is another series
@@ -227,7 +228,7 @@ def test_another_output_of_a_task_is_refused(folder):
     images, network = pictures(2), Network("cnn", cnn(), layer=None)
     make_maps(folder, images, network, tasks={"Edema": 1})
     before = content(folder)
-    with pytest.raises(InputFileError, match=r"'gradcam:cnn', task 'Edema', .*'output 1', now .*'output 0'"):
+    with pytest.raises(InputFileError, match=r"'gradcam:cnn', task 'Edema', .*'output 1', .*'output 0'"):
         make_maps(folder, images, network, tasks={"Edema": 0})
     assert content(folder) == before
     # a task more is none that has changed
@@ -264,7 +265,7 @@ def test_an_ensemble_is_the_mean_of_its_networks(folder):
         np.testing.assert_allclose(found, expected.maps[i, 1], atol=SINGLE)
         prob = rows.loc[(rows["case"] == case) & (rows["task"] == "Mass"), "prob"]
         np.testing.assert_allclose(prob, expected.probs[i, 1], atol=SINGLE)
-    with pytest.raises(InputFileError, match=r"now wanted with .*mean of 2 networks"):
+    with pytest.raises(InputFileError, match="mean of 2 networks"):
         make_maps(folder, images, networks[:2], ensemble=True)
 
 
@@ -334,7 +335,7 @@ def test_random_methods_draw_by_case_and_seed(folder):
         rng=5,
     )
     np.testing.assert_allclose(map_of(folder.with_name("one"), "case01", "Mass", "rise"), found, atol=SINGLE)
-    with pytest.raises(SalstatsError, match=r"'cnn:1' has the seed of its training, and seeds= asks"):
+    with raises(SalstatsError, option="seeds", match="'cnn:1'"):
         make_maps(folder.with_name("two"), images, network_of(cnn(), seed=1), methods="rise", seeds=[1, 2])
 
 
@@ -379,14 +380,12 @@ def test_nan_is_named_with_case_task_and_network(folder):
 
     images = {"bright": np.ones((1, 8, 8), np.float32), "dark": np.zeros((1, 8, 8), np.float32)}
     network = Network("broken", Broken(), tasks={"Edema": 0, "Mass": 1}, layer="conv")
-    with pytest.raises(
-        SalstatsError, match=r"case 'dark', task 'Edema', network 'broken': method 'gradcam'.*NaN"
-    ):
+    with raises(SalstatsError, match=r"^case 'dark', task 'Edema', network 'broken': method 'gradcam'.*NaN"):
         make_maps(folder, images, network, batch_size=1)
     # what was made before is kept
     assert set(table(folder)["case"]) == {"bright"}
     images["dark"] = -images["bright"]
-    with pytest.raises(SalstatsError, match=r"case 'dark', network 'broken': the network gives NaN"):
+    with raises(SalstatsError, match="^case 'dark', network 'broken': .* NaN"):
         make_maps(folder, images, network)
 
 
@@ -397,39 +396,33 @@ def test_too_little_memory_is_said_with_what_would_do(folder):
         raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate")
 
     model.register_forward_pre_hook(fail)
-    with pytest.raises(
-        SalstatsError, match=r"network 'cnn': out of memory with batch_size=8; a smaller batch_size"
-    ):
+    with raises(SalstatsError, option="batch_size", value=8, match="^network 'cnn': out of memory"):
         make_maps(folder, pictures(1), network_of(model), batch_size=8)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("arguments", "kind", "fields"),
     [
-        (dict(methods="gradcan"), ValueRangeError, "did you mean 'gradcam'"),
-        (dict(methods=[]), SalstatsError, "methods is empty"),
-        (dict(options={"rise": {}}), SalstatsError, "entry for 'rise', which is not among methods"),
-        (dict(options={"gradcam": {"windw": 3}}), SalstatsError, "has no option 'windw'"),
-        (
-            dict(options={"gradcam": {"batch_size": 3}}),
-            SalstatsError,
-            "'batch_size' is the same for all methods",
-        ),
-        (dict(rng=np.random.default_rng(0)), ValueRangeError, "a second run draws the same"),
-        (dict(resolution="half"), ValueRangeError, "resolution='half'"),
-        (dict(scale="all"), ValueRangeError, "scale='all'"),
-        (dict(batch_size=0), ValueRangeError, "batch_size"),
-        (dict(tasks={"Fracture": 9}), SalstatsError, "does not know task 'Fracture'"),
+        (dict(methods="gradcan"), ValueRangeError, {"option": "method", "value": "gradcan"}),
+        (dict(methods=[]), SalstatsError, {"option": "methods"}),
+        (dict(options={"rise": {}}), SalstatsError, {"option": "options", "value": "rise"}),
+        (dict(options={"gradcam": {"windw": 3}}), SalstatsError, {"option": "windw"}),
+        (dict(options={"gradcam": {"batch_size": 3}}), SalstatsError, {"value": "batch_size"}),
+        (dict(rng=np.random.default_rng(0)), ValueRangeError, {"option": "rng"}),
+        (dict(resolution="half"), ValueRangeError, {"option": "resolution", "value": "half"}),
+        (dict(scale="all"), ValueRangeError, {"option": "scale", "value": "all"}),
+        (dict(batch_size=0), ValueRangeError, {"option": "batch_size"}),
+        (dict(tasks={"Fracture": 9}), SalstatsError, {"option": "tasks", "value": "Fracture"}),
     ],
 )
-def test_bad_requests_are_named_before_anything_is_written(folder, arguments, error, message):
-    with pytest.raises(error, match=message):
+def test_bad_requests_are_named_before_anything_is_written(folder, arguments, kind, fields):
+    with raises(kind, **fields):
         make_maps(folder, pictures(1), network_of(cnn()), **arguments)
     assert not folder.exists()
 
 
 def test_all_cases_have_a_patient_or_none(folder):
-    with pytest.raises(SalstatsError, match="no entry for case 'case00'; all cases need one"):
+    with raises(SalstatsError, option="patients", value="case00"):
         make_maps(folder, pictures(1), network_of(cnn()), patients={"b": "p"})
 
 
@@ -450,20 +443,20 @@ def test_a_second_run_says_patients_and_labels_of_maps_that_are_there(folder):
 
 def test_a_truth_of_another_size_than_its_image_is_named_before_maps_of_it_are_made(folder):
     truths = {("case00", "Edema"): np.ones((3, 3), bool)}
-    with pytest.raises(ShapeError, match=r"case 'case00'.* the image is 3 x 3 .* beside other maps or masks"):
+    with pytest.raises(ShapeError, match=r"case 'case00'.* 3 x 3 "):
         make_maps(folder, pictures(1), network_of(cnn()), truths=truths)
     assert not (folder / "maps").exists()
 
 
 @pytest.mark.parametrize(
-    ("images", "message"),
+    ("images", "kind", "option", "match"),
     [
-        (None, "images must be a mapping of a case's name"),
-        ({}, "images holds no case"),
-        (["image.png"], "must give pairs"),
-        ({"a": "none.png"}, r"case 'a': .*none.png: no such file"),
+        (None, SalstatsError, "images", "not NoneType"),
+        ({}, SalstatsError, "images", "no case"),
+        (["image.png"], SalstatsError, "images", "not str"),
+        ({"a": "none.png"}, InputFileError, None, "^case 'a': .*none.png"),
     ],
 )
-def test_bad_images_are_named(folder, images, message):
-    with pytest.raises(SalstatsError, match=message):
+def test_bad_images_are_named(folder, images, kind, option, match):
+    with raises(kind, option=option, match=match):
         make_maps(folder, images, network_of(cnn()))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests_support import raises
 
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
@@ -148,24 +149,24 @@ def test_a_model_that_gives_nan_names_the_case(lit):
             n = images.flatten(1).sum(dim=1)
             return torch.stack([torch.where(n == lit, torch.nan, 9 - n), 0 * n], dim=1)
 
-    with pytest.raises(ValueRangeError, match=f"case p: the model gave NaN with {lit} pixels changed"):
+    with raises(ValueRangeError, match=f"case p: .* NaN with {lit} pixels"):
         minimal_mask(Failing(), ones(), orders(1), cases=["p"], chunk=1)
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("options", "kind", "option", "value"),
     [
-        ({"search": "binary"}, ValueRangeError, "search='binary' is not known"),
-        ({"probability": "none"}, ValueRangeError, "probability='none' is not known"),
-        ({"probability": "sigmoid"}, SalstatsError, "probability='sigmoid' needs targets"),
-        ({"cutoff": 1}, ValueRangeError, "cutoff must lie strictly between 0 and 1"),
-        ({"targets": 2}, ValueRangeError, "target 2 .image 0. is out of range: the network has 2"),
-        ({"chunk": 1.5}, ValueRangeError, "chunk must be a whole number"),
+        ({"search": "binary"}, ValueRangeError, "search", "binary"),
+        ({"probability": "none"}, ValueRangeError, "probability", "none"),
+        ({"probability": "sigmoid"}, SalstatsError, "targets", None),
+        ({"cutoff": 1}, ValueRangeError, "cutoff", 1),
+        ({"targets": 2}, ValueRangeError, "targets", 2),
+        ({"chunk": 1.5}, ValueRangeError, "chunk", 1.5),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_what_cannot_be_done_is_refused(options, error, message):
-    with pytest.raises(error, match=message):
+def test_what_cannot_be_done_is_refused(options, kind, option, value):
+    with raises(kind, option=option, value=value):
         minimal_mask(Counting([36]), ones(), orders(1), **options)
 
 
@@ -184,13 +185,13 @@ def searched(enough, rooms, *, bisect=False):
     search, asked = Search(len(enough) - 1, enough[0], enough[-1], bisect), []
     while not search.done:
         room = rooms[len(asked) % len(rooms)]
-        steps = search.ask(room)
+        steps = search.next_steps(room)
         assert 1 <= len(steps) <= room
         assert all(0 < step < len(enough) - 1 for step in steps)
         assert (np.diff(steps) > 0).all()
         assert not set(steps) & set(asked), "a step is asked about twice"
         asked += steps.tolist()
-        search.tell(steps, [enough[step] for step in steps])
+        search.record(steps, [enough[step] for step in steps])
     return search.answer, asked
 
 

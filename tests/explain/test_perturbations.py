@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests_support import raises
 
 from salstats.errors import ValueRangeError
 
@@ -126,21 +127,21 @@ def test_hidden_pixels_show_the_baseline():
 
 
 @pytest.mark.parametrize(
-    ("method", "options", "message"),
+    ("method", "options", "option"),
     [
-        ("occlusion", {"window": 12, "stride": 4}, r"window=\(12, 12\) is larger than the image"),
+        ("occlusion", {"window": 12, "stride": 4}, "window"),
         ("occlusion", {"window": 3, "stride": 4}, "stride"),
         ("occlusion", {"window": 0}, "window"),
         ("occlusion", {"window": (3, 3, 3)}, "window"),
         ("occlusion", {"window": 4, "stride": 2.5}, "stride"),
         ("rise", {"n_masks": 0}, "n_masks"),
         ("rise", {"cells": 1}, "cells"),
-        ("rise", {"cells": 12}, "cells=12 along a side of 11 pixels"),
+        ("rise", {"cells": 12}, "cells"),
         ("rise", {"keep": 1.0}, "keep"),
         ("rise", {"probability": "logit"}, "probability"),
         ("rise", {"baseline": "gray"}, "baseline"),
     ],
 )
-def test_bad_options_are_named(method, options, message):
-    with pytest.raises(ValueRangeError, match=message):
+def test_bad_options_are_named(method, options, option):
+    with raises(ValueRangeError, option=option):
         ask(method, cnn(), images(1), 0, **options)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import did_you_mean, quoted
-from salstats.errors import SalstatsError, ValueRangeError, warn
+from salstats.errors import SalstatsError, Setting, ValueRangeError, warn
 from salstats.metrics.registry import direction, registered_metric
 from salstats.stats.engine.inference import Estimates
 from salstats.stats.engine.intervals import RECORDS, Basis, Interval, interval_by_name
@@ -47,8 +47,10 @@ def check_margin(margin: Margin, metrics: Iterable[object]) -> tuple[np.ndarray,
     for name in margin:
         if name not in names:
             raise ValueRangeError(
-                f"margin= names {name!r}, which is no metric of what is compared ({quoted(names)})"
-                f"{did_you_mean(name, names)}"
+                Setting("margin"),
+                f" names {name!r}, which is no metric of what is compared ({quoted(names)})"
+                f"{did_you_mean(name, names)}",
+                choices=names,
             )
     low = np.full(len(metrics), np.nan)
     high = np.full(len(metrics), np.nan)
@@ -62,8 +64,9 @@ def check_margin(margin: Margin, metrics: Iterable[object]) -> tuple[np.ndarray,
 def _bounds(bounds: object) -> tuple[float, float]:
     """Return the lower and upper bound of a margin, infinite for None; raise unless they are around 0."""
     error = ValueRangeError(
-        f"margin={bounds!r} must be a number above 0, or a bound below and one above 0 of which one may "
-        "be None, as in (-0.05, None)"
+        Setting("margin", bounds),
+        " must be a number above 0, or a bound below and one above 0 of which one may be None, as in ",
+        "(-0.05, None)",
     )
     sequence = bounds
     if isinstance(bounds, int | float | np.number) and bounds is not True:
@@ -140,7 +143,7 @@ def warn_of_units(low: np.ndarray, high: np.ndarray, term: str, metrics: np.ndar
     if term == "percent_decrease":
         largest = bounds.max()
         if largest < 1:
-            warn(f"margin= of a percentage decrease is in percent: {largest:g} is {largest:g} %")
+            warn(Setting("margin"), f" of a percentage decrease is in percent: {largest:g} is {largest:g} %")
         return
     smallest = bounds.min()
     for name in dict.fromkeys(metrics):
@@ -148,7 +151,8 @@ def warn_of_units(low: np.ndarray, high: np.ndarray, term: str, metrics: np.ndar
         if metric is not None and smallest >= metric.high - metric.low:
             warn(
                 f"a margin of {smallest:g} is no smaller than the range of {metric.name}, "
-                f"{metric.low:g} to {metric.high:g}: any method lies inside"
+                f"{metric.low:g} to {metric.high:g}: any method lies inside",
+                option="margin",
             )
 
 
@@ -159,8 +163,12 @@ def check_tails(interval: Interval | None, term: str) -> Callable[[Basis, np.nda
     choices = [r.name for r in RECORDS if r.tails is not None and term in r.terms]
     name = interval.name if interval else "none"
     raise SalstatsError(
-        f"margin= takes its P value from the test that the interval inverts, and interval={name!r} "
-        f"has none; choose from {quoted(choices)}"
+        Setting("interval", name),
+        " inverts no test, from which ",
+        Setting("margin"),
+        " could take its P value",
+        hint=f"choose from {quoted(choices)}",
+        choices=choices,
     )
 
 
