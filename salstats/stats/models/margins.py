@@ -218,7 +218,7 @@ def marginal_slopes(
         keys = _level_columns(model, cells, {column: column for column in by})
         margins.append(_ModelMargins(model, keys, slopes))
     frame = _estimates(fitted, margins, average, level, notes)
-    frame.insert(frame.columns.get_loc("estimate"), "term", covariate)
+    frame.insert(list(frame.columns).index("estimate"), "term", covariate)
     return adjust_unless_none(frame, adjust)
 
 
@@ -255,7 +255,7 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
             reference_levels += [reference_level] * len(levels)
         margins.append(_ModelMargins(model, pd.DataFrame(index=range(len(effects))), effects))
     frame = _estimates(fitted, margins, "rows", level, notes)
-    frame.insert(frame.columns.get_loc("estimate"), "term", text_column(term_names))
+    frame.insert(list(frame.columns).index("estimate"), "term", text_column(term_names))
     if any(reference_levels):
         frame = frame.assign(reference_level=text_column(reference_levels))
     return adjust_unless_none(frame, adjust)
