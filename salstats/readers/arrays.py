@@ -1,6 +1,6 @@
-"""A study made from arrays that are in memory already."""
+"""Studies made from arrays in memory."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from itertools import product
 from typing import Any
@@ -8,25 +8,28 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import quoted
-from salstats.errors import SalstatsError, ShapeError, ValueRangeError
+from salstats.errors import SalstatsError, Setting, ShapeError, ValueRangeError
 from salstats.images import masks
 from salstats.study import HUMAN, Case, Content, Prediction, Series, Study, Truth
 
-Key = tuple[str, str]
-_KEY3 = ("case", "task", "reader")
+CaseTask = tuple[str, str]
+CaseTaskName = tuple[str, str, str]
+_CASE_TASK = ("case", "task")
+_CASE_TASK_METHOD = ("case", "task", "method")
+_CASE_TASK_READER = ("case", "task", "reader")
 
 
 def study_from_arrays(
-    truths: Mapping[Key, np.ndarray] | str,
-    maps: Mapping[tuple[str, str, str], np.ndarray],
+    truths: Mapping[CaseTask, np.ndarray] | str,
+    maps: Mapping[CaseTaskName, np.ndarray],
     *,
-    human: Mapping[Key, np.ndarray] | None = None,
-    readers: Mapping[tuple[str, str, str], np.ndarray] | None = None,
-    points: Mapping[Key, np.ndarray] | None = None,
-    prob: Mapping[Key, float] | None = None,
+    human: Mapping[CaseTask, np.ndarray] | None = None,
+    readers: Mapping[CaseTaskName, np.ndarray] | None = None,
+    points: Mapping[CaseTask, np.ndarray] | None = None,
+    prob: Mapping[CaseTask, float] | None = None,
     patient: Mapping[str, str] | None = None,
 ) -> Study:
-    """A study from masks and maps in memory.
+    """Make a study from masks and maps in memory.
 
     Parameters
     ----------
@@ -52,7 +55,7 @@ def study_from_arrays(
     Returns
     -------
     Study
-        Cases in the order of their names, tasks and methods in the order met.
+        Cases in the order of their names, tasks and methods in the order of the arguments.
 
     Raises
     ------
@@ -77,98 +80,152 @@ def study_from_arrays(
         )
         return study.with_truth(truths)
     if not truths and not readers:
-        raise SalstatsError("truths is empty: a study needs at least one reference mask, or masks of readers")
+        raise SalstatsError(
+            "truths is empty: a study needs at least one reference mask, or masks of readers", option="truths"
+        )
     if readers and human:
         raise SalstatsError(
-            "human= is for one mask of a case and task, readers= for several; give one of them"
+            Setting("human"),
+            " is for one mask of a case and task, ",
+            Setting("readers"),
+            " for several",
+            hint="give one of them",
         )
-    _check_keys(truths, "truths", _KEY3[:2])
-    _check_keys(readers or {}, "readers", _KEY3)
-    pairs = [*truths, *(key[:2] for key in readers or {})]
-    names, tasks = (tuple(dict.fromkeys(parts)) for parts in zip(*pairs, strict=True))
-    _check_keys(maps, "maps", ("case", "task", "method"), names, tasks)
-    for name, given in (("human", human), ("points", points), ("prob", prob)):
-        _check_keys(given or {}, name, ("case", "task"), names, tasks)
+    readers = readers or {}
+    prob = prob or {}
+    _check_keys(truths, "truths", _CASE_TASK)
+    _check_keys(readers, "readers", _CASE_TASK_READER)
+    pairs = [*truths, *((case, task) for case, task, _ in readers)]
+    names = tuple(dict.fromkeys(case for case, _ in pairs))
+    tasks = tuple(dict.fromkeys(task for _, task in pairs))
+    _check_keys(maps, "maps", _CASE_TASK_METHOD, names, tasks)
+    _check_keys(human or {}, "human", _CASE_TASK, names, tasks)
+    _check_keys(points or {}, "points", _CASE_TASK, names, tasks)
+    _check_keys(prob, "prob", _CASE_TASK, names, tasks)
     shapes: dict[str, tuple[int, int]] = {}
-    outlined, drawn = _drawn(truths, "truths", shapes), _drawn(human or {}, "human", shapes)
-    read_by = _drawn(readers or {}, "readers", shapes)
-    for key, saliency in maps.items():
-        if np.ndim(saliency) != 2:
-            raise ShapeError(f"maps: {key} has shape {np.shape(saliency)}; a map has two dimensions")
-        if key[2] == HUMAN:
-            raise SalstatsError(f"maps: {key}: {HUMAN!r} is the name of what people marked; name the method")
-    for pair, value in (prob or {}).items():
-        if not 0 <= value <= 1:
-            raise ValueRangeError(f"prob of {pair} must lie between 0 and 1; got {value!r}")
+    truth_masks = _checked_masks(truths, "truths", shapes)
+    human_masks = _checked_masks(human or {}, "human", shapes)
+    reader_masks = _checked_masks(readers, "readers", shapes)
+    _check_maps(maps)
+    _check_prob(prob)
     if patient is not None and set(names) - set(patient):
-        raise SalstatsError(f"patient has no entry for case {min(set(names) - set(patient))!r}")
-    people = human is not None or points is not None
-    by_case: dict[str, list[Prediction]] = {case: [] for case in sorted(names)}
+        raise SalstatsError(
+            f"patient has no entry for case {min(set(names) - set(patient))!r}", option="patient"
+        )
+    predictions: dict[str, list[Prediction]] = {case: [] for case in sorted(names)}
     for (case, task, method), saliency in maps.items():
-        read = partial(_content, (prob or {}).get((case, task)), saliency)
-        by_case[case].append(Prediction(task, Series(method), read, "arrays"))
-    for case, answers in by_case.items():
-        for task in tasks if people else ():
-            mask = None if human is None else drawn.get((case, task), np.zeros(shapes[case], dtype=bool))
-            marked = None if points is None else points.get((case, task), np.empty((0, 2)))
-            read = partial(_marked, mask, marked)
-            answers.append(Prediction(task, Series(HUMAN), read, "arrays", has_saliency=False))
-    people_of = tuple(dict.fromkeys(reader for *_, reader in read_by))
-    for case, task, reader in product(by_case, tasks, people_of):
-        if any((case, t, reader) in read_by for t in tasks):
-            nothing = np.zeros(shapes[case], dtype=bool)
-            read = partial(_marked, read_by.get((case, task, reader), nothing), None)
-            series = Series(HUMAN, reader=reader)
-            by_case[case].append(Prediction(task, series, read, "arrays", has_saliency=False))
-    truths_of: dict[str, dict[str, Truth]] = {}
-    for (case, task), mask in outlined.items():
-        truths_of.setdefault(case, {})[task] = Truth(partial(masks.encode, mask))
-    cases = (
+        read = partial(_map_content, prob.get((case, task)), saliency)
+        predictions[case].append(Prediction(task, Series(method), read, "arrays"))
+    has_people = human is not None or points is not None
+    if has_people:
+        for case, task in product(predictions, tasks):
+            mask = None
+            if human is not None:
+                mask = human_masks.get((case, task), np.zeros(shapes[case], dtype=bool))
+            case_points = None
+            if points is not None:
+                case_points = points.get((case, task), np.empty((0, 2)))
+            read = partial(_human_content, mask, case_points)
+            predictions[case].append(Prediction(task, Series(HUMAN), read, "arrays", has_saliency=False))
+    reader_names = tuple(dict.fromkeys(reader for _, _, reader in reader_masks))
+    cases_read = {(case, reader) for case, _, reader in reader_masks}
+    for case, task, reader in product(predictions, tasks, reader_names):
+        # a reader without any mask of a case has not read it
+        if (case, reader) not in cases_read:
+            continue
+        mask = reader_masks.get((case, task, reader), np.zeros(shapes[case], dtype=bool))
+        read = partial(_human_content, mask, None)
+        series = Series(HUMAN, reader=reader)
+        predictions[case].append(Prediction(task, series, read, "arrays", has_saliency=False))
+    truths_of_case: dict[str, dict[str, Truth]] = {}
+    for (case, task), mask in truth_masks.items():
+        truths_of_case.setdefault(case, {})[task] = Truth(partial(masks.encode, mask))
+    cases = [
         Case(
             case,
             shapes[case],
-            truths_of.get(case, {}),
-            tuple(answers),
+            truths_of_case.get(case, {}),
+            tuple(case_predictions),
             annotated=bool(truths),
             patient=None if patient is None else patient[case],
         )
-        for case, answers in by_case.items()
-    )
-    found = [Series(method) for _, _, method in maps] + [Series(HUMAN)] * people
-    found += [Series(HUMAN, reader=reader) for reader in people_of]
-    return Study(tuple(cases), tasks, tuple(dict.fromkeys(found)), "arrays")
+        for case, case_predictions in predictions.items()
+    ]
+    all_series = [Series(method) for _, _, method in maps]
+    if has_people:
+        all_series.append(Series(HUMAN))
+    all_series += [Series(HUMAN, reader=reader) for reader in reader_names]
+    return Study(tuple(cases), tasks, tuple(dict.fromkeys(all_series)), "arrays")
 
 
-def _drawn(
-    given: Mapping[Any, np.ndarray], name: str, shapes: dict[str, tuple[int, int]]
+def _checked_masks(
+    given_masks: Mapping[Any, np.ndarray], option: str, shapes: dict[str, tuple[int, int]]
 ) -> dict[Any, np.ndarray]:
-    """Masks as arrays of bool; those of a case must have the size that goes to `shapes`."""
-    found = {key: masks.check_mask(mask, f"{name}: {key}") for key, mask in given.items()}
-    for (case, task, *_), mask in found.items():
-        known = shapes.setdefault(case, (mask.shape[0], mask.shape[1]))
-        if mask.shape != known:
-            raise ShapeError(f"{name}: {case!r}, {task!r} is {mask.shape}, another mask of it {known}")
-    return found
+    """Return masks as arrays of bool; those of a case must have one size, which `shapes` receives."""
+    checked = {key: masks.check_mask(mask, f"{option}: {key}") for key, mask in given_masks.items()}
+    for (case, task, *_), mask in checked.items():
+        shape = shapes.setdefault(case, (mask.shape[0], mask.shape[1]))
+        if mask.shape != shape:
+            raise ShapeError(
+                f"{option}: {case!r}, {task!r} is {mask.shape}, another mask of it {shape}", option=option
+            )
+    return checked
 
 
-def _check_keys(given: Mapping[Any, Any], name: str, parts: tuple[str, ...], *there: Iterable[str]) -> None:
+def _check_maps(maps: Mapping[CaseTaskName, np.ndarray]) -> None:
+    """Raise where a map has not two dimensions, or is called as people are."""
+    for key, saliency in maps.items():
+        if np.ndim(saliency) != 2:
+            raise ShapeError(
+                f"maps: {key} has shape {np.shape(saliency)}; a map has two dimensions", option="maps"
+            )
+        if key[2] == HUMAN:
+            raise SalstatsError(
+                f"maps: {key}: {HUMAN!r} is the method of people", hint="name the method", option="maps"
+            )
+
+
+def _check_prob(prob: Mapping[CaseTask, float]) -> None:
+    """Raise where a probability is not between 0 and 1."""
+    for pair, value in prob.items():
+        if not 0 <= value <= 1:
+            raise ValueRangeError(
+                f"prob of {pair} must lie between 0 and 1; got {value!r}", option="prob", value=value
+            )
+
+
+def _check_keys(
+    arrays: Mapping[Any, Any],
+    option: str,
+    parts: tuple[str, ...],
+    cases: Collection[str] | None = None,
+    tasks: Collection[str] = (),
+) -> None:
     """Raise SalstatsError where a key is no tuple of names, or names a case or task that the truth lacks."""
-    known_names = [(dict.fromkeys(names), part) for names, part in zip(there, parts, strict=False)]
-    for key in given:
+    for key in arrays:
         if not isinstance(key, tuple) or len(key) != len(parts) or not all(isinstance(k, str) for k in key):
-            raise SalstatsError(f"{name}: key {key!r} must be ({', '.join(parts)}), each as text")
-        for part, (known, word) in zip(key, known_names, strict=False):
-            if part not in known:
-                raise SalstatsError(f"{name}: {key} names {word} {part!r}; truths has {quoted(known)}")
+            raise SalstatsError(
+                f"{option}: key {key!r} must be ({', '.join(parts)}), each as text", option=option, value=key
+            )
+        if cases is None:
+            continue
+        for part, name, choices in (("case", key[0], cases), ("task", key[1], tasks)):
+            if name not in choices:
+                raise SalstatsError(
+                    f"{option}: {key} names {part} {name!r}; truths has {quoted(choices)}",
+                    option=option,
+                    value=key,
+                    choices=choices,
+                )
 
 
-def _content(prob: float | None, saliency: np.ndarray) -> Content:
-    """A map with its probability."""
+def _map_content(prob: float | None, saliency: np.ndarray) -> Content:
+    """Return a map with its probability."""
     return Content(saliency=np.asarray(saliency), prob=float("nan") if prob is None else float(prob))
 
 
-def _marked(mask: np.ndarray | None, points: np.ndarray | None) -> Content:
-    """What people marked of one task."""
+def _human_content(mask: np.ndarray | None, points: np.ndarray | None) -> Content:
+    """Return the mask and the points that people marked for one task."""
     return Content(
         mask=None if mask is None else masks.encode(mask),
         points=None if points is None else np.asarray(points, dtype=np.float64).reshape(-1, 2),

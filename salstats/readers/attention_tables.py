@@ -9,17 +9,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from salstats.errors import InputFileError, ValueRangeError
+from salstats.errors import InputFileError, Message, Setting, ValueRangeError
 from salstats.files.inputs import opened, parse_json
 from salstats.images import masks
 from salstats.images.masks import Rle
 
-#: The column of the image's file name, and that of its mask.
-IMAGE, ATTENTION = "img_idx", "attention"
+#: Column of the image's file name.
+IMAGE = "img_idx"
+#: Column of the image's mask.
+ATTENTION = "attention"
 _EDGES = ("xmin", "ymin", "xmax", "ymax")
 #: Columns that a table may have; boxes are lists in one cell, or edges in pixels from the left and the top.
 _COLUMNS = ((ATTENTION,), ("bbox",), ("boxes",), ("x", "y", "w", "h"), ("x", "y", "width", "height"), _EDGES)
-#: What "marked" is in a mask.
+#: Numbers that mark a pixel of a mask.
 _MARKS = (1, 255)
 #: Characters of a cell at most; that of a mask of 224 x 224 pixels has 100,000 or more.
 _LONGEST_CELL = 2**30
@@ -30,166 +32,220 @@ BoxesXYWH = tuple[BoxXYWH, ...]
 
 
 class Annotation(NamedTuple):
-    """What a table says of one image."""
+    """The mask or the boxes of one image in a table."""
 
-    #: At the table's own size; None where it holds boxes.
+    #: Mask of the size of its array; None where the table holds boxes.
     mask: Rle | None
     #: x, y, width and height in pixels of the image.
     boxes: BoxesXYWH
     #: File, row and image, for messages.
-    where: str
+    location: str
 
 
 def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -> dict[str, Annotation]:
-    """The annotation of each image that CSV files name, by `img_idx`, in their order.
+    """Read the annotation of each image that CSV files name, by `img_idx`, in their order.
 
     A file has a column `img_idx` and one of: `attention`, a JSON array of rows; `bbox` or `boxes`, a JSON
     list [x, y, w, h] or a list of such; four columns x, y, w, h (or width, height) or xmin, ymin, xmax, ymax.
     Boxes of several rows are put together. A pixel is marked where its number exceeds `threshold`; by default
     an array must hold a mask, 0 and one of 1 and 255.
     """
-    found: dict[str, Annotation] = {}
+    annotations: dict[str, Annotation] = {}
     boxes: dict[str, list[BoxXYWH]] = {}
     for file in files:
         for number, row in enumerate(_rows(file), start=2):
-            name, where = row[IMAGE], f"{file}, row {number}, {IMAGE} {row[IMAGE]!r}"
+            name = row[IMAGE]
+            location = f"{file}, row {number}, {IMAGE} {name!r}"
             if not name.strip():
-                raise InputFileError(f"{file}, row {number}: {IMAGE} is empty")
+                raise InputFileError(
+                    f"{file}, row {number}: {IMAGE} is empty", column=IMAGE, rows=[number - 2], path=file
+                )
             mask = None
             if ATTENTION in row:
-                mask = parse_mask(row[ATTENTION], where, threshold)
+                mask = parse_mask(row[ATTENTION], location, threshold)
             else:
-                boxes.setdefault(name, []).extend(_boxes(row, where))
-            there = found.setdefault(name, Annotation(mask, (), where))
-            if there.mask != mask:
+                boxes.setdefault(name, []).extend(_boxes(row, location))
+            first = annotations.setdefault(name, Annotation(mask, (), location))
+            if first.mask != mask:
                 raise InputFileError(
-                    f"{where}: the image has another annotation already, in {there.where}; keep one, or name "
-                    "the files to read with annotations="
+                    f"{location}: the image has another annotation already, in {first.location}",
+                    hint=Message("keep one, or name the files to read with ", Setting("annotations")),
+                    option="annotations",
+                    rows=[number - 2],
+                    path=file,
                 )
-    return {name: note._replace(boxes=tuple(boxes.get(name, ()))) for name, note in found.items()}
+    return {
+        name: annotation._replace(boxes=tuple(boxes.get(name, ())))
+        for name, annotation in annotations.items()
+    }
 
 
 def _rows(file: Path) -> Iterator[dict[str, str]]:
-    """The rows of a table: its image and its annotation, as text."""
-    # the module has one limit for the whole program
-    usual = csv.field_size_limit(_LONGEST_CELL)
+    """Yield the rows of a table: its image and its annotation, as text."""
+    # the csv module has one limit for the whole program
+    usual_limit = csv.field_size_limit(_LONGEST_CELL)
     try:
         with opened(file, in_parts=True) as stream, TextIOWrapper(stream, "utf-8-sig", newline="") as text:
             rows = csv.DictReader(text, strict=True)
             header = list(rows.fieldnames or ())
-            wanted = next((columns for columns in _COLUMNS if {IMAGE, *columns} <= set(header)), ())
-            if not wanted or len(set(header)) < len(header):
+            complete = [columns for columns in _COLUMNS if {IMAGE, *columns} <= set(header)]
+            if not complete or len(set(header)) < len(header):
                 raise InputFileError(
-                    f"{file}: not a table of annotations; it needs {IMAGE} and one of: attention (a JSON "
-                    f"array); bbox or boxes (JSON); x, y, w, h; {', '.join(_EDGES)}, each once (columns: "
-                    f"{', '.join(map(repr, header[:8]))})"
+                    f"{file}: not a table of annotations (columns: {', '.join(map(repr, header[:8]))})",
+                    hint=f"it needs {IMAGE} and one of: attention (a JSON array); bbox or boxes (JSON); "
+                    f"x, y, w, h; {', '.join(_EDGES)}, each once",
+                    choices=header,
+                    path=file,
                 )
+            columns = complete[0]
             for row in rows:
                 if None in row or None in row.values():
                     raise InputFileError(
-                        f"{file}, line {rows.line_num}: more or fewer cells than the header has; a cell that "
-                        "holds a comma is to be quoted"
+                        f"{file}, line {rows.line_num}: more or fewer cells than the header has",
+                        hint="a cell that holds a comma is to be quoted",
+                        path=file,
                     )
-                yield {column: row[column] for column in (IMAGE, *wanted)}
+                yield {column: row[column] for column in (IMAGE, *columns)}
     except (csv.Error, UnicodeDecodeError) as error:
-        raise InputFileError(f"{file}: cannot be read as CSV ({error})") from error
+        raise InputFileError(f"{file}: cannot be read as CSV ({error})", path=file) from error
     finally:
-        csv.field_size_limit(usual)
+        csv.field_size_limit(usual_limit)
 
 
-def parse_mask(text: str, where: str = "mask", threshold: float | None = None) -> Rle:
-    """The mask that a JSON array of rows holds; raises InputFileError, see `read_annotations`."""
+def parse_mask(text: str, location: str = "mask", threshold: float | None = None) -> Rle:
+    """Return the mask that a JSON array of rows holds; raises InputFileError, see `read_annotations`."""
     numbers = _digits(text)
     if numbers is None:
-        numbers = _array(text, where)
+        numbers = _array(text, location)
     if threshold is not None:
         if not isinstance(threshold, int | float | np.number) or not math.isfinite(threshold):
-            raise ValueRangeError(f"threshold must be a finite number, not {threshold!r}")
+            raise ValueRangeError(
+                Setting("threshold"), f" must be a finite number, not {threshold!r}", value=threshold
+            )
         return masks.encode(numbers > threshold)
     marked = numbers != 0
-    there = numbers[marked]
-    if there.size and not (there[0] in _MARKS and (there == there[0]).all()):
+    marks = numbers[marked]
+    if marks.size and not (marks[0] in _MARKS and (marks == marks[0]).all()):
         values = np.unique(numbers)
-        shown = ", ".join(f"{v:g}" for v in values[:6].tolist()) + (", ..." if len(values) > 6 else "")
+        examples = ", ".join(f"{v:g}" for v in values[:6].tolist())
+        if len(values) > 6:
+            examples += ", ..."
         raise InputFileError(
-            f"{where}: not a mask but {len(values)} different numbers ({shown}); a mask holds 0 and one of 1 "
-            "and 255, or read_saliency_bench() is told the threshold above which a pixel is marked"
+            f"{location}: not a mask but {len(values)} different numbers ({examples})",
+            hint=Message(
+                "a mask holds 0 and one of 1 and 255; or give ",
+                Setting("threshold"),
+                ", above which a pixel is marked",
+            ),
+            option="threshold",
+            column=ATTENTION,
         )
     return masks.encode(marked)
 
 
 def _digits(text: str) -> np.ndarray | None:
-    """An array of single digits, several times faster than by JSON; None where a text is something else."""
+    """Read an array of single digits, several times faster than by JSON; None where a text is no such array.
+
+    The bytes of the text, without blanks, are compared with those of an array of zeros of the same size: they
+    may differ in the digits alone.
+    """
     packed = text.encode("utf-8", "replace").translate(None, b" \t\r\n")
     height = packed.count(b"[") - 1
-    body = packed[1:-1] + b","
-    if height < 1 or packed[:1] + packed[-1:] != b"[]" or len(body) % height:
+    # each row is "[d,d,...,d],", where the last one gets a comma as well
+    rows = packed[1:-1] + b","
+    if height < 1 or not packed.startswith(b"[") or not packed.endswith(b"]") or len(rows) % height:
         return None
-    zeros = b"[" + b",".join([b"0"] * (len(body) // height // 2 - 1)) + b"],"
-    if len(zeros) * height != len(body):
+    width = len(rows) // height // 2 - 1
+    row_of_zeros = b"[" + b",".join([b"0"] * width) + b"],"
+    if len(row_of_zeros) * height != len(rows):
         return None
-    beyond = np.frombuffer(body, np.uint8).reshape(height, -1) - np.frombuffer(zeros, np.uint8)
-    digits = beyond[:, 1:-2:2]
-    alike = not beyond[:, ::2].any() and not beyond[:, -1].any()
-    return digits if alike and digits.size and digits.max() <= 9 else None
+    differences = np.frombuffer(rows, np.uint8).reshape(height, -1) - np.frombuffer(row_of_zeros, np.uint8)
+    digits = differences[:, 1:-2:2]
+    same_separators = not differences[:, ::2].any() and not differences[:, -1].any()
+    if same_separators and digits.size and digits.max() <= 9:
+        return digits
+    return None
 
 
-def _array(text: str, where: str) -> np.ndarray:
-    """An array of numbers in two dimensions that JSON holds."""
+def _array(text: str, location: str) -> np.ndarray:
+    """Read an array of numbers in two dimensions from JSON."""
     try:
         rows = parse_json(text)
     except (ValueError, RecursionError) as error:
-        said = "an empty cell" if not text.strip() else " ".join(str(error).split())[:80]
-        raise InputFileError(f"{where}: {ATTENTION} is no JSON array ({said})") from error
+        reason = " ".join(str(error).split())[:80] if text.strip() else "an empty cell"
+        raise InputFileError(
+            f"{location}: {ATTENTION} is no JSON array ({reason})", column=ATTENTION
+        ) from error
     try:
         array = np.array(rows)
     except ValueError:
         array = np.empty(0)
     if array.ndim != 2 or not array.size or array.dtype.kind not in "biuf" or not np.isfinite(array).all():
-        raise InputFileError(f"{where}: {ATTENTION} is no array of rows of finite numbers, all of one length")
+        raise InputFileError(
+            f"{location}: {ATTENTION} is no array of rows of finite numbers, all of one length",
+            column=ATTENTION,
+        )
     return array
 
 
-def _boxes(row: dict[str, str], where: str) -> BoxesXYWH:
-    """The boxes of a row as (x, y, width, height)."""
-    columns, cells = list(row)[1:], list(row.values())[1:]
+def _boxes(row: dict[str, str], location: str) -> BoxesXYWH:
+    """Return the boxes of a row as (x, y, width, height)."""
+    columns = list(row)[1:]
+    cells = list(row.values())[1:]
     try:
-        given = parse_json(cells[0]) if len(cells) == 1 else [[float(cell) for cell in cells]]
-        listed = given if not given or isinstance(given[0], list) else [given]
-        boxes = np.array(listed, dtype=np.float64).reshape(len(listed), 4)
+        if len(cells) == 1:
+            numbers = parse_json(cells[0])
+            # one box alone is a list of four numbers
+            if numbers and not isinstance(numbers[0], list):
+                numbers = [numbers]
+        else:
+            numbers = [[float(cell) for cell in cells]]
+        boxes = np.array(numbers, dtype=np.float64).reshape(len(numbers), 4)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise InputFileError(f"{where}: no boxes of four numbers but {' '.join(cells)[:80]!r}") from error
+        raise InputFileError(
+            f"{location}: no boxes of four numbers but {' '.join(cells)[:80]!r}", column=columns[0]
+        ) from error
     if columns == list(_EDGES):
         boxes[:, 2:] -= boxes[:, :2]
-    odd = boxes[~(np.isfinite(boxes).all(axis=1) & (boxes[:, 2:] > 0).all(axis=1))]
-    if len(odd):
-        shown = ", ".join(f"{number:g}" for number in odd[0])
+    is_box = np.isfinite(boxes).all(axis=1) & (boxes[:, 2:] > 0).all(axis=1)
+    if not is_box.all():
+        first = ", ".join(f"{number:g}" for number in boxes[~is_box][0])
         raise InputFileError(
-            f"{where}: the box ({shown}) is none: it has x, y, and a width and height above 0"
+            f"{location}: the box ({first}) is none: it has x, y, and a width and height above 0",
+            column=columns[0],
         )
     return tuple((x, y, width, height) for x, y, width, height in boxes.tolist())
 
 
 def draw_boxes(boxes: BoxesXYWH, shape: tuple[int, int]) -> np.ndarray:
-    """The mask of boxes (x, y, width, height): the pixels whose centres lie in one of them.
+    """Draw boxes (x, y, width, height): the pixels whose centres lie in one of them.
 
     Edges are in pixels, x = 0 is the image's left edge; parts outside the image are left out.
     """
     mask = np.zeros(shape, dtype=bool)
     for x, y, width, height in boxes:
-        (left, right), (top, bottom) = (
-            [max(0, math.ceil(edge - 0.5)) for edge in (start, start + size)]
-            for start, size in ((x, width), (y, height))
-        )
+        left = _first_pixel(x)
+        right = _first_pixel(x + width)
+        top = _first_pixel(y)
+        bottom = _first_pixel(y + height)
         mask[top:bottom, left:right] = True
     return mask
 
 
+def _first_pixel(edge: float) -> int:
+    """Return the first pixel whose centre lies at an edge or behind it."""
+    return max(0, math.ceil(edge - 0.5))
+
+
 def resize_truth(mask: Rle, shape: tuple[int, int]) -> Rle:
-    """A mask resized by the nearest pixel: each takes the one that its centre falls into."""
+    """Resize a mask by the nearest pixel: each takes the one that its centre falls into."""
     if mask.shape == shape:
         return mask
-    rows, cols = (
-        ((2 * np.arange(new) + 1) * old) // (2 * new) for new, old in zip(shape, mask.shape, strict=True)
-    )
+    rows = _nearest_pixels(shape[0], mask.shape[0])
+    cols = _nearest_pixels(shape[1], mask.shape[1])
     return masks.encode(masks.decode(mask)[np.ix_(rows, cols)])
+
+
+def _nearest_pixels(n_new: int, n_old: int) -> np.ndarray:
+    """Return the old pixel that the centre of each new one falls into, floor((i + 1/2) * n_old / n_new)."""
+    return ((2 * np.arange(n_new) + 1) * n_old) // (2 * n_new)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import and_more, hidden
-from salstats.errors import InputFileError, SalstatsError, warn
+from salstats.errors import InputFileError, Message, Part, SalstatsError, Setting, warn
 from salstats.files.inputs import read_json
 from salstats.images.polygons import vertices_of
 from salstats.images.run_lengths import check_shape, shortened
@@ -19,41 +19,48 @@ _SIZE = "img_size"
 
 @dataclass(frozen=True)
 class CaseFile:
-    """What one file says of each case; tasks carry the names that frames have."""
+    """Values of one file by case and task; tasks carry the names that frames have."""
 
     file: Path
     #: case -> task -> value
     values: dict[str, dict[str, Any]]
-    #: case -> (height, width), where the file says it
+    #: case -> (height, width), where the file has it
     shapes: dict[str, tuple[int, int]]
     #: whether values are outlines to be drawn, not masks
     outlines: bool = False
 
-    def where(self, case: str, task: str) -> str:
-        """What a value is, for messages."""
+    def location(self, case: str, task: str) -> str:
+        """Write where a value stands, for messages."""
         return f"{self.file}, case {case}, task {task}"
 
     def tasks(self) -> set[str]:
-        """Every task of the file."""
+        """Return every task of the file."""
         return {task for values in self.values.values() for task in values}
 
 
 def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
-    """Masks in COCO's run-length code, whose runs are checked when a mask is read."""
+    """Read masks in COCO's run-length code, whose runs are checked when a mask is decoded."""
     shapes: dict[str, tuple[int, int]] = {}
 
-    def check(value: Any, case: str, where: str) -> Any:
+    def check(value: Any, case: str, location: str) -> Any:
         if isinstance(value, list):
             raise InputFileError(
-                f"{where}: a list of outlines where a mask should be; give the file as annotations= "
-                "(truth) or human_annotations= (people)"
+                f"{location}: a list of outlines where a mask should be",
+                hint=Message(
+                    "give the file as ",
+                    Setting("annotations"),
+                    " (truth) or ",
+                    Setting("human_annotations"),
+                    " (people)",
+                ),
+                path=path,
             )
         if not isinstance(value, Mapping) or "size" not in value or "counts" not in value:
-            raise InputFileError(f"{where}: not a mask with size and counts but {shortened(value)}")
-        shape = _shape(value["size"], where, "size")
+            raise InputFileError(f"{location}: not a mask with size and counts but {shortened(value)}")
+        shape = _shape(value["size"], location, "size")
         if shapes.setdefault(case, shape) != shape:
             raise InputFileError(
-                f"{where}: its mask is {shape[0]} x {shape[1]}, another of the case "
+                f"{location}: its mask is {shape[0]} x {shape[1]}, another of the case "
                 f"{shapes[case][0]} x {shapes[case][1]}"
             )
         return {"size": value["size"], "counts": value["counts"]}
@@ -62,36 +69,40 @@ def read_segmentations(path: Path, task_name: Callable[[str], str]) -> CaseFile:
 
 
 def read_outlines(path: Path, task_name: Callable[[str], str]) -> CaseFile:
-    """Outlines as vertices (x, y) cut to whole pixels; of those beyond their image it warns once."""
+    """Read outlines as vertices (x, y) cut to whole pixels; warn once of those beyond their image."""
     shapes: dict[str, tuple[int, int]] = {}
-    beyond: list[str] = []
+    beyond_image: list[str] = []
 
-    def check(value: Any, case: str, where: str) -> list[np.ndarray]:
+    def check(value: Any, case: str, location: str) -> list[np.ndarray]:
         if isinstance(value, Mapping) and "counts" in value:
             raise InputFileError(
-                f"{where}: a mask where outlines should be; give the file as truth= or human= (people)"
+                f"{location}: a mask where outlines should be",
+                hint=Message("give the file as ", Setting("truth"), " or ", Setting("human"), " (people)"),
+                path=path,
             )
         if case not in shapes:
-            raise InputFileError(f"{where}: the case has no {_SIZE!r}, (height, width), to draw it on")
+            raise InputFileError(
+                f"{location}: the case has no {_SIZE!r}, (height, width), to draw it on", path=path
+            )
         try:
-            outlines = vertices_of(value, where)
+            outlines = vertices_of(value, location)
         except SalstatsError as error:
-            raise InputFileError(str(error)) from error
+            raise InputFileError(error.message) from error
         height, width = shapes[case]
         # a vertex on the far edge itself is usual
-        if any((o < 0).any() or (o > (width, height)).any() for o in outlines):
-            beyond.append(where)
+        if any((outline < 0).any() or (outline > (width, height)).any() for outline in outlines):
+            beyond_image.append(location)
         return outlines
 
     values = _values(path, task_name, check, shapes)
-    _warn(beyond, "outlines reach beyond their image and are cut off at its edge")
+    _warn(beyond_image, "outlines reach beyond their image and are cut off at its edge")
     return CaseFile(path, values, shapes, outlines=True)
 
 
 def read_points(path: Path, task_name: Callable[[str], str]) -> CaseFile:
-    """Marked points, each array of shape (n, 2) as (row, col); the file has (x, y)."""
+    """Read marked points, each array of shape (n, 2) as (row, col); the file has (x, y)."""
 
-    def check(value: Any, _: str, where: str) -> np.ndarray:
+    def check(value: Any, _: str, location: str) -> np.ndarray:
         if isinstance(value, list) and not value:
             return np.empty((0, 2))
         try:
@@ -100,22 +111,22 @@ def read_points(path: Path, task_name: Callable[[str], str]) -> CaseFile:
             points = np.empty(0, object)
         numbers = points.dtype.kind in "iuf" and np.isfinite(points).all()
         if not numbers or points.ndim != 2 or points.shape[1] != 2:
-            raise InputFileError(f"{where}: not a list of points (x, y) but {shortened(value)}")
+            raise InputFileError(f"{location}: not a list of points (x, y) but {shortened(value)}")
         return np.ascontiguousarray(points[:, ::-1], dtype=np.float64)
 
     return CaseFile(path, _values(path, task_name, check), {})
 
 
-def warn_of_points(found: CaseFile, shapes: Mapping[str, tuple[int, int]]) -> None:
+def warn_of_points(points_file: CaseFile, shapes: Mapping[str, tuple[int, int]]) -> None:
     """Warn once of points that lie outside their image; they hit nothing."""
-    outside = [
-        found.where(case, task)
-        for case, values in found.values.items()
-        if case in shapes
-        for task, points in values.items()
-        # as masks do, a fraction counts to the pixel it falls into
-        if ((points < 0) | (points >= shapes[case])).any()
-    ]
+    outside = []
+    for case, points_of_task in points_file.values.items():
+        if case not in shapes:
+            continue
+        for task, points in points_of_task.items():
+            # as in masks, a fraction counts to the pixel it falls into
+            if ((points < 0) | (points >= shapes[case])).any():
+                outside.append(points_file.location(case, task))
     _warn(outside, "points lie outside their image and hit nothing")
 
 
@@ -125,7 +136,7 @@ def _values(
     check: Callable[[Any, str, str], Any],
     shapes: dict[str, tuple[int, int]] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Case -> task -> checked value; sizes of images go to `shapes`."""
+    """Return case -> task -> checked value; sizes of images go to `shapes`."""
     content = read_json(path)
     if not isinstance(content, dict):
         raise InputFileError(f"{path}: not an object of cases but {shortened(content)}")
@@ -149,23 +160,26 @@ def _values(
     return values
 
 
-def check_name(name: str, what: str) -> str:
-    """The name of a case or task, which must be there and hold nothing that nobody sees."""
-    wrong = hidden(name) if name else "is empty"
-    if wrong:
-        raise InputFileError(f"{what} {name!r} is no name: it {wrong}")
+def check_name(name: str, owner: Part) -> str:
+    """Return the name of a case or task, which may not be empty nor hold characters that nobody sees.
+
+    `owner` says in a message whose name it is.
+    """
+    problem = hidden(name) if name else "is empty"
+    if problem:
+        raise InputFileError(owner, f" {name!r} is no name: it {problem}", value=name)
     return name
 
 
-def _shape(given: Any, where: str, name: str) -> tuple[int, int]:
-    """(height, width) as the file has it."""
+def _shape(size: Any, location: str, name: str) -> tuple[int, int]:
+    """Return (height, width) as the file has it."""
     try:
-        return check_shape(given, name)
+        return check_shape(size, name)
     except SalstatsError as error:
-        raise InputFileError(f"{where}: {error}") from error
+        raise InputFileError(f"{location}: {error}") from error
 
 
-def _warn(places: list[str], what: str) -> None:
-    """Warn once, with how many places and the first."""
-    if places:
-        warn(f"{places[0]}{and_more(places)}: {what}")
+def _warn(locations: list[str], problem: str) -> None:
+    """Warn once, with the first location and the number of the others."""
+    if locations:
+        warn(f"{locations[0]}{and_more(locations)}: {problem}")

@@ -1,4 +1,4 @@
-"""How a table file is to be read, and what its cells mean: names, numbers, text."""
+"""Options of reading a table file, and the meaning of its cells: names, numbers, text."""
 
 import datetime
 import os
@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, hidden
-from salstats.errors import InputFileError, warn
+from salstats.errors import InputFileError, Message, Part, Setting, warn
 from salstats.memory_limit import COLUMN, check_size
 
 PathLike = str | os.PathLike[str]
 
-#: What stands for a missing number; identifiers are never compared with these.
+#: Cells that stand for a missing number; identifiers are never compared with these.
 NA_STRINGS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A")
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 _DECIMAL_COMMA = r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?"
@@ -32,9 +32,10 @@ BEYOND_FLOATS = (
 
 @dataclass(frozen=True)
 class TableOptions:
-    """How a table file is to be read; see `read_scores` for what each option means.
+    """Options of reading a table file; `read_scores` documents each.
 
-    `known` is for files of a known format, about which no message may name an option.
+    `is_fixed_format` is for files of one format, whose readers have none of these options: no message may
+    recommend one.
     """
 
     sep: str | None = None
@@ -42,21 +43,25 @@ class TableOptions:
     encoding: str = "utf-8"
     na: Sequence[str] = NA_STRINGS
     sheet: str | None = None
-    known: bool = False
+    is_fixed_format: bool = False
 
     def __post_init__(self) -> None:
         check_choice(self.decimal, (".", ","), "decimal")
         if self.sep is not None and (len(self.sep) != 1 or self.sep in '"\r\n'):
             raise InputFileError(
-                f"sep must be one character that is no quotation mark or line end, not {self.sep!r}"
+                Setting("sep"),
+                f" must be one character that is no quotation mark or line end, not {self.sep!r}",
+                value=self.sep,
             )
         # one string would be taken letter by letter; an empty cell is always missing
-        given = (self.na,) if isinstance(self.na, str) else tuple(self.na)
-        object.__setattr__(self, "na", tuple(dict.fromkeys(("", *given))))
+        na = [self.na] if isinstance(self.na, str) else list(self.na)
+        object.__setattr__(self, "na", tuple(dict.fromkeys(["", *na])))
 
-    def advice(self, text: str) -> str:
-        """What would do, for the end of a message."""
-        return "; save it as CSV with commas, in UTF-8" if self.known else f"; {text}"
+    def remedy(self, *parts: Part) -> Message:
+        """Return the hint of a message: the parts, which name options, or what does without options."""
+        if self.is_fixed_format:
+            return Message("save it as CSV with commas, in UTF-8")
+        return Message(*parts)
 
 
 def check_header(file: Path, header: Sequence[str]) -> None:
@@ -64,36 +69,48 @@ def check_header(file: Path, header: Sequence[str]) -> None:
     check_size(len(header) * COLUMN, f"{file}: its {len(header)} columns")
     for position, name in enumerate(header):
         if not name.strip():
-            hint = "; name it"
+            guess = ""
+            hint = "name it"
             if position == 0:
-                hint = (
-                    " (row numbers, written by pandas or R?); write the file without them "
-                    "(index=False, row.names=FALSE)"
-                )
+                guess = " (row numbers, written by pandas or R?)"
+                hint = "write the file without them (index=False, row.names=FALSE)"
             elif position == len(header) - 1:
-                hint = "; name it, or remove the separator at the end of every line"
-            raise InputFileError(f"{file}: column {position + 1} has no name in the header{hint}")
+                hint = "name it, or remove the separator at the end of every line"
+            raise InputFileError(
+                f"{file}: column {position + 1} has no name in the header{guess}", hint=hint, path=file
+            )
         if hidden(name):
-            raise InputFileError(f"{file}: column {name!r} {hidden(name)}; remove it in the header")
+            raise InputFileError(
+                f"{file}: column {name!r} {hidden(name)}",
+                hint="remove it in the header",
+                column=name,
+                path=file,
+            )
     names = pd.Index(header)
     if not names.is_unique:
-        twice = names[names.duplicated()][0]
-        raise InputFileError(f"{file}: column {twice!r} is twice in the header; rename one of them")
+        repeated = str(names[names.duplicated()][0])
+        raise InputFileError(
+            f"{file}: column {repeated!r} is twice in the header",
+            hint="rename one of them",
+            column=repeated,
+            path=file,
+        )
 
 
 def parse_numbers(column: pd.Series, options: TableOptions) -> tuple[pd.Series, np.ndarray, np.ndarray]:
-    """Read a column as float64, and say which of its cells are missing, and which are no number."""
+    """Read a column as float64; return also which of its cells are missing, and which are no number."""
     if is_number(column):
         numbers = column.astype("float64")
         return numbers, numbers.isna().to_numpy(), np.zeros(len(column), dtype=bool)
     if isinstance(column.dtype, pd.StringDtype) and options.decimal == ".":
-        plain = _plain_numbers(column, options.na)
-        if plain is not None:
-            return plain, plain.isna().to_numpy(), np.zeros(len(column), dtype=bool)
+        text_numbers = _numbers_or_missing(column, options.na)
+        if text_numbers is not None:
+            return text_numbers, text_numbers.isna().to_numpy(), np.zeros(len(column), dtype=bool)
     # a column of text repeats a few values, and each of them is parsed once
     codes, values = pd.factorize(column.astype("str").fillna(""))
-    numbers, missing, odd = _parse_values(pd.Series(values), options)
-    return pd.Series(numbers[codes], index=column.index, name=column.name), missing[codes], odd[codes]
+    parsed, missing, is_no_number = _parse_values(pd.Series(values), options)
+    numbers = pd.Series(parsed[codes], index=column.index, name=column.name)
+    return numbers, missing[codes], is_no_number[codes]
 
 
 def _parse_values(values: pd.Series, options: TableOptions) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -102,35 +119,35 @@ def _parse_values(values: pd.Series, options: TableOptions) -> tuple[np.ndarray,
     missing = text.isin(list(options.na)).to_numpy()
     if options.decimal == ",":
         # no thousands separators: in 1.000 nobody can tell a thousand from a one
-        pointed = text.str.contains(".", regex=False)
-        text = text.str.replace(",", ".", regex=False).mask(pointed, "a point")
+        has_point = text.str.contains(".", regex=False)
+        text = text.str.replace(",", ".", regex=False).mask(has_point, "a point")
     numbers = _cast(text.mask(missing))
-    odd = np.isnan(numbers) & ~missing
-    if odd.any() and text[~missing].isin(list(_TRUTH)).all():
+    is_no_number = np.isnan(numbers) & ~missing
+    if is_no_number.any() and text[~missing].isin(list(_TRUTH)).all():
         return text.map(_TRUTH).to_numpy(dtype=np.float64), missing, np.zeros(len(text), dtype=bool)
-    return numbers, missing, odd
+    return numbers, missing, is_no_number
 
 
-def _plain_numbers(column: pd.Series, na: Sequence[str]) -> pd.Series | None:
+def _numbers_or_missing(column: pd.Series, na: Sequence[str]) -> pd.Series | None:
     """Read a column of text in which every cell is a number or missing; None where one is neither."""
     import pyarrow as pa
     from pyarrow import compute
 
     text = pa.array(column)
-    numbers = _numbers_alone(text, na)
+    numbers = _numbers_without_missing(text, na)
     if numbers is None:
         missing = compute.is_in(text, pa.array(list(na), text.type))
         try:
             numbers = compute.if_else(missing, None, text).cast(pa.float64())
         except pa.ArrowInvalid:
             return None
-        # a cell such as "nan" that is not said to be missing is no number
+        # a cell such as "nan" that is not among `na` is no number
         if compute.any(compute.is_nan(numbers)).as_py():
             return None
     return pd.Series(numbers.to_numpy(zero_copy_only=False), index=column.index, name=column.name)
 
 
-def _numbers_alone(text: Any, na: Sequence[str]) -> Any:
+def _numbers_without_missing(text: Any, na: Sequence[str]) -> Any:
     """Return cells of text as numbers where each is one and none stands for missing, else None."""
     import pyarrow as pa
 
@@ -158,13 +175,13 @@ def _cast(text: pd.Series) -> np.ndarray:
         # pandas takes its time over each cell, and most of text cannot begin a number
         may_be_number = compute.fill_null(compute.match_substring_regex(cells, _BEGINNING), False)
         numbers = np.full(len(text), np.nan)
-        where = np.flatnonzero(may_be_number.to_numpy(zero_copy_only=False))
-        numbers[where] = pd.to_numeric(text.iloc[where], errors="coerce").to_numpy(dtype=np.float64)
+        rows = np.flatnonzero(may_be_number.to_numpy(zero_copy_only=False))
+        numbers[rows] = pd.to_numeric(text.iloc[rows], errors="coerce").to_numpy(dtype=np.float64)
         return numbers
 
 
 def covariate_text(column: pd.Series) -> pd.Series:
-    """A column as text: dates in ISO form, whole numbers without '.0', missing where they are."""
+    """Return a column as text: dates in ISO form, whole numbers without '.0', missing cells missing."""
     if isinstance(column.dtype, pd.StringDtype) or pd.api.types.is_integer_dtype(column):
         return column.astype("str").where(column.notna())
     return pd.Series([_text(v) for v in column], index=column.index, name=column.name, dtype="str")
@@ -176,8 +193,8 @@ def have_decimal_commas(cells: pd.Series) -> bool:
     return bool(distinct.str.strip().str.fullmatch(_DECIMAL_COMMA).fillna(False).all())
 
 
-def name_of(value: object) -> str | None:
-    """One cell as an identifier: "" where it is empty, None where it cannot be one."""
+def name_of(value: Any) -> str | None:
+    """Return one cell as an identifier: "" where it is empty, None where it cannot be one."""
     if pd.isna(value):
         return ""
     if is_date(value):
@@ -185,34 +202,41 @@ def name_of(value: object) -> str | None:
     if isinstance(value, float | np.floating):
         if abs(float(value)) >= EXACT:
             return None
-        return str(int(value)) if float(value).is_integer() else str(value)
+        if float(value).is_integer():
+            return str(int(value))
     return str(value)
 
 
 def is_date(value: object) -> bool:
-    """Whether a cell is a date or time."""
+    """Return whether a cell is a date or time."""
     return isinstance(value, datetime.date | datetime.time | datetime.timedelta)
 
 
 def _text(value: object) -> str | None:
-    """One cell of a covariate as text: a date in ISO form, a whole number without '.0'."""
+    """Return one cell of a covariate as text: a date in ISO form, a whole number without '.0'."""
     name = name_of(value)
     if name is not None:
         return name or None
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():
         return value.date().isoformat()
-    return value.isoformat() if isinstance(value, datetime.date | datetime.time) else str(value)
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    return str(value)
 
 
-def warn_of_blanks(words: pd.Series, file: Path) -> None:
+def warn_of_blanks(text: pd.Series, file: Path) -> None:
     """Warn where two values of a column differ by a blank around them: grouped by it, they are two groups."""
-    distinct = pd.Series(words.dropna().unique(), dtype="str")
-    seen = distinct.str.strip()
-    if seen.duplicated().any():
-        first, second, *_ = distinct[seen.eq(seen[seen.duplicated()].iloc[0])]
-        warn(f"{file}, column {words.name!r}: {first!r} and {second!r} look the same and are two values")
+    distinct = pd.Series(text.dropna().unique(), dtype="str")
+    stripped = distinct.str.strip()
+    if stripped.duplicated().any():
+        first, second, *_ = distinct[stripped.eq(stripped[stripped.duplicated()].iloc[0])]
+        warn(
+            f"{file}, column {text.name!r}: {first!r} and {second!r} look the same and are two values",
+            column=str(text.name),
+            path=file,
+        )
 
 
 def is_number(column: pd.Series) -> bool:
-    """Whether a column holds numbers or truth values, not cells of text."""
+    """Return whether a column holds numbers or truth values, not cells of text."""
     return bool(pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column))

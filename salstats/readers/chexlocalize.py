@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from salstats.checks import check_choice, quoted
-from salstats.errors import InputFileError, SalstatsError
+from salstats.errors import InputFileError, Message, SalstatsError, Setting
 from salstats.files.paths import check_folder
 from salstats.images.consensus import CONSENSUS_RULES
 from salstats.readers.case_json import check_name
@@ -18,9 +18,9 @@ from salstats.readers.predictions import Sources, series_of, series_sources
 from salstats.readers.score_layouts import check_pattern
 from salstats.study import Series, Study
 
-#: What maps are called where nobody says it.
+#: Method of maps whose option names none.
 METHOD = "saliency"
-#: What a file is -> the names it may have, beside which `_val`, `_test`, `_sample` may stand.
+#: Kind of a file -> its possible names, beside which `_val`, `_test`, `_sample` may stand.
 PATTERNS = {
     "truth": re.compile(r"gt_segmentations(_.*)?\.json"),
     "annotations": re.compile(r"gt_annotations(_.*)?\.json"),
@@ -143,115 +143,166 @@ def read_chexlocalize(
     >>> case.patient, case.shape, case.truths["Edema"].n_instances, study.tasks
     ('patient1', (4, 6), 1, ('Edema',))
     """
-    people: dict[str, Mapping[str | None, Path]] = {
-        kind: _by_reader(files, kind)
-        for kind, files in (("human", human), ("human_annotations", human_annotations))
-        if files is not None
-    }
-    agreed = truth if isinstance(truth, str) and truth in CONSENSUS_RULES else None
-    given = {
-        "truth": None if agreed else truth,
+    people: dict[str, Mapping[str | None, Path]] = {}
+    if human is not None:
+        people["human"] = _by_reader(human, "human")
+    if human_annotations is not None:
+        people["human_annotations"] = _by_reader(human_annotations, "human_annotations")
+    consensus = truth if isinstance(truth, str) and truth in CONSENSUS_RULES else None
+    file_options = {
+        "truth": None if consensus else truth,
         "annotations": annotations,
         "points": points,
         "labels": labels,
     }
     pattern = check_pattern(patient_from)
-    wanted = None if tasks is None else [task_name(t) for t in ([tasks] if isinstance(tasks, str) else tasks)]
+    task_names = None
+    if tasks is not None:
+        task_names = [task_name(task) for task in ([tasks] if isinstance(tasks, str) else tasks)]
     if split is not None:
         check_choice(split, SPLITS, "split")
-    files = {kind: Path(file) for kind, file in given.items() if file is not None}
+    files = {kind: Path(file) for kind, file in file_options.items() if file is not None}
     map_files: dict[Series, list[Path]] = {}
-    for series, place in series_sources(maps, method, "maps").items():
-        map_files[series] = _maps_below(Path(place))
+    for series, map_folder in series_sources(maps, method, "maps").items():
+        map_files[series] = _maps_below(Path(map_folder))
         if not map_files[series]:
-            raise InputFileError(f"{place}: no file named CASE_TASK{SUFFIX}")
+            raise InputFileError(f"{map_folder}: no file named CASE_TASK{SUFFIX}", path=str(map_folder))
     if folder is not None:
-        known = [*files, *people, *(["truth", "annotations"] if agreed else [])]
-        found, below = _found(Path(folder), known, split, maps is None and masks is None)
+        other_kinds = {*files, *people}
+        if consensus:
+            other_kinds |= {"truth", "annotations"}
+        with_maps = maps is None and masks is None
+        folder_files, folder_maps = _files_of_folder(Path(folder), other_kinds, split, with_maps)
         for kind in ("human", "human_annotations"):
-            if kind in found:
-                people[kind] = {None: found.pop(kind)}
-        files |= found
-        if below:
-            map_files[series_of(method, "method")] = below
-    named = {reader for own in people.values() for reader in own if reader is not None}
-    if "truth" not in files and "annotations" not in files and len(named) < 2:
+            if kind in folder_files:
+                people[kind] = {None: folder_files.pop(kind)}
+        files |= folder_files
+        if folder_maps:
+            map_files[series_of(method, "method")] = folder_maps
+    named_readers = {
+        reader for file_of_reader in people.values() for reader in file_of_reader if reader is not None
+    }
+    if "truth" not in files and "annotations" not in files and len(named_readers) < 2:
         raise InputFileError(
-            f"{folder if folder is not None else 'the study'} has no truth; it is in gt_segmentations*.json "
-            "or gt_annotations*.json, or give it as truth= or annotations="
+            f"{folder if folder is not None else 'the study'} has no truth",
+            hint=Message(
+                "it is in gt_segmentations*.json or gt_annotations*.json, or give it as ",
+                Setting("truth"),
+                " or ",
+                Setting("annotations"),
+            ),
+            option="truth",
+            path=None if folder is None else str(folder),
         )
-    parts = read_files(files, people, series_sources(masks, method, "masks"), map_files, wanted)
-    first = [*files.values(), *(file for own in people.values() for file in own.values())]
-    study = study_of(parts, str(folder if folder is not None else first[0]), wanted, pattern)
-    return study if agreed is None else study.with_truth(agreed)
+    mask_files = series_sources(masks, method, "masks")
+    study_files = read_files(files, people, mask_files, map_files, task_names)
+    if folder is not None:
+        source = str(folder)
+    else:
+        all_files = list(files.values())
+        for file_of_reader in people.values():
+            all_files += file_of_reader.values()
+        source = str(all_files[0])
+    study = study_of(study_files, source, task_names, pattern)
+    if consensus is not None:
+        return study.with_truth(consensus)
+    return study
 
 
-def _by_reader(given: Sources, option: str) -> dict[str | None, Path]:
-    """The files of each reader; of one alone nobody says who it is."""
-    if not isinstance(given, Mapping):
-        return {None: Path(given)}
-    if not given:
-        raise SalstatsError(f"{option}= names no reader")
-    return {check_name(str(reader), f"{option}=: a reader"): Path(file) for reader, file in given.items()}
+def _by_reader(sources: Sources, option: str) -> dict[str | None, Path]:
+    """Return the file of each reader; the reader of a single file has no name."""
+    if not isinstance(sources, Mapping):
+        return {None: Path(sources)}
+    if not sources:
+        raise SalstatsError(Setting(option), " names no reader")
+    owner = Message(Setting(option), ": a reader")
+    return {check_name(str(reader), owner): Path(file) for reader, file in sources.items()}
 
 
 def recognise(folder: Path) -> bool:
-    """Whether a folder's names are those of a study in this format: its truth, or maps below."""
+    """Return whether a folder's names are those of a study in this format: its truth, or maps below."""
     kinds = [pattern for kind, pattern in PATTERNS.items() if kind != "labels"]
     if any(kind.fullmatch(p.name) for kind in kinds for p in folder.iterdir() if p.is_file()):
         return True
-    return any(_is_map(name) for _, _, below in os.walk(folder) for name in below)
+    return any(_is_map(name) for _, _, names in os.walk(folder) for name in names)
 
 
 def split_of(name: str) -> str | None:
-    """The split that a file's or folder's name says, if any."""
-    parts = re.split(r"[_.\W]+", name)
-    return next((_SPLITS[part] for part in parts if part in _SPLITS), None)
+    """Return the split that the name of a file or folder contains, None where it contains none."""
+    for part in re.split(r"[_.\W]+", name):
+        if part in _SPLITS:
+            return _SPLITS[part]
+    return None
 
 
-def _found(
-    folder: Path, given: Collection[str], split: str | None, with_maps: bool
+def _files_of_folder(
+    folder: Path, other_kinds: Collection[str], split: str | None, with_maps: bool
 ) -> tuple[dict[str, Path], list[Path]]:
-    """What the folder holds of `PATTERNS` beyond what is given, and its maps: all of one split."""
+    """Find the files of `PATTERNS` in a folder, without `other_kinds`, and its maps: all of one split."""
     check_folder(folder)
-    names = sorted(p.name for p in folder.iterdir() if not p.is_dir())
-    found: dict[str, Path] = {}
-    #: Split -> the first file or folder whose name says it.
-    of_split: dict[str, str] = {}
+    names = sorted(path.name for path in folder.iterdir() if not path.is_dir())
+    files: dict[str, Path] = {}
+    # split -> the first file or folder whose name contains it
+    name_of_split: dict[str, str] = {}
     for kind, pattern in PATTERNS.items():
-        if kind in given:
+        if kind in other_kinds:
             continue
-        fits = [n for n in names if pattern.fullmatch(n) and split in (None, split_of(n) or split)]
-        if len(fits) > 1:
-            both = {split_of(n) for n in fits} == {"val", "test"}
-            choose = "split='val' or split='test', or " if both else ""
+        matching = [
+            name for name in names if pattern.fullmatch(name) and _may_be_of_split(split_of(name), split)
+        ]
+        if len(matching) > 1:
+            choice = Message()
+            if {split_of(name) for name in matching} == {"val", "test"}:
+                choice = Message(Setting("split", "val"), " or ", Setting("split", "test"), ", or ")
             raise InputFileError(
-                f"{folder} holds {quoted(fits)}, and one of them is wanted; choose with {choose}{kind}="
+                f"{folder} holds {quoted(matching)}, and one of them is wanted",
+                hint=Message("choose with ", choice, Setting(kind)),
+                option=kind,
+                choices=matching,
+                path=folder,
             )
-        for name in fits:
-            found[kind] = folder / name
-            of_split.setdefault(split_of(name) or "", name)
-    below = []
+        for name in matching:
+            files[kind] = folder / name
+            file_split = split_of(name)
+            if file_split is not None:
+                name_of_split.setdefault(file_split, name)
+    maps = []
     for file in _maps_below(folder) if with_maps else ():
-        parents = file.relative_to(folder).parts[:-1]
-        own, parent = next(((s, p) for p in parents if (s := split_of(p))), ("", ""))
-        if split in (None, own or split):
-            below.append(file)
-            of_split.setdefault(own, parent)
-    of_split.pop("", None)
-    if len(of_split) > 1:
-        shown = " and ".join(f"{name} ({own})" for own, name in sorted(of_split.items()))
+        map_split, parent = _split_of_parents(file.relative_to(folder))
+        if _may_be_of_split(map_split, split):
+            maps.append(file)
+            if map_split is not None:
+                name_of_split.setdefault(map_split, parent)
+    if len(name_of_split) > 1:
+        examples = " and ".join(f"{name} ({of_split})" for of_split, name in sorted(name_of_split.items()))
         raise InputFileError(
-            f"{folder} holds files of two splits, {shown}; choose with split='val' or split='test'"
+            f"{folder} holds files of two splits, {examples}",
+            hint=Message("choose with ", Setting("split", "val"), " or ", Setting("split", "test")),
+            option="split",
+            path=folder,
         )
-    return found, below
+    return files, maps
+
+
+def _may_be_of_split(file_split: str | None, split: str | None) -> bool:
+    """Return whether a file, whose name may contain a split, belongs to the split to read, None for all."""
+    return split is None or file_split is None or file_split == split
+
+
+def _split_of_parents(file: Path) -> tuple[str | None, str]:
+    """Return the split in the names of a file's folders, and the folder whose name contains it."""
+    for parent in file.parts[:-1]:
+        parent_split = split_of(parent)
+        if parent_split is not None:
+            return parent_split, parent
+    return None, ""
 
 
 def _maps_below(folder: Path) -> list[Path]:
-    """The maps in a folder and below, in the order of their paths."""
+    """List the maps in a folder and below, in the order of their paths."""
     return [file for file in files_below(folder) if _is_map(file.name)]
 
 
 def _is_map(name: str) -> bool:
-    """Whether a file is a map by its name; hidden ones are not."""
+    """Return whether a file is a map by its name; hidden ones are not."""
     return name.endswith(SUFFIX) and not name.startswith(".")

@@ -1,4 +1,4 @@
-"""One heat map of the CheXlocalize release: its file's name, and what the file holds."""
+"""One heat map of the CheXlocalize release: the name of its file and the file's content."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -44,22 +44,22 @@ SUFFIX = "_map.pkl"
 
 
 def task_name(task: str) -> str:
-    """The name that a task has in frames."""
+    """Return the name that a task has in frames."""
     return ALIASES.get(task, task)
 
 
 def split_name(file: Path, tasks: Iterable[str] = ()) -> tuple[str, str]:
-    """Case and task of a map from its file's name, CASE_TASK_map.pkl.
+    """Split the name of a map's file, CASE_TASK_map.pkl, into case and task.
 
     The task is what follows the last underscore, unless the name ends with one of `tasks`, which may
     hold underscores themselves.
     """
     stem = file.name.removesuffix(SUFFIX)
-    known = [t for t in tasks if "_" in t and stem.endswith(f"_{t}") and len(stem) > len(t) + 1]
-    task = max(known, key=len, default=stem.rpartition("_")[2])
+    endings = [t for t in tasks if "_" in t and stem.endswith(f"_{t}") and len(stem) > len(t) + 1]
+    task = max(endings, key=len, default=stem.rpartition("_")[2])
     case = stem[: -len(task) - 1]
     if not case or not task:
-        raise InputFileError(f"{file}: a map is named CASE_TASK{SUFFIX}")
+        raise InputFileError(f"{file}: a map is named CASE_TASK{SUFFIX}", path=file)
     check_name(case, f"{file}: the case")
     check_name(task, f"{file}: the task")
     return case, task_name(task)
@@ -75,68 +75,86 @@ def read_answer(
     shape: tuple[int, int] | None = None,
     shape_source: str = "",
 ) -> Content:
-    """What a method or people answer for one task of one case: the map of a file, a mask, points.
+    """Read the content of a method's or people's prediction: the map of a file, a mask, points.
 
-    `shape` is the (height, width) of the image where `shape_source`, a file of masks or outlines, says it.
+    `shape` is the (height, width) of the image where `shape_source`, a file of masks or outlines, has it.
     """
-    made = mask() if mask is not None else None
+    mask_code = mask() if mask is not None else None
     if map_file is None:
-        return Content(mask=made, points=points, shape=shape or (made.shape if made else None))
+        if shape is None and mask_code is not None:
+            shape = mask_code.shape
+        return Content(mask=mask_code, points=points, shape=shape)
     info = _read_info(map_file)
-    stated = info.get("task")
-    if isinstance(stated, str) and task_name(stated) != task:
-        raise InputFileError(f"{map_file}: its name says task {task!r}, its content {stated!r}")
-    own = _shape(map_file, info)
-    if own is not None and shape not in (None, own):
-        swapped = "; cxr_dims is (width, height)" if own == shape[::-1] else ""
+    content_task = info.get("task")
+    if isinstance(content_task, str) and task_name(content_task) != task:
         raise InputFileError(
-            f"{map_file}: its image is {own[0]} x {own[1]}, that of {shape_source} "
-            f"{shape[0]} x {shape[1]} (height x width){swapped}"
+            f"{map_file}: its name says task {task!r}, its content {content_task!r}", path=map_file
         )
-    return Content(
-        saliency=_saliency(map_file, info),
-        mask=made,
-        points=points,
-        prob=_probability(map_file, info, task),
-        label=_one(map_file, info, "gt", lambda v: v in (0, 1), "0 or 1"),
-        shape=shape or own or _unknown(map_file, case),
-    )
+    map_shape = _shape(map_file, info)
+    if map_shape is not None and shape is not None and shape != map_shape:
+        hint = "cxr_dims is (width, height)" if map_shape == shape[::-1] else ""
+        raise InputFileError(
+            f"{map_file}: its image is {map_shape[0]} x {map_shape[1]}, that of {shape_source} "
+            f"{shape[0]} x {shape[1]} (height x width)",
+            hint=hint,
+            path=map_file,
+        )
+    saliency = _saliency(map_file, info)
+    prob = _probability(map_file, info, task)
+    label = _number(map_file, info, "gt")
+    if label not in (0, 1) and not np.isnan(label):
+        raise InputFileError(f"{map_file}: gt is {label!r}, not 0 or 1", path=map_file)
+    if shape is None:
+        shape = map_shape
+    if shape is None:
+        raise _unknown_size(map_file, case)
+    return Content(saliency=saliency, mask=mask_code, points=points, prob=prob, label=label, shape=shape)
 
 
-def nothing_marked(map_file: Path, case: str) -> Rle:
-    """An empty mask of an image whose size only a map says."""
-    return empty(_shape(map_file, _read_info(map_file)) or _unknown(map_file, case))
+def empty_mask(map_file: Path, case: str) -> Rle:
+    """Return an empty mask of an image whose size is in a map's file only."""
+    shape = _shape(map_file, _read_info(map_file))
+    if shape is None:
+        raise _unknown_size(map_file, case)
+    return empty(shape)
 
 
-def _unknown(file: Path, case: str) -> tuple[int, int]:
-    """Raise where nothing says how large an image is."""
-    raise InputFileError(
+def _unknown_size(file: Path, case: str) -> InputFileError:
+    """Make the error of an image whose size is in no file."""
+    return InputFileError(
         f"{file}: no 'cxr_dims', (width, height), and no other file says the size of case {case} (a file of "
-        "masks as 'size', one of outlines as 'img_size')"
+        "masks as 'size', one of outlines as 'img_size')",
+        path=file,
     )
 
 
 def _read_info(file: Path) -> dict[str, Any]:
-    """The dict that a map's file is."""
+    """Read the dict that a map's file holds."""
     info = read_pickle(file)
     if not isinstance(info, dict):
-        raise InputFileError(f"{file}: holds a {type(info).__name__}, not a dict with a map")
+        raise InputFileError(f"{file}: holds a {type(info).__name__}, not a dict with a map", path=file)
     return info
 
 
 def _saliency(file: Path, info: dict[str, Any]) -> np.ndarray:
-    """The map as (M, N), whatever axes of length one stand before."""
+    """Return the map as (M, N), without axes of length one before these."""
     if "map" not in info:
-        raise InputFileError(f"{file}: no entry 'map' (entries: {', '.join(map(str, info))[:200]})")
+        raise InputFileError(
+            f"{file}: no entry 'map' (entries: {', '.join(map(str, info))[:200]})", path=file
+        )
     # never of lists: those of an untrusted file may hold themselves, and so have no end
     if not isinstance(info["map"], np.ndarray):
-        raise InputFileError(f"{file}: its map is {_shown(info['map'])}, not a tensor or array of numbers")
+        raise InputFileError(
+            f"{file}: its map is {_described(info['map'])}, not a tensor or array of numbers", path=file
+        )
     saliency = two_dimensional(file, info["map"], "map")
-    return saliency if saliency.dtype.kind == "f" else saliency.astype(np.float64)
+    if saliency.dtype.kind == "f":
+        return saliency
+    return saliency.astype(np.float64)
 
 
 def _shape(file: Path, info: dict[str, Any]) -> tuple[int, int] | None:
-    """(height, width) of the image; the file has them the other way round."""
+    """Return (height, width) of the image; the file has (width, height)."""
     if info.get("cxr_dims") is None:
         return None
     sizes = _numbers(file, info, "cxr_dims")
@@ -145,51 +163,51 @@ def _shape(file: Path, info: dict[str, Any]) -> tuple[int, int] | None:
             [int(n) if n % 1 == 0 else n for n in sizes[::-1]], "cxr_dims, here as height x width,"
         )
     except SalstatsError as error:
-        raise InputFileError(f"{file}: {error}") from error
+        raise InputFileError(f"{file}: ", error.message, path=file) from error
 
 
 def _probability(file: Path, info: dict[str, Any], task: str) -> float:
-    """The model's probability of the task; NaN where the file has none."""
+    """Return the model's probability of the task; NaN where the file has none."""
     if info.get("prob") is not None and task in CLASSES:
         values = _numbers(file, info, "prob")
         if len(values) == len(CLASSES):
             info = {"prob": values[CLASSES.index(task)]}
-    return _one(file, info, "prob", lambda v: 0 <= v <= 1, "between 0 and 1")
+    prob = _number(file, info, "prob")
+    if not 0 <= prob <= 1 and not np.isnan(prob):
+        raise InputFileError(f"{file}: prob is {prob!r}, not between 0 and 1", path=file)
+    return prob
 
 
-def _one(file: Path, info: dict[str, Any], name: str, right: Callable[[float], bool], said: str) -> float:
-    """One number beside a map; NaN where the file does not say."""
+def _number(file: Path, info: dict[str, Any], name: str) -> float:
+    """Return one number beside a map; NaN where the file has none."""
     if info.get(name) is None:
         return float("nan")
     values = _numbers(file, info, name)
     if len(values) != 1:
-        raise InputFileError(f"{file}: {name} has {len(values)} entries, not one")
-    if not right(values[0]) and values[0] == values[0]:
-        raise InputFileError(f"{file}: {name} is {values[0]!r}, not {said}")
+        raise InputFileError(f"{file}: {name} has {len(values)} entries, not one", path=file)
     return values[0]
 
 
 def _numbers(file: Path, info: dict[str, Any], name: str) -> list[float]:
-    """A number, an array or a list of numbers beside a map."""
-    given = info[name]
-    values = given.ravel().tolist() if isinstance(given, np.ndarray) else given
-    values = list(values) if isinstance(values, list | tuple) else [values]
+    """Return a number, an array or a list of numbers beside a map as a list."""
+    entry = info[name]
+    values = entry.ravel().tolist() if isinstance(entry, np.ndarray) else entry
+    if not isinstance(values, list | tuple):
+        values = [values]
     # a loader's batch of one holds each number as a tensor
     values = [v.item() if isinstance(v, np.ndarray) and v.size == 1 else v for v in values]
     if not all(isinstance(v, int | float) for v in values):
-        raise InputFileError(f"{file}: {name} is {_shown(given)}, not a number")
+        raise InputFileError(f"{file}: {name} is {_described(entry)}, not a number", path=file)
     try:
         return [float(v) for v in values]
     except OverflowError as error:
-        raise InputFileError(f"{file}: {name} holds {BEYOND_FLOATS}") from error
+        raise InputFileError(f"{file}: {name} holds {BEYOND_FLOATS}", path=file) from error
 
 
-def _shown(value: Any) -> str:
-    """A value for a message."""
+def _described(value: Any) -> str:
+    """Describe a value in a message."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and type {value.dtype}"
-    return (
-        shortened(value)
-        if isinstance(value, str | int | float)
-        else f"a value of type {type(value).__name__}"
-    )
+    if isinstance(value, str | int | float):
+        return shortened(value)
+    return f"a value of type {type(value).__name__}"

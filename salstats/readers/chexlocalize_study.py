@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from salstats.checks import quoted
-from salstats.errors import ColumnError, InputFileError, warn
+from salstats.errors import ColumnError, InputFileError, Message, Setting, warn
 from salstats.images.masks import Rle, empty
 from salstats.images.polygons import polygons_rle
 from salstats.readers.case_json import (
@@ -25,7 +25,7 @@ from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import (
     CLASSES,
     TASKS,
-    nothing_marked,
+    empty_mask,
     read_answer,
     split_name,
     task_name,
@@ -132,8 +132,13 @@ def _map_paths(paths: Sequence[Path], known_tasks: Collection[str]) -> dict[tupl
         first_path = path_of_map.setdefault((case, task), path)
         if first_path != path:
             raise InputFileError(
-                f"case {case}, task {task} has two maps, {first_path} and {path}; remove one, or give each "
-                "method its folder: maps={'gradcam': DIR, 'ig': DIR} (--maps gradcam=DIR --maps ig=DIR)"
+                f"case {case}, task {task} has two maps, {first_path} and {path}",
+                hint=Message(
+                    "remove one, or give each method its folder: ",
+                    Setting("maps", {"gradcam": "DIR", "ig": "DIR"}),
+                ),
+                option="maps",
+                path=path,
             )
     return path_of_map
 
@@ -144,10 +149,18 @@ def _check_tasks(tasks: Iterable[str], path: Path, known_tasks: Collection[str])
         if task in known_tasks:
             continue
         close = get_close_matches(task, sorted(known_tasks), n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known are {quoted(sorted(known_tasks))}."
+        guess = f"did you mean {close[0]!r}?" if close else f"known are {quoted(sorted(known_tasks))}."
         raise InputFileError(
-            f"{path}: task {task!r} is not known; {hint} Name it in tasks=, with all others that are to "
-            "be read, if it is one"
+            f"{path}: task {task!r} is not known",
+            hint=Message(
+                f"{guess} Name it in ",
+                Setting("tasks"),
+                ", with all others that are to be read, if it is one",
+            ),
+            option="tasks",
+            value=task,
+            choices=sorted(known_tasks),
+            path=path,
         )
 
 
@@ -264,7 +277,9 @@ def _tasks(files: StudyFiles, tasks: Sequence[str] | None, source: str) -> tuple
     left_out = sorted(available - annotated - set(TASKS))
     if left_out:
         warn(
-            f"no truth has task {quoted(left_out)}, whose maps are left out; tasks= names what is to be read"
+            f"no truth has task {quoted(left_out)}, whose maps are left out",
+            hint=Message(Setting("tasks"), " names what is to be read"),
+            option="tasks",
         )
     of_release = [task for task in TASKS if task in available]
     return (*of_release, *sorted(annotated - set(TASKS)))
@@ -341,7 +356,7 @@ def _human_predictions(
         if mask is None and mask_files and size is not None:
             mask = partial(empty, size[0])
         elif mask is None and mask_files and map_of_case is not None:
-            mask = partial(nothing_marked, map_of_case, case)
+            mask = partial(empty_mask, map_of_case, case)
         point_files = files.points if reader is None else []
         no_points = np.empty((0, 2))
         points = [case_file.values.get(case, {}).get(task, no_points) for case_file in point_files]
@@ -370,5 +385,5 @@ def _mask_reader(files: Sequence[CaseFile], case: str, task: str) -> Callable[[]
             return None
         if file.outlines:
             return partial(polygons_rle, entry, file.shapes[case])
-        return partial(Rle.from_coco, entry, file.where(case, task))
+        return partial(Rle.from_coco, entry, file.location(case, task))
     return None

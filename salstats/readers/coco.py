@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pycocotools import mask as coco
 
 from salstats.checks import quoted
-from salstats.errors import InputFileError, SalstatsError
+from salstats.errors import InputFileError, Message, SalstatsError, Setting
 from salstats.files.inputs import read_json
 from salstats.images.masks import Rle, empty, union_of
 from salstats.images.run_lengths import check_shape, shortened
@@ -23,14 +23,26 @@ ANNOTATIONS = ("instances*.json", "*.coco.json", "annotations.json")
 RESULTS = "*results*.json"
 #: Results below this score count as not found.
 SCORE = 0.5
-#: What an entry of each list has, and of which types.
+#: Fields of an entry of each list, and the types that each may have.
 _IMAGE = {"id": (int, str), "file_name": (str,), "height": (int,), "width": (int,)}
 _CATEGORY = {"id": (int, str), "name": (str,)}
 _MARK = {"image_id": (int, str), "category_id": (int, str), "segmentation": (list, dict)}
 #: Number of an image -> its case and (height, width).
 _Images = dict[Any, tuple[str, tuple[int, int]]]
-#: (image, category) by the file's numbers -> masks, each with its score and whether it is of a crowd.
-_Marks = dict[tuple[Any, Any], list[tuple[Rle, float, bool]]]
+
+
+class Mark(NamedTuple):
+    """The mask of one annotation or result."""
+
+    mask: Rle
+    #: NaN where it is an annotation.
+    score: float
+    #: It is of a crowd, whose instances are not counted.
+    is_crowd: bool
+
+
+#: (image, category) by the file's numbers -> marks.
+_Marks = dict[tuple[Any, Any], list[Mark]]
 
 
 def read_coco(
@@ -114,180 +126,218 @@ def read_coco(
     ...     read_coco(place)
     <Study instances.json: 1 cases, 1 tasks, methods: none>
     """
-    here = Path(folder)
-    file = _annotations(here) if truth is None else Path(truth)
+    root = Path(folder)
+    file = _annotations(root) if truth is None else Path(truth)
     content = read_json(file)
     images = _images(content, file)
-    categories = _categories(content, file)
-    numbers = {name: number for number, name in categories.items()}
-    names = {
-        numbers[task]: task for task in selected_names(tasks, [*numbers], "category", file, required=True)
-    }
-    marked = _marks(_entries(content, "annotations", file, _MARK), images, categories)
-    places = _results(here, method) if masks is None else series_sources(masks, method, "masks")
-    results = {}
-    for one, place in places.items():
-        entries = _entries(read_json(Path(place)), "results", Path(place), _MARK)
-        results[one] = _marks(entries, images, categories, min_score)
-    cases_there = [case for case, _ in images.values()]
-    maps_of: dict[Series, dict[tuple[str, str], Path]] = {}
-    for one, place in series_sources(maps, method, "maps").items():
-        maps_of[one] = {
-            (task, case): path
-            for task in names.values()
-            if (Path(place) / task).is_dir()
-            for case, path in find_case_files(Path(place) / task, MAP_SUFFIXES).items()
-        }
-        if not maps_of[one]:
-            raise InputFileError(f"{place}: holds no map CATEGORY/CASE of a category of the annotations")
-        check_cases({case for _, case in maps_of[one]}, cases_there, place, file)
+    name_of_category = _categories(content, file)
+    category_of_name = {name: category for category, name in name_of_category.items()}
+    task_names = selected_names(tasks, [*category_of_name], "category", file, required=True)
+    annotations = _marks(_entries(content, "annotations", file, _MARK), images, name_of_category)
+    result_files = _results(root, method) if masks is None else series_sources(masks, method, "masks")
+    results: dict[Series, _Marks] = {}
+    for series, path in result_files.items():
+        entries = _entries(read_json(Path(path)), "results", Path(path), _MARK)
+        results[series] = _marks(entries, images, name_of_category, min_score)
+    case_names = [case for case, _ in images.values()]
+    map_files: dict[Series, dict[tuple[str, str], Path]] = {}
+    for series, path in series_sources(maps, method, "maps").items():
+        map_files[series] = _maps_of_tasks(Path(path), task_names)
+        check_cases({case for _, case in map_files[series]}, case_names, path, file)
     cases = []
-    for number, (case, shape) in sorted(images.items(), key=lambda pair: pair[1]):
-        truths, answers = {}, []
-        for category, task in names.items():
-            own = marked.get((number, category), [])
-            if own:
-                n_instances = None if any(crowd for _, _, crowd in own) else len(own)
-                truths[task] = Truth.of(union_of([mask for mask, _, _ in own]), n_instances)
-            for one, found in results.items():
-                there = found.get((number, category), [])
-                mask = union_of([mask for mask, _, _ in there]) if there else empty(shape)
-                prob = max((score for _, score, _ in there), default=NAN)
-                answers.append(prediction(task, one, shape, places[one], mask=mask, prob=prob))
-            for one, files in maps_of.items():
+    for image, (case, shape) in sorted(images.items(), key=lambda entry: entry[1]):
+        truths: dict[str, Truth] = {}
+        predictions = []
+        for task in task_names:
+            key = (image, category_of_name[task])
+            if key in annotations:
+                truths[task] = _truth(annotations[key])
+            for series, marks in results.items():
+                mask, prob = _best_result(marks.get(key, []), shape)
+                source = result_files[series]
+                predictions.append(prediction(task, series, shape, source, mask=mask, prob=prob))
+            for series, files in map_files.items():
                 if (task, case) in files:
-                    answers.append(prediction(task, one, shape, file, map_file=files[task, case]))
-        labels = {task: float(task in truths) for task in names.values()}
-        cases.append(Case(case, shape, truths, tuple(answers), labels=labels))
-    return Study(tuple(cases), tuple(names.values()), tuple(dict.fromkeys([*results, *maps_of])), file.name)
+                    predictions.append(prediction(task, series, shape, file, map_file=files[task, case]))
+        labels = {task: float(task in truths) for task in task_names}
+        cases.append(Case(case, shape, truths, tuple(predictions), labels=labels))
+    all_series = tuple(dict.fromkeys([*results, *map_files]))
+    return Study(tuple(cases), tuple(task_names), all_series, file.name)
+
+
+def _maps_of_tasks(folder: Path, tasks: Sequence[str]) -> dict[tuple[str, str], Path]:
+    """Find the maps CATEGORY/CASE of some categories: (task, case) -> file."""
+    files: dict[tuple[str, str], Path] = {}
+    for task in tasks:
+        if (folder / task).is_dir():
+            for case, file in find_case_files(folder / task, MAP_SUFFIXES).items():
+                files[task, case] = file
+    if not files:
+        raise InputFileError(
+            f"{folder}: holds no map CATEGORY/CASE of a category of the annotations", path=folder
+        )
+    return files
+
+
+def _truth(marks: Sequence[Mark]) -> Truth:
+    """Return the union of annotations, with their number where none is of a crowd."""
+    n_instances = None if any(mark.is_crowd for mark in marks) else len(marks)
+    return Truth.of(union_of([mark.mask for mark in marks]), n_instances)
+
+
+def _best_result(marks: Sequence[Mark], shape: tuple[int, int]) -> tuple[Rle, float]:
+    """Return the union of results and the largest score; an empty mask and NaN where there are none."""
+    if not marks:
+        return empty(shape), NAN
+    return union_of([mark.mask for mark in marks]), max(mark.score for mark in marks)
 
 
 def recognise(folder: Path) -> bool:
-    """Whether a folder holds annotations by COCO's names."""
+    """Return whether a folder holds annotations by COCO's names."""
     return any(True for pattern in ANNOTATIONS for _ in folder.glob(pattern))
 
 
 def _annotations(folder: Path) -> Path:
-    """The annotations in a folder."""
-    found = sorted(
-        {file for pattern in ANNOTATIONS for file in folder.glob(pattern)} - {*folder.glob(RESULTS)}
-    )
-    if len(found) != 1:
-        what = f"holds no {', '.join(ANNOTATIONS)}" if not found else f"holds {quoted(f.name for f in found)}"
-        raise InputFileError(f"{folder}: {what}; say which file has the annotations with truth=")
-    return found[0]
+    """Return the file of annotations in a folder."""
+    files: set[Path] = set()
+    for pattern in ANNOTATIONS:
+        files.update(folder.glob(pattern))
+    files.difference_update(folder.glob(RESULTS))
+    names = sorted(file.name for file in files)
+    if len(names) != 1:
+        content = quoted(names) if names else f"no {', '.join(ANNOTATIONS)}"
+        raise InputFileError(
+            f"{folder}: holds {content}",
+            hint=Message("name the file of the annotations with ", Setting("truth")),
+            option="truth",
+            choices=names,
+            path=folder,
+        )
+    return folder / names[0]
 
 
 def _results(folder: Path, method: str) -> dict[Series, PathLike]:
-    """The results in a folder, by series."""
+    """Return the files of results in a folder, by series."""
     files = sorted(folder.glob(RESULTS))
-    if len(files) < 2:
-        return series_sources(files[0], method, "masks") if files else {}
+    if not files:
+        return {}
+    if len(files) == 1:
+        return series_sources(files[0], method, "masks")
     return series_sources({file.stem.replace(":", "_"): file for file in files}, method, "masks")
 
 
 def _entries(
     content: Any, name: str, file: Path, fields: Mapping[str, tuple[type, ...]]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The entries of a list in a file, each with its place; `fields` are what each has, of which type."""
+    """Yield the entries of a list in a file, each with its location; `fields` are the types of its fields."""
     if name != "results":
         if not isinstance(content, dict) or name not in content:
-            raise InputFileError(f"{file}: not an object with images, categories and annotations")
+            raise InputFileError(f"{file}: not an object with images, categories and annotations", path=file)
         content = content[name]
     if not isinstance(content, list):
-        raise InputFileError(f"{file}: its {name} are no list but {shortened(content)}")
-    for place, entry in enumerate(content, start=1):
-        where = f"{file}, entry {place} of {name}"
-        for field, kind in fields.items():
+        raise InputFileError(f"{file}: its {name} are no list but {shortened(content)}", path=file)
+    for number, entry in enumerate(content, start=1):
+        location = f"{file}, entry {number} of {name}"
+        for field, types in fields.items():
             if not isinstance(entry, dict) or field not in entry:
-                raise InputFileError(f"{where}: no {field!r}; COCO has {', '.join(fields)}")
+                raise InputFileError(f"{location}: no {field!r}; COCO has {', '.join(fields)}", path=file)
             # a truth value is a number to Python
-            if not isinstance(entry[field], kind) or isinstance(entry[field], bool):
-                raise InputFileError(f"{where}: {field} cannot be {shortened(entry[field])}")
-        yield where, entry
+            if not isinstance(entry[field], types) or isinstance(entry[field], bool):
+                raise InputFileError(f"{location}: {field} cannot be {shortened(entry[field])}", path=file)
+        yield location, entry
 
 
 def _images(content: Any, file: Path) -> _Images:
-    """The images by their number."""
+    """Return the images by their number."""
     images: _Images = {}
     names = set()
-    for where, image in _entries(content, "images", file, _IMAGE):
-        case = check_name(Path(image["file_name"].replace("\\", "/")).stem, f"{where}: the case")
+    for location, image in _entries(content, "images", file, _IMAGE):
+        case = check_name(Path(image["file_name"].replace("\\", "/")).stem, f"{location}: the case")
         if image["id"] in images or case in names:
             raise InputFileError(
-                f"{where}: id {image['id']!r} or file {case!r} stands twice; a case needs its own"
+                f"{location}: id {image['id']!r} or file {case!r} stands twice",
+                hint="a case needs its own",
+                path=file,
             )
         try:
             shape = check_shape((image["height"], image["width"]), "height and width")
         except SalstatsError as error:
-            raise InputFileError(f"{where}: {error}") from error
-        images[image["id"]] = case, shape
+            raise InputFileError(f"{location}: {error}") from error
+        images[image["id"]] = (case, shape)
         names.add(case)
     if not images:
-        raise InputFileError(f"{file}: holds no image")
+        raise InputFileError(f"{file}: holds no image", path=file)
     return images
 
 
 def _categories(content: Any, file: Path) -> dict[Any, str]:
-    """The names of the categories by their number."""
-    found: dict[Any, str] = {}
+    """Return the names of the categories by their number."""
+    name_of_category: dict[Any, str] = {}
     names = set()
-    for where, category in _entries(content, "categories", file, _CATEGORY):
-        name = check_name(category["name"], f"{where}: the task")
-        if category["id"] in found or name in names:
-            raise InputFileError(f"{where}: id {shortened(category['id'])} or name {name!r} stands twice")
-        found[category["id"]] = name
+    for location, category in _entries(content, "categories", file, _CATEGORY):
+        name = check_name(category["name"], f"{location}: the task")
+        if category["id"] in name_of_category or name in names:
+            raise InputFileError(
+                f"{location}: id {shortened(category['id'])} or name {name!r} stands twice", path=file
+            )
+        name_of_category[category["id"]] = name
         names.add(name)
-    return found
+    return name_of_category
 
 
 def _marks(
     entries: Iterator[tuple[str, dict[str, Any]]],
     images: _Images,
     categories: Mapping[Any, str],
-    least: float | None = None,
+    min_score: float | None = None,
 ) -> _Marks:
-    """What annotations, or results of at least a score, mark on each image for each category."""
-    found: _Marks = {}
-    for where, entry in entries:
-        key = entry["image_id"], entry["category_id"]
-        for number, known, what in zip(key, (images, categories), ("image", "category"), strict=True):
-            if number not in known:
-                raise InputFileError(f"{where}: {what}_id {number!r} is no {what} of the annotations")
+    """Return the marks of each image and category: annotations, or results of at least `min_score`."""
+    marks: _Marks = {}
+    for location, entry in entries:
+        image = entry["image_id"]
+        category = entry["category_id"]
+        if image not in images:
+            raise InputFileError(f"{location}: image_id {image!r} is no image of the annotations")
+        if category not in categories:
+            raise InputFileError(f"{location}: category_id {category!r} is no category of the annotations")
         score = entry.get("score", NAN)
-        if least is not None:
+        if min_score is not None:
             if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
-                raise InputFileError(f"{where}: score {shortened(score)} is not between 0 and 1")
-            if score < least:
+                raise InputFileError(f"{location}: score {shortened(score)} is not between 0 and 1")
+            if score < min_score:
                 continue
-        mask = _mask(entry["segmentation"], images[key[0]][1], where)
-        crowd = least is None and bool(entry.get("iscrowd", 0))
-        found.setdefault(key, []).append((mask, score, crowd))
-    return found
+        _, shape = images[image]
+        mask = _mask(entry["segmentation"], shape, location)
+        is_crowd = min_score is None and bool(entry.get("iscrowd", 0))
+        marks.setdefault((image, category), []).append(Mark(mask, score, is_crowd))
+    return marks
 
 
-def _mask(given: Any, shape: tuple[int, int], where: str) -> Rle:
-    """The mask of a segmentation: polygons, or a run-length code of the image's size."""
-    if isinstance(given, dict):
-        rle = Rle.from_coco(given, where)
+def _mask(segmentation: Any, shape: tuple[int, int], location: str) -> Rle:
+    """Return the mask of a segmentation: polygons, or a run-length code of the image's size."""
+    if isinstance(segmentation, dict):
+        rle = Rle.from_coco(segmentation, location)
         if rle.shape != shape:
             raise InputFileError(
-                f"{where}: its mask is {rle.shape[0]} x {rle.shape[1]} (height x width), its image "
+                f"{location}: its mask is {rle.shape[0]} x {rle.shape[1]} (height x width), its image "
                 f"{shape[0]} x {shape[1]}"
             )
         return rle
+    height, width = shape
+    centre = np.array([width / 2, height / 2])
     polygons = []
-    for polygon in given:
+    for polygon in segmentation:
         try:
             points = np.array(polygon, dtype=np.float64).reshape(-1, 2)
         except (TypeError, ValueError) as error:
-            raise InputFileError(f"{where}: a polygon is not x, y, x, y, ... of numbers") from error
-        # what COCO draws takes time by the length of its edges
-        if len(points) < 3 or not (np.abs(points - np.array(shape[::-1]) / 2) <= 2 * max(shape) + 2).all():
+            raise InputFileError(f"{location}: a polygon is not x, y, x, y, ... of numbers") from error
+        # COCO's drawing takes time by the length of the edges
+        is_near = bool((np.abs(points - centre) <= 2 * max(shape) + 2).all())
+        if len(points) < 3 or not is_near:
             raise InputFileError(
-                f"{where}: a polygon has fewer than three points, or lies far outside its image"
+                f"{location}: a polygon has fewer than three points, or lies far outside its image"
             )
         polygons.append(points.ravel().tolist())
     if not polygons:
-        raise InputFileError(f"{where}: its segmentation is empty")
-    return Rle.from_coco(coco.merge(coco.frPyObjects(polygons, *shape)), where)
+        raise InputFileError(f"{location}: its segmentation is empty")
+    return Rle.from_coco(coco.merge(coco.frPyObjects(polygons, height, width)), location)

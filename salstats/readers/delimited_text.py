@@ -7,14 +7,14 @@ import re
 from pathlib import Path
 from typing import Any
 
-from salstats.errors import InputFileError
+from salstats.errors import InputFileError, Message, Setting
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.memory_limit import CELL, check_size, too_large
 from salstats.readers.cells import TableOptions, check_header
 from salstats.readers.regular_text import cells_of_any_length, read_regular_text
 
-#: What no table of text holds: NUL and other controls, C1 controls, which a wrong encoding makes of quotes
-#: and dashes, and a second byte-order mark.
+#: Characters that no table of text holds: NUL and other controls, C1 controls, which a wrong encoding makes
+#: of quotes and dashes, and a second byte-order mark.
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff]")
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -25,8 +25,8 @@ _BYTE_ORDER_MARKS = (
 )
 #: Bytes of memory for one of a file that is read cell by cell, and for each of its cells beside these.
 _STRICT_BYTES, _STRICT_CELL = 4, 96
-#: Separators that a header of one column may really have, and how to write them.
-_OTHER_SEPARATORS = {";": "';'", "\t": "'\\t'", "|": "'|'", ",": "','"}
+#: Separators that a header of one column may really have.
+_OTHER_SEPARATORS = (";", "\t", "|", ",")
 
 
 def read_text(file: Path, data: bytes | memoryview, options: TableOptions, sep: str) -> tuple[Any, int]:
@@ -43,14 +43,18 @@ def read_text(file: Path, data: bytes | memoryview, options: TableOptions, sep: 
     return regular
 
 
-def _check_cells(file: Path, data: bytes | memoryview, sep: str, of_byte: int, of_cell: int) -> None:
+def _check_cells(
+    file: Path, data: bytes | memoryview, sep: str, memory_per_byte: int, memory_per_cell: int
+) -> None:
     """Raise where a file takes too much memory, so much for each of its bytes and so much for each cell."""
     # no file has more cells than bytes, and counting them takes time
-    if not too_large(len(data) * (of_byte + of_cell), len(data)):
+    if not too_large(len(data) * (memory_per_byte + memory_per_cell), len(data)):
         return
     text = bytes(data)
     n_cells = sum(text.count(mark) for mark in {sep.encode(errors="replace"), b"\n", b"\r"})
-    check_size(len(data) * of_byte + n_cells * of_cell, f"{file}: its {n_cells} cells", len(data))
+    check_size(
+        len(data) * memory_per_byte + n_cells * memory_per_cell, f"{file}: its {n_cells} cells", len(data)
+    )
 
 
 def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> tuple[Any, int]:
@@ -59,28 +63,38 @@ def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> 
 
     text = _decoded(file, data, options)
     if not text.strip():
-        raise InputFileError(f"{file} holds nothing but blank lines")
+        raise InputFileError(f"{file} holds nothing but blank lines", path=file)
     leading = len(text) - len(text.lstrip("\n"))
     header, *rows = _records(file, text.strip("\n"), leading, options, sep)
     check_header(file, header)
     for number, row in enumerate(rows, start=2 + leading):
         if len(row) != len(header):
-            hint = "a cell that holds the separator must be quoted"
+            hint = Message("a cell that holds the separator must be quoted")
+            option = None
             if sep == options.decimal:
-                hint = (
-                    "sep and decimal are both ','; numbers with decimal commas need another sep, such as ';'"
+                hint = Message(
+                    Setting("sep"),
+                    " and ",
+                    Setting("decimal"),
+                    " are both ','; numbers with decimal commas need another, such as ",
+                    Setting("sep", ";"),
                 )
+                option = "sep"
             raise InputFileError(
                 f"{file}, row {number}: {len(row)} cells where the header has {len(header)}: "
-                f"{sep.join(row)[:60]!r}; {hint}"
+                f"{sep.join(row)[:60]!r}",
+                hint=hint,
+                option=option,
+                rows=[number - 2 - leading],
+                path=file,
             )
-    columns = zip(*rows, strict=True) if rows else ((),) * len(header)
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(header)
     cells = [pa.array(column, pa.large_string()) for column in columns]
     return pa.table(cells, names=header), 2 + leading
 
 
 def _records(file: Path, text: str, leading: int, options: TableOptions, sep: str) -> list[list[str]]:
-    """The header and the rows; an error where a quotation mark is left open, or a line is blank."""
+    """Read the header and the rows; raise where a quotation mark is left open, or a line is blank."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=sep, strict=True)
     rows: list[list[str]] = []
     try:
@@ -89,8 +103,9 @@ def _records(file: Path, text: str, leading: int, options: TableOptions, sep: st
             for row in reader:
                 if not row:
                     raise InputFileError(
-                        f"{file}, line {reader.line_num + leading}: a blank line with data below it; "
-                        "remove it, or split the file where a second table begins"
+                        f"{file}, line {reader.line_num + leading}: a blank line with data below it",
+                        hint="remove it, or split the file where a second table begins",
+                        path=file,
                     )
                 rows.append(row)
                 if line == 1:
@@ -102,49 +117,82 @@ def _records(file: Path, text: str, leading: int, options: TableOptions, sep: st
             _check_separator(file, text, 0, options, sep)
         raise InputFileError(
             f"{file}, line {line + leading}: a quotation mark is left open or stands inside a quoted cell "
-            f'({error}); close it, or write it doubled ("")'
+            f"({error})",
+            hint='close it, or write it doubled ("")',
+            path=file,
         ) from error
     return rows
 
 
 def _check_separator(file: Path, text: str, n_columns: int, options: TableOptions, sep: str) -> None:
     """Raise where the header is one column that another separator would divide."""
+    if n_columns >= 2:
+        return
     line = text.partition("\n")[0]
-    found = next((each for each in _OTHER_SEPARATORS if each != sep and each in line), None)
-    if n_columns < 2 and found is not None:
-        decimal = " (and decimal=',' if its numbers have decimal commas)" if found == ";" else ""
-        advice = options.advice(f"read it with sep={_OTHER_SEPARATORS[found]}{decimal}")
-        raise InputFileError(f"{file}: the header is one column {line[:50]!r}{advice}")
+    for separator in _OTHER_SEPARATORS:
+        if separator == sep or separator not in line:
+            continue
+        decimal = Message()
+        if separator == ";":
+            decimal = Message(" (and ", Setting("decimal", ","), " if its numbers have decimal commas)")
+        raise InputFileError(
+            f"{file}: the header is one column {line[:50]!r}",
+            hint=options.remedy("read it with ", Setting("sep", separator), decimal),
+            option="sep",
+            value=sep,
+            path=file,
+        )
 
 
 def _decoded(file: Path, data: bytes, options: TableOptions) -> str:
-    """The file's content without a byte-order mark, lines ending in a line feed."""
+    """Decode the file's content, without a byte-order mark and with lines that end in a line feed."""
     encoding = options.encoding
     marked = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
     try:
         if marked and not codecs.lookup(encoding).name.startswith(marked):
-            advice = options.advice(f"use encoding={marked!r}")
-            raise InputFileError(f"{file} is {marked.upper()}, not {encoding}{advice}")
+            raise InputFileError(
+                f"{file} is {marked.upper()}, not {encoding}",
+                hint=options.remedy("use ", Setting("encoding", marked)),
+                option="encoding",
+                value=encoding,
+                path=file,
+            )
         text = data.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        advice = options.advice(
-            "read the file with encoding='latin-1' or encoding='cp1252' if that is what it is"
+        hint = options.remedy(
+            "read the file with ",
+            Setting("encoding", "latin-1"),
+            " or ",
+            Setting("encoding", "cp1252"),
+            " if that is what it is",
         )
         line = len(data[: error.start + 1].splitlines())
         raise InputFileError(
-            f"{file}, line {line}: byte 0x{data[error.start]:02x} is not {encoding}{advice}"
+            f"{file}, line {line}: byte 0x{data[error.start]:02x} is not {encoding}",
+            hint=hint,
+            option="encoding",
+            value=encoding,
+            path=file,
         ) from error
     except (LookupError, UnicodeError) as error:
         raise InputFileError(
-            f"encoding={encoding!r} is no encoding of text; utf-8, latin-1 and cp1252 are usual"
+            Setting("encoding", encoding),
+            " is no encoding of text",
+            hint="utf-8, latin-1 and cp1252 are usual",
         ) from error
-    found = CONTROL.search(text)
-    if found:
-        line = len(text[: found.start() + 1].splitlines())
+    control = CONTROL.search(text)
+    if control:
+        line = len(text[: control.start() + 1].splitlines())
+        hint = options.remedy(
+            "is ",
+            Setting("encoding", encoding),
+            " right (cp1252 is usual on Windows, some programs write utf-16)?",
+        )
         raise InputFileError(
-            f"{file}, line {line}: control character U+{ord(found.group()):04X}; damaged, or not a table"
-            + options.advice(
-                f"is encoding={encoding!r} right (cp1252 is usual on Windows, some programs write utf-16)?"
-            )
+            f"{file}, line {line}: control character U+{ord(control.group()):04X}; damaged, or not a table",
+            hint=hint,
+            option="encoding",
+            value=encoding,
+            path=file,
         )
     return text.replace("\r\n", "\n").replace("\r", "\n")

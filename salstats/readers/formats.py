@@ -1,4 +1,4 @@
-"""The formats of studies: what each is called, what its folders are known by, and what reads it, or any."""
+"""Formats of studies: the name of each, how its folders are recognised, and its reader."""
 
 import inspect
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from salstats.checks import check_choice, quoted
-from salstats.errors import InputFileError, SalstatsError
+from salstats.errors import Call, InputFileError, Message, SalstatsError, Setting
 from salstats.files.paths import check_folder
 from salstats.study import Study
 
@@ -18,30 +18,30 @@ from salstats.study import Study
 class Format:
     """One row of the registry."""
 
-    #: name in `read_study(format=)`
+    #: Name in `read_study(format=)`
     name: str
-    #: what it is, for help
+    #: Description, for help
     label: str
-    #: names of files that it is known by, for messages
+    #: Names of files by which it is recognised, for messages
     signs: str
-    #: the file in `salstats/readers`, whose `recognise(folder)` says whether a folder is in the format
+    #: File in `salstats/readers`, whose `recognise(folder)` says whether a folder is in the format
     module: str
-    #: its function that reads a folder and returns a Study
+    #: Function of that file that reads a folder and returns a Study
     reader: str
 
     def recognise(self, folder: Path) -> bool:
-        """Whether a folder is in this format."""
+        """Return whether a folder is in this format."""
         return bool(import_module(f"salstats.readers.{self.module}").recognise(folder))
 
     @property
     def read(self) -> Callable[..., Any]:
-        """The reader, imported when it is asked for: takes a folder and its own options, returns a Study."""
+        """Import the reader, which takes a folder and its own options and returns a Study."""
         function: Callable[..., Any] = getattr(import_module(f"salstats.readers.{self.module}"), self.reader)
         return function
 
 
 _ROWS = (
-    # first: a table of maps says what a folder is, whatever lies beside it
+    # first, as a folder with a table of maps is a map folder, whatever other files it holds
     Format("maps", "a map folder", "maps.csv, readers", "map_folder", "read_map_folder"),
     Format(
         "chexlocalize",
@@ -60,14 +60,14 @@ FORMATS = {row.name: row for row in _ROWS}
 
 
 def read_study(path: str | os.PathLike[str], *, format: str | None = None, **options: Any) -> Study:
-    """Read a study from a folder; its format is told by the names of its files.
+    """Read a study from a folder, whose format follows from the names of its files.
 
     Parameters
     ----------
     path : path
         The folder.
     format : str, optional
-        The format's name, where it is to be said; one of `salstats.readers.formats.FORMATS`.
+        Name of the format, one of `salstats.readers.formats.FORMATS`; by default it is recognised.
     **options
         Options of the format's reader, such as `read_map_folder` or `read_chexlocalize`.
 
@@ -91,37 +91,46 @@ def read_study(path: str | os.PathLike[str], *, format: str | None = None, **opt
     """
     folder = Path(path)
     if format is not None:
-        found = FORMATS[check_choice(format, tuple(FORMATS), "format")]
+        study_format = FORMATS[check_choice(format, tuple(FORMATS), "format")]
     else:
-        found = _recognised(folder)
-    parameters = inspect.signature(found.read).parameters.values()
-    known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+        study_format = _recognised(folder)
+    parameters = inspect.signature(study_format.read).parameters.values()
+    format_options = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     for option in options:
-        if option not in known:
-            others = [f.name for f in FORMATS.values() if option in inspect.signature(f.read).parameters]
-            there = f"; it belongs to {quoted(others)}" if others else ""
+        if option not in format_options:
+            owners = [f.name for f in FORMATS.values() if option in inspect.signature(f.read).parameters]
+            hint = f"it belongs to {quoted(owners)}" if owners else ""
             raise SalstatsError(
-                f"format {found.name!r} has no option {option!r} (options: {quoted(known)}){there}"
+                f"format {study_format.name!r} has no option {option!r} (options: {quoted(format_options)})",
+                hint=hint,
+                option=option,
+                choices=format_options,
             )
-    study: Study = found.read(folder, **options)
+    study: Study = study_format.read(folder, **options)
     return study
 
 
 def _recognised(folder: Path) -> Format:
-    """The format that knows a folder by the names of its files."""
+    """Return the format whose file names a folder has."""
     check_folder(folder)
-    for each in FORMATS.values():
-        if each.recognise(folder):
-            return each
+    for study_format in FORMATS.values():
+        if study_format.recognise(folder):
+            return study_format
     from salstats.readers.gaze_files import holds_gaze
 
     if holds_gaze(folder):
         raise InputFileError(
-            f"{folder} holds recordings of gaze; read them with read_gaze() and score maps against them with "
-            "score_gaze() (salstats gaze)"
+            f"{folder} holds recordings of gaze",
+            hint=Message(
+                "read them with read_gaze() and score maps against them with ", Call("score_gaze", ("study",))
+            ),
+            path=folder,
         )
-    signs = ", ".join(each.signs for each in FORMATS.values())
+    signs = ", ".join(study_format.signs for study_format in FORMATS.values())
     raise InputFileError(
-        f"{folder}: in no format that is known by its files' names (such as {signs}); say it with format= "
-        f"({', '.join(FORMATS)})"
+        f"{folder}: in no format that is recognised by its files' names (such as {signs})",
+        hint=Message("name it with ", Setting("format"), f" ({', '.join(FORMATS)})"),
+        option="format",
+        choices=FORMATS,
+        path=folder,
     )

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from salstats.readers.gaze_files import (
     read_fixation_rows,
     read_fixations,
     read_metadata,
-    why_excluded,
+    reason_excluded,
 )
 from salstats.readers.gaze_maps import MIXINGS, find_maps, map_sources
 from salstats.readers.predictions import Sources
@@ -157,125 +156,154 @@ def read_gaze(
     >>> look.points, look.duration
     (array([[40., 30.]]), array([0.75]))
     """
-    here = Path(folder)
-    given = map_sources(maps, masks, class_maps, lungs, clean_lungs, mixing, bool(padded))
-    wanted = None
+    root = Path(folder)
+    sources = map_sources(maps, masks, class_maps, lungs, clean_lungs, mixing, bool(padded))
+    chosen_phases = None
     if phases is not None:
-        asked = phases if isinstance(phases, Iterable) else [phases]
-        wanted = [check_count(phase, "phases=", 0) for phase in asked]
-    files = find_phases(here, wanted)
-    read = [read_metadata(file).assign(phase=phase) for phase, file in files.items()]
-    if not any(map(len, read)):
-        raise InputFileError(f"{here}: no recording in the metadata of phase {quoted(files)}")
-    rows = pd.concat([frame for frame in read if len(frame)], ignore_index=True)
+        phase_list = phases if isinstance(phases, Iterable) else [phases]
+        chosen_phases = [check_count(phase, "phases", 0) for phase in phase_list]
+    files = find_phases(root, chosen_phases)
+    metadata = [read_metadata(file).assign(phase=phase) for phase, file in files.items()]
+    metadata = [frame for frame in metadata if len(frame)]
+    if not metadata:
+        raise InputFileError(f"{root}: no recording in the metadata of phase {quoted(files)}", path=root)
+    rows = pd.concat(metadata, ignore_index=True)
     _check_rows(rows)
-    cases = _cases(here, rows)
+    cases = _cases(root, rows)
     if phases is None:
-        _say_unlisted(here, set(rows["id"]))
-    found = find_maps(given, cases, dict(zip(rows["case"], rows["dicom_id"], strict=True)), padded)
-    cases = [
-        replace(c, predictions=tuple(of[c.case] for of in found.values() if c.case in of)) for c in cases
-    ]
-    study = Study(tuple(cases), (), tuple(found), str(folder))
-    said = _left_out(study)
-    if said:
-        warn(said)
+        _warn_of_unlisted(root, set(rows["id"]))
+    image_of_case = dict(zip(rows["case"], rows["dicom_id"], strict=True))
+    predictions = find_maps(sources, cases, image_of_case, padded)
+    cases_with_maps = []
+    for case in cases:
+        of_case = [by_case[case.case] for by_case in predictions.values() if case.case in by_case]
+        cases_with_maps.append(replace(case, predictions=tuple(of_case)))
+    study = Study(tuple(cases_with_maps), (), tuple(predictions), str(folder))
+    _warn_of_left_out(study)
     return study
 
 
-def _say_unlisted(folder: Path, recordings: set[str]) -> None:
+def _warn_of_unlisted(folder: Path, recordings: set[str]) -> None:
     """Warn of recordings that no metadata lists: it may be cut short, or that of a phase may be missing."""
-    places = sorted(
-        p.name for p in folder.iterdir() if p.name not in recordings and (p / FIXATIONS).is_file()
+    unlisted = sorted(
+        path.name for path in folder.iterdir() if path.name not in recordings and (path / FIXATIONS).is_file()
     )
-    if places:
+    if unlisted:
+        plural = "s" if len(unlisted) > 1 else ""
         warn(
-            f"{folder}: {len(places)} folder{'s' if len(places) > 1 else ''} with {FIXATIONS} in no metadata "
-            f"and not read (first: {places[0]})"
+            f"{folder}: {len(unlisted)} folder{plural} with {FIXATIONS} in no metadata and not read (first: "
+            f"{unlisted[0]})",
+            path=folder,
         )
 
 
-def _left_out(study: Study) -> str:
-    """In a sentence how many recordings and chest boxes are left out and why; "" where none is."""
-    parts = []
-    for what, given in (
-        ("recordings", [r.excluded for c in study for r in c.recordings]),
-        ("chest boxes of those used", [r.box_excluded for c in study for r in c.used]),
-    ):
-        reasons = Counter(reason for reason in given if reason is not None)
-        if n := reasons.total():
-            why = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
-            parts.append(f"{n} of {len(given)} {what} {'is' if n == 1 else 'are'} left out ({why})")
-    return f"{study.source}: {'; '.join(parts)}" if parts else ""
+def _warn_of_left_out(study: Study) -> None:
+    """Warn once of recordings and chest boxes that are left out: how many, and why."""
+    recordings = [recording.excluded for case in study for recording in case.recordings]
+    boxes = [recording.box_excluded for case in study for recording in case.used]
+    parts = [
+        *_left_out("recordings", recordings),
+        *_left_out("chest boxes of those used", boxes),
+    ]
+    if parts:
+        warn(f"{study.source}: {'; '.join(parts)}", path=study.source)
+
+
+def _left_out(name: str, reasons: Sequence[str | None]) -> list[str]:
+    """Write how many of some things are left out and why, nothing where none is."""
+    counts = Counter(reason for reason in reasons if reason is not None)
+    n_left_out = counts.total()
+    if not n_left_out:
+        return []
+    verb = "is" if n_left_out == 1 else "are"
+    counted_reasons = ", ".join(f"{count} {reason}" for reason, count in counts.items())
+    return [f"{n_left_out} of {len(reasons)} {name} {verb} left out ({counted_reasons})"]
 
 
 def _check_rows(rows: pd.DataFrame) -> None:
     """Raise where a recording stands twice, or rows of one image or patient disagree on what it is."""
-    twice = rows[rows["id"].duplicated()]
-    if len(twice):
-        raise InputFileError(f"{twice['place'].iloc[0]}: recording {twice['id'].iloc[0]!r} stands twice")
+    repeated = rows[rows["id"].duplicated()]
+    if len(repeated):
+        recording = repeated.iloc[0]
+        raise InputFileError(
+            f"{recording['location']}: recording {recording['id']!r} stands twice", column="id"
+        )
     # 10000.0 is 10000 in a column that once had a gap; as two patients they would be resampled apart
     keys = rows.assign(subject=rows["subject_id"].str.removesuffix(".0"))
-    for same, column in (
+    for key, column in (
         (["dicom_id"], "shape"),
         (["dicom_id"], "subject_id"),
         (["subject"], "subject_id"),
         (["phase", "image"], "dicom_id"),
         (["phase", "dicom_id"], "image"),
     ):
-        first = keys.groupby(same)[[column, "place"]].transform("first")
-        odd = keys[column] != first[column]
-        if odd.any():
-            here, there = keys[odd].iloc[0], first[odd].iloc[0]
+        first = keys.groupby(key)[[column, "location"]].transform("first")
+        differs = keys[column] != first[column]
+        if differs.any():
+            row = keys[differs].iloc[0]
+            first_row = first[differs].iloc[0]
             raise InputFileError(
-                f"{here['place']}: {column} {here[column]} where {there['place']} has {there[column]} for "
-                f"the same {same[-1]} ({here[same[-1]]})"
+                f"{row['location']}: {column} {row[column]} where {first_row['location']} has "
+                f"{first_row[column]} for the same {key[-1]} ({row[key[-1]]})",
+                column=column,
             )
 
 
 def _cases(folder: Path, rows: pd.DataFrame) -> list[Case]:
-    """The cases without maps, in the order of phases and image paths; `rows` gets the name of each."""
-    phases = rows.groupby("dicom_id")["phase"].transform("nunique")
-    rows["case"] = rows["dicom_id"].mask(
-        phases > 1, rows["dicom_id"] + "_phase" + rows["phase"].astype("str")
-    )
+    """Make the cases without maps, in the order of phases and image paths; `rows` gets the name of each."""
+    n_phases = rows.groupby("dicom_id")["phase"].transform("nunique")
+    name_with_phase = rows["dicom_id"] + "_phase" + rows["phase"].astype("str")
+    rows["case"] = rows["dicom_id"].mask(n_phases > 1, name_with_phase)
     cases = []
-    for phase, of_phase in rows.groupby("phase"):
-        trials = count()
-        for _, own in of_phase.groupby("image"):
-            readers = count()
-            first = own.iloc[0]
+    for phase, phase_rows in rows.groupby("phase"):
+        trial = 0
+        for _, image_rows in phase_rows.groupby("image"):
+            first = image_rows.iloc[0]
+            is_discarded = bool(image_rows["discarded"].all())
             cases.append(
                 Case(
                     first["case"],
                     first["shape"],
                     patient=first["subject_id"],
-                    recordings=tuple(
-                        _recording(folder, row, None if row.discarded else str(next(readers)))
-                        for row in own.itertuples()
-                    ),
+                    recordings=_recordings(folder, image_rows),
                     phase=int(str(phase)),
-                    trial=None if own["discarded"].all() else next(trials),
+                    trial=None if is_discarded else trial,
                 )
             )
+            if not is_discarded:
+                trial += 1
     return cases
 
 
+def _recordings(folder: Path, image_rows: pd.DataFrame) -> tuple[Recording, ...]:
+    """Read the recordings of an image; those that are not discarded have readers 0, 1, ..."""
+    recordings = []
+    n_readers = 0
+    for row in image_rows.itertuples():
+        reader = None
+        if not row.discarded:
+            reader = str(n_readers)
+            n_readers += 1
+        recordings.append(_recording(folder, row, reader))
+    return tuple(recordings)
+
+
 def _recording(folder: Path, row: Any, reader: str | None) -> Recording:
-    """A recording of a row of the metadata, its fixations read, checked and counted."""
-    place = folder / row.id
-    file = place / FIXATIONS
+    """Make the recording of a row of the metadata, its fixations read, checked and counted."""
+    recording_folder = folder / row.id
+    file = recording_folder / FIXATIONS
     # absolute: a process that works on it later may be in another folder
-    known = Recording(row.id, reader, partial(read_fixations, file.absolute()), str(file), labels=row.labels)
+    read = partial(read_fixations, file.absolute())
+    recording = Recording(row.id, reader, read, str(file), labels=row.labels)
     if row.discarded:
-        return replace(known, excluded=DISCARDED)
+        return replace(recording, excluded=DISCARDED)
     fixations, n_overlapping = read_fixation_rows(file)
-    box, no_box = read_box(place / CHEST_BOX, row.shape)
+    box, no_box = read_box(recording_folder / CHEST_BOX, row.shape)
     return replace(
-        known,
+        recording,
         # small beside any map: held, so that no file is read twice
         read=partial(in_memory, fixations),
-        excluded=why_excluded(fixations, row.shape),
+        excluded=reason_excluded(fixations, row.shape),
         box=box,
         box_excluded=no_box,
         n_fixations=len(fixations),

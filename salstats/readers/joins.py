@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_columns, check_frame, quoted
-from salstats.errors import ColumnError, SalstatsError, warn
+from salstats.errors import ColumnError, Message, SalstatsError, Setting, warn
 from salstats.frames import IDENTIFIER_COLUMNS, KEY_COLUMNS, combined_codes, first_repeat
 from salstats.readers.cells import PathLike, TableOptions
 from salstats.readers.score_layouts import ScoreLayout, combine_case, missing_case_error
@@ -67,43 +67,67 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
         wide = [c for c in features.columns if str(c) in tasks]
         if wide:
             raise ColumnError(
-                f"{name} is wide by task; join it with join={{'name': path}} "
-                f"(its column {str(wide[0])!r} is a task of the scores)"
+                f"{name} is wide by task (its column {str(wide[0])!r} is a task of the scores)",
+                hint=Message("join it with ", Setting("join", {"name": name})),
+                option="join",
+                column=str(wide[0]),
             )
     shared = [c for c in features.columns if c in scores.columns and c not in on]
     if shared:
-        raise ColumnError(f"column {quoted(shared[:1])} is in {name} and in the scores; rename one of them")
-    left = pd.DataFrame({c: _key_text(scores[c]) for c in on})
-    right = pd.DataFrame({c: _key_text(features[c]) for c in on})
+        raise ColumnError(
+            f"column {quoted(shared[:1])} is in {name} and in the scores",
+            hint="rename one of them",
+            column=str(shared[0]),
+        )
+    scores_keys = pd.DataFrame({c: _key_text(scores[c]) for c in on})
+    features_keys = pd.DataFrame({c: _key_text(features[c]) for c in on})
     labels = features.index.to_numpy()
     for column in on:
-        empty = right[column].isna() | right[column].eq("")
+        empty = features_keys[column].isna() | features_keys[column].eq("")
         if empty.any():
-            row = labels[int(np.flatnonzero(empty.to_numpy())[0])]
-            raise ColumnError(f"column {column!r} of {name} is empty in row {row}; every row needs one")
-    codes = combined_codes(pd.concat([right, left], ignore_index=True), on)
-    of_features, of_scores = codes[: len(right)], codes[len(right) :]
-    if np.bincount(of_features).max(initial=0) > 1:
-        first, second = first_repeat(of_features)
-        shown = ", ".join(f"{c} {right[c].iloc[first]}" for c in on)
-        hint = "" if "task" in on else "; if they differ by task, both frames need a column 'task'"
+            position = int(np.flatnonzero(empty.to_numpy())[0])
+            raise ColumnError(
+                f"column {column!r} of {name} is empty in row {labels[position]}",
+                hint="every row needs one",
+                column=column,
+                rows=[position],
+            )
+    codes = combined_codes(pd.concat([features_keys, scores_keys], ignore_index=True), on)
+    features_codes = codes[: len(features_keys)]
+    scores_codes = codes[len(features_keys) :]
+    if np.bincount(features_codes).max(initial=0) > 1:
+        first, second = first_repeat(features_codes)
+        case = ", ".join(f"{c} {features_keys[c].iloc[first]}" for c in on)
+        hint = ""
+        if "task" not in on:
+            hint = "if they differ by task, both frames need a column 'task'"
         raise ColumnError(
-            f"rows {labels[first]} and {labels[second]} of {name} are the same case ({shown}){hint}"
+            f"rows {labels[first]} and {labels[second]} of {name} are the same case ({case})",
+            hint=hint,
+            column="case",
+            rows=[first, second],
         )
     row_of_code = np.full(int(codes.max()) + 1, -1)
-    row_of_code[of_features] = np.arange(len(right))
-    rows = row_of_code[of_scores]
+    row_of_code[features_codes] = np.arange(len(features_keys))
+    # of each row of the scores the row of the features, -1 where these lack the case
+    rows = row_of_code[scores_codes]
+    key_names = " and ".join(on)
     if (rows < 0).all():
+        first_features = ", ".join(features_keys.iloc[0])
+        first_scores = ", ".join(scores_keys.iloc[0].astype("str"))
         raise ColumnError(
-            f"no {' and '.join(on)} of {name} is in the scores (first there: "
-            f"{', '.join(right.iloc[0])}; in the scores: {', '.join(left.iloc[0].astype('str'))})"
+            f"no {key_names} of {name} is in the scores (first there: {first_features}; in the scores: "
+            f"{first_scores})",
+            column="case",
         )
     if (rows < 0).any():
-        lost = left[rows < 0].drop_duplicates()
-        known = len(left.drop_duplicates())
+        unmatched = scores_keys[rows < 0].drop_duplicates()
+        n_keys = len(scores_keys.drop_duplicates())
+        first_unmatched = ", ".join(unmatched.iloc[0].astype("str"))
         warn(
-            f"{name} has nothing on {len(lost)} of {known} {' and '.join(on)}s "
-            f"(first: {', '.join(lost.iloc[0].astype('str'))}); their covariates are empty"
+            f"{name} has nothing on {len(unmatched)} of {n_keys} {key_names}s (first: {first_unmatched})",
+            hint="their covariates are empty",
+            rows=np.flatnonzero(rows < 0).tolist(),
         )
     # row -1 is in no frame, so that reindexing leaves its cells empty
     added = features.drop(columns=on).reset_index(drop=True).reindex(rows).set_axis(scores.index)
@@ -111,16 +135,19 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
 
 
 def _key_text(column: pd.Series) -> pd.Series:
-    """Identifiers as text without an index; a whole number loses a trailing '.0'."""
+    """Return identifiers as text without an index; a whole number loses a trailing '.0'."""
     if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
         column = column.astype("Int64")
     return column.astype("str").reset_index(drop=True)
 
 
 def read_joined(join: Join | Sequence[Join], options: TableOptions) -> list[Joined]:
-    """The tables that `join=` names, in order."""
-    single = isinstance(join, str | os.PathLike | pd.DataFrame | Mapping)
-    entries: Iterable[Any] = [join] if single or not isinstance(join, Iterable) else join
+    """Read the tables that `join` names, in order."""
+    entries: Iterable[Any]
+    if isinstance(join, str | os.PathLike | pd.DataFrame | Mapping) or not isinstance(join, Iterable):
+        entries = [join]
+    else:
+        entries = join
     tables: list[Joined] = []
     for entry in entries:
         if isinstance(entry, pd.DataFrame):
@@ -133,7 +160,9 @@ def read_joined(join: Join | Sequence[Join], options: TableOptions) -> list[Join
             tables.append((read_table(entry, options), None))
         else:
             raise SalstatsError(
-                f"join= takes paths, DataFrames and {{'name': path}}, not {type(entry).__name__}"
+                Setting("join"),
+                f" takes paths, DataFrames and {{'name': path}}, not {type(entry).__name__}",
+                value=entry,
             )
     return tables
 
@@ -141,24 +170,27 @@ def read_joined(join: Join | Sequence[Join], options: TableOptions) -> list[Join
 def _check_covariate(name: object, path: object) -> None:
     """Raise where an entry of a mapping is no name and path."""
     if not isinstance(name, str) or not name.strip() or name in (*IDENTIFIER_COLUMNS, "score"):
-        raise SalstatsError(f"join={{{name!r}: ...}} gives no name of a covariate")
+        raise SalstatsError(Setting("join"), f" gives {name!r}, which is no name of a covariate", value=name)
     if not isinstance(path, str | os.PathLike):
-        raise SalstatsError(f"join={{{name!r}: ...}} must name a file, not a {type(path).__name__}")
+        raise SalstatsError(
+            Setting("join"), f" must name a file of {name!r}, not a {type(path).__name__}", value=path
+        )
 
 
 def joined_columns(tables: Sequence[Joined]) -> set[str]:
-    """The columns of joined files, which `rename=` may name too."""
+    """Return the columns of joined files, which `rename` may name too."""
     return {column for entry in tables if isinstance(entry, tuple) for column in entry[0].columns}
 
 
 def join_tables(data: pd.DataFrame, tables: Sequence[Joined], layout: ScoreLayout) -> pd.DataFrame:
-    """Data with the covariates of every table, joined one after the other."""
+    """Join the covariates of every table to the data, one table after the other."""
     for entry in tables:
         if isinstance(entry, pd.DataFrame):
             data = join_features(data, entry)
             continue
         table, covariate = entry
-        table = table.renamed({old: new for old, new in layout.rename.items() if old in table.columns})
+        rename = {old: new for old, new in layout.rename.items() if old in table.columns}
+        table = table.renamed(rename)
         if layout.case and "case" not in table.columns and set(layout.case) <= set(table.columns):
             table = combine_case(table, layout.case)
         # the parts of a case's name stand in the scores
@@ -166,27 +198,40 @@ def join_tables(data: pd.DataFrame, tables: Sequence[Joined], layout: ScoreLayou
         table = table.with_cells(table.cells.drop(columns=parts))
         if "case" not in table.columns:
             raise missing_case_error(table, joined=True)
-        table = table if covariate is None else _stacked(table, covariate, data)
+        if covariate is not None:
+            table = _stacked(table, covariate, data)
         # rows are called by their number in the file
         data = join_features(data, table.typed().set_axis(table.rows), name=str(table.file))
     return data
 
 
 def _stacked(table: FileTable, name: str, data: pd.DataFrame) -> FileTable:
-    """A table with a task per column as one covariate of cases and tasks."""
+    """Return a table with a task per column as one covariate of cases and tasks."""
     file = table.file
     if "task" not in data.columns:
         raise ColumnError(
-            f"join={{{name!r}: {str(file)!r}}} needs a column 'task' in the scores; {file} is joined on it"
+            Setting("join", {name: str(file)}),
+            " needs a column 'task' in the scores",
+            hint=f"{file} is joined on it",
+            column="task",
+            path=file,
         )
     if "task" in table.columns:
-        raise ColumnError(f"{file} has a column 'task', so it is not wide by task; join it without {name!r}")
-    known = set(pd.unique(data["task"]))
-    tasks = [c for c in table.columns if c in known]
+        raise ColumnError(
+            f"{file} has a column 'task', so it is not wide by task",
+            hint=f"join it without {name!r}",
+            option="join",
+            column="task",
+            path=file,
+        )
+    score_tasks = set(pd.unique(data["task"]))
+    tasks = [c for c in table.columns if c in score_tasks]
     if not tasks:
         raise ColumnError(
             f"{file} has no column named like a task of the scores (columns: {quoted(table.columns)}; "
-            f"tasks: {quoted(sorted(known))})"
+            f"tasks: {quoted(sorted(score_tasks))})",
+            choices=sorted(score_tasks),
+            path=file,
         )
     keys = [c for c in ("dataset", "case") if c in table.columns]
     cells = table.cells.melt(keys, tasks, var_name="task", value_name=name, ignore_index=False)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from salstats.checks import and_more, did_you_mean, quoted
-from salstats.errors import InputFileError, SalstatsError, warn
+from salstats.errors import InputFileError, Message, SalstatsError, Setting, warn
 from salstats.files.map_table import TABLE
 from salstats.files.paths import check_path
 from salstats.images.consensus import CONSENSUS_RULES
@@ -123,8 +123,10 @@ def read_map_folder(
     if true_masks is None:
         if not without_truth and len(masks_of_readers) < 2:
             raise InputFileError(
-                f"{root} has no truth: neither truth.json nor a folder truth with TASK/CASE.png; give it as "
-                "truth="
+                f"{root} has no truth: neither truth.json nor a folder truth with TASK/CASE.png",
+                hint=Message("give it as ", Setting("truth")),
+                option="truth",
+                path=root,
             )
         true_masks = CaseFile(root, {}, {})
     human_masks = list(masks_of_readers.values())
@@ -244,7 +246,11 @@ def _with_patients(cases: Sequence[Case], pattern: re.Pattern[str], folder: Path
     """Return cases with the patients that a pattern finds in their names."""
     if any(case.patient for case in cases):
         raise InputFileError(
-            f"{folder / TABLE} has patients in its column 'patient'; leave patient_from= out"
+            f"{folder / TABLE} has patients in its column 'patient'",
+            hint=Message("leave ", Setting("patient_from"), " out"),
+            option="patient_from",
+            column="patient",
+            path=folder / TABLE,
         )
     patients = find_patients([case.case for case in cases], pattern, folder)
     return [replace(case, patient=patient) for case, patient in zip(cases, patients, strict=True)]
@@ -287,7 +293,7 @@ def _masks(folder: Path, name: str, path: PathLike | None) -> CaseFile | None:
     masks: dict[str, dict[str, Rle]] = {}
     for case, code_of_task in codes.values.items():
         masks[case] = {
-            task: Rle.from_coco(code, codes.where(case, task)) for task, code in code_of_task.items()
+            task: Rle.from_coco(code, codes.location(case, task)) for task, code in code_of_task.items()
         }
     return replace(codes, values=masks)
 
@@ -300,10 +306,10 @@ def _human_masks(folder: Path, human: PathLike | Mapping[str, PathLike] | None) 
         masks = _masks(folder, HUMAN, human)
         return {} if masks is None else {None: masks}
     if not human:
-        raise SalstatsError("human= names no reader")
+        raise SalstatsError(Setting("human"), " names no reader")
     masks_of_readers: dict[str | None, CaseFile] = {}
     for name, path in human.items():
-        reader = check_name(name, "human=: a reader")
+        reader = check_name(name, Message(Setting("human"), ": a reader"))
         masks = _masks(folder, name, path)
         if masks is not None:
             masks_of_readers[reader] = masks
@@ -314,7 +320,12 @@ def _reader_paths(folder: Path) -> dict[str, Path]:
     """Return the files or folders of masks in the folder of readers, by reader."""
     readers = folder / READERS
     if (folder / f"{HUMAN}.json").exists() or (folder / HUMAN).exists():
-        raise InputFileError(f"{readers} and {HUMAN} are both there; remove one, or say human=")
+        raise InputFileError(
+            f"{readers} and {HUMAN} are both there",
+            hint=Message("remove one, or choose with ", Setting("human")),
+            option="human",
+            path=readers,
+        )
     paths = sorted(path for path in readers.iterdir() if path.is_dir() or path.suffix.lower() == ".json")
     visible = [path for path in paths if not path.name.startswith(".")]
     path_of_reader = {path.name if path.is_dir() else path.stem: path for path in visible}

@@ -1,10 +1,12 @@
 """Read a study in the layout of the public lower-grade-glioma MRI set: image and mask side by side."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
+import numpy as np
+
 from salstats.checks import and_more
-from salstats.errors import InputFileError, warn
+from salstats.errors import InputFileError, Message, Setting, warn
 from salstats.files.inputs import read_json
 from salstats.images.masks import Rle, area
 from salstats.readers.case_json import check_name
@@ -24,7 +26,7 @@ from salstats.readers.predictions import (
 from salstats.study import Case, Study, Truth
 
 _SUFFIXES = (".tif", ".tiff")
-#: What the name of a mask has after that of its image.
+#: End of a mask's name, after that of its image.
 _MASK = "_mask"
 
 
@@ -112,104 +114,145 @@ def read_mrxai2025(
     >>> case.case, case.patient, case.shape, case.labels
     ('TCGA_1_7', 'TCGA_1', (4, 6), {'tumour': 1.0})
     """
-    here = Path(folder)
-    check_name(task, "task=")
-    pairs = _pairs(here)
-    found_maps = find_maps(series_sources(maps, method, "maps"), pairs, here)
-    mask_places = series_sources(masks, method, "masks")
-    found_masks = {one: _masks_by_case(Path(place), task) for one, place in mask_places.items()}
-    for one, place in mask_places.items():
-        check_cases(found_masks[one], pairs, place, here)
-    said = {}
+    root = Path(folder)
+    check_name(task, Setting("task"))
+    pairs = _pairs(root)
+    map_files = find_maps(series_sources(maps, method, "maps"), pairs, root)
+    mask_sources = series_sources(masks, method, "masks")
+    tool_masks = {series: _masks_by_case(Path(path), task) for series, path in mask_sources.items()}
+    for series, path in mask_sources.items():
+        check_cases(tool_masks[series], pairs, path, root)
+    table: dict[str, tuple[float, float]] = {}
     if predictions is not None:
-        said = read_predictions(predictions)
-        check_cases(said, pairs, predictions, here)
-        known = {case for case, (prob, _) in said.items() if prob == prob}
-        without = [case for case in pairs if case not in known]
-        if without:
-            warn(f"{predictions}: case {without[0]!r}{and_more(without)} of the study has no probability")
-    series = tuple(dict.fromkeys([*found_maps, *found_masks]))
-    cases, contradicted = [], []
-    for name, (image, mask) in pairs.items():
-        shape, truth = _truth(image, mask)
-        prob, label = said.get(name, (NAN, NAN))
-        drawn = float(area(truth) > 0)
-        if label == 1 - drawn:
-            contradicted.append(name)
-        answers = []
-        for one in series:
-            map_file, own = found_maps.get(one, {}).get(name), found_masks.get(one, {}).get(name)
-            if map_file is not None or own is not None or prob == prob:
-                source = f"{mask_places.get(one, image)}, case {name}"
-                answers.append(prediction(task, one, shape, source, map_file=map_file, mask=own, prob=prob))
+        table = read_predictions(predictions)
+        check_cases(table, pairs, predictions, root)
+        _warn_of_missing_probabilities(table, pairs, predictions)
+    all_series = tuple(dict.fromkeys([*map_files, *tool_masks]))
+    cases = []
+    contradicted = []
+    for case, (image, mask) in pairs.items():
+        shape, truth = _shape_and_truth(image, mask)
+        prob, label = table.get(case, (NAN, NAN))
+        label_of_mask = float(area(truth) > 0)
+        if np.isnan(label):
+            label = label_of_mask
+        elif label != label_of_mask:
+            contradicted.append(case)
+        case_predictions = []
+        for series in all_series:
+            map_file = map_files.get(series, {}).get(case)
+            tool_mask = tool_masks.get(series, {}).get(case)
+            if map_file is None and tool_mask is None and np.isnan(prob):
+                continue
+            source = f"{mask_sources.get(series, image)}, case {case}"
+            case_predictions.append(
+                prediction(task, series, shape, source, map_file=map_file, mask=tool_mask, prob=prob)
+            )
         cases.append(
             Case(
-                case=name,
+                case=case,
                 shape=shape,
                 truths={task: Truth.of(truth)},
-                predictions=tuple(answers),
+                predictions=tuple(case_predictions),
                 patient=image.parent.name,
-                labels={task: drawn if label != label else label},
+                labels={task: label},
             )
         )
     if contradicted:
         warn(
             f"{predictions}: case {contradicted[0]!r}{and_more(contradicted)} has a label that its mask "
-            "contradicts; the label of the table counts as label, the mask as truth"
+            "contradicts",
+            hint="the label of the table counts as label, the mask as truth",
+            column="label",
+            path=str(predictions),
         )
-    return Study(tuple(cases), (task,), series, str(here))
+    return Study(tuple(cases), (task,), all_series, str(root))
+
+
+def _warn_of_missing_probabilities(
+    table: Mapping[str, tuple[float, float]], cases: Collection[str], file: PathLike
+) -> None:
+    """Warn of cases without a probability in a table of case -> (probability, label)."""
+    with_probability = {case for case, (prob, _) in table.items() if not np.isnan(prob)}
+    without = [case for case in cases if case not in with_probability]
+    if without:
+        warn(
+            f"{file}: case {without[0]!r}{and_more(without)} of the study has no probability",
+            column="prob",
+            path=str(file),
+        )
 
 
 def recognise(folder: Path) -> bool:
-    """Whether a folder holds masks as this layout has them: */*_mask.tif."""
-    found = folder.glob(f"*/[!.]*{_MASK}.*")
-    return any(file.suffix.lower() in _SUFFIXES for file in found)
+    """Return whether a folder holds masks as this layout has them: */*_mask.tif."""
+    files = folder.glob(f"*/[!.]*{_MASK}.*")
+    return any(file.suffix.lower() in _SUFFIXES for file in files)
 
 
 def _pairs(folder: Path) -> dict[str, tuple[Path, Path]]:
-    """Image and mask of each case, in the order of their names."""
+    """Return the image and the mask of each case, in the order of their names."""
     images: dict[str, Path] = {}
     masks: dict[str, Path] = {}
     for file in files_in_folders(folder, _SUFFIXES, f"PATIENT/NAME.tif beside NAME{_MASK}.tif"):
-        kind = masks if file.stem.endswith(_MASK) else images
+        files = masks if file.stem.endswith(_MASK) else images
         case = check_name(file.stem.removesuffix(_MASK), f"{file.parent}: a file's case")
-        other = kind.setdefault(case, file)
-        if other != file:
+        first_file = files.setdefault(case, file)
+        if first_file != file:
             raise InputFileError(
-                f"case {case} has two files, {other} and {file}; every image needs its own name"
+                f"case {case} has two files, {first_file} and {file}",
+                hint="every image needs its own name",
+                path=file,
             )
-    for here, there, what in ((images, masks, "image has no mask"), (masks, images, "mask has no image")):
-        alone = sorted(c for c in here if c not in there or there[c].parent != here[c].parent)
-        if alone:
-            raise InputFileError(f"{here[alone[0]]}{and_more(alone)}: the {what} beside it")
+    _check_counterparts(images, masks, "image has no mask")
+    _check_counterparts(masks, images, "mask has no image")
     return {case: (images[case], masks[case]) for case in sorted(images)}
 
 
-def _truth(image: Path, mask: Path) -> tuple[tuple[int, int], Rle]:
-    """The size of an image and its truth, which must be of that size."""
-    shape, truth = image_shape(image), read_rle(mask)
+def _check_counterparts(files: Mapping[str, Path], counterparts: Mapping[str, Path], problem: str) -> None:
+    """Raise where a file has no counterpart of its case in its folder."""
+    unpaired = sorted(
+        case
+        for case, file in files.items()
+        if case not in counterparts or counterparts[case].parent != file.parent
+    )
+    if unpaired:
+        file = files[unpaired[0]]
+        raise InputFileError(f"{file}{and_more(unpaired)}: the {problem} beside it", path=file)
+
+
+def _shape_and_truth(image: Path, mask: Path) -> tuple[tuple[int, int], Rle]:
+    """Return the size of an image and its truth, which must be of that size."""
+    shape = image_shape(image)
+    truth = read_rle(mask)
     if truth.shape != shape:
-        sizes = [f"{height} x {width}" for height, width in (truth.shape, shape)]
-        raise InputFileError(f"{mask}: is {sizes[0]}, its image {image.name} {sizes[1]}")
+        raise InputFileError(
+            f"{mask}: is {truth.shape[0]} x {truth.shape[1]}, its image {image.name} {shape[0]} x {shape[1]}",
+            path=mask,
+        )
     return shape, truth
 
 
-def _masks_by_case(place: Path, task: str) -> Mapping[str, Path | Rle]:
-    """A tool's masks by case: files to be read later, or the codes of one JSON file."""
-    if place.suffix.lower() != ".json":
-        return find_case_files(place, MASK_SUFFIXES)
-    content = read_json(place)
+def _masks_by_case(source: Path, task: str) -> Mapping[str, Path | Rle]:
+    """Return a tool's masks by case: files to be read later, or the codes of one JSON file."""
+    if source.suffix.lower() != ".json":
+        return find_case_files(source, MASK_SUFFIXES)
+    content = read_json(source)
     if not isinstance(content, dict) or not content:
-        raise InputFileError(f"{place}: not an object of cases")
-    found: dict[str, Path | Rle] = {}
+        raise InputFileError(f"{source}: not an object of cases", path=source)
+    masks: dict[str, Path | Rle] = {}
     for case, entry in content.items():
-        where = f"{place}, case {case}"
+        location = f"{source}, case {case}"
         if isinstance(entry, dict) and "counts" not in entry:
             if task not in entry:
-                named = ", ".join(map(repr, entry)) or "none"
+                tasks = ", ".join(map(repr, entry)) or "none"
                 raise InputFileError(
-                    f"{where}: has no task {task!r} (tasks: {named}); task= says what it is called"
+                    f"{location}: has no task {task!r} (tasks: {tasks})",
+                    hint=Message(Setting("task"), " says what it is called"),
+                    option="task",
+                    value=task,
+                    choices=entry,
+                    path=source,
                 )
             entry = entry[task]
-        found[check_name(case, f"{place}: the case")] = Rle.from_coco(entry, where)
-    return found
+        masks[check_name(case, f"{source}: the case")] = Rle.from_coco(entry, location)
+    return masks

@@ -1,4 +1,4 @@
-"""What methods answer where their maps and masks are files by case."""
+"""Predictions of methods whose maps and masks are files by case, and the names of their series."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from salstats.checks import and_more
-from salstats.errors import InputFileError, SalstatsError, warn
+from salstats.errors import InputFileError, SalstatsError, Setting, warn
 from salstats.files.paths import check_folder
 from salstats.images.masks import Rle
 from salstats.readers.cells import PathLike
@@ -19,51 +19,60 @@ Sources = PathLike | Mapping[str, PathLike]
 
 
 def files_in_folders(root: Path, suffixes: Sequence[str], layout: str) -> list[Path]:
-    """The files ROOT/FOLDER/NAME of some endings, sorted; what else may hold such is said.
+    """List the files ROOT/FOLDER/NAME of some endings, sorted; warn of other files that may be images.
 
     Hidden files are left out, and so are links to folders, which may lead out of the root.
     """
     check_folder(root)
-    top = [place for place in root.iterdir() if not place.name.startswith(".")]
-    folders = [place for place in top if place.is_dir() and not place.is_symlink()]
-    inner = [file for place in folders for file in place.iterdir() if not file.name.startswith(".")]
-    found = sorted(file for file in inner if file.suffix.lower() in suffixes and not file.is_dir())
-    if not found:
-        raise InputFileError(f"{root}: holds no {layout} (links to folders are not searched)")
-    others = [place for place in top if place.is_dir() or place.suffix.lower() in suffixes]
-    passed = sorted({*inner, *others} - {*found, *folders})
-    if passed:
-        more = and_more(passed)
-        warn(f"{passed[0]}{more}: left out; images are {layout}, and links to folders are not searched")
-    return found
+    entries = [path for path in root.iterdir() if not path.name.startswith(".")]
+    folders = [path for path in entries if path.is_dir() and not path.is_symlink()]
+    inner = [file for folder in folders for file in folder.iterdir() if not file.name.startswith(".")]
+    images = sorted(file for file in inner if file.suffix.lower() in suffixes and not file.is_dir())
+    if not images:
+        raise InputFileError(f"{root}: holds no {layout} (links to folders are not searched)", path=root)
+    possible = [path for path in entries if path.is_dir() or path.suffix.lower() in suffixes]
+    left_out = sorted({*inner, *possible} - {*images, *folders})
+    if left_out:
+        warn(
+            f"{left_out[0]}{and_more(left_out)}: left out",
+            hint=f"images are {layout}, and links to folders are not searched",
+            path=left_out[0],
+        )
+    return images
 
 
 def find_maps(
-    given: Mapping[Series, PathLike], cases: Collection[str], folder: Path
+    map_folders: Mapping[Series, PathLike], cases: Collection[str], folder: Path
 ) -> dict[Series, dict[str, Path]]:
-    """The map of each case for every series, of the folders given."""
-    found = {series: find_case_files(place, MAP_SUFFIXES) for series, place in given.items()}
-    for series, files in found.items():
-        check_cases(files, cases, given[series], folder)
-    return found
+    """Find the map of each case in the folder of every series; `folder` is that of the cases."""
+    files_of_series = {
+        series: find_case_files(map_folder, MAP_SUFFIXES) for series, map_folder in map_folders.items()
+    }
+    for series, files in files_of_series.items():
+        check_cases(files, cases, map_folders[series], folder)
+    return files_of_series
 
 
 def check_common(
-    found: Collection[str], cases: Collection[str], place: PathLike, reference: PathLike
+    names: Collection[str], cases: Collection[str], source: PathLike, reference: PathLike
 ) -> None:
-    """Raise where no name found is that of a case; nothing is wrong where there are none."""
-    if found and cases and not {*found} & {*cases}:
+    """Raise where no name of a source is a case of the reference; either may be empty."""
+    if names and cases and not {*names} & {*cases}:
         raise InputFileError(
-            f"{place} and {reference} have no case in common ({min(found)!r} here, {min(cases)!r} there)"
+            f"{source} and {reference} have no case in common ({min(names)!r} here, {min(cases)!r} there)",
+            path=str(source),
         )
 
 
-def check_cases(found: Collection[str], cases: Collection[str], place: PathLike, folder: PathLike) -> None:
-    """Raise where no name found is that of a case, warn where some are not."""
-    check_common(found, cases, place, folder)
-    unknown = sorted({*found} - {*cases})
+def check_cases(names: Collection[str], cases: Collection[str], source: PathLike, folder: PathLike) -> None:
+    """Raise where no name of a source is a case, warn where some are not."""
+    check_common(names, cases, source, folder)
+    unknown = sorted({*names} - {*cases})
     if unknown:
-        warn(f"{place}: case {unknown[0]!r}{and_more(unknown)} has no image in {folder} and is left out")
+        warn(
+            f"{source}: case {unknown[0]!r}{and_more(unknown)} has no image in {folder} and is left out",
+            path=str(source),
+        )
 
 
 def prediction(
@@ -77,18 +86,27 @@ def prediction(
     prob: float = NAN,
     label: float = NAN,
 ) -> Prediction:
-    """An answer of files that are read when it is scored; `source` names what is in no file of its own."""
-    own = next((file for file in (map_file, mask) if isinstance(file, Path)), source)
-    read = partial(_answer, _anywhere(map_file), _anywhere(mask), prob, label, shape, str(own))
-    return Prediction(task, series, read, str(own), has_saliency=map_file is not None)
+    """Make a prediction of files that are read when it is scored.
+
+    `source` names, for messages, a prediction that has no file of its own.
+    """
+    name = str(source)
+    if map_file is not None:
+        name = str(map_file)
+    elif isinstance(mask, Path):
+        name = str(mask)
+    read = partial(_read_content, _absolute(map_file), _absolute(mask), prob, label, shape, name)
+    return Prediction(task, series, read, name, has_saliency=map_file is not None)
 
 
-def _anywhere(held: Any) -> Any:
-    """A path that another process, working in another folder, finds too; anything else as it is."""
-    return held.absolute() if isinstance(held, Path) else held
+def _absolute(file_or_content: Any) -> Any:
+    """Return a path that another process, working in another folder, finds too; anything else as it is."""
+    if isinstance(file_or_content, Path):
+        return file_or_content.absolute()
+    return file_or_content
 
 
-def _answer(
+def _read_content(
     map_file: Path | None,
     mask: Path | Rle | None,
     prob: float,
@@ -96,36 +114,39 @@ def _answer(
     shape: tuple[int, int],
     source: str,
 ) -> Content:
-    """The map and the mask, which must be of the image's size."""
-    made = read_rle(mask) if isinstance(mask, Path) else mask
-    if made is not None and made.shape != shape:
+    """Read the map and the mask, which must be of the image's size."""
+    if isinstance(mask, Path):
+        source = str(mask)
+        mask = read_rle(mask)
+    if mask is not None and mask.shape != shape:
         raise InputFileError(
-            f"{mask if isinstance(mask, Path) else source}: the mask is {made.shape[0]} x {made.shape[1]} "
-            f"(height x width), its image {shape[0]} x {shape[1]}"
+            f"{source}: the mask is {mask.shape[0]} x {mask.shape[1]} (height x width), its image "
+            f"{shape[0]} x {shape[1]}"
         )
     saliency = None if map_file is None else read_map(map_file)
-    return Content(saliency=saliency, mask=made, prob=prob, label=label, shape=shape)
+    return Content(saliency=saliency, mask=mask, prob=prob, label=label, shape=shape)
 
 
-def series_sources(given: Sources | None, method: str, option: str) -> dict[Series, PathLike]:
-    """The places of maps or masks by series; one place alone is called `method`."""
-    if given is None:
+def series_sources(sources: Sources | None, method: str, option: str) -> dict[Series, PathLike]:
+    """Return the folders or files of maps or masks by series; the series of a single one is `method`."""
+    if sources is None:
         return {}
-    if not isinstance(given, Mapping):
-        return {series_of(method, "method"): given}
-    if not given:
-        raise SalstatsError(f"{option}= names no method")
-    return {series_of(name, option): place for name, place in given.items()}
+    if not isinstance(sources, Mapping):
+        return {series_of(method, "method"): sources}
+    if not sources:
+        raise SalstatsError(Setting(option), " names no method")
+    return {series_of(name, option): path for name, path in sources.items()}
 
 
 def series_of(name: str, option: str) -> Series:
-    """The series that method[:model[:seed]] names."""
+    """Return the series that method[:model[:seed]] names."""
     parts = str(name).split(":")
     if len(parts) > 3 or not all(part.strip() for part in parts):
-        raise SalstatsError(f"{option}={name!r} must be method, method:model or method:model:seed")
+        raise SalstatsError(Setting(option, name), " must be method, method:model or method:model:seed")
     if parts[0] == HUMAN:
         raise SalstatsError(
-            f"{option}={name!r}: {HUMAN!r} is what people are called, whose files have options of "
-            "their own; name the method"
+            Setting(option, name),
+            f": {HUMAN!r} is the method of people, whose files have options of their own",
+            hint="name the method",
         )
     return Series(*parts)

@@ -7,9 +7,16 @@ from pathlib import Path
 import numpy as np
 
 from salstats.checks import and_more, check_choice
-from salstats.errors import InputFileError, warn
+from salstats.errors import InputFileError, Message, Setting, warn
 from salstats.images import masks
-from salstats.readers.attention_tables import IMAGE, Annotation, draw_boxes, read_annotations, resize_truth
+from salstats.readers.attention_tables import (
+    IMAGE,
+    Annotation,
+    BoxesXYWH,
+    draw_boxes,
+    read_annotations,
+    resize_truth,
+)
 from salstats.readers.case_json import check_name
 from salstats.readers.case_tables import read_predictions
 from salstats.readers.cells import PathLike
@@ -26,8 +33,9 @@ from salstats.readers.predictions import (
 )
 from salstats.study import Case, Study, Truth, selected_names
 
-#: Where images and annotations lie in a data set's folder.
-IMAGES, LABELS = "image", "attention_label"
+#: Folders of images and of annotations in a data set's folder.
+IMAGES = "image"
+LABELS = "attention_label"
 _SUFFIXES = (".jpg", ".jpeg", ".png")
 PIXELS = ("annotation", "image")
 
@@ -152,141 +160,197 @@ def read_saliency_bench(
     >>> case.case, case.shape, case.labels, on_image.shape
     ('tom', (2, 2), {'cat': 1.0}, (4, 6))
     """
-    here = Path(folder)
+    root = Path(folder)
     check_choice(pixels, PIXELS, "pixels")
     if split is not None:
         check_choice(split, PARTS, "split")
     if task is not None:
-        check_name(task, "task=")
-    given = series_sources(maps, method, "maps")
-    images = _images(here)
-    class_of = {case: file.parent.name for case, file in images.items()}
-    labels = selected_names(classes, sorted(set(class_of.values())), "class", here / IMAGES, required=True)
-    parts = split_images(class_of, shares=shares, rng=rng)
-    wanted = [c for c in images if class_of[c] in labels and split in (None, parts[c])]
-    notes = _annotations(here, annotations, images, threshold)
-    files = find_maps(given, images, here)
-    said = {}
+        check_name(task, Setting("task"))
+    map_folders = series_sources(maps, method, "maps")
+    images = _images(root)
+    class_of_case = {case: file.parent.name for case, file in images.items()}
+    all_classes = sorted(set(class_of_case.values()))
+    labels = selected_names(classes, all_classes, "class", root / IMAGES, required=True)
+    part_of_case = split_images(class_of_case, shares=shares, rng=rng)
+    case_names = [
+        case for case in images if class_of_case[case] in labels and split in (None, part_of_case[case])
+    ]
+    annotation_of_case = _annotations(root, annotations, images, threshold)
+    map_files = find_maps(map_folders, images, root)
+    probabilities: dict[str, float] = {}
     if predictions is not None:
-        said = read_predictions(predictions)
-        check_cases(said, images, predictions, here)
+        table = read_predictions(predictions)
+        check_cases(table, images, predictions, root)
+        probabilities = {case: prob for case, (prob, _) in table.items()}
     # an image without annotation has the size of all others, if they share one
-    sizes = {note.mask.shape for note in notes.values() if note.mask is not None}
-    usual = sizes.pop() if len(sizes) == 1 and pixels == "annotation" else None
-    beyond, cases = [], []
-    for name in wanted:
-        own = class_of[name] if task is None else task
-        note, shape, truth = notes.get(name), usual, None
-        if note is not None and note.mask is not None and pixels == "annotation":
-            shape, truth = note.mask.shape, Truth.of(note.mask)
-        elif note is not None or shape is None:
-            shape = image_shape(images[name])
-        if note is not None and truth is None:
-            truth = _on_image(note, shape)
-            if any(x < 0 or y < 0 or x + w > shape[1] or y + h > shape[0] for x, y, w, h in note.boxes):
-                beyond.append(name)
-        prob = said.get(name, (NAN, NAN))[0]
+    sizes = {note.mask.shape for note in annotation_of_case.values() if note.mask is not None}
+    common_shape = sizes.pop() if len(sizes) == 1 and pixels == "annotation" else None
+    cases_cut_off = []
+    cases = []
+    for case in case_names:
+        annotation = annotation_of_case.get(case)
+        case_task = class_of_case[case] if task is None else task
+        truths: dict[str, Truth] = {}
+        if annotation is None:
+            shape = common_shape or image_shape(images[case])
+        elif annotation.mask is not None and pixels == "annotation":
+            shape = annotation.mask.shape
+            truths[case_task] = Truth.of(annotation.mask)
+        else:
+            shape = image_shape(images[case])
+            truths[case_task] = _on_image(annotation, shape)
+            if _reach_beyond(annotation.boxes, shape):
+                cases_cut_off.append(case)
+        prob = probabilities.get(case, NAN)
+        case_predictions = []
+        for series, files in map_files.items():
+            if case in files or not np.isnan(prob):
+                case_predictions.append(
+                    prediction(case_task, series, shape, images[case], map_file=files.get(case), prob=prob)
+                )
+        case_labels: dict[str, float] = {}
+        if task is None:
+            case_labels = {label: float(label == case_task) for label in labels}
         cases.append(
             Case(
-                case=name,
+                case=case,
                 shape=shape,
-                truths={} if truth is None else {own: truth},
-                predictions=tuple(
-                    prediction(own, one, shape, images[name], map_file=by_case.get(name), prob=prob)
-                    for one, by_case in files.items()
-                    if name in by_case or prob == prob
-                ),
-                annotated=note is not None,
-                labels={} if task is not None else {c: float(c == own) for c in labels},
+                truths=truths,
+                predictions=tuple(case_predictions),
+                annotated=annotation is not None,
+                labels=case_labels,
             )
         )
-    _warn_of(here, cases, notes, beyond)
-    return Study(tuple(cases), labels if task is None else (task,), tuple(given), str(here))
+    _warn_of_annotations(root, case_names, annotation_of_case, cases_cut_off)
+    tasks = labels if task is None else (task,)
+    return Study(tuple(cases), tasks, tuple(map_folders), str(root))
 
 
 def recognise(folder: Path) -> bool:
-    """Whether a folder holds a data set in this layout: image/CLASS and attention_label/*.csv."""
+    """Return whether a folder holds a data set in this layout: image/CLASS and attention_label/*.csv."""
     return (folder / IMAGES).is_dir() and bool(_tables(folder))
 
 
 def _images(folder: Path) -> dict[str, Path]:
-    """Every image by case, in the order of the cases; its folder is its class."""
+    """Return every image by case, in the order of the cases; its folder is its class."""
     root = folder / IMAGES
     if not root.is_dir():
-        missing = "no such folder" if not folder.exists() else f"has no folder {IMAGES!r}"
-        raise InputFileError(f"{folder}: {missing}; a data set has {IMAGES}/CLASS/*.jpg and {LABELS}/*.csv")
-    found: dict[str, Path] = {}
+        problem = f"has no folder {IMAGES!r}" if folder.exists() else "no such folder"
+        raise InputFileError(
+            f"{folder}: {problem}",
+            hint=f"a data set has {IMAGES}/CLASS/*.jpg and {LABELS}/*.csv",
+            path=folder,
+        )
+    images: dict[str, Path] = {}
     for file in files_in_folders(root, _SUFFIXES, f"{IMAGES}/CLASS/NAME.jpg or .png"):
         check_name(file.parent.name, f"{root}: the class")
         case = check_name(file.stem, f"{file.parent}: an image's case")
-        other = found.setdefault(case, file)
-        if other != file:
+        first_file = images.setdefault(case, file)
+        if first_file != file:
             raise InputFileError(
-                f"case {case} has two images, {other} and {file}; annotations name images by their file name "
-                "alone, so every image needs its own"
+                f"case {case} has two images, {first_file} and {file}",
+                hint="annotations name images by their file name alone, so every image needs its own",
+                path=file,
             )
-    return dict(sorted(found.items()))
+    return dict(sorted(images.items()))
 
 
 def _tables(folder: Path) -> list[Path]:
-    """The tables of annotations in a data set's folder."""
-    found = (folder / LABELS).glob("*.[cC][sS][vV]")
-    return sorted(file for file in found if not file.name.startswith("."))
+    """List the tables of annotations in a data set's folder."""
+    files = (folder / LABELS).glob("*.[cC][sS][vV]")
+    return sorted(file for file in files if not file.name.startswith("."))
 
 
 def _annotations(
     folder: Path,
-    asked: PathLike | Sequence[PathLike] | None,
+    tables: PathLike | Sequence[PathLike] | None,
     images: Mapping[str, Path],
     threshold: float | None,
 ) -> dict[str, Annotation]:
-    """The annotation of each case that has one."""
-    given = [asked] if not isinstance(asked, Sequence) or isinstance(asked, str) else asked
-    files = _tables(folder) if asked is None else [Path(str(file)) for file in given]
+    """Read the annotation of each case that has one."""
+    if tables is None:
+        files = _tables(folder)
+    elif isinstance(tables, Sequence) and not isinstance(tables, str):
+        files = [Path(str(file)) for file in tables]
+    else:
+        files = [Path(str(tables))]
     if not files:
         raise InputFileError(
-            f"{folder / LABELS}: holds no table of annotations (*.csv); name it (annotations=)"
+            f"{folder / LABELS}: holds no table of annotations (*.csv)",
+            hint=Message("name it with ", Setting("annotations")),
+            option="annotations",
+            path=folder / LABELS,
         )
-    cases = {file.name: case for case, file in images.items()}
-    found: dict[str, Annotation] = {}
+    case_of_image = {file.name: case for case, file in images.items()}
+    annotation_of_case: dict[str, Annotation] = {}
     unknown = []
-    for name, note in read_annotations(files, threshold=threshold).items():
+    for name, annotation in read_annotations(files, threshold=threshold).items():
         # some tables leave the ending out
-        case = cases.get(name, name)
+        case = case_of_image.get(name, name)
         if case not in images:
-            unknown.append(note.where)
-        elif case in found:
-            raise InputFileError(f"{note.where}: case {case} is in {found[case].where} too; keep one")
+            unknown.append(annotation.location)
+        elif case in annotation_of_case:
+            first = annotation_of_case[case].location
+            raise InputFileError(f"{annotation.location}: case {case} is in {first} too", hint="keep one")
         else:
-            found[case] = note
-    if unknown and not found:
-        raise InputFileError(f"{unknown[0]}: no {IMAGE} of the tables is an image of {folder / IMAGES}")
+            annotation_of_case[case] = annotation
+    if unknown and not annotation_of_case:
+        raise InputFileError(
+            f"{unknown[0]}: no {IMAGE} of the tables is an image of {folder / IMAGES}", column=IMAGE
+        )
     if unknown:
-        warn(f"{unknown[0]}{and_more(unknown)}: no image of this name in {folder / IMAGES}; left out")
-    return found
+        warn(
+            f"{unknown[0]}{and_more(unknown)}: no image of this name in {folder / IMAGES}",
+            hint="left out",
+            column=IMAGE,
+        )
+    return annotation_of_case
 
 
-def _on_image(note: Annotation, shape: tuple[int, int]) -> Truth:
-    """The truth on the pixels of an image: a mask resized when it is read, or boxes drawn."""
-    if note.mask is not None:
-        return Truth(partial(resize_truth, note.mask, shape))
-    return Truth.of(masks.encode(draw_boxes(note.boxes, shape)), len(note.boxes))
+def _on_image(annotation: Annotation, shape: tuple[int, int]) -> Truth:
+    """Return the truth on the pixels of an image: a mask resized when it is read, or boxes drawn."""
+    if annotation.mask is not None:
+        return Truth(partial(resize_truth, annotation.mask, shape))
+    return Truth.of(masks.encode(draw_boxes(annotation.boxes, shape)), len(annotation.boxes))
 
 
-def _warn_of(
-    folder: Path, cases: Sequence[Case], notes: Mapping[str, Annotation], beyond: Sequence[str]
+def _reach_beyond(boxes: BoxesXYWH, shape: tuple[int, int]) -> bool:
+    """Return whether a box lies partly outside an image of (height, width)."""
+    height, width = shape
+    return any(x < 0 or y < 0 or x + w > width or y + h > height for x, y, w, h in boxes)
+
+
+def _marks_nothing(annotation: Annotation) -> bool:
+    """Return whether an annotation has neither a marked pixel nor a box."""
+    if annotation.mask is not None:
+        return masks.area(annotation.mask) == 0
+    return not annotation.boxes
+
+
+def _warn_of_annotations(
+    folder: Path,
+    cases: Sequence[str],
+    annotation_of_case: Mapping[str, Annotation],
+    cases_cut_off: Sequence[str],
 ) -> None:
     """Warn of images without annotation, with one that marks nothing, and with boxes beyond their edge."""
-    names = [case.case for case in cases]
-    without = [name for name in names if name not in notes]
+    without = [case for case in cases if case not in annotation_of_case]
     if without:
-        warn(f"{folder}: {len(without)} of {len(names)} images have no annotation (first: {without[0]})")
-    own = {name: notes[name] for name in names if name in notes}
-    empty = [n for n, note in own.items() if not (masks.area(note.mask) if note.mask else note.boxes)]
+        warn(
+            f"{folder}: {len(without)} of {len(cases)} images have no annotation (first: {without[0]})",
+            path=folder,
+        )
+    annotated = [case for case in cases if case in annotation_of_case]
+    empty = [case for case in annotated if _marks_nothing(annotation_of_case[case])]
     if empty:
         warn(
-            f"{folder}: the annotations of {len(empty)} of {len(names)} images mark nothing "
-            f"(first: {empty[0]}); nothing can be right there, and scores are undefined"
+            f"{folder}: the annotations of {len(empty)} of {len(cases)} images mark nothing "
+            f"(first: {empty[0]})",
+            hint="nothing can be right there, and scores are undefined",
+            path=folder,
         )
-    if beyond:
-        warn(f"case {beyond[0]!r}{and_more(beyond)}: boxes reach beyond their image and are cut off")
+    if cases_cut_off:
+        warn(
+            f"case {cases_cut_off[0]!r}{and_more(cases_cut_off)}: boxes reach beyond their image and are cut "
+            "off"
+        )

@@ -10,7 +10,7 @@ import pandas as pd
 
 from salstats.checks import quoted
 from salstats.coded_text import is_coded
-from salstats.errors import ColumnError, SalstatsError, warn
+from salstats.errors import ColumnError, Message, SalstatsError, Setting, warn
 from salstats.frames import IDENTIFIER_COLUMNS, SCORES_COLUMNS
 from salstats.readers.cells import covariate_text
 from salstats.readers.tables import REQUIRED_TEXT, FileTable
@@ -45,18 +45,28 @@ def check_layout(
 ) -> ScoreLayout:
     """Return the options that say what a file's columns are, checked as far as they can be without it."""
     if columns and wide:
-        raise SalstatsError("give columns= (a score per column) or wide= (a task per column), not both")
+        raise SalstatsError(
+            "give ",
+            Setting("columns"),
+            " (a score per column) or ",
+            Setting("wide"),
+            " (a task per column), not both",
+        )
     if wide not in (None, "task"):
-        raise SalstatsError(f"wide={wide!r} is not known; only 'task' (a task per column)")
+        raise SalstatsError(
+            Setting("wide", wide), " is not known", hint="only 'task' (a task per column)", choices=("task",)
+        )
     if tasks is not None and wide is None:
-        raise SalstatsError("tasks= belongs to wide='task'")
+        raise SalstatsError(Setting("tasks"), " belongs to ", Setting("wide", "task"))
     for old, new in (rename or {}).items():
         if not isinstance(new, str) or not new.strip():
-            raise SalstatsError(f"rename={{{old!r}: {new!r}}} gives no name")
+            raise SalstatsError(Setting("rename", {old: new}), " gives no name")
     case_columns = [case] if isinstance(case, str) else list(case or ())
     has_repeats = len(set(case_columns)) < len(case_columns)
     if case is not None and (not case_columns or not all(case_columns) or has_repeats):
-        raise SalstatsError(f"case={case!r} must name the columns that together name a case, each once")
+        raise SalstatsError(
+            Setting("case", case), " must name the columns that together name a case, each once"
+        )
     return ScoreLayout(
         rename=dict(rename or {}),
         columns=_check_targets(columns or {}),
@@ -73,25 +83,34 @@ def _check_targets(columns: Targets) -> dict[str, Target]:
     for name, option in columns.items():
         if not _is_target(option):
             raise SalstatsError(
-                f"columns={{{name!r}: ...}} must be (method, metric), (method, metric, reader), or a method, "
-                f"not {option!r}"
+                Setting("columns"),
+                f" gives column {name!r} {option!r}, not (method, metric), (method, metric, reader), or a "
+                "method",
+                column=str(name),
             )
         names = (option, None) if isinstance(option, str) else tuple(option)
         target = (*names, None)[:3]
-        for other, other_target in targets.items():
-            if other_target == target:
+        for earlier_name, earlier_target in targets.items():
+            if earlier_target == target:
                 method, metric, _ = target
-                hint = ""
+                hint = Message()
                 if metric:
-                    hint = f"; readers are told apart by a third part ({method or ''}:{metric}:A)"
-                raise SalstatsError(f"columns= gives {other!r} and {name!r} the same, {option!r}{hint}")
+                    example = Setting("columns", {name: (method, metric, "A")})
+                    hint = Message("readers are told apart by a third part, ", example)
+                raise SalstatsError(
+                    Setting("columns"),
+                    f" gives {earlier_name!r} and {name!r} the same, {option!r}",
+                    hint=hint,
+                    column=name,
+                )
         targets[name] = target
     # the reader may be given for some columns only, as a tool has none
-    given = {(method is None, metric is None) for method, metric, _ in targets.values()}
-    if len(given) > 1:
+    target_forms = {(method is None, metric is None) for method, metric, _ in targets.values()}
+    if len(target_forms) > 1:
         raise SalstatsError(
-            "columns= gives some columns a method or a metric only and others (method, metric); give all of "
-            "them the same"
+            Setting("columns"),
+            " gives some columns a method or a metric only and others (method, metric)",
+            hint="give all of them the same",
         )
     return targets
 
@@ -107,27 +126,31 @@ def _is_target(option: Any) -> bool:
 
 
 def check_pattern(pattern: str | None) -> re.Pattern[str] | None:
-    """Compile the regular expression of `patient_from=`, which must have one group."""
+    """Compile the regular expression of `patient_from`, which must have one group."""
     if pattern is None:
         return None
     try:
         compiled = re.compile(pattern)
     except (re.error, TypeError) as error:
-        raise SalstatsError(f"patient_from={pattern!r} is no regular expression ({error})") from error
+        raise SalstatsError(
+            Setting("patient_from", pattern), f" is no regular expression ({error})"
+        ) from error
     if compiled.groups != 1:
         raise SalstatsError(
-            f"patient_from={pattern!r} has {compiled.groups or 'no'} groups; it needs one, in parentheses, "
-            r"around the patient, as in '(patient\d+)' ('(?:...)' is no group)"
+            Setting("patient_from", pattern),
+            f" has {compiled.groups or 'no'} groups",
+            hint="it needs one, in parentheses, around the patient, as in "
+            r"'(patient\d+)' ('(?:...)' is no group)",
         )
     return compiled
 
 
-def apply_names(table: FileTable, layout: ScoreLayout, elsewhere: Collection[str] = ()) -> FileTable:
+def apply_names(table: FileTable, layout: ScoreLayout, other_columns: Collection[str] = ()) -> FileTable:
     """Return a table under the names that a layout gives, with its columns `case` and `patient`.
 
-    `elsewhere` are columns that `rename=` may name although this file lacks them.
+    `other_columns` are columns of joined files, which `rename` may name although this file lacks them.
     """
-    table = combine_case(table.renamed(layout.rename, elsewhere), layout.case)
+    table = combine_case(table.renamed(layout.rename, other_columns), layout.case)
     if "case" not in table.columns and (layout.wide or layout.patient_from):
         raise missing_case_error(table, layout.tasks or ())
     return _with_patient(table, layout.patient_from)
@@ -139,7 +162,13 @@ def combine_case(table: FileTable, columns: Sequence[str]) -> FileTable:
         return table
     table.check_named(columns, "case")
     if "case" in table.columns and "case" not in columns:
-        raise ColumnError(f"{table.file} has a column 'case' already; leave case= out or rename that column")
+        raise ColumnError(
+            f"{table.file} has a column 'case' already",
+            hint=Message("leave ", Setting("case"), " out or rename that column"),
+            option="case",
+            column="case",
+            path=table.file,
+        )
     texts = pd.DataFrame({column: table.filled(column) for column in columns}, dtype="str")
     case = texts[columns[0]]
     for column in columns[1:]:
@@ -152,7 +181,11 @@ def combine_case(table: FileTable, columns: Sequence[str]) -> FileTable:
         first, second = distinct[names.eq(name)].iloc[:2].to_numpy().tolist()
         raise ColumnError(
             f"{table.file}: case {name!r} would stand for both {quoted(first)} and {quoted(second)} "
-            f"of columns {quoted(columns)}; rename the values that hold '_'"
+            f"of columns {quoted(columns)}",
+            hint="rename the values that hold '_'",
+            column="case",
+            value=name,
+            path=table.file,
         )
     combined = table.cells.drop(columns="case", errors="ignore")
     position = min(table.columns.index(column) for column in columns)
@@ -166,8 +199,11 @@ def _with_patient(table: FileTable, pattern: re.Pattern[str] | None) -> FileTabl
         return table
     if "patient" in table.columns:
         raise ColumnError(
-            f"{table.file} has a column 'patient' already; leave patient_from={pattern.pattern!r} out or "
-            "rename that column"
+            f"{table.file} has a column 'patient' already",
+            hint=Message("leave ", Setting("patient_from", pattern.pattern), " out or rename that column"),
+            option="patient_from",
+            column="patient",
+            path=table.file,
         )
     patients = find_patients(table.filled("case"), pattern, table.file)
     cells = table.cells.copy(deep=False)
@@ -182,20 +218,27 @@ def find_patients(cases: Sequence[str], pattern: re.Pattern[str], source: object
         match = pattern.search(case)
         if match is None or not match[1]:
             raise ColumnError(
-                f"{source}: patient_from={pattern.pattern!r} finds no patient in case {case!r}; give a "
-                "pattern that fits every case, or leave it out (patient_from=None)"
+                f"{source}: ",
+                Setting("patient_from", pattern.pattern),
+                f" finds no patient in case {case!r}",
+                hint="give a pattern that fits every case, or none",
+                column="case",
             )
         patients.append(match[1])
     return patients
 
 
 def missing_case_error(table: FileTable, tasks: Sequence[str] = (), *, joined: bool = False) -> ColumnError:
-    """Return the error of a table without `case`, which proposes the first column of text."""
+    """Make the error of a table without `case`, which proposes the first column of text."""
     guess = table.first_text_column(leave={*IDENTIFIER_COLUMNS, *tasks}) or "..."
     reaches = " (it reaches joined files too)" if joined else ""
     return ColumnError(
-        f"{table.file} has no column 'case' (columns: {quoted(table.columns)}); "
-        f"rename={{{guess!r}: 'case'}} says which column it is{reaches}"
+        f"{table.file} has no column 'case' (columns: {quoted(table.columns)})",
+        hint=Message(Setting("rename", {guess: "case"}), f" says which column it is{reaches}"),
+        option="rename",
+        column="case",
+        choices=table.columns,
+        path=table.file,
     )
 
 
@@ -204,30 +247,45 @@ def arrange_scores(
     layout: ScoreLayout,
     method: str | None,
     metric: str | None,
-    elsewhere: Collection[str] = (),
+    other_columns: Collection[str] = (),
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Return a file's scores, whatever its layout, with coded identifiers, and the row number of each."""
-    table = apply_names(table, layout, elsewhere)
+    table = apply_names(table, layout, other_columns)
     score_columns = _score_columns(table, layout)
-    other_columns = table.cells.drop(columns=list(score_columns))
-    identifiers = table.with_cells(other_columns).typed(layout.case, coded=True)
+    remaining_cells = table.cells.drop(columns=list(score_columns))
+    identifiers = table.with_cells(remaining_cells).typed(layout.case, coded=True)
     frames = [identifiers]
     if score_columns:
-        hint = "; if this column is no task, name the tasks with tasks=" if layout.wide else ""
+        hint = Message()
+        if layout.wide:
+            hint = Message("if this column is no task, name the tasks with ", Setting("tasks"))
         frames = [
             identifiers.assign(**_constants(identifiers, names), score=table.scores(column, hint))
             for column, names in score_columns.items()
         ]
-    frame = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
+    frame = frames[0]
+    if len(frames) > 1:
+        frame = pd.concat(frames, ignore_index=True)
     for name, value in (("method", method), ("metric", metric)):
         if value is None:
             continue
         if name in frame.columns:
-            is_of_option = any(name in names for names in score_columns.values())
-            source = "columns=" if is_of_option else f"column {name!r}"
-            raise ColumnError(f"{table.file}: {source} says the {name} already; leave {name}={value!r} out")
+            source: str | Setting = f"column {name!r}"
+            if any(name in names for names in score_columns.values()):
+                source = Setting("columns")
+            raise ColumnError(
+                f"{table.file}: ",
+                source,
+                f" says the {name} already",
+                hint=Message("leave ", Setting(name, value), " out"),
+                option=name,
+                column=name,
+                path=table.file,
+            )
         if not value.strip():
-            raise ColumnError(f"{name}= is empty; name the {name} of {table.file}")
+            raise ColumnError(
+                Setting(name), " is empty", hint=f"name the {name} of {table.file}", value=value
+            )
         frame = frame.assign(**_constants(frame, {name: value}))
     row_numbers = np.tile(table.rows, len(frames))
     _check_complete(frame, table, row_numbers)
@@ -254,57 +312,88 @@ def _score_columns(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str,
         table.check_named(names, "tasks")
         if not names or len(set(names)) < len(names):
             raise ColumnError(
-                f"{file}: tasks must name columns, each once, not {quoted(names) or 'none'} (columns: "
-                f"{quoted(table.columns)})"
+                f"{file}: ",
+                Setting("tasks"),
+                f" must name columns, each once, not {quoted(names) or 'none'} (columns: "
+                f"{quoted(table.columns)})",
+                value=names,
+                choices=table.columns,
+                path=file,
             )
         score_columns = {task: {"task": task} for task in names}
-        option = "wide='task'"
-        hints = {"task": "leave wide= out, or "}
+        setting = Setting("wide", "task")
+        remedies = {"task": Message("leave ", Setting("wide"), " out")}
     elif layout.columns:
         table.check_named(layout.columns, "columns")
         targets = pd.DataFrame(layout.columns, _OF_TARGET, dtype="object").dropna(how="all")
         score_columns = {name: targets[name].to_dict() for name in targets}
         name, (method, metric, _) = next(iter(layout.columns.items()))
-        option = "columns="
-        hints = {
-            "method": f"give metrics only, columns={{{name!r}: (None, {metric or name!r})}} "
-            f"(--score {name}=:{metric or name}), or ",
-            "metric": f"give each column its method only, columns={{{name!r}: {method or 'gradcam'!r}}} "
-            f"(--score {name}={method or 'gradcam'}), or ",
+        setting = Setting("columns")
+        metric_only = Setting("columns", {name: (None, metric or name)})
+        method_only = Setting("columns", {name: method or "gradcam"})
+        remedies = {
+            "method": Message("give metrics only, ", metric_only),
+            "metric": Message("give each column its method only, ", method_only),
         }
     elif "score" in table.columns:
         return {}
     else:
-        way = "('method', 'metric')} (--score column=method:metric)"
+        target: object = ("method", "metric")
         if "metric" in table.columns:
-            way = "'method'} (--score column=method)"
+            target = "method"
         elif "method" in table.columns:
-            way = "(None, 'metric')} (--score column=:metric)"
+            target = (None, "metric")
         raise ColumnError(
-            f"{file} has no column 'score' (columns: {quoted(table.columns)}); rename= one to it; for "
-            f"a wide file give columns={{'column': {way} or wide='task'"
+            f"{file} has no column 'score' (columns: {quoted(table.columns)})",
+            hint=Message(
+                Setting("rename"),
+                " one to it; for a wide file give ",
+                Setting("columns", {"column": target}),
+                " or ",
+                Setting("wide", "task"),
+            ),
+            option="columns",
+            column="score",
+            choices=table.columns,
+            path=file,
         )
     for name in ("task", *_OF_TARGET, "score"):
         is_made = name == "score" or any(name in names for names in score_columns.values())
         if is_made and name in table.columns and name not in score_columns:
-            raise ColumnError(f"{file} has a column {name!r} beside {option}; {hints.get(name, '')}rename it")
+            hint = Message("rename it")
+            if name in remedies:
+                hint = Message(remedies[name], ", or rename it")
+            raise ColumnError(
+                f"{file} has a column {name!r} beside ", setting, hint=hint, column=name, path=file
+            )
     return score_columns
 
 
 def _check_complete(frame: pd.DataFrame, table: FileTable, rows: np.ndarray) -> None:
     """Raise when a column of the key is missing or one of its cells is empty."""
     for name in SCORES_COLUMNS:
-        if name not in frame.columns:
-            spelled = [c for c in frame.columns if str(c).strip().casefold() == name]
-            if spelled:
-                hint = f"; did you mean {spelled[0]!r}? rename={{{spelled[0]!r}: {name!r}}} says so"
-            elif name == "case":
-                raise missing_case_error(table)
-            elif name in ("method", "metric"):
-                hint = f"; say what the file is about with {name}='...'"
-            else:
-                hint = f"; rename={{'...': {name!r}}} says which column it is"
-            raise ColumnError(f"{table.file} has no column {name!r} (columns: {quoted(frame.columns)}){hint}")
+        if name in frame.columns:
+            continue
+        similar = [c for c in frame.columns if str(c).strip().casefold() == name]
+        if similar:
+            setting = Setting("rename", {similar[0]: name})
+            hint = Message(f"did you mean {similar[0]!r}? ", setting, " says so")
+        elif name == "case":
+            raise missing_case_error(table)
+        elif name in ("method", "metric"):
+            setting = Setting(name, "...")
+            hint = Message("say what the file is about with ", setting)
+        else:
+            setting = Setting("rename", {"...": name})
+            hint = Message(setting, " says which column it is")
+        raise ColumnError(
+            f"{table.file} has no column {name!r} (columns: {quoted(frame.columns)})",
+            hint=hint,
+            option=setting.option,
+            column=name,
+            choices=frame.columns,
+            path=table.file,
+        )
     check_filled(frame, table, rows)
 
 
@@ -318,35 +407,49 @@ def check_filled(frame: pd.DataFrame, table: FileTable, rows: np.ndarray) -> Non
         if name not in ALL_OR_NONE and not is_coded(frame[name]):
             empty = empty | frame[name].eq("").to_numpy()
         if empty.any() and not (name in ALL_OR_NONE and empty.all()):
-            row = rows[int(np.flatnonzero(empty)[0])]
-            raise ColumnError(f"{table.file}, row {row}, column {name!r}: empty; every row needs one")
+            position = int(np.flatnonzero(empty)[0])
+            raise ColumnError(
+                f"{table.file}, row {rows[position]}, column {name!r}: empty",
+                hint="every row needs one",
+                column=name,
+                rows=[position],
+                path=table.file,
+            )
 
 
 def stack_scores(frames: Sequence[pd.DataFrame], files: Sequence[object]) -> pd.DataFrame:
     """Return the scores of several files as one frame; ColumnError where they do not fit together."""
     frames = list(frames)
     for name in dict.fromkeys(column for frame in frames for column in frame.columns):
-        having = [position for position, frame in enumerate(frames) if name in frame.columns]
-        if len(having) < len(frames):
-            lacking = next(position for position in range(len(frames)) if position not in having)
+        with_column = [position for position, frame in enumerate(frames) if name in frame.columns]
+        without_column = [position for position in range(len(frames)) if position not in with_column]
+        if without_column:
+            file_with = files[with_column[0]]
+            file_without = files[without_column[0]]
             if name in ("task", *ALL_OR_NONE):
                 raise ColumnError(
-                    f"{files[lacking]} has no column {name!r}, but {files[having[0]]} has; give it to both, "
-                    "or read them apart"
+                    f"{file_without} has no column {name!r}, but {file_with} has",
+                    hint="give it to both, or read them apart",
+                    column=name,
+                    path=str(file_without),
                 )
             if name not in IDENTIFIER_COLUMNS:
                 warn(
-                    f"column {name!r} is in {files[having[0]]} but not in {files[lacking]}, for whose scores "
-                    "it is empty"
+                    f"column {name!r} is in {file_with} but not in {file_without}, for whose scores it is "
+                    "empty",
+                    column=name,
+                    path=str(file_without),
                 )
-        with_text = [p for p in having if isinstance(frames[p][name].dtype, pd.StringDtype)]
-        with_numbers = [p for p in having if p not in with_text]
+        with_text = [p for p in with_column if isinstance(frames[p][name].dtype, pd.StringDtype)]
+        with_numbers = [p for p in with_column if p not in with_text]
         if with_text and with_numbers:
             warn(
                 f"column {name!r} holds text in {files[with_text[0]]} and numbers in "
-                f"{files[with_numbers[0]]}; it is read as text"
+                f"{files[with_numbers[0]]}",
+                hint="it is read as text",
+                column=name,
             )
-            for position in having:
+            for position in with_column:
                 text = covariate_text(frames[position][name])
                 frames[position] = frames[position].assign(**{name: text})
     return pd.concat(frames, ignore_index=True)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from salstats.checks import and_more, check_choice
 from salstats.coded_text import make_text_plain
-from salstats.errors import ColumnError, InputFileError, SalstatsError, ValueRangeError
+from salstats.errors import ColumnError, InputFileError, SalstatsError, Setting, ValueRangeError
 from salstats.frames import (
     KEY_COLUMNS,
     ColumnCodes,
@@ -167,15 +167,15 @@ def read_scores(
     _check_repeats(codes, origin)
     check_nesting(scores, ", ".join(f.name for f in files), codes)
 
-    def place(row: int) -> str:
+    def location(row: int) -> str:
         return f"{origin['file'].iloc[row]}, row {origin['row'].iloc[row]}"
 
     if scale is not None:
         make_text_plain(scores)
-        warn_of_two_scales(scores, place)
+        warn_of_two_scales(scores, location)
         scores = _scaled(scores, scale)
         codes = codes.with_scores(scores["score"])
-    warn_of_doubtful_scores(codes, place)
+    warn_of_doubtful_scores(codes, location)
     del codes
     make_text_plain(scores)
     return join_tables(scores, joined_tables, layout) if joined_tables else scores
@@ -246,10 +246,10 @@ def _origin(file: Path, row_numbers: np.ndarray) -> pd.DataFrame:
 def _files(path: PathLike | Sequence[PathLike]) -> list[Path]:
     """Return one path or several as a list."""
     if isinstance(path, pd.DataFrame):
-        raise SalstatsError("path must name a file; a DataFrame needs no reading")
+        raise SalstatsError("path must name a file", hint="a DataFrame needs no reading", option="path")
     if isinstance(path, str | os.PathLike):
         return [Path(path)]
-    files = [Path(each) for each in path]
+    files = [Path(file) for file in path]
     if not files:
         raise InputFileError("no file to read")
     return files
@@ -262,7 +262,12 @@ def _per_file(value: str | Sequence[str] | None, files: list[Path], option: str)
     if len(value) == 1:
         return [value[0]] * len(files)
     if len(value) != len(files):
-        raise SalstatsError(f"{option}= names {len(value)} values for {len(files)} files; give one per file")
+        raise SalstatsError(
+            Setting(option),
+            f" names {len(value)} values for {len(files)} files",
+            hint="give one per file",
+            value=value,
+        )
     return list(value)
 
 
@@ -274,7 +279,7 @@ def _check_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
     if np.bincount(codes).max(initial=0) <= 1:
         return
     repeats = np.flatnonzero(pd.Series(codes).duplicated().to_numpy())
-    more = and_more(origin.iloc[repeats].drop_duplicates())
+    repeated_rows = origin.iloc[repeats].drop_duplicates()
     second = int(repeats[0])
     first = int(np.flatnonzero(codes == codes[second])[0])
     first_origin = origin.iloc[first]
@@ -282,11 +287,14 @@ def _check_repeats(coded: ColumnCodes, origin: pd.DataFrame) -> None:
     first_row = f"row {first_origin['row']}"
     if first_origin["file"] != second_origin["file"]:
         first_row = f"{first_origin['file']}, {first_row}"
-    second_row = f"{second_origin['file']}, row {second_origin['row']}{more}"
+    second_row = f"{second_origin['file']}, row {second_origin['row']}{and_more(range(len(repeated_rows)))}"
     observation = named_row(scores, keys, first)
     hint = repeat_hint(scores, keys, first, second)
     raise ColumnError(
-        f"{second_row}: the same observation as {first_row} ({observation})", hint=hint, rows=[first, second]
+        f"{second_row}: the same observation as {first_row} ({observation})",
+        hint=hint,
+        rows=[first, second],
+        path=str(second_origin["file"]),
     )
 
 
@@ -297,7 +305,9 @@ def _scaled(scores: pd.DataFrame, scale: float | Mapping[str, float]) -> pd.Data
     for metric, factor in factors.items():
         check_choice(metric, metrics, "scale: metric")
         if isinstance(factor, bool) or not isinstance(factor, Real) or not 0 < factor < np.inf:
-            raise ValueRangeError(f"scale={scale!r} must be a number above 0, such as 0.01 for percentages")
+            raise ValueRangeError(
+                Setting("scale", scale), " must be a number above 0, such as 0.01 for percentages"
+            )
     values = scores["score"].to_numpy(dtype=np.float64, copy=True)
     factor_of_row = scores["metric"].map(factors)
     for factor in factor_of_row.dropna().unique():

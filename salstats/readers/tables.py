@@ -19,7 +19,7 @@ from salstats.coded_text import (
     plain_text,
     values_of,
 )
-from salstats.errors import ColumnError, InputFileError, SalstatsError, warn
+from salstats.errors import ColumnError, InputFileError, Message, Part, SalstatsError, Setting, warn
 from salstats.files.inputs import opened
 from salstats.files.paths import check_plain
 from salstats.frames import IDENTIFIER_COLUMNS
@@ -41,16 +41,32 @@ from salstats.readers.xlsx import read_xlsx
 from salstats.score_checks import bytes_of_text
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
-#: First bytes of files whose names may be wrong: bytes, the right ending, the name of the format.
+
+
+@dataclass(frozen=True)
+class Signature:
+    """First bytes of a format, by which a file is found out whose name is wrong."""
+
+    first_bytes: bytes
+    #: The ending that such a file should have; None where no such file can be read.
+    suffix: str | None
+    #: The format, and what would do, for a message.
+    format: str
+    remedy: str
+
+
 _SIGNATURES = (
-    (b"PK\x03\x04", ".xlsx", "a zip archive, such as an XLSX workbook; name it .xlsx if it is one"),
-    (b"PAR1", ".parquet", "a Parquet file; name it .parquet"),
-    (
+    Signature(
+        b"PK\x03\x04", ".xlsx", "a zip archive, such as an XLSX workbook", "name it .xlsx if it is one"
+    ),
+    Signature(b"PAR1", ".parquet", "a Parquet file", "name it .parquet"),
+    Signature(
         b"\xd0\xcf\x11\xe0",
         None,
-        "an old Excel workbook (.xls) or one with a password; save it as .xlsx without",
+        "an old Excel workbook (.xls) or one with a password",
+        "save it as .xlsx without",
     ),
-    (b"\x1f\x8b", None, "compressed by gzip; unpack it"),
+    Signature(b"\x1f\x8b", None, "compressed by gzip", "unpack it"),
 )
 #: Identifiers of which no cell may be empty.
 REQUIRED_TEXT = ("case", "method", "metric", "task")
@@ -99,8 +115,8 @@ class FileTable:
         """The file's number of each row."""
         return self.cells.index.to_numpy() + self.first_row
 
-    def place(self, position: int, column: str | None = None) -> str:
-        """Write where a row or a cell stands, for a message."""
+    def location(self, position: int, column: str | None = None) -> str:
+        """Write the file and row, and the column if there is one, for a message."""
         row = f"{self.file}, row {self.rows[position]}"
         return row if column is None else f"{row}, column {column!r}"
 
@@ -108,32 +124,46 @@ class FileTable:
         """Return the same file with other columns."""
         return replace(self, cells=cells)
 
-    def renamed(self, rename: Mapping[str, str], elsewhere: Collection[str] = ()) -> "FileTable":
-        """Return the table with columns renamed; `elsewhere` are columns that it may lack."""
-        self.check_named(rename, "rename", elsewhere)
+    def renamed(self, rename: Mapping[str, str], other_columns: Collection[str] = ()) -> "FileTable":
+        """Return the table with columns renamed; it may lack those among `other_columns`."""
+        self.check_named(rename, "rename", other_columns)
         cells = self.cells.rename(columns=dict(rename))
         repeated = cells.columns[cells.columns.duplicated()]
         if len(repeated):
-            raise ColumnError(f"{self.file}: after rename, column {repeated[0]!r} is there twice")
+            raise ColumnError(
+                f"{self.file}: after ",
+                Setting("rename"),
+                f", column {repeated[0]!r} is there twice",
+                column=str(repeated[0]),
+                path=self.file,
+            )
         return self.with_cells(cells)
 
-    def check_named(self, names: Iterable[str], option: str, elsewhere: Collection[str] = ()) -> None:
-        """Raise where an option names a column that the file lacks, unless it is one `elsewhere`."""
+    def check_named(self, names: Iterable[str], option: str, other_columns: Collection[str] = ()) -> None:
+        """Raise where an option names a column that the file lacks, unless it is one of `other_columns`."""
         for name in names:
-            if name not in self.cells.columns and name not in elsewhere:
+            if name not in self.cells.columns and name not in other_columns:
                 raise InputFileError(
-                    f"{self.file}: {option} names column {name!r}, which it lacks"
-                    f"{did_you_mean(name, self.columns)} (columns: {quoted(self.columns)})"
+                    f"{self.file}: ",
+                    Setting(option),
+                    f" names column {name!r}, which it lacks"
+                    f"{did_you_mean(name, self.columns)} (columns: {quoted(self.columns)})",
+                    column=name,
+                    choices=self.columns,
+                    path=self.file,
                 )
 
-    def check_columns(self, columns: Iterable[str], wanted: str = "") -> None:
-        """Raise where a column is missing; `wanted` says what the table has."""
+    def check_columns(self, columns: Iterable[str], hint: str = "") -> None:
+        """Raise where a column is missing; `hint` says what the table has."""
         missing = [column for column in columns if column not in self.cells.columns]
         if missing:
-            more = f", nor {quoted(missing[1:])}" if len(missing) > 1 else ""
-            hint = f"; {wanted}" if wanted else ""
+            others_missing = f", nor {quoted(missing[1:])}" if len(missing) > 1 else ""
             raise self.error(
-                f"{self.file} has no column {missing[0]!r}{more} (columns: {quoted(self.columns)}){hint}"
+                f"{self.file} has no column {missing[0]!r}{others_missing} (columns: {quoted(self.columns)})",
+                hint=hint,
+                column=missing[0],
+                choices=self.columns,
+                path=self.file,
             )
 
     def text(self, column: str) -> pd.Series:
@@ -173,23 +203,44 @@ class FileTable:
         for name in doubtful:
             reason = _no_name(name)
             if reason:
-                is_bad = np.array([each == name for each in names])
+                is_bad = np.array([cell == name for cell in names])
                 raise self._cell_error(is_bad, column, reason, ColumnError)
 
     def _cell_error(
-        self, is_bad: np.ndarray, column: str, reason: str, error: type[SalstatsError] | None = None
+        self,
+        is_bad: np.ndarray,
+        column: str,
+        reason: Part,
+        error: type[SalstatsError] | None = None,
+        hint: Part = "",
+        option: str | None = None,
     ) -> SalstatsError:
-        """Return the error of the first bad cell of a column."""
+        """Make the error of the first bad cell of a column."""
         position = int(np.argmax(is_bad))
         cell = str(self.cells[column].iloc[position])
         error_class = error or self.error
-        return error_class(f"{self.place(position, column)}: {cell!r} {reason}")
+        return error_class(
+            f"{self.location(position, column)}: {cell!r} ",
+            reason,
+            hint=hint,
+            option=option,
+            column=column,
+            rows=[position],
+            path=self.file,
+        )
 
     def filled(self, column: str) -> list[str]:
         """Return a column of names, none of them empty."""
         names = self.text(column).to_list()
         if "" in names:
-            raise self.error(f"{self.place(names.index(''), column)}: empty; every row needs one")
+            position = names.index("")
+            raise self.error(
+                f"{self.location(position, column)}: empty",
+                hint="every row needs one",
+                column=column,
+                rows=[position],
+                path=self.file,
+            )
         return names
 
     def cases(self) -> list[str]:
@@ -198,7 +249,12 @@ class FileTable:
         for is_bad, reason in ((names.eq(""), "is empty"), (names.duplicated(), "stands twice")):
             if is_bad.any():
                 position = int(np.flatnonzero(is_bad.to_numpy())[0])
-                raise self.error(f"{self.place(position)}: case {names.iloc[position]!r} {reason}")
+                raise self.error(
+                    f"{self.location(position)}: case {names.iloc[position]!r} {reason}",
+                    column="case",
+                    rows=[position],
+                    path=self.file,
+                )
         return names.to_list()
 
     def numbers(
@@ -231,29 +287,51 @@ class FileTable:
         if bad.size:
             column, row = divmod(int(bad[0]), n_rows)
             cell = str(cells.iloc[bad[0]])
-            raise self.error(f"{self.place(row, columns[column])}: {cell!r} is no number")
+            raise self.error(
+                f"{self.location(row, columns[column])}: {cell!r} is no number",
+                column=columns[column],
+                rows=[row],
+                path=self.file,
+            )
         return np.ascontiguousarray(values.reshape(len(columns), n_rows).T)
 
-    def scores(self, column: str, hint: str = "") -> pd.Series:
-        """Return a column of scores: finite, or NaN where undefined."""
+    def scores(self, column: str, remedy: Part = "") -> pd.Series:
+        """Return a column of scores: finite, or NaN where undefined.
+
+        `remedy` is the hint of a cell that is no number, where its text has no better one.
+        """
         cells = plain_text(self.cells[column])
         options = self.options
         numbers, _, is_no_number = parse_numbers(cells, options)
         is_too_large = np.abs(numbers.to_numpy()) > LARGEST
         if is_too_large.any():
-            reason = f"is infinite or beyond {LARGEST:g}; an undefined score is an empty cell"
-            raise self._cell_error(is_too_large, column, reason, ColumnError)
+            reason = f"is infinite or beyond {LARGEST:g}"
+            raise self._cell_error(
+                is_too_large, column, reason, ColumnError, hint="an undefined score is an empty cell"
+            )
         if is_no_number.any():
             first = cells[is_no_number].iloc[[0]]
+            option = None
+            hint = Message(remedy)
             if options.decimal == "." and have_decimal_commas(first):
-                hint = "; for decimal commas read it with decimal=','"
+                hint = Message("for decimal commas read it with ", Setting("decimal", ","))
+                option = "decimal"
             elif options.decimal == "," and "." in str(first.iloc[0]):
-                hint = "; with decimal=',' it may hold no point (nor thousands separators)"
+                hint = Message(
+                    "with ", Setting("decimal", ","), " it may hold no point (nor thousands separators)"
+                )
+                option = "decimal"
             elif "%" in str(first.iloc[0]):
-                hint = "; take the % signs out of the file and read it with scale=0.01"
+                hint = Message("take the % signs out of the file and read it with ", Setting("scale", 0.01))
+                option = "scale"
             missing = ", ".join(map(repr, options.na))
-            reason = f"is not a number{hint} (missing is one of {missing}; na= says others)"
-            raise self._cell_error(is_no_number, column, reason, ColumnError)
+            na_note = Message(f" (missing is one of {missing}; ", Setting("na"), " says others)")
+            problem = Message("is not a number")
+            if hint:
+                hint = Message(hint, na_note)
+            else:
+                problem = Message(problem, na_note)
+            raise self._cell_error(is_no_number, column, problem, ColumnError, hint=hint, option=option)
         return numbers
 
     def covariate(self, column: str) -> pd.Series:
@@ -273,11 +351,15 @@ class FileTable:
                 return numbers
             if pd.api.types.is_integer_dtype(cells):
                 return covariate_text(cells).mask(missing)
-            first = inexact[0]
+            first = int(inexact[0])
             if abs(numbers.iloc[first]) < _NO_NAME and (numbers.dropna() % 1 == 0).all():
                 warn(
-                    f"{self.place(first, column)}: {cells.iloc[first]} is rounded, as whole numbers beyond "
-                    "2^53 are; if it is a name, store the column as text"
+                    f"{self.location(first, column)}: {cells.iloc[first]} is rounded, as whole numbers "
+                    "beyond 2^53 are",
+                    hint="if it is a name, store the column as text",
+                    column=column,
+                    rows=[first],
+                    path=self.file,
                 )
             return numbers
         is_no_number = is_no_number | _are_too_large(cells, numbers)
@@ -285,22 +367,30 @@ class FileTable:
         if not is_no_number.any() and not are_names:
             self._warn_of_lost_digits(column, cells, numbers)
             return numbers
-        words = covariate_text(cells).mask(missing)
-        self._check_characters(column, words)
+        text = covariate_text(cells).mask(missing)
+        self._check_characters(column, text)
         if not is_no_number.any():
-            return words
+            return text
         if self.options.decimal == "." and have_decimal_commas(cells[is_no_number]):
-            reason = "has a decimal comma; read the file with decimal=','"
-            raise self._cell_error(is_no_number, column, reason, ColumnError)
+            hint = Message("read the file with ", Setting("decimal", ","))
+            raise self._cell_error(
+                is_no_number, column, "has a decimal comma", ColumnError, hint=hint, option="decimal"
+            )
         n_present = int((~missing).sum())
         n_numbers = n_present - int(is_no_number.sum())
         if n_numbers >= _MOSTLY * n_present and not are_names:
-            reason = (
-                f"is not a number, though {n_numbers} of {n_present} cells are; the column is read as text"
+            position = int(np.argmax(is_no_number))
+            warn(
+                f"{self.location(position, column)}: {str(cells.iloc[position])!r} is not a number, though "
+                f"{n_numbers} of {n_present} cells are",
+                hint=Message("the column is read as text (", Setting("na"), " says what stands for missing)"),
+                option="na",
+                column=column,
+                rows=[position],
+                path=self.file,
             )
-            warn(f"{self._cell_error(is_no_number, column, reason)} (na= says what stands for missing)")
-        warn_of_blanks(words, self.file)
-        return words
+        warn_of_blanks(text, self.file)
+        return text
 
     def _warn_of_lost_digits(self, column: str, cells: pd.Series, numbers: pd.Series) -> None:
         """Warn of a whole number of a text column that is read as another, as no float is so exact."""
@@ -311,22 +401,27 @@ class FileTable:
             # 7.221648081421175e+17 is how a float is written
             if text.lstrip("+-").isdigit() and int(text) != int(values[position]):
                 warn(
-                    f"{self.place(position, column)}: {text} is read as {values[position]:.0f}, as a float "
-                    "holds no more digits; write fewer digits, or a letter before them if it is a name"
+                    f"{self.location(position, column)}: {text} is read as {values[position]:.0f}, as a "
+                    "float holds no more digits",
+                    hint="write fewer digits, or a letter before them if it is a name",
+                    column=column,
+                    rows=[position],
+                    path=self.file,
                 )
                 return
 
-    def _check_characters(self, column: str, words: pd.Series) -> None:
+    def _check_characters(self, column: str, text: pd.Series) -> None:
         """Raise for a cell with a control character, which no text file may hold."""
         import pyarrow as pa
         from pyarrow import compute
 
-        distinct = compute.unique(pa.array(words))
-        for text in distinct.filter(compute.match_substring_regex(distinct, _MAYBE_CONTROL)).to_pylist():
-            control = CONTROL.search(text) or _LONE_RETURN.search(text)
+        distinct = compute.unique(pa.array(text))
+        for cell in distinct.filter(compute.match_substring_regex(distinct, _MAYBE_CONTROL)).to_pylist():
+            control = CONTROL.search(cell) or _LONE_RETURN.search(cell)
             if control:
-                reason = f"holds the control character U+{ord(control.group()):04X}; remove it in the file"
-                raise self._cell_error(words.eq(text).to_numpy(), column, reason, ColumnError)
+                reason = f"holds the control character U+{ord(control.group()):04X}"
+                is_bad = text.eq(cell).to_numpy()
+                raise self._cell_error(is_bad, column, reason, ColumnError, hint="remove it in the file")
 
     def typed(self, names: Sequence[str] = (), *, coded: bool = False) -> pd.DataFrame:
         """Return identifiers and `names` as text, scores as finite numbers, other columns as covariates.
@@ -407,7 +502,7 @@ def _doubtful_names(names: pd.Series | pd.Index) -> list[str]:
 
 
 def _no_name(name: str | None) -> str:
-    """Say why a cell is no name; "" where it is one."""
+    """Write why a cell is no name; "" where it is one."""
     if name is None:
         return "is a date or time, or a number too large to be exact, not a name; store the column as text"
     if _ROUNDED.fullmatch(name):
@@ -440,8 +535,9 @@ def read_coded(
     suffix = file.suffix.lower()
     if suffix not in TABLE_SUFFIXES and file.exists():
         raise InputFileError(
-            f"{file}: cannot tell what {suffix or 'a file without an ending'} is; "
-            f"name it {', '.join(TABLE_SUFFIXES)}"
+            f"{file}: cannot tell what {suffix or 'a file without an ending'} is",
+            hint=f"name it {', '.join(TABLE_SUFFIXES)}",
+            path=file,
         )
     with opened(file, in_parts=True) as stream:
         # the reader of a format checks how much memory the cells take, which is more than the file
@@ -449,22 +545,26 @@ def read_coded(
         check_size(size, f"{file}: its content", file_bytes=size)
         # an array of NumPy lies in large pages of memory, and so is filled several times as fast as bytes
         data = np.fromfile(stream, dtype=np.uint8).data
-    for signature, right, what in _SIGNATURES:
-        if data[: len(signature)] == signature and suffix != right:
-            raise InputFileError(f"{file} is not what its ending says but {what}")
+    for signature in _SIGNATURES:
+        first_bytes = data[: len(signature.first_bytes)]
+        if first_bytes == signature.first_bytes and suffix != signature.suffix:
+            raise InputFileError(
+                f"{file} is not what its ending says but {signature.format}", hint=signature.remedy, path=file
+            )
     if suffix == ".parquet":
         table = FileTable(file, read_parquet(file, data), 1, options)
     elif suffix == ".xlsx":
         table = FileTable(file, read_xlsx(file, bytes(data), options), 2, options)
     else:
-        cells, first_row = read_text(file, data, options, options.sep or ("\t" if suffix == ".tsv" else ","))
+        usual_separator = "\t" if suffix == ".tsv" else ","
+        cells, first_row = read_text(file, data, options, options.sep or usual_separator)
         frame = coded_frame(cells)
         # the file and its cells take more memory than the frame, which alone is needed below
         del data, cells
         pa.default_memory_pool().release_unused()
         table = FileTable(file, frame, first_row, options)
     if table.cells.empty and not may_be_empty:
-        raise InputFileError(f"{file} has a header but no data rows")
+        raise InputFileError(f"{file} has a header but no data rows", path=file)
     return table
 
 
@@ -472,4 +572,6 @@ def read_format_table(
     file: Path, error: type[SalstatsError] = InputFileError, *, may_be_empty: bool = False
 ) -> FileTable:
     """Read a table of a known format; `error` is what a wrong column or cell of it raises."""
-    return replace(read_table(file, TableOptions(known=True), may_be_empty=may_be_empty), error=error)
+    return replace(
+        read_table(file, TableOptions(is_fixed_format=True), may_be_empty=may_be_empty), error=error
+    )

@@ -6,22 +6,22 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice
-from salstats.errors import ColumnError, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.images.maps import LARGEST_BOX
 from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import task_name
 from salstats.readers.tables import FileTable, read_format_table
 
-#: What a table may say -> the columns that say it; the second of `cutoff` is the release's.
+#: Kind of number -> the columns that may hold it; the second of `cutoff` is the release's.
 COLUMNS = {"threshold": ("threshold",), "cutoff": ("cutoff", "prob_threshold"), "smooth": ("smooth",)}
 #: The release's table of cut-offs has every cut-off tried with this; the first maximum is the one.
 _MIOU = "mIoU"
-#: What tells one series of maps from another.
+#: Columns that tell one series of maps from another.
 _SERIES = ("method", "model", "seed")
 
 
 def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[tuple[str, str | None], float]:
-    """One number for each task, (task, series or None) -> threshold, cut-off or filter size to use.
+    """Read one number for each task: (task, series or None) -> threshold, cut-off or filter size to use.
 
     Three forms are read: a value per task (the release's `tuning_results.csv`); every value tried with its
     `mIoU`, of which the first maximum counts (`probability_tuning_results.csv`); and the table that `tune`
@@ -32,44 +32,70 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[tuple[st
     if what is not None:
         check_choice(what, tuple(COLUMNS), "what")
     table = read_format_table(Path(path), ColumnError)
-    kind, column = _value_column(table, what)
+    kind, column = _kind_and_column(table, what)
     table.check_columns(["task"], f"each task has its own {kind}")
     tasks = [task_name(task) for task in table.filled("task")]
-    frame = pd.DataFrame({"key": [*zip(tasks, _methods(table), strict=True)], "value": table.numbers(column)})
-    chosen: dict[tuple[str, str | None], float] = {}
-    for row, key, value in frame[_counting(table, frame["key"])].itertuples():
-        if key in chosen:
+    keys = pd.Series([*zip(tasks, _series_of_rows(table), strict=True)], dtype=object)
+    values = table.numbers(column)
+    numbers: dict[tuple[str, str | None], float] = {}
+    for row in np.flatnonzero(_chosen_rows(table, keys)).tolist():
+        key = keys[row]
+        if key in numbers:
             raise ColumnError(
-                f"{table.place(row)}: a second {kind} for {_named(key)}; one row each, or a column {_MIOU!r} "
-                "or 'chosen' that says which"
+                f"{table.location(row)}: a second {kind} for {_key_text(key)}",
+                hint=f"one row each, or a column {_MIOU!r} or 'chosen' that says which",
+                column=column,
+                rows=[row],
+                path=table.file,
             )
-        if np.isnan(value):
-            raise ColumnError(f"{table.place(row)}: {_named(key)} has no defined {kind}")
-        chosen[key] = _checked(value, kind, table.place(row, column))
-    without = frame["key"][~frame["key"].isin(chosen)]
-    if len(without):
+        if np.isnan(values[row]):
+            raise _undefined(table, row, key, kind)
+        numbers[key] = _checked(table, row, kind, column, float(values[row]))
+    rows_without = np.flatnonzero(~keys.isin(numbers))
+    if rows_without.size:
+        key = keys[int(rows_without[0])]
         raise ColumnError(
-            f"{table.file}: {_named(without.iloc[0])} has no defined {kind}; give it one, or leave it out"
+            f"{table.file}: {_key_text(key)} has no defined {kind}",
+            hint="give it one, or leave it out",
+            rows=rows_without.tolist(),
+            path=table.file,
         )
-    return chosen
+    return numbers
 
 
-def _value_column(table: FileTable, what: str | None) -> tuple[str, str]:
-    """What a table says and the column that says it."""
+def _undefined(table: FileTable, row: int, key: tuple[str, str | None], kind: str) -> SalstatsError:
+    """Make the error of a row that should hold a number and holds none."""
+    return ColumnError(
+        f"{table.location(row)}: {_key_text(key)} has no defined {kind}", rows=[row], path=table.file
+    )
+
+
+def _kind_and_column(table: FileTable, what: str | None) -> tuple[str, str]:
+    """Return the kind of number that a table holds, and its column."""
     file = table.file
-    found = [(kind, name) for kind, names in COLUMNS.items() for name in names if name in table.columns]
-    wanted = [name for kind, names in COLUMNS.items() if what in (None, kind) for name in names]
-    if not found:
-        raise ColumnError(f"{file} has no column {' or '.join(map(repr, wanted))}")
-    if len(found) > 1:
-        raise ColumnError(f"{file} has columns {found[0][1]!r} and {found[1][1]!r}; keep one of them")
-    if what is not None and found[0][0] != what:
-        raise ColumnError(f"{file} holds a {found[0][0]} for each task, and a {what} is wanted")
-    return found[0]
+    pairs = [(kind, name) for kind, names in COLUMNS.items() for name in names if name in table.columns]
+    if not pairs:
+        columns = [name for kind, names in COLUMNS.items() if what in (None, kind) for name in names]
+        raise ColumnError(
+            f"{file} has no column {' or '.join(map(repr, columns))}", column=columns[0], path=file
+        )
+    kind, column = pairs[0]
+    if len(pairs) > 1:
+        raise ColumnError(
+            f"{file} has columns {column!r} and {pairs[1][1]!r}",
+            hint="keep one of them",
+            column=column,
+            path=file,
+        )
+    if what is not None and kind != what:
+        raise ColumnError(
+            f"{file} holds a {kind} for each task, and a {what} is wanted", column=column, path=file
+        )
+    return kind, column
 
 
-def _methods(table: FileTable) -> list[str] | list[None]:
-    """The series of each row, None where the table does not tell methods apart."""
+def _series_of_rows(table: FileTable) -> list[str] | list[None]:
+    """Return the series of each row, None where the table does not tell methods apart."""
     columns = [c for c in _SERIES if c in table.columns]
     if not columns:
         return [None] * len(table)
@@ -78,29 +104,35 @@ def _methods(table: FileTable) -> list[str] | list[None]:
     return [":".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
 
 
-def _counting(table: FileTable, keys: pd.Series) -> np.ndarray:
-    """Which rows count: those chosen, or the first maximum of the mean IoU, or all."""
+def _chosen_rows(table: FileTable, keys: pd.Series) -> np.ndarray:
+    """Return whether each row counts: those chosen, or the first maximum of the mean IoU, or all."""
     if "chosen" in table.columns:
-        said = "is neither True nor False"
-        return table.numbers("chosen", lambda v: ~np.isin(v, (0, 1)), said).astype(bool)
+        reason = "is neither True nor False"
+        return table.numbers("chosen", lambda v: ~np.isin(v, (0, 1)), reason).astype(bool)
     if _MIOU not in table.columns:
         return np.ones(len(table), dtype=bool)
     means = pd.Series(table.numbers(_MIOU)).dropna()
     return np.isin(np.arange(len(table)), means.groupby(keys[means.index]).idxmax())
 
 
-def _checked(value: float, kind: str, where: str) -> float:
-    """A value within its range."""
+def _checked(table: FileTable, row: int, kind: str, column: str, value: float) -> float:
+    """Return a value, which must lie within its range."""
     if kind == "smooth":
-        if not 0 <= value <= LARGEST_BOX or value % 1:
-            raise ValueRangeError(
-                f"{where}: a filter is a whole number of pixels from 0 to {LARGEST_BOX}, not {value:g}"
-            )
-    elif not 0 <= value <= 1:
-        raise ValueRangeError(f"{where}: a {kind} lies between 0 and 1, not at {value:g}")
+        in_range = 0 <= value <= LARGEST_BOX and value % 1 == 0
+        rule = f"a filter is a whole number of pixels from 0 to {LARGEST_BOX}, not {value:g}"
+    else:
+        in_range = 0 <= value <= 1
+        rule = f"a {kind} lies between 0 and 1, not at {value:g}"
+    if not in_range:
+        raise ValueRangeError(
+            f"{table.location(row, column)}: {rule}", column=column, rows=[row], path=table.file
+        )
     return value
 
 
-def _named(key: tuple[str, str | None]) -> str:
-    """A task, and its method where there is one, for a message."""
-    return f"task {key[0]}" + ("" if key[1] is None else f", method {key[1]}")
+def _key_text(key: tuple[str, str | None]) -> str:
+    """Write a task, and its method where there is one, for a message."""
+    task, series = key
+    if series is None:
+        return f"task {task}"
+    return f"task {task}, method {series}"

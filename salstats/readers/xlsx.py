@@ -1,4 +1,4 @@
-"""Read one sheet of a workbook, numbers as numbers and text as text, and say what a sheet hides."""
+"""Read one sheet of a workbook: numbers as numbers, text as text, and an error where a sheet hides cells."""
 
 import re
 import sys
@@ -13,7 +13,7 @@ from zipfile import ZipFile
 import pandas as pd
 
 from salstats.checks import quoted
-from salstats.errors import InputFileError
+from salstats.errors import InputFileError, Message, Setting
 from salstats.memory_limit import SHEET_CELL, check_size
 from salstats.readers.cells import BEYOND_FLOATS, EXACT, TableOptions, check_header, is_date, name_of
 
@@ -25,12 +25,12 @@ _PACKING_RATIO = 1.5
 _CHARACTER_BYTES = 8
 #: XML of a formula or of merged cells, behind which an empty cell may be something else.
 _HIDING = re.compile(rb"<(?:\w+:)?(?:f|mergeCell)[ />]")
-#: What a merged range is called in XML.
+#: Reference of a merged range in XML, such as A1:B2.
 _MERGED = re.compile(rb"""<(?:\w+:)?mergeCell\s[^>]*?ref=["']([^"']*)["']""")
 
 
 def read_xlsx(file: Path, data: bytes, options: TableOptions) -> pd.DataFrame:
-    """The cells of one sheet of a workbook; a formula counts as the value stored with it."""
+    """Read the cells of one sheet of a workbook; a formula counts as the value stored with it."""
     try:
         with warnings.catch_warnings():
             # openpyxl warns of styles and validations it leaves out; cell values are all that is read
@@ -40,10 +40,14 @@ def read_xlsx(file: Path, data: bytes, options: TableOptions) -> pd.DataFrame:
         raise
     except Exception as error:  # openpyxl raises anything on a damaged workbook
         raise InputFileError(
-            f"{file}: not an XLSX workbook, or a damaged one ({error}); a text file must be named .csv"
+            f"{file}: not an XLSX workbook, or a damaged one ({error})",
+            hint="a text file must be named .csv",
+            path=file,
         ) from error
-    columns = zip(*rows, strict=True) if rows else ((),) * len(header)
-    return pd.DataFrame({n: _column(c, options) for n, c in zip(header, columns, strict=True)})
+    if not rows:
+        return pd.DataFrame({name: _column([], options) for name in header})
+    columns = zip(*rows, strict=True)
+    return pd.DataFrame({name: _column(cells, options) for name, cells in zip(header, columns, strict=True)})
 
 
 def sheet_names(file: Path) -> list[str]:
@@ -57,7 +61,9 @@ def sheet_names(file: Path) -> list[str]:
     except InputFileError:
         raise
     except Exception as error:  # openpyxl raises anything on a damaged workbook
-        raise InputFileError(f"{file}: not an XLSX workbook, or a damaged one ({error})") from error
+        raise InputFileError(
+            f"{file}: not an XLSX workbook, or a damaged one ({error})", path=file
+        ) from error
     names = [sheet.title for sheet in book.worksheets]
     book.close()
     return names
@@ -78,13 +84,13 @@ def _check_unpacked(file: Path, archive: ZipFile, file_bytes: int) -> None:
 
 
 def _read_sheet(file: Path, data: bytes, options: TableOptions) -> tuple[list[str], list[list[Any]]]:
-    """The header and the rows below it."""
+    """Read the header and the rows below it."""
     from openpyxl import load_workbook
 
     with ZipFile(BytesIO(data)) as archive:
         _check_unpacked(file, archive, len(data))
         sheets = [archive.read(name) for name in archive.namelist() if name.startswith("xl/worksheets/")]
-        hides = any(_HIDING.search(sheet) for sheet in sheets)
+        may_hide_cells = any(_HIDING.search(sheet) for sheet in sheets)
         # openpyxl makes every cell of a merged range, which a few bytes can name
         n_merged = sum(_merged_cells(sheet) for sheet in sheets)
         check_size(n_merged * SHEET_CELL, f"{file}: its {n_merged} merged cells", len(data))
@@ -92,41 +98,54 @@ def _read_sheet(file: Path, data: bytes, options: TableOptions) -> tuple[list[st
     sheet = _sheet(file, load_workbook(BytesIO(data), read_only=True, data_only=True), options)
     # the stated extent of a sheet is wrong in some writers' files
     sheet.reset_dimensions()
-    where = f"{file}, sheet {sheet.title!r}"
-    read = sheet.iter_rows()
-    head = [cell.value for cell in next(read, ())]
-    while head and head[-1] is None:
-        head.pop()
-    if not head:
-        raise InputFileError(f"{where}: the first row is empty; it must hold the column names")
-    header = ["" if value is None else str(value) for value in head]
+    location = f"{file}, sheet {sheet.title!r}"
+    sheet_rows = sheet.iter_rows()
+    header_values = [cell.value for cell in next(sheet_rows, ())]
+    while header_values and header_values[-1] is None:
+        header_values.pop()
+    if not header_values:
+        raise InputFileError(
+            f"{location}: the first row is empty", hint="it must hold the column names", path=file
+        )
+    header = [_header_name(value) for value in header_values]
     check_header(file, header)
     rows: list[list[Any]] = []
-    blank = n_cells = n_characters = 0
-    for number, cells in enumerate(read, start=2):
+    n_blank = 0
+    n_cells = 0
+    n_characters = 0
+    for number, cells in enumerate(sheet_rows, start=2):
         # openpyxl fills a row up to its last cell, whatever is in it, and rows down to the last one
         n_cells += len(cells) + 1
         # a text that the file holds once may stand in any number of cells
         n_characters += sum(len(cell.value) for cell in cells if isinstance(cell.value, str))
         size = n_cells * SHEET_CELL + n_characters * _CHARACTER_BYTES
-        check_size(size, f"{where}: its {n_cells} cells down to row {number}", len(data))
+        check_size(size, f"{location}: its {n_cells} cells down to row {number}", len(data))
         if all(cell.value is None for cell in cells):
-            blank += 1
+            n_blank += 1
             continue
-        if blank:
-            raise InputFileError(f"{where}, row {number - blank}: an empty row with data below it")
+        if n_blank:
+            raise InputFileError(
+                f"{location}, row {number - n_blank}: an empty row with data below it", path=file
+            )
         extra = [cell for cell in cells[len(header) :] if cell.value is not None]
         if extra:
-            raise InputFileError(f"{where}, cell {extra[0].coordinate}: more cells than the header has")
-        values = [_value(where, cell, options) for cell in cells[: len(header)]]
+            raise InputFileError(
+                f"{location}, cell {extra[0].coordinate}: more cells than the header has", path=file
+            )
+        values = [_value(location, cell, options) for cell in cells[: len(header)]]
         rows.append(values + [None] * (len(header) - len(values)))
-    if hides and any(value is None for row in rows for value in row):
-        _check_gaps(where, load_workbook(BytesIO(data))[sheet.title], rows)
+    if may_hide_cells and any(None in row for row in rows):
+        _check_gaps(location, load_workbook(BytesIO(data))[sheet.title], rows)
     return header, rows
 
 
+def _header_name(value: Any) -> str:
+    """Return a cell of the header as text, "" where it is empty."""
+    return "" if value is None else str(value)
+
+
 def _merged_cells(sheet: bytes) -> int:
-    """Return how many cells the merged ranges of a sheet's XML have."""
+    """Count the cells of the merged ranges of a sheet's XML."""
     from openpyxl.utils import range_boundaries
 
     n_cells = 0
@@ -141,65 +160,81 @@ def _merged_cells(sheet: bytes) -> int:
 
 
 def _sheet(file: Path, book: Any, options: TableOptions) -> Any:
-    """The sheet to read."""
+    """Return the sheet to read."""
     names = [sheet.title for sheet in book.worksheets]
     if options.sheet is None and len(names) > 1:
         raise InputFileError(
-            f"{file} has several sheets ({quoted(names)}); choose one, as in sheet={names[0]!r}"
+            f"{file} has several sheets ({quoted(names)})",
+            hint=Message("choose one, as in ", Setting("sheet", names[0])),
+            option="sheet",
+            choices=names,
+            path=file,
         )
     name = names[0] if options.sheet is None else options.sheet
     if name not in names:
-        raise InputFileError(f"{file} has no sheet {name!r}; it has {quoted(names)}")
+        raise InputFileError(
+            f"{file} has no sheet {name!r}",
+            hint=f"it has {quoted(names)}",
+            option="sheet",
+            value=name,
+            choices=names,
+            path=file,
+        )
     return book[name]
 
 
-def _value(where: str, cell: Any, options: TableOptions) -> object:
-    """A cell's value; #N/A is a missing one, another error of the sheet is refused."""
+def _value(location: str, cell: Any, options: TableOptions) -> object:
+    """Return a cell's value; #N/A is a missing one, another error of the spreadsheet is an error here."""
     if cell.data_type == "e" and cell.value not in options.na:
         raise InputFileError(
-            f"{where}, cell {cell.coordinate}: the spreadsheet's error {cell.value}; "
-            "mend it or empty the cell"
+            f"{location}, cell {cell.coordinate}: the spreadsheet's error {cell.value}",
+            hint="mend it or empty the cell",
         )
     if isinstance(cell.value, int) and abs(cell.value) > sys.float_info.max:
-        raise InputFileError(f"{where}, cell {cell.coordinate}: {BEYOND_FLOATS}")
+        raise InputFileError(f"{location}, cell {cell.coordinate}: {BEYOND_FLOATS}")
     return None if cell.data_type == "e" else cell.value
 
 
 def _column(values: Sequence[Any], options: TableOptions) -> pd.Series:
-    """Cells as numbers where all are, else as text; as they stand where one is a date."""
-    there = [value for value in values if value is not None]
-    if any(map(is_date, there)):
+    """Return cells as numbers where all are, else as text; as they stand where one is a date."""
+    present = [value for value in values if value is not None]
+    if any(map(is_date, present)):
         return pd.Series(values, dtype=object)
-    if there and all(isinstance(value, bool) for value in there):
+    if present and all(isinstance(value, bool) for value in present):
         return pd.Series(values, dtype="boolean")
-    if all(isinstance(value, Real) for value in there):
+    if all(isinstance(value, Real) for value in present):
         # a sheet's numbers are doubles, also where its file shows more digits
         return pd.Series(values, dtype="float64")
-    if any(isinstance(value, int | float) and abs(value) >= EXACT for value in there):
+    if any(isinstance(value, int | float) and abs(value) >= EXACT for value in present):
         # as names they are refused, and so must stay numbers
         return pd.Series(values, dtype=object)
-    # a number among text is one, whatever the decimal mark of the text
-    text = [
-        str(name_of(v)).replace(".", options.decimal)
-        if isinstance(v, float)
-        else None
-        if v is None
-        else str(v)
-        for v in values
-    ]
-    return pd.Series(text, dtype="str")
+    return pd.Series([_cell_text(value, options.decimal) for value in values], dtype="str")
 
 
-def _check_gaps(where: str, sheet: Any, rows: Sequence[Sequence[Any]]) -> None:
+def _cell_text(value: Any, decimal: str) -> str | None:
+    """Return a cell as text: a number with the decimal mark of the column's other cells, None where empty."""
+    if value is None:
+        return None
+    if isinstance(value, float):
+        return str(name_of(value)).replace(".", decimal)
+    return str(value)
+
+
+def _check_gaps(location: str, sheet: Any, rows: Sequence[Sequence[Any]]) -> None:
     """Raise where an empty cell is a formula without a stored value, or the rest of merged cells."""
     for merged in sheet.merged_cells.ranges:
         if merged.min_col <= len(rows[0]) and merged.min_row <= len(rows) + 1:
-            raise InputFileError(f"{where}: cells {merged.coord} are merged; unmerge them and fill each")
-    for number, row in enumerate(rows, start=2):
-        for place, value in enumerate(row, start=1):
-            if value is None and sheet.cell(number, place).data_type == "f":
-                cell = sheet.cell(number, place)
+            raise InputFileError(
+                f"{location}: cells {merged.coord} are merged", hint="unmerge them and fill each"
+            )
+    for row_number, row in enumerate(rows, start=2):
+        for column_number, value in enumerate(row, start=1):
+            if value is not None:
+                continue
+            cell = sheet.cell(row_number, column_number)
+            if cell.data_type == "f":
                 raise InputFileError(
-                    f"{where}, cell {cell.coordinate}: the formula {str(cell.value)[:40]} has no stored "
-                    "value; open and save the file in a spreadsheet program, or store values"
+                    f"{location}, cell {cell.coordinate}: the formula {str(cell.value)[:40]} has no stored "
+                    "value",
+                    hint="open and save the file in a spreadsheet program, or store values",
                 )

@@ -22,7 +22,7 @@ from salstats.display.plots.layout.theme import (
     PAGE_MM,
     TEXT_PT,
     figure_size,
-    picture_look,
+    picture_theme,
     theme_salstats,
 )
 from salstats.images.printed_images import printed_shape, resize_for_print
@@ -142,7 +142,7 @@ def plot_densities(
         + p9.coord_fixed(xlim=(0, n_cols), ylim=(0, n_rows), expand=False)
         + p9.labs(x="", y="", caption=note)
         + theme_salstats()
-        + picture_look(width, _GAP_MM, _EDGE_MM)
+        + picture_theme(width, _GAP_MM, _EDGE_MM)
         + p9.theme(strip_text=p9.element_text(va="bottom", margin={"l": 0, "b": 2, "unit": "pt"}))
         + figure_size(width, height)
     )

@@ -50,7 +50,7 @@ def plot_overlay(
     labels: Mapping[str, Any] | Labels | None = None,
     width: float = COLUMN_MM,
 ) -> Figure:
-    """Figure of one case: the image, the map over it, and the outlines of mask, people and truth.
+    """Draw one case: the image, the map over it, and the outlines of mask, people and truth.
 
     The map is scaled to 0 to 1 and covers the image the more the larger it is. The outlines are that of the
     map above its threshold (dotted), of the human benchmark (dashed) and of the truth (solid); a cross marks
@@ -143,7 +143,7 @@ def plot_gallery(
     labels: Mapping[str, Any] | Labels | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of cases by methods: an overlay of each, with its score below it.
+    """Draw cases by methods: an overlay of each, with its score below it.
 
     No picture's box is less than 20 mm wide: methods that do not fit beside each other stand on further
     lines, rows that do not fit a page on further pages.

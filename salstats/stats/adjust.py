@@ -18,7 +18,7 @@ from salstats.checks import (
     check_numeric,
     quoted,
 )
-from salstats.errors import ColumnError, SalstatsError, ValueRangeError
+from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS, combined_codes
 from salstats.stats.engine.bonferroni import bonferroni_limits
 from salstats.stats.engine.design import summary_rows
@@ -192,7 +192,11 @@ def adjusted_frame(
     groups = check_by(estimates, within, (), "estimates")
     p_values = _check_p_values(check_numeric(estimates, "p_value", "estimates"))
     if intervals and procedure_name == "none":
-        raise SalstatsError("procedure='none' adjusts nothing, so there are no intervals=True to give")
+        raise SalstatsError(
+            Setting("procedure", "none"),
+            " adjusts nothing, so there are no limits for ",
+            Setting("intervals", True),
+        )
 
     is_tested = ~np.isnan(p_values)
     if "term" in estimates.columns:
@@ -328,8 +332,9 @@ def adjust_p_values(p: np.ndarray, procedure: str, n_tests: int | None = None) -
     size = len(present) if n_tests is None else check_count(n_tests, "n_tests")
     if size < len(present):
         raise ValueRangeError(
-            f"n_tests={size} is smaller than the family of {len(present)} p-values that is shown; "
-            "leave it out, or give the number of tests that were made"
+            Setting("n_tests", size),
+            f" is smaller than the family of {len(present)} p-values that is shown",
+            hint="leave it out, or give the number of tests that were made",
         )
     adjusted = np.full(p.shape, np.nan)
     formula = _BY_NAME[name.lower()].formula
@@ -459,8 +464,16 @@ def check_procedure(procedure: str, option: str = "procedure", *, drawn: bool = 
         return check_choice(procedure, choices, option)
     if record.joint is not None and not drawn:
         raise SalstatsError(
-            f"{option}={record.name!r} needs the flips or replicates that P values are counted from; pass "
-            f"adjust={record.name!r} to difference() or percent_decrease()"
+            Setting(option, record.name),
+            " needs the flips or replicates that P values are counted from",
+            hint=Message(
+                "pass ",
+                Setting("adjust", record.name),
+                " to ",
+                Call("difference"),
+                " or ",
+                Call("percent_decrease"),
+            ),
         )
     return record.name
 
@@ -469,7 +482,11 @@ def _check_p_values(p: np.ndarray) -> np.ndarray:
     """Return the P values; one that is neither NaN nor between 0 and 1 raises an error."""
     outside = np.flatnonzero((p < 0) | (p > 1))
     if len(outside):
-        raise ValueRangeError(f"p-value {p[outside[0]]:g} in row {outside[0]} lies outside 0 to 1")
+        raise ValueRangeError(
+            f"p-value {p[outside[0]]:g} in row {outside[0]} lies outside 0 to 1",
+            column="p_value",
+            rows=outside.tolist(),
+        )
     return p
 
 
@@ -479,8 +496,10 @@ def _widen_limits(result: pd.DataFrame, rows: np.ndarray, family_size: np.ndarra
     missing = [column for column in needed_columns if column not in result.columns]
     if missing:
         raise ColumnError(
-            f"estimates has no column {quoted(missing[:1])}, which intervals=True needs "
-            f"(it makes Bonferroni limits from {quoted(needed_columns)})"
+            f"estimates has no column {quoted(missing[:1])}, which ",
+            Setting("intervals", True),
+            f" needs (it makes Bonferroni limits from {quoted(needed_columns)})",
+            column=missing[0],
         )
     limits = bonferroni_limits(result.iloc[rows], family_size)
     for column, widened in limits.items():

@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import check_by, check_frame, check_level, check_numeric
-from salstats.errors import SalstatsError, ValueRangeError, warn
+from salstats.errors import Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.frames import ColumnCodes, estimates_frame
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
@@ -217,9 +217,14 @@ def auroc(
     if record.name == "delong" and (n > n_units).any():
         worst = int(np.argmax(n / np.maximum(n_units, 1)))
         warn(
-            f"interval='delong' takes rows for independent, but {group_label(keys, worst)} has {n[worst]} "
-            f"rows of {n_units[worst]} units; interval={choose_interval(None, term).name!r} gives limits "
-            "that keep a unit's rows together"
+            Setting("interval", "delong"),
+            " takes rows for independent, but ",
+            group_label(keys, worst),
+            f" has {n[worst]} rows of {n_units[worst]} units",
+            hint=Message(
+                Setting("interval", choose_interval(None, term).name),
+                " gives limits that keep a unit's rows together",
+            ),
         )
     columns |= {"n": n, "n_missing": np.array([len(rows) for rows in all_rows_of_groups]) - n}
     if wide.names_metrics and reference_scores is None:
@@ -379,8 +384,10 @@ def _check_labels(labels: np.ndarray, name: str) -> None:
     invalid_rows = np.flatnonzero(~is_valid)
     if len(invalid_rows):
         raise ValueRangeError(
-            f"column {name!r} must hold 0 and 1, not {labels[invalid_rows[0]]:g}; if larger means positive, "
-            "make it 0/1 first"
+            f"column {name!r} must hold 0 and 1, not {labels[invalid_rows[0]]:g}",
+            hint="if larger means positive, make it 0/1 first",
+            column=name,
+            rows=invalid_rows.tolist(),
         )
 
 
@@ -406,7 +413,11 @@ def _pair_with_method(
         method = table["method"].iloc[contradictory_rows[0]]
         raise SalstatsError(
             f"the label {label!r} is not the same for {method} and {reference}, so "
-            "their areas are not of the same cases; name a label of the case"
+            "their areas are not of the same cases",
+            hint="name a label of the case",
+            option="label",
+            value=label,
+            column=label,
         )
     table[score] = np.where(has_method, scores[pairs.method_rows], np.nan)
     table[label] = np.where(np.isnan(method_labels), reference_labels, method_labels)
@@ -422,7 +433,7 @@ def _warn_of_gaps(
     variance = areas["variance"].to_numpy(dtype=np.float64)
     is_undefined = np.isnan(estimate)
     if is_undefined.any():
-        warn(f"the area is undefined (NaN) where all labels are equal: {named_groups(keys, is_undefined)}")
+        warn("the area is undefined (NaN) where all labels are equal: ", named_groups(keys, is_undefined))
     has_wilson = columns["interval"] == "wilson"
     has_test = ~np.isnan(columns["p_value"])
     has_no_variance = ~is_undefined & (has_wilson | np.isnan(columns["conf_low"]))
@@ -444,4 +455,4 @@ def _warn_of_gaps(
         for has_consequence, consequence in consequences:
             concerned = has_reason & has_consequence
             if concerned.any():
-                warn(f"{reason}; {consequence}: {named_groups(keys, concerned)}")
+                warn(f"{reason}; {consequence}: ", named_groups(keys, concerned))

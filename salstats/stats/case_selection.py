@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_choice, quoted
-from salstats.errors import ColumnError, SalstatsError, warn
+from salstats.errors import ColumnError, SalstatsError, Setting, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, case_key, check_scores
 from salstats.metrics.registry import direction
 from salstats.stats.engine.design import check_one_metric, group_label, group_list, row_groups
@@ -84,7 +84,9 @@ def pick_cases(
     names = [at] if isinstance(at, str) else list(at)
     picks = list(dict.fromkeys(check_choice(name, PICKS, "at") for name in names))
     if not picks:
-        raise SalstatsError(f"at names nothing to pick; choose of {', '.join(PICKS)}")
+        raise SalstatsError(
+            Setting("at"), " names nothing to pick", hint=f"choose of {', '.join(PICKS)}", choices=PICKS
+        )
     frame = check_scores(scores)
     frame = _rows_with(frame, "metric", metric)
     frame = _rows_with(frame, "method", method)
@@ -109,7 +111,7 @@ def pick_cases(
             names_of_rows.append(name)
             targets.append(picked[name].target)
     if undefined_groups:
-        warn(f"no case is picked for {group_list(undefined_groups)}: every score is undefined")
+        warn("no case is picked for ", group_list(undefined_groups), ": every score is undefined")
     return (
         frame.iloc[rows]
         .reset_index(drop=True)
@@ -122,11 +124,22 @@ def _rows_with(frame: pd.DataFrame, column: str, value: str | None) -> pd.DataFr
     if value is None:
         return frame
     if column not in frame.columns:
-        raise ColumnError(f"scores has no column {column!r}, so {column}={value!r} cannot be kept")
+        raise ColumnError(
+            f"scores has no column {column!r}, so ",
+            Setting(column, value),
+            " cannot be kept",
+            column=column,
+        )
     rows = frame[frame[column] == value]
     if rows.empty:
-        values = quoted(dict.fromkeys(frame[column]))
-        raise SalstatsError(f"scores has no {column} {value!r} ({column}s: {values})")
+        values = [str(choice) for choice in dict.fromkeys(frame[column])]
+        raise SalstatsError(
+            f"scores has no {column} {value!r} ({column}s: {quoted(values)})",
+            option=column,
+            value=value,
+            choices=values,
+            column=column,
+        )
     return rows
 
 

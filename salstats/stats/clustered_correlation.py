@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_draws
-from salstats.errors import SalstatsError, warn
+from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import estimates_frame
 from salstats.stats.correlation import correlate, warn_pooled_pairs
 from salstats.stats.engine.coefficients import FEWEST_PAIRS, weighted_spearman
@@ -110,7 +110,11 @@ def correlate_clustered(
     groups, strata, codes, x_values, y_values = columns_to_correlate(data, x, y, by, stratified, unit)
     warn_pooled_methods(codes.frame, groups)
     if not has_units(codes.frame, unit):
-        raise SalstatsError("data have no column 'case' or 'patient' to resample; name one with unit=")
+        raise SalstatsError(
+            "data have no column 'case' or 'patient' to resample",
+            hint=Message("name one with ", Setting("unit")),
+            option="unit",
+        )
     units = resolve_unit(codes, unit, "data")
     if options.draws is not None:
         check_draws(options.draws, units.n)
@@ -185,15 +189,16 @@ def _warn_few(keys: pd.DataFrame, n_units: np.ndarray, n_undefined: np.ndarray, 
     if has_few_units.any():
         warn(
             f"Spearman's percentile intervals rest on fewer than {FEW_UNITS} units (the fewest: "
-            f"{n_units[has_few_units].min()}) for {named_groups(keys, has_few_units)}; they come out too "
-            "short, and p-values too small"
+            f"{n_units[has_few_units].min()}) for ",
+            named_groups(keys, has_few_units),
+            "; they come out too short, and p-values too small",
         )
     has_many_undefined = (n_undefined > UNDEFINED_SHARE * n_replicates) & (n_units > 0)
     if has_many_undefined.any():
         warn(
-            f"{n_undefined[has_many_undefined].max()} of {n_replicates} replicates have no correlation for "
-            f"{named_groups(keys, has_many_undefined)} and are left out of the interval, so it speaks only "
-            "of the others; a variable hardly varies"
+            f"{n_undefined[has_many_undefined].max()} of {n_replicates} replicates have no correlation for ",
+            named_groups(keys, has_many_undefined),
+            " and are left out of the interval, so it speaks only of the others; a variable hardly varies",
         )
 
 

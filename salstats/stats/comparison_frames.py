@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice
-from salstats.errors import SalstatsError
+from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import JOINT, SINGLE_STEP, adjusted_frame, check_procedure
 from salstats.stats.engine.cautions import carry_cautions
@@ -61,32 +61,58 @@ class HypothesisOptions(NamedTuple):
         """
         adjust = check_procedure(self.adjust, "adjust", drawn=True)
         if test in ("wilcoxon", "mcnemar") and isinstance(self.weights, str):
-            raise SalstatsError(f"test={test!r} knows no weights; take test='wild', 'cr2' or 't'")
+            raise SalstatsError(
+                Setting("test", test),
+                " takes no ",
+                Setting("weights"),
+                hint=Message("take ", Setting("test", "wild"), ", 'cr2' or 't'"),
+            )
         if self.effect_size is not None:
             check_choice(self.effect_size, EFFECT_SIZES, "effect_size")
             if self.weights is not None:
-                raise SalstatsError("effect_size= knows no weights; leave weights= out")
+                raise SalstatsError(
+                    Setting("effect_size"),
+                    " takes no ",
+                    Setting("weights"),
+                    hint=Message("leave ", Setting("weights"), " out"),
+                )
         if self.simultaneous and adjust == "none":
             adjust = SINGLE_STEP
         is_joint = adjust in JOINT
         if self.simultaneous and not is_joint:
             raise SalstatsError(
-                f"simultaneous=True is for adjust={' or '.join(map(repr, JOINT))}, not for {adjust!r}; "
-                "ss.adjust(..., intervals=True) makes limits of other procedures"
+                Setting("simultaneous", True),
+                " is for ",
+                Setting("adjust"),
+                f" {' or '.join(map(repr, JOINT))}, not for {adjust!r}",
+                hint=Message(
+                    Call("adjust", ("frame",), {"intervals": True}), " makes limits of other procedures"
+                ),
+                choices=JOINT,
             )
         if is_joint and not RECORDS[test].drawn:
             raise SalstatsError(
-                f"adjust={adjust!r} needs a test from flips or replicates, and test={test!r} is none; take "
-                "test='wild'"
+                Setting("adjust", adjust),
+                " needs a test from flips or replicates, and ",
+                Setting("test", test),
+                " is none",
+                hint=Message("take ", Setting("test", "wild")),
             )
         if is_joint and self.margin is not None:
-            raise SalstatsError(f"adjust={adjust!r} is not for margin=; take adjust='holm'")
+            raise SalstatsError(
+                Setting("adjust", adjust),
+                " is not for ",
+                Setting("margin"),
+                hint=Message("take ", Setting("adjust", "holm")),
+            )
         simultaneous = is_joint and self.simultaneous is not False
         if simultaneous:
             adjust = SINGLE_STEP
         elif adjust == SINGLE_STEP:
             raise SalstatsError(
-                f"adjust={adjust!r} has simultaneous limits; take adjust='max-t' with simultaneous=False"
+                Setting("adjust", adjust),
+                " has simultaneous limits",
+                hint=Message("take ", Setting("adjust", "max-t"), " with ", Setting("simultaneous", False)),
             )
         return self._replace(adjust=adjust, simultaneous=simultaneous)
 
@@ -114,7 +140,13 @@ def contrast(
         codes, resolve_unit(codes, unit), checked.weights, comparison.average
     )
     if checked.weights is not None and comparison.overall and comparison.pairs != "complete":
-        raise SalstatsError("overall=True (--overall) with weights needs pairs='complete'")
+        raise SalstatsError(
+            Setting("overall", True),
+            " with ",
+            Setting("weights"),
+            " needs ",
+            Setting("pairs", "complete"),
+        )
     scores = codes.frame
     compared = compare(term, codes, units, replace(comparison, by=columns, weights=weights))
     if checked.adjust in JOINT:
@@ -179,13 +211,23 @@ def _check_pairs(comparison: Comparison, options: Options, test: str, hypothesis
     for option, name in score_choices(options, test):
         if has_summary or hypothesis.weights is not None or all_pairs:
             raise SalstatsError(
-                f"{option}={name!r} is for single groups of complete pairs that weigh alike, without "
-                f"average=, overall= and weights=; {option}='wild' takes them"
+                Setting(option, name),
+                " is for single groups of complete pairs that weigh alike, without ",
+                Setting("average"),
+                ", ",
+                Setting("overall"),
+                " and ",
+                Setting("weights"),
+                hint=Message(Setting(option, "wild"), " takes them"),
             )
     if hypothesis.effect_size is not None and all_pairs:
-        raise SalstatsError("effect_size= is of pairs, so it needs pairs='complete'")
+        raise SalstatsError(
+            Setting("effect_size"), " is of pairs, so it needs ", Setting("pairs", "complete")
+        )
     if test == "signflip" and all_pairs:
-        raise SalstatsError("test='signflip' flips pairs, so it needs pairs='complete'")
+        raise SalstatsError(
+            Setting("test", "signflip"), " flips pairs, so it needs ", Setting("pairs", "complete")
+        )
 
 
 def _test_columns(tested: PairedTestResult, estimates: Estimates) -> dict[str, np.ndarray]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.errors import SalstatsError, ValueRangeError
+from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
 from salstats.metrics.registry import has_true_zero
 from salstats.stats.comparison_frames import HypothesisOptions, contrast
 from salstats.stats.engine.comparisons import Comparison
@@ -390,7 +390,9 @@ def percent_decrease(
         _check_ratio_scale(scores)
     averages_means = _averages_means(average, by)
     if averages_means and interval == "fieller":
-        raise SalstatsError(f"interval='fieller' is for one ratio, not for average={average!r}")
+        raise SalstatsError(
+            Setting("interval", "fieller"), " is for one ratio, not for ", Setting("average", average)
+        )
     if averages_means:
         average = str(average).removesuffix("_mean")
     comparison = Comparison(
@@ -401,26 +403,34 @@ def percent_decrease(
 
 
 def _averages_means(average: str | None, by: str | Sequence[str] | None) -> bool:
-    """Return whether `average` names a column of `by` with the suffix "_mean", as "task_mean" does.
+    """Return True if `average` names a column of `by` with the suffix "_mean", as "task_mean" does.
 
-    It does not where a column of `by` has that very name.
+    A column of `by` that has that very name itself is averaged over as any other.
     """
     return average is not None and average.endswith("_mean") and average not in np.atleast_1d(by or ())
 
 
 def _check_ratio_scale(scores: pd.DataFrame) -> None:
     """Raise ValueRangeError for a metric without a true zero, or with scores below 0."""
-    remedy = "take difference(), keep the other metrics, or pass force=True (--force)"
+    remedy = Message(
+        "take ", Call("difference"), ", keep the other metrics, or pass ", Setting("force", True)
+    )
     for metric in pd.unique(scores["metric"]):
         if not has_true_zero(str(metric)):
             raise ValueRangeError(
-                f"metric {metric!r} has no true zero, so a percentage of it means nothing; {remedy}"
+                f"metric {metric!r} has no true zero, so a percentage of it means nothing",
+                hint=remedy,
+                column="metric",
+                value=metric,
             )
     lowest = lowest_scores(scores)
     for metric in lowest.index[lowest < -ROUNDING]:
         raise ValueRangeError(
             f"metric {metric!r} has scores below 0, such as {lowest[metric]:.4g}, so a percentage of it "
-            f"means nothing; {remedy}"
+            "means nothing",
+            hint=remedy,
+            column="score",
+            value=metric,
         )
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import check_choice, check_level, check_numeric, quoted
-from salstats.errors import Level, Message, ValueRangeError, warn
+from salstats.errors import Level, Message, Setting, ValueRangeError, warn
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, POOLED_TASKS, caution_column
@@ -258,7 +258,11 @@ def correlate(
     interval = choose_interval(interval, "spearman").name
     if interval not in interval_names(test):
         raise ValueRangeError(
-            f"interval={interval!r} is not for test={test!r}; choose from {quoted(interval_names(test))}"
+            Setting("interval", interval),
+            " is not for ",
+            Setting("test", test),
+            hint=f"choose from {quoted(interval_names(test))}",
+            choices=interval_names(test),
         )
     covariate_names = check_covariates(test, x, y, covariates, covariates_of)
     check_procedure(adjust, "adjust")
@@ -550,17 +554,18 @@ class _Problems:
         """Warn of each kind of problem; `subject` names the correlation."""
         if self.undefined:
             consequence = "left out of the combined correlation" if is_stratified else "undefined (NaN)"
-            warn(f"{subject} is {consequence} for {group_list(self.undefined)}")
+            warn(f"{subject} is {consequence} for ", group_list(self.undefined))
         if self.perfect:
             p_value = "p_value is exact and limits are" if has_exact_p else "p_value and limits are"
             warn(
-                f"{subject} is -1 or 1, where its approximate test has no variance left ({p_value} NaN), for "
-                f"{group_list(self.perfect)}"
+                f"{subject} is -1 or 1, where its approximate test has no variance left "
+                f"({p_value} NaN), for ",
+                group_list(self.perfect),
             )
         if self.too_few_units:
             warn(
-                f"there are too few units for a variance, so {subject} has no test and "
-                f"no limits (NaN) for {group_list(self.too_few_units)}"
+                f"there are too few units for a variance, so {subject} has no test and no limits (NaN) for ",
+                group_list(self.too_few_units),
             )
 
 
@@ -570,7 +575,10 @@ def _warn_of_repeats(keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarray, uni
     if len(repeated):
         worst = int(repeated[np.argmax(n[repeated] / n_units[repeated])])
         warn(
-            f"in {len(repeated)} of {len(n)} groups rows repeat a {units.name} ({group_label(keys, worst)}: "
+            f"in {len(repeated)} of {len(n)} groups rows repeat a {units.name} (",
+            group_label(keys, worst),
+            f": "
             f"{n[worst]} rows of {n_units[worst]}); p-values and limits take rows for independent and are "
-            f"likely too small and too narrow: interval='cr2', the default, knows units"
+            "likely too small and too narrow",
+            hint=Message(Setting("interval", "cr2"), ", the default, takes units into account"),
         )

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_choice
-from salstats.errors import ColumnError
+from salstats.errors import ColumnError, Setting
 from salstats.frames import KEY_COLUMNS, check_scores
 from salstats.metrics.registry import METRICS
 from salstats.stats.engine.intervals import interval_names
@@ -79,14 +79,21 @@ def empty_shares(
     check_scores(scores)
     columns = check_by(scores, by, ("method",))
     if "metric" in columns:
-        raise ColumnError("by names 'metric'; a mask is empty for all of them, leave it out")
+        raise ColumnError(
+            Setting("by"),
+            " names 'metric', and a mask is empty for all of them",
+            hint="leave it out",
+            column="metric",
+        )
     check_choice(interval, interval_names("empty"), "interval")
     mask_metrics = [metric.name for metric in METRICS.values() if metric.of_mask]
     rows = scores[scores["metric"].isin(mask_metrics)]
     if rows.empty:
         raise ColumnError(
             f"scores has no metric that compares masks ({', '.join(mask_metrics)}), so empty ones are not "
-            "known"
+            "known",
+            column="metric",
+            choices=mask_metrics,
         )
     reason = _reasons(rows)
     empty = _emptiness(rows, reason)

@@ -15,7 +15,7 @@ from salstats.checks import (
     check_level,
     check_numeric,
 )
-from salstats.errors import ColumnError, SalstatsError
+from salstats.errors import ColumnError, SalstatsError, Setting
 from salstats.frames import case_key, check_table
 from salstats.stats.engine.design import index_groups
 from salstats.stats.engine.wide_tables import one_value
@@ -110,9 +110,9 @@ def letter_values(
     check_frame(frame, "frame")
     covariates = [columns] if isinstance(columns, str) else list(columns)
     if not covariates:
-        raise SalstatsError("columns is empty; name at least one covariate")
+        raise SalstatsError(Setting("columns"), " is empty", hint="name at least one covariate")
     if len(set(covariates)) < len(covariates):
-        raise ColumnError("columns names a covariate twice")
+        raise ColumnError(Setting("columns"), " names a covariate twice")
     check_columns(frame, covariates, "frame")
     groups = check_by(frame, by, ("task",), "frame")
     check_level(level)

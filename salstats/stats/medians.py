@@ -326,8 +326,9 @@ def _infer_quantiles(
             table["p_value"] = p_value
         if beyond_scores.any():
             warn(
-                f"units are too few for limits among the scores of {named_groups(keys, beyond_scores)}: they "
-                "end where the range of the metric does"
+                "units are too few for limits among the scores of ",
+                named_groups(keys, beyond_scores),
+                ": they end where the range of the metric does",
             )
         if is_difference:
             warn_unequal_units(unit_sizes, beyond_scores, keys)

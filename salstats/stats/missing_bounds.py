@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_columns, check_frame, did_you_mean, quoted
-from salstats.errors import SalstatsError, ValueRangeError, warn
+from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.frames import check_scores
 from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.comparisons import pair_with_reference, reference_in_every_group
@@ -91,19 +91,36 @@ def missing_bounds(
     )
     if "n_readers" in frame.columns:
         raise SalstatsError(
-            "missing_bounds() counts scores alike, and mrmc() counts readers alike; take the bounds of "
-            "difference(reference=) or summarize(), which speak of these readers"
+            Call("missing_bounds"),
+            " counts scores alike, and ",
+            Call("mrmc"),
+            " counts readers alike",
+            hint=Message(
+                "take the bounds of ",
+                Call("difference"),
+                " or ",
+                Call("summarize"),
+                ", which speak of these readers",
+            ),
+            column="n_readers",
         )
     unsuitable_terms = [term for term in frame["term"].unique() if term not in _TERMS]
     if unsuitable_terms:
         raise SalstatsError(
-            f"missing_bounds() is for means, differences and decreases, not {quoted(unsuitable_terms)}"
+            Call("missing_bounds"),
+            f" is for means, differences and decreases, not {quoted(unsuitable_terms)}",
+            column="term",
         )
     if "weights" in frame.columns and frame["weights"].notna().any():
-        raise SalstatsError("missing_bounds() counts scores alike; take it of estimates without weights=")
+        raise SalstatsError(
+            Call("missing_bounds"),
+            " counts scores alike",
+            hint=Message("take it of estimates without ", Setting("weights")),
+            column="weights",
+        )
     is_comparison = "n_pairs" in frame.columns
     if scores is not None and not is_comparison:
-        raise SalstatsError("scores= is for differences and decreases; means need none")
+        raise SalstatsError(Setting("scores"), " is for differences and decreases", hint="means need none")
     keys = list(frame.columns[: frame.columns.get_loc("term")])
     if is_comparison:
         method, reference = _sides_of_comparison(frame, keys, scores)
@@ -166,7 +183,11 @@ def _sides_of_comparison(
         return _sides_of_scores(frame, keys, check_scores(scores))
     if (frame["n"] != frame["n_pairs"]).any():
         raise SalstatsError(
-            "estimates of pairs='available' do not say what the reference lacks; give scores="
+            "estimates of ",
+            Setting("pairs", "available"),
+            " do not say what the reference lacks",
+            hint=Message("give ", Setting("scores")),
+            option="scores",
         )
     n_undefined = missing_scores(frame)
     method = _side_of_means(frame["n_pairs"], frame["method_mean"], n_undefined)
@@ -204,12 +225,17 @@ def _sides_of_scores(frame: pd.DataFrame, keys: list[str], scores: pd.DataFrame)
     row_sums = pd.concat(sums).reindex(row_index).reset_index(drop=True)
     is_single = ~_is_average(frame, keys).any(axis=1)
     if (row_sums["n_pairs"] != frame["n_pairs"])[is_single].any():
-        raise SalstatsError("the scores are not those that the estimates were made of: they have other pairs")
+        raise SalstatsError(
+            "the scores are not those that the estimates were made of: they have other pairs",
+            option="scores",
+        )
     is_repeated = (frame["n"] != frame["n_pairs"]) & (row_sums["n_method"] > frame["n"])
     if is_repeated[is_single].any():
         raise SalstatsError(
-            "estimates of pairs='available' count a score once that stands beside several readers' here; "
-            "take pairs='complete'"
+            "estimates of ",
+            Setting("pairs", "available"),
+            " count a score once that stands beside several readers' here",
+            hint=Message("take ", Setting("pairs", "complete")),
         )
     n = row_sums["n"].to_numpy()
     method = _Side(row_sums["method_total"].to_numpy(), n - row_sums["n_method"].to_numpy(), n)
@@ -296,8 +322,9 @@ def _score_ranges(
         outside = metric_means[(metric_means < low - ROUNDING) | (metric_means > high + ROUNDING)]
         if metric in limits_of_metrics and len(outside):
             raise ValueRangeError(
-                f"limits={(low, high)} leave out a mean score of the estimates, {outside.iloc[0]:.4g}; give "
-                "the least and the largest score that there may be"
+                Setting("limits", (low, high)),
+                f" leave out a mean score of the estimates, {outside.iloc[0]:.4g}",
+                hint="give the least and the largest score that there may be",
             )
         if np.isinf(low) or np.isinf(high) or len(outside):
             low, high = np.nan, np.nan
@@ -318,7 +345,8 @@ def _warn_unbounded(metrics: list[str], *, has_metrics: bool) -> None:
         example = f"{{{metrics[0]!r}: (least, largest)}}"
     warn(
         f"undefined scores{of_metrics} may be anything, as their range is not known, has no end or leaves "
-        f"out a mean: their bounds are NaN; limits={example} gives one"
+        "out a mean: their bounds are NaN",
+        hint=Message(Setting("limits"), f"={example} gives one"),
     )
 
 
@@ -332,14 +360,18 @@ def _limits_of_metrics(limits: Range | Mapping[str, Range] | None, metrics: pd.S
     for metric, score_range in limits_by_metric.items():
         if metric not in metric_names:
             raise ValueRangeError(
-                f"limits= names {metric!r}, which is no metric of the estimates ({quoted(metric_names)})"
-                f"{did_you_mean(metric, metric_names)}"
+                Setting("limits"),
+                f" names {metric!r}, which is no metric of the estimates ({quoted(metric_names)})"
+                f"{did_you_mean(metric, metric_names)}",
+                choices=metric_names,
             )
         try:
             low, high = map(float, score_range)
         except (TypeError, ValueError):
             low = high = np.nan
         if not low < high:
-            raise ValueRangeError(f"limits= must be (least, largest), two numbers, not {score_range!r}")
+            raise ValueRangeError(
+                Setting("limits"), f" must be (least, largest), two numbers, not {score_range!r}"
+            )
         checked_limits[metric] = (low, high)
     return checked_limits

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_columns, check_frame, check_level, quoted
-from salstats.errors import ValueRangeError
+from salstats.checks import check_columns, check_frame, check_level
+from salstats.errors import Call, Message, Setting, ValueRangeError
 from salstats.frames import coded_scores, combined_codes, estimates_frame
 from salstats.stats.adjust import adjust_p_values, check_procedure
 from salstats.stats.contrasts import difference
@@ -91,7 +91,12 @@ def significance_map(
     2    human    gradcam    True
     """
     if test == "none":
-        raise ValueRangeError(f"test='none' tests nothing; choose from {', '.join(TESTS[:-1])}")
+        raise ValueRangeError(
+            Setting("test", "none"),
+            " tests nothing",
+            hint=f"choose from {', '.join(TESTS[:-1])}",
+            choices=TESTS[:-1],
+        )
     check_level(level)
     procedure = check_procedure(adjust)
     groups = ranking_groups(scores, by)
@@ -205,8 +210,13 @@ def rank_limits(significance: pd.DataFrame) -> pd.DataFrame:
     procedure = str(frame["procedure"].iloc[0])
     if procedure not in FAMILYWISE:
         raise ValueRangeError(
-            f"procedure={procedure!r} does not keep the error of all tests together, which limits of ranks "
-            f"need; take one of {quoted(FAMILYWISE)} in significance_map(adjust=)"
+            f"procedure {procedure!r} does not keep the error of all tests together, which limits of ranks "
+            "need",
+            hint=Message(
+                "take ", Call("significance_map", ("scores",), {"adjust": "holm"}), " or 'bonferroni'"
+            ),
+            choices=FAMILYWISE,
+            column="procedure",
         )
     groups = list(frame.columns[: list(frame.columns).index("method")])
     key_columns = [*groups, "method"]

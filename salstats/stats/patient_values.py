@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_choice, check_columns, check_frame, check_numeric, quoted
-from salstats.errors import ColumnError
+from salstats.errors import ColumnError, Setting
 from salstats.frames import KEY_COLUMNS, check_table
 from salstats.stats.engine.design import index_groups
 
@@ -70,17 +70,28 @@ def over_views(
     values = [value] if isinstance(value, str) else list(value)
     units = check_by(frame, by, (), "frame")
     if not units or not values:
-        raise ColumnError("over_views needs at least one column in by and one in value")
+        raise ColumnError(
+            "over_views needs at least one column in ", Setting("by"), " and one in ", Setting("value")
+        )
     check_columns(frame, values, "frame")
     if "case" in units:
-        raise ColumnError("by names 'case', and a case is one view; name the patient that several belong to")
+        raise ColumnError(
+            Setting("by"),
+            " names 'case', and a case is one view",
+            hint="name the patient that several belong to",
+            column="case",
+        )
     key_columns = list(units)
     for column in KEY_COLUMNS:
         if column in frame.columns and column != "case" and column not in units:
             key_columns.append(column)
     values_in_key = [name for name in values if name in key_columns]
     if values_in_key:
-        raise ColumnError(f"value {quoted(values_in_key)} names what rows are told apart by, not a number")
+        raise ColumnError(
+            Setting("value"),
+            f" {quoted(values_in_key)} names what rows are told apart by, not a number",
+            column=values_in_key[0],
+        )
     numbers = {name: check_numeric(frame, name, "frame") for name in values}
     codes, keys = index_groups(check_table(frame, values, "frame"), key_columns)
     grouped = pd.DataFrame(numbers).groupby(codes)

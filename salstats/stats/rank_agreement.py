@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_columns
-from salstats.errors import ColumnError, SalstatsWarning, warn
+from salstats.errors import ColumnError, SalstatsWarning, Setting, warn
 from salstats.frames import ColumnCodes, estimates_frame
 from salstats.stats.engine.design import index_groups
 from salstats.stats.engine.inference import check_options
@@ -100,7 +100,9 @@ def rank_agreement(
     """
     check_columns(scores, [over], "scores")
     if over == "method":
-        raise ColumnError("over='method' is what is ranked; name a column such as 'task'")
+        raise ColumnError(
+            Setting("over", "method"), " is what is ranked", hint="name a column such as 'task'"
+        )
     options = check_options("rank", "percentile", level, n_replicates, rng, draws)
     ranking_options = RankingOptions(by, unit, pairs, directions, scheme, ties="average", last_group=over)
     rankings = rank_methods(scores, ranking_options, options)
@@ -120,7 +122,9 @@ def rank_agreement(
         if n_methods < 2:
             raise ColumnError(
                 f"{over} {first_name!r} and {second_name!r} have {n_methods} methods in common, and a "
-                "ranking is of two or more; leave one out"
+                "ranking is of two or more",
+                hint="leave one out",
+                column=over,
             )
         row: dict[str, float] = {"conf_low": np.nan, "conf_high": np.nan}
         if orders is not None:
@@ -130,7 +134,10 @@ def rank_agreement(
         keys.append({**key, over: first_name, f"other_{over}": second_name})
     if not rows:
         raise ColumnError(
-            f"column {over!r} has one value in each group, and a ranking agrees with another one"
+            f"column {over!r} has one value in each group, and a ranking agrees with another one",
+            option="over",
+            value=over,
+            column=over,
         )
     key_frame = pd.DataFrame(keys)
     table = pd.DataFrame(rows)

@@ -268,7 +268,9 @@ def _pair_counts(observations: pd.DataFrame, reference: str, by: list[str]) -> _
     reference_counts = np.where(pairs.reference_rows >= 0, counts[pairs.reference_rows], np.nan)
     complete = ~np.isnan(method_counts) & ~np.isnan(reference_counts)
     if not complete.any():
-        raise SalstatsError(f"no case has counts of {reference!r} and of another method")
+        raise SalstatsError(
+            f"no case has counts of {reference!r} and of another method", option="reference", value=reference
+        )
     method_rows = observations.take(pairs.method_rows[complete]).reset_index(drop=True)
     reference_rows = observations.take(pairs.reference_rows[complete]).reset_index(drop=True)
     one_sided = one_sided_pairs(observations, by, pairs, method_counts, reference_counts)
@@ -316,8 +318,10 @@ def _raise_at(scores: pd.DataFrame, is_wrong: np.ndarray, problem: str) -> None:
     key_columns = [c for c in KEY_COLUMNS if c in scores.columns and c != "dataset"]
     row_name = ", ".join(f"{column} {scores[column].iloc[row]}" for column in key_columns)
     raise ColumnError(
-        f"row {row} of scores ({row_name}) {problem}; the columns {quoted(COUNT_COLUMNS)} of one case, task "
-        "and method hold the same whole numbers beside each metric, or nothing"
+        f"row {row} of scores ({row_name}) {problem}",
+        hint=f"the columns {quoted(COUNT_COLUMNS)} of one case, task and method hold the same whole numbers "
+        "beside each metric, or nothing",
+        rows=[row],
     )
 
 

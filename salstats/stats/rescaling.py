@@ -80,8 +80,10 @@ def normalize(
             row = int(constant_rows[0])
             group = "".join(f", {column} {data[column].iloc[row]}" for column in groups)
             raise ValueRangeError(
-                f"column {name!r}{group} is {low[row]:g} throughout, so it has no range; "
-                "leave it out, or normalize within larger groups"
+                f"column {name!r}{group} is {low[row]:g} throughout, so it has no range",
+                hint="leave it out, or normalize within larger groups",
+                column=name,
+                rows=constant_rows.tolist(),
             )
         result[name] = (values.to_numpy() - low) / (high - low)
     return result

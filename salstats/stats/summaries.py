@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_columns, check_frame, check_numeric, quoted
-from salstats.errors import SalstatsError
+from salstats.errors import SalstatsError, Setting
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, estimates_frame
 from salstats.stats.engine.cautions import carry_cautions
 from salstats.stats.engine.design import (
@@ -183,7 +183,9 @@ def summarize(
     codes, columns = code_scores(scores, by, DEFAULT_BY)
     if options.interval.kind == "share":
         if average:
-            raise SalstatsError(f"interval={interval!r} is for one proportion, not for an average of several")
+            raise SalstatsError(
+                Setting("interval", interval), " is for one proportion, not for an average of several"
+            )
         check_binary(scores["score"].to_numpy(dtype=np.float64), "interval", options.interval.name)
     codes, units, case_weights = apply_weights(codes, resolve_unit(codes, unit), weights, average)
     scores = codes.frame

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_columns
-from salstats.errors import ColumnError, warn
+from salstats.errors import ColumnError, Message, Setting, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, coded_scores, estimates_frame
 from salstats.stats.engine.design import check_one_metric, index_groups, warn_pooled_methods
 from salstats.stats.engine.estimands import Cells, Estimand, Target, ratio, sum_cells
@@ -109,9 +109,20 @@ def within_case_sd(
     check_columns(scores, [over])
     columns = check_by(scores, by, [column for column in (*DEFAULT_BY, "model") if column != over])
     if over in columns:
-        raise ColumnError(f"over={over!r} is what is repeated, so it may not be in by ({', '.join(columns)})")
+        raise ColumnError(
+            Setting("over", over),
+            " is what is repeated, so it may not be in ",
+            Setting("by"),
+            f" ({', '.join(columns)})",
+            column=over,
+        )
     if over not in KEY_COLUMNS[5:]:
-        raise ColumnError(f"over={over!r} does not tell repetitions of a case apart; take 'seed' or 'model'")
+        raise ColumnError(
+            Setting("over", over),
+            " does not tell repetitions of a case apart",
+            hint="take 'seed' or 'model'",
+            choices=("seed", "model"),
+        )
     check_one_metric(codes, columns)
     warn_pooled_methods(scores, columns)
     warn_of_means(scores[over].dropna(), over)
@@ -127,7 +138,10 @@ def within_case_sd(
     n_repeated = np.bincount(groups, series.df > 0, len(keys)).astype(np.int64)
     if not n_repeated.any():
         raise ColumnError(
-            f"no case of the scores has two defined ones that differ in {over!r}, so nothing was repeated"
+            f"no case of the scores has two defined ones that differ in {over!r}, so nothing was repeated",
+            option="over",
+            value=over,
+            column=over,
         )
     # Only groups with a repeated case have a variance to resample.
     repeated_groups = np.flatnonzero(n_repeated)
@@ -179,7 +193,9 @@ def warn_of_means(values: Iterable[object], over: str) -> None:
     if means and len(distinct) > 1:
         warn(
             f"{over} has the value {means[0]!r}: if it is a mean over the others it is no repetition of "
-            "them, and all looks steadier than it is; leave it out"
+            "them, and all looks steadier than it is",
+            hint="leave it out",
+            column=over,
         )
 
 
@@ -200,7 +216,9 @@ def _check_groups(
         column = next(c for c in columns if rows[c].nunique(dropna=False) > 1)
         raise ColumnError(
             f"column {column!r} of by differs between the values of {over!r} of case {rows['case'].iloc[0]}, "
-            "so its scores would be in several groups; leave it out of by"
+            "so its scores would be in several groups",
+            hint=Message("leave it out of ", Setting("by")),
+            column=column,
         )
 
 

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from tests_support import quick
+from tests_support import quick, raises
 
 from salstats.cli.flag_sentences import in_flags
 from salstats.errors import InputFileError, ValueRangeError
@@ -54,8 +54,8 @@ def test_what_json_refuses_is_refused(text):
         ("", "an empty cell"),
         *((text, "no array of rows of finite") for text in ("[[0, 1], [1]]", "[0, 1]", "[]", '[["a", "b"]]')),
         ("[[0, NaN]]", "no array of rows of finite"),
-        ("[[0, 0.3, 0.9]]", r"not a mask but 3 different numbers \(0, 0.3, 0.9\); .*is told the threshold"),
-        ("[[0, 1, 2]]", "not a mask but 3 different numbers"),
+        ("[[0, 0.3, 0.9]]", r"3 different numbers \(0, 0.3, 0.9\)"),
+        ("[[0, 1, 2]]", r"3 different numbers \(0, 1, 2\)"),
         ("[" * 100_000, "no JSON array"),
     ],
 )
@@ -65,6 +65,8 @@ def test_a_cell_that_is_no_mask(text, message):
 
 
 def test_soft_annotations_need_a_threshold():
+    with raises(InputFileError, option="threshold", column="attention"):
+        parse_mask("[[0, 0.3, 0.9]]")
     assert decode(parse_mask("[[0, 0.3, 0.9]]", threshold=0.5)).tolist() == [[False, False, True]]
     assert decode(parse_mask("[[0, 1, 2]]", threshold=0)).tolist() == [[False, True, True]]
 
@@ -103,7 +105,7 @@ class TestTables:
 
     @pytest.mark.parametrize("text", ["\n", "a,b\n1,2\n", "img_idx,x,y,w\nx,1,1,1\n"])
     def test_a_table_without_the_columns_is_refused(self, read, text):
-        with pytest.raises(InputFileError, match="not a table of annotations; it needs img_idx and one of"):
+        with raises(InputFileError, match="not a table of annotations"):
             read(text)
 
     def test_a_box_of_a_number_that_no_float_holds_is_none(self, read):

@@ -41,7 +41,7 @@ def test_a_file_cut_short_anywhere_is_a_named_error(folder, name):
         ("[1, 2]", "not an object of cases but"),
         ({ONE: [BOX]}, "frontal: not an object of tasks but"),
         ({ONE: {"Edema": 3}}, "task Edema: not a mask with size and counts but 3"),
-        ({ONE: {"Edema": [BOX]}}, "a list of outlines where a mask should be; give the file as annotations="),
+        ({ONE: {"Edema": [BOX]}}, "a list of outlines"),
         ({ONE: {"Edema": {"size": [20, 30]}}}, "task Edema: not a mask with size and counts"),
         ({ONE: {"Edema": {"size": [20, -30], "counts": ""}}}, "task Edema: size must be"),
         ({ONE: {"Edema": {"size": [20, LONG], "counts": ""}}}, f"case {ONE}, task Edema: size must be"),
@@ -93,7 +93,7 @@ def test_masks_of_another_size_than_the_truth_are_named_with_both_files(folder, 
         ([[[4, 2], [float("nan"), 3]]], "has a vertex at"),
         ([[[4, 2], [9]]], "must be a list of points"),
         ("polygon", "task Edema:|task Edema must be"),
-        (mask(), "a mask where outlines should be; give the file as truth="),
+        (mask(), "a mask where outlines"),
     ],
 )
 def test_damaged_outlines_are_named_errors(tmp_path, value, message):

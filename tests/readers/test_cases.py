@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError
@@ -74,7 +75,7 @@ def test_columns_that_cannot_name_a_case_are_refused(text_file, case, row, messa
 
 def test_a_column_case_beside_those_that_name_one_is_refused(text_file):
     file = text_file(f"phase,trial,case,{ROW}\n1,2,x,g,iou,0.5\n")
-    with pytest.raises(ColumnError, match="has a column 'case' already; leave case= out or rename"):
+    with raises(ColumnError, option="case", column="case"):
         ss.read_scores(file, case=("phase", "trial"))
 
 

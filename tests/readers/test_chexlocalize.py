@@ -2,6 +2,7 @@
 
 import pytest
 from chexlocalize_files import ONE, TWO, answer, mask, write_json, write_map
+from tests_support import raises
 
 from salstats.errors import InputFileError, SalstatsError, SalstatsWarning
 from salstats.readers.chexlocalize import read_chexlocalize
@@ -11,9 +12,8 @@ from salstats.study import Series
 
 def test_two_files_of_one_kind_are_named_with_what_chooses(folder):
     other = write_json(folder / "gt_segmentations_val_old.json", {ONE: {"Edema": mask()}})
-    with pytest.raises(
-        InputFileError, match=r"'gt_segmentations_val\.json', 'gt_segmentations_val_old.*truth="
-    ):
+    names = ("gt_segmentations_val.json", "gt_segmentations_val_old.json")
+    with raises(InputFileError, option="truth", choices=names):
         read_chexlocalize(folder)
     assert read_chexlocalize(folder, truth=other).tasks == ("Cardiomegaly", "Edema")
 
@@ -22,7 +22,8 @@ def test_a_folder_of_both_splits_is_read_by_split(folder):
     write_json(folder / "gt_segmentations_test.json", {TWO: {"Cardiomegaly": mask()}})
     (folder / "maps").rename(folder / "gradcam_maps_val")
     write_map(folder / "gradcam_maps_test", TWO, "Cardiomegaly")
-    with pytest.raises(InputFileError, match="choose with split='val' or split='test', or truth="):
+    hint = "choose with split='val' or split='test', or truth"
+    with raises(InputFileError, option="truth", hint=hint):
         read_chexlocalize(folder)
     assert [c.case for c in read_chexlocalize(folder, split="test")] == [TWO]
     assert len(read_chexlocalize(folder, split="val").cases[0].predictions) == 2
@@ -98,7 +99,7 @@ def test_a_study_is_read_by_the_names_of_its_files(folder):
     assert [c.case for c in read_study(folder)] == [ONE, TWO]
     assert read_study(folder, format="chexlocalize", method="cam").series == (Series("cam"),)
     (folder / "sub").mkdir()
-    with pytest.raises(InputFileError, match="sub: in no format that is known"):
+    with pytest.raises(InputFileError, match="sub: in no format"):
         read_study(folder / "sub")
     with pytest.raises(
         SalstatsError, match="format='chexlocalise' is not known; did you mean 'chexlocalize'"

@@ -1,7 +1,5 @@
 """The maps compared with gaze: which file is of which image, and what it becomes."""
 
-import re
-
 import numpy as np
 import pytest
 from gaze_files import (
@@ -14,6 +12,7 @@ from gaze_files import (
     write_metadata,
     write_release,
 )
+from tests_support import raises, warns
 
 from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.images.mixing import mix_classes
@@ -85,19 +84,19 @@ class TestFiles:
             read_gaze(release, maps={"cam": tmp_path / "maps"})
 
     @pytest.mark.parametrize(
-        ("options", "said"),
+        ("options", "fields"),
         [
-            ({"maps": {"interobserver": "m"}}, "maps= names 'interobserver'"),
-            ({"maps": {"a:b:c:d": "m"}}, "must be method, method:model or method:model:seed"),
-            ({"maps": {"cam:": "m"}}, "must be method, method:model or method:model:seed"),
-            ({"maps": {"human": "m"}}, "'human' is what people are called"),
-            ({"masks": {}}, "masks= names no method"),
-            ({"maps": {"x": "m"}, "masks": {"x": "m"}}, "'x' is what another series is called"),
-            ({"masks": {"convex": "m"}, "lungs": "m"}, "'convex' is what another series is called"),
+            ({"maps": {"interobserver": "m"}}, {"option": "maps", "value": "interobserver"}),
+            ({"maps": {"a:b:c:d": "m"}}, {"option": "maps", "value": "a:b:c:d"}),
+            ({"maps": {"cam:": "m"}}, {"option": "maps", "value": "cam:"}),
+            ({"maps": {"human": "m"}}, {"option": "maps", "value": "human", "hint": "name the method"}),
+            ({"masks": {}}, {"option": "masks", "match": "no method"}),
+            ({"maps": {"x": "m"}, "masks": {"x": "m"}}, {"value": "x", "match": "another series"}),
+            ({"masks": {"convex": "m"}, "lungs": "m"}, {"value": "convex", "match": "another series"}),
         ],
     )
-    def test_names_that_cannot_be(self, release, options, said):
-        with pytest.raises(SalstatsError, match=re.escape(said)):
+    def test_names_that_cannot_be(self, release, options, fields):
+        with raises(SalstatsError, **fields):
             read_gaze(release, **options)
 
     def test_the_study_s_own_files_are_found_by_the_place_of_the_image(self, release, tmp_path):
@@ -161,11 +160,8 @@ class TestHowMapsLie:
         folders = {name: tmp_path / name for name in ("cam:a:1", "cam:a:2", "ig", "own")}
         for name, folder in folders.items():
             write_maps(folder, shape=None if name == "own" else (9, 9))
-        with pytest.warns(SalstatsWarning) as said:
+        with warns(option="padded", match=r"cam, ig: .*\(9 x 9 to 30 x 40\)"):
             read_gaze(release, maps=folders)
-        (text,) = (str(w.message) for w in said)
-        assert text.startswith("cam, ig: square maps are stretched to oblong images (9 x 9 to 30 x 40)")
-        assert "padded=True (--padded)" in text
         # said already, or no square: no warning
         for padded in (True, False):
             read_gaze(release, maps=folders, padded=padded)

@@ -140,7 +140,7 @@ class TestExplanations:
     @pytest.mark.parametrize(
         ("content", "match"),
         [
-            ({CASES[0]: {"Tumor": {}}}, r"has no task 'tumour' \(tasks: 'Tumor'\); task= says"),
+            ({CASES[0]: {"Tumor": {}}}, r"has no task 'tumour' \(tasks: 'Tumor'\)"),
             ([], "not an object of cases"),
             ({}, "not an object of cases"),
         ],

@@ -5,9 +5,10 @@ import csv
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 import salstats as ss
-from salstats.errors import ColumnError, SalstatsError
+from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.readers.lanfredi2021 import METHODS, read_lanfredi2021
 
 STUDY = "oracles/chexlocalize/study/expected"
@@ -34,24 +35,45 @@ def test_a_metric_per_column_becomes_a_row_per_score(text_file):
 
 
 @pytest.mark.parametrize(
-    ("columns", "message"),
+    ("columns", "error", "fields"),
     [
-        ({"dic": ("g", "dice")}, "columns names column 'dic', which it lacks; did you mean 'dice'\\?"),
+        (
+            {"dic": ("g", "dice")},
+            InputFileError,
+            {"option": "columns", "column": "dic", "match": "'dice'\\?"},
+        ),
         (
             {"iou": ("g", "iou"), "dice": ("g", "iou")},
-            "columns= gives 'iou' and 'dice' the same",
+            SalstatsError,
+            {"option": "columns", "column": "dice", "match": "'iou' and 'dice' the same"},
         ),
-        ({"iou": "g"}, r"no column 'metric' .*; say what the file is about with metric='...'"),
-        ({"iou": ""}, r"must be \(method, metric\), .* or a method, not ''"),
-        ({"iou": None}, r"must be \(method, metric\), .* or a method, not None"),
-        ({"iou": "g", "dice": "g"}, "columns= gives 'iou' and 'dice' the same, 'g'"),
-        ({"a": ("human", "iou"), "b": ("human", "iou")}, r"told apart by a third part \(human:iou:A\)$"),
-        ({"iou": "g", "dice": ("h", "dice")}, r"some columns a method or a metric only and others"),
-        ({"name": ("g", "iou")}, "row 2, column 'name': 'x' is not a number"),
+        ({"iou": "g"}, ColumnError, {"option": "metric", "column": "metric"}),
+        ({"iou": ""}, SalstatsError, {"option": "columns", "column": "iou", "match": "not \\(method"}),
+        ({"iou": None}, SalstatsError, {"option": "columns", "column": "iou", "match": "None, not"}),
+        (
+            {"iou": "g", "dice": "g"},
+            SalstatsError,
+            {"option": "columns", "column": "dice", "hint": "", "match": "the same, 'g'"},
+        ),
+        (
+            {"a": ("human", "iou"), "b": ("human", "iou")},
+            SalstatsError,
+            {
+                "option": "columns",
+                "column": "b",
+                "hint": "readers are told apart by a third part, columns={'b': ('human', 'iou', 'A')}",
+            },
+        ),
+        (
+            {"iou": "g", "dice": ("h", "dice")},
+            SalstatsError,
+            {"option": "columns", "column": None, "match": "only and others"},
+        ),
+        ({"name": ("g", "iou")}, ColumnError, {"column": "name", "rows": (0,), "match": "'x'"}),
     ],
 )
-def test_a_metric_per_column_that_cannot_be_is_an_error(text_file, columns, message):
-    with pytest.raises(SalstatsError, match=message):
+def test_a_metric_per_column_that_cannot_be_is_an_error(text_file, columns, error, fields):
+    with raises(error, **fields):
         ss.read_scores(text_file("case,iou,dice,name\n1,0.5,0.6,x\n"), columns=columns)
 
 
@@ -96,27 +118,51 @@ def test_tools_have_no_reader_beside_readers(text_file):
 
 
 @pytest.mark.parametrize(
-    ("columns", "options", "message"),
+    ("columns", "options", "fields"),
     [
         (
             {"a": ("ag", "iou")},
             {},
-            r"column 'metric' beside columns=.*its method only, columns={'a': 'ag'} \(--score a=ag\)",
+            {
+                "option": "columns",
+                "column": "metric",
+                "hint": "give each column its method only, columns={'a': 'ag'}, or rename it",
+            },
         ),
-        ({"a": "ag"}, {"metric": "iou"}, "column 'metric' says the metric already; leave metric='iou' out"),
-        ({"a": "ag"}, {"method": "g"}, "columns= says the method already; leave method='g' out"),
+        (
+            {"a": "ag"},
+            {"metric": "iou"},
+            {"option": "metric", "column": "metric", "hint": "leave metric='iou' out"},
+        ),
+        (
+            {"a": "ag"},
+            {"method": "g"},
+            {"option": "method", "column": "method", "hint": "leave method='g' out"},
+        ),
         (
             {"a": "ag"},
             {"rename": {"b": "method"}},
-            r"'method' beside columns=; give metrics only, .*--score a=:a\), or rename it",
+            {
+                "option": "columns",
+                "column": "method",
+                "hint": "give metrics only, columns={'a': (None, 'a')}, or rename it",
+            },
         ),
-        ({"a": "ag"}, {"rename": {"b": "score"}}, "has a column 'score' beside columns=; rename it"),
-        ({"a": "ag", "b": "bg"}, {"rename": {"metric": "m"}}, "has no column 'metric'"),
+        (
+            {"a": "ag"},
+            {"rename": {"b": "score"}},
+            {"option": "columns", "column": "score", "hint": "rename it"},
+        ),
+        (
+            {"a": "ag", "b": "bg"},
+            {"rename": {"metric": "m"}},
+            {"option": "metric", "column": "metric", "choices": ("case", "m", "method", "score")},
+        ),
     ],
 )
-def test_what_stands_beside_a_method_per_column_must_fit(text_file, columns, options, message):
+def test_what_stands_beside_a_method_per_column_must_fit(text_file, columns, options, fields):
     file = text_file("case,metric,a,b\n1,iou,0.5,0.25\n")
-    with pytest.raises(SalstatsError, match=message):
+    with raises(ColumnError, path=file, **fields):
         ss.read_scores(file, columns=columns, **options)
 
 
@@ -167,9 +213,7 @@ def test_a_task_per_column_keeps_other_columns_when_the_tasks_are_named(text_fil
     frame = ss.read_scores(file, tasks=["NA", "None"], **options)
     assert frame["task"].tolist() == ["NA", "None"]
     assert frame["view"].tolist() == ["PA", "PA"]
-    with pytest.raises(
-        ColumnError, match=r"row 2, column 'view': 'PA' is not a number.*name the tasks with tasks="
-    ):
+    with raises(ColumnError, column="view", rows=(0,), match="name the tasks with tasks"):
         ss.read_scores(file, **options)
 
 
@@ -178,26 +222,67 @@ def test_a_task_per_column_without_case_names_the_column_that_may_be_it(text_fil
     file = text_file(
         "a,b,weight,img_id,view\n0.5,,1,patient64139_study1,PA\n0.25,1,2,patient64141_study1,PA\n"
     )
-    with pytest.raises(ColumnError, match=r"has no column 'case' .*rename={'img_id': 'case'} says which"):
+    hint = "rename={'img_id': 'case'} says which column it is"
+    with raises(ColumnError, option="rename", column="case", hint=hint):
         ss.read_scores(file, wide="task", **options)
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "message"),
+    ("text", "options", "error", "fields"),
     [
-        ("case,a\n1,0.5\n", {"wide": "column"}, "wide='column' is not known; only 'task'"),
-        ("case,a\n1,0.5\n", {"wide": "task", "tasks": ["b"]}, "tasks names column 'b'"),
-        ("case,a\n1,0.5\n", {"wide": "task", "tasks": ["a", "a"]}, "must name columns, each once"),
-        ("case,a\n1,0.5\n", {"wide": "task", "columns": {"a": ("g", "iou")}}, "not both"),
-        ("case,a\n1,0.5\n", {"tasks": ["a"]}, "tasks= belongs to wide='task'"),
-        ("case,a\n1,0.5\n", {"wide": "task", "method": None}, "no column 'method'.*method='...'"),
-        ("case,a\n1,0.5\n", {"wide": "task", "method": ""}, "method= is empty"),
-        ("case\n1\n", {"wide": "task"}, "tasks must name columns, each once, not none"),
-        ("id,a\n1,0.5\n", {"wide": "task", "tasks": "a"}, "no column 'case'.*rename="),
-        ("case,task,a\n1,x,0.5\n", {"wide": "task"}, "a column 'task' beside wide='task'; leave wide= out"),
-        ("case,a\n1,0.5\n1,0.6\n", {"wide": "task"}, "row 3: the same observation as row 2"),
+        (
+            "case,a\n1,0.5\n",
+            {"wide": "column"},
+            SalstatsError,
+            {"option": "wide", "value": "column", "choices": ("task",)},
+        ),
+        (
+            "case,a\n1,0.5\n",
+            {"wide": "task", "tasks": ["b"]},
+            InputFileError,
+            {"option": "tasks", "column": "b"},
+        ),
+        (
+            "case,a\n1,0.5\n",
+            {"wide": "task", "tasks": ["a", "a"]},
+            ColumnError,
+            {"option": "tasks", "value": ["a", "a"]},
+        ),
+        (
+            "case,a\n1,0.5\n",
+            {"wide": "task", "columns": {"a": ("g", "iou")}},
+            SalstatsError,
+            {"option": "columns", "match": "not both"},
+        ),
+        ("case,a\n1,0.5\n", {"tasks": ["a"]}, SalstatsError, {"option": "tasks", "match": "wide='task'"}),
+        (
+            "case,a\n1,0.5\n",
+            {"wide": "task", "method": None},
+            ColumnError,
+            {"option": "method", "column": "method"},
+        ),
+        ("case,a\n1,0.5\n", {"wide": "task", "method": ""}, ColumnError, {"option": "method", "value": ""}),
+        ("case\n1\n", {"wide": "task"}, ColumnError, {"option": "tasks", "value": [], "match": "none"}),
+        (
+            "id,a\n1,0.5\n",
+            {"wide": "task", "tasks": "a"},
+            ColumnError,
+            {"option": "rename", "column": "case"},
+        ),
+        (
+            "case,task,a\n1,x,0.5\n",
+            {"wide": "task"},
+            ColumnError,
+            {"option": "wide", "column": "task", "hint": "leave wide out, or rename it"},
+        ),
+        (
+            "case,a\n1,0.5\n1,0.6\n",
+            {"wide": "task"},
+            ColumnError,
+            {"rows": (0, 1), "match": "same observation as row 2"},
+        ),
     ],
 )
-def test_a_task_per_column_that_cannot_be_is_an_error(text_file, text, options, message):
-    with pytest.raises(SalstatsError, match=message):
+def test_a_task_per_column_that_cannot_be_is_an_error(text_file, text, options, error, fields):
+    with raises(error, **fields):
         ss.read_scores(text_file(text), **{"method": "g", "metric": "iou", **options})

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
@@ -114,9 +115,9 @@ def test_few_units_and_undefined_replicates_are_said():
 
 
 def test_what_cannot_be_resampled_is_an_error(table):
-    with pytest.raises(SalstatsError, match="no column 'case' or 'patient' to resample"):
+    with raises(SalstatsError, option="unit", hint="name one with unit"):
         correlate_clustered(table[["iou", "prob"]], "iou", "prob", interval="percentile")
-    with pytest.raises(ColumnError, match="stratified='task' is also in by"):
+    with raises(ColumnError, option="stratified", value="task"):
         correlate_clustered(table, "iou", "prob", by="task", stratified="task")
-    with pytest.raises(ValueRangeError, match="x and y are both 'iou'"):
+    with raises(ValueRangeError, option="x", match="'iou'"):
         correlate_clustered(table, "iou", "iou")

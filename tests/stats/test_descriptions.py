@@ -2,10 +2,10 @@
 
 import numpy as np
 import pandas as pd
-import pytest
+from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import ColumnError, SalstatsWarning
+from salstats.errors import ColumnError
 from salstats.stats.descriptions import box_values, describe
 
 # the same sums in another order
@@ -61,10 +61,10 @@ def test_a_group_without_defined_scores_stays_as_a_row_of_nan():
 
 
 def test_metrics_are_never_mixed_and_methods_only_with_a_warning(synth1_scores):
-    with pytest.raises(ColumnError, match="2 metrics"):
+    with raises(ColumnError, column="metric", match="2 metrics"):
         describe(synth1_scores, by="task")
     hits = synth1_scores[synth1_scores["metric"] == "hit"]
-    with pytest.warns(SalstatsWarning, match=r"2 methods \('gradcam', 'human'\) are taken together"):
+    with warns(column="method", match=r"2 methods \('gradcam', 'human'\)"):
         describe(hits, by="task")
 
 

@@ -1,9 +1,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import ColumnError, SalstatsWarning
+from salstats.errors import ColumnError
 from salstats.metrics.registry import METRICS
 from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, PREDICTED_NEGATIVE
 from salstats.stats import empty_shares as module
@@ -87,14 +88,14 @@ class TestFrame:
         found = empty_shares(ss.score(study(patients=patients), metrics="pdc"))
         assert set(found["unit"]) == {"patient"}
         assert set(found["n_units"]) == {4}
-        with pytest.warns(SalstatsWarning, match="unit='case' treats cases as independent"):
+        with warns(option="unit", value="case"):
             by_case = empty_shares(ss.score(study(patients=patients), metrics="pdc"), unit="case")
         assert set(by_case["n_units"]) == {8}
 
 
 class TestBadArguments:
     def test_scores_without_masks(self):
-        with pytest.raises(ColumnError, match="scores has no metric that compares masks"):
+        with raises(ColumnError, column="metric", match="no metric"):
             empty_shares(ss.score(study(), metrics="hit"))
 
     def test_no_finding_at_all(self):
@@ -102,13 +103,13 @@ class TestBadArguments:
             empty_shares(ss.score(study(absent=CASES), metrics="pdc"))
 
     @pytest.mark.parametrize(
-        ("options", "error", "match"),
+        ("options", "error", "fields"),
         [
-            ({"by": ["method", "metric"]}, ColumnError, "by names 'metric'"),
+            ({"by": ["method", "metric"]}, ColumnError, {"option": "by", "column": "metric"}),
         ],
     )
-    def test_options(self, options, error, match):
-        with pytest.raises(error, match=match):
+    def test_options(self, options, error, fields):
+        with raises(error, **fields):
             empty_shares(ss.score(study(), metrics="pdc"), **options)
 
 

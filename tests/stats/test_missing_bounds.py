@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
@@ -61,7 +62,7 @@ def test_bounds_of_differences_are_those_of_scores_filled_in(scores, pairs) -> N
     low, high = (gaps(_filled(scores, *fill)) for fill in ((0, 1), (1, 0)))
     if pairs == "available":
         low, high = (of[of["task"] != "Overall"].reset_index(drop=True) for of in (low, high))
-        with pytest.raises(SalstatsError, match="give scores="):
+        with raises(SalstatsError, option="scores", hint="give scores"):
             ss.missing_bounds(finished)
     _assert_bounds(found, low, high)
 
@@ -156,21 +157,23 @@ def test_averages_without_their_members_have_no_bounds(scores) -> None:
 def test_what_has_no_bounds_is_refused(scores) -> None:
     means = ss.summarize(scores, interval="cr2")
     gaps = ss.difference(scores, reference="human", by=BY, interval="cr2")
-    for frame, options, message in (
-        (means.assign(term="auroc"), {}, "not 'auroc'"),
-        (means.drop(columns="n_missing"), {}, "n_missing"),
-        (ss.summarize(scores, weights="unit", interval="cr2"), {}, "without weights="),
-        (means, {"scores": scores}, "means need none"),
-        (means.assign(n_readers=3, design="factorial"), {}, "counts readers alike"),
-        (means, {"limits": {"iou": (1, 0)}}, r"\(least, largest\), two numbers, not \(1, 0\)"),
-        (means, {"limits": 0}, "two numbers, not 0"),
-        (means, {"limits": ("a", "b")}, "two numbers"),
-        (means, {"limits": {"IOU": (0, 1)}}, "did you mean 'iou'"),
-        (means, {"limits": (0, 0.01)}, "leave out a mean score"),
-        (gaps, {"limits": (0.9, 1)}, "leave out a mean score"),
-        (gaps, {"scores": scores[scores["patient"] != scores["patient"].iloc[0]]}, "other pairs"),
+    weighted = ss.summarize(scores, weights="unit", interval="cr2")
+    other_scores = scores[scores["patient"] != scores["patient"].iloc[0]]
+    for frame, options, error, fields in (
+        (means.assign(term="auroc"), {}, SalstatsError, {"column": "term", "match": "'auroc'"}),
+        (means.drop(columns="n_missing"), {}, ColumnError, {"column": "n_missing"}),
+        (weighted, {}, SalstatsError, {"column": "weights"}),
+        (means, {"scores": scores}, SalstatsError, {"option": "scores", "hint": "means need none"}),
+        (means.assign(n_readers=3, design="factorial"), {}, SalstatsError, {"column": "n_readers"}),
+        (means, {"limits": {"iou": (1, 0)}}, ValueRangeError, {"option": "limits", "match": r"\(1, 0\)"}),
+        (means, {"limits": 0}, ValueRangeError, {"option": "limits", "match": "not 0"}),
+        (means, {"limits": ("a", "b")}, ValueRangeError, {"option": "limits", "match": "two numbers"}),
+        (means, {"limits": {"IOU": (0, 1)}}, ValueRangeError, {"option": "limits", "match": "'iou'"}),
+        (means, {"limits": (0, 0.01)}, ValueRangeError, {"option": "limits", "value": (0, 0.01)}),
+        (gaps, {"limits": (0.9, 1)}, ValueRangeError, {"option": "limits", "value": (0.9, 1)}),
+        (gaps, {"scores": other_scores}, SalstatsError, {"option": "scores", "match": "other pairs"}),
     ):
-        with pytest.raises((SalstatsError, ColumnError, ValueRangeError), match=message):
+        with raises(error, **fields):
             ss.missing_bounds(frame, **options)
 
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 from salstats.errors import ColumnError
 from salstats.stats.patient_values import over_views
@@ -46,7 +47,7 @@ def test_series_of_a_scores_frame_stay_apart(views):
 
 
 def test_bad_requests_are_named(views):
-    with pytest.raises(ColumnError, match="a case is one view"):
+    with raises(ColumnError, option="by", column="case"):
         over_views(views, by="case")
-    with pytest.raises(ColumnError, match="told apart by"):
+    with raises(ColumnError, option="value", column="seed"):
         over_views(views.assign(seed=1), value="seed")

@@ -157,24 +157,26 @@ def _file_contents(
     """Return each file of a figure with its content; the figure is drawn once."""
     files = []
     with mpl.rc_context(_SETTINGS):
-        drawn = (figure + p9.theme(figure_size=size, dpi=dpi)).draw(show=False)
+        canvas_figure = (figure + p9.theme(figure_size=size, dpi=dpi)).draw(show=False)
         try:
             for target in targets:
                 suffix = target.suffix.lower()
-                _scale_legends_anew(drawn)
+                _scale_legends_anew(canvas_figure)
                 # in memory: all files are written or none, and a full disk always raises the same error
                 content = io.BytesIO()
-                drawn.savefig(content, format=suffix[1:], dpi=dpi, bbox_inches=None, **_OPTIONS[suffix])
+                canvas_figure.savefig(
+                    content, format=suffix[1:], dpi=dpi, bbox_inches=None, **_OPTIONS[suffix]
+                )
                 files.append((target, content.getvalue()))
         finally:
-            drawn.clear()
-            pyplot.close(drawn)
+            canvas_figure.clear()
+            pyplot.close(canvas_figure)
     return files
 
 
-def _scale_legends_anew(drawn: DrawnFigure) -> None:
+def _scale_legends_anew(canvas_figure: DrawnFigure) -> None:
     """Let colour bars take the resolution of the next format; plotnine leaves them the first one's."""
-    for box in drawn.findobj(lambda artist: hasattr(artist, "_dpi_corrected")):
+    for box in canvas_figure.findobj(lambda artist: hasattr(artist, "_dpi_corrected")):
         box.__dict__["_dpi_corrected"] = False
 
 
@@ -232,9 +234,9 @@ class FigureJobs:
         """
         for future in self._futures.values():
             future.add_done_callback(lambda _: count(1))
-        drawn_here = [number for number in range(len(self._tasks)) if number not in self._futures]
+        numbers_here = [number for number in range(len(self._tasks)) if number not in self._futures]
         messages: list[str] = []
-        for number in [*drawn_here, *self._futures]:
+        for number in [*numbers_here, *self._futures]:
             try:
                 messages += self._messages(number)
             except (OSError, InputFileError):
@@ -243,7 +245,7 @@ class FigureJobs:
                 if on_error is None:
                     raise
                 on_error(self._tasks[number][1], error)
-            if number in drawn_here:
+            if number in numbers_here:
                 count(1)
         return list(dict.fromkeys(messages))
 

@@ -256,8 +256,8 @@ def _underlined(text: str, *, by_word: bool) -> str:
 
     The height is smashed, or the line would stand closer to the row below than to its own text.
     """
-    pieces = text.split(" ") if by_word else [text]
-    return " ".join(f"\\underline{{\\smash{{{piece}}}}}" for piece in pieces)
+    fragments = text.split(" ") if by_word else [text]
+    return " ".join(f"\\underline{{\\smash{{{fragment}}}}}" for fragment in fragments)
 
 
 #: Commands of signs that TeX knows in formulas only; signs that it knows in text (dashes, ± × °) stay.
@@ -318,8 +318,8 @@ def latex_text(text: str) -> str:
 
 def _escaped(text: str) -> str:
     """Return text sign by sign; "{}" keeps two hyphens, quotes or commas from becoming another sign."""
-    pieces = re.split("(?<=-)(?=-)|(?<=')(?=')|(?<=,)(?=,)", text)
-    return "{}".join("".join(map(_escaped_sign, piece)) for piece in pieces)
+    fragments = re.split("(?<=-)(?=-)|(?<=')(?=')|(?<=,)(?=,)", text)
+    return "{}".join("".join(map(_escaped_sign, fragment)) for fragment in fragments)
 
 
 def _escaped_sign(sign: str) -> str:

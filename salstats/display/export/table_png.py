@@ -238,10 +238,15 @@ def _browser_output(address: str, page: Path, *options: str) -> str:
     profile = f"--user-data-dir={page.with_name('profile')}"
     command = [browser, *_OPTIONS, *sandbox, *options, profile, address]
     # files, not pipes: a child that outlives the browser would keep a pipe open
-    with output_file.open("wb") as out, error_file.open("wb") as err:
+    with output_file.open("wb") as stdout, error_file.open("wb") as stderr:
         try:
             process = subprocess.run(
-                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, timeout=_TIMEOUT_S, check=False
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                timeout=_TIMEOUT_S,
+                check=False,
             )
         except subprocess.TimeoutExpired as error:
             raise SalstatsError(

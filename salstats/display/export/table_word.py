@@ -113,22 +113,22 @@ def _blocks(rows: Rows, parts: Sequence[tuple[Rows, PageLayout]]) -> list[str]:
     """Return title, subtitle, tables and notes as XML, in the order in which they stand."""
     blocks = []
     if rows.title:
-        blocks.append(_paragraph(rows.title, _TEXT_PT, after=4, keep="keepNext", bold=True))
+        blocks.append(_paragraph(rows.title, _TEXT_PT, space_below=4, keep="keepNext", bold=True))
     if rows.subtitle:
-        blocks.append(_paragraph(rows.subtitle, _TEXT_PT, after=4, keep="keepNext"))
+        blocks.append(_paragraph(rows.subtitle, _TEXT_PT, space_below=4, keep="keepNext"))
     for part, layout in parts:
         blocks += [_table(part, layout, rows.title), _GAP]
     for note in rows.notes:
-        blocks.append(_paragraph(note, _NOTES_PT, after=2, keep="keepLines"))
+        blocks.append(_paragraph(note, _NOTES_PT, space_below=2, keep="keepLines"))
     return blocks
 
 
-def _paragraph(text: str, points: float, *, after: int, keep: str, bold: bool = False) -> str:
+def _paragraph(text: str, points: float, *, space_below: int, keep: str, bold: bool = False) -> str:
     """Return a paragraph outside the table.
 
-    `after` is the space below it in points; `keep` is Word's name for what it is kept on one page with.
+    `space_below` is the space below it in points; `keep` is Word's name for what it is kept on one page with.
     """
-    space = f'<w:spacing w:before="0" w:after="{20 * after}"/>'
+    space = f'<w:spacing w:before="0" w:after="{20 * space_below}"/>'
     run = _run([text], points, bold=bold)
     return f"<w:p {nsdecls('w')}><w:pPr><w:{keep}/>{space}</w:pPr>{run}</w:p>"
 

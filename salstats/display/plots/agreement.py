@@ -52,7 +52,7 @@ def plot_agreement(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Bland-Altman plot: differences of two raters against their means, a panel per pair and group.
+    """Draw a Bland-Altman plot: differences of two raters against their means, a panel per pair and group.
 
     Nothing is computed here but the differences: lines and bands are those of `agreement`.
 

@@ -38,7 +38,7 @@ def plot_box(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of the scores' distributions: a box per method in each task's row, a panel per metric.
+    """Draw the scores' distributions: a box per method in each task's row, a panel per metric.
 
     A box spans the quartiles with a line at the median, whiskers reach to the furthest score within 1.5
     interquartile ranges, dots are the scores beyond, a diamond marks the mean. Scores that are only ever 0
@@ -89,49 +89,49 @@ def plot_box(
     if reference is not None:
         check_choice(reference, [str(method) for method in scores["method"].unique()], "reference")
     groups = list(boxes.columns[: boxes.columns.get_loc("n")])
-    drawn = boxes[boxes["n"] > 0].reset_index(drop=True)
-    if drawn.empty:
+    defined_boxes = boxes[boxes["n"] > 0].reset_index(drop=True)
+    if defined_boxes.empty:
         raise SalstatsError(
             f"scores has nothing to draw: all of its {len(scores)} scores are undefined", column="score"
         )
     has_methods = "method" in groups
     references = [reference or HUMAN]
-    methods = method_labels(names, drawn["method"], references) if has_methods else {"": ""}
+    methods = method_labels(names, defined_boxes["method"], references) if has_methods else {"": ""}
     row_columns = [column for column in groups if column not in ("metric", "method")]
     # without tasks each method has a row, whose label names it
     legend = list(methods.values()) if len(methods) > 1 and row_columns else []
-    row_texts = {column: short_labels(names, column, drawn[column]) for column in row_columns}
+    row_texts = {column: short_labels(names, column, defined_boxes[column]) for column in row_columns}
     if not row_columns and has_methods:
         row_texts = {"method": methods}
-    row = crossed_labels(drawn, row_texts)
+    row = crossed_labels(defined_boxes, row_texts)
     rows = row_layout(list(row.categories), list(row.categories), n_marks=max(len(legend), 1))
-    marks = drawn["method"].map(methods) if has_methods else [""] * len(drawn)
-    drawn["mark"] = pd.Categorical(marks, list(methods.values()), ordered=True)
-    metric_texts = {"metric": names.texts("metric", drawn["metric"])} if "metric" in groups else {}
-    drawn["panel"] = crossed_labels(drawn, metric_texts)
-    drawn["bar"] = _is_binary_metric(drawn, drawn["panel"])
-    drawn["y"] = rows.centres_of(row)
+    marks = defined_boxes["method"].map(methods) if has_methods else [""] * len(defined_boxes)
+    defined_boxes["mark"] = pd.Categorical(marks, list(methods.values()), ordered=True)
+    metric_texts = {"metric": names.texts("metric", defined_boxes["metric"])} if "metric" in groups else {}
+    defined_boxes["panel"] = crossed_labels(defined_boxes, metric_texts)
+    defined_boxes["bar"] = _is_binary_metric(defined_boxes, defined_boxes["panel"])
+    defined_boxes["y"] = rows.centres_of(row)
     if legend:
-        drawn["y"] += dodge_offsets(drawn["mark"].cat.codes, len(legend))
-    positions = drawn.loc[~drawn["bar"], [*groups, "panel", "y", "mark"]]
+        defined_boxes["y"] += dodge_offsets(defined_boxes["mark"].cat.codes, len(legend))
+    positions = defined_boxes.loc[~defined_boxes["bar"], [*groups, "panel", "y", "mark"]]
     points = outliers.merge(positions, on=groups) if groups else outliers.merge(positions, how="cross")
     # the axis names metrics, labels of rows name tasks, and the legend or labels name methods
     named = [column for column in groups if column != "method" or legend or not row_columns]
     notes = [
         scope_note(scores, names, [column for column in ("metric", "method", "task") if column not in named]),
-        _boxes_note(drawn, has_outliers=len(points) > 0),
-        _proportions_note(drawn, names),
+        _boxes_note(defined_boxes, has_outliers=len(points) > 0),
+        _proportions_note(defined_boxes, names),
         f"In each row from the top: {joined(legend)}." if legend else "",
         _counts_note(boxes),
         groups_without_note(boxes[boxes["n"] == 0], groups, "a defined score", names),
         caution_note(boxes),
     ]
-    panels, axis_title, n_columns = panel_titles(drawn["panel"], n_columns)
+    panels, axis_title, n_columns = panel_titles(defined_boxes["panel"], n_columns)
     grid = row_panels(rows, panels, n_columns, width)
     figure = (
         p9.ggplot()
         + rows.layers()
-        + _layers(drawn, points, _SHARED_HALF_MM if legend else _SINGLE_HALF_MM)
+        + _layers(defined_boxes, points, _SHARED_HALF_MM if legend else _SINGLE_HALF_MM)
         + grid.elements(axis_title, notes, legend)
         + group_scales(methods, references, ("color", "fill"), grid.width, labels=names)
         + p9.theme(legend_key_size=8)
@@ -150,13 +150,13 @@ def _is_binary_metric(boxes: pd.DataFrame, metrics: pd.Series) -> np.ndarray:
     return is_binary.to_numpy(dtype=bool)
 
 
-def _layers(drawn: pd.DataFrame, points: pd.DataFrame, half: float) -> list[Any]:
+def _layers(defined_boxes: pd.DataFrame, points: pd.DataFrame, half: float) -> list[Any]:
     """Layers of whiskers, boxes and bars, medians, outliers and means; boxes are 2 * `half` mm high."""
-    bodies = drawn.assign(
-        low=np.where(drawn["bar"], 0.0, drawn["q1"]),
-        high=np.where(drawn["bar"], drawn["mean"], drawn["q3"]),
-        ymin=drawn["y"] - half,
-        ymax=drawn["y"] + half,
+    bodies = defined_boxes.assign(
+        low=np.where(defined_boxes["bar"], 0.0, defined_boxes["q1"]),
+        high=np.where(defined_boxes["bar"], defined_boxes["mean"], defined_boxes["q3"]),
+        ymin=defined_boxes["y"] - half,
+        ymax=defined_boxes["y"] + half,
     )
     boxes = bodies[~bodies["bar"]]
     bars = bodies[bodies["bar"]].assign(one=1.0)
@@ -199,9 +199,9 @@ def _layers(drawn: pd.DataFrame, points: pd.DataFrame, half: float) -> list[Any]
     return layers
 
 
-def _boxes_note(drawn: pd.DataFrame, *, has_outliers: bool) -> str:
+def _boxes_note(defined_boxes: pd.DataFrame, *, has_outliers: bool) -> str:
     """Sentence on the parts of a box, "" where all are bars."""
-    if drawn["bar"].all():
+    if defined_boxes["bar"].all():
         return ""
     dots = "; dots: scores beyond" if has_outliers else ""
     return (
@@ -210,13 +210,13 @@ def _boxes_note(drawn: pd.DataFrame, *, has_outliers: bool) -> str:
     )
 
 
-def _proportions_note(drawn: pd.DataFrame, names: Labels) -> str:
+def _proportions_note(defined_boxes: pd.DataFrame, names: Labels) -> str:
     """Sentence on bars, which are proportions of scores that are 0 or 1; "" without bars."""
-    if not drawn["bar"].any():
+    if not defined_boxes["bar"].any():
         return ""
     subject = "Scores"
-    if "metric" in drawn.columns:
-        metrics = drawn.loc[drawn["bar"], "metric"].unique()
+    if "metric" in defined_boxes.columns:
+        metrics = defined_boxes.loc[defined_boxes["bar"], "metric"].unique()
         subject = f"{joined([names.value('metric', metric) for metric in metrics])}: scores"
     return f"{subject} are 0 or 1, so bars and diamonds are the share of 1."
 

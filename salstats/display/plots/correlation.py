@@ -102,7 +102,7 @@ def plot_correlation(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of correlations: a tile and a number per pair, a panel per group.
+    """Draw correlations as tiles with a number per pair, a panel per group.
 
     Pairs of every two variables are a triangle. Where each variable of one kind is paired with those of
     another, as outcomes with covariates, these are the columns and rows of the tiles. More than four groups
@@ -180,8 +180,8 @@ def plot_correlation(
     column_names = names_below(
         column_labels, min(grid.panel_width / n_tiles, _MAX_TILE_WIDTH_MM), slant=is_last_row_full
     )
-    if column_names.beyond > left:
-        grid = panel_grid(titles, n_columns, width, left=column_names.beyond)
+    if column_names.left_overhang > left:
+        grid = panel_grid(titles, n_columns, width, left=column_names.left_overhang)
     tile_width = min(grid.panel_width / n_tiles, _MAX_TILE_WIDTH_MM)
     tile_height = _tile_height(tile_width, row_names)
     height = tile_height * n_rows
@@ -207,11 +207,11 @@ def plot_correlation(
             height,
             notes=[
                 scope_note(frame, names, [column for column in groups if column not in varying_groups]),
-                covariates_note(frame, names),
+                covariates_note(estimates, names),
                 *_notes(estimates, tiles, alpha, has_numbers=bool(number_layers)),
             ],
             # the caption begins below the names of rows
-            indent=max(column_names.beyond - left, 0.0),
+            indent=max(column_names.left_overhang - left, 0.0),
             further=further,
         )
         + p9.theme(
@@ -240,10 +240,10 @@ def _row_names(labels: list[str]) -> list[str]:
     return list(wrapped_texts(labels, NAME_CHARS, min(_NAME_LINES, max(lines_per_row, 1))).values())
 
 
-def _default_columns(n_panels: int, n_tiles: int, room: float, n_in_row: int) -> int:
-    """Number of panels side by side in a `room` of mm, if possible a multiple of `n_in_row`."""
+def _default_columns(n_panels: int, n_tiles: int, available_mm: float, n_in_row: int) -> int:
+    """Number of panels side by side in a width in mm, if possible a multiple of `n_in_row`."""
     min_panel_mm = max(_NUMBER_MM * n_tiles, _PANEL_MM)
-    n_fitting = max(int((room + GAP_MM) // (min_panel_mm + GAP_MM)), 1)
+    n_fitting = max(int((available_mm + GAP_MM) // (min_panel_mm + GAP_MM)), 1)
     n_rows = math.ceil(n_panels / n_fitting)
     n_columns = math.ceil(n_panels / n_rows)
     return n_columns - n_columns % min(n_in_row, n_columns)
@@ -341,19 +341,19 @@ def _dimensions(
     """
     if not has_kinds:
         return _Dimensions(rows=["second"], columns=["first"], panels=list(groups))
-    few, many = _by_size(texts)
-    n_pairs = len(texts[few]) * len(texts[many])
+    column_variable, row_variable = _by_size(texts)
+    n_pairs = len(texts[column_variable]) * len(texts[row_variable])
     has_group_panels = not groups or (n_groups <= _MAX_GROUP_PANELS and n_pairs > 1)
     if has_group_panels:
-        return _Dimensions(rows=[many], columns=[few], panels=list(groups))
+        return _Dimensions(rows=[row_variable], columns=[column_variable], panels=list(groups))
     # groups are tiles: one of their columns across, and the others down
-    across = "method" if "method" in groups else min(groups, key=lambda column: len(texts[column]))
-    down = [column for column in groups if column != across]
-    if down:
-        return _Dimensions(rows=down, columns=[across], panels=[many, few])
+    column_group = "method" if "method" in groups else min(groups, key=lambda column: len(texts[column]))
+    row_groups = [column for column in groups if column != column_group]
+    if row_groups:
+        return _Dimensions(rows=row_groups, columns=[column_group], panels=[row_variable, column_variable])
     if n_pairs == 1:
-        return _Dimensions(rows=list(groups), columns=[], panels=[many, few])
-    return _Dimensions(rows=list(groups), columns=[many], panels=[few])
+        return _Dimensions(rows=list(groups), columns=[], panels=[row_variable, column_variable])
+    return _Dimensions(rows=list(groups), columns=[row_variable], panels=[column_variable])
 
 
 def _single_variables_text(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> str:
@@ -367,8 +367,8 @@ def _single_variables_text(panels: list[str], texts: Mapping[str, Mapping[Any, s
 
 def _n_in_row(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> int:
     """Number of panels side by side that have the same value of the first variable of the panels."""
-    few, many = _by_size(texts)
-    return len(texts[few]) if panels == [many, few] else 1
+    column_variable, row_variable = _by_size(texts)
+    return len(texts[column_variable]) if panels == [row_variable, column_variable] else 1
 
 
 def _kinds_of_variables(frame: pd.DataFrame) -> dict[str, int]:

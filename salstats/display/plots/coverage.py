@@ -44,7 +44,7 @@ def plot_coverage(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of coverage against the number of units, a panel per statistic.
+    """Draw coverage against the number of units, a panel per statistic.
 
     Colours tell the default interval from the one that textbooks take, types of lines how many cases a unit
     has. Points are cells of the atlas, lines the means of their scenarios; the band is 94 to 96 %.

@@ -40,7 +40,7 @@ def plot_curves(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of mean insertion and deletion curves: a line per method, a panel per metric.
+    """Draw mean insertion and deletion curves: a line per method, a panel per metric.
 
     Parameters
     ----------
@@ -199,8 +199,8 @@ def _direction_note(points: Estimates) -> str:
     texts = []
     for metric in points.values("metric"):
         if direction(metric):
-            better = "higher" if direction(metric) > 0 else "lower"
-            texts.append(f"{metric}: {better} is better")
+            preference = "higher" if direction(metric) > 0 else "lower"
+            texts.append(f"{metric}: {preference} is better")
     note = "; ".join(texts)
     return f"{note[:1].upper()}{note[1:]}." if note else ""
 

@@ -50,7 +50,7 @@ def plot_decrease(
     width: float | None = None,
     ncol: int | None = None,
 ) -> Figure:
-    """Forest of the decrease, or difference, of each task and method from the reference.
+    """Draw a forest of the decrease, or difference, of each task and method from the reference.
 
     Rows are tasks, methods stand above each other in a row, metrics are panels. A filled mark is
     conclusive, a hollow one is not; the average over tasks is a diamond in a last row set apart. Margins
@@ -110,19 +110,21 @@ def plot_decrease(
     contrasts = check_contrasts(decrease)
     names = Labels(labels, contrasts.frame)
     drawing = prepare(pairs_as_methods(contrasts, names), names)
-    drawn = drawing.estimates.subset(drawing.estimates.has_estimate)
+    defined_contrasts = drawing.estimates.subset(drawing.estimates.has_estimate)
     row = drawing.row
     # where methods are the rows, each has its own loss
     sort_method = next(iter(drawing.methods), None) if row != "method" else None
     order = None
     if sort != "labels" and row:
-        order = loss_order(drawn, drawing.labels, row, sort_method, by_verdict=sort == "significance")
+        order = loss_order(
+            defined_contrasts, drawing.labels, row, sort_method, by_verdict=sort == "significance"
+        )
     term = drawing.term or "percent_decrease"
     columns = {}
     if text:
         decimals = TERMS[term].digits if digits is None else check_count(digits, "digits", 0)
         heading = with_interval(TERMS[term].heading, drawing.estimates)
-        columns = {heading: interval_texts(drawn, decimals, style)}
+        columns = {heading: interval_texts(defined_contrasts, decimals, style)}
     if ncol is not None:
         warn(FutureWarning("ncol= of plot_decrease() is n_columns= now"))
         n_columns = ncol
@@ -132,7 +134,7 @@ def plot_decrease(
     panels = list(drawing.frame["panel"].cat.categories)
     width = width or figure_width(n_columns, panels)
     frame, rows, fitted_columns = fitting_rows(partial(place_rows, drawing, order, None), columns, width)
-    frame["conclusive"] = verdicts(drawn).to_numpy() != _INCONCLUSIVE
+    frame["conclusive"] = verdicts(defined_contrasts).to_numpy() != _INCONCLUSIVE
     frame["fill"] = np.where(frame["conclusive"], _mark_colours(frame, drawing), "white")
     frame["last"] = frame[row].astype(str).isin(LAST) if row else False
     rule = significance_rule(drawing.estimates, style)

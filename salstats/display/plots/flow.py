@@ -100,7 +100,7 @@ class _Diagram:
 def plot_flow(
     flow: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | None = None, width: float = COLUMN_MM
 ) -> Figure:
-    """Flow diagram of cases and scores, with what is excluded and why.
+    """Draw a flow diagram of cases and scores, with what is excluded and why.
 
     From what is in the file each metric has a chain of its own (metrics with the same numbers share theirs)
     down to the scores that are defined and the pairs with the reference; in each box is a line per method,
@@ -166,13 +166,13 @@ def plot_flow(
     file_box = _file_box(file, flow, names)
     chains = [_with_title(_boxes(branches, file, names), title) for title, branches in groups]
     note = _units_note(flow, str(file["unit"]), names)
-    room = width - 2 * _MARGIN_MM
+    available_mm = width - 2 * _MARGIN_MM
     chars = caption_chars(width)
     page_room = PAGE_HEIGHT_MM - 2 * _MARGIN_MM - caption_mm(caption([note, "Page 10 of 12."], chars))
-    pages = _chains_of_pages(file_box, chains, room, n_columns, page_room)
+    pages = _chains_of_pages(file_box, chains, available_mm, n_columns, page_room)
     page_figures = []
     for number, page_chains in enumerate(pages, 1):
-        diagram = _page_diagram(file_box, page_chains, room, n_columns)
+        diagram = _page_diagram(file_box, page_chains, available_mm, n_columns)
         page_note = caption([note, page_sentence(number, len(pages))], chars)
         page_figures.append(_figure(diagram, width, page_note))
     return paged_figure(page_figures)
@@ -188,15 +188,15 @@ def _units_note(flow: pd.DataFrame, unit: str, names: Labels) -> str:
 
 
 def _chains_of_pages(
-    file_box: _Box, chains: list[list[_Box]], room: float, n_columns: int, page_room: float
+    file_box: _Box, chains: list[list[_Box]], available_mm: float, n_columns: int, page_room: float
 ) -> list[list[list[_Box]]]:
     """Chains of each page, below the box of the file; lengths are in mm."""
-    column_mm = (room + _GAP_MM) / n_columns
+    column_mm = (available_mm + _GAP_MM) / n_columns
     chain_mm = column_mm - _GAP_MM - _CHAIN_MM
     heights = [_GAP_MM + _chain_height(chain, chain_mm) for chain in chains]
     row_heights = [max(heights[start : start + n_columns]) for start in range(0, len(chains), n_columns)]
     pages = []
-    for rows in packed_slices(row_heights, page_room - _chain_height([file_box], room)):
+    for rows in packed_slices(row_heights, page_room - _chain_height([file_box], available_mm)):
         pages.append(chains[rows.start * n_columns : rows.stop * n_columns])
     return pages
 
@@ -372,15 +372,15 @@ def _with_title(boxes: list[_Box], title: str) -> list[_Box]:
     return [_Box(title, first.lines), *further]
 
 
-def _page_diagram(file_box: _Box, chains: list[list[_Box]], room: float, n_columns: int) -> _Diagram:
+def _page_diagram(file_box: _Box, chains: list[list[_Box]], available_mm: float, n_columns: int) -> _Diagram:
     """Diagram of the file and the chains below it, in columns side by side; lengths are in mm."""
     if len(chains) <= 1:
         single_chain = chains[0] if chains else []
-        return _chain_diagram([file_box, *single_chain], 0.0, room, 0.0)
-    file_diagram = _chain_diagram([file_box], 0.0, room, 0.0)
+        return _chain_diagram([file_box, *single_chain], 0.0, available_mm, 0.0)
+    file_diagram = _chain_diagram([file_box], 0.0, available_mm, 0.0)
     boxes = list(file_diagram.boxes)
     arrows = list(file_diagram.arrows)
-    column_mm = (room + _GAP_MM) / n_columns
+    column_mm = (available_mm + _GAP_MM) / n_columns
     bottom = file_diagram.bottom
     for row_start in range(0, len(chains), n_columns):
         top = bottom - _GAP_MM
@@ -448,7 +448,7 @@ def _figure(diagram: _Diagram, width: float, note: str) -> p9.ggplot:
 
 def _chain_diagram(boxes: list[_Box], left: float, right: float, top: float) -> _Diagram:
     """Boxes of one chain between `left` and `right`, from `top` down, and the arrows between them, in mm."""
-    drawn: list[_DrawnBox] = []
+    drawn_boxes: list[_DrawnBox] = []
     arrows: list[_Arrow] = []
     arrow_x = left + _ARROW_MM
     # lower edges of the last box, and of the last one that is not of exclusions
@@ -466,11 +466,11 @@ def _chain_diagram(boxes: list[_Box], left: float, right: float, top: float) -> 
         if box.is_exclusion:
             middle = (box_top + bottom) / 2
             arrows.append(_Arrow(arrow_x, middle, box_left, middle, "right"))
-        elif drawn:
+        elif drawn_boxes:
             arrows.append(_Arrow(arrow_x, arrow_start, arrow_x, box_top, "down"))
         if not box.is_exclusion:
             arrow_start = bottom
-        drawn.append(
+        drawn_boxes.append(
             _DrawnBox(
                 xmin=box_left,
                 xmax=right,
@@ -484,4 +484,4 @@ def _chain_diagram(boxes: list[_Box], left: float, right: float, top: float) -> 
                 text=text,
             )
         )
-    return _Diagram(drawn, arrows)
+    return _Diagram(drawn_boxes, arrows)

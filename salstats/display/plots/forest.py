@@ -79,7 +79,7 @@ def plot_forest(
     style: str = "nature",
     width: float = COLUMN_MM,
 ) -> Figure:
-    """Forest: a row per subgroup, with n, estimate and interval as text beside its mark.
+    """Draw a forest: a row per subgroup, with n, estimate and interval as text beside its mark.
 
     Parameters
     ----------
@@ -140,34 +140,34 @@ def plot_forest(
     if ratio:
         prepared, cut_note = bars_on_log_axis(prepared)
     frame = drawn_rows(prepared)
-    drawn = prepared.subset(prepared.has_estimate)
-    term = None if "term" in row_columns else drawn.term
-    frame["panel"] = crossed_labels(frame, _panel_texts(drawn, names, row_columns, term))
+    defined_estimates = prepared.subset(prepared.has_estimate)
+    term = None if "term" in row_columns else defined_estimates.term
+    frame["panel"] = crossed_labels(frame, _panel_texts(defined_estimates, names, row_columns, term))
     columns = _text_columns(
-        drawn,
-        heading=_column_heading(drawn, names, term, ratio),
+        defined_estimates,
+        heading=_column_heading(defined_estimates, names, term, ratio),
         digits=_digits(digits, term, ratio),
         p_values=p_values,
         style=style,
     )
-    place = partial(_place_rows, frame, names, row_columns)
-    frame, rows, fitted_columns = fitting_rows(place, columns, width)
+    rows_for_chars = partial(_place_rows, frame, names, row_columns)
+    frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
     counts = ""
     if "n" in columns and not panel_fits(rows, fitted_columns, width):
         # the caption has the numbers of cases where their column has no room
         del columns["n"]
         counts = f"n = {count_range(frame['n'])}."
-        frame, rows, fitted_columns = fitting_rows(place, columns, width)
+        frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
     if prepared.values("n_pairs") and (prepared.numbers("n") > prepared.numbers("n_units")).any():
         # n counts pairs, several of a unit; the caption gives both numbers
         counts = count_sentence(prepared, "pair", "incomplete")
-    null_line = _null_line(null, drawn, term, ratio)
+    null_line = _null_line(null, defined_estimates, term, ratio)
     has_headings = len(row_columns) > 1
     is_summary = frame[row_columns].astype(str).isin(LAST).any(axis=1) if row_columns else False
     figure = row_figure(
         frame.assign(last=is_summary),
         rows,
-        x_title=_axis_title(drawn, names, term, ratio),
+        x_title=_axis_title(defined_estimates, names, term, ratio),
         notes=[
             scope_note(frame, names, [] if "task" in row_columns else ["task"]),
             interval_caption(prepared, beside_p=p_values),
@@ -207,7 +207,7 @@ def _with_term_labels(estimates: Estimates, labels: Labels) -> tuple[Estimates, 
     frame = estimates.frame
     model_columns = [*estimates.keys, "formula"]
     # variable and level of each term
-    names_of_terms, reference_note = term_names(frame, model_columns, labels)
+    names_of_terms, reference_note = term_names(estimates, model_columns, labels)
     positions = frame["term"].map({term: position for position, term in enumerate(names_of_terms)})
     frame = frame.loc[positions.sort_values(kind="stable").index]
     names = [names_of_terms[term] for term in frame["term"]]
@@ -237,14 +237,14 @@ def _row_columns(estimates: Estimates) -> list[str]:
 
 
 def _panel_texts(
-    drawn: Estimates, labels: Labels, row_columns: list[str], term: str | None
+    defined_estimates: Estimates, labels: Labels, row_columns: list[str], term: str | None
 ) -> dict[str, dict[Any, str]]:
     """Return the labels that titles of panels consist of."""
     further_columns = []
-    if "method" not in row_columns and drawn.only_value("method") is not None:
+    if "method" not in row_columns and defined_estimates.only_value("method") is not None:
         # no row and no legend names the method
         further_columns.append("method")
-    return panel_texts(drawn, labels, None, term, *further_columns)
+    return panel_texts(defined_estimates, labels, None, term, *further_columns)
 
 
 def _row_keys(frame: pd.DataFrame, row_columns: list[str]) -> list[tuple[Any, ...]]:
@@ -265,7 +265,7 @@ def _place_rows(frame: pd.DataFrame, labels: Labels, row_columns: list[str], cha
         list(entries),
         [entry.text for entry in entries.values()],
         n_closing=count_closing(first_values),
-        heads=[entry.is_bold or not has_headings for entry in entries.values()],
+        starts_group=[entry.is_bold or not has_headings for entry in entries.values()],
     )
     row_labels = []
     for key in keys:

@@ -53,7 +53,7 @@ def gallery(
     and `spacing` the size of a pixel in mm.
     """
     picks = PanelRows({})
-    if has_own_picks(cases):
+    if picks_differ_by_method(cases):
         picks = panel_rows(cases, {row.case for row in rows})
     metric = "" if values.metric is None else labels.value("metric", values.metric)
     # the caption names a metric whose label is too long
@@ -63,10 +63,10 @@ def gallery(
     for number, row in enumerate(rows):
         for column, column_pictures in pictures.items():
             picture = column_pictures[number]
-            score, n_scores = values.of(picture)
+            score, n_scores = values.for_picture(picture)
             has_mean_scores |= n_scores > 1
-            own_picks = list(dict.fromkeys(str(pick["pick"]) for pick in picks.of(picture)))
-            tag = _tag(score if n_scores else None, short_metric, own_picks, picture.note)
+            pick_names = list(dict.fromkeys(str(pick["pick"]) for pick in picks.for_picture(picture)))
+            tag = _tag(score if n_scores else None, short_metric, pick_names, picture.note)
             placed.append(Placed(picture, row.key, column, tag, score))
     titles, shared_notes = series_titles(
         {column: column_pictures[0].series for column, column_pictures in pictures.items()}, labels
@@ -133,7 +133,7 @@ class PanelRows:
 
     rows: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
 
-    def of(self, picture: Picture) -> list[Mapping[str, Any]]:
+    def for_picture(self, picture: Picture) -> list[Mapping[str, Any]]:
         """Rows of a picture's case, task and series, each once."""
         rows = {}
         for series in picture.series:
@@ -167,9 +167,9 @@ class PanelScores:
     rows: PanelRows
     metric: str | None
 
-    def of(self, picture: Picture) -> tuple[float, int]:
+    def for_picture(self, picture: Picture) -> tuple[float, int]:
         """Score of a picture, NaN if there is none, and the number of scores that it is the mean of."""
-        scores = pd.Series([row["score"] for row in self.rows.of(picture)], dtype=np.float64)
+        scores = pd.Series([row["score"] for row in self.rows.for_picture(picture)], dtype=np.float64)
         return float(scores.mean()), len(scores)
 
 
@@ -239,7 +239,7 @@ def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], names: Labels) -> li
         if "pick" in record and str(record["pick"]) not in picks:
             picks.append(str(record["pick"]))
     keys = list(picks_of)
-    methods_have_picks = has_own_picks(frame)
+    methods_have_picks = picks_differ_by_method(frame)
     if methods_have_picks:
         task_order = list(dict.fromkeys(task for _, task in keys))
         keys = sorted(keys, key=lambda key: task_order.index(key[1]))
@@ -253,7 +253,7 @@ def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], names: Labels) -> li
     return rows
 
 
-def has_own_picks(cases: pd.DataFrame) -> bool:
+def picks_differ_by_method(cases: pd.DataFrame) -> bool:
     """Return whether cases were picked for several methods or series, each of which has its own picks."""
     if not {"pick", "method"} <= set(cases.columns):
         return False
@@ -282,7 +282,7 @@ def series_titles(columns: Mapping[str, Sequence[Series]], names: Labels) -> tup
         values = {getattr(series, column) for series in machine_series}
         if len(values) == 1 and values != {None}:
             shared[column] = values.pop()
-    titles = {key: method_label(names, series, apart_from=shared) for key, series in columns.items()}
+    titles = {key: method_label(names, series, omitted_columns=shared) for key, series in columns.items()}
     sentences = [f"{names.column(column)}: {names.value(column, value)}." for column, value in shared.items()]
     return titles, sentences
 

@@ -53,7 +53,7 @@ def plot_intervals(
     style: str = "nature",
     width: float | None = None,
 ) -> Figure:
-    """Estimates with their intervals: tasks as rows, methods by colour and mark, metrics as panels.
+    """Draw estimates with their intervals: tasks as rows, methods by colour and mark, metrics as panels.
 
     With `decrease` and `auroc` it is Fig. 2 of saporta2022: tasks stand by significance and then by size of
     the decrease from the human benchmark, each with the AUROC of the classifier.

@@ -41,7 +41,7 @@ def plot_letter_values(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of the distributions of covariates: nested boxes of letter values.
+    """Draw the distributions of covariates as nested boxes of letter values.
 
     A row per task, a panel with its own axis per covariate. The innermost, highest and darkest box holds
     the middle half of the cases, the next one the middle three quarters, and so on; a line marks the median
@@ -93,18 +93,20 @@ def plot_letter_values(
     panel = pd.Categorical(
         values["covariate"].map(titles), [titles[covariate] for covariate in covariates], ordered=True
     )
-    drawn = values.assign(panel=panel, y=rows.centres_of(row))[has_values]
-    boxes, legend = _boxes(drawn)
-    medians = drawn[drawn["letter"] == _MEDIAN]
+    defined_values = values.assign(panel=panel, y=rows.centres_of(row))[has_values]
+    boxes, legend = _boxes(defined_values)
+    medians = defined_values[defined_values["letter"] == _MEDIAN]
     medians = medians.assign(ymin=medians["y"] - _BOX_MM / 2, ymax=medians["y"] + _BOX_MM / 2)
-    outside = drawn[drawn["letter"] == OUTSIDE].melt(["panel", "y"], ["low", "high"], value_name="value")
+    outside = defined_values[defined_values["letter"] == OUTSIDE].melt(
+        ["panel", "y"], ["low", "high"], value_name="value"
+    )
     outside = outside.dropna(subset="value")
     notes = [
         _marks_note(boxes, outside),
-        f"n = {count_range(drawn['n'])}.",
+        f"n = {count_range(defined_values['n'])}.",
         groups_without_note(values[values["n"] == 0], [*groups, "covariate"], "a value", names),
     ]
-    panels, axis_title, n_columns = panel_titles(drawn["panel"], n_columns)
+    panels, axis_title, n_columns = panel_titles(defined_values["panel"], n_columns)
     grid = row_panels(rows, panels, n_columns, width)
     box = p9.aes(xmin="low", xmax="high", ymin="ymin", ymax="ymax", fill="middle")
     median = p9.aes(x="low", xend="low", y="ymin", yend="ymax")
@@ -126,9 +128,9 @@ def plot_letter_values(
     return grid.pages(figure)
 
 
-def _boxes(drawn: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def _boxes(defined_values: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """Boxes, the outermost first so that inner ones lie on top, and the texts of the legend."""
-    boxes = drawn[~drawn["letter"].isin([_MEDIAN, OUTSIDE])]
+    boxes = defined_values[~defined_values["letter"].isin([_MEDIAN, OUTSIDE])]
     # the median is letter value 1; number i cuts off a share of 2^-i at each end and bounds box i - 1
     box_number = np.round(-np.log2(boxes["tail_share"])).astype(int) - 1
     n_boxes = int(box_number.max()) if len(box_number) else 0

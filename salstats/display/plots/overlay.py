@@ -1,4 +1,4 @@
-"""Figures of maps over their images, with outlines, marks, scale bars, legends and captions."""
+"""Maps drawn over their images, with outlines, marks, scale bars, legends and captions."""
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ from salstats.display.plots.layout.overlay_sheet import (
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
 from salstats.display.plots.layout.picture_layer import GROUND, geom_picture, tinted
 from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm
-from salstats.display.plots.layout.theme import LINE_MM, figure_size, picture_look, theme_salstats
+from salstats.display.plots.layout.theme import LINE_MM, figure_size, picture_theme, theme_salstats
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import threshold_label
@@ -119,11 +119,11 @@ def around_mm(notes: Iterable[str], width: float) -> float:
     return 2 * EDGE_MM + legend.height + _COLOUR_SCALE_MM + caption_mm(text) + _RESERVE_MM
 
 
-def _legend_size(outlines: Sequence[str], marks: Sequence[str], room: float) -> _LegendSize:
-    """Size of the legends with texts for outlines and for marks, in a `room` of mm."""
+def _legend_size(outlines: Sequence[str], marks: Sequence[str], inner_width: float) -> _LegendSize:
+    """Size of the legends with texts for outlines and for marks in a width in mm."""
     texts = [*outlines, *marks]
-    n_rows = [math.ceil(len(keys) / legend_columns(keys, room)) for keys in (outlines, marks)]
-    if not texts or legend_width(texts, len(texts)) <= room:
+    n_rows = [math.ceil(len(keys) / legend_columns(keys, inner_width)) for keys in (outlines, marks)]
+    if not texts or legend_width(texts, len(texts)) <= inner_width:
         return _LegendSize(_LEGEND_MM * max(n_rows), is_horizontal=True)
     return _LegendSize(_LEGEND_MM * sum(n_rows), is_horizontal=False)
 
@@ -145,14 +145,14 @@ def overlay_figure(
     """
     tables = lay_out(placed, sheet)
     table = tables.pictures
-    room = sheet.width - 2 * EDGE_MM
+    inner_width = sheet.width - 2 * EDGE_MM
     is_single = len(placed) == 1
     outlines = outline_rows(table, placed)
     marks = mark_rows(table, placed)
     texts = _legend_texts(labels, names or {})
     outline_texts = _texts_of_kinds(outlines, texts)
     mark_texts = _texts_of_kinds(marks, texts)
-    legend = _legend_size(outline_texts, mark_texts, room)
+    legend = _legend_size(outline_texts, mark_texts, inner_width)
     bars, bar_note = bar_layers(table, spacing, labels)
     note = caption([*notes, bar_note, page], caption_chars(sheet.width, left=3))
     has_maps = any(picture.panel.saliency is not None for picture in placed)
@@ -171,7 +171,7 @@ def overlay_figure(
         elements += scale_layer(table)
     if outlines is not None:
         line_size = 0.5 if is_single else 0.35
-        elements += line_layers(outlines, texts, line_size, legend_columns(outline_texts, room))
+        elements += line_layers(outlines, texts, line_size, legend_columns(outline_texts, inner_width))
     if marks is not None:
         elements += mark_layers(marks, texts, 1.8 if is_single else 1.3)
     elements += [
@@ -179,11 +179,11 @@ def overlay_figure(
         *text_layers(tables.texts),
         # limits of a scale would drop what a rounding error puts outside, these only cut
         p9.coord_fixed(
-            xlim=(-_MARK_MM, room + _MARK_MM), ylim=(-tables.height - _MARK_MM, _MARK_MM), expand=False
+            xlim=(-_MARK_MM, inner_width + _MARK_MM), ylim=(-tables.height - _MARK_MM, _MARK_MM), expand=False
         ),
         p9.labs(x="", y="", caption=note),
         theme_salstats(),
-        picture_look(sheet.width, GAP_MM, EDGE_MM - _MARK_MM),
+        picture_theme(sheet.width, GAP_MM, EDGE_MM - _MARK_MM),
         p9.theme(
             legend_key=p9.element_rect(fill=_KEY_COLOUR, color=_KEY_COLOUR),
             legend_key_width=12,
@@ -220,8 +220,8 @@ def _tinted(picture: Picture) -> np.ndarray:
     return tinted(grey, picture.saliency)
 
 
-def method_label(names: Labels, series: Sequence[Series], apart_from: Collection[str] = ()) -> str:
-    """Label of a method with model, seed and reader of its series, without the columns in `apart_from`.
+def method_label(names: Labels, series: Sequence[Series], omitted_columns: Collection[str] = ()) -> str:
+    """Label of a method with model, seed and reader of its series, without the columns in `omitted_columns`.
 
     Several series of one method have only its label.
     """
@@ -229,7 +229,7 @@ def method_label(names: Labels, series: Sequence[Series], apart_from: Collection
     label = names.value("method", first.method)
     if len(series) > 1:
         return label
-    columns = [column for column in ("model", "seed", "reader") if column not in apart_from]
+    columns = [column for column in ("model", "seed", "reader") if column not in omitted_columns]
     values = [getattr(first, column) for column in columns]
     return ", ".join([label, *(value for value in values if value is not None)])
 

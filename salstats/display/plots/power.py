@@ -32,7 +32,7 @@ from salstats.display.text.planning import (
 from salstats.stats.planning.spreads import LIMITS_LEVEL
 
 #: Quantities that can be drawn.
-SHOWN = ("power", "width")
+_QUANTITIES = ("power", "width")
 #: Height of a panel as a multiple of its width.
 _HEIGHT_SHARE = 0.7
 #: Distance between the bars of two curves in percentage points of power.
@@ -60,7 +60,7 @@ def plot_power(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of power against the number of cases: a line per effect or number of readers.
+    """Draw power against the number of cases: a line per effect or number of readers.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def plot_power(
     >>> ss.plot_power(plan).labels.y
     'Power (%)'
     """
-    check_choice(show, SHOWN, "show")
+    check_choice(show, _QUANTITIES, "show")
     frame = check_plan(plan)
     names = Labels(labels, frame)
     curves = _curves(frame, names, show)
@@ -194,9 +194,9 @@ def _target_marks(frame: pd.DataFrame) -> pd.DataFrame:
             continue
         target = 100 * curve["target"].iloc[0]
         # NaN unless a row has exactly this number of cases
-        power_there = curve.loc[curve["n_cases"] == n_needed, "shown"].min()
+        power_at_n = curve.loc[curve["n_cases"] == n_needed, "shown"].min()
         # a curve that begins above the target has its mark at its beginning
-        y = np.fmax(target, power_there)
+        y = np.fmax(target, power_at_n)
         marks.append(curve.head(1).assign(n_cases=float(n_needed), shown=y))
     return pd.concat(marks)
 

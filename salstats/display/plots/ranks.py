@@ -10,7 +10,7 @@ import plotnine as p9
 
 from salstats.checks import check_columns, check_frame
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
-from salstats.display.facts import count_sentence
+from salstats.display.facts import count_sentence, pooled_tasks_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
@@ -63,7 +63,7 @@ def plot_ranks(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of the rank of each method: a point, where it lies in most replicates, and how often where.
+    """Draw the rank of each method, where it lies in most replicates, and how often it has each rank.
 
     Parameters
     ----------
@@ -136,6 +136,7 @@ def plot_ranks(
         ]
     notes = [
         scope_note(data, names, ("metric", "task")),
+        pooled_tasks_sentence(estimates),
         _scheme_note(estimates),
         "Diamonds: rank without resampling.",
         _blobs_note(frame, frequencies),
@@ -174,7 +175,7 @@ def plot_significance(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of which method is significantly better than which: a tile and a P value per ordered pair.
+    """Draw the significant differences of methods: a tile and a P value per ordered pair.
 
     Parameters
     ----------
@@ -238,8 +239,10 @@ def plot_significance(
     is_last_row_full = len(titles) % grid.n_columns == 0
     column_labels = [names.value("method", method) for method in order]
     column_names = names_below(column_labels, grid.panel_width / n, slant=is_last_row_full)
-    if column_names.beyond > left:
-        grid = panel_grid(titles, n_columns, width, left=column_names.beyond, min_width=min_panel_width)
+    if column_names.left_overhang > left:
+        grid = panel_grid(
+            titles, n_columns, width, left=column_names.left_overhang, min_width=min_panel_width
+        )
     height = n * row_mm
     number_pt = min(_NUMBER_PT, grid.panel_width / panel_mm_per_pt)
     number_layers = []
@@ -270,6 +273,7 @@ def plot_significance(
             height,
             notes=[
                 scope_note(frame, names, ("metric", "task")),
+                pooled_tasks_sentence(comparisons),
                 _dark_tiles_note(comparisons),
                 "Numbers: that P." if number_layers else "",
                 caution_note(frame),

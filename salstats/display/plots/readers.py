@@ -38,7 +38,7 @@ def plot_readers(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of readers: a line for each from method to method, and their mean with its limits below them.
+    """Draw readers: a line for each from method to method, and their mean with its limits below them.
 
     Parameters
     ----------
@@ -56,15 +56,16 @@ def plot_readers(
     Returns
     -------
     Figure
-        The figure, or its first page. Its `data` are the readers' figures, with `panel` and `place`, of the
-        method from the top.
+        The figure, or its first page. Its `data` are the performances of the readers, with `panel` and
+        `place`, the vertical position of the method: 0 for the first, -1 for the second, and so on.
 
     Raises
     ------
     ColumnError
         A column is missing, or holds text where numbers belong.
     SalstatsError
-        Two figures of one reader; several further grouping columns; nothing but missing figures.
+        Two performances of one reader in one panel; several further grouping columns; nothing but missing
+        performances.
 
     Examples
     --------

@@ -58,7 +58,7 @@ def plot_regression(
     intercept: bool = False,
     width: float | None = None,
 ) -> Figure:
-    """Coefficients of regression models: terms as rows, models by colour and mark.
+    """Draw coefficients of regression models: terms as rows, models by colour and mark.
 
     Outcomes, the left sides of formulas, are panels. Models that differ in the method, or else in the
     right side of their formula, stand above each other in a row. Of models by one further column, such as
@@ -129,7 +129,9 @@ def plot_regression(
     else:
         frame, rows = place_rows(drawing)
         # where terms are rows the reference level is one of them
-        _, reference_note = term_names(frame, [*coefficients.keys, "formula"], names)
+        _, reference_note = term_names(
+            drawing.estimates.with_frame(frame), [*coefficients.keys, "formula"], names
+        )
     null_lines = frame[["panel"]].drop_duplicates().assign(guide=1.0 if ratio else 0.0)
     figure = row_figure(
         frame,
@@ -140,7 +142,7 @@ def plot_regression(
             model_note(drawing.estimates, names),
             interval_caption(drawing.estimates),
             count_sentence(drawing.estimates, "observation", "incomplete"),
-            normalized_note(frame, names),
+            normalized_note(drawing.estimates, names),
             _gap_note(drawing.estimates, names),
             reference_note,
             cut_note,
@@ -166,7 +168,9 @@ def _place_terms(drawing: Drawing) -> tuple[PlacedRows, bool]:
     frame = drawing.frame
     drawn_terms = set(frame["term"])
     n_marks = len(drawing.methods) if drawing.dodges else 1
-    with_references = with_reference_rows(frame, [*drawing.estimates.keys, "formula"])
+    with_references = with_reference_rows(
+        drawing.estimates.with_frame(frame), [*drawing.estimates.keys, "formula"]
+    )
     entries = term_rows(with_references, drawing.labels)
     values = []
     texts = []
@@ -179,11 +183,11 @@ def _place_terms(drawing: Drawing) -> tuple[PlacedRows, bool]:
         values.append(entry.term or (entry.text,))
         texts.append(indented(text) if entry.level else text)
         marks_per_row.append(n_marks if is_drawn else 1)
-    rows = row_layout(values, texts, marks_per_row, heads=[not entry.level for entry in entries])
+    rows = row_layout(values, texts, marks_per_row, starts_group=[not entry.level for entry in entries])
     y = rows.centres_of(frame["term"])
     if drawing.dodges:
         y = y + dodge_offsets(frame["method_label"].cat.codes, n_marks)
-    label_of_term = {entry.term: entry.whole for entry in entries}
+    label_of_term = {entry.term: entry.full_text for entry in entries}
     frame = frame.assign(y=y, row_label=frame["term"].map(label_of_term))
     return PlacedRows(frame, rows), any(entry.level for entry in entries)
 
@@ -200,22 +204,24 @@ def _prepare(coefficients: Estimates, labels: Labels) -> Drawing:
     if differ_by_formula:
         key_columns.append("formula")
     check_distinct(coefficients.with_frame(frame), key_columns)
-    label_of_term = {entry.term: entry.whole for entry in term_rows(frame, labels)}
+    label_of_term = {
+        entry.term: entry.full_text for entry in term_rows(coefficients.with_frame(frame), labels)
+    }
     frame["term_label"] = frame["term"].map(label_of_term)
     estimates = replace(coefficients, frame=frame)
-    drawn = drawn_rows(estimates)
-    names_of_terms, _ = term_names(drawn, [*groups, "formula"], labels)
+    defined_rows = drawn_rows(estimates)
+    names_of_terms, _ = term_names(estimates.with_frame(defined_rows), [*groups, "formula"], labels)
     term_texts = {term: ": ".join(filter(None, name)) for term, name in names_of_terms.items()}
-    row, facet, panel_texts = _rows_and_panels(drawn, labels, facet, term_texts)
-    drawn["panel"] = crossed_labels(drawn, panel_texts)
-    models = _models(drawn, labels, model_column, differ_by_formula)
+    row, facet, panel_texts = _rows_and_panels(defined_rows, labels, facet, term_texts)
+    defined_rows["panel"] = crossed_labels(defined_rows, panel_texts)
+    models = _models(defined_rows, labels, model_column, differ_by_formula)
     if models.texts:
         model_labels = [models.texts[model] for model in models.of_row]
         categories = list(models.texts.values())
-        drawn["method_label"] = pd.Categorical(model_labels, categories=categories, ordered=True)
+        defined_rows["method_label"] = pd.Categorical(model_labels, categories=categories, ordered=True)
     return Drawing(
         estimates=estimates,
-        frame=drawn,
+        frame=defined_rows,
         labels=labels,
         row=row,
         facet=facet,
@@ -247,10 +253,10 @@ def _with_outcomes(coefficients: Estimates, labels: Labels) -> pd.DataFrame:
 
 
 def _rows_and_panels(
-    drawn: pd.DataFrame, labels: Labels, facet: str | None, term_texts: dict[Any, str]
+    defined_rows: pd.DataFrame, labels: Labels, facet: str | None, term_texts: dict[Any, str]
 ) -> tuple[str, str | None, dict[str, dict[Any, str]]]:
     """Column of the rows, column of further panels, and the labels that titles of panels consist of."""
-    outcomes = drawn["outcome"].unique()
+    outcomes = defined_rows["outcome"].unique()
     texts: dict[str, dict[Any, str]] = {}
     if len(outcomes) > 1:
         # the axis names a single outcome
@@ -258,7 +264,7 @@ def _rows_and_panels(
     if facet is None:
         return "term", None, texts
     if len(term_texts) > _MAX_TERM_PANELS:
-        return "term", facet, {facet: labels.texts(facet, drawn[facet])} | texts
+        return "term", facet, {facet: labels.texts(facet, defined_rows[facet])} | texts
     if len(term_texts) > 1:
         texts["term"] = term_texts
     return facet, None, texts

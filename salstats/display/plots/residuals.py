@@ -55,7 +55,7 @@ def plot_residuals(
     labels: Any = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of residual diagnostics, four panels per model.
+    """Draw residual diagnostics, four panels per model.
 
     Residuals against fitted means, a normal quantile plot of the standardised residuals, the root of their
     size against fitted means, and Cook's distance against leverage with the three largest ringed, which the
@@ -68,10 +68,10 @@ def plot_residuals(
         What `augment` returns for one formula.
     by : str or sequence of str, optional
         The grouping columns that the models were fitted by; by default `method` where there is one, as in
-        `augment`. Each model has a row of four panels; there is room for eight.
+        `augment`. Each model has a row of four panels; a figure has room for eight models.
     family : str
-        The family of the models. The standardised residuals of the logit families are Pearson's, and are
-        called so; those of 0/1 outcomes lie on two curves and are not normal, whatever the model.
+        The family of the models. The standardised residuals of the logit families are Pearson residuals,
+        which the titles say; those of 0/1 outcomes lie on two curves and are not normal under any model.
     labels : Mapping, optional
         Labels and order of the groups: `{"method": {"gradcam": "Grad-CAM"}}`.
     width : float, optional

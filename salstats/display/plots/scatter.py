@@ -63,7 +63,7 @@ def plot_scatter(
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Figure of scores against a covariate, a panel per task, a colour per method.
+    """Draw scores against a covariate, a panel per task, a colour per method.
 
     Nothing is fitted here: lines and bands are those of `fit_line`, coefficients those of `correlate`.
 
@@ -122,17 +122,17 @@ def plot_scatter(
     'Probability'
     """
     names = Labels(labels, check_frame(data, "data"))
-    drawn = scatter_points(data, x, y, by, colour, names)
-    lines = None if fit is None else fitted_lines(fit, x, y, drawn, data)
-    texts = None if correlations is None else correlation_texts(correlations, x, y, drawn)
+    scatter = scatter_points(data, x, y, by, colour, names)
+    lines = None if fit is None else fitted_lines(fit, x, y, scatter, data)
+    texts = None if correlations is None else correlation_texts(correlations, x, y, scatter)
     text_width = 0.0
     if texts is not None:
         text_width = max(text_mm(_KEY_INDENT + text, _TEXT_PT) for text in texts["text"])
-    panels = list(drawn.points["panel"].cat.categories)
+    panels = list(scatter.points["panel"].cat.categories)
     grid = panel_grid(panels, n_columns, width, min_width=max(text_width, PANEL_MM))
     height = grid.panel_height(_HEIGHT_SHARE)
-    layers = _point_layers(drawn, grid, height)
-    data_range = _data_range(drawn, lines)
+    layers = _point_layers(scatter, grid, height)
+    data_range = _data_range(scatter, lines)
     if lines is not None and len(lines):
         lines = _with_cut_bands(lines, data_range)
         layers += _line_layers(lines)
@@ -144,8 +144,8 @@ def plot_scatter(
         layers += _text_layers(texts, show_legend=not has_other_keys)
     mapped = _mapped_aesthetics(layers)
     aesthetics = [name for name in ("color", "fill", "shape", "linetype") if name in mapped]
-    scales = group_scales(drawn.texts, [HUMAN], aesthetics, grid.width, labels=names, solid=True)
-    groups = list(drawn.points["group"].cat.categories)
+    scales = group_scales(scatter.texts, [HUMAN], aesthetics, grid.width, labels=names, solid=True)
+    groups = list(scatter.points["group"].cat.categories)
     legend = groups if len(groups) > 1 else []
     if not legend:
         scales.append(p9.guides(**dict.fromkeys(aesthetics, "none")))
@@ -154,16 +154,16 @@ def plot_scatter(
         legend = [*legend, "cells"]
     titles = [_axis_title(data, column, names) for column in (x, y)]
     figure = (
-        p9.ggplot(drawn.points)
+        p9.ggplot(scatter.points)
         + layers
-        + _axes(drawn, data_range, grid, height, text_height)
+        + _axes(scatter, data_range, grid, height, text_height)
         + grid.elements(
             height + text_height,
             x=titles[0],
             y=titles[1],
             notes=[
-                scope_note(data, names, _unnamed_columns(drawn)),
-                *scatter_notes(drawn, titles, lines, texts, names),
+                scope_note(data, names, _unnamed_columns(scatter)),
+                *scatter_notes(scatter, titles, lines, texts, names),
             ],
             legend=legend,
         )
@@ -174,23 +174,23 @@ def plot_scatter(
     return grid.pages(figure, height + text_height)
 
 
-def _data_range(drawn: ScatterData, lines: pd.DataFrame | None) -> tuple[float, float]:
+def _data_range(scatter: ScatterData, lines: pd.DataFrame | None) -> tuple[float, float]:
     """Smallest and largest number of the vertical axis: that of points and lines, 0 and 1 for outcomes."""
-    if drawn.is_binary:
+    if scatter.is_binary:
         return 0.0, 1.0
-    values = drawn.points["y"]
+    values = scatter.points["y"]
     if lines is not None:
         values = pd.concat([values, lines["estimate"]])
     return float(values.min()), float(values.max())
 
 
 def _axes(
-    drawn: ScatterData, data_range: tuple[float, float], grid: PanelGrid, height: float, text_height: float
+    scatter: ScatterData, data_range: tuple[float, float], grid: PanelGrid, height: float, text_height: float
 ) -> list[Any]:
     """Scales of both axes, with room in mm for texts above the numbers of the vertical one."""
     x_breaks: Any = partial(axis_breaks, length=grid.panel_width)
-    if drawn.has_few_x:
-        x_breaks = sorted(drawn.points["x"].unique())
+    if scatter.has_few_x:
+        x_breaks = sorted(scatter.points["x"].unique())
     room_above = _EXPANSION + (1 + 2 * _EXPANSION) * text_height / height
     return [
         p9.scale_x_continuous(breaks=x_breaks, minor_breaks=[], labels=tick_texts, expand=(_EXPANSION, 0)),
@@ -208,12 +208,12 @@ def _mapped_aesthetics(layers: Sequence[Any]) -> set[str]:
     return {aesthetic for layer in layers for aesthetic in getattr(layer, "mapping", ())}
 
 
-def _point_layers(drawn: ScatterData, grid: PanelGrid, height: float) -> list[Any]:
+def _point_layers(scatter: ScatterData, grid: PanelGrid, height: float) -> list[Any]:
     """Layer of points, smaller and more transparent the more there are; cells for very many."""
-    points = drawn.points
+    points = scatter.points
     n_points = int(points["panel"].value_counts().max())
     # spread points are few at each position already, and cells would not match their lanes
-    is_spread = drawn.is_binary or drawn.has_few_x
+    is_spread = scatter.is_binary or scatter.has_few_x
     if n_points > CELL_POINTS and not is_spread:
         has_groups = points["group"].nunique() > 1
         return cell_layers(points, _MIXED_CELL_COLOUR if has_groups else _CELL_COLOUR)
@@ -226,7 +226,7 @@ def _point_layers(drawn: ScatterData, grid: PanelGrid, height: float) -> list[An
     # plotnine draws a mark of size s with a diameter of s * sqrt(pi) points
     point_area = np.pi / 4 * (size * np.pi**0.5 * MM_PER_PT) ** 2
     inked_area = _INKED_SHARE * grid.panel_width * height
-    if drawn.is_binary:
+    if scatter.is_binary:
         inked_area *= _BANDS_SHARE
     mapping = p9.aes("x_drawn", "y_drawn", color="group", shape="group")
     alpha = float(np.clip(inked_area / (n_points * point_area), 0.03, 0.7))
@@ -302,10 +302,10 @@ def _text_layers(texts: pd.DataFrame, *, show_legend: bool) -> list[Any]:
     return layers
 
 
-def _unnamed_columns(drawn: ScatterData) -> list[str]:
+def _unnamed_columns(scatter: ScatterData) -> list[str]:
     """Columns that neither titles of panels nor the legend name, for the caption."""
-    varies = drawn.keys.nunique() > 1
-    columns = [*drawn.by] if drawn.colour is None else [*drawn.by, drawn.colour]
+    varies = scatter.keys.nunique() > 1
+    columns = [*scatter.by] if scatter.colour is None else [*scatter.by, scatter.colour]
     named = [column for column in columns if varies[column]]
     return [column for column in ("method", "task") if column not in named]
 

@@ -36,7 +36,7 @@ _HEIGHT_SHARE = 0.62
 def plot_thresholds(
     sweep: pd.DataFrame, *, labels: Any = None, n_panels: int | None = None, width: float | None = None
 ) -> Figure:
-    """Figure of a threshold sweep: a line per task with its best threshold marked.
+    """Draw a threshold sweep: a line per task with its best threshold marked.
 
     Tasks stand in alphabetical order, or in that of `labels`, and share panels by halves, so that the lines
     can be told apart (extended data figure 1a of saporta2022). With one method the legend has each task's
@@ -204,8 +204,8 @@ def _legend_texts(rows: pd.DataFrame, names: Labels) -> dict[Any, str]:
     labels = short_labels(names, "task", rows["task"], width=32, lines=1)
     if "method" in rows.columns and rows["method"].nunique() > 1:
         return labels
-    best = rows[rows["best"]].set_index("task")["threshold"]
-    return {task: f"{label} ({_number_text(best[task])})" for task, label in labels.items()}
+    best_thresholds = rows[rows["best"]].set_index("task")["threshold"]
+    return {task: f"{label} ({_number_text(best_thresholds[task])})" for task, label in labels.items()}
 
 
 def _number_text(number: float) -> str:

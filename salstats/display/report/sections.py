@@ -174,6 +174,6 @@ def without_caption(page: Figure) -> Figure:
     width, height = page.theme.getp("figure_size")
     line_height = (TEXT_PT - 1) * _LINE_SPACING / _POINTS_PER_INCH
     n_lines = caption.count("\n") + 1
-    bare = bare + p9.theme(figure_size=(width, height - line_height * n_lines))
+    bare += p9.theme(figure_size=(width, height - line_height * n_lines))
     bare.labels.caption = None
     return bare

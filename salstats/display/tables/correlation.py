@@ -37,7 +37,7 @@ def table_correlation(
     style: str = "nature",
     title: str | None = None,
 ) -> GT:
-    """Correlations with their intervals as a table for a paper.
+    """Tabulate correlations with their intervals for a paper.
 
     Correlations of one pair by task and method have tasks as rows and methods as columns. Where `y` (`x`)
     varies it gives the rows (headings above the columns). Correlations of every pair of three variables
@@ -83,8 +83,10 @@ def table_correlation(
     >>> isinstance(ss.table_correlation(found), GT)
     True
     """
-    needed = ("estimate", "x", "y")
-    estimates = check_display(correlations, digits, style, "correlations", needed).adjusted_by(adjust)
+    required_columns = ("estimate", "x", "y")
+    estimates = check_display(correlations, digits, style, "correlations", required_columns).adjusted_by(
+        adjust
+    )
     frame = estimates.frame
     names = Labels(labels, frame)
     keys = [key for key in estimates.keys if key not in ("x", "y")]
@@ -105,8 +107,12 @@ def table_correlation(
         table = value_table(lay_out(frame, placement, names), [value], names)
         constant = [column for column in placement.constant if column not in ("x", "y")]
         variables_note = _variables_note(estimates, placement.constant, names)
-    about = paragraph(variables_note, covariates_note(frame, names), _stratum_note(estimates, names))
-    general, statistics = notes.estimates_note(estimates, names, constant, ("pair", "incomplete"), about)
+    subject_note = paragraph(
+        variables_note, covariates_note(estimates, names), _stratum_note(estimates, names)
+    )
+    general, statistics = notes.estimates_note(
+        estimates, names, constant, ("pair", "incomplete"), subject_note
+    )
     test = _test_text(estimates, coefficient)
     statistics = paragraph(
         statistics,
@@ -166,10 +172,10 @@ def _triangle(frame: pd.DataFrame, groups: tuple[str, ...], labels: Labels, valu
     if len(variables) < 3:
         raise SalstatsError(Setting("matrix", True), " needs the correlations of three variables and more")
     sorted_pairs = [sorted(pair, key=variables.index) for pair in pairs]
-    earlier = pd.Categorical([pair[0] for pair in sorted_pairs], variables)
-    later = pd.Categorical([pair[1] for pair in sorted_pairs], variables)
+    column_variable = pd.Categorical([pair[0] for pair in sorted_pairs], variables)
+    row_variable = pd.Categorical([pair[1] for pair in sorted_pairs], variables)
     placement = Placement(rows=("y",), columns=("x",), groups=groups)
-    grid = lay_out(frame.assign(x=earlier, y=later), placement, labels)
+    grid = lay_out(frame.assign(x=column_variable, y=row_variable), placement, labels)
     table = value_table(grid, [value], labels)
     positions = {}
     for position, variable in enumerate(variables):

@@ -51,7 +51,7 @@ def table_decrease(
     style: str = "nature",
     title: str | None = None,
 ) -> GT:
-    """Percentage decreases, or differences, from a reference as a table for a paper.
+    """Tabulate percentage decreases, or differences, from a reference for a paper.
 
     One row per task (without tasks, per method), metrics and other grouping columns as groups of rows.
     Each method has the number of pairs, the reference's and its own mean, the decrease with its interval,
@@ -97,8 +97,8 @@ def table_decrease(
     >>> isinstance(ss.table_decrease(decrease, sort="size"), GT)
     True
     """
-    needed = ("estimate", "method", "reference")
-    all_rows = check_display(decrease, digits, style, "decrease", needed).adjusted_by(adjust)
+    required_columns = ("estimate", "method", "reference")
+    all_rows = check_display(decrease, digits, style, "decrease", required_columns).adjusted_by(adjust)
     medians = [column.replace("mean", "median") for column in _MEANS]
     average = "median" if all_rows.values(medians[0]) else "mean"
     # medians stand in the columns of means
@@ -156,12 +156,12 @@ def table_decrease(
     )
     underline_note = _underline_note(contrasts, len(table.underline))
     # that nothing is underlined is a result, and stands where there are no marks too
-    nothing_underlined_note = ""
+    no_difference_note = ""
     if not table.underline:
-        nothing_underlined_note = underline_note
+        no_difference_note = underline_note
         underline_note = ""
     symbol_note = paragraph(
-        nothing_underlined_note, margin_note(contrasts, names, style), notes.dash_note(table.cells)
+        no_difference_note, margin_note(contrasts, names, style), notes.dash_note(table.cells)
     )
     table = replace(
         table, notes=(general, statistics), mark_note=underline_note, symbol_note=symbol_note, title=title

@@ -20,7 +20,19 @@ from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.score_reasons import missing_scores
 
 #: Columns of `describe` that are shown; the columns before `n` are the grouping columns.
-_NEEDED = ("n", "mean", "sd", "median", "q1", "q3", "n_zero", "share_zero", "n_one", "share_one", "binary")
+_REQUIRED_COLUMNS = (
+    "n",
+    "mean",
+    "sd",
+    "median",
+    "q1",
+    "q3",
+    "n_zero",
+    "share_zero",
+    "n_one",
+    "share_one",
+    "binary",
+)
 
 
 def table_describe(
@@ -31,7 +43,7 @@ def table_describe(
     style: str = "nature",
     title: str | None = None,
 ) -> GT:
-    """A description of scores as a table for a paper.
+    """Tabulate a description of scores for a paper.
 
     One row per method (of one method, per value of the last grouping column that varies), in groups by
     the other grouping columns: n, missing scores, units, mean (SD) and median (quartiles), and how many
@@ -65,7 +77,7 @@ def table_describe(
     >>> isinstance(ss.table_describe(described, title="Scores"), GT)
     True
     """
-    summaries = check_display(described, digits, style, "described", _NEEDED)
+    summaries = check_display(described, digits, style, "described", _REQUIRED_COLUMNS)
     frame = summaries.frame
     keys = summaries.keys
     names = Labels(labels, frame)

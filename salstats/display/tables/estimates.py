@@ -45,7 +45,7 @@ def table_estimates(
     style: str = "nature",
     title: str | None = None,
 ) -> GT:
-    """Estimates with their intervals as a table for a paper.
+    """Tabulate estimates with their intervals for a paper.
 
     Each grouping column of the frame finds a place. By default tasks are rows, methods columns and
     metrics groups of rows; without tasks methods are rows and metrics columns; what else varies (a data
@@ -117,8 +117,8 @@ def table_estimates(
     >>> isinstance(table, GT)
     True
     """
-    needed = ("estimate", "n") if n else ("estimate",)
-    all_rows = check_display(estimates, digits, style, "estimates", needed).adjusted_by(adjust)
+    required_columns = ("estimate", "n") if n else ("estimate",)
+    all_rows = check_display(estimates, digits, style, "estimates", required_columns).adjusted_by(adjust)
     if all_rows.values("better"):
         raise SalstatsError(
             "estimates is a significance map",
@@ -138,7 +138,7 @@ def table_estimates(
     keys = [*means.keys, *further]
     placement = choose_placement(means, keys, rows, columns, groups)
     grid = lay_out(frame, placement, names)
-    best, best_note = _best(means, keys, bold, exclude, names, directions)
+    bold_rows, best_note = _best_estimates(means, keys, bold, exclude, names, directions)
     star_texts = stars_of(means, stars, n_tests)
     marks = [star + mark for star, mark in zip(star_texts.texts, margin_marks(means), strict=True)]
     margins = margin_note(means, names, style)
@@ -153,7 +153,7 @@ def table_estimates(
     texts = interval_texts(means, digits, style, marks)
     bounds = bounds_values(means, digits, style)
     heading = _heading(means, placement, names)
-    values = [Value(heading, texts, bold=best, underline=differing_frame_rows), *bounds]
+    values = [Value(heading, texts, bold=bold_rows, underline=differing_frame_rows), *bounds]
     row_values: list[Value] = []
     if n:
         counts = Value(names.column("n"), [count_text(count) for count in means.numbers("n")], "right")
@@ -165,8 +165,8 @@ def table_estimates(
 
     in_table = ("metric", *placement.shown_columns)
     constant = [c for c in (*placement.constant, "reference") if means.values(c) and c not in in_table]
-    about = paragraph(_raters_note(means), marginal_note(means, names))
-    general, statistics = notes.estimates_note(means, names, constant, _count_nouns(means), about)
+    subject_note = paragraph(_raters_note(means), marginal_note(means, names))
+    general, statistics = notes.estimates_note(means, names, constant, _count_nouns(means), subject_note)
     p_value_source = p_value_text(means)
     statistics = paragraph(
         statistics,
@@ -175,11 +175,11 @@ def table_estimates(
         notes.equal_note(all_rows, names, style),
     )
     # that nothing is underlined is a result, and stands where there are no marks too
-    nothing_underlined_note = ""
+    no_difference_note = ""
     if not differing_frame_rows:
-        nothing_underlined_note = underline_note
+        no_difference_note = underline_note
         underline_note = ""
-    symbol_note = paragraph(nothing_underlined_note, margins, star_texts.note, notes.dash_note(table.cells))
+    symbol_note = paragraph(no_difference_note, margins, star_texts.note, notes.dash_note(table.cells))
     table = replace(
         table,
         notes=(general, statistics),
@@ -198,8 +198,8 @@ def _tested_differences(
     These are the given ones, else those of a frame of `mrmc` if they have one reference; None without any.
     """
     if differences is not None:
-        needed = ("method", "reference", "verdict")
-        return read_estimates(differences, "differences", needed).adjusted_by(adjust)
+        required_columns = ("method", "reference", "verdict")
+        return read_estimates(differences, "differences", required_columns).adjusted_by(adjust)
     if all_rows.of_term("mean") is all_rows:
         return None
     contrasts = all_rows.of_term("difference")
@@ -270,7 +270,7 @@ def _count_nouns(estimates: Estimates) -> tuple[str, str]:
     return "score", "missing" if estimates.values("formula") else "undefined"
 
 
-def _best(
+def _best_estimates(
     estimates: Estimates,
     keys: Sequence[str],
     bold: bool | str | Sequence[str],
@@ -280,34 +280,34 @@ def _best(
 ) -> tuple[set[int], str]:
     """Return the rows of the best estimates and the note on them."""
     if isinstance(bold, str):
-        over = [bold]
+        compared_columns = [bold]
     elif not isinstance(bold, bool):
-        over = list(bold)
+        compared_columns = list(bold)
     elif bold and "method" in keys and not is_agreement(estimates.frame):
         # agreement is no score: what is best of an error would be the worst of its correlation
-        over = ["method"]
+        compared_columns = ["method"]
     else:
-        over = []
+        compared_columns = []
     if not isinstance(bold, bool):
-        check_columns(estimates.frame[list(keys)], over, "the grouping columns")
-    if not over:
+        check_columns(estimates.frame[list(keys)], compared_columns, "the grouping columns")
+    if not compared_columns:
         return set(), ""
     excluded = [exclude] if isinstance(exclude, str) else list(exclude)
-    best = best_rows(estimates, keys, over, excluded, directions)
-    note = notes.best_note(best, over, excluded, labels)
+    best = best_rows(estimates, keys, compared_columns, excluded, directions)
+    note = notes.best_note(best, compared_columns, excluded, labels)
     term = TERMS.get(str(estimates.term))
     is_contrast = term is not None and term.contrast
     has_paired_differences = notes.is_paired(estimates) and not is_contrast
-    if best.rows and has_paired_differences and _n_differs(estimates, list(best.within)):
+    if best.rows and has_paired_differences and _n_differs(estimates, list(best.strata)):
         name = f"{term.name}s" if term else "estimates"
         note += f" Where n differs, {name} are of other cases; paired differences compare them fairly."
     return best.rows, note
 
 
-def _n_differs(estimates: Estimates, within: Sequence[str]) -> bool:
+def _n_differs(estimates: Estimates, strata: Sequence[str]) -> bool:
     """Return whether n differs between estimates that have the same values of some columns."""
     if not estimates.values("n"):
         return False
     frame = estimates.frame
-    n_counts = frame.groupby(list(within))["n"].nunique() if within else frame[["n"]].nunique()
+    n_counts = frame.groupby(list(strata))["n"].nunique() if strata else frame[["n"]].nunique()
     return bool((n_counts > 1).any())

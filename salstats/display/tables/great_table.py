@@ -33,7 +33,7 @@ _NO_RULES = (
     *("row_group_border_bottom", "stub_border", "source_notes_border_bottom"),
 )
 #: The look of every table, as great-tables' options.
-_LOOK: dict[str, Any] = {
+_TABLE_OPTIONS: dict[str, Any] = {
     "table_font_names": ["Arial", "Helvetica", "Liberation Sans", "DejaVu Sans", "sans-serif"],
     "table_font_size": "13px",
     "table_background_color": "inherit",
@@ -121,7 +121,9 @@ def great_table(table: Table, table_id: str) -> GT:
     for note in table.notes:
         gt = gt.tab_source_note(note)
     # long notes wrap at the table's width and do not widen it
-    gt = gt.tab_style(style.css("max-width: 0; min-width: 30em;"), loc.source_notes()).tab_options(**_LOOK)
+    gt = gt.tab_style(style.css("max-width: 0; min-width: 30em;"), loc.source_notes()).tab_options(
+        **_TABLE_OPTIONS
+    )
     # great-tables' objects are frozen, and every method hands on what a table holds
     object.__setattr__(gt, "record", table)
     object.__setattr__(gt, "_made", dict(vars(gt)))

@@ -20,10 +20,10 @@ _MAX_DECIMALS = 12
 
 
 def check_display(
-    frame: object, digits: int, style: str, name: str, needed: Sequence[str] = ("estimate",)
+    frame: object, digits: int, style: str, name: str, required_columns: Sequence[str] = ("estimate",)
 ) -> Estimates:
     """Read a frame to show, and check the options of how numbers are written."""
-    estimates = read_estimates(frame, name, needed)
+    estimates = read_estimates(frame, name, required_columns)
     check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
     return estimates

@@ -36,7 +36,7 @@ def better_sign(metric: object, term: object, directions: Mapping[str, str] | No
     return -sign if term == "percent_decrease" else sign
 
 
-class Best(NamedTuple):
+class BestEstimates(NamedTuple):
     """The estimates that are the best among those they compete with.
 
     Attributes
@@ -52,7 +52,7 @@ class Best(NamedTuple):
     """
 
     rows: set[int]
-    within: tuple[str, ...]
+    strata: tuple[str, ...]
     smaller: tuple[object, ...]
     unknown: tuple[object, ...] = ()
 
@@ -60,46 +60,51 @@ class Best(NamedTuple):
 def best_rows(
     estimates: Estimates,
     keys: Sequence[str],
-    over: Sequence[str],
+    compared_columns: Sequence[str],
     exclude: Sequence[str],
     directions: Mapping[str, str] | None = None,
-) -> Best:
-    """Return the best estimates over the values of `over`, ties all of them, none where none competes."""
-    for metric, better in (directions or {}).items():
-        if better not in ("larger", "smaller"):
+) -> BestEstimates:
+    """Return the best estimates among those that differ in the compared columns only.
+
+    Of equal estimates all are the best; an estimate without a competitor is not.
+    """
+    for metric, preferred in (directions or {}).items():
+        if preferred not in ("larger", "smaller"):
             raise ValueRangeError(
                 Setting("directions"),
-                f": {metric!r} must be 'larger' or 'smaller', not {better!r}",
-                value=better,
+                f": {metric!r} must be 'larger' or 'smaller', not {preferred!r}",
+                value=preferred,
                 choices=("larger", "smaller"),
             )
     frame = estimates.frame
-    is_excluded = _excluded_rows(frame, keys, over, exclude)
+    is_excluded = _excluded_rows(frame, keys, compared_columns, exclude)
     metrics = frame["metric"] if "metric" in frame.columns else [None] * len(frame)
     terms = frame["term"] if "term" in frame.columns else [None] * len(frame)
     signs = [better_sign(metric, term, directions) for metric, term in zip(metrics, terms, strict=True)]
     goodness = pd.Series(signs, dtype=np.float64).replace(0, np.nan) * estimates.numbers("estimate")
     goodness[is_excluded] = np.nan
-    within = [column for column in keys if column not in over]
-    competitions = goodness.groupby(pd.Series(_texts(frame, within), dtype=object))
+    strata = [column for column in keys if column not in compared_columns]
+    competitions = goodness.groupby(pd.Series(_texts(frame, strata), dtype=object))
     # an estimate that stands alone is not the best
     has_competitors = competitions.transform("count") > 1
     is_best = (goodness == competitions.transform("max")) & has_competitors
     signs_of_metrics = list(zip(metrics, signs, strict=True))
-    return Best(
+    return BestEstimates(
         rows=set(np.flatnonzero(is_best).tolist()),
-        within=tuple(column for column in within if estimates.varies(column)),
+        strata=tuple(column for column in strata if estimates.varies(column)),
         smaller=tuple(dict.fromkeys(metric for metric, sign in signs_of_metrics if sign == -1)),
         unknown=tuple(dict.fromkeys(metric for metric, sign in signs_of_metrics if sign == 0)),
     )
 
 
 def _excluded_rows(
-    frame: pd.DataFrame, keys: Sequence[str], over: Sequence[str], exclude: Sequence[str]
+    frame: pd.DataFrame, keys: Sequence[str], compared_columns: Sequence[str], exclude: Sequence[str]
 ) -> np.ndarray:
-    """Return, for each row, whether its method or its value of `over` is excluded."""
+    """Return, for each row, whether its method or its value of `compared_columns` is excluded."""
     # a method may be left out of the best model of each method, too
-    values = frame[[column for column in keys if column in over or column == "method"]].astype("str")
+    values = frame[[column for column in keys if column in compared_columns or column == "method"]].astype(
+        "str"
+    )
     distinct = set(values.to_numpy().ravel())
     unknown = [value for value in exclude if value not in distinct]
     if unknown:

@@ -66,17 +66,17 @@ _STATISTICS = (
 )
 
 
-def combine(frames: Frames, needed: Sequence[str], name: str) -> Estimates:
+def combine(frames: Frames, required_columns: Sequence[str], name: str) -> Estimates:
     """Read frames and join their rows, the names of frames, if they have any, in a column in front."""
     readings: list[Estimates] = []
     if isinstance(frames, Mapping):
         for key, frame in frames.items():
-            reading = read_estimates(frame, name, needed)
+            reading = read_estimates(frame, name, required_columns)
             readings.append(reading.with_frame(reading.frame.assign(**{NAME: str(key)})))
     elif isinstance(frames, pd.DataFrame):
-        readings.append(read_estimates(frames, name, needed))
+        readings.append(read_estimates(frames, name, required_columns))
     elif isinstance(frames, Sequence) and not isinstance(frames, str):
-        readings += [read_estimates(frame, name, needed) for frame in frames]
+        readings += [read_estimates(frame, name, required_columns) for frame in frames]
     else:
         raise SalstatsError(
             f"{name} must be a frame, a list of frames or a mapping from names to frames, "
@@ -385,7 +385,7 @@ def _component_rows(
     """Return SDs and shares of random effects with their limits, then the numbers of groups."""
     columns = [column for column in model_columns(estimates) if column in components.frame.columns]
     cells = {key_of(estimates.frame, row, columns): cell for cell, row in model_rows.items()}
-    term_labels = {row.term: row.whole for row in term_rows(estimates.frame, labels)}
+    term_labels = {row.term: row.full_text for row in term_rows(estimates, labels)}
     deviations: FootRows = {}
     residual_deviations: dict[ModelCell, str] = {}
     shares: FootRows = {}

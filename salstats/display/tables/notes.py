@@ -14,10 +14,11 @@ from salstats.display.facts import (
     interval_name,
     interval_note,
     paragraph,
+    pooled_tasks_sentence,
     undefined_sentence,
     weights_sentence,
 )
-from salstats.display.tables.marks import Best
+from salstats.display.tables.marks import BestEstimates
 from salstats.display.text.format import (
     MISSING,
     count_text,
@@ -100,7 +101,9 @@ def _average_text(averages: Estimates) -> str:
     return f"{kind} mean{shares_text} of the decreases"
 
 
-def best_note(best: Best, over: Sequence[str], exclude: Sequence[str], labels: Labels) -> str:
+def best_note(
+    best: BestEstimates, compared_columns: Sequence[str], exclude: Sequence[str], labels: Labels
+) -> str:
     """Say what bold means, and of which metrics no estimate can be bold."""
     unknown_note = ""
     if best.unknown:
@@ -109,13 +112,13 @@ def best_note(best: Best, over: Sequence[str], exclude: Sequence[str], labels: L
     if not best.rows:
         return unknown_note
     text = "Bold: best estimate"
-    if best.within:
-        text += f" per {joined([_noun(column, labels) for column in best.within])}"
+    if best.strata:
+        text += f" per {joined([_noun(column, labels) for column in best.strata])}"
     if best.smaller:
         metrics = joined([labels.value("metric", metric) for metric in best.smaller])
         text += f" (the smallest for {metrics})"
     if exclude:
-        text += f", {joined([labels.value(over[0], value) for value in exclude])} not competing"
+        text += f", {joined([labels.value(compared_columns[0], value) for value in exclude])} not competing"
     return f"{text}. {unknown_note}".strip()
 
 
@@ -192,8 +195,8 @@ def metric_note(frame: pd.DataFrame) -> str:
         is_numeric = frame[column].dtype.kind in "iufb"
         if not is_numeric:
             texts += map(str, frame[column].unique())
-    words = set(re.findall(r"\w+", " ".join(texts)))
-    return " ".join(metric.note for metric in METRICS.values() if metric.note and metric.name in words)
+    metric_words = set(re.findall(r"\w+", " ".join(texts)))
+    return " ".join(metric.note for metric in METRICS.values() if metric.note and metric.name in metric_words)
 
 
 #: Columns that say how scores were computed, and the sentence about each.
@@ -241,22 +244,27 @@ def abbreviation_note(texts: Iterable[str]) -> str:
     """Return the abbreviations that occur in some texts, spelled out in alphabetical order."""
     # the longer first: "Insertion AUC" is no AUC
     pattern = "|".join(sorted(ABBREVIATIONS, key=len, reverse=True))
-    used = set(re.findall(rf"\b(?:{pattern})\b", " ".join(texts)))
-    entries = [f"{short}, {full}" for short, full in ABBREVIATIONS.items() if short in used]
+    present_abbreviations = set(re.findall(rf"\b(?:{pattern})\b", " ".join(texts)))
+    entries = [f"{short}, {full}" for short, full in ABBREVIATIONS.items() if short in present_abbreviations]
     return f"{'; '.join(sorted(entries, key=str.casefold))}." if entries else ""
 
 
 def estimates_note(
-    estimates: Estimates, labels: Labels, constant: Iterable[str], nouns: tuple[str, str], about: str = ""
+    estimates: Estimates,
+    labels: Labels,
+    constant: Iterable[str],
+    nouns: tuple[str, str],
+    subject_note: str = "",
 ) -> tuple[str, str]:
     """Return two paragraphs: on what estimates are of, and on their intervals and the data behind them.
 
     `constant` are grouping columns with one value; `nouns` are the word for what n counts and the words for
-    those that are missing; `about` is a further sentence on what estimates are of.
+    those that are missing; `subject_note` is a further sentence on what estimates are of.
     """
     general = paragraph(
         constant_note(estimates, constant, labels),
-        about,
+        subject_note,
+        pooled_tasks_sentence(estimates),
         last_note(estimates),
         how_note(estimates, labels),
         metric_note(estimates.frame),

@@ -34,7 +34,7 @@ def table_power(
     style: str = "nature",
     title: str | None = None,
 ) -> GT:
-    """A plan as a table: a row per number of cases, in groups by effect, number of readers and group.
+    """Tabulate a plan: a row per number of cases, in groups by effect, number of readers and group.
 
     Columns are the units that the cases make, where these are no cases, the power in percent (of simulations
     with its Monte-Carlo interval), the mean width of the interval and, where rows have different ones, the
@@ -76,14 +76,14 @@ def table_power(
     groups = [column for column in grouping_of(frame) if frame[column].nunique() > 1]
     if curve.nunique() > 1:
         groups.append("curve")
-    shown = frame.assign(
+    curve_rows = frame.assign(
         curve=pd.Categorical(curve, list(dict.fromkeys(curve)), ordered=True),
         cases=pd.Categorical(frame["n_cases"], ordered=True),
     )
     placement = choose_placement(
-        planned.with_frame(shown), [*groups, "cases"], rows=["cases"], columns=[], groups=groups
+        planned.with_frame(curve_rows), [*groups, "cases"], rows=["cases"], columns=[], groups=groups
     )
-    table = value_table(lay_out(shown, placement, names), _values(frame, digits, style), names)
+    table = value_table(lay_out(curve_rows, placement, names), _values(frame, digits, style), names)
     note = paragraph(power_sentence(frame, labels=names), caution_note(frame))
     return great_table(replace(table, notes=[note], title=title), "salstats-power")
 

@@ -286,8 +286,8 @@ def _row_spans(labels: Sequence[tuple[str, ...]]) -> list[list[int]]:
     spans = [[1] * len(row_labels) for row_labels in labels]
     for level in range(len(labels[0]) - 1):
         for _, run in groupby(range(len(labels)), key=lambda row: labels[row][: level + 1]):
-            first, *below = run
-            spans[first][level] += len(below)
-            for row in below:
+            first, *later_rows = run
+            spans[first][level] += len(later_rows)
+            for row in later_rows:
                 spans[row][level] = 0
     return spans

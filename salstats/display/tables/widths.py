@@ -104,8 +104,8 @@ class Paper(NamedTuple):
     def fits(self, rows: Rows, setting: Setting) -> bool:
         """Return whether a table fits in a setting, its columns as narrow as they can be."""
         minimal_widths = column_widths(rows, setting.n_breaks).minimal
-        needed = sum(self.column_points(minimal_widths, setting.points))
-        return needed <= self.line_width(turned=setting.turned)
+        sufficient_width = sum(self.column_points(minimal_widths, setting.points))
+        return sufficient_width <= self.line_width(turned=setting.turned)
 
 
 class PageLayout(NamedTuple):
@@ -146,9 +146,9 @@ class PageLayout(NamedTuple):
         """Return the approximate number of lines of a row."""
         counts = [1]
         for column, cell in cells_by_column(cells):
-            room = self._room_em(cell, column)
+            available = self._room_em(cell, column)
             counts.append(
-                sum(max(1, ceil(cell_text_width(cell, line) / room)) for line in self.cell_lines(cell))
+                sum(max(1, ceil(cell_text_width(cell, line) / available)) for line in self.cell_lines(cell))
             )
         return max(counts)
 
@@ -174,16 +174,16 @@ def table_parts(rows: Rows, paper: Paper) -> list[tuple[Rows, PageLayout]]:
         return [(rows, page_layout(rows, paper))]
     setting = _PART_SETTINGS[0]
     widths = paper.column_points(column_widths(rows, setting.n_breaks).minimal, setting.points)
-    room = paper.line_width(turned=setting.turned) - sum(widths[: rows.n_stub])
+    available = paper.line_width(turned=setting.turned) - sum(widths[: rows.n_stub])
     starts = _block_starts(rows)
     block_widths = [sum(widths[start:stop]) for start, stop in pairwise(starts)]
-    if max(block_widths) > room:
+    if max(block_widths) > available:
         # a block is too wide: the table is cut between any two columns
         starts = list(range(rows.n_stub, len(widths) + 1))
         block_widths = widths[rows.n_stub :]
     parts = []
     block = 0
-    for n_blocks in _balanced_parts(block_widths, room):
+    for n_blocks in _balanced_parts(block_widths, available):
         parts.append(with_columns(rows, starts[block], starts[block + n_blocks]))
         block += n_blocks
     parts[0] = replace(parts[0], title=rows.title, subtitle=rows.subtitle)
@@ -191,16 +191,16 @@ def table_parts(rows: Rows, paper: Paper) -> list[tuple[Rows, PageLayout]]:
     return [(part, page_layout(part, paper, _PART_SETTINGS)) for part in parts]
 
 
-def _balanced_parts(widths: Sequence[float], room: float) -> list[int]:
+def _balanced_parts(widths: Sequence[float], available: float) -> list[int]:
     """Return the number of blocks in each part: as few parts as possible, about as wide as each other."""
-    n_parts = len(packed(widths, room))
+    n_parts = len(packed(widths, available))
     mean_width = sum(widths) / n_parts
     for step in range(20):
-        limit = min(mean_width + step / 20 * room, room)
+        limit = min(mean_width + step / 20 * available, available)
         counts = packed(widths, limit)
         if len(counts) == n_parts:
             return counts
-    return packed(widths, room)
+    return packed(widths, available)
 
 
 def _block_starts(rows: Rows) -> list[int]:
@@ -222,20 +222,20 @@ def page_layout(rows: Rows, paper: Paper, settings: Sequence[Setting] = _SETTING
     gap = paper.gaps[setting.points]
     em = setting.points * paper.type_scale
     natural, minimal = column_widths(rows, setting.n_breaks)
-    room = (line_width - 2 * gap * len(natural)) / em
-    return PageLayout(*setting, line_width, gap, em, _shared_room(natural, minimal, room))
+    available = (line_width - 2 * gap * len(natural)) / em
+    return PageLayout(*setting, line_width, gap, em, _shared_room(natural, minimal, available))
 
 
-def _shared_room(natural: Sequence[float], minimal: Sequence[float], room: float) -> list[float]:
+def _shared_room(natural: Sequence[float], minimal: Sequence[float], available: float) -> list[float]:
     """Return widths of columns that fill a room in ems, at most the natural widths.
 
     What is left beyond the minimal widths is shared in proportion to what each column lacks.
     """
-    spare = room - sum(minimal)
+    spare = available - sum(minimal)
     if spare < 0:
-        return [width * room / sum(minimal) for width in minimal]
-    lacking_width = sum(natural) - sum(minimal)
-    share = min(1.0, spare / lacking_width) if lacking_width else 1.0
+        return [width * available / sum(minimal) for width in minimal]
+    shortfall = sum(natural) - sum(minimal)
+    share = min(1.0, spare / shortfall) if shortfall else 1.0
     return [low + share * (high - low) for low, high in zip(minimal, natural, strict=True)]
 
 

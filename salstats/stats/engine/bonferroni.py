@@ -7,7 +7,7 @@ import pandas as pd
 from scipy import special, stats
 
 from salstats.checks import check_level
-from salstats.errors import ColumnError, SalstatsError
+from salstats.errors import ColumnError, Message, Part, SalstatsError, Setting
 from salstats.stats.engine.intervals import RECORDS, Basis, Interval, interval_by_name
 from salstats.stats.engine.monte_carlo import fewest_replicates
 
@@ -55,9 +55,13 @@ def bonferroni_limits(estimates: pd.DataFrame, n_tests: np.ndarray) -> dict[str,
     for (name, term, level, new_level), rows in to_widen.groupby(kinds, sort=False, dropna=False):
         record = interval_by_name(name, term)
         if record is None or not record.scale or _is_of_another_term(record, term):
-            raise SalstatsError(_cannot_widen(str(name), rows, level, new_level))
+            raise _cannot_widen(str(name), rows, level, new_level)
         if record.scale in ("remade", "identity") and "std_error" not in frame.columns:
-            raise ColumnError(f"intervals=True needs a column 'std_error' to widen {name!r} limits")
+            raise ColumnError(
+                Setting("intervals", True),
+                f" needs a column 'std_error' to widen {name!r} limits",
+                column="std_error",
+            )
         widen = _recomputed_limits if record.scale == "remade" else _stretched_limits
         limits[rows.index] = widen(record, rows, level, new_level)
     return {
@@ -73,20 +77,28 @@ def _is_of_another_term(record: Interval, term: object) -> bool:
     return has_interval and term not in record.terms
 
 
-def _cannot_widen(name: str, rows: pd.DataFrame, level: float, new_level: float) -> str:
+def _cannot_widen(name: str, rows: pd.DataFrame, level: float, new_level: float) -> SalstatsError:
     """Return the error for limits that cannot be widened, with options that give wider ones."""
     enough = 0
     for record in RECORDS:
         if record.name == name and record.kind in ("bootstrap", "flips"):
             enough = fewest_replicates(new_level, flips=record.kind == "flips")
             break
-    replicates = ""
+    more_replicates: Part = ""
     if rows["n_replicates"].min() < enough:
-        replicates = f" and n_replicates={enough:,} or more"
+        more_replicates = Message(" and ", Setting("n_replicates", enough), " or more")
     n_tests = (1 - level) / (1 - new_level)
-    return (
-        f"{name!r} limits cannot be widened from what the frame holds; pass level={new_level:.6g} (1 - "
-        f"{1 - level:.6g} / {n_tests:.0f} tests){replicates} to the function that made them"
+    return SalstatsError(
+        f"{name!r} limits cannot be widened from what the frame holds",
+        hint=Message(
+            "pass ",
+            Setting("level", float(f"{new_level:.6g}")),
+            f" (1 - {1 - level:.6g} / {n_tests:.0f} tests)",
+            more_replicates,
+            " to the function that made them",
+        ),
+        option="intervals",
+        value=True,
     )
 
 
@@ -155,6 +167,13 @@ def _check_agreement(agrees: np.ndarray, record: Interval, rows: pd.DataFrame, n
         row = rows.iloc[int(np.flatnonzero(~agrees)[0])]
         raise SalstatsError(
             f"the {record.name!r} limits {row['conf_low']:g} to {row['conf_high']:g} are not those of the "
-            f"std_error and df beside them, so they cannot be widened; pass level={new_level:.6g} to the "
-            "function that made them"
+            "std_error and df beside them, so they cannot be widened",
+            hint=Message(
+                "pass ",
+                Setting("level", float(f"{new_level:.6g}")),
+                " to the function that made them",
+            ),
+            option="intervals",
+            value=True,
+            rows=[int(row.name)],
         )

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import did_you_mean, quoted
-from salstats.errors import SalstatsError, warn
+from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.design import (
     OVERALL,
@@ -222,13 +222,23 @@ def _check_reference(scores: pd.DataFrame, reference: str, is_reference: np.ndar
     if not is_reference.any():
         methods = list(pd.unique(scores["method"]))
         if not reference:
-            raise SalstatsError(f"reference= names no method; take one of {quoted(methods)}")
-        hint = did_you_mean(reference, methods)
+            raise SalstatsError(
+                Setting("reference"),
+                " names no method",
+                hint=f"take one of {quoted(methods)}",
+                choices=map(str, methods),
+            )
         raise SalstatsError(
-            f"reference={reference!r} is not a method of these scores ({quoted(methods)}){hint}"
+            Setting("reference", reference),
+            f" is not a method of these scores ({quoted(methods)}){did_you_mean(reference, methods)}",
+            choices=map(str, methods),
         )
     if is_reference.all():
-        raise SalstatsError(f"{reference!r} is the only method of these scores; there is nothing to compare")
+        raise SalstatsError(
+            f"{reference!r} is the only method of these scores; there is nothing to compare",
+            option="reference",
+            value=reference,
+        )
 
 
 @dataclass(frozen=True)
@@ -292,8 +302,10 @@ def compare(kind: str, codes: ColumnCodes, units: Units, comparison: Comparison)
     if comparison.pairs != "complete":
         if "task" not in comparison.by and "task" in scores.columns and scores["task"].nunique() > 1:
             warn(
-                "with pairs='available' a method and the reference are averaged over their own mixes of "
-                "tasks; add 'task' to by=, or take pairs='complete'"
+                "with ",
+                Setting("pairs", "available"),
+                " a method and the reference are averaged over their own mixes of tasks",
+                hint=Message("add 'task' to ", Setting("by"), ", or take ", Setting("pairs", "complete")),
             )
         reference_cells = _available_reference_cells(codes, comparison, units, pairs, first_pairs)
         # a score that is in several pairs with a reference counts once

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from salstats.checks import check_choice, quoted
-from salstats.errors import ColumnError, ValueRangeError
+from salstats.errors import ColumnError, Message, Setting, ValueRangeError
 from salstats.stats.engine import influences as influence
 from salstats.stats.engine.coefficients import FEWEST_PAIRS, RECORDS, UNDEFINED, Coefficient, coefficient
 from salstats.stats.engine.partial_correlation import COVARIATES_OF, Residuals, partial_coefficient, residuals
@@ -141,18 +141,32 @@ def check_covariates(
     if covariates is None:
         if covariates_of != "both":
             raise ValueRangeError(
-                f"covariates_of={covariates_of!r} needs covariates=, the columns to take out"
+                Setting("covariates_of", covariates_of),
+                " needs ",
+                Setting("covariates"),
+                ", the columns to take out",
             )
         return ()
     names = (covariates,) if isinstance(covariates, str) else tuple(covariates)
     for name in names:
         if name in (x, y):
-            raise ColumnError(f"covariates= names {name!r}, which is itself correlated; leave it out")
+            raise ColumnError(
+                Setting("covariates"),
+                f" names {name!r}, which is itself correlated",
+                hint="leave it out",
+                column=name,
+            )
     if len(set(names)) < len(names):
-        raise ColumnError(f"covariates= names a column twice: {quoted(names)}")
+        raise ColumnError(Setting("covariates"), f" names a column twice: {quoted(names)}")
     if names and not RECORDS[test].partial:
-        choices = quoted([record.name for record in RECORDS.values() if record.partial])
-        raise ValueRangeError(f"covariates= is for test={choices}, not for {test!r}")
+        choices = [record.name for record in RECORDS.values() if record.partial]
+        raise ValueRangeError(
+            Setting("test", test),
+            " takes no ",
+            Setting("covariates"),
+            hint=f"take one of {quoted(choices)}",
+            choices=choices,
+        )
     return names
 
 
@@ -162,10 +176,15 @@ def check_repeats(test: str, units: Units | None, complete: np.ndarray) -> None:
         return
     if units is None:
         raise ColumnError(
-            "test='rm' correlates within units, and nothing says whose rows these are; name unit="
+            Setting("test", "rm"),
+            " correlates within units, and nothing says whose rows these are",
+            hint=Message("name ", Setting("unit")),
         )
     if not repeated_units(units.codes[complete]).any():
         raise ValueRangeError(
-            f"test='rm' correlates within units, and no {units.name} has two complete pairs; name what "
-            "repeats with unit=, or take test='spearman'"
+            Setting("test", "rm"),
+            f" correlates within units, and no {units.name} has two complete pairs",
+            hint=Message(
+                "name what repeats with ", Setting("unit"), ", or take ", Setting("test", "spearman")
+            ),
         )

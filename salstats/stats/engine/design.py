@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, quoted
-from salstats.errors import ColumnError, Level, Message, Part, warn
+from salstats.errors import ColumnError, Level, Message, Part, SalstatsWarning, Setting, warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, case_key, coded_scores
 from salstats.stats.engine.resampling_units import Units
 
@@ -95,7 +95,12 @@ def row_groups(
 def check_overall(by: Sequence[str]) -> str:
     """Return the column that "Overall" rows pool over, "task"; raise ColumnError if it is not in `by`."""
     if "task" not in by:
-        raise ColumnError("overall=True (--overall) adds rows pooled over tasks, so 'task' must be in by")
+        raise ColumnError(
+            Setting("overall", True),
+            " adds rows pooled over tasks, so 'task' must be in ",
+            Setting("by"),
+            column="task",
+        )
     return "task"
 
 
@@ -127,8 +132,9 @@ def check_one_metric(codes: ColumnCodes, by: Sequence[str]) -> None:
     metrics = pd.unique(codes.frame["metric"])
     if len(metrics) > 1:
         raise ColumnError(
-            f"the scores hold {len(metrics)} metrics ({', '.join(map(str, metrics[:4]))}); "
-            "add 'metric' to by, or keep one of them"
+            f"the scores hold {len(metrics)} metrics ({', '.join(map(str, metrics[:4]))})",
+            hint=Message("add 'metric' to ", Setting("by"), ", or keep one of them"),
+            column="metric",
         )
 
 
@@ -143,7 +149,11 @@ def pool_over(keys: pd.DataFrame, column: str, label: str) -> tuple[np.ndarray, 
         Grouping columns of the pooled groups, in which `column` is `label`.
     """
     if (keys[column].astype("object") == label).any():
-        raise ColumnError(f"column {column!r} holds {label!r}, the name of the row to be added; rename it")
+        raise ColumnError(
+            f"column {column!r} holds {label!r}, the name of the row to be added",
+            hint="rename it",
+            column=column,
+        )
     remaining_columns = [c for c in keys.columns if c != column]
     pooled_groups, pooled_keys = index_groups(ColumnCodes(keys), remaining_columns)
     membership = np.zeros((len(keys), len(pooled_keys)), dtype=np.int64)
@@ -222,10 +232,17 @@ def average_over(
         return no_averages, no_averages.astype(np.int64), keys.iloc[:0]
     if average in ("method", "metric"):
         raise ColumnError(
-            f"average={average!r} would mix {average}s; average over tasks, readers or the like"
+            Setting("average", average),
+            f" would mix {average}s",
+            hint="average over tasks, readers or the like",
+            column=average,
         )
     if average not in keys.columns:
-        raise ColumnError(f"average={average!r} is not a grouping column ({', '.join(keys.columns)})")
+        raise ColumnError(
+            Setting("average", average),
+            f" is not a grouping column ({', '.join(keys.columns)})",
+            choices=map(str, keys.columns),
+        )
     members, average_keys = pool_over(keys, average, AVERAGE)
     value_weights = np.ones(len(keys))
     if weights is not None:
@@ -269,7 +286,8 @@ def _warn_different_members(
             differences.append(f"{label}: {', '.join(sorted(missing_values))}")
     if differences:
         warn(
-            f"averages over {average} are not over the same: nothing is defined for {group_list(differences)}"
+            f"averages over {average} are not over the same: nothing is defined for ",
+            group_list(differences),
         )
 
 
@@ -305,9 +323,14 @@ def warn_uneven_rows(codes: ColumnCodes, by: Sequence[str], equal_units: Units |
     if is_uneven.any():
         warn(
             f"cases have {fewest[is_uneven].min()} to {most[is_uneven].max()} rows each "
-            f"({', '.join(repeated)}) in {named_groups(keys, is_uneven)}; every row counts, so a case with "
-            "more rows counts more: average each case first if that is not meant; where cases are the unit "
-            "weights='unit' does"
+            f"({', '.join(repeated)}) in ",
+            named_groups(keys, is_uneven),
+            "; every row counts, so a case with more rows counts more",
+            hint=Message(
+                "average each case first if that is not meant; where cases are the unit ",
+                Setting("weights", "unit"),
+                " does",
+            ),
         )
 
 
@@ -317,8 +340,9 @@ def warn_pooled_methods(frame: pd.DataFrame, by: Sequence[str]) -> None:
         methods = [str(m) for m in pd.unique(frame["method"].dropna())]
         if len(methods) > 1:
             warn(
-                f"rows of {len(methods)} methods ({quoted(methods)}) are taken together; "
-                "add 'method' to by=, or keep one of them"
+                f"rows of {len(methods)} methods ({quoted(methods)}) are taken together",
+                hint=Message("add 'method' to ", Setting("by"), ", or keep one of them"),
+                column="method",
             )
 
 
@@ -333,10 +357,11 @@ def warn_pooled_by_default(
 
     Parameters are those of `pooled_by_default`.
     """
-    message = pooled_by_default(frame, by_option, by, separated, remedy)
-    if message:
-        warn(message)
-    return bool(message)
+    warning = pooled_by_default(frame, by_option, by, separated, remedy)
+    if warning is None:
+        return False
+    warn(warning)
+    return True
 
 
 def pooled_by_default(
@@ -345,8 +370,8 @@ def pooled_by_default(
     by: Sequence[str],
     separated: Sequence[str] = (),
     remedy: str = "",
-) -> str:
-    """Return a warning if a group holds several tasks, data sets or models by default, else "".
+) -> SalstatsWarning | None:
+    """Return a warning if a group holds several tasks, data sets or models by default, else None.
 
     Differences between tasks would then be taken for a relation within them.
 
@@ -365,20 +390,27 @@ def pooled_by_default(
         all of them, joined by +.
     """
     if by_option is not None:
-        return ""
+        return None
     candidates = [
         c for c in ("task", "dataset", "model") if c in frame.columns and c not in (*by, *separated)
     ]
     pooled = [c for c in candidates if _is_pooled(frame, c, by)]
     if not pooled:
-        return ""
+        return None
     counts = " and ".join(f"{frame[c].nunique()} values of {c!r}" for c in pooled)
     other_remedy = remedy.format(first=pooled[0], terms=" + ".join(pooled))
     if other_remedy:
         other_remedy = f", {other_remedy}"
-    return (
-        f"scores of {counts} are taken together; say by={[*by, *pooled]} to have each for "
-        f"itself{other_remedy}, or by={list(by)} if that is meant"
+    return SalstatsWarning(
+        f"scores of {counts} are taken together",
+        hint=Message(
+            "say ",
+            Setting("by", [*by, *pooled]),
+            f" to have each for itself{other_remedy}, or ",
+            Setting("by", list(by)),
+            " if that is meant",
+        ),
+        option="by",
     )
 
 

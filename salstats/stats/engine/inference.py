@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import check_count, check_draws, check_generator, check_level
-from salstats.errors import ValueRangeError
+from salstats.errors import Message, Setting, ValueRangeError
 from salstats.stats.engine import limits, result_warnings
 from salstats.stats.engine.cautions import (
     FEW_EVENTS,
@@ -466,8 +466,11 @@ def _check_replicates(record: Interval, level: float, n_replicates: int) -> None
     enough = fewest_replicates(level, flips=record.kind == "flips")
     if n_replicates < enough:
         raise ValueRangeError(
-            f"interval={record.name!r} needs at least {enough:,} replicates at level {level:.10g}, not "
-            f"{n_replicates:,}; give n_replicates={enough} or more"
+            Setting("interval", record.name),
+            f" needs at least {enough:,} replicates at level {level:.10g}, not {n_replicates:,}",
+            hint=Message("give ", Setting("n_replicates", enough), " or more"),
+            option="n_replicates",
+            value=n_replicates,
         )
 
 
@@ -742,6 +745,7 @@ def check_binary(values: np.ndarray, option: str, choice: str) -> None:
     is_graded = ~np.isnan(values) & (values != 0) & (values != 1)
     if is_graded.any():
         raise ValueRangeError(
-            f"{option}={choice!r} is for 0/1 scores, and there is a score {values[is_graded][0]:g}; keep the "
-            f"0/1 metrics, or take another {option}"
+            Setting(option, choice),
+            f" is for 0/1 scores, and there is a score {values[is_graded][0]:g}",
+            hint=Message("keep the 0/1 metrics, or take another ", Setting(option)),
         )

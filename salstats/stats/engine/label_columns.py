@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from salstats.errors import warn
+from salstats.errors import Call, Message, Setting, warn
 
 #: Nouns whose numbers are labels, by themselves or after other words: `site`, `imaging_site`.
 _LABELS = {
@@ -55,7 +55,12 @@ def warn_of_correlated_labels(columns: Mapping[str, np.ndarray]) -> None:
         if holds_labels(column, values):
             outcome = next(name for name in columns if name != column)
             warn(
-                f"{column!r} is taken as a number, though by its name it holds labels, which have no order; "
-                f"compare them with regress(data, '{outcome} ~ C({column})'), or correlate within each with "
-                f"stratified={column!r}"
+                f"{column!r} is taken as a number, though by its name it holds labels, which have no order",
+                hint=Message(
+                    "compare them with ",
+                    Call("regress", ("data", repr(f"{outcome} ~ C({column})"))),
+                    ", or correlate within each with ",
+                    Setting("stratified", column),
+                ),
+                column=column,
             )

@@ -5,7 +5,7 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import check_numeric
-from salstats.errors import warn
+from salstats.errors import Message, Setting, warn
 
 #: Relative difference of levels and P values that is rounding, as that of 1 - 0.95 and 0.05.
 ROUNDING = 1e-9
@@ -51,14 +51,21 @@ def warn_of_floors(family: pd.DataFrame) -> None:
     largest = floors[row]
     # Floors are inversely proportional to the number of replicates + 1.
     n_enough = int(np.ceil(largest / _SMALLEST_PRINTED * (family["n_replicates"].iloc[row] + 1)))
-    remedy = f"about {n_enough:,} replicates"
+    remedy = Message(f"about {n_enough:,} replicates")
     if "test" in family.columns:
-        remedy += " or a joint adjustment (adjust='max-t')"
+        remedy = Message(remedy, " or a joint adjustment (", Setting("adjust", "max-t"), ")")
     warn(
         f"{int(is_high.sum())} adjusted p-values are at the floor of their replicates, and so only bounds "
-        f"(the largest is P < {largest:.3g}, see p_adjusted_floor); {remedy} "
-        f"would take it below {_SMALLEST_PRINTED}, and tests that flip signs (test='wild') or use "
-        "Student's t (test='cr2') have no floor"
+        f"(the largest is P < {largest:.3g}, see p_adjusted_floor)",
+        hint=Message(
+            remedy,
+            f" would take it below {_SMALLEST_PRINTED}, and tests that flip signs (",
+            Setting("test", "wild"),
+            ") or use Student's t (",
+            Setting("test", "cr2"),
+            ") have no floor",
+        ),
+        rows=np.flatnonzero(is_high).tolist(),
     )
 
 
@@ -89,8 +96,10 @@ def warn_if_undecided(family: pd.DataFrame, alpha: np.ndarray) -> None:
         first = int(np.flatnonzero(is_undecided)[0])
         warn(
             f"{int(is_undecided.sum())} adjusted p-values lie within Monte-Carlo error of "
-            f"{alpha[first]:.3g} with {replicates[first]:,.0f} replicates: another seed may "
-            f"decide otherwise; {10 * replicates[first]:,.0f} would settle most"
+            f"{alpha[first]:.3g} with {replicates[first]:,.0f} replicates: another seed may decide otherwise",
+            hint=f"{10 * replicates[first]:,.0f} would settle most",
+            option="n_replicates",
+            rows=np.flatnonzero(is_undecided).tolist(),
         )
 
 
@@ -117,11 +126,13 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
     row = int(rows[np.argmax(excess[rows])])
     if is_exact[row]:
         draws = f"{0.5 ** (1 - n_units[row]):,.0f} patterns of the units' signs"
-        remedy = "a joint adjustment (adjust='max-t'), fewer tests or more units would do"
+        remedy = Message(
+            "a joint adjustment (", Setting("adjust", "max-t"), "), fewer tests or more units would do"
+        )
     else:
         n_enough = int(np.floor(excess[row] * (replicates[row] + 1) - 1 + ROUNDING)) + 1
         draws = f"{replicates[row]:,.0f} replicates"
-        remedy = f"{n_enough:,} replicates or more would do"
+        remedy = Message(f"{n_enough:,} replicates or more would do")
     # Step-wise procedures adjust a small P value less if other P values are small.
     if procedure == "bonferroni":
         condition = ""
@@ -133,7 +144,8 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
     warn(
         f"with {draws} the smallest p-value possible is {smallest[row]:.3g}, which "
         f"in a family of {n_tests[row]} tests does not get below {alpha[row]:.3g} after {procedure_name}"
-        f"{condition}; {remedy}"
+        f"{condition}",
+        hint=remedy,
     )
     return True
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting
 from salstats.stats.engine.comparisons import Compared
 from salstats.stats.engine.cr2 import cr2
 from salstats.stats.engine.design import group_label
@@ -296,8 +296,13 @@ def check_independent(
     """Raise an error if a unit has several pairs: the choice needs independent pairs."""
     n_units = len(np.unique(units))
     if len(units) > n_units:
-        remedy = "test='wild' or 'signflip'" if option == "test" else f"{option}='wild'"
+        alternative = Message(Setting(option, "wild"))
+        if option == "test":
+            alternative = Message(alternative, " or ", Setting("test", "signflip"))
         raise SalstatsError(
-            f"{option}={choice!r} needs independent pairs; {group_label(keys, row)} has {len(units)} in "
-            f"{n_units} units ({unit}); take {remedy}, which keeps a unit's pairs together"
+            Setting(option, choice),
+            " needs independent pairs, and ",
+            group_label(keys, row),
+            f" has {len(units)} in {n_units} units ({unit})",
+            hint=Message("take ", alternative, ", which keeps a unit's pairs together"),
         )

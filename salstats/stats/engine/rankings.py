@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_choice, check_draws
-from salstats.errors import ColumnError, Message, ValueRangeError, warn
+from salstats.errors import ColumnError, Message, Setting, ValueRangeError, warn
 from salstats.frames import ColumnCodes, coded_scores
 from salstats.metrics.registry import direction
 from salstats.stats.engine.comparisons import KEY_COLUMNS_OF_PAIRS, OPTIONAL_KEY_COLUMNS, PAIRS
@@ -151,10 +151,10 @@ def rank_methods(scores: pd.DataFrame, asked: RankingOptions, options: Options) 
         ranked_values, drawn = _aggregate(scheme, data_of_groups, units.n, options)
 
     if asked.pairs == "complete":
-        remedy = "leave out that method to rank the others on more"
+        remedy = Message("leave out that method to rank the others on more")
         marked = mark_left_out_cases(keys, codes, columns, remedy)
     else:
-        remedy = "pairs='complete' ranks them on the cases that all have"
+        remedy = Message(Setting("pairs", "complete"), " ranks them on the cases that all have")
         marked = mark_shared_cases(keys, codes, columns, lambda: remedy)
     n_units = (target.cells.counts > 0).sum(axis=0)
     _warn_few(n_units, group_codes, group_keys, units.name)
@@ -178,13 +178,17 @@ def rank_methods(scores: pd.DataFrame, asked: RankingOptions, options: Options) 
 def _check_scheme(asked: RankingOptions, groups: Sequence[str]) -> Scheme:
     """Check the options of a ranking, and return its scheme."""
     if "method" in groups:
-        raise ColumnError("by has 'method', which is what is ranked; leave it out")
+        raise ColumnError(
+            Setting("by"), " has 'method', which is what is ranked", hint="leave it out", column="method"
+        )
     check_choice(asked.pairs, PAIRS, "pairs")
     check_choice(asked.ties, TIES, "ties")
     scheme = RECORDS[check_choice(asked.scheme, SCHEMES, "scheme")]
     if scheme.paired and asked.pairs != "complete":
         raise ValueRangeError(
-            f"scheme={scheme.name!r} compares methods on the same case, so that it needs pairs='complete'"
+            Setting("scheme", scheme.name),
+            " compares methods on the same case, so that it needs ",
+            Setting("pairs", "complete"),
         )
     return scheme
 
@@ -206,7 +210,7 @@ def _check_means(
         n_scores = scores_of_group.groupby("method", observed=True)["score"].count()
         without_scores = [str(method) for method, n in n_scores.items() if not n]
         subject = Message(group_label(group_keys, group), ": ") if len(group_keys.columns) else Message()
-        raise ColumnError(_nothing_to_rank(without_scores, int(rows.sum()), subject))
+        raise _nothing_to_rank(without_scores, int(rows.sum()), subject)
 
 
 def _scores_of_groups(
@@ -279,7 +283,10 @@ def ranking_groups(
             remaining = [name for name in groups if name != column]
             raise ColumnError(
                 f"column {column!r} is empty for method {row['method']}, case {row['case']}, so that no "
-                f"ranking of one {column} has it; leave these rows out, or rank over all with by={remaining}"
+                f"ranking of one {column} has it",
+                hint=Message("leave these rows out, or rank over all with ", Setting("by", remaining)),
+                column=column,
+                rows=np.flatnonzero(scores[column].isna()).tolist(),
             )
     return groups
 
@@ -333,8 +340,9 @@ def direction_of(metric: str, directions: Mapping[str, str] | None) -> int:
     sign = direction(metric)
     if not sign:
         raise ValueRangeError(
-            f"metric {metric!r} is not known, so that nobody knows which score is the better one; say "
-            f"directions={{{metric!r}: 'larger'}} or 'smaller'"
+            f"metric {metric!r} is not known, so that nobody knows which score is the better one",
+            hint=Message("say ", Setting("directions", {metric: "larger"}), " or 'smaller'"),
+            option="directions",
         )
     return sign
 
@@ -346,17 +354,27 @@ def _warn_few(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.DataFrame, 
     if few:
         labels = [group_label(keys, group) for group in few]
         warn(
-            f"rankings rest on few units (column {unit!r}; {min(smallest)} at the least) for "
-            f"{group_list(labels)}; drawing fewer than {FEW_UNITS} again shows "
-            "a ranking steadier than it is"
+            f"rankings rest on few units (column {unit!r}; {min(smallest)} at the least) for ",
+            group_list(labels),
+            f"; drawing fewer than {FEW_UNITS} again shows a ranking steadier than it is",
         )
 
 
-def _nothing_to_rank(methods: Sequence[str], n_methods: int, subject: Message) -> Message:
-    """Write the message for a group that cannot be ranked; `methods` are those without a score."""
+def _nothing_to_rank(methods: Sequence[str], n_methods: int, subject: Message) -> ColumnError:
+    """Return the error for a group that cannot be ranked; `methods` are those without a score."""
     if methods:
-        return subject + f"{group_list(methods)} has no defined score and so no rank; leave it out"
-    return subject + (
-        f"no observation of which all {n_methods} methods have a defined score; leave out a method, "
-        "or rank by each method's own scores with pairs='available'"
+        return ColumnError(
+            subject,
+            group_list(methods),
+            " has no defined score and so no rank",
+            hint="leave it out",
+            column="score",
+        )
+    return ColumnError(
+        subject,
+        f"no observation of which all {n_methods} methods have a defined score",
+        hint=Message(
+            "leave out a method, or rank by each method's own scores with ", Setting("pairs", "available")
+        ),
+        column="score",
     )

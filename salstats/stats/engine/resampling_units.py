@@ -3,14 +3,13 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from shlex import quote
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from salstats.checks import check_columns
-from salstats.errors import ColumnError, warn
+from salstats.errors import ColumnError, Message, Setting, warn
 from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, first_rows, text_column
 from salstats.stats.engine.patient_structure import find_patient_column, groups_in_names, numbering_restarts
 
@@ -80,7 +79,7 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
         return _default_units(codes, name)
     columns = [unit] if isinstance(unit, str) else list(unit)
     if not columns or not all(isinstance(column, str) for column in columns):
-        raise ColumnError(f"unit={unit!r} must name a column, or several that name a unit together")
+        raise ColumnError(Setting("unit", unit), " must name a column, or several that name a unit together")
     if columns == ["case"]:
         _warn_of_patients(codes)
     check_columns(frame, columns, name)
@@ -105,7 +104,11 @@ def _default_units(codes: ColumnCodes, name: str) -> Units:
         return _units_of_columns(codes, ["case"])
     candidates = _patient_columns(frame)
     if not candidates:
-        raise ColumnError(f"{name} has no column 'case' or 'patient'; name the unit with unit=")
+        raise ColumnError(
+            f"{name} has no column 'case' or 'patient'",
+            hint=Message("name the unit with ", Setting("unit")),
+            option="unit",
+        )
     return _units_of_columns(codes, candidates[:1], cases)
 
 
@@ -147,8 +150,9 @@ def _warn_of_patients(codes: ColumnCodes) -> None:
         return
     cases_per_patient = np.bincount(grouping.units.codes[first])
     warn(
-        f"unit='case' treats cases as independent, but {int((cases_per_patient > 1).sum())} patients have "
-        "several; unit='patient' keeps a patient's cases together"
+        Setting("unit", "case"),
+        f" treats cases as independent, but {int((cases_per_patient > 1).sum())} patients have several",
+        hint=Message(Setting("unit", "patient"), " keeps a patient's cases together"),
     )
 
 
@@ -164,7 +168,12 @@ def _check_filled(codes: ColumnCodes, column: str, name: str) -> None:
     row = int(np.flatnonzero(is_empty)[0])
     value = frame[column].iloc[row]
     text = "empty" if pd.isna(value) or value == "" else repr(value)
-    raise ColumnError(f"column {column!r} of {name} is {text} in row {row}; every row needs its unit")
+    raise ColumnError(
+        f"column {column!r} of {name} is {text} in row {row}",
+        hint="every row needs its unit",
+        column=column,
+        rows=np.flatnonzero(is_empty).tolist(),
+    )
 
 
 def has_units(frame: pd.DataFrame, unit: Unit = None) -> bool:
@@ -275,26 +284,29 @@ def _warn_of_source(frame: pd.DataFrame, units: Units, column: str, first: np.nd
         if not column:
             source = f"the names of the cases, such as {frame['case'].iloc[first[has_siblings][0]]!r}"
         rows = "rows"
-        remedy = "unit= names another"
+        remedy = Message(Setting("unit"), " names another")
         if "case" in frame.columns:
             rows = "cases"
-            remedy = "unit='case' takes cases for independent"
+            remedy = Message(Setting("unit", "case"), " takes cases for independent")
         unknown = ""
         if units.n_alone:
             unknown = f"; the {units.n_alone} {rows} without one are units of their own"
         n_groups = len(np.unique(codes[has_siblings]))
         warn(
             f"units are told by {source}: {units.n} units of {len(first)} {rows}, {n_groups} with several"
-            f"{unknown}; {remedy}"
+            f"{unknown}",
+            hint=remedy,
+            option="unit",
         )
     for site in _sites(frame, column, first):
         sites_per_unit = frame[site].iloc[first].groupby(codes).nunique()
         n_shared = int((sites_per_unit > 1).sum())
         if n_shared:
-            option = f"unit={[site, column]} (--unit {quote(f'{site},{column}')})"
             warn(
                 f"{n_shared} of {units.n} units told by {column!r} have cases of several {site!r}: where ids "
-                f"begin anew in each, {option} tells them apart"
+                "begin anew in each, ",
+                Setting("unit", [site, column]),
+                " tells them apart",
             )
 
 
@@ -316,13 +328,18 @@ def _propose_patients(frame: pd.DataFrame, cases: np.ndarray, first: np.ndarray)
     """Warn if cases, which are the units, look like those of fewer patients, and say how to group them."""
     if any(_PATIENT.fullmatch(column) for column in _patient_columns(frame)):
         return
-    independent = "unit='case' (--unit case) says that cases are independent"
+    independent = Message(Setting("unit", "case"), " says that cases are independent")
     column = find_patient_column(frame, cases)
     if column is not None:
         warn(
             f"cases are the units, but {column.name!r} puts {column.n_grouped} of {column.n_cases} cases "
-            f"into groups of a few, as patients do; unit={column.name!r} (--unit {quote(column.name)}) keeps "
-            f"each of its {column.n_groups} groups together, {independent}"
+            "into groups of a few, as patients do",
+            hint=Message(
+                Setting("unit", column.name),
+                f" keeps each of its {column.n_groups} groups together, ",
+                independent,
+            ),
+            column=column.name,
         )
         return
     groups = groups_in_names(frame["case"].iloc[first].astype("str"))
@@ -331,7 +348,12 @@ def _propose_patients(frame: pd.DataFrame, cases: np.ndarray, first: np.ndarray)
     extracted = f"scores['case'].astype('str').str.extract({groups.pattern!r}, expand=False)"
     warn(
         f"cases are the units, but the names of {groups.n_grouped} of {groups.n_cases} begin alike in groups "
-        f"of a few, as {groups.example!r} with {groups.beginning!r}, as those of patients do; "
-        f"scores['patient'] = {extracted} (--patient-from {quote(groups.pattern)}) keeps each of the "
-        f"{groups.n_groups} groups together, {independent}"
+        f"of a few, as {groups.example!r} with {groups.beginning!r}, as those of patients do",
+        hint=Message(
+            f"scores['patient'] = {extracted} or reading the scores with ",
+            Setting("patient_from", groups.pattern),
+            f" keeps each of the {groups.n_groups} groups together, ",
+            independent,
+        ),
+        column="case",
     )

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from salstats.errors import warn
+from salstats.errors import Call, Message, Setting, warn
 from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.design import named_groups
 from salstats.stats.engine.estimands import Target, ratio
@@ -39,8 +39,8 @@ def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, subject: str, term:
         warn(
             f"{subject} rest on {span} units for ",
             named_groups(keys, is_few),
-            f"; resampling fewer than {FEW_UNITS} gives intervals too short and p-values too small: "
-            f"{recommendation(term)}",
+            f"; resampling fewer than {FEW_UNITS} gives intervals too short and p-values too small: ",
+            recommendation(term),
         )
 
 
@@ -56,16 +56,20 @@ def warn_unequal_units(sizes: np.ndarray, few: np.ndarray, keys: pd.DataFrame, t
     if is_unequal.any():
         warn(
             f"units differ so much in size that they are worth {effective[is_unequal].min():.0f} equal ones "
-            f"for {named_groups(keys, is_unequal)}; intervals come out too short: {recommendation(term)}"
+            f"for ",
+            named_groups(keys, is_unequal),
+            "; intervals come out too short: ",
+            recommendation(term),
         )
 
 
-def recommendation(term: str) -> str:
+def recommendation(term: str) -> Message:
     """Return the remedy for intervals that are too short: the one recommended for `term`, or more cases."""
     for record in RECORDS:
         if term in record.recommended and record.kind != "bootstrap":
-            return f"interval={RECOMMENDED!r} ({record.short_label or record.label}) holds better"
-    return "more cases are needed"
+            label = record.short_label or record.label
+            return Message(Setting("interval", RECOMMENDED), f" ({label}) holds better")
+    return Message("more cases are needed")
 
 
 def has_few_df(df: np.ndarray) -> np.ndarray:
@@ -100,9 +104,9 @@ def warn_mostly_zeros(
     if is_sparse.any():
         row = int(np.argmin(np.where(is_sparse, n_nonzero, np.inf)))
         warn(
-            f"only {n_nonzero[row]} of {n_units[row]} units have scores other than 0 for "
-            f"{named_groups(keys, is_sparse)}; limits from so few held in 79 to 93 of 100 simulated studies, "
-            "not in 95"
+            f"only {n_nonzero[row]} of {n_units[row]} units have scores other than 0 for ",
+            named_groups(keys, is_sparse),
+            "; limits from so few held in 79 to 93 of 100 simulated studies, not in 95",
         )
 
 
@@ -115,9 +119,12 @@ def warn_nearly_all_lost(is_lost: np.ndarray, keys: pd.DataFrame) -> None:
     """Warn of percentage decreases that leave next to nothing of the reference."""
     if is_lost.any():
         warn(
-            f"next to nothing is left of the reference for {named_groups(keys, is_lost)}; limits of "
-            f"decreases above {_NEARLY_ALL:g} % held in 77 to 90 of 100 simulated studies, not in 95: "
-            "difference() holds better"
+            "next to nothing is left of the reference for ",
+            named_groups(keys, is_lost),
+            f"; limits of "
+            f"decreases above {_NEARLY_ALL:g} % held in 77 to 90 of 100 simulated studies, not in 95: ",
+            Call("difference"),
+            " holds better",
         )
 
 
@@ -130,8 +137,9 @@ def warn_rare(smallest: np.ndarray, averaged: np.ndarray, keys: pd.DataFrame) ->
     is_rare = averaged & (smallest <= 2)
     if is_rare.any():
         warn(
-            f"tasks of one or two units are in the averages of {named_groups(keys, is_rare)}; limits of "
-            "these rest on the variance of the other tasks"
+            "tasks of one or two units are in the averages of ",
+            named_groups(keys, is_rare),
+            "; limits of these rest on the variance of the other tasks",
         )
 
 
@@ -180,13 +188,17 @@ def warn_beyond_range(estimates: pd.DataFrame) -> None:
         return
     row = estimates[is_beyond].iloc[0]
     bounded = [r.name for r in RECORDS if r.bounded and row["term"] in r.recommended]
-    remedy = f"interval={bounded[0]!r} stays inside" if bounded else "cut it off there"
+    remedy = Message("cut it off there")
+    if bounded:
+        remedy = Message(Setting("interval", bounded[0]), " stays inside")
     keys = estimates[estimates.columns[: estimates.columns.get_loc("term")]]
     warn(
         f"{row['interval']} limits hold values that are impossible ({row['conf_low']:.4g} to "
         f"{row['conf_high']:.4g}) for ",
         named_groups(keys, is_beyond),
-        f": this interval knows no bounds; {remedy}",
+        ": this interval knows no bounds",
+        hint=remedy,
+        rows=np.flatnonzero(is_beyond).tolist(),
     )
 
 
@@ -196,9 +208,10 @@ def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFram
     if is_many.any():
         up_to = "up to " if n_undefined[is_many].min() < n_undefined.max() else ""
         warn(
-            f"{up_to}{n_undefined.max()} of {n_replicates} replicates are undefined for "
-            f"{named_groups(keys, is_many)} and left out of the interval (no defined score was drawn, or the "
-            "reference is 0), so it speaks only of the others; there are too few defined scores to resample"
+            f"{up_to}{n_undefined.max()} of {n_replicates} replicates are undefined for ",
+            named_groups(keys, is_many),
+            " and left out of the interval (no defined score was drawn, or the "
+            "reference is 0), so it speaks only of the others; there are too few defined scores to resample",
         )
 
 
@@ -246,10 +259,14 @@ def warn_limits(
     with np.errstate(invalid="ignore"):
         has_no_width = (high - low <= ROUNDING * scale) & is_defined
     if has_no_width.any() and not constant:
-        remedy = recommendation(target.term) if target.estimand.kind == "mean" else "more cases are needed"
+        remedy = Message("more cases are needed")
+        if target.estimand.kind == "mean":
+            remedy = recommendation(target.term)
         warn(
-            f"the {kind} interval has width 0 for {named_groups(target.keys, has_no_width)}: all scores or "
-            f"replicates are equal; {remedy}"
+            f"the {kind} interval has width 0 for ",
+            named_groups(target.keys, has_no_width),
+            ": all scores or replicates are equal",
+            hint=remedy,
         )
     if target.estimand.reference_weights is not None:
         _warn_undefined_estimates(target, ~is_defined)
@@ -285,15 +302,17 @@ def _warn_missing_limits(kind: str, target: Target, estimate: np.ndarray, is_mis
         has_no_logarithm = is_missing & ~has_logarithm
         if has_no_logarithm.any():
             warn(
-                f"no {kind} limits for {named_groups(target.keys, has_no_logarithm)}: the {reason}, so it "
-                "has no logarithm; interval='studentized' needs none"
+                f"no {kind} limits for ",
+                named_groups(target.keys, has_no_logarithm),
+                f": the {reason}, so it has no logarithm",
+                hint=Message(Setting("interval", "studentized"), " needs none"),
             )
         is_missing = is_missing & has_logarithm
     if is_missing.any():
         reason = "no variance"
         if kind in BOOTSTRAP:
             reason += ", or all replicates on one side of the estimate"
-        warn(f"no {kind} limits for {named_groups(target.keys, is_missing)}: {reason}")
+        warn(f"no {kind} limits for ", named_groups(target.keys, is_missing), f": {reason}")
 
 
 def _warn_unbounded_limits(
@@ -313,4 +332,4 @@ def _warn_unbounded_limits(
         (is_unbounded & alone, "a task of one unit has too much of the weight"),
     ):
         if rows.any():
-            warn(f"{name} is unbounded for {named_groups(keys, rows)}: {reason}{hint}")
+            warn(f"{name} is unbounded for ", named_groups(keys, rows), f": {reason}{hint}")

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from salstats.errors import warn
+from salstats.errors import Call, Message, Setting, warn
 from salstats.frames import ColumnCodes, distinct_codes, first_rows, insert_column
 from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution
 from salstats.stats.engine.comparisons import ALL, KEY_COLUMNS_OF_PAIRS, MISSING_SIDE
@@ -134,7 +134,7 @@ def mark_shared_cases(
     estimates: pd.DataFrame,
     codes: ColumnCodes,
     by: Sequence[str],
-    remedy: Callable[[], str],
+    remedy: Callable[[], Message],
     defined: np.ndarray | None = None,
     averaged: np.ndarray | None = None,
 ) -> pd.DataFrame:
@@ -182,14 +182,16 @@ def mark_shared_cases(
     return add_caution(with_numbers, DIFFERENT_CASES, is_marked)
 
 
-def warn_of_different_cases(blocks: Sequence[RowsWithCases], remedy: Callable[[], str]) -> None:
+def warn_of_different_cases(blocks: Sequence[RowsWithCases], remedy: Callable[[], Message]) -> None:
     """Warn once if methods lack many cases of their group; averages would repeat the warning of groups."""
     for block in blocks:
         texts = [text for text in missing_case_texts(block.cases) if text]
         if texts and not block.is_average:
             warn(
-                f"methods have scores of different cases: {group_list(texts)}; their estimates cannot be "
-                f"compared as they stand: {remedy()}"
+                "methods have scores of different cases: ",
+                group_list(texts),
+                "; their estimates cannot be compared as they stand: ",
+                remedy(),
             )
             return
 
@@ -229,7 +231,7 @@ def cases_of_rows(
 
 
 def mark_left_out_cases(
-    estimates: pd.DataFrame, codes: ColumnCodes, by: Sequence[str], remedy: str
+    estimates: pd.DataFrame, codes: ColumnCodes, by: Sequence[str], remedy: Message
 ) -> pd.DataFrame:
     """Add a caution to groups whose methods share few of their cases and are compared on these, and warn.
 
@@ -241,7 +243,7 @@ def mark_left_out_cases(
         All scores, coded, including those of cases that another method lacks.
     by : sequence of str
         Grouping columns, `method` among them.
-    remedy : str
+    remedy : Message
         Advice that leaves out fewer cases, for the warning.
     """
     frame = codes.frame
@@ -250,8 +252,10 @@ def mark_left_out_cases(
     if not texts:
         return estimates
     warn(
-        f"cases that a method lacks are left out for all ({group_list(texts)}), so that methods are compared "
-        f"on the cases that all have: {remedy}"
+        "cases that a method lacks are left out for all (",
+        group_list(texts),
+        "), so that methods are compared on the cases that all have: ",
+        remedy,
     )
     incomplete_methods = cases.keys[cases.has_many_missing]
     groups = [column for column in by if column != "method"]
@@ -271,15 +275,18 @@ def missing_case_texts(cases: SharedCases) -> list[str]:
     return texts
 
 
-def paired_call(frame: pd.DataFrame, function: str = "difference", data: str = "scores") -> str:
+def paired_call(frame: pd.DataFrame, function: str = "difference", data: str = "scores") -> Message:
     """Write the call that compares methods with the human, or another method, on the cases that both have."""
     reference = "human"
     if "human" not in frame["method"].unique():
         reference = frame["method"].astype("str").value_counts().index[0]
-    return f"{function}({data}, reference={reference!r}) compares two on the cases that both have"
+    call = Call(function, (data,), {"reference": reference})
+    return Message(call, " compares two on the cases that both have")
 
 
-def shared_rows_call(frame: pd.DataFrame, values: Sequence[str] = ("score",), data: str = "scores") -> str:
+def shared_rows_call(
+    frame: pd.DataFrame, values: Sequence[str] = ("score",), data: str = "scores"
+) -> Message:
     """Write the expression that keeps the rows of cases of which all methods have values.
 
     `values` are columns, or metrics, whose values are scores.
@@ -291,29 +298,30 @@ def shared_rows_call(frame: pd.DataFrame, values: Sequence[str] = ("score",), da
         if column not in value_columns:
             value_columns.append(column)
     complete_rows = f"{data}.dropna(subset={value_columns})"
-    return (
+    return Message(
         f"with given = {complete_rows}, given[given.groupby({columns})['method'].transform('nunique') == "
         "given['method'].nunique()] keeps the cases that all have"
     )
 
 
-def bounds_call(reference: str) -> str:
+def bounds_call(reference: str) -> Message:
     """Write the call that computes bounds of a comparison for all cases, those left out among them."""
     compared = f"difference(scores, reference={reference!r})"
-    return f"missing_bounds({compared}, scores=scores) bounds what the others could change"
+    call = Call("missing_bounds", (compared, "scores=scores"))
+    return Message(call, " bounds what the others could change")
 
 
-def flow_call(reference: str) -> str:
+def flow_call(reference: str) -> Message:
     """Write the call that counts the cases left out, by reason."""
-    argument = "" if reference == ALL else f", reference={reference!r}"
-    return f"case_flow(scores{argument}) says how many are left out and why"
+    options = {} if reference == ALL else {"reference": reference}
+    return Message(Call("case_flow", ("scores",), options), " says how many are left out and why")
 
 
 def mark_incomplete_pairs(
     estimates: pd.DataFrame,
     one_sided: pd.DataFrame,
     scores: pd.DataFrame,
-    remedy: str,
+    remedy: Message,
     pairs: str = "complete",
 ) -> pd.DataFrame:
     """Add a caution to comparisons in which one of the two methods lacks many cases of the other, and warn.
@@ -326,7 +334,7 @@ def mark_incomplete_pairs(
         Pairs with only one of their two scores, as `one_sided_pairs` gives them.
     scores : DataFrame
         The scores compared.
-    remedy : str
+    remedy : Message
         Call that describes the pairs that are left out, for the warning.
     pairs : {"complete", "available"}
         "complete" leaves such pairs out, "available" averages each method over its own cases.
@@ -353,11 +361,13 @@ def mark_incomplete_pairs(
     if pairs == "complete":
         warn(
             f"pairs with one of their two scores are left out ({groups}), so the comparison is of the cases "
-            f"that both methods have: {remedy}"
+            "that both methods have: ",
+            remedy,
         )
         return add_caution(estimates, INCOMPLETE_PAIRS, is_marked)
     warn(
-        f"pairs='available' compares means over different cases, as pairs with one of their two scores are "
-        f"{groups}; pairs='complete' compares the methods on the cases that both have"
+        Setting("pairs", "available"),
+        f" compares means over different cases, as pairs with one of their two scores are {groups}",
+        hint=Message(Setting("pairs", "complete"), " compares the methods on the cases that both have"),
     )
     return add_caution(estimates, DIFFERENT_CASES, is_marked)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_columns, check_numeric, quoted
-from salstats.errors import ColumnError, SalstatsError, ValueRangeError
+from salstats.errors import ColumnError, Message, SalstatsError, Setting, ValueRangeError
 from salstats.frames import ColumnCodes, case_key, first_rows, text_column
 from salstats.stats.engine.resampling_units import Units
 
@@ -95,21 +95,30 @@ def row_weights(codes: ColumnCodes, column: str, unit: str, name: str = "scores"
     """
     frame = codes.frame
     if not isinstance(column, str):
-        raise SalstatsError(f"weights={column!r} is no column, 'unit', or weights of what is averaged over")
+        raise SalstatsError(
+            Setting("weights", column), " is no column, 'unit', or weights of what is averaged over"
+        )
     check_columns(frame, [column], name)
     if not pd.api.types.is_numeric_dtype(frame[column]):
         raise ColumnError(
-            f"weights={column!r} is no column of numbers; weights='unit' counts each unit (here {unit}) alike"
+            Setting("weights", column),
+            " is no column of numbers",
+            hint=Message(Setting("weights", "unit"), f" counts each unit (here {unit}) alike"),
+            column=column,
         )
     values = check_numeric(frame, column, name)
     for invalid, problem in ((np.isnan(values), "empty"), (values < 0, "negative")):
         if invalid.any():
             row = int(np.flatnonzero(invalid)[0])
             raise ColumnError(
-                f"weights={column!r} is {problem} in row {row} of {name}; a weight is 0 or more"
+                Setting("weights", column),
+                f" is {problem} in row {row} of {name}",
+                hint="a weight is 0 or more",
+                column=column,
+                rows=np.flatnonzero(invalid).tolist(),
             )
     if not (values > 0).any():
-        raise ValueRangeError(f"weights={column!r} of {name} is 0 in every row")
+        raise ValueRangeError(Setting("weights", column), f" of {name} is 0 in every row", column=column)
     if "case" not in frame.columns:
         return values
     cases = codes.combined(case_key(frame))
@@ -118,8 +127,11 @@ def row_weights(codes: ColumnCodes, column: str, unit: str, name: str = "scores"
     if differs.any():
         row = int(np.flatnonzero(differs)[0])
         raise ColumnError(
-            f"weights={column!r} differs between rows of case {frame['case'].iloc[row]!r}; a weight says how "
-            "many cases a case stands for, whatever the task or method"
+            Setting("weights", column),
+            f" differs between rows of case {frame['case'].iloc[row]!r}",
+            hint="a weight says how many cases a case stands for, whatever the task or method",
+            column=column,
+            rows=np.flatnonzero(differs).tolist(),
         )
     return values
 
@@ -128,21 +140,34 @@ def _of_members(codes: ColumnCodes, weights: Mapping[Any, float], average: str |
     """Return the weights of the values of a column that is averaged over, checked to be complete."""
     if average is None:
         raise SalstatsError(
-            "weights of values weigh the members of an average: name their column with average=, as 'task'"
+            Setting("weights"),
+            " of values weigh the members of an average",
+            hint=Message("name their column with ", Setting("average"), ", as 'task'"),
         )
     check_columns(codes.frame, [average])
     members = list(pd.unique(codes.frame[average]))
     unknown = [value for value in weights if value not in members]
     if unknown:
-        raise ValueRangeError(f"weights name {quoted(unknown)}, and {average!r} holds {quoted(members)}")
+        raise ValueRangeError(
+            Setting("weights"),
+            f" name {quoted(unknown)}, and {average!r} holds {quoted(members)}",
+            column=average,
+            choices=map(str, members),
+        )
     unweighted = [value for value in members if value not in weights]
     if unweighted:
-        raise ValueRangeError(f"weights lack {quoted(unweighted)} of {average!r}; 0 leaves it out")
+        raise ValueRangeError(
+            Setting("weights"),
+            f" lack {quoted(unweighted)} of {average!r}",
+            hint="0 leaves it out",
+            column=average,
+        )
     numbers = np.asarray(pd.to_numeric([*weights.values()], errors="coerce"), np.float64)
     are_valid = (np.isfinite(numbers) & (numbers >= 0)).all()
     if not are_valid or not numbers.any():
         raise ValueRangeError(
-            "weights of what is averaged over must be numbers of 0 or more, finite, and not all 0"
+            Setting("weights"),
+            " of what is averaged over must be numbers of 0 or more, finite, and not all 0",
         )
     return dict(zip(weights, numbers.tolist(), strict=True))
 

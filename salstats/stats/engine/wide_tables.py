@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_columns, check_frame, check_numeric, did_you_mean, quoted
-from salstats.errors import ColumnError, ValueRangeError
+from salstats.errors import ColumnError, Message, Part, Setting, ValueRangeError
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, ColumnCodes, check_table, coded_scores
 from salstats.stats.engine.label_columns import warn_of_correlated_labels
 from salstats.stats.engine.resampling_units import Unit, unit_columns
@@ -40,10 +40,13 @@ def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
     scores = coded_scores(frame, "data")
     metrics = metrics_among(frame, names)
     if metrics and ("score" in names or "metric" in keep):
-        clash = "the column 'score'" if "score" in names else "by='metric'"
+        clash: Part = Setting("by", "metric")
+        if "score" in names:
+            clash = "the column 'score'"
         raise ColumnError(
-            f"{clash} and the metric {metrics[0]!r} cannot go together, as 'score' holds the scores of every "
-            "metric; name metrics only, or use 'score' with by='metric'"
+            clash,
+            f" and the metric {metrics[0]!r} cannot go together, as 'score' holds the scores of every metric",
+            hint=Message("name metrics only, or use 'score' with ", Setting("by", "metric")),
         )
     if "score" in names:
         return scores
@@ -81,7 +84,9 @@ def metrics_among(frame: pd.DataFrame, names: Sequence[str], where: str = "") ->
             metrics_text = f"; metrics: {quoted(metrics_of_frame)}" if metrics_of_frame else ""
             raise ColumnError(
                 f"{name!r}{where} is neither a column nor a metric of data{hint} "
-                f"(columns: {quoted(frame.columns)}{metrics_text})"
+                f"(columns: {quoted(frame.columns)}{metrics_text})",
+                column=name,
+                choices=map(str, [*frame.columns, *metrics_of_frame]),
             )
     return metrics
 
@@ -120,10 +125,14 @@ def one_value(rows: pd.DataFrame, observations: np.ndarray, key: list[str], colu
         for candidate in ("method", "model", "seed", "reader", "metric"):
             if candidate in rows.columns and candidate not in key:
                 candidates.append(candidate)
-        hint = f"; if it depends on {' or '.join(candidates)}, name that in by=" if candidates else ""
+        hint = Message()
+        if candidates:
+            hint = Message(f"if it depends on {' or '.join(candidates)}, name that in ", Setting("by"))
         raise ColumnError(
             f"column {column!r} has {len(values)} values for one observation "
-            f"({observation}: {values[0]}, {values[1]}){hint}"
+            f"({observation}: {values[0]}, {values[1]})",
+            hint=hint,
+            column=column,
         )
     return groups.first().array
 
@@ -144,11 +153,19 @@ def columns_to_correlate(
     """
     frame = check_frame(data, "data")
     if x == y:
-        raise ValueRangeError(f"x and y are both {x!r}; name two columns or metrics")
+        raise ValueRangeError(
+            Setting("x"), " and ", Setting("y"), f" are both {x!r}", hint="name two columns or metrics"
+        )
     groups = check_by(frame, by, ("method",), "data")
     strata = check_by(frame, stratified or (), (), "data")
     if stratified in groups:
-        raise ColumnError(f"stratified={stratified!r} is also in by={groups}; leave it out of one of them")
+        raise ColumnError(
+            Setting("stratified", stratified),
+            " is also in ",
+            Setting("by", groups),
+            hint="leave it out of one of them",
+            column=stratified,
+        )
     columns_of_units = unit_columns(frame, unit)
     codes = wide_codes(frame, [x, y, *covariates], [*groups, *strata, *columns_of_units])
     x_values = check_numeric(codes.frame, x, "data")

@@ -402,9 +402,10 @@ def _note_pooled_tasks(
     """
     remedy = "add + {terms} to the formula"
     pooled = pooled_by_default(frame, by_option, by, formula.columns, remedy=remedy)
-    if pooled:
-        notes.add(Message(pooled, ","), formula.text)
-    return bool(pooled)
+    if pooled is None:
+        return False
+    notes.add(Message(pooled.message, ","), formula.text)
+    return True
 
 
 def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> None:

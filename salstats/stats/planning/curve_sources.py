@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by
-from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsError, SalstatsWarning, Setting, ValueRangeError
 from salstats.frames import ColumnCodes, case_key
 from salstats.stats.engine.comparisons import pair_with_reference, reference_in_every_group
 from salstats.stats.engine.design import group_label, row_groups
@@ -31,7 +31,7 @@ from salstats.stats.planning.parameters import (
     sd_of_pairs,
 )
 from salstats.stats.planning.pilots import Pilot
-from salstats.stats.planning.populations import Draw, move_pilot
+from salstats.stats.planning.populations import GIVE_PARAMETERS, Draw, move_pilot
 from salstats.stats.planning.spreads import error_limits_of, spread_of
 from salstats.stats.planning.studies import Plan
 
@@ -48,15 +48,18 @@ def _margin_bounds(plan: Plan, metric: str, effect: float) -> tuple[float, float
     margin = plan.margin
     if isinstance(margin, Mapping):
         if metric not in margin:
-            raise SalstatsError(f"margin= has none for the metric {metric!r}")
+            raise SalstatsError(
+                Setting("margin"), f" has none for the metric {metric!r}", choices=map(str, margin)
+            )
         margin = margin[metric]
     lows, highs = check_margin(margin, [metric])
     low = float(lows[0])
     high = float(highs[0])
     if not low < effect < high:
         raise ValueRangeError(
-            f"effect={effect:g} lies outside the margin {low:g} ... {high:g}, where a study shows it only by "
-            "mistake; give an effect inside it"
+            Setting("effect", effect),
+            f" lies outside the margin {low:g} ... {high:g}, where a study shows it only by mistake",
+            hint="give an effect inside it",
         )
     return low, high
 
@@ -105,14 +108,15 @@ def of_pilot(
             group_keys["inference_to"] = populations_by_method[str(group_keys["method"])]
         pilot = Pilot.from_pairs(method_scores[rows], reference_scores[rows], units[rows], cases[rows])
         if np.isnan(pilot.method_scores - pilot.reference_scores).all():
-            raise SalstatsError(f"no pair of the pilot has both scores for {group_label(keys, group)}")
+            raise SalstatsError("no pair of the pilot has both scores for ", group_label(keys, group))
         n_pairs_of_units = pilot.sums(np.ones(len(rows)))
         n_complete_units = int((n_pairs_of_units > 0).sum())
         if n_complete_units < _FEWEST_UNITS:
             raise SalstatsError(
-                f"the pilot has both scores of {n_complete_units} units ({unit_name}) for "
-                f"{group_label(keys, group)}, and of fewer than {_FEWEST_UNITS} the spread is unknown; give "
-                "parameters, as in power({'sd_difference': 0.2}, ...)"
+                f"the pilot has both scores of {n_complete_units} units ({unit_name}) for ",
+                group_label(keys, group),
+                f", and of fewer than {_FEWEST_UNITS} the spread is unknown",
+                hint=GIVE_PARAMETERS,
             )
         metric = str(paired["metric"].iloc[rows[0]])
         for effect in effects:
@@ -146,8 +150,8 @@ def _curve_of_pilot(
         tested_spread = spread_of(population, "difference", tested_effect)
     if tested_spread.sd <= ROUNDING * (abs(method_mean) + abs(reference_mean)):
         raise SalstatsError(
-            f"the differences of the pilot in {metric} do not vary, which says nothing of how others would; "
-            "give parameters, as in power({'sd_difference': 0.2}, ...)"
+            f"the differences of the pilot in {metric} do not vary, which says nothing of how others would",
+            hint=GIVE_PARAMETERS,
         )
     keys = {
         **group_keys,
@@ -191,7 +195,8 @@ def of_parameters(
         has_few_units = numbers["n_pilot"] < FEW_UNITS
     if is_decrease and not numbers.get("mean_reference"):
         raise SalstatsError(
-            "a percentage decrease is one of mean_reference, which the parameters must hold, and not as 0"
+            "a percentage decrease is one of mean_reference, which the parameters must hold, and not as 0",
+            option="mean_reference",
         )
     for planned_effect in effects:
         effect = 0.0 if planned_effect is None else planned_effect
@@ -243,7 +248,11 @@ def of_readers(
         source = mrmc_components(source, by=by, unit=unit)
     groups = components_of(source)
     if n_readers is None:
-        raise SalstatsError("n_readers= says how many readers the study has, such as n_readers=[4, 6, 8]")
+        raise SalstatsError(
+            Setting("n_readers"),
+            " says how many readers the study has, such as ",
+            Setting("n_readers", [4, 6, 8]),
+        )
     random_readers, random_cases = random
     for group, planned_effect in product(groups, effects):
         effect = 0.0 if planned_effect is None else planned_effect

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from salstats.errors import ValueRangeError
+from salstats.errors import Message, Setting, ValueRangeError
 from salstats.stats.engine.limits import wilson
 from salstats.stats.planning import formulas
 from salstats.stats.planning.populations import Draw
@@ -99,15 +99,20 @@ class Curve:
             sizes = [StudySize(n, round(n / self.cases_per_unit)) for n in n_cases]
             if sizes[0].n_units < _FEWEST_UNITS:
                 raise ValueRangeError(
-                    f"n_cases={sizes[0].n_cases} make fewer than {_FEWEST_UNITS} units, which tell nothing "
-                    f"of others; give n_cases={self._n_cases(_FEWEST_UNITS)} or more"
+                    Setting("n_cases", sizes[0].n_cases),
+                    f" make fewer than {_FEWEST_UNITS} units, which tell nothing of others",
+                    hint=Message("give ", Setting("n_cases", self._n_cases(_FEWEST_UNITS)), " or more"),
                 )
             return sizes
         n_needed = self.units_needed(target)
         if n_needed is None:
             raise ValueRangeError(
-                f"no number of cases reaches target={target:g} here, so there is none to plan around; give "
-                "n_cases=, or another effect, margin, width or more readers"
+                "no number of cases reaches ",
+                Setting("target", target),
+                " here, so there is none to plan around",
+                hint=Message(
+                    "give ", Setting("n_cases"), ", or another effect, margin, width or more readers"
+                ),
             )
         unit_numbers = {max(_FEWEST_UNITS, round(n_needed * multiple)) for multiple in _SIZE_MULTIPLES}
         return [StudySize(self._n_cases(n) or n, n) for n in sorted(unit_numbers)]

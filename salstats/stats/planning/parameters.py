@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, quoted
-from salstats.errors import SalstatsError, ValueRangeError
+from salstats.errors import Call, SalstatsError, Setting, ValueRangeError
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.planning.formulas import Components
 
@@ -58,7 +58,9 @@ def check_parameters(
         is_in_range = low <= number <= high and not np.isinf(number)
         is_sd_of_0 = name.startswith("sd") and number == 0
         if not is_in_range or is_sd_of_0:
-            raise ValueRangeError(f"{name} must {_range_in_words(low, high)}, not {value!r}")
+            raise ValueRangeError(
+                f"{name} must {_range_in_words(low, high)}, not {value!r}", option=name, value=value
+            )
         numbers[name] = number
     return numbers
 
@@ -79,7 +81,9 @@ def sd_of_pairs(parameters: Mapping[str, float], slope: float) -> float:
     if "sd_difference" in parameters:
         if slope != 1:
             raise SalstatsError(
-                "sd_difference is of method - reference; this plan of a decrease needs sd and correlation"
+                "sd_difference is of method - reference",
+                hint="this plan of a decrease needs sd and correlation",
+                option="sd_difference",
             )
         return parameters["sd_difference"]
     if "sd" not in parameters:
@@ -89,7 +93,9 @@ def sd_of_pairs(parameters: Mapping[str, float], slope: float) -> float:
     variance = own_sd**2 + other_sd**2 - 2 * parameters.get("correlation", 0.0) * own_sd * other_sd
     if variance <= ROUNDING * own_sd**2:
         raise ValueRangeError(
-            "these parameters leave no case to differ from another; take correlation below 1"
+            "these parameters leave no case to differ from another",
+            hint="take correlation below 1",
+            option="correlation",
         )
     return float(np.sqrt(variance))
 
@@ -108,8 +114,10 @@ def components_of(source: object) -> list[ReaderGroup]:
         return [group]
     if not isinstance(source, pd.DataFrame) or {"term", "estimate", "n_units"} - set(source.columns):
         raise SalstatsError(
-            "term='mrmc' plans from scores with a column 'reader', or from variance components: a mapping, "
-            "or what mrmc_components() returns"
+            Setting("term", "mrmc"),
+            " plans from scores with a column 'reader', or from variance components: a mapping, or what ",
+            Call("mrmc_components"),
+            " returns",
         )
     term_position = list(source.columns).index("term")
     grouping_columns = [str(column) for column in source.columns[:term_position]]
@@ -139,9 +147,15 @@ def _components(numbers: Mapping[str, float]) -> Components:
     """Return components as an object; a missing one raises an error."""
     missing = [name for name in READERS if name not in numbers]
     if missing:
-        raise SalstatsError(f"the components of readers and cases lack {quoted(missing)}")
+        raise SalstatsError(
+            f"the components of readers and cases lack {quoted(missing)}", option=missing[0], choices=READERS
+        )
     if numbers["error"] <= 0:
-        raise ValueRangeError(f"the component 'error' must be above 0, not {numbers['error']:g}")
+        raise ValueRangeError(
+            f"the component 'error' must be above 0, not {numbers['error']:g}",
+            option="error",
+            value=numbers["error"],
+        )
     # `mrmc` takes a negative cov2 - cov3 as 0, and RJafroc does so inside this component
     var_tr = numbers["method:reader"] + max(numbers["cov3"] - numbers["cov2"], 0.0)
     return Components(

@@ -4,11 +4,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from salstats.errors import ValueRangeError
+from salstats.errors import Call, Message, Setting, ValueRangeError
 from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.resampling_units import Units
 from salstats.stats.planning.pilots import Pilot
 
+#: Hint for pilots that nothing can be planned from.
+GIVE_PARAMETERS = Message("give parameters, as in ", Call("power", ("{'sd_difference': 0.2}", "...")))
 #: Share of the differences that may lie beyond the metric's range after the move.
 _MOST_BEYOND_RANGE = 0.05
 _ROUNDING = 1e-9
@@ -130,8 +132,10 @@ def _check_range(pilot: Pilot, term: str, effect: float, metric: str, target_mea
     method_mean, reference_mean = pilot.means()
     if not low - _ROUNDING <= target_mean <= high + _ROUNDING:
         raise ValueRangeError(
-            f"effect={effect:g} would give the method a mean {metric} of {target_mean:.4g} beside the "
-            f"reference's {reference_mean:.4g}, outside {low:g} ... {high:g}; give an effect nearer to 0"
+            Setting("effect", effect),
+            f" would give the method a mean {metric} of {target_mean:.4g} beside the reference's "
+            f"{reference_mean:.4g}, outside {low:g} ... {high:g}",
+            hint="give an effect nearer to 0",
         )
     if pilot.is_binary:
         return
@@ -139,10 +143,10 @@ def _check_range(pilot: Pilot, term: str, effect: float, metric: str, target_mea
     share_beyond = float((np.abs(moved) > high - low + _ROUNDING).mean())
     if share_beyond > _MOST_BEYOND_RANGE:
         raise ValueRangeError(
-            f"effect={effect:g} is so far from the pilot's own, {pilot.effect(term):.4g}, that "
-            f"{share_beyond:.0%} of its differences in {metric} would lie beyond what is possible; give "
-            "parameters, as in power({'sd_difference': 0.2}, ...), or scores from simulate_scores() as the "
-            "pilot"
+            Setting("effect", effect),
+            f" is so far from the pilot's own, {pilot.effect(term):.4g}, that {share_beyond:.0%} of its "
+            f"differences in {metric} would lie beyond what is possible",
+            hint=Message(GIVE_PARAMETERS, ", or scores from ", Call("simulate_scores"), " as the pilot"),
         )
 
 

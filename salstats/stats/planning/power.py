@@ -14,7 +14,7 @@ from salstats.checks import (
     check_level,
     check_number,
 )
-from salstats.errors import SalstatsError, ValueRangeError, warn
+from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.frames import integer_column
 from salstats.stats.engine.cautions import SMALL_PILOT, add_caution
 from salstats.stats.engine.equivalence import Margin
@@ -213,7 +213,9 @@ def power(
     target = check_level(target, "target")
     n_studies = check_count(n_studies, "n_studies", 2)
     if margin is not None and width is not None:
-        raise SalstatsError("margin= and width= are two plans; give one of them")
+        raise SalstatsError(
+            Setting("margin"), " and ", Setting("width"), " are two plans", hint="give one of them"
+        )
     if width is not None:
         check_number(width, "width", exclude_low=True)
     case_numbers = _check_sizes(n_cases, "n_cases")
@@ -225,24 +227,33 @@ def power(
     }
     given_options = [name for name, is_given in reader_options.items() if is_given]
     if term != "mrmc" and given_options:
-        raise SalstatsError(f"{given_options[0]}= is for term='mrmc', which plans readers")
+        raise SalstatsError(
+            Setting(given_options[0]), " is for ", Setting("term", "mrmc"), ", which plans readers"
+        )
     needs_formula = not isinstance(pilot, pd.DataFrame) or term == "mrmc"
     if needs_formula and reference is not None:
         raise SalstatsError(
-            "reference= belongs to a pilot of pairs of scores: parameters name no methods, and components of "
-            "term='mrmc' are of all; leave it out"
+            Setting("reference"),
+            " belongs to a pilot of pairs of scores: parameters name no methods, and components of ",
+            Setting("term", "mrmc"),
+            " are of all",
+            hint="leave it out",
         )
     default_approach = "formula" if needs_formula else "simulation"
     approach = check_choice(approach or default_approach, APPROACHES, "approach")
     if needs_formula and approach == "simulation":
         raise SalstatsError(
-            "approach='simulation' draws studies from the scores of a pilot; simulate_scores() makes some "
-            "where there are none"
+            Setting("approach", "simulation"),
+            " draws studies from the scores of a pilot",
+            hint=Message(Call("simulate_scores"), " makes some where there are none"),
         )
     if approach == "formula" and {interval, test} - {None, "t"}:
         raise SalstatsError(
-            "interval= and test= say how simulated studies are analysed; the formula is of a t test, so take "
-            "approach='simulation'"
+            Setting("interval"),
+            " and ",
+            Setting("test"),
+            " say how simulated studies are analysed, and the formula is of a t test",
+            hint=Message("take ", Setting("approach", "simulation")),
         )
     curves: Iterator[Curve]
     if term == "mrmc":
@@ -254,7 +265,9 @@ def power(
     else:
         check_frame(pilot, "pilot")
         if reference is None:
-            raise SalstatsError("reference= names the method that the pilot's others are compared with")
+            raise SalstatsError(
+                Setting("reference"), " names the method that the pilot's others are compared with"
+            )
         curves = curve_sources.of_pilot(pilot, plan, effects, reference, by, unit, check_generator(rng))
     simulation = Simulation(n_studies, jobs, progress)
     rows: list[dict[str, Any]] = []
@@ -293,7 +306,8 @@ def _warn_small_pilot(plan: pd.DataFrame) -> None:
     if n_pilot < curve_sources.FEW_UNITS:
         warn(
             f"the pilot has {n_pilot} units, from which the spread is not well known: the cases needed lie "
-            "between n_low and n_high; plan for n_high, or score more cases for the pilot"
+            "between n_low and n_high",
+            hint="plan for n_high, or score more cases for the pilot",
         )
 
 
@@ -320,16 +334,22 @@ def _check_effects(effect: float | Sequence[float] | None, plan: Plan) -> list[f
     if effect is None:
         if plan.goal == "difference":
             raise SalstatsError(
-                "effect= says which true effect the study is to find, such as effect=-0.05: the smallest "
-                "that matters, not what a pilot has found"
+                Setting("effect"),
+                " says which true effect the study is to find, such as ",
+                Setting("effect", -0.05),
+                ": the smallest that matters, not what a pilot has found",
             )
         return [0.0 if plan.goal == "margin" else None]
     effects: list[float | None] = []
     for value in np.atleast_1d(np.asarray(effect, dtype=object)):
         is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
         if not is_number or not np.isfinite(value):
-            raise ValueRangeError(f"effect must be a number, not {value!r}")
+            raise ValueRangeError(
+                Setting("effect"), f" must be a number, not {value!r}", option="effect", value=value
+            )
         if plan.term == "percent_decrease" and value >= 100:
-            raise ValueRangeError(f"effect={value:g} is a decrease in percent, and must be below 100")
+            raise ValueRangeError(
+                Setting("effect", float(value)), " is a decrease in percent, and must be below 100"
+            )
         effects.append(float(value))
     return effects

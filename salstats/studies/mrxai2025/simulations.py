@@ -18,7 +18,7 @@ from salstats.display.plots.layout.theme import (
     PALETTE,
     figure_size,
     font,
-    picture_look,
+    picture_theme,
     theme_salstats,
 )
 from salstats.display.tables.record import Column
@@ -213,7 +213,7 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> p9.ggplot:
         + p9.coord_fixed(expand=False)
         + p9.labs(x="", y="", caption=note)
         + theme_salstats()
-        + picture_look(PAGE_MM, _GAP_MM, _EDGE_MM)
+        + picture_theme(PAGE_MM, _GAP_MM, _EDGE_MM)
         + p9.theme(
             legend_box="horizontal",
             strip_text_x=p9.element_text(ha="left", va="bottom"),

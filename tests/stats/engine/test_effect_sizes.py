@@ -8,6 +8,7 @@ import pingouin
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
@@ -119,11 +120,11 @@ def test_what_has_no_size_is_missing_and_what_cannot_be_asked_is_said(pairs):
     with pytest.warns(SalstatsWarning):
         assert effects_of(equal, "g", unit="case")[LIMITS].isna().all(axis=None)
     scores = scores_of(pairs)
-    with pytest.raises(ValueRangeError, match="effect_size"):
+    with raises(ValueRangeError, option="effect_size", value="hedges"):
         ss.difference(scores, reference="y", effect_size="hedges")
-    with pytest.raises(SalstatsError, match="pairs='complete'"):
+    with raises(SalstatsError, option="effect_size", match="pairs='complete'"):
         ss.difference(scores, reference="y", effect_size="g", pairs="available")
-    with pytest.raises(SalstatsError, match="knows no weights"):
+    with raises(SalstatsError, option="effect_size", match="weights"):
         ss.difference(scores, reference="y", effect_size="g", weights="unit")
 
 

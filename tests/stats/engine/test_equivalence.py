@@ -1,13 +1,17 @@
 """Margins: P values against R and tests written out, agreement with the interval, and verdicts in words."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
+from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsError, ValueRangeError
+from salstats.stats.engine.equivalence import CLAIMS, SIDES, split_verdicts, verdicts
 from salstats.stats.engine.intervals import RECORDS
 
 # R writes its P values to 17 digits
@@ -186,6 +190,18 @@ def test_p_of_margins_are_adjusted_as_a_family_of_their_own(pair, procedure):
     assert again["verdict"].tolist() == got["verdict"].tolist()
 
 
+def test_each_verdict_is_split_into_its_side_and_claim():
+    pairs = list(product(SIDES, ("", *CLAIMS)))
+    sides, claims = zip(*pairs, strict=True)
+    texts = verdicts(np.array(sides), np.array(claims))
+    assert len(set(texts)) == len(pairs)
+    assert texts[[0, 1, 8, 11]].tolist() == ["lower", "lower, equivalent", "inconclusive", "not superior"]
+    found_sides, found_claims = split_verdicts(pd.Series(texts))
+    assert (found_sides.tolist(), found_claims.tolist()) == (list(sides), list(claims))
+    other_sides, other_claims = split_verdicts(pd.Series(["positive", ""]))
+    assert (other_sides.tolist(), other_claims.tolist()) == (["positive", "inconclusive"], ["", ""])
+
+
 def test_verdicts_in_other_words_stay_as_they_are():
     frame = pd.DataFrame({"p_value": [0.5, 0.01], "verdict": ["positive", "lower"]})
     assert ss.adjust(frame)["verdict"].tolist() == ["positive", "lower"]
@@ -195,14 +211,14 @@ def test_verdicts_in_other_words_stay_as_they_are():
     "margin", [0, -0.1, np.nan, np.inf, (0.1, 0.2), (None, None), (-0.1,), (0.1, -0.1), "wide", {"iou": 0}]
 )
 def test_a_margin_that_is_none_is_refused(pair, margin):
-    with pytest.raises(ValueRangeError, match="must be a number above 0, or a bound below"):
+    with raises(ValueRangeError, option="margin", match="above 0"):
         ss.difference(as_scores(*pair), reference="b", interval="t", margin=margin)
 
 
 def test_a_margin_of_another_metric_or_interval_is_refused(pair):
-    with pytest.raises(ValueRangeError, match="margin= names 'dice', which is no metric"):
+    with raises(ValueRangeError, option="margin", choices=("iou",), match="'dice'"):
         ss.difference(as_scores(*pair), reference="b", interval="t", margin={"dice": 0.1})
-    with pytest.raises(SalstatsError, match="interval='bca' has none; choose from 'percentile'"):
+    with raises(SalstatsError, option="interval", value="bca", match="'percentile'"):
         ss.difference(as_scores(*pair), reference="b", interval="bca", margin=0.1)
 
 
@@ -214,9 +230,9 @@ def test_margins_in_the_wrong_units_are_told_of():
     scores = pd.concat(
         [frame.assign(method="human"), frame.assign(method="a", score=rng.uniform(0.4, 0.6, 30))]
     )
-    with pytest.warns(SalstatsWarning, match="in percent: 0.05 is 0.05 %"):
+    with warns(option="margin", match="0.05 %"):
         ss.percent_decrease(scores, reference="human", margin=0.05)
-    with pytest.warns(SalstatsWarning, match="no smaller than the range of iou"):
+    with warns(option="margin", match="range of iou"):
         ss.difference(scores, reference="human", margin=5)
-    with pytest.raises(ValueRangeError, match="must be a number above 0"):
+    with raises(ValueRangeError, option="margin", value=True):
         ss.difference(scores, reference="human", margin=True)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import SalstatsError, ValueRangeError
@@ -126,11 +127,12 @@ def test_what_they_are_not_for_is_refused():
     own, other = np.array([1.0, 0, 0, 1, 1, 0]), np.array([1.0, 1, 1, 1, 0, 1])
     several = scores_of(own, other, patient=[f"p{i // 2}" for i in range(6)])
     for options in ({"interval": "tango"}, {"test": "score"}):
-        with pytest.raises(SalstatsError, match=r"independent pairs.*'wild'"):
+        ((option, choice),) = options.items()
+        with raises(SalstatsError, option=option, value=choice, match="independent pairs"):
             ss.difference(several, reference="human", **options)
-        with pytest.raises(ValueRangeError, match="0/1 scores"):
+        with raises(ValueRangeError, option=option, value=choice, match="0/1 scores"):
             ss.difference(scores_of(own / 2, other), reference="human", **options)
-        with pytest.raises(SalstatsError, match="average="):
+        with raises(SalstatsError, option=option, value=choice, hint=f"{option}='wild' takes them"):
             ss.difference(scores_of(own, other, task="a"), reference="human", average="task", **options)
 
 

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsWarning
@@ -135,7 +136,7 @@ def test_the_same_patient_in_two_data_sets_is_two():
 )
 def test_cases_of_nobody_known_are_units_of_their_own_and_that_is_said(known):
     scores = frame(**{"case": list("abcde"), **known})
-    with pytest.warns(SalstatsWarning, match="4 units of 5 cases, 1 with several; the 2 cases without one"):
+    with warns(option="unit", match="4 units of 5 cases, 1 with several; the 2 cases"):
         units = units_of(scores, None)
     assert units.codes[2] == units.codes[3]
     assert (units.n, len(set(units.codes))) == (4, 4)
@@ -143,7 +144,7 @@ def test_cases_of_nobody_known_are_units_of_their_own_and_that_is_said(known):
 
 def test_ids_that_begin_anew_in_each_site_are_told_of_and_told_apart():
     scores = frame(case=list("abcd"), patient=[1, 1, 1, 2], site=["x", "x", "y", "y"])
-    with pytest.warns(SalstatsWarning, match=r"1 of 2 units told by 'patient'.*unit=\['site', 'patient'\]"):
+    with warns(option="unit", value=["site", "patient"], match="1 of 2 units"):
         assert units_of(scores, None).n == 2
     assert units_of(scores, ["site", "patient"]).codes.tolist() == [0, 0, 1, 2]
     with warnings.catch_warnings():
@@ -156,9 +157,7 @@ def test_ids_that_begin_anew_in_any_column_are_told_of(name):
     # 10 patients of one, 6 of the other, two images each
     patients = [*np.repeat(np.arange(1, 11), 2), *np.repeat(np.arange(1, 7), 2)]
     scores = frame(case=np.arange(32), patient=patients, **{name: ["x"] * 20 + ["y"] * 12})
-    with pytest.warns(
-        SalstatsWarning, match=rf"6 of 10 units told by 'patient'.*unit=\['{name}', 'patient'\]"
-    ):
+    with warns(option="unit", value=[name, "patient"], match="6 of 10 units"):
         units_of(scores, None)
     assert units_of(scores, [name, "patient"]).n == 16
 
@@ -186,21 +185,29 @@ def test_what_varies_within_a_patient_is_no_site():
 
 
 def test_cases_against_repeated_patients_warn():
-    with pytest.warns(SalstatsWarning, match="1 patients have several"):
+    with warns(option="unit", value="case", hint="unit='patient' keeps a patient's cases together"):
         units_of(frame(case=["a", "b"], patient=["p", "p"]), "case")
 
 
 @pytest.mark.parametrize(
-    ("columns", "unit", "message"),
+    ("columns", "unit", "fields"),
     [
-        ({"case": ["a"]}, "patient", "no column 'patient'"),
-        ({"site": ["a"]}, None, "name the unit"),
-        ({"case": ["a", "b"], "patient": ["p", None]}, "patient", "empty in row 1"),
-        ({"case": ["a", "b"], "patient": ["p", "Unknown"]}, "patient", "is 'Unknown' in row 1"),
+        ({"case": ["a"]}, "patient", {"column": "patient", "choices": ("metric", "case")}),
+        ({"site": ["a"]}, None, {"option": "unit", "column": None}),
+        (
+            {"case": ["a", "b"], "patient": ["p", None]},
+            "patient",
+            {"column": "patient", "rows": (1,), "match": "empty"},
+        ),
+        (
+            {"case": ["a", "b"], "patient": ["p", "Unknown"]},
+            "patient",
+            {"column": "patient", "rows": (1,), "match": "'Unknown'"},
+        ),
     ],
 )
-def test_bad_units_say_what_is_wrong(columns, unit, message):
-    with pytest.raises(ColumnError, match=message):
+def test_rows_without_a_unit_are_an_error_that_names_them(columns, unit, fields):
+    with raises(ColumnError, **fields):
         units_of(frame(**columns), unit)
 
 

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
@@ -229,37 +230,57 @@ def test_replicates_are_weighted_means_of_the_units_drawn(scores) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "options", "message"),
+    ("change", "options", "error", "fields"),
     [
-        ({"w": -1.0}, {"weights": "w"}, "is negative in row 0"),
-        ({"w": np.nan}, {"weights": "w"}, "is empty in row 0"),
-        ({"w": 0.0}, {"weights": "w"}, "is 0 in every row"),
-        ({"w": range(472)}, {"weights": "w"}, "differs between rows of case"),
-        ({}, {"weights": "case"}, "weights='unit' counts each unit"),
-        ({}, {"weights": "nothing"}, "no column 'nothing'"),
-        ({}, {"weights": {"edema": 1}}, "average="),
-        ({}, {"weights": {"edema": 1}, "average": "task"}, "lack 'nodule'"),
-        ({}, {"weights": {**PREVALENCE, "x": 1}, "average": "task"}, "name 'x'"),
-        ({}, {"weights": {"edema": -1, "nodule": 1}, "average": "task"}, "0 or more"),
-        ({}, {"weights": {"edema": "few", "nodule": None}, "average": "task"}, "numbers of 0 or more"),
-        ({}, {"weights": 3}, "is no column"),
+        ({"w": -1.0}, {"weights": "w"}, ColumnError, {"rows": tuple(range(472)), "match": "negative"}),
+        ({"w": np.nan}, {"weights": "w"}, ColumnError, {"rows": tuple(range(472)), "match": "empty"}),
+        ({"w": 0.0}, {"weights": "w"}, ValueRangeError, {"option": "weights", "column": "w"}),
+        ({"w": range(472)}, {"weights": "w"}, ColumnError, {"column": "w", "match": "rows of case"}),
+        ({}, {"weights": "case"}, ColumnError, {"column": "case", "match": "weights='unit'"}),
+        ({}, {"weights": "nothing"}, ColumnError, {"column": "nothing"}),
+        ({}, {"weights": {"edema": 1}}, SalstatsError, {"option": "weights", "match": "average"}),
+        (
+            {},
+            {"weights": {"edema": 1}, "average": "task"},
+            ValueRangeError,
+            {"column": "task", "match": "lack 'nodule'"},
+        ),
+        (
+            {},
+            {"weights": {**PREVALENCE, "x": 1}, "average": "task"},
+            ValueRangeError,
+            {"column": "task", "choices": ("edema", "nodule"), "match": "'x'"},
+        ),
+        (
+            {},
+            {"weights": {"edema": -1, "nodule": 1}, "average": "task"},
+            ValueRangeError,
+            {"option": "weights", "match": "0 or more"},
+        ),
+        (
+            {},
+            {"weights": {"edema": "few", "nodule": None}, "average": "task"},
+            ValueRangeError,
+            {"option": "weights", "match": "0 or more"},
+        ),
+        ({}, {"weights": 3}, SalstatsError, {"option": "weights", "value": 3}),
     ],
 )
-def test_weights_that_are_none_are_refused(scores, change, options, message) -> None:
-    with pytest.raises((ColumnError, ValueRangeError, SalstatsError), match=message):
+def test_weights_that_are_none_are_refused(scores, change, options, error, fields) -> None:
+    with raises(error, **fields):
         summarize(scores.assign(**change), **options)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "fields"),
     [
-        ({"test": "wilcoxon"}, "knows no weights"),
-        ({"test": "mcnemar"}, "knows no weights"),
-        ({"overall": True, "pairs": "available"}, "pairs='complete'"),
+        ({"test": "wilcoxon"}, {"option": "test", "value": "wilcoxon", "match": "weights"}),
+        ({"test": "mcnemar"}, {"option": "test", "value": "mcnemar", "match": "weights"}),
+        ({"overall": True, "pairs": "available"}, {"option": "overall", "match": "pairs='complete'"}),
     ],
 )
-def test_contrasts_that_know_no_weights_are_refused(scores, options, message) -> None:
-    with pytest.raises(SalstatsError, match=message):
+def test_contrasts_that_know_no_weights_are_refused(scores, options, fields) -> None:
+    with raises(SalstatsError, **fields):
         difference(scores, reference="human", weights="sampling", **options)
 
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests_support import raises
 
 from salstats.errors import ValueRangeError
 from salstats.stats.planning.pilots import Pilot
@@ -87,7 +88,7 @@ def test_hits_of_one_unit_keep_their_design_effect():
     [("difference", 0.75, "iou"), ("percent_decrease", 110.0, "iou"), ("difference", -0.5, "dice")],
 )
 def test_an_effect_that_no_method_can_have_is_refused(term, effect, metric):
-    with pytest.raises(ValueRangeError, match="would give the method a mean"):
+    with raises(ValueRangeError, option="effect", hint="give an effect nearer to 0"):
         move_pilot(clustered(), term, effect, metric)
     # of a metric that is not known no range is
     assert move_pilot(clustered(), term, effect, "my own").flip is None
@@ -98,7 +99,7 @@ def test_differences_that_leave_what_is_possible_are_refused():
     other = np.repeat([1.0, 0.4], 10)
     own = np.repeat([0.0, 0.9], 10)
     pilot = Pilot.from_pairs(own, other, np.arange(20), np.arange(20))
-    with pytest.raises(ValueRangeError, match="beyond what is possible"):
+    with raises(ValueRangeError, option="effect", value=0.29, match="beyond"):
         move_pilot(pilot, "difference", 0.29, "iou")
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import special, stats
+from tests_support import raises
 
 import salstats as ss
-from salstats.errors import SalstatsError, SalstatsWarning
+from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.planning import formulas
 from salstats.stats.planning.curves import crossing
 
@@ -343,7 +344,7 @@ def test_a_margin_may_be_that_of_each_metric():
     assert found.set_index("metric")["margin_high"].to_dict() == {"hit": 0.15, "iou": 0.06}
     own = ss.power(pilot[pilot["metric"] == "iou"], margin=0.06, **asked)
     assert found.loc[found["metric"] == "iou", "power"].to_list() == own["power"].to_list()
-    with pytest.raises(SalstatsError, match="margin= has none for the metric 'hit'"):
+    with raises(SalstatsError, option="margin", choices=("iou",), match="'hit'"):
         ss.power(pilot, margin={"iou": 0.06}, **asked)
 
 
@@ -377,60 +378,122 @@ def test_a_seed_makes_it_again(patients):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "error", "fields"),
     [
-        ({}, "effect= says which true effect the study is to find"),
-        ({"effect": 0.05, "reference": None}, "reference= names the method"),
-        ({"effect": 0.05, "margin": 0.04}, "lies outside the margin -0.04 ... 0.04"),
-        ({"effect": 0.05, "margin": 0.1, "width": 0.1}, "two plans"),
-        ({"effect": 0.05, "n_readers": 3}, "n_readers= is for term='mrmc'"),
-        ({"effect": 0.05, "readers": "fixed"}, "readers= is for term='mrmc'"),
-        ({"effect": 0.0}, "no number of cases reaches target=0.8"),
-        ({"effect": -0.05, "n_cases": [2]}, "make fewer than 2 units"),
-        ({"effect": 100, "term": "percent_decrease"}, "must be below 100"),
-        ({"effect": "big"}, "effect must be a number"),
-        ({"effect": 0.05, "term": "mrmc"}, "components of term='mrmc' are of all"),
-        ({"effect": 0.05, "term": "mrmc", "reference": None}, "no column 'reader'; mrmc"),
-        ({"width": -1.0}, "width must be a number above 0"),
-        ({"width": "small"}, "width must be a number above 0"),
-        ({"effect": 0.05, "term": "regression"}, "choose one of difference, percent_decrease, mrmc"),
-        ({"effect": 0.05, "reference": "nobody"}, "not a method"),
-        ({"effect": 0.05, "approach": "formula", "test": "wild"}, "the formula is of a t test"),
+        ({}, SalstatsError, {"option": "effect", "value": None}),
+        ({"effect": 0.05, "reference": None}, SalstatsError, {"option": "reference", "value": None}),
+        (
+            {"effect": 0.05, "margin": 0.04},
+            ValueRangeError,
+            {"option": "effect", "value": 0.05, "match": "-0.04 ... 0.04"},
+        ),
+        (
+            {"effect": 0.05, "margin": 0.1, "width": 0.1},
+            SalstatsError,
+            {"option": "margin", "match": "width"},
+        ),
+        ({"effect": 0.05, "n_readers": 3}, SalstatsError, {"option": "n_readers", "match": "term='mrmc'"}),
+        ({"effect": 0.05, "readers": "fixed"}, SalstatsError, {"option": "readers", "match": "term='mrmc'"}),
+        ({"effect": 0.0}, ValueRangeError, {"option": "target", "value": 0.8}),
+        (
+            {"effect": -0.05, "n_cases": [2]},
+            ValueRangeError,
+            {"option": "n_cases", "value": 2, "hint": "give n_cases=5 or more"},
+        ),
+        ({"effect": 100, "term": "percent_decrease"}, ValueRangeError, {"option": "effect", "value": 100}),
+        ({"effect": "big"}, ValueRangeError, {"option": "effect", "value": "big"}),
+        ({"effect": 0.05, "term": "mrmc"}, SalstatsError, {"option": "reference", "match": "term='mrmc'"}),
+        (
+            {"effect": 0.05, "term": "mrmc", "reference": None},
+            ColumnError,
+            {"match": "no column 'reader'"},
+        ),
+        ({"width": -1.0}, ValueRangeError, {"option": "width"}),
+        ({"width": "small"}, ValueRangeError, {"option": "width"}),
+        (
+            {"effect": 0.05, "term": "regression"},
+            ValueRangeError,
+            {"option": "term", "choices": ("difference", "percent_decrease", "mrmc")},
+        ),
+        (
+            {"effect": 0.05, "reference": "nobody"},
+            SalstatsError,
+            {"option": "reference", "value": "nobody"},
+        ),
+        (
+            {"effect": 0.05, "approach": "formula", "test": "wild"},
+            SalstatsError,
+            {"option": "interval", "hint": "take approach='simulation'"},
+        ),
     ],
 )
-def test_what_cannot_be_planned_is_refused(patients, options, said):
-    with pytest.raises(SalstatsError, match=said):
+def test_what_cannot_be_planned_is_refused(patients, options, error, fields):
+    with raises(error, **fields):
         ss.power(patients, **{"reference": "human", **options})
 
 
 @pytest.mark.parametrize(
-    ("given", "options", "said"),
+    ("given", "options", "error", "fields"),
     [
-        ({"sd": 0.2}, {"approach": "simulation"}, "draws studies from the scores of a pilot"),
-        ({"sd": 0.2}, {"reference": "human"}, "parameters name no methods"),
-        ({"SD": 0.2}, {}, "parameter='SD' is not known; did you mean 'sd'?"),
-        ({"sd": 0.2, "correlation": 1}, {}, "leave no case to differ"),
-        ({"sd": 0.2, "mean_reference": 0}, {"term": "percent_decrease"}, "and not as 0"),
-        ([0.2, 0.5], {}, "pilot must be a pandas DataFrame"),
-        ({"sd": 0.0}, {}, "sd must be above 0"),
-        ({"sd": 0.2, "correlation": 1.5}, {}, "correlation must lie in -1 ... 1"),
-        ({"correlation": 0.5}, {}, "must hold sd_difference, or sd"),
-        ({"sd": 0.2}, {"term": "percent_decrease"}, "decrease is one of mean_reference"),
-        ({"error": 1.0}, {"term": "mrmc", "n_readers": 5}, "lack 'cov1', 'cov2', 'cov3'"),
-        (VAN_DYKE, {"term": "mrmc"}, "n_readers= says how many readers"),
-        (VAN_DYKE, {"term": "mrmc", "n_readers": 4, "readers": "fixed", "cases": "fixed"}, "leave nothing"),
-        (VAN_DYKE, {"term": "mrmc", "n_readers": 3, "effect": 0.02}, "no number of cases reaches target"),
+        (
+            {"sd": 0.2},
+            {"approach": "simulation"},
+            SalstatsError,
+            {"option": "approach", "value": "simulation"},
+        ),
+        ({"sd": 0.2}, {"reference": "human"}, SalstatsError, {"option": "reference", "hint": "leave it out"}),
+        (
+            {"SD": 0.2},
+            {},
+            ValueRangeError,
+            {"option": "parameter", "value": "SD", "match": "did you mean 'sd'"},
+        ),
+        ({"sd": 0.2, "correlation": 1}, {}, ValueRangeError, {"option": "correlation", "value": None}),
+        (
+            {"sd": 0.2, "mean_reference": 0},
+            {"term": "percent_decrease"},
+            SalstatsError,
+            {"option": "mean_reference"},
+        ),
+        ([0.2, 0.5], {}, SalstatsError, {"match": "pilot must be a pandas DataFrame"}),
+        ({"sd": 0.0}, {}, ValueRangeError, {"option": "sd", "value": 0.0, "match": "above 0"}),
+        (
+            {"sd": 0.2, "correlation": 1.5},
+            {},
+            ValueRangeError,
+            {"option": "correlation", "value": 1.5, "match": r"-1 \.\.\. 1"},
+        ),
+        ({"correlation": 0.5}, {}, SalstatsError, {"match": "sd_difference, or sd"}),
+        ({"sd": 0.2}, {"term": "percent_decrease"}, SalstatsError, {"option": "mean_reference"}),
+        ({"error": 1.0}, {"term": "mrmc", "n_readers": 5}, SalstatsError, {"option": "cov1"}),
+        (VAN_DYKE, {"term": "mrmc"}, SalstatsError, {"option": "n_readers", "value": None}),
+        (
+            VAN_DYKE,
+            {"term": "mrmc", "n_readers": 4, "readers": "fixed", "cases": "fixed"},
+            SalstatsError,
+            {"match": "leave nothing"},
+        ),
+        (
+            VAN_DYKE,
+            {"term": "mrmc", "n_readers": 3, "effect": 0.02},
+            ValueRangeError,
+            {"option": "target", "value": 0.8},
+        ),
     ],
-)  # fmt: skip
-def test_parameters_that_make_no_plan_are_refused(given, options, said):
-    with pytest.raises(SalstatsError, match=said):
+)
+def test_parameters_that_make_no_plan_are_refused(given, options, error, fields):
+    with raises(error, **fields):
         ss.power(given, **{"effect": 0.05, **options})
 
 
 def test_a_pilot_of_one_patient_says_nothing():
     pilot = frame_of(np.array([0.2, 0.3]), np.array([0.4, 0.35]), [1, 1])
     with (
-        pytest.raises(SalstatsError, match=r"both scores of 1 units \(patient\) .* give parameters"),
+        raises(
+            SalstatsError,
+            hint="give parameters, as in power({'sd_difference': 0.2}, ...)",
+            match=r"1 units \(patient\)",
+        ),
         pytest.warns(SalstatsWarning),
     ):
         ss.power(pilot, reference="human", effect=-0.05)
@@ -439,7 +502,11 @@ def test_a_pilot_of_one_patient_says_nothing():
 def test_a_pilot_that_does_not_vary_says_nothing():
     pilot = frame_of(np.full(30, 0.25), np.full(30, 0.5))
     with (
-        pytest.raises(SalstatsError, match="do not vary"),
+        raises(
+            SalstatsError,
+            hint="give parameters, as in power({'sd_difference': 0.2}, ...)",
+            match="do not vary",
+        ),
         pytest.warns(SalstatsWarning, match="no variance"),
     ):
         ss.power(pilot, reference="human", effect=-0.05)

@@ -1,1 +1,1 @@
-"""What figures share: panels, rows, texts and pages in millimetres, marks, legends, the theme."""
+"""Layout of all figures: panels, rows, texts and pages in millimetres, marks, legends, the theme."""

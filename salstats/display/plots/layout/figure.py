@@ -61,8 +61,8 @@ class Figure(p9.ggplot):
     def at(self, width: float) -> "Figure":
         """Figure laid out again for a width in mm, with what was added to it."""
         call = self._call
-        own_width = self.theme.getp("figure_size")[0] * MM_PER_INCH
-        if call is None or abs(width - own_width) < 0.1:
+        current_width = self.theme.getp("figure_size")[0] * MM_PER_INCH
+        if call is None or abs(width - current_width) < 0.1:
             return self
         with warnings.catch_warnings():
             # the first call has already given the warnings

@@ -43,7 +43,7 @@ class Rows:
     centres: np.ndarray
     heights: np.ndarray
     rules: list[float]
-    heads: list[bool]
+    starts_group: list[bool]
 
     @property
     def edges(self) -> list[float]:
@@ -53,7 +53,7 @@ class Rows:
     @property
     def ends(self) -> list[float]:
         """Lower edges of the groups of rows."""
-        next_is_head = [*self.heads[1:], True]
+        next_is_head = [*self.starts_group[1:], True]
         return [edge for edge, is_end in zip(self.edges, next_is_head, strict=True) if is_end]
 
     @property
@@ -100,12 +100,12 @@ def row_layout(
     texts: Sequence[str],
     n_marks: int | Sequence[int] = 1,
     n_closing: int = 0,
-    heads: Sequence[bool] = (),
+    starts_group: Sequence[bool] = (),
 ) -> Rows:
     """Rows with a label in `texts` for each of `values`.
 
     `n_marks` is the number of marks in each row or in all of them, `n_closing` the number of rows at the end
-    that are set apart, and `heads` whether each row begins a group, by default all.
+    that are set apart, and `starts_group` whether each row begins a group, by default all.
     """
     n_lines = np.array([text.count("\n") + 1 for text in texts])
     heights = np.maximum(_MARK_MM * np.broadcast_to(n_marks, len(texts)), LINE_MM * n_lines) + _PAD_MM
@@ -125,7 +125,7 @@ def row_layout(
         centres=-(bottoms - heights / 2),
         heights=heights,
         rules=rules,
-        heads=list(heads) or [True] * len(texts),
+        starts_group=list(starts_group) or [True] * len(texts),
     )
 
 

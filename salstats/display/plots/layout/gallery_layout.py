@@ -93,12 +93,12 @@ class GalleryLayout:
         """Lines of pictures of a row."""
         return [Band(row, columns) for columns in self.lines]
 
-    def pages(self, placed: Sequence[Placed], around: float) -> list[list[list[Band]]]:
-        """Stacks of bands of each page, where `around` mm of the page are for other things.
+    def pages(self, placed: Sequence[Placed], outside_mm: float) -> list[list[list[Band]]]:
+        """Stacks of bands of each page, where `outside_mm` of the height are for other things.
 
         A row is divided only where it is higher than a page.
         """
-        room = PAGE_HEIGHT_MM - around - self.title_mm
+        available_mm = PAGE_HEIGHT_MM - outside_mm - self.title_mm
         blocks: list[list[Band]] = []
         heights: list[float] = []
         for row in self.rows:
@@ -106,14 +106,14 @@ class GalleryLayout:
             pictures = [picture for picture in placed if picture.row == row]
             row_height = lay_out(pictures, self.sheet([bands])).height - self.title_mm + GAP_MM
             n_fitting = len(bands)
-            if row_height > room:
-                n_fitting = max(int(len(bands) * room / row_height), 1)
+            if row_height > available_mm:
+                n_fitting = max(int(len(bands) * available_mm / row_height), 1)
             for start in range(0, len(bands), n_fitting):
                 block = bands[start : start + n_fitting]
                 blocks.append(block)
                 heights.append(row_height * len(block) / len(bands))
         stacks = []
-        for part in packed_slices(heights, room):
+        for part in packed_slices(heights, available_mm):
             stacks.append([band for block in blocks[part] for band in block])
         return [stacks[start : start + self.n_stacks] for start in range(0, len(stacks), self.n_stacks)]
 

@@ -89,14 +89,14 @@ def _palette_positions(names: Sequence[str], chosen_colours: Mapping[str, str]) 
         for rank, method in enumerate(methods):
             home_of_method[method] = (rank, index)
     claims = [(index_of_colour.get(chosen_colours[name]), name) for name in names if name in chosen_colours]
-    well_known = []
+    fixed_claims = []
     for name in names:
         canonical_name = method_spelling(name)
         if canonical_name in home_of_method:
             rank, index = home_of_method[canonical_name]
-            well_known.append((rank, index, name))
+            fixed_claims.append((rank, index, name))
     # where two methods have the same position, the one of the lower rank takes it
-    claims += [(index, name) for _, index, name in sorted(well_known)]
+    claims += [(index, name) for _, index, name in sorted(fixed_claims)]
     positions: dict[str, int] = {}
     for position, name in claims:
         if position is not None and name not in positions and position not in positions.values():

@@ -74,13 +74,13 @@ def on_pages(
     n_panel_rows = math.ceil(len(panels) / n_columns)
     # height of legend, margins and caption, which has one more line for the number of the page
     outside_mm = height - n_panel_rows * panel_mm + LINE_MM
-    room = PAGE_HEIGHT_MM - outside_mm
-    titles_of_pages = _split_titles(panels, n_columns, max(int(room // panel_mm), 1))
+    available_mm = PAGE_HEIGHT_MM - outside_mm
+    titles_of_pages = _split_titles(panels, n_columns, max(int(available_mm // panel_mm), 1))
     ranges: list[_RowRange | None] = [None]
-    if edges and panel_mm > room:
+    if edges and panel_mm > available_mm:
         # the last edge is the height of all rows, as a negative number
-        room_of_rows = room - (panel_mm + edges[-1])
-        ranges = [*_row_ranges(edges, ends, room_of_rows)]
+        available_for_rows = available_mm - (panel_mm + edges[-1])
+        ranges = [*_row_ranges(edges, ends, available_for_rows)]
     contents = [_Page(titles, rows) for titles in titles_of_pages for rows in ranges]
     if len(contents) == 1:
         return paged_figure([figure])
@@ -114,13 +114,13 @@ def _split_titles(panels: Sequence[str], n_columns: int, max_rows: int) -> list[
     return [panels[start:end] for start, end in pairwise([0, *np.cumsum(page_sizes)])]
 
 
-def _row_ranges(edges: Sequence[float], ends: Sequence[float], room: float) -> list[_RowRange]:
+def _row_ranges(edges: Sequence[float], ends: Sequence[float], available_mm: float) -> list[_RowRange]:
     """Rows of each page, of about equal heights, divided at the ends of groups if each group fits a page."""
-    groups_fit = bool(ends) and max(group.height for group in _ranges_above(ends)) <= room
+    groups_fit = bool(ends) and max(group.height for group in _ranges_above(ends)) <= available_mm
     cuts = ends if groups_fit else edges
-    full_pages = _full_pages(cuts, room)
+    full_pages = _full_pages(cuts, available_mm)
     even_pages = _even_pages(cuts, len(full_pages))
-    if all(0 < page.height <= room for page in even_pages):
+    if all(0 < page.height <= available_mm for page in even_pages):
         return even_pages
     return full_pages
 
@@ -130,10 +130,10 @@ def _ranges_above(cuts: Sequence[float]) -> list[_RowRange]:
     return [_RowRange(top, bottom) for top, bottom in pairwise([0.0, *cuts])]
 
 
-def _full_pages(cuts: Sequence[float], room: float) -> list[_RowRange]:
+def _full_pages(cuts: Sequence[float], available_mm: float) -> list[_RowRange]:
     """Ranges that fill each page as far as whole rows or groups do."""
     heights = [rows.height for rows in _ranges_above(cuts)]
-    page_ends = [cuts[part.stop - 1] for part in packed_slices(heights, room)]
+    page_ends = [cuts[part.stop - 1] for part in packed_slices(heights, available_mm)]
     return _ranges_above(page_ends)
 
 

@@ -233,14 +233,14 @@ def panel_grid(
     n = len(titles)
     if width is None:
         width = COLUMN_MM if n <= 4 else PAGE_MM
-    room = width - left - _RIGHT_MM
+    available_mm = width - left - _RIGHT_MM
     gap = GAP_MM
     if free:
         gap += left - _TITLE_MM
     words = (text_mm(word, bold=True) for title in titles for word in title.split())
     widest_word = max(words, default=0.0)
-    min_width = max(min_width, min(widest_word, room))
-    n_fitting = max(int((room + gap) // (min_width + gap)), 1)
+    min_width = max(min_width, min(widest_word, available_mm))
+    n_fitting = max(int((available_mm + gap) // (min_width + gap)), 1)
     if n_columns is None:
         n_columns = _even_columns(n, n_fitting)
     n_columns = min(check_count(n_columns, "n_columns"), n, n_fitting)

@@ -125,30 +125,30 @@ class FittedRows(NamedTuple):
 
 
 def fitting_rows(
-    place: Callable[[float], PlacedRows], columns: Mapping[str, Sequence[str]], width: float
+    rows_for_chars: Callable[[float], PlacedRows], columns: Mapping[str, Sequence[str]], width: float
 ) -> FittedRows:
     """Rows and columns of text that leave enough room for a panel and break the fewest words.
 
-    `place` makes frame and rows for a number of characters in a line of the labels. First full headings are
-    tried, then wrapped headings with shorter and shorter lines of labels.
+    `rows_for_chars` makes frame and rows for a number of characters in a line of the labels. First full
+    headings are tried, then wrapped headings with shorter and shorter lines of labels.
     """
     narrow_columns = wrap_headings(columns)
-    candidates = [FittedRows(*place(LABEL_CHARS), dict(columns))]
-    candidates += [FittedRows(*place(chars), narrow_columns) for chars in _LABEL_CHARS_TRIED]
+    candidates = [FittedRows(*rows_for_chars(LABEL_CHARS), dict(columns))]
+    candidates += [FittedRows(*rows_for_chars(chars), narrow_columns) for chars in _LABEL_CHARS_TRIED]
     fitting = [fitted for fitted in candidates if panel_fits(fitted.rows, fitted.columns, width)]
     if not fitting:
         return candidates[-1]
-    unbroken_words = _words(place(np.inf).rows)
+    unbroken_words = _label_words(rows_for_chars(np.inf).rows)
 
     def preference(fitted: FittedRows) -> tuple[int, float]:
-        n_broken = len(_words(fitted.rows) - unbroken_words)
+        n_broken = len(_label_words(fitted.rows) - unbroken_words)
         panel_width = _panel_width(fitted.rows, width, text_columns_mm(fitted.columns))
         return -n_broken, min(panel_width, _WIDE_PANEL_MM)
 
     return max(fitting, key=preference)
 
 
-def _words(rows: Rows) -> set[str]:
+def _label_words(rows: Rows) -> set[str]:
     """Distinct words of the labels of rows."""
     return {word for text in rows.texts for word in text.split()}
 
@@ -356,16 +356,16 @@ def _wrapped_titles(
     panels: Sequence[str], title_width: float, columns_mm: float, heading_lines: int, widest_word: float
 ) -> dict[str, str]:
     """Titles of panels, level with the headings of columns of text or, if that takes fewer lines, above."""
-    beside_headings = wrapped_texts(panels, chars_in(title_width, bold=True), None)
-    above_headings = {
+    level_titles = wrapped_texts(panels, chars_in(title_width, bold=True), None)
+    raised_titles = {
         title: text + "\n" * heading_lines
         for title, text in wrapped_texts(panels, chars_in(title_width + columns_mm, bold=True), None).items()
     }
-    n_breaks_beside = max(text.count("\n") for text in beside_headings.values())
-    n_breaks_above = max(text.count("\n") for text in above_headings.values())
-    if widest_word > title_width or n_breaks_beside > n_breaks_above:
-        return above_headings
-    return beside_headings
+    n_breaks_level = max(text.count("\n") for text in level_titles.values())
+    n_breaks_raised = max(text.count("\n") for text in raised_titles.values())
+    if widest_word > title_width or n_breaks_level > n_breaks_raised:
+        return raised_titles
+    return level_titles
 
 
 def _margin_layers(margins: pd.DataFrame | None) -> list[Any]:

@@ -165,7 +165,7 @@ def _with_positions(points: pd.DataFrame, *, spread_x: bool, spread_y: bool) -> 
     return points.assign(x_drawn=x, y_drawn=y)
 
 
-def fitted_lines(fit: pd.DataFrame, x: str, y: str, drawn: ScatterData, data: pd.DataFrame) -> pd.DataFrame:
+def fitted_lines(fit: pd.DataFrame, x: str, y: str, scatter: ScatterData, data: pd.DataFrame) -> pd.DataFrame:
     """Rows of a `fit_line` frame for `y` along `x`, with their `panel` and `group`."""
     fitted = read_estimates(fit, "fit", ("formula", "covariate", "value", "estimate"))
     frame = fitted.frame
@@ -191,14 +191,14 @@ def fitted_lines(fit: pd.DataFrame, x: str, y: str, drawn: ScatterData, data: pd
                 option="fit",
                 column="reference",
             )
-    lines = _match_to_panels(fitted.subset(is_of_axes & fitted.has_estimate), drawn, ["value"])
+    lines = _match_to_panels(fitted.subset(is_of_axes & fitted.has_estimate), scatter, ["value"])
     # a group whose covariate does not vary has a single fitted mean, which is no line
     line = [lines["panel"].cat.codes, lines["group"].cat.codes]
     n_values = lines.groupby(line)["value"].transform("size")
     return lines[n_values > 1].reset_index(drop=True)
 
 
-def correlation_texts(correlations: pd.DataFrame, x: str, y: str, drawn: ScatterData) -> pd.DataFrame:
+def correlation_texts(correlations: pd.DataFrame, x: str, y: str, scatter: ScatterData) -> pd.DataFrame:
     """Rows of a `correlate` frame for `x` and `y`, with their `panel`, `group` and `text`."""
     estimates = read_estimates(correlations, "correlations", ("x", "y", "estimate"))
     frame = estimates.frame
@@ -213,7 +213,7 @@ def correlation_texts(correlations: pd.DataFrame, x: str, y: str, drawn: Scatter
             option="correlations",
             choices=texts,
         )
-    rows = _match_to_panels(estimates.subset(is_of_axes), drawn, [])
+    rows = _match_to_panels(estimates.subset(is_of_axes), scatter, [])
     rows["text"] = [_correlation_text(row) for row in rows.to_dict("records")]
     return rows
 
@@ -229,7 +229,7 @@ def _symbol(term: str) -> str:
     return COEFFICIENTS[term].symbol if term in COEFFICIENTS else "r"
 
 
-def _match_to_panels(estimates: Estimates, drawn: ScatterData, further_keys: list[str]) -> pd.DataFrame:
+def _match_to_panels(estimates: Estimates, scatter: ScatterData, further_keys: list[str]) -> pd.DataFrame:
     """Return the rows of estimates with their panel and group.
 
     Estimates that are not grouped by a column of the panels belong to all of these panels. Without the
@@ -238,9 +238,9 @@ def _match_to_panels(estimates: Estimates, drawn: ScatterData, further_keys: lis
     frame = estimates.frame
     name = estimates.name
     columns = [key for key in estimates.keys if key not in ("x", "y")]
-    figure_columns = list(drawn.by)
-    if drawn.colour is not None:
-        figure_columns.append(drawn.colour)
+    figure_columns = list(scatter.by)
+    if scatter.colour is not None:
+        figure_columns.append(scatter.colour)
     unmatched = [column for column in columns if column not in figure_columns and frame[column].nunique() > 1]
     if unmatched:
         raise SalstatsError(
@@ -250,7 +250,11 @@ def _match_to_panels(estimates: Estimates, drawn: ScatterData, further_keys: lis
             column=unmatched[0],
         )
     shared = [column for column in figure_columns if column in columns]
-    is_repeated = frame.duplicated([*shared, *further_keys])
+    key_columns = [*shared, *further_keys]
+    # without columns that tell rows apart, every row after the first is one too many
+    is_repeated = pd.Series(np.arange(len(frame)) > 0, index=frame.index)
+    if key_columns:
+        is_repeated = frame.duplicated(key_columns)
     if is_repeated.any():
         row = frame.loc[is_repeated].iloc[0]
         group = ", ".join(f"{column} {row[column]}" for column in shared) or "the figure"
@@ -260,9 +264,9 @@ def _match_to_panels(estimates: Estimates, drawn: ScatterData, further_keys: lis
             option=name,
             rows=np.flatnonzero(is_repeated).tolist(),
         )
-    has_groups = drawn.colour is None or drawn.colour in shared
+    has_groups = scatter.colour is None or scatter.colour in shared
     target_columns = ["panel", "group"] if has_groups else ["panel"]
-    targets = drawn.keys[[*shared, *target_columns]].drop_duplicates()
+    targets = scatter.keys[[*shared, *target_columns]].drop_duplicates()
     rows = frame.assign(**{column: frame[column].astype(str) for column in shared})
     rows = rows.drop(columns=[column for column in ("panel", "group") if column in rows.columns])
     matched = rows.merge(targets, on=shared) if shared else rows.merge(targets, how="cross")
@@ -270,14 +274,14 @@ def _match_to_panels(estimates: Estimates, drawn: ScatterData, further_keys: lis
         raise SalstatsError(
             f"{name} has no row for any panel of the figure", hint="its groups are other ones", option=name
         )
-    matched["panel"] = pd.Categorical(matched["panel"], drawn.keys["panel"].cat.categories, ordered=True)
+    matched["panel"] = pd.Categorical(matched["panel"], scatter.keys["panel"].cat.categories, ordered=True)
     groups = matched["group"] if has_groups else [None] * len(matched)
-    matched["group"] = pd.Categorical(groups, drawn.keys["group"].cat.categories, ordered=True)
+    matched["group"] = pd.Categorical(groups, scatter.keys["group"].cat.categories, ordered=True)
     return matched
 
 
 def scatter_notes(
-    drawn: ScatterData,
+    scatter: ScatterData,
     titles: Sequence[str],
     lines: pd.DataFrame | None,
     texts: pd.DataFrame | None,
@@ -285,9 +289,9 @@ def scatter_notes(
 ) -> list[str]:
     """Sentences of the caption; `titles` are those of the horizontal and the vertical axis."""
     sentences = []
-    if drawn.is_binary:
+    if scatter.is_binary:
         sentences.append("Points at 0 and 1 are spread beyond these.")
-    if drawn.has_few_x:
+    if scatter.has_few_x:
         sentences.append("Points of equal values are spread sideways.")
     if lines is not None:
         sentences.append(_lines_note(lines, titles[1], labels))
@@ -296,9 +300,9 @@ def scatter_notes(
     for frame in (lines, texts):
         if frame is not None:
             sentences.append(caution_note(frame.drop_duplicates(["panel", "group"])))
-    if drawn.n_left_out:
-        n_left_out = count_text(drawn.n_left_out)
-        n_rows = count_text(drawn.n_left_out + len(drawn.points))
+    if scatter.n_left_out:
+        n_left_out = count_text(scatter.n_left_out)
+        n_rows = count_text(scatter.n_left_out + len(scatter.points))
         sentences.append(f"Not drawn: {n_left_out} of {n_rows} rows, which miss {joined(titles, 'or')}.")
     return [sentence for sentence in sentences if sentence]
 
@@ -323,4 +327,4 @@ def _correlation_notes(texts: pd.DataFrame, labels: Labels) -> list[str]:
     names = "; ".join(coefficients) or "r: correlation"
     interval = interval_name(estimates)
     limits = f" ({interval})" if interval else ""
-    return [f"{names}{limits}.", clustering_sentence(estimates), covariates_note(texts, labels)]
+    return [f"{names}{limits}.", clustering_sentence(estimates), covariates_note(estimates, labels)]

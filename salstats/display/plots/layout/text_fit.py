@@ -78,13 +78,13 @@ def wrapped(text: str, width: float = LABEL_CHARS, lines: int | None = LABEL_LIN
     text_lines = [""]
     # the pattern names spaces, since the class \s would include the non-breaking one
     for word in re.split(r"[ \n\t]+", unbroken(text, _UNBROKEN_SPACE).strip(" \n\t")):
-        for number, piece in enumerate(_word_pieces(word.replace(_UNBROKEN_SPACE, " "), max_ems)):
+        for number, fragment in enumerate(_word_fragments(word.replace(_UNBROKEN_SPACE, " "), max_ems)):
             space = " " if number == 0 and text_lines[-1] else ""
-            longer_line = f"{text_lines[-1]}{space}{piece}"
+            longer_line = f"{text_lines[-1]}{space}{fragment}"
             if _line_ems(longer_line) <= max_ems:
                 text_lines[-1] = longer_line
             else:
-                text_lines.append(piece)
+                text_lines.append(fragment)
     if lines is not None and len(text_lines) > lines:
         last_line = text_lines[lines - 1]
         while last_line and _line_ems(f"{last_line} {cut}") > max_ems:
@@ -93,18 +93,18 @@ def wrapped(text: str, width: float = LABEL_CHARS, lines: int | None = LABEL_LIN
     return escape_dollars("\n".join(text_lines))
 
 
-def _word_pieces(word: str, max_ems: float) -> list[str]:
+def _word_fragments(word: str, max_ems: float) -> list[str]:
     """Pieces of a word that each fit a line, broken after underscores and hyphens or else anywhere."""
     if _line_ems(word) <= max_ems:
         return [word]
-    pieces = []
+    fragments = []
     for syllable in re.split(r"(?<=[_-])(?=\w)", word):
-        pieces.append("")
+        fragments.append("")
         for character in syllable:
-            if pieces[-1] and _line_ems(pieces[-1] + character) > max_ems:
-                pieces.append("")
-            pieces[-1] += character
-    return pieces
+            if fragments[-1] and _line_ems(fragments[-1] + character) > max_ems:
+                fragments.append("")
+            fragments[-1] += character
+    return fragments
 
 
 def wrapped_texts(
@@ -198,13 +198,13 @@ class TileNames:
     """Names below the columns of a panel of tiles.
 
     `texts` are their wrapped names, `text_options` how Matplotlib rotates and aligns them, `height` is that
-    of the names in mm, and `beyond` is by how many mm the first name extends to the left of the panel.
+    of the names in mm, and `left_overhang` is by how many mm the first name extends to the left of the panel.
     """
 
     texts: list[str]
     text_options: dict[str, Any]
     height: float
-    beyond: float
+    left_overhang: float
 
 
 def names_below(names: Sequence[str], tile: float, *, slant: bool) -> TileNames:
@@ -217,7 +217,10 @@ def names_below(names: Sequence[str], tile: float, *, slant: bool) -> TileNames:
     if words_fit and not any(text.endswith("…") for text in horizontal):
         n_lines = max(text.count("\n") + 1 for text in horizontal)
         return TileNames(
-            horizontal, {"rotation": 0, "ha": "center"}, height=n_lines * LINE_MM + _NAME_PAD_MM, beyond=0.0
+            horizontal,
+            {"rotation": 0, "ha": "center"},
+            height=n_lines * LINE_MM + _NAME_PAD_MM,
+            left_overhang=0.0,
         )
     line_room = _SLANT * tile if slant else tile
     n_lines = min(int(line_room / LINE_MM), LABEL_LINES)
@@ -228,6 +231,6 @@ def names_below(names: Sequence[str], tile: float, *, slant: bool) -> TileNames:
             texts,
             {"rotation": 45, "ha": "right"},
             height=_SLANT * widest + _NAME_PAD_MM,
-            beyond=_SLANT * text_mm(texts[0]) - tile / 2 + 1,
+            left_overhang=_SLANT * text_mm(texts[0]) - tile / 2 + 1,
         )
-    return TileNames(texts, {"rotation": 90, "ha": "center"}, height=widest + _NAME_PAD_MM, beyond=0.0)
+    return TileNames(texts, {"rotation": 90, "ha": "center"}, height=widest + _NAME_PAD_MM, left_overhang=0.0)

@@ -68,7 +68,7 @@ def font() -> str:
 
 
 def theme_salstats(*, base_size: float = TEXT_PT, font_family: str | None = None) -> p9.theme:
-    """Theme of salstats' figures: white, thin axes, no box, small bold panel titles.
+    """Return the theme of salstats' figures: white, thin axes, no box, small bold panel titles.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def theme_salstats(*, base_size: float = TEXT_PT, font_family: str | None = None
     )
 
 
-def picture_look(width_mm: float, gap_mm: float, edge_mm: float) -> p9.theme:
+def picture_theme(width_mm: float, gap_mm: float, edge_mm: float) -> p9.theme:
     """Theme of panels of pictures, which have no axes, with the gap between them and the figure's edge."""
     blank = p9.element_blank()
     return p9.theme(
