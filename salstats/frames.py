@@ -87,6 +87,7 @@ class ColumnCodes:
         if name in self._columns:
             return self._columns[name]
         column = self.frame[name]
+        codes: np.ndarray
         if is_coded(column) or isinstance(column.dtype, pd.StringDtype):
             small_codes, values = codes_and_values(column)
             codes = small_codes.astype(np.int64)

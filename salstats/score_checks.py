@@ -123,11 +123,11 @@ def warn_of_ranges(
     if not outside_unit.any():
         return
     for code in np.flatnonzero(np.bincount(metrics[outside_unit])):
-        metric = registered_metric(names[code])
+        metric = registered_metric(names[int(code)])
         if metric is None:
             continue
         rows = np.flatnonzero(metrics == code)
-        _warn_of_range(MetricScores(metric, str(names[code]), scores[rows], frame), rows, row_name)
+        _warn_of_range(MetricScores(metric, str(names[int(code)]), scores[rows], frame), rows, row_name)
 
 
 def warn_of_column_ranges(table: pd.DataFrame, columns: Sequence[str], frame: str = "data") -> None:

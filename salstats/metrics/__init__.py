@@ -8,17 +8,18 @@ from typing import Any
 
 @cache
 def _files() -> list[str]:
-    """The files of this folder."""
+    """List the files of this folder."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
 def __getattr__(name: str) -> Any:
-    """The function of a metric on arrays, by the metric's name."""
+    """Return the function of a metric on arrays, by the metric's name."""
     if name not in _files() and not name.startswith("_"):
         from salstats.metrics.registry import METRICS
 
-        for file in _files() if name in METRICS else ():
-            found = getattr(import_module(f"{__name__}.{file}"), name, None)
-            if callable(found):
-                return found
+        if name in METRICS:
+            for file in _files():
+                kernel = getattr(import_module(f"{__name__}.{file}"), name, None)
+                if callable(kernel):
+                    return kernel
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

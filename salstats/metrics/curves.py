@@ -1,4 +1,4 @@
-"""The area under an insertion or deletion curve; the curves are made by `salstats.explain`."""
+"""Area under an insertion or deletion curve; `salstats.explain` makes the curves."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from salstats.metrics.records import Metric
 
 
 def area_under(prob: Any, fraction: Any) -> float:
-    """The area under a curve of probabilities over the share of pixels changed, by the trapezoid rule.
+    """Return the area under a curve of probabilities over the share of pixels changed, by the trapezoid rule.
 
     Parameters
     ----------
@@ -28,11 +28,33 @@ def area_under(prob: Any, fraction: Any) -> float:
     >>> area_under([0.0, 0.8, 1.0], [0.0, 0.5, 1.0])
     0.65
     """
-    return float(np.trapezoid(np.asarray(prob, np.float64), np.asarray(fraction, np.float64)))
+    heights = np.asarray(prob, np.float64)
+    positions = np.asarray(fraction, np.float64)
+    return float(np.trapezoid(heights, positions))
 
 
 _RISE = "Petsiuk et al. 2018 (RISE), doi:10.48550/arXiv.1806.07421"
 _NEEDS = ("prob", "fraction")
 
-INSERTION = Metric("insertion", "Insertion AUC", 0, 1, 1, True, _RISE, _NEEDS, area_under)
-DELETION = Metric("deletion", "Deletion AUC", 0, 1, -1, True, _RISE, _NEEDS, area_under)
+INSERTION = Metric(
+    name="insertion",
+    label="Insertion AUC",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=True,
+    source=_RISE,
+    needs=_NEEDS,
+    kernel=area_under,
+)
+DELETION = Metric(
+    name="deletion",
+    label="Deletion AUC",
+    low=0,
+    high=1,
+    direction=-1,
+    true_zero=True,
+    source=_RISE,
+    needs=_NEEDS,
+    kernel=area_under,
+)

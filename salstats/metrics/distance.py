@@ -1,4 +1,4 @@
-"""How far a mask's outline lies from the truth's: Hausdorff and surface distances, in pixels or mm.
+"""Hausdorff and surface distances between a mask and the truth, in pixels or mm.
 
 All metrics come from the same two lists: from each point of the mask the distance to the nearest point of the
 truth, and from each point of the truth to the mask's nearest (`surface_distances`). Of a distance less is
@@ -16,15 +16,14 @@ survives, or NaN, and medpy and SimpleITK raise an error; where both are, SciPy 
 "worst" is for sensitivity analyses: without it a method that draws nothing loses nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 import numpy as np
 
 from salstats.checks import check_choice, check_number
-from salstats.errors import ShapeError, ValueRangeError
+from salstats.errors import Setting, ShapeError, ValueRangeError
 from salstats.images.boundaries import boundary, nearest_distances
 from salstats.images.masks import Rle, bounding_box
 from salstats.metrics.overlap import mask_pair
@@ -33,50 +32,66 @@ from salstats.metrics.records import Metric
 POINTS = ("boundary", "boundary8", "foreground")
 HD95_RULES = ("directed", "pooled")
 UNDEFINED = ("nan", "worst")
-#: What "nsd" lets pass where nobody says more, in pixels or mm.
+#: Default tolerance of "nsd", in pixels or mm.
 TOLERANCE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class SurfaceDistances:
-    """The distances between the points of a mask and those of the truth, and the metrics made of them."""
+    """Distances between the points of a mask and those of the truth, and the metrics made of them."""
 
-    # (n_mask,), from each of the mask's points to the nearest of the truth's, in row-major order; NaN where
-    # the truth is empty. Its largest is the directed Hausdorff distance from mask to truth.
+    #: (n_mask,): from each of the mask's points to the nearest of the truth's, in row-major order; NaN if the
+    #: truth is empty. The largest is the directed Hausdorff distance from mask to truth.
     to_truth: np.ndarray
-    to_mask: np.ndarray  # (n_truth,), from each of the truth's points to the nearest of the mask's
-    diagonal: float  # diagonal of the image, longer than any distance in it, in the same unit
+    #: (n_truth,): from each of the truth's points to the nearest of the mask's.
+    to_mask: np.ndarray
+    #: Diagonal of the image, longer than any distance in it, in the same unit.
+    diagonal: float
 
     def hausdorff(self, *, undefined: str = "nan") -> float:
-        """Largest of all distances, as `hausdorff` gives it."""
-        return self._value(lambda: max(self.to_truth.max(), self.to_mask.max()), undefined, self.diagonal)
+        """Return the largest of all distances, as `hausdorff` does."""
+        if not self._is_defined(undefined):
+            return self._undefined_value(undefined, worst=self.diagonal)
+        return float(max(self.to_truth.max(), self.to_mask.max()))
 
     def hd95(self, *, rule: str = "directed", undefined: str = "nan") -> float:
-        """95th percentile of the distances, as `hd95` gives it."""
-        both = [self.to_truth, self.to_mask]
-        lists = both if check_choice(rule, HD95_RULES, "rule") == "directed" else [np.concatenate(both)]
-        return self._value(lambda: max(np.percentile(d, 95) for d in lists), undefined, self.diagonal)
+        """Return the 95th percentile of the distances, as `hd95` does."""
+        check_choice(rule, HD95_RULES, "rule")
+        if not self._is_defined(undefined):
+            return self._undefined_value(undefined, worst=self.diagonal)
+        if rule == "pooled":
+            return float(np.percentile(self._pooled(), 95))
+        return float(max(np.percentile(self.to_truth, 95), np.percentile(self.to_mask, 95)))
 
     def assd(self, *, undefined: str = "nan") -> float:
-        """Mean of all distances, as `assd` gives it."""
+        """Return the mean of all distances, as `assd` does."""
+        if not self._is_defined(undefined):
+            return self._undefined_value(undefined, worst=self.diagonal)
         n_points = self.to_truth.size + self.to_mask.size
-        return self._value(
-            lambda: (self.to_truth.sum() + self.to_mask.sum()) / n_points, undefined, self.diagonal
-        )
+        return float((self.to_truth.sum() + self.to_mask.sum()) / n_points)
 
     def nsd(self, *, tolerance: float = TOLERANCE, undefined: str = "nan") -> float:
-        """The share of the points that lie within a tolerance, as `nsd` gives it."""
+        """Return the share of the points that lie within a tolerance, as `nsd` does."""
         check_number(tolerance, "tolerance")
-        return self._value(
-            lambda: np.mean(np.concatenate([self.to_truth, self.to_mask]) <= tolerance), undefined, 0.0
-        )
+        if not self._is_defined(undefined):
+            return self._undefined_value(undefined, worst=0.0)
+        return float(np.mean(self._pooled() <= tolerance))
 
-    def _value(self, value: Callable[[], Any], undefined: str, worst: float) -> float:
-        """A value where mask and truth mark something; else NaN, or the worst where one of them does."""
+    def _pooled(self) -> np.ndarray:
+        """Return the distances of both directions together."""
+        return np.concatenate([self.to_truth, self.to_mask])
+
+    def _is_defined(self, undefined: str) -> bool:
+        """Return True if mask and truth mark a pixel, after a check of the option."""
         check_choice(undefined, UNDEFINED, "undefined")
-        if self.to_truth.size and self.to_mask.size:
-            return float(value())
-        return worst if undefined == "worst" and (self.to_truth.size or self.to_mask.size) else float("nan")
+        return self.to_truth.size > 0 and self.to_mask.size > 0
+
+    def _undefined_value(self, undefined: str, worst: float) -> float:
+        """Return the worst value if it is asked for and one of the two masks marks a pixel, else NaN."""
+        one_is_marked = self.to_truth.size > 0 or self.to_mask.size > 0
+        if undefined == "worst" and one_is_marked:
+            return worst
+        return float("nan")
 
 
 def surface_distances(
@@ -86,7 +101,7 @@ def surface_distances(
     spacing: float | Sequence[float] | None = None,
     points: str = "boundary",
 ) -> SurfaceDistances:
-    """Distances from the points of a mask to the truth's nearest, and the other way round.
+    """Compute the distance of each point of a mask to the truth's nearest, and the other way round.
 
     Several metrics of one pair are best taken from here: the distances are computed once.
 
@@ -124,27 +139,38 @@ def surface_distances(
     box = bounding_box(predicted | reference)
     if box is None:
         return SurfaceDistances(np.zeros(0), np.zeros(0), diagonal)
-    # background all round the box, as round the image
-    ours, theirs = (_points(array[box], points) for array in (predicted, reference))
-    size = box[0].stop - box[0].start, box[1].stop - box[1].start
-    to_truth = nearest_distances(ours, theirs, size, steps)
-    to_mask = nearest_distances(theirs, ours, size, steps)
-    return SurfaceDistances(to_truth, to_mask, diagonal)
+    # around the box is background, as around the image
+    box_shape = (box[0].stop - box[0].start, box[1].stop - box[1].start)
+    mask_points = _points(predicted[box], points)
+    truth_points = _points(reference[box], points)
+    return SurfaceDistances(
+        to_truth=nearest_distances(mask_points, truth_points, box_shape, steps),
+        to_mask=nearest_distances(truth_points, mask_points, box_shape, steps),
+        diagonal=diagonal,
+    )
 
 
 def _check_spacing(spacing: object) -> tuple[float, float]:
-    """Size of a pixel along rows and along columns; 1 and 1 where none is given."""
+    """Return the size of a pixel along rows and along columns; 1 and 1 if none is given."""
     values = np.asarray(1.0 if spacing is None else spacing)
     if values.shape not in ((), (2,)):
-        raise ShapeError(f"spacing must be one number or two (row, col), in mm per pixel, not {spacing!r}")
+        raise ShapeError(
+            Setting("spacing"),
+            f" must be one number or two (row, col), in mm per pixel, not {spacing!r}",
+            value=spacing,
+        )
     if values.dtype.kind not in "iuf" or not (np.isfinite(values) & (values > 0)).all():
-        raise ValueRangeError(f"spacing must be positive and finite, in mm per pixel, not {spacing!r}")
+        raise ValueRangeError(
+            Setting("spacing"),
+            f" must be positive and finite, in mm per pixel, not {spacing!r}",
+            value=spacing,
+        )
     row, col = np.broadcast_to(values, 2).tolist()
     return float(row), float(col)
 
 
 def _points(mask: np.ndarray, points: str) -> np.ndarray:
-    """Flat positions of the pixels that are compared."""
+    """Return the flat positions of the pixels that are compared."""
     if points != "foreground":
         mask = boundary(mask, neighbours=4 if points == "boundary" else 8)
     return np.flatnonzero(mask)
@@ -158,7 +184,7 @@ def hausdorff(
     points: str = "boundary",
     undefined: str = "nan",
 ) -> float:
-    """Hausdorff distance: how far the worst point of either outline lies from the other.
+    """Return the Hausdorff distance: the largest distance of a point of either outline from the other.
 
     One stray pixel decides it; `hd95` leaves out the worst twentieth.
 
@@ -210,7 +236,7 @@ def hd95(
     rule: str = "directed",
     undefined: str = "nan",
 ) -> float:
-    """95th percentile of the Hausdorff distance.
+    """Return the 95th percentile of the Hausdorff distance.
 
     Takes, returns and raises what `hausdorff` does, and `rule`: "directed", the larger of the 95th
     percentiles of the two lists of distances, or "pooled", the percentile of both lists put together.
@@ -236,8 +262,8 @@ def hd95(
     >>> hd95(mask, truth)  # the truth's last ten pixels are 1, 2, ... 10 away
     8.0
     """
-    found = surface_distances(mask, truth, spacing=spacing, points=points)
-    return found.hd95(rule=rule, undefined=undefined)
+    distances = surface_distances(mask, truth, spacing=spacing, points=points)
+    return distances.hd95(rule=rule, undefined=undefined)
 
 
 def assd(
@@ -248,7 +274,7 @@ def assd(
     points: str = "boundary",
     undefined: str = "nan",
 ) -> float:
-    """Average symmetric surface distance: the mean over the points of both outlines.
+    """Return the average symmetric surface distance: the mean over the points of both outlines.
 
     Takes, returns and raises what `hausdorff` does; never more than that.
 
@@ -277,7 +303,7 @@ def nsd(
     points: str = "boundary",
     undefined: str = "nan",
 ) -> float:
-    """Normalized surface distance: the share of both outlines that lies within a tolerance of the other.
+    """Return the normalized surface distance: the share of both outlines within a tolerance of the other.
 
     From 0 to 1, and more is better. Also called surface Dice. Takes and raises what `hausdorff` does, and
     `tolerance`: the largest distance that counts as agreement, in pixels or the unit of `spacing`. It is what
@@ -302,38 +328,79 @@ def nsd(
     >>> nsd(mask, truth), nsd(mask, truth, tolerance=3)
     (0.8, 1.0)
     """
-    found = surface_distances(mask, truth, spacing=spacing, points=points)
-    return found.nsd(tolerance=tolerance, undefined=undefined)
+    distances = surface_distances(mask, truth, spacing=spacing, points=points)
+    return distances.nsd(tolerance=tolerance, undefined=undefined)
 
 
 _BOUNDARY = "boundary pixels (4 neighbours), as"
 _RELOADED = "Maier-Hein et al. 2024, doi:10.1038/s41592-023-02151-z"
-_NEEDS, _SAID = ("distances",), "distance_options"
-#: The rules of "hd95" in words.
-_RULES_SAID = {
+_NEEDS = ("distances",)
+_OPTIONS_COLUMN = "distance_options"
+_RULE_TEXTS = {
     "directed": "the larger of the two directed percentiles",
     "pooled": "the percentile of both directions together",
 }
 
+
+def _rule_text(rule: str) -> str:
+    """Return the rule of "hd95" in words."""
+    return _RULE_TEXTS[rule]
+
+
+def _tolerance_text(tolerance: float) -> str:
+    """Return the tolerance of "nsd" in words."""
+    return f"tolerance {tolerance:g}"
+
+
 HAUSDORFF = Metric(
-    "hausdorff", "Hausdorff distance", 0, inf, -1, True,
-    f"{_BOUNDARY} medpy and MONAI; Huttenlocher et al. 1993, doi:10.1109/34.232073",
-    _NEEDS, SurfaceDistances.hausdorff, column=_SAID,
-)  # fmt: skip
+    name="hausdorff",
+    label="Hausdorff distance",
+    low=0,
+    high=inf,
+    direction=-1,
+    true_zero=True,
+    source=f"{_BOUNDARY} medpy and MONAI; Huttenlocher et al. 1993, doi:10.1109/34.232073",
+    needs=_NEEDS,
+    kernel=SurfaceDistances.hausdorff,
+    column=_OPTIONS_COLUMN,
+)
 HD95 = Metric(
-    "hd95", "95th-percentile Hausdorff distance", 0, inf, -1, True,
-    f"the larger of two directed percentiles over {_BOUNDARY} MONAI; {_RELOADED}",
-    _NEEDS, SurfaceDistances.hd95, words=lambda rule: _RULES_SAID[rule], column=_SAID,
-)  # fmt: skip
+    name="hd95",
+    label="95th-percentile Hausdorff distance",
+    low=0,
+    high=inf,
+    direction=-1,
+    true_zero=True,
+    source=f"the larger of two directed percentiles over {_BOUNDARY} MONAI; {_RELOADED}",
+    needs=_NEEDS,
+    kernel=SurfaceDistances.hd95,
+    words=_rule_text,
+    column=_OPTIONS_COLUMN,
+)
 ASSD = Metric(
-    "assd", "Average symmetric surface distance", 0, inf, -1, True,
-    f"both directions pooled over {_BOUNDARY} medpy and MONAI; {_RELOADED}",
-    _NEEDS, SurfaceDistances.assd, column=_SAID,
-)  # fmt: skip
+    name="assd",
+    label="Average symmetric surface distance",
+    low=0,
+    high=inf,
+    direction=-1,
+    true_zero=True,
+    source=f"both directions pooled over {_BOUNDARY} medpy and MONAI; {_RELOADED}",
+    needs=_NEEDS,
+    kernel=SurfaceDistances.assd,
+    column=_OPTIONS_COLUMN,
+)
 NSD = Metric(
-    "nsd", "NSD", 0, 1, 1, True,
-    f"over {_BOUNDARY} MONAI; Nikolov et al. 2021, doi:10.2196/26151; {_RELOADED}",
-    _NEEDS, SurfaceDistances.nsd,
-    f"NSD at a tolerance of {TOLERANCE:g} pixels (mm where the size of a pixel is given), or as said.",
-    full="normalized surface distance", words=lambda tolerance: f"tolerance {tolerance:g}", column=_SAID,
-)  # fmt: skip
+    name="nsd",
+    label="NSD",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=True,
+    source=f"over {_BOUNDARY} MONAI; Nikolov et al. 2021, doi:10.2196/26151; {_RELOADED}",
+    needs=_NEEDS,
+    kernel=SurfaceDistances.nsd,
+    note=f"NSD at a tolerance of {TOLERANCE:g} pixels (mm where the size of a pixel is given), or as said.",
+    full="normalized surface distance",
+    words=_tolerance_text,
+    column=_OPTIONS_COLUMN,
+)

@@ -1,4 +1,4 @@
-"""How much of a map lies in the truth: the energy-based pointing game."""
+"""Share of a map that lies in the truth: the energy-based pointing game."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from salstats.metrics.records import Metric
 
 
 def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
-    """Share of a map's positive values that lies in the truth.
+    """Return the share of a map's positive values that lies in the truth.
 
     The map's positive part is resized to the image (bilinear, half-pixel centres) and summed over the truth
     and over the image. More is better; a constant positive map scores the truth's share of the image.
@@ -66,7 +66,8 @@ def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
     if not len(starts):
         return float("nan")
     height, width = reference.shape
-    rows, cols = Axis.of(positive.shape[0], height), Axis.of(positive.shape[1], width)
+    rows = Axis.of(positive.shape[0], height)
+    cols = Axis.of(positive.shape[1], width)
     total = float(rows.totals @ positive @ cols.totals)
     # nothing is positive, or nothing that a pixel of a smaller image lies near
     if not total > 0:
@@ -80,46 +81,62 @@ def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
 
 
 def _sum_inside(positive: np.ndarray, rows: Axis, cols: Axis, starts: np.ndarray, ends: np.ndarray) -> float:
-    """Sum of the resized map over runs of pixels, which are counted down the columns."""
+    """Return the sum of the resized map over runs of pixels, which are counted down the columns.
+
+    A sum over the first pixels of a column is a linear function of the map's samples, so that a run is the
+    difference of two such sums and the map is never made at the image's size.
+    """
     height = len(rows.low)
-    first_col, last_col = starts // height, (ends - 1) // height
+    first_col = starts // height
+    last_col = (ends - 1) // height
     # a run that reaches into further columns is cut at their edges
-    n_pieces = last_col - first_col + 1
-    of_run = np.repeat(np.arange(len(starts)), n_pieces)
-    col = first_col[of_run] + np.arange(len(of_run)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
-    top = np.maximum(starts[of_run] - col * height, 0)
-    bottom = np.minimum(ends[of_run] - col * height, height)
+    n_segments = last_col - first_col + 1
+    run_of_segment = np.repeat(np.arange(len(starts)), n_segments)
+    first_segment = np.repeat(np.cumsum(n_segments) - n_segments, n_segments)
+    col = first_col[run_of_segment] + np.arange(len(run_of_segment)) - first_segment
+    top = np.maximum(starts[run_of_segment] - col * height, 0)
+    bottom = np.minimum(ends[run_of_segment] - col * height, height)
     # the samples down each column of pixels that the truth touches, from its first row to its last
-    first = int(rows.low[top.min()])
-    samples_of = slice(first, int(rows.high[bottom.max() - 1]) + 1)
-    touched, at = np.unique(col, return_inverse=True)
-    across = np.ascontiguousarray(positive[samples_of].T)
-    samples = across[cols.high[touched]]
-    samples *= cols.part[touched, None]
-    samples += (1 - cols.part[touched, None]) * across[cols.low[touched]]
+    first_sample = int(rows.low[top.min()])
+    last_sample = int(rows.high[bottom.max() - 1])
+    used_samples = slice(first_sample, last_sample + 1)
+    touched_cols, touched_index = np.unique(col, return_inverse=True)
+    columns = np.ascontiguousarray(positive[used_samples].T)
+    samples = columns[cols.high[touched_cols]]
+    samples *= cols.part[touched_cols, None]
+    samples += (1 - cols.part[touched_cols, None]) * columns[cols.low[touched_cols]]
     # the sum over the pixels that follow each sample; between two samples they lie on a line
     first_pixel = rows.starts
-    n_pixels = np.diff(first_pixel)[samples_of]
-    parts = np.bincount(rows.low, rows.part, minlength=rows.n_samples)[samples_of]
-    following = (n_pixels - parts) * samples
-    following[:, :-1] += parts[:-1] * samples[:, 1:]
-    above = np.zeros((len(touched), len(n_pixels) + 1))
-    np.cumsum(following, axis=1, out=above[:, 1:])
-    part_before = np.append(0.0, np.cumsum(rows.part))
+    n_pixels = np.diff(first_pixel)[used_samples]
+    parts = np.bincount(rows.low, rows.part, minlength=rows.n_samples)[used_samples]
+    following_sums = (n_pixels - parts) * samples
+    following_sums[:, :-1] += parts[:-1] * samples[:, 1:]
+    sums_to_sample = np.zeros((len(touched_cols), len(n_pixels) + 1))
+    np.cumsum(following_sums, axis=1, out=sums_to_sample[:, 1:])
+    parts_to_pixel = np.append(0.0, np.cumsum(rows.part))
 
-    def down_to(row: np.ndarray, beside: np.ndarray) -> np.ndarray:
-        # `beside` is a pixel of the same sample, in the truth
-        sample = rows.low[beside]
+    def sum_to(row: np.ndarray, pixel: np.ndarray) -> np.ndarray:
+        """Return the sums down to a row; `pixel` is a row of the run with the same sample before it."""
+        sample = rows.low[pixel]
         n_more = row - first_pixel[sample]
-        part_more = part_before[row] - part_before[first_pixel[sample]]
-        here, after = samples[at, sample - first], samples[at, rows.high[beside] - first]
-        return np.asarray(above[at, sample - first] + (n_more - part_more) * here + part_more * after)
+        parts_more = parts_to_pixel[row] - parts_to_pixel[first_pixel[sample]]
+        low_sample = samples[touched_index, sample - first_sample]
+        high_sample = samples[touched_index, rows.high[pixel] - first_sample]
+        whole_samples = sums_to_sample[touched_index, sample - first_sample]
+        return np.asarray(whole_samples + (n_more - parts_more) * low_sample + parts_more * high_sample)
 
-    return float((down_to(bottom, bottom - 1) - down_to(top, top)).sum())
+    return float((sum_to(bottom, bottom - 1) - sum_to(top, top)).sum())
 
 
 ENERGY = Metric(
-    "energy", "Energy inside", 0, 1, 1, True,
-    "Wang et al. 2020 (Score-CAM), doi:10.1109/CVPRW50498.2020.00020: of the map's positive part, cut "
-    "before the resize", ("saliency", "runs"), energy,
-)  # fmt: skip
+    name="energy",
+    label="Energy inside",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=True,
+    source="Wang et al. 2020 (Score-CAM), doi:10.1109/CVPRW50498.2020.00020: of the map's positive part, cut "
+    "before the resize",
+    needs=("saliency", "runs"),
+    kernel=energy,
+)

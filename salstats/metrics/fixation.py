@@ -1,4 +1,4 @@
-"""How well a map says where people look: against a density of fixations, or against the fixations.
+"""Scores of a map as a prediction of where people look: against a density of fixations.
 
 A *density* is an array (M, N) in the image's pixels, such as `images.fixations.fixation_map` gives: finite,
 not negative, of any positive sum. *Points* are fixations, (row, col), in the same pixels. *Others* are those
@@ -55,12 +55,12 @@ from salstats.metrics.records import Metric
 
 #: Flat indices of the positives and negatives drawn for each density.
 Draws = Sequence[tuple[np.ndarray, np.ndarray]]
-#: What the MIT benchmark's code adds inside the divergence: Matlab's eps.
+#: Number that the MIT benchmark's code adds inside the divergence: Matlab's eps.
 MIT_EPSILON = float(np.finfo(np.float64).eps)
 
 
 def ncc(saliency: Any, density: Any) -> float:
-    """Correlation of a map with a density: Pearson's, over the pixels.
+    """Return Pearson's correlation of a map with a density over the pixels.
 
     The study's normalised cross-correlation; CC in saliency prediction. pysaliency gives 0 for a constant
     map, and NaN for a constant density.
@@ -82,7 +82,7 @@ def ncc(saliency: Any, density: Any) -> float:
 
 
 def sncc(saliency: Any, density: Any, center_bias: Any) -> float:
-    """How much better a map correlates with a density than with the centre bias.
+    """Return the correlation of a map with a density minus that with the centre bias.
 
     `ncc(saliency, density) - ncc(saliency, center_bias)`, the centre bias being a density of where people
     look whatever the image. The study's shuffled NCC (reference in `ncc`). Its scripts round the centre bias
@@ -104,7 +104,7 @@ def sncc(saliency: Any, density: Any, center_bias: Any) -> float:
 def auc(
     saliency: Any, density: Any, *, n_samples: int | None = None, rng: int | np.random.Generator = 0
 ) -> float:
-    """Area under the ROC curve of a map: a density against all pixels, exactly.
+    """Return the exact area under the ROC curve of a map: a density against all pixels.
 
     It is the probability that a pixel drawn from the density lies higher on the map than one drawn from the
     image, ties counted half. A constant density gives 0.5.
@@ -144,7 +144,7 @@ def sauc(
     n_samples: int | None = None,
     rng: int | np.random.Generator = 0,
 ) -> float:
-    """Shuffled area under the ROC curve of a map: a density against the centre bias, exactly.
+    """Return the exact shuffled area under the ROC curve of a map: a density against the centre bias.
 
     As `auc`, the negatives being drawn from the centre bias, or ranked by its weight: whoever marks the
     middle of every image gains nothing by it. A constant centre bias gives `auc`.
@@ -165,21 +165,26 @@ def sauc(
 def _sampled(
     ranked: RankedMap, positives: Any, negatives: Any, n_samples: int, rng: int | np.random.Generator
 ) -> float:
-    """Area under the ROC curve between pixels drawn with replacement, negatives first."""
-    n, generator = check_count(n_samples, "n_samples"), check_generator(rng)
-    shares = [
-        None if density is None else check_density(density, ranked.shape, name).ravel()
-        for name, density in (("center_bias", negatives), ("density", positives))
-    ]
-    below, above = (
-        generator.choice(ranked.values.size, n, p=None if share is None else share / share.sum())
-        for share in shares
-    )
-    return sampled_auc(ranked.values, above, below)
+    """Return the area under the ROC curve between pixels drawn with replacement, negatives first."""
+    n_pixels = check_count(n_samples, "n_samples")
+    generator = check_generator(rng)
+    negative_shares = None
+    if negatives is not None:
+        negative_shares = _flat_shares(check_density(negatives, ranked.shape, "center_bias"))
+    positive_shares = _flat_shares(check_density(positives, ranked.shape))
+    negative_pixels = generator.choice(ranked.values.size, n_pixels, p=negative_shares)
+    positive_pixels = generator.choice(ranked.values.size, n_pixels, p=positive_shares)
+    return sampled_auc(ranked.values, positive_pixels, negative_pixels)
+
+
+def _flat_shares(density: np.ndarray) -> np.ndarray:
+    """Return a density in row-major order with sum 1."""
+    flat = density.ravel()
+    return np.asarray(flat / flat.sum())
 
 
 def sim(saliency: Any, density: Any, *, constant: str = "nan") -> float:
-    """Similarity of a map, read as a density, with a density: what the two histograms share.
+    """Return the similarity of a map, read as a density, with a density: the common part of both.
 
     The sum over the pixels of the smaller of the two.
 
@@ -187,7 +192,7 @@ def sim(saliency: Any, density: Any, *, constant: str = "nan") -> float:
     ----------
     saliency, density : array_like of number, shape (M, N)
     constant : {"nan", "uniform"}, default "nan"
-        What a constant map is: nothing, or the uniform density.
+        Reading of a constant map: undefined, or the uniform density.
 
     Notes
     -----
@@ -210,7 +215,8 @@ def sim(saliency: Any, density: Any, *, constant: str = "nan") -> float:
     shares = as_density(pixels, constant=constant)
     if shares is None:
         return float("nan")
-    # min(m / M, d / D) is min(m, d * M / D) / M for values m, d of map and density with the sums M, D
+    # similarity = sum min(m / M, d / D) = sum min(m, d M / D) / M,
+    # with values m of the map, d of the density, and their sums M, D (Bylinskii et al. 2019)
     scale = shares.total / truth.total
     shared = 0.0
     for block in pixel_blocks(pixels.values.size):
@@ -229,7 +235,7 @@ def kl(
     minimum: float = 0.0,
     constant: str = "nan",
 ) -> float:
-    """Kullback-Leibler divergence of a map, read as a density, from a density, in nats.
+    """Return the Kullback-Leibler divergence of a map, read as a density, from a density, in nats.
 
     **Smaller is better.** The epsilon may carry a perfect match below 0, by less than 1e-8.
 
@@ -265,44 +271,47 @@ def kl(
     if shares is None:
         return float("nan")
     true_shares = PixelShares(truth, minimum=minimum)
-    # d / D / (m / M + epsilon) is (M / D) d / (m + epsilon M) for values m, d with the sums M, D
+    # divergence = sum (d / D) log(epsilon + (d / D) / (m / M + epsilon)),
+    # with values m of the map, d of the density, and their sums M, D (the MIT benchmark's code);
+    # the quotient is (M / D) d / (m + epsilon M)
     scale = shares.total / true_shares.total
-    floor = added * shares.total
+    added_to_map = added * shares.total
     divergence = 0.0
     with np.errstate(divide="ignore"):
         for block in pixel_blocks(pixels.values.size):
-            wanted = true_shares.raised_values(block)
-            read = shares.raised_values(block)
+            density_values = true_shares.raised_values(block)
+            map_values = shares.raised_values(block)
             if added == 0:
                 # a pixel that nobody looked at adds 0, not 0 times the logarithm of 0
-                read = read[wanted > 0]
-                wanted = wanted[wanted > 0]
+                map_values = map_values[density_values > 0]
+                density_values = density_values[density_values > 0]
             # in place, as memory costs more time than arithmetic
-            terms = scale * wanted
-            terms /= read + floor
+            terms = scale * density_values
+            terms /= map_values + added_to_map
             terms += added
             np.log(terms, out=terms)
-            terms *= wanted
+            terms *= density_values
             divergence += float(terms.sum())
     return divergence / true_shares.total
 
 
 def _sncc_of(ranked: RankedMap, densities: Any, center_bias: Any) -> np.ndarray:
-    """`sncc` with each of the densities."""
-    return ranked.ncc(densities) - ranked.ncc(center_bias)
+    """Return `sncc` for each of the densities."""
+    return np.asarray(ranked.ncc(densities) - ranked.ncc(center_bias))
 
 
 def _auc_of(ranked: RankedMap, densities: Densities, *, draws: Draws | None = None) -> np.ndarray:
-    """`auc` with each of the densities, or between the pixels drawn for each."""
+    """Return `auc` for each of the densities, or between the pixels drawn for each."""
     if draws is not None:
-        return np.array([sampled_auc(ranked.values, *drawn) for drawn in draws])
+        areas = [sampled_auc(ranked.values, positives, negatives) for positives, negatives in draws]
+        return np.array(areas)
     return ranked.auc(densities)
 
 
 def _sauc_of(
     ranked: RankedMap, densities: Densities, center_bias: Densities, *, draws: Draws | None = None
 ) -> np.ndarray:
-    """`sauc` with each of the densities, or between the pixels drawn for each."""
+    """Return `sauc` for each of the densities, or between the pixels drawn for each."""
     if draws is not None:
         return _auc_of(ranked, densities, draws=draws)
     return ranked.sauc(densities, center_bias.values[0])
@@ -315,22 +324,83 @@ _SHUFFLED = (*_DENSITIES, "center_bias")
 _AUC_IN_FULL = "area under the receiver operating characteristic curve"
 _NCC_IN_FULL = "normalized cross-correlation"
 
-NCC = Metric("ncc", "NCC", -1, 1, 1, False, _LANFREDI, _DENSITIES, RankedMap.ncc, full=_NCC_IN_FULL)
+NCC = Metric(
+    name="ncc",
+    label="NCC",
+    low=-1,
+    high=1,
+    direction=1,
+    true_zero=False,
+    source=_LANFREDI,
+    needs=_DENSITIES,
+    kernel=RankedMap.ncc,
+    full=_NCC_IN_FULL,
+)
 SNCC = Metric(
-    "sncc", "sNCC", -2, 2, 1, False, _LANFREDI, _SHUFFLED, _sncc_of, full=f"shuffled {_NCC_IN_FULL}"
+    name="sncc",
+    label="sNCC",
+    low=-2,
+    high=2,
+    direction=1,
+    true_zero=False,
+    source=_LANFREDI,
+    needs=_SHUFFLED,
+    kernel=_sncc_of,
+    full=f"shuffled {_NCC_IN_FULL}",
 )
 AUC = Metric(
-    "auc", "AUC", 0, 1, 1, False, f"{_LANFREDI}: its expectation, exactly", _DENSITIES, _auc_of,
+    name="auc",
+    label="AUC",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=False,
+    source=f"{_LANFREDI}: its expectation, exactly",
+    needs=_DENSITIES,
+    kernel=_auc_of,
     full=_AUC_IN_FULL,
-)  # fmt: skip
+)
 SAUC = Metric(
-    "sauc", "sAUC", 0, 1, 1, False, f"{_LANFREDI}: its expectation, exactly", _SHUFFLED, _sauc_of,
+    name="sauc",
+    label="sAUC",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=False,
+    source=f"{_LANFREDI}: its expectation, exactly",
+    needs=_SHUFFLED,
+    kernel=_sauc_of,
     full=f"shuffled {_AUC_IN_FULL}",
-)  # fmt: skip
-SIM = Metric("sim", "Similarity", 0, 1, 1, True, _BYLINSKII, ("laid", "density"), sim)
+)
+SIM = Metric(
+    name="sim",
+    label="Similarity",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=True,
+    source=_BYLINSKII,
+    needs=("laid", "density"),
+    kernel=sim,
+)
 KL = Metric(
-    "kl", "KL divergence", 0, inf, -1, True, _BYLINSKII, ("laid", "density"), kl,
-    "KL divergence in nats; 2^-52 is added where a map is 0, and there decides the score.",
+    name="kl",
+    label="KL divergence",
+    low=0,
+    high=inf,
+    direction=-1,
+    true_zero=True,
+    source=_BYLINSKII,
+    needs=("laid", "density"),
+    kernel=kl,
+    note="KL divergence in nats; 2^-52 is added where a map is 0, and there decides the score.",
     full="Kullback-Leibler divergence",
-)  # fmt: skip
-EMD = Metric("emd", "Earth mover's distance", 0, inf, -1, True)
+)
+EMD = Metric(
+    name="emd",
+    label="Earth mover's distance",
+    low=0,
+    high=inf,
+    direction=-1,
+    true_zero=True,
+)

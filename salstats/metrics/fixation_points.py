@@ -1,7 +1,8 @@
-"""How a map scores at fixations, as in saliency prediction: kernels of map and points.
+"""Scores of a map at fixations, as in saliency prediction: kernels of map and points.
 
-`fixation` says what they have in common. Points are an array_like of number of shape (n, 2), (row, col) in
-pixels; a fraction belongs to the pixel below it, and a pixel that was fixated twice counts twice.
+The docstring of `fixation` describes what they have in common. Points are an array_like of number of shape
+(n, 2), (row, col) in pixels; a fraction belongs to the pixel below it, and a pixel that was fixated twice
+counts twice.
 """
 
 from math import inf, sqrt
@@ -22,7 +23,7 @@ _NAN = float("nan")
 
 
 def nss(saliency: Any, points: Any, *, form: str = "points") -> float:
-    """How many standard deviations above its mean a map lies at the fixations.
+    """Return how many standard deviations above its mean a map lies at the fixations.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def nss(saliency: Any, points: Any, *, form: str = "points") -> float:
 
 
 def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
-    """Area under the ROC curve of a map: fixations against pixels, exactly, by ranks.
+    """Return the exact area under the ROC curve of a map: fixations against pixels, by ranks.
 
     Parameters
     ----------
@@ -96,12 +97,15 @@ def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
     pixels = _pixels(points, saliency.shape)
     if saliency.is_constant:
         return _NAN
-    flat = saliency.flat
-    return auc_of_values(flat[pixels], flat if negatives == "all" else flat[_unfixated(pixels, flat.size)])
+    positive_values = saliency.flat[pixels]
+    negative_values = saliency.flat
+    if negatives == "unfixated":
+        negative_values = negative_values[_unfixated(pixels, saliency.flat.size)]
+    return auc_of_values(positive_values, negative_values)
 
 
 def sauc_points(saliency: Any, points: Any, others: Any) -> float:
-    """Area under the ROC curve of a map: fixations against those of other images.
+    """Return the area under the ROC curve of a map: fixations against those of other images.
 
     Whoever looks at the middle of every image gains nothing by it. `others` are fixations of other images in
     the pixels of this one (rows times this height over theirs, columns likewise). All count, also where they
@@ -124,15 +128,15 @@ def sauc_points(saliency: Any, points: Any, others: Any) -> float:
     0.875
     """
     saliency = checked_pixels(saliency)
-    above = _pixels(points, saliency.shape)
-    below = _pixels(others, saliency.shape, "others")
+    positives = _pixels(points, saliency.shape)
+    negatives = _pixels(others, saliency.shape, "others")
     if saliency.is_constant:
         return _NAN
-    return auc_of_values(saliency.flat[above], saliency.flat[below])
+    return auc_of_values(saliency.flat[positives], saliency.flat[negatives])
 
 
 def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
-    """AUC-Judd: the area under an ROC curve that is known at the fixations' values only.
+    """Return AUC-Judd: the area under an ROC curve that is known at the fixations' values only.
 
     Parameters
     ----------
@@ -185,16 +189,17 @@ def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
     if not len(negatives):
         return _NAN
     thresholds, n_at = np.unique(flat[pixels], return_counts=True)
-    # the shares at or above each threshold, from the highest to the lowest, and the ends of the curve
-    hits = np.cumsum(n_at[::-1]) / len(pixels)
-    alarms = 1 - np.searchsorted(negatives, thresholds[::-1]) / len(negatives)
-    return float(np.trapezoid(np.r_[0, hits, 1], np.r_[0, alarms, 1]))
+    # shares of fixations and of other pixels at or above each threshold, from the highest to the lowest
+    true_positive_rate = np.cumsum(n_at[::-1]) / len(pixels)
+    false_positive_rate = 1 - np.searchsorted(negatives, thresholds[::-1]) / len(negatives)
+    # the curve runs from (0, 0) to (1, 1)
+    return float(np.trapezoid(np.r_[0, true_positive_rate, 1], np.r_[0, false_positive_rate, 1]))
 
 
 def information_gain(
     saliency: Any, points: Any, baseline: Any | None, *, minimum: float = 0.0, constant: str = "nan"
 ) -> float:
-    """By how many bits a fixation a map, read as a density, predicts better than a baseline.
+    """Return how many bits a fixation a map, read as a density, predicts better than a baseline.
 
     The mean over the fixations of log2(map / baseline); 0 is as good as the baseline. -inf where the map is 0
     at a fixation (it ruled out what happened; a minimum prevents it), inf where only the baseline is, NaN
@@ -210,7 +215,7 @@ def information_gain(
         Added to every pixel of the map before it is divided by its sum, in the map's own unit. The same for
         all maps that are compared.
     constant : {"nan", "uniform"}, default "nan"
-        What a constant map is: nothing, or the uniform density.
+        Reading of a constant map: undefined, or the uniform density.
 
     Notes
     -----
@@ -233,25 +238,30 @@ def information_gain(
     saliency = checked_pixels(saliency)
     shape = saliency.shape
     pixels = _pixels(points, shape)
-    base = None if baseline is None else PixelShares(density_pixels(baseline, shape, "baseline"))
+    baseline_shares = None
+    if baseline is not None:
+        baseline_shares = PixelShares(density_pixels(baseline, shape, "baseline"))
     density = as_density(saliency, minimum=minimum, constant=constant)
     if density is None or not len(pixels):
         return _NAN
-    expected = 1 / saliency.flat.size if base is None else base.at(pixels)
+    expected = np.asarray(1 / saliency.flat.size)
+    if baseline_shares is not None:
+        expected = baseline_shares.at(pixels)
     # log2(0) is -inf, and the difference of two of them undefined
     with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.mean(np.log2(density.at(pixels)) - np.log2(expected)))
+        gains = np.log2(density.at(pixels)) - np.log2(expected)
+        return float(np.mean(gains))
 
 
 def _unfixated(pixels: np.ndarray, size: int) -> np.ndarray:
-    """Return where the image was never fixated, in row-major order."""
-    free = np.ones(size, dtype=bool)
-    free[pixels] = False
-    return free
+    """Return True for each pixel that was never fixated, in row-major order."""
+    is_unfixated = np.ones(size, dtype=bool)
+    is_unfixated[pixels] = False
+    return is_unfixated
 
 
 def _pixels(points: Any, shape: tuple[int, ...], name: str = "points") -> np.ndarray:
-    """Flat indices of the pixels in which points lie."""
+    """Return the flat indices of the pixels in which points lie."""
     array = np.asarray(points)
     if array.size == 0:
         return np.empty(0, dtype=np.intp)
@@ -267,36 +277,78 @@ def _pixels(points: Any, shape: tuple[int, ...], name: str = "points") -> np.nda
             f"{np.count_nonzero(outside)} of {len(array)} {name} lie outside the image {shape}, the first at "
             f"({row:g}, {col:g}); points are (row, col), leave out and count those beyond the image"
         )
-    whole = cells.astype(np.intp)
-    return np.asarray(whole[:, 0] * shape[1] + whole[:, 1])
+    indices = cells.astype(np.intp)
+    return np.asarray(indices[:, 0] * shape[1] + indices[:, 1])
 
 
 def _auc_points_of(ranked: RankedMap, points: np.ndarray) -> float:
-    """`auc_points` of a map that is sorted already."""
+    """Return `auc_points` of a map that is sorted already."""
     return ranked.auc_at(_pixels(points, ranked.shape))
 
 
 def _gain_of(saliency: np.ndarray, points: Any, center_bias: Densities, *, floor: float = 0.0) -> float:
-    """`information_gain` over the centre bias, `floor` being a share of the map's range above 0."""
-    low, high = min(float(saliency.min()), 0.0), float(saliency.max())
+    """Return `information_gain` over the centre bias, with `floor` as a share of the map's range above 0."""
+    low = min(float(saliency.min()), 0.0)
+    high = float(saliency.max())
     return information_gain(saliency, points, center_bias.values[0], minimum=floor * (high - low))
 
 
 _BYLINSKII = "pysaliency; Bylinskii et al. 2019, doi:10.1109/TPAMI.2018.2815601"
 
 AUC_POINTS = Metric(
-    "auc_points", "AUC of points", 0, 1, 1, False, _BYLINSKII, ("ranked", "points"), _auc_points_of
+    name="auc_points",
+    label="AUC of points",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=False,
+    source=_BYLINSKII,
+    needs=("ranked", "points"),
+    kernel=_auc_points_of,
 )
 SAUC_POINTS = Metric(
-    "sauc_points", "sAUC of points", 0, 1, 1, False, _BYLINSKII, ("laid", "points", "others"), sauc_points
+    name="sauc_points",
+    label="sAUC of points",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=False,
+    source=_BYLINSKII,
+    needs=("laid", "points", "others"),
+    kernel=sauc_points,
 )
-AUC_JUDD = Metric("auc_judd", "AUC-Judd", 0, 1, 1, False, _BYLINSKII, ("laid", "points"), auc_judd)
+AUC_JUDD = Metric(
+    name="auc_judd",
+    label="AUC-Judd",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=False,
+    source=_BYLINSKII,
+    needs=("laid", "points"),
+    kernel=auc_judd,
+)
 NSS = Metric(
-    "nss", "NSS", -inf, inf, 1, False, "pysaliency; Peters et al. 2005, doi:10.1016/j.visres.2005.03.019",
-    ("laid", "points"), nss, full="normalized scanpath saliency",
-)  # fmt: skip
+    name="nss",
+    label="NSS",
+    low=-inf,
+    high=inf,
+    direction=1,
+    true_zero=False,
+    source="pysaliency; Peters et al. 2005, doi:10.1016/j.visres.2005.03.019",
+    needs=("laid", "points"),
+    kernel=nss,
+    full="normalized scanpath saliency",
+)
 INFORMATION_GAIN = Metric(
-    "information_gain", "Information gain", -inf, inf, 1, False,
-    "pysaliency; Kümmerer et al. 2015, doi:10.1073/pnas.1510393112",
-    ("laid", "points", "center_bias"), _gain_of, "Information gain in bits per fixation over the baseline.",
-)  # fmt: skip
+    name="information_gain",
+    label="Information gain",
+    low=-inf,
+    high=inf,
+    direction=1,
+    true_zero=False,
+    source="pysaliency; Kümmerer et al. 2015, doi:10.1073/pnas.1510393112",
+    needs=("laid", "points", "center_bias"),
+    kernel=_gain_of,
+    note="Information gain in bits per fixation over the baseline.",
+)

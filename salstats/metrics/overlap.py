@@ -1,9 +1,8 @@
-"""How far a mask and the truth overlap: four counts, the rates made of them, and the overlap of outlines.
+"""Overlap of a mask and the truth: four counts, the rates made of them, and the overlap of outlines.
 
 Each rate is a function of a mask and the truth, and a kernel of `Counts` (`iou_from_counts`) for many at
-once. Each record says in which range a rate lies and which end is
-better. A rate is NaN where its denominator is 0, and
-only there:
+once. Each record gives the range of a rate and the end that is better. A rate is NaN where its denominator
+is 0, and only there:
 
 =======================  =====  =====  =========  ======  ===========
 empty or full            iou    dice   precision  recall  specificity
@@ -19,7 +18,6 @@ scikit-learn returns 0 for each NaN above; MONAI also leaves IoU and Dice undefi
 empty.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import cv2
@@ -31,29 +29,28 @@ from salstats.images import masks
 from salstats.images.masks import Rle, check_mask
 from salstats.metrics.records import Metric
 
-#: Leaves undefined what has nothing to divide by, and only that.
+#: It leaves a rate undefined if its denominator is 0, and only then.
 _MEDPY = "medpy (medpy.metric.binary)"
 _COUNTS = ("counts",)
-#: Width of the band of `boundary_iou` where nobody says more, as a share of the image's diagonal.
+#: Default width of the band of `boundary_iou`, as a share of the image's diagonal.
 DILATION = 0.02
 
 
 class Counts(NamedTuple):
-    """Pixels by what mask and truth say of them; numbers, or arrays of them in one shape."""
+    """Pixels marked by both masks, by the mask only, by the truth only, by neither: numbers or arrays."""
 
-    # tp, fp, fn, tn: marked by both, by the mask only, by the truth only, by neither
     tp: Any
     fp: Any
     fn: Any
     tn: Any
 
     def emptied(self) -> "Counts":
-        """Counts of an empty mask against the same truth."""
+        """Return the counts of an empty mask against the same truth."""
         return Counts(0 * self.tp, 0 * self.fp, self.tp + self.fn, self.fp + self.tn)
 
 
 def counts(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> Counts:
-    """Pixels that mask and truth share, that one of them marks, and that neither does.
+    """Count the pixels that mask and truth share, that one of them marks, and that neither marks.
 
     Parameters
     ----------
@@ -80,20 +77,24 @@ def counts(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> Counts:
     Counts(tp=1, fp=1, fn=1, tn=1)
     """
     if isinstance(mask, Rle) or isinstance(truth, Rle):
-        a, b = (m if isinstance(m, Rle) else masks.encode(m) for m in (mask, truth))
-        _check_shapes(a.shape, b.shape)
-        both, n_mask, n_truth = masks.intersection(a, b), masks.area(a), masks.area(b)
-        size = a.shape[0] * a.shape[1]
+        mask_runs = mask if isinstance(mask, Rle) else masks.encode(mask)
+        truth_runs = truth if isinstance(truth, Rle) else masks.encode(truth)
+        _check_shapes(mask_runs.shape, truth_runs.shape)
+        tp = masks.intersection(mask_runs, truth_runs)
+        n_mask = masks.area(mask_runs)
+        n_truth = masks.area(truth_runs)
+        n_pixels = mask_runs.shape[0] * mask_runs.shape[1]
     else:
         predicted, reference = mask_pair(mask, truth)
-        both = int(np.count_nonzero(predicted & reference))
-        n_mask, n_truth = int(np.count_nonzero(predicted)), int(np.count_nonzero(reference))
-        size = predicted.size
-    return Counts(both, n_mask - both, n_truth - both, size - n_mask - n_truth + both)
+        tp = int(np.count_nonzero(predicted & reference))
+        n_mask = int(np.count_nonzero(predicted))
+        n_truth = int(np.count_nonzero(reference))
+        n_pixels = predicted.size
+    return Counts(tp=tp, fp=n_mask - tp, fn=n_truth - tp, tn=n_pixels - n_mask - n_truth + tp)
 
 
 def mask_pair(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> tuple[np.ndarray, np.ndarray]:
-    """Mask and truth as arrays of bool of one shape.
+    """Return mask and truth as arrays of bool of one shape.
 
     Examples
     --------
@@ -109,39 +110,64 @@ def mask_pair(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> tuple[np.ndarr
 
 
 def _check_shapes(mask: tuple[int, ...], truth: tuple[int, ...]) -> None:
-    """Raise ShapeError unless both shapes are one."""
+    """Raise ShapeError if the shapes differ."""
     if mask != truth:
         raise ShapeError(
             f"mask {mask} and truth {truth} must have the same shape; resize with images.map_steps.resize"
         )
 
 
-def _rate(formula: Callable[..., tuple[np.ndarray, np.ndarray]]) -> Callable[[Counts], np.ndarray]:
-    """Kernel of a rate: part by whole of four counts in float64 (exact up to 2**53), NaN where that is 0."""
-
-    def kernel(counted: Counts) -> np.ndarray:
-        part, whole = formula(*(np.asarray(n, dtype=np.float64) for n in counted))
-        return np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=whole != 0)
-
-    return kernel
+def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """Return a quotient, NaN where the denominator is 0."""
+    undefined = np.full(np.shape(denominator), np.nan)
+    return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator != 0))
 
 
-iou_from_counts = _rate(lambda tp, fp, fn, tn: (tp, tp + fp + fn))
-dice_from_counts = _rate(lambda tp, fp, fn, tn: (2 * tp, 2 * tp + fp + fn))
-precision_from_counts = _rate(lambda tp, fp, fn, tn: (tp, tp + fp))
-recall_from_counts = _rate(lambda tp, fp, fn, tn: (tp, tp + fn))
-specificity_from_counts = _rate(lambda tp, fp, fn, tn: (tn, tn + fp))
-# root by root: the product of four sums over a data set would leave the range of whole numbers
-mcc_from_counts = _rate(
-    lambda tp, fp, fn, tn: (
-        tp * tn - fp * fn,
-        np.sqrt((tp + fp) * (tn + fn)) * np.sqrt((tp + fn) * (tn + fp)),
-    )
-)
+def _as_float(counts: Counts) -> Counts:
+    """Return counts in float64, which is exact up to 2**53."""
+    return Counts(*(np.asarray(n, dtype=np.float64) for n in counts))
+
+
+def iou_from_counts(counted: Counts) -> np.ndarray:
+    """Return intersection over union from counts: `tp / (tp + fp + fn)`."""
+    tp, fp, fn, _ = _as_float(counted)
+    return _ratio(tp, tp + fp + fn)
+
+
+def dice_from_counts(counted: Counts) -> np.ndarray:
+    """Return Dice's coefficient from counts: `2 tp / (2 tp + fp + fn)`."""
+    tp, fp, fn, _ = _as_float(counted)
+    return _ratio(2 * tp, 2 * tp + fp + fn)
+
+
+def precision_from_counts(counted: Counts) -> np.ndarray:
+    """Return the precision from counts: `tp / (tp + fp)`."""
+    tp, fp, _, _ = _as_float(counted)
+    return _ratio(tp, tp + fp)
+
+
+def recall_from_counts(counted: Counts) -> np.ndarray:
+    """Return the recall from counts: `tp / (tp + fn)`."""
+    tp, _, fn, _ = _as_float(counted)
+    return _ratio(tp, tp + fn)
+
+
+def specificity_from_counts(counted: Counts) -> np.ndarray:
+    """Return the specificity from counts: `tn / (tn + fp)`."""
+    _, fp, _, tn = _as_float(counted)
+    return _ratio(tn, tn + fp)
+
+
+def mcc_from_counts(counted: Counts) -> np.ndarray:
+    """Return Matthews' correlation from counts, by the formula in `mcc`."""
+    tp, fp, fn, tn = _as_float(counted)
+    # two roots: the product of four sums over a data set would leave the range of whole numbers
+    denominator = np.sqrt((tp + fp) * (tn + fn)) * np.sqrt((tp + fn) * (tn + fp))
+    return _ratio(tp * tn - fp * fn, denominator)
 
 
 def iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
-    """Intersection over union, the Jaccard index: `tp / (tp + fp + fn)`; NaN where both are empty.
+    """Return intersection over union, the Jaccard index: `tp / (tp + fp + fn)`; NaN where both are empty.
 
     Takes and raises what `counts` does.
 
@@ -156,7 +182,7 @@ def iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
 
 
 def dice(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
-    """Dice's coefficient, the F1 score: `2 tp / (2 tp + fp + fn)`; NaN where both are empty.
+    """Return Dice's coefficient, the F1 score: `2 tp / (2 tp + fp + fn)`; NaN where both are empty.
 
     Takes and raises what `counts` does; `dice = 2 iou / (1 + iou)`.
 
@@ -171,7 +197,7 @@ def dice(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
 
 
 def precision(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
-    """Share of a mask that is true: `tp / (tp + fp)`; NaN where the mask is empty.
+    """Return the share of a mask that is true: `tp / (tp + fp)`; NaN where the mask is empty.
 
     Takes and raises what `counts` does.
 
@@ -186,7 +212,9 @@ def precision(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
 
 
 def recall(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
-    """Share of the truth that a mask marks, the sensitivity: `tp / (tp + fn)`; NaN where the truth is empty.
+    """Return the sensitivity, the share of the truth that a mask marks: `tp / (tp + fn)`.
+
+    NaN where the truth is empty.
 
     Takes and raises what `counts` does.
 
@@ -201,7 +229,9 @@ def recall(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
 
 
 def specificity(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
-    """Share of the background that a mask leaves unmarked: `tn / (tn + fp)`; NaN where the truth is full.
+    """Return the share of the background that a mask leaves unmarked: `tn / (tn + fp)`.
+
+    NaN where the truth is full.
 
     Takes and raises what `counts` does.
 
@@ -216,7 +246,7 @@ def specificity(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
 
 
 def mcc(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
-    """Matthews' correlation of a mask and the truth over the pixels; NaN where either is empty or full.
+    """Return Matthews' correlation of a mask and the truth; NaN where either is empty or full.
 
     `(tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (tn + fp) (tn + fn))`, from -1 to 1: 0 is chance. Takes and
     raises what `counts` does.
@@ -237,7 +267,7 @@ def mcc(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:
 
 
 def boundary_iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle, *, dilation: float = DILATION) -> float:
-    """Intersection over union of the pixels of mask and truth that lie near their own borders.
+    """Return intersection over union of the pixels of mask and truth near their own borders.
 
     From 0 to 1, and more is better; NaN where mask and truth are empty. IoU hardly sees the outline of a
     large area, which this looks at alone.
@@ -282,30 +312,96 @@ def boundary_iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle, *, dilation: f
 
 
 def _band(mask: np.ndarray, width: int) -> np.ndarray:
-    """The pixels of a mask within some steps of its background."""
+    """Return the pixels of a mask within some steps of its background."""
     square = np.ones((3, 3), np.uint8)
-    inner = cv2.erode(
-        np.ascontiguousarray(mask).view(np.uint8), square, iterations=width,
-        borderType=cv2.BORDER_CONSTANT, borderValue=0,
-    )  # fmt: skip
-    return mask & ~np.asarray(inner).reshape(mask.shape).view(bool)
+    pixels = np.ascontiguousarray(mask).view(np.uint8)
+    inner = cv2.erode(pixels, square, iterations=width, borderType=cv2.BORDER_CONSTANT, borderValue=0)
+    return np.asarray(mask & ~np.asarray(inner).reshape(mask.shape).view(bool))
+
+
+def _dilation_text(dilation: float) -> str:
+    """Return the width of the band of "boundary_iou" in words."""
+    return f"bands of {100 * dilation:g}% of the diagonal"
 
 
 IOU = Metric(
-    "iou", "IoU", 0, 1, 1, True, "CheXlocalize (rajpurkarlab/cheXlocalize, eval.py, commit 2a79492)",
-    _COUNTS, iou_from_counts, full="intersection over union",
-)  # fmt: skip
-DICE = Metric("dice", "Dice", 0, 1, 1, True, _MEDPY, _COUNTS, dice_from_counts)
-PRECISION = Metric("precision", "Precision", 0, 1, 1, True, _MEDPY, _COUNTS, precision_from_counts)
-RECALL = Metric("recall", "Recall", 0, 1, 1, True, _MEDPY, _COUNTS, recall_from_counts)
-SPECIFICITY = Metric("specificity", "Specificity", 0, 1, 1, True, _MEDPY, _COUNTS, specificity_from_counts)
+    name="iou",
+    label="IoU",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=True,
+    source="CheXlocalize (rajpurkarlab/cheXlocalize, eval.py, commit 2a79492)",
+    needs=_COUNTS,
+    kernel=iou_from_counts,
+    full="intersection over union",
+)
+DICE = Metric(
+    name="dice",
+    label="Dice",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=True,
+    source=_MEDPY,
+    needs=_COUNTS,
+    kernel=dice_from_counts,
+)
+PRECISION = Metric(
+    name="precision",
+    label="Precision",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=True,
+    source=_MEDPY,
+    needs=_COUNTS,
+    kernel=precision_from_counts,
+)
+RECALL = Metric(
+    name="recall",
+    label="Recall",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=True,
+    source=_MEDPY,
+    needs=_COUNTS,
+    kernel=recall_from_counts,
+)
+SPECIFICITY = Metric(
+    name="specificity",
+    label="Specificity",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=True,
+    source=_MEDPY,
+    needs=_COUNTS,
+    kernel=specificity_from_counts,
+)
 MCC = Metric(
-    "mcc", "MCC", -1, 1, 1, False,
-    "Matthews 1975, doi:10.1016/0005-2795(75)90109-9; Maier-Hein et al. 2024, "
-    "doi:10.1038/s41592-023-02151-z", _COUNTS, mcc_from_counts, full="Matthews correlation coefficient",
-)  # fmt: skip
+    name="mcc",
+    label="MCC",
+    low=-1,
+    high=1,
+    direction=1,
+    true_zero=False,
+    source="Matthews 1975, doi:10.1016/0005-2795(75)90109-9; Maier-Hein et al. 2024, "
+    "doi:10.1038/s41592-023-02151-z",
+    needs=_COUNTS,
+    kernel=mcc_from_counts,
+    full="Matthews correlation coefficient",
+)
 BOUNDARY_IOU = Metric(
-    "boundary_iou", "Boundary IoU", 0, 1, 1, True, "Cheng et al. 2021, doi:10.1109/CVPR46437.2021.01508",
-    ("mask", "truth"), boundary_iou,
-    words=lambda dilation: f"bands of {100 * dilation:g}% of the diagonal",
-)  # fmt: skip
+    name="boundary_iou",
+    label="Boundary IoU",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=True,
+    source="Cheng et al. 2021, doi:10.1109/CVPR46437.2021.01508",
+    needs=("mask", "truth"),
+    kernel=boundary_iou,
+    words=_dilation_text,
+)

@@ -1,5 +1,7 @@
 """Penalised Dice: overlap, distance of the centres and size in one score, defined without overlap too."""
 
+from typing import NamedTuple
+
 import cv2
 import numpy as np
 from scipy import ndimage
@@ -24,7 +26,7 @@ def pdc(
     components: str = "mean",
     undefined: str = "nan",
 ) -> float:
-    """Penalised Dice coefficient of a mask and the truth: a reconstruction.
+    """Return the penalised Dice coefficient of a mask and the truth: a reconstruction.
 
     The metric is described in Blake et al. 2025, but their printed equation (5) is not recoverable from the
     text at hand. What is computed here is rebuilt from their words, and may differ from what they computed.
@@ -42,7 +44,7 @@ def pdc(
         The mean over the mask's separate areas (8 neighbours), each compared alone with the whole truth; or
         the mask as one.
     undefined : {"nan", "worst"}, default "nan"
-        What an empty mask or truth gives: NaN, or 0 where exactly one is empty.
+        Value for an empty mask or truth: NaN, or 0 where exactly one is empty.
 
     Returns
     -------
@@ -96,46 +98,80 @@ def pdc(
     for name, value in (("alpha", alpha), ("beta", beta)):
         check_number(value, name)
     predicted, reference = mask_pair(mask, truth)
-    shape, box = np.array(reference.shape), bounding_box(predicted | reference)
+    box = bounding_box(predicted | reference)
     if box is None:
         return float("nan")
-    # everything is measured on the part of the image that holds both
-    predicted, reference = predicted[box], reference[box]
-    n_truth = np.count_nonzero(reference)
-    if not n_truth or not predicted.any():
+    if not predicted.any() or not reference.any():
         return 0.0 if undefined == "worst" else float("nan")
-    # of each area: its pixels, its centre, and how many pixels it shares with the truth
-    if components == "mean":
-        pixels = np.ascontiguousarray(predicted).view(np.uint8)
-        n_labels, labels, stats, centres = cv2.connectedComponentsWithStats(pixels, connectivity=8)
-        n_pixels = stats[1:, cv2.CC_STAT_AREA].astype(np.float64)
-        centres = centres[1:, ::-1]
-        both = np.bincount(labels[reference], minlength=n_labels)[1:]
-    else:
-        n_pixels = np.array([np.count_nonzero(predicted)], dtype=np.float64)
-        centres = np.array([ndimage.center_of_mass(predicted)])
-        both = np.array([np.count_nonzero(predicted & reference)])
-    centre = np.array(ndimage.center_of_mass(reference))
+    areas = _areas(predicted[box], reference[box], separate=components == "mean")
+    n_truth = np.count_nonzero(reference)
+    truth_centre = np.array(ndimage.center_of_mass(reference[box]))
     # on the image, of which pixel k covers k - 0.5 to k + 0.5
-    on_image = centre + np.array([box[0].start, box[1].start])
-    greatest = np.hypot(*np.maximum(on_image + 0.5, shape - 0.5 - on_image))
-    dice = dice_from_counts(Counts(both, n_pixels - both, n_truth - both, 0))
-    ratio = n_pixels / n_truth
-    size = np.minimum(ratio, 1) ** alpha * np.maximum(ratio, 1) ** -float(beta)
-    placed = (1 - np.hypot(*(centres - centre).T) / greatest) * size
-    return float((placed * (1 + dice) / 2 if form == "product" else (placed + dice) / 2).mean())
+    centre_on_image = truth_centre + np.array([box[0].start, box[1].start])
+    image_shape = np.array(reference.shape)
+    to_farthest_corner = np.hypot(*np.maximum(centre_on_image + 0.5, image_shape - 0.5 - centre_on_image))
+
+    # d, r and dice of the Notes, for each area
+    centre_distance = np.hypot(*(areas.centres - truth_centre).T)
+    distance_factor = 1 - centre_distance / to_farthest_corner
+    ratio = areas.n_pixels / n_truth
+    size_factor = np.minimum(ratio, 1) ** alpha * np.maximum(ratio, 1) ** -float(beta)
+    fp = areas.n_pixels - areas.n_overlap
+    dice = dice_from_counts(Counts(tp=areas.n_overlap, fp=fp, fn=n_truth - areas.n_overlap, tn=0))
+    placement = distance_factor * size_factor
+    if form == "product":
+        return float((placement * (1 + dice) / 2).mean())
+    return float(((placement + dice) / 2).mean())
 
 
-def _in_words(alpha: float, beta: float, form: str, components: str) -> str:
-    """The options in words, as they stand beside scores."""
-    whole = ", mask as a whole" if components == "whole" else ""
-    return f"{form} form, penalties {alpha:g} (too small) and {beta:g} (too large){whole}"
+class _Areas(NamedTuple):
+    """Areas of a mask that are compared with the truth one by one."""
+
+    n_pixels: np.ndarray
+    #: Mean (row, col) of the pixels of each.
+    centres: np.ndarray
+    #: Pixels that each shares with the truth.
+    n_overlap: np.ndarray
+
+
+def _areas(mask: np.ndarray, truth: np.ndarray, *, separate: bool) -> _Areas:
+    """Return the separate areas of a mask (8 neighbours), or the mask as one area."""
+    if not separate:
+        return _Areas(
+            n_pixels=np.array([np.count_nonzero(mask)], dtype=np.float64),
+            centres=np.array([ndimage.center_of_mass(mask)]),
+            n_overlap=np.array([np.count_nonzero(mask & truth)]),
+        )
+    pixels = np.ascontiguousarray(mask).view(np.uint8)
+    n_labels, labels, stats, centres = cv2.connectedComponentsWithStats(pixels, connectivity=8)
+    # label 0 is the background; OpenCV's centres are (x, y)
+    return _Areas(
+        n_pixels=stats[1:, cv2.CC_STAT_AREA].astype(np.float64),
+        centres=centres[1:, ::-1],
+        n_overlap=np.bincount(labels[truth], minlength=n_labels)[1:],
+    )
+
+
+def _options_text(alpha: float, beta: float, form: str, components: str) -> str:
+    """Return the options in words, for the column of the scores."""
+    text = f"{form} form, penalties {alpha:g} (too small) and {beta:g} (too large)"
+    if components == "whole":
+        text += ", mask as a whole"
+    return text
 
 
 PDC = Metric(
-    "pdc", "Penalised Dice (rebuilt)", 0, 1, 1, True,
-    "a reconstruction of Blake et al. 2025 (MRxaI, CEUR-WS Vol-4059, paper 9)", ("mask", "truth"), pdc,
-    "Penalised Dice is a reconstruction from the text of Blake et al. 2025 (MRxaI, CEUR-WS Vol-4059, "
+    name="pdc",
+    label="Penalised Dice (rebuilt)",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=True,
+    source="a reconstruction of Blake et al. 2025 (MRxaI, CEUR-WS Vol-4059, paper 9)",
+    needs=("mask", "truth"),
+    kernel=pdc,
+    note="Penalised Dice is a reconstruction from the text of Blake et al. 2025 (MRxaI, CEUR-WS Vol-4059, "
     "paper 9); the printed equation is not at hand.",
-    words=_in_words, column="pdc_options",
-)  # fmt: skip
+    words=_options_text,
+    column="pdc_options",
+)

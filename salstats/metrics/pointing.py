@@ -1,7 +1,7 @@
-"""Whether a map, or a person, points into the truth.
+"""The pointing game: a map, or a person, points into the truth or misses it.
 
-Every score is 1 for a hit and 0 for none, more is better, and it is NaN where the truth is empty, and only
-there: who points nowhere (a constant map, a reader who marked nothing) has missed.
+Every score is 1 for a hit and 0 for a miss, more is better, and it is NaN where the truth is empty, and only
+there: a constant map, or a reader who marked nothing, points nowhere and has missed.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from salstats.metrics.records import Metric
 
 
 def hit(saliency: Any, truth: Rle | np.ndarray) -> float:
-    """Whether a map's first maximum lies in the truth: the pointing game.
+    """Return 1 if a map's first maximum lies in the truth, else 0: the pointing game.
 
     Parameters
     ----------
@@ -47,11 +47,14 @@ def hit(saliency: Any, truth: Rle | np.ndarray) -> float:
     """
     reference = _reference(truth)
     peak = SaliencyOnImage(saliency, reference.shape).peak
-    return points_hit([] if peak is None else [peak], reference)
+    points = [] if peak is None else [peak]
+    return points_hit(points, reference)
 
 
 def hit_any(saliency: Any, truth: Rle | np.ndarray) -> float:
-    """Whether any of a map's maxima lies in the truth; takes and raises what `hit` does, and is never less.
+    """Return 1 if any of a map's maxima lies in the truth, else 0.
+
+    Takes and raises what `hit` does, and is never less.
 
     Notes
     -----
@@ -72,7 +75,7 @@ def hit_any(saliency: Any, truth: Rle | np.ndarray) -> float:
 
 
 def points_hit(points: Any, truth: Rle | np.ndarray) -> float:
-    """Whether any of the points that a person marked lies in the truth.
+    """Return 1 if any of the points that a person marked lies in the truth, else 0.
 
     Parameters
     ----------
@@ -97,22 +100,37 @@ def points_hit(points: Any, truth: Rle | np.ndarray) -> float:
         raise ShapeError(f"points must have shape (n, 2), a row and a column each, not {array.shape}")
     if array.dtype.kind not in "iuf" or np.isnan(array).any():
         raise ValueRangeError("points must be numbers (row, col), without NaN")
-    reference, (rows, cols) = _reference(truth), np.trunc(array).T
-    return float(contains(reference, rows, cols).any()) if area(reference) else float("nan")
+    reference = _reference(truth)
+    if not area(reference):
+        return float("nan")
+    rows, cols = np.trunc(array).T
+    return float(contains(reference, rows, cols).any())
 
 
 def _reference(truth: Rle | np.ndarray) -> Rle:
-    """Truth as run lengths."""
+    """Return the truth as run lengths."""
     return truth if isinstance(truth, Rle) else encode(truth)
 
 
 HIT = Metric(
-    "hit", "Hit rate", 0, 1, 1, True,
-    "CheXlocalize (rajpurkarlab/cheXlocalize, eval.py, commit 2a79492): the first maximum",
-    ("peak", "runs"), points_hit,
-)  # fmt: skip
+    name="hit",
+    label="Hit rate",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=True,
+    source="CheXlocalize (rajpurkarlab/cheXlocalize, eval.py, commit 2a79492): the first maximum",
+    needs=("peak", "runs"),
+    kernel=points_hit,
+)
 HIT_ANY = Metric(
-    "hit_any", "Hit rate (any maximum)", 0, 1, 1, True,
-    "Saliency-Bench (XAIdataset/XAIdataset.github.io, commit c8641d9): any maximum",
-    ("peaks", "runs"), points_hit,
-)  # fmt: skip
+    name="hit_any",
+    label="Hit rate (any maximum)",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=True,
+    source="Saliency-Bench (XAIdataset/XAIdataset.github.io, commit c8641d9): any maximum",
+    needs=("peaks", "runs"),
+    kernel=points_hit,
+)

@@ -33,34 +33,38 @@ class RankedMap:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the map takes one value only, but for rounding."""
+        """True if the map has one value only, but for rounding."""
         return self._pixels.is_constant
 
     def auc(self, densities: Any) -> np.ndarray:
-        """Areas under the ROC curve of the map: densities as positives, all pixels as negatives."""
+        """Return areas under the ROC curve of the map: densities as positives, all pixels as negatives."""
         return self._mean_rank(densities, None)
 
     def sauc(self, densities: Any, negatives: Any) -> np.ndarray:
-        """Areas under the ROC curve of the map: densities against the centre bias, a density too."""
+        """Return areas under the ROC curve of the map: densities against the centre bias, a density too."""
         return self._mean_rank(densities, check_density(negatives, self.shape, "center_bias"))
 
     def auc_at(self, pixels: np.ndarray) -> float:
-        """Area of some pixels (flat indices, each as often as it stands there) against all; NaN of none."""
-        return float("nan") if self.is_constant or not len(pixels) else float(self._ranks[pixels].mean())
+        """Return the area of some pixels (flat indices, repeated ones count again) against all pixels."""
+        if self.is_constant or not len(pixels):
+            return float("nan")
+        return float(self._ranks[pixels].mean())
 
     def ncc(self, densities: Any) -> np.ndarray:
-        """Pearson's correlations of the map with densities, over the pixels; NaN for a constant density."""
+        """Return Pearson's correlations of the map with densities; NaN for a constant density."""
         return self._checked(densities).correlations(self._pixels)
 
     def _checked(self, densities: Any) -> Densities:
-        """Densities that fit the map."""
-        if isinstance(densities, Densities) and densities.values.shape[1:] == self.shape:
-            return densities
-        return Densities(densities.values if isinstance(densities, Densities) else densities, self.shape)
+        """Return densities that fit the map."""
+        if not isinstance(densities, Densities):
+            return Densities(densities, self.shape)
+        if densities.values.shape[1:] != self.shape:
+            return Densities(densities.values, self.shape)
+        return densities
 
     @cached_property
     def _sorted(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """Pixels from lowest to highest, and where there each value ends; None if no two pixels tie."""
+        """Pixels from lowest to highest, and the end of each value among them; None if no two pixels tie."""
         flat = self.values.ravel()
         with np.errstate(over="ignore", under="ignore"):
             single = flat.astype(np.float32)
@@ -78,13 +82,14 @@ class RankedMap:
     @cached_property
     def _ranks(self) -> np.ndarray:
         """For each pixel the share of all pixels below it, plus half of the share level with it."""
-        size, ends = self.values.size, self._sorted[1]
-        shares = np.arange(1.0, size + 1) if ends is None else ends.astype(np.float64)
-        shares /= size
+        _, ends = self._sorted
+        n_pixels = self.values.size
+        shares = np.arange(1.0, n_pixels + 1) if ends is None else ends.astype(np.float64)
+        shares /= n_pixels
         return self._ranked(shares)
 
     def _ranked(self, shares: np.ndarray) -> np.ndarray:
-        """Each pixel's rank from the share of negatives up to the end of each value of the map."""
+        """Return each pixel's rank from the share of negatives up to the end of each value of the map."""
         order, ends = self._sorted
         middle = shares.copy()
         middle[1:] += shares[:-1]
@@ -94,7 +99,7 @@ class RankedMap:
         return ranks
 
     def _mean_rank(self, densities: Any, negatives: np.ndarray | None) -> np.ndarray:
-        """Mean rank of each density among all pixels, or among negatives by their weight."""
+        """Return the mean rank of each density among all pixels, or among negatives by their weight."""
         positives = self._checked(densities)
         if self.is_constant:
             return np.full(len(positives), np.nan)
@@ -102,26 +107,26 @@ class RankedMap:
             ranks = self._ranks
         else:
             order, ends = self._sorted
-            below = negatives.ravel().take(order)
-            np.cumsum(below, out=below)
+            shares = negatives.ravel().take(order)
+            np.cumsum(shares, out=shares)
             if ends is not None:
-                below = below[ends - 1]
-            below /= below[-1]
-            ranks = self._ranked(below)
+                shares = shares[ends - 1]
+            shares /= shares[-1]
+            ranks = self._ranked(shares)
         # rounding may carry a perfect score past 1
-        return np.minimum(positives.flat @ ranks / positives.sums, 1.0)
+        return np.asarray(np.minimum(positives.flat @ ranks / positives.sums, 1.0))
 
 
 def _sorted_single(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Order of values of single precision, and numbers in that order that tie where they do.
+    """Return the order of values of single precision, and whole numbers in that order that tie where they do.
 
     Value and pixel make one whole number of 64 bits each; sorting these takes a third of the time.
     """
-    # 0 and -0 are one value
-    bits = (flat + np.float32(0)).view(np.int32)
-    # as whole numbers, negative values run backwards
-    np.bitwise_xor(bits, 0x7FFFFFFF, out=bits, where=bits < 0)
-    keys = bits.astype(np.int64)
+    # adding 0 makes one value of 0 and -0
+    value_codes = (flat + np.float32(0)).view(np.int32)
+    # the bits of negative values, read as whole numbers, are in reverse order
+    np.bitwise_xor(value_codes, 0x7FFFFFFF, out=value_codes, where=value_codes < 0)
+    keys = value_codes.astype(np.int64)
     keys <<= 32
     keys |= np.arange(flat.size)
     keys.sort()
@@ -131,7 +136,7 @@ def _sorted_single(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sampled_auc(saliency: Any, positives: Any, negatives: Any) -> float:
-    """Area under the ROC curve between pixels that were drawn: the study's estimate.
+    """Return the area under the ROC curve between pixels that were drawn: the study's estimate.
 
     Ties count half; NaN for a constant map, and where nothing was drawn. Values are compared as they are: the
     study puts them into an array of single precision, which changes nothing for its maps, but in which others
@@ -151,14 +156,17 @@ def sampled_auc(saliency: Any, positives: Any, negatives: Any) -> float:
     pixels = checked_pixels(saliency)
     if pixels.is_constant:
         return float("nan")
-    return auc_of_values(*(pixels.flat[np.asarray(at, np.intp)] for at in (positives, negatives)))
+    positive_values = pixels.flat[np.asarray(positives, np.intp)]
+    negative_values = pixels.flat[np.asarray(negatives, np.intp)]
+    return auc_of_values(positive_values, negative_values)
 
 
 def auc_of_values(positives: np.ndarray, negatives: np.ndarray) -> float:
-    """How often a positive value exceeds a negative one, ties counted half; NaN where one is empty."""
+    """Return the share of pairs in which the positive value is larger; ties count half, NaN without pairs."""
     if not len(positives) or not len(negatives):
         return float("nan")
     ordered = np.sort(negatives)
-    # a pair in order counts two, a tie one: whole numbers until the division
-    won = sum(int(np.searchsorted(ordered, positives, side).sum()) for side in ("left", "right"))
-    return won / (2 * len(positives) * len(negatives))
+    n_smaller = int(np.searchsorted(ordered, positives, "left").sum())
+    n_smaller_or_tied = int(np.searchsorted(ordered, positives, "right").sum())
+    # whole numbers until the division
+    return (n_smaller + n_smaller_or_tied) / (2 * len(positives) * len(negatives))

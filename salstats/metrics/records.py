@@ -1,4 +1,4 @@
-"""What a metric is: a kernel on arrays, and the facts that stand beside its values."""
+"""Records of metrics: a kernel on arrays, and the facts that are shown with its values."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from inspect import signature
 from math import inf
 from typing import Any
 
-#: What a kernel can take. Scoring makes each of these once for all metrics that need it. The order is that of
-#: the metrics in tables and figures.
+#: Inputs of kernels. Scoring makes each of these once for all metrics that need it. The order is that of the
+#: metrics in tables and figures.
 NEEDS = {
     "counts": "pixels by what mask and truth say of them, an `overlap.Counts`",
     "peak": "the map's first maximum, or the points that a person marked, shape (n, 2)",
@@ -21,7 +21,7 @@ NEEDS = {
     "density": "where people look, one density",
     "prob": "the network's probability while pixels are changed (the extra `explain`)",
     "agreement": "how alike several maps of one case are, a `repeats.MapAgreement`",
-    # what goes with these
+    # inputs that accompany these
     "truth": "the truth, an ndarray of bool",
     "runs": "the truth, an `Rle`",
     "laid": "the map at its image's size, an ndarray of float64",
@@ -32,13 +32,13 @@ NEEDS = {
 }
 #: Needs for which a mask is made.
 OF_MASK = frozenset({"counts", "distances", "mask"})
-#: Not an option of one metric: what an empty mask scores is decided for all of them.
-_SHARED = "undefined"
+#: The score of an empty mask is chosen for all metrics together, so that it is an option of none.
+_SHARED_OPTION = "undefined"
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: its kernel, and what must be known to show and to read its values.
+    """A metric: its kernel, and the facts that are needed to show and to read its values.
 
     Attributes
     ----------
@@ -51,24 +51,24 @@ class Metric:
     direction : {1, -1}
         1 where more is better, -1 where less is.
     true_zero : bool
-        Whether 0 means "none of it", so that a ratio of two means can be read. A correlation or an AUC has
+        True if 0 means "none of it", so that a ratio of two means can be read. A correlation or an AUC has
         no such zero (chance is 0 or 0.5), and its percentage decrease means nothing.
     source : str
-        Whose definition is followed where definitions differ, with the DOI of the paper where there is one;
+        Definition that is followed where definitions differ, with the DOI of the paper where there is one;
         empty for a metric that is not computed here.
     needs : tuple of str
-        What the kernel takes, in the order of its arguments: keys of `NEEDS`; empty for a metric that is not
+        Inputs of the kernel, in the order of its arguments: keys of `NEEDS`; empty for a metric that is not
         computed here.
     kernel : callable, optional
         Takes the needs; its keyword-only parameters are the metric's options, with their defaults.
     note : str
-        What must be options_text wherever its values are shown; mostly empty.
+        Note that is shown with the values; mostly empty.
     full : str
-        What an abbreviation stands for.
+        Label without abbreviations.
     words : callable, optional
-        Takes the options as keywords and says them in words, for the column `column`.
+        Takes the options as keywords and returns them in words, for the column `column`.
     column : str
-        Where scores say those words.
+        Column of scores that has those words.
     """
 
     name: str
@@ -88,24 +88,31 @@ class Metric:
     @cached_property
     def options(self) -> Mapping[str, Any]:
         """The kernel's options and their defaults."""
-        given = signature(self.kernel).parameters.values() if self.kernel is not None else ()
-        return {p.name: p.default for p in given if p.kind is p.KEYWORD_ONLY and p.name != _SHARED}
+        options: dict[str, Any] = {}
+        if self.kernel is None:
+            return options
+        for parameter in signature(self.kernel).parameters.values():
+            if parameter.kind is parameter.KEYWORD_ONLY and parameter.name != _SHARED_OPTION:
+                options[parameter.name] = parameter.default
+        return options
 
     @cached_property
     def of_mask(self) -> bool:
-        """Whether a mask is compared, rather than a map or points."""
+        """True if a mask is compared, rather than a map or points."""
         return not OF_MASK.isdisjoint(self.needs)
 
     @cached_property
     def is_length(self) -> bool:
-        """Whether its values are in pixels or mm."""
+        """True if its values are in pixels or mm."""
         return "distances" in self.needs and self.high == inf
 
     @property
     def larger_is_better(self) -> bool:
-        """Whether more is better."""
+        """True if more is better."""
         return self.direction > 0
 
     def options_text(self, options: Mapping[str, Any]) -> str | None:
-        """The options in words; None where there is nothing to say."""
-        return None if self.words is None else self.words(**{**self.options, **options})
+        """Return the options in words, those that are not given with their defaults; None without words."""
+        if self.words is None:
+            return None
+        return self.words(**{**self.options, **options})

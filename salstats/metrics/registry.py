@@ -1,4 +1,4 @@
-"""Every metric by its name, collected from the files of this folder, where each stands beside its kernel."""
+"""All metrics by name, collected from the files of this folder, in which each follows its kernel."""
 
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,17 +15,23 @@ from salstats.metrics.records import NEEDS, Metric
 
 @cache
 def _collected() -> dict[str, Metric]:
-    """The metrics in the order of what they need, then of the files and of their places there."""
-    names = sorted(module.name for module in pkgutil.iter_modules(salstats.metrics.__path__))
-    files = [import_module(f"salstats.metrics.{name}") for name in names]
-    found = [value for file in files for value in vars(file).values() if isinstance(value, Metric)]
-    places = list(NEEDS)
-    found.sort(key=lambda metric: min((places.index(need) for need in metric.needs), default=len(places)))
-    return {metric.name: metric for metric in found}
+    """Collect the metrics in the order of their first need in `NEEDS`, then of their files."""
+    metrics = []
+    for module in sorted(pkgutil.iter_modules(salstats.metrics.__path__), key=lambda module: module.name):
+        file = import_module(f"salstats.metrics.{module.name}")
+        metrics += [value for value in vars(file).values() if isinstance(value, Metric)]
+    metrics.sort(key=_first_need)
+    return {metric.name: metric for metric in metrics}
+
+
+def _first_need(metric: Metric) -> int:
+    """Return the place of a metric's first need in `NEEDS`; a metric without needs comes last."""
+    order = list(NEEDS)
+    return min((order.index(need) for need in metric.needs), default=len(order))
 
 
 class _Registry(Mapping[str, Metric]):
-    """The metrics by name; kernels are imported when somebody first asks."""
+    """The metrics by name; kernels are imported at the first look-up."""
 
     def __getitem__(self, name: str) -> Metric:
         return _collected()[name]
@@ -41,8 +47,12 @@ METRICS = _Registry()
 
 
 def computed_from(needs: Sequence[str]) -> tuple[str, ...]:
-    """The metrics that need nothing but this."""
-    return tuple(m.name for m in METRICS.values() if m.kernel is not None and set(m.needs) <= set(needs))
+    """Return the names of the metrics whose kernels need no other inputs."""
+    names = []
+    for metric in METRICS.values():
+        if metric.kernel is not None and set(metric.needs) <= set(needs):
+            names.append(metric.name)
+    return tuple(names)
 
 
 def chosen_metrics(metrics: str | Sequence[str], choices: Sequence[str], otherwise: str) -> tuple[str, ...]:
@@ -73,12 +83,12 @@ def chosen_metrics(metrics: str | Sequence[str], choices: Sequence[str], otherwi
 
 
 def registered_metric(name: object) -> Metric | None:
-    """A registered metric by its name, in whatever case it is written; None for others."""
+    """Return a registered metric by its name, in whatever case; None for others."""
     return METRICS.get(str(name).lower())
 
 
 def direction(name: object) -> int:
-    """1 for a metric of which more is better, -1 for one of which less is, 0 for an unknown one."""
+    """Return 1 for a metric of which more is better, -1 if less is better, 0 for an unknown one."""
     metric = registered_metric(name)
     return 0 if metric is None else metric.direction
 
@@ -88,12 +98,12 @@ _ALIASES = {"auroc": "auc", "roc_auc": "auc", "cc": "ncc"}
 
 
 def has_true_zero(name: str) -> bool:
-    """Whether a ratio of two means of this metric can be read; True for unknown metrics."""
+    """Return True if a ratio of two means of this metric has a meaning, or the metric is unknown."""
     metric = registered_metric(_ALIASES.get(name.lower(), name))
     return metric is None or metric.true_zero
 
 
 def threshold_label(name: str) -> str:
-    """Word before "threshold" or "level" for the name of a threshold, such as "Otsu's"."""
+    """Return the words before "threshold" or "level" for the name of a threshold, such as "Otsu's"."""
     record = THRESHOLDS.get(name)
     return f"the {name}" if record is None else record.label

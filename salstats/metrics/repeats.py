@@ -1,4 +1,4 @@
-"""How alike several maps of one image are that should be the same: of other seeds, or other trainings."""
+"""Agreement of several maps of one image that differ in the seed or the training only."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,23 +8,24 @@ import numpy as np
 from salstats.errors import ShapeError, ValueRangeError
 from salstats.metrics.records import Metric
 
-#: Pixels that are compared at a time, in float64: small enough for the processor's cache.
-_STRIP = 65_536
+#: Pixels that are compared at a time, in float64: few enough for the processor's cache.
+_BLOCK = 65_536
 
 
 class MapAgreement(NamedTuple):
-    """How alike maps are."""
+    """Agreement of k maps."""
 
-    sd: float  # mean over the pixels of the standard deviation between the maps, with divisor k - 1
-    # mean overlap of two masks, over all pairs of which one marks anything; NaN where there is none
+    #: Mean over the pixels of the standard deviation between the maps, with divisor k - 1.
+    sd: float
+    #: Mean overlap of two masks, over all pairs of which one marks a pixel; NaN without such a pair.
     iou: float
-    # mean of Pearson's correlation of two maps over the pixels, over all pairs that both vary; NaN where
-    # there is none
+    #: Mean of Pearson's correlation of two maps over the pixels, over all pairs that both vary; NaN without
+    #: such a pair.
     ncc: float
 
 
 def agreement(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> MapAgreement:
-    """How alike maps of one image are, and their masks.
+    """Compute the agreement of maps of one image, and of their masks.
 
     Parameters
     ----------
@@ -49,46 +50,102 @@ def agreement(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> MapAgr
     """
     if len(maps) < 2:
         raise ValueRangeError(f"agreement needs two maps or more, not {len(maps)}")
-    if len(masks) != len(maps) or len({np.shape(a) for a in (*maps, *masks)}) > 1:
+    map_shapes = [np.shape(array) for array in maps]
+    mask_shapes = [np.shape(array) for array in masks]
+    if len(masks) != len(maps) or len({*map_shapes, *mask_shapes}) > 1:
         raise ShapeError(
-            f"there must be one mask for each map, all of one shape, not {[np.shape(a) for a in maps]} and "
-            f"{[np.shape(a) for a in masks]}"
+            f"there must be one mask for each map, all of one shape, not {map_shapes} and {mask_shapes}"
         )
-    flat, marked = ([np.asarray(a).reshape(-1) for a in group] for group in (maps, masks))
-    n_pixels, k = flat[0].size, len(flat)
-    means = np.array([a.mean(dtype=np.float64) for a in flat])
-    spread, products, overlaps = 0.0, np.zeros((k, k)), np.zeros((k, k))
-    # piece by piece: beside the maps there is no array of the image's size
-    for first in range(0, n_pixels, _STRIP):
-        part, pieces = (
-            np.stack([a[first : first + _STRIP] for a in group]).astype(np.float64)
-            for group in (flat, marked)
-        )
-        spread += float(part.std(axis=0, ddof=1).sum())
-        part -= means[:, None]
-        products += part @ part.T
-        overlaps += pieces @ pieces.T
-    areas = np.diag(overlaps)
-    # a map that does not vary has a length of 0, but for the rounding of its mean
-    lengths = np.where([a.min() == a.max() for a in flat], np.nan, np.sqrt(np.diag(products)))
-    one, other = np.triu_indices(k, 1)
+    flat_maps = [np.asarray(array).reshape(-1) for array in maps]
+    flat_masks = [np.asarray(array).reshape(-1) for array in masks]
+    n_pixels = flat_maps[0].size
+    n_maps = len(flat_maps)
+    means = np.array([flat_map.mean(dtype=np.float64) for flat_map in flat_maps])
+    sum_of_sds = 0.0
+    products = np.zeros((n_maps, n_maps))
+    n_overlap = np.zeros((n_maps, n_maps))
+    # block by block, so that no array of all maps is made
+    for start in range(0, n_pixels, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        values = np.stack([flat_map[block] for flat_map in flat_maps]).astype(np.float64)
+        marks = np.stack([flat_mask[block] for flat_mask in flat_masks]).astype(np.float64)
+        sum_of_sds += float(values.std(axis=0, ddof=1).sum())
+        values -= means[:, None]
+        products += values @ values.T
+        n_overlap += marks @ marks.T
+    n_marked = np.diag(n_overlap)
+    # a constant map has a length of 0, but for the rounding of its mean
+    is_constant = [flat_map.min() == flat_map.max() for flat_map in flat_maps]
+    lengths = np.where(is_constant, np.nan, np.sqrt(np.diag(products)))
+    first, second = np.triu_indices(n_maps, 1)
+    pair_overlap = n_overlap[first, second]
     with np.errstate(invalid="ignore"):
-        ious = overlaps[one, other] / (areas[one] + areas[other] - overlaps[one, other])
-    nccs = np.clip(products[one, other] / (lengths[one] * lengths[other]), -1, 1)
-    return MapAgreement(spread / n_pixels, _mean(ious), _mean(nccs))
+        ious = pair_overlap / (n_marked[first] + n_marked[second] - pair_overlap)
+    correlations = products[first, second] / (lengths[first] * lengths[second])
+    return MapAgreement(
+        sd=sum_of_sds / n_pixels,
+        iou=_mean_of_defined(ious),
+        # rounding may carry a perfect correlation past 1
+        ncc=_mean_of_defined(np.clip(correlations, -1, 1)),
+    )
 
 
-def _mean(values: np.ndarray) -> float:
-    """Mean of what is defined; NaN where nothing is."""
+def _mean_of_defined(values: np.ndarray) -> float:
+    """Return the mean of the defined values; NaN if there is none."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if defined.size else float("nan")
 
 
-_BETWEEN = "salstats: all pairs of maps of one case that differ in the seed"
+def _sd(map_agreement: MapAgreement) -> float:
+    """Return the standard deviation between maps."""
+    return map_agreement.sd
+
+
+def _iou(map_agreement: MapAgreement) -> float:
+    """Return the mean overlap of two masks."""
+    return map_agreement.iou
+
+
+def _ncc(map_agreement: MapAgreement) -> float:
+    """Return the mean correlation of two maps."""
+    return map_agreement.ncc
+
+
+_SOURCE = "salstats: all pairs of maps of one case that differ in the seed"
 _NEEDS = ("agreement",)
-#: What all pairs have in common where there is no score.
+#: Reason for a score that no pair of maps defines.
 WHY_UNDEFINED = {"map_iou": "empty masks", "map_ncc": "constant maps"}
 
-MAP_SD = Metric("map_sd", "SD between maps", 0, 1, -1, True, _BETWEEN, _NEEDS, lambda alike: alike.sd)
-MAP_IOU = Metric("map_iou", "IoU between maps", 0, 1, 1, True, _BETWEEN, _NEEDS, lambda alike: alike.iou)
-MAP_NCC = Metric("map_ncc", "NCC between maps", -1, 1, 1, False, _BETWEEN, _NEEDS, lambda alike: alike.ncc)
+MAP_SD = Metric(
+    name="map_sd",
+    label="SD between maps",
+    low=0,
+    high=1,
+    direction=-1,
+    true_zero=True,
+    source=_SOURCE,
+    needs=_NEEDS,
+    kernel=_sd,
+)
+MAP_IOU = Metric(
+    name="map_iou",
+    label="IoU between maps",
+    low=0,
+    high=1,
+    direction=1,
+    true_zero=True,
+    source=_SOURCE,
+    needs=_NEEDS,
+    kernel=_iou,
+)
+MAP_NCC = Metric(
+    name="map_ncc",
+    label="NCC between maps",
+    low=-1,
+    high=1,
+    direction=1,
+    true_zero=False,
+    source=_SOURCE,
+    needs=_NEEDS,
+    kernel=_ncc,
+)

@@ -28,12 +28,13 @@ from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.map_steps import resize
 from salstats.metrics.records import Metric
 
-#: What a map must exceed to be marked: recall has a rule of its own.
-ABOVE, ABOVE_RECALL = 0.0, 0.5
+#: Values that a map exceeds where it is marked, and where it is marked for recall.
+THRESHOLD = 0.0
+RECALL_THRESHOLD = 0.5
 
 
 def iou(saliency: np.ndarray, truth: np.ndarray) -> float:
-    """Intersection over union of the pixels where a map is positive and the truth, cut to whole.
+    """Return intersection over union of the pixels where a map is positive and the truth, cut to whole.
 
     Parameters
     ----------
@@ -64,37 +65,39 @@ def iou(saliency: np.ndarray, truth: np.ndarray) -> float:
     >>> xaibenchmark.iou(np.array([[0.1, 0.9, 0.0]]), np.array([[0, 1, 0]]))
     0.5
     """
-    marked, positive = _marked(saliency, truth, ABOVE)
+    marked, positive = _marked(saliency, truth, THRESHOLD)
     return _ratio(np.count_nonzero(marked & positive), np.count_nonzero(marked | positive))
 
 
 def precision(saliency: np.ndarray, truth: np.ndarray) -> float:
-    """Share of the pixels where a map is positive that lie in the truth, cut to whole numbers.
+    """Return the share of the pixels where a map is positive that lie in the truth, cut to whole numbers.
 
     Takes and raises what `iou` does; NaN where the map is positive nowhere.
     """
-    marked, positive = _marked(saliency, truth, ABOVE)
+    marked, positive = _marked(saliency, truth, THRESHOLD)
     return _ratio(np.count_nonzero(marked & positive), np.count_nonzero(marked))
 
 
 def recall(saliency: np.ndarray, truth: np.ndarray) -> float:
-    """Share of the truth, cut to whole numbers, on which a map exceeds 0.5.
+    """Return the share of the truth, cut to whole numbers, on which a map exceeds 0.5.
 
     Takes and raises what `iou` does; 0 where cutting leaves nothing of the truth. A map of 0.5 everywhere
     has recall 0 beside a precision that counts all of it.
     """
-    marked, positive = _marked(saliency, truth, ABOVE_RECALL)
-    return float(np.count_nonzero(marked & positive) / max(int(np.count_nonzero(positive)), 1))
+    marked, positive = _marked(saliency, truth, RECALL_THRESHOLD)
+    n_positive = int(np.count_nonzero(positive))
+    return float(np.count_nonzero(marked & positive) / max(n_positive, 1))
 
 
 def hit(saliency: np.ndarray, truth: np.ndarray) -> float:
-    """1 where any of a map's largest values lies where the truth is above 0, else 0.
+    """Return 1 if any of a map's largest values lies where the truth is above 0, else 0.
 
     Takes and raises what `iou` does, except that the truth is not cut: 0.1 is enough. Every pixel of a
     constant map is largest, so that it hits any truth; a map with a NaN hits none.
     """
-    shown, reference = _checked(saliency, truth)
-    return float(bool((reference[shown == shown.max()] > 0).any()))
+    values, reference = _checked(saliency, truth)
+    is_maximum = values == values.max()
+    return float((reference[is_maximum] > 0).any())
 
 
 #: The scores by name.
@@ -107,52 +110,63 @@ SCORES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
 
 
 def at_size_of_truth(saliency: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """A map at its truth's size: bilinear where they differ, its values as they are."""
+    """Return a map at its truth's size: bilinear where they differ, its values as they are."""
     if saliency.shape == truth.shape:
         return saliency
     return resize(saliency, (truth.shape[0], truth.shape[1]))
 
 
 def is_left_out(truth: np.ndarray) -> bool:
-    """Whether `xaibenchmark` leaves an image out: its truth adds up to 0, as -1 beside 1 does."""
+    """Return True if `xaibenchmark` leaves an image out: its truth adds up to 0, as -1 and 1 do."""
     return bool(np.asarray(truth).sum() == 0)
 
 
 def _checked(saliency: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A map and its truth as arrays of one shape."""
-    shown, reference = np.asarray(saliency), np.asarray(truth)
-    for array, what in ((shown, "a map"), (reference, "a truth")):
+    """Return a map and its truth as arrays of one shape."""
+    values = np.asarray(saliency)
+    reference = np.asarray(truth)
+    for array, name in ((values, "a map"), (reference, "a truth")):
         if array.dtype.kind not in "biuf":
-            raise ValueRangeError(f"{what} holds numbers, not {array.dtype}")
-    if shown.ndim != 2 or not shown.size or shown.shape != reference.shape:
+            raise ValueRangeError(f"{name} holds numbers, not {array.dtype}")
+    if values.ndim != 2 or not values.size or values.shape != reference.shape:
         raise ShapeError(
-            f"map {shown.shape} and truth {reference.shape} must have one shape (height, width); "
-            "resize with images.map_steps.resize"
+            f"map {values.shape} and truth {reference.shape} must have one shape (height, width)",
+            hint="resize with images.map_steps.resize",
         )
     if not np.isfinite(reference).all():
         raise ValueRangeError("a truth holds NaN or infinity; it is what people marked")
-    return shown, reference
+    return values, reference
 
 
-def _marked(saliency: np.ndarray, truth: np.ndarray, above: float) -> tuple[np.ndarray, np.ndarray]:
-    """Where a map exceeds a number, and where the truth is not 0 when it is cut to whole numbers."""
-    shown, reference = _checked(saliency, truth)
-    return shown > above, np.trunc(reference) != 0
+def _marked(saliency: np.ndarray, truth: np.ndarray, threshold: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pixels where a map exceeds a threshold, and where the truth, cut to whole, is not 0."""
+    values, reference = _checked(saliency, truth)
+    return values > threshold, np.trunc(reference) != 0
 
 
-def _ratio(part: Any, whole: Any) -> float:
-    """Part by whole, NaN where the whole is 0."""
-    return float(part / whole) if whole else float("nan")
+def _ratio(numerator: Any, denominator: Any) -> float:
+    """Return a quotient, NaN if the denominator is 0."""
+    return float(numerator / denominator) if denominator else float("nan")
 
 
 def _metric(name: str, label: str, rule: str) -> Metric:
-    """Record of a score, which `score` computes from a map of any size."""
+    """Return the record of a score, which `score` computes from a map of any size."""
 
     def kernel(saliency: np.ndarray, truth: np.ndarray) -> float:
         return SCORES[name](at_size_of_truth(saliency, truth), truth)
 
     source = f"Saliency-Bench (XAIdataset/XAIdataset.github.io, commit c8641d9): {rule}"
-    return Metric(f"xaibenchmark_{name}", label, 0, 1, 1, True, source, ("saliency", "truth"), kernel)
+    return Metric(
+        name=f"xaibenchmark_{name}",
+        label=label,
+        low=0,
+        high=1,
+        direction=1,
+        true_zero=True,
+        source=source,
+        needs=("saliency", "truth"),
+        kernel=kernel,
+    )
 
 
 IOU = _metric("iou", "IoU (map > 0)", "the pixels where the map is positive and the truth")

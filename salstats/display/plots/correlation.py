@@ -207,7 +207,7 @@ def plot_correlation(
             height,
             notes=[
                 scope_note(frame, names, [column for column in groups if column not in varying_groups]),
-                covariates_note(frame, names),
+                covariates_note(estimates, names),
                 *_notes(estimates, tiles, alpha, has_numbers=bool(number_layers)),
             ],
             # the caption begins below the names of rows

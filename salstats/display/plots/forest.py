@@ -207,7 +207,7 @@ def _with_term_labels(estimates: Estimates, labels: Labels) -> tuple[Estimates, 
     frame = estimates.frame
     model_columns = [*estimates.keys, "formula"]
     # variable and level of each term
-    names_of_terms, reference_note = term_names(frame, model_columns, labels)
+    names_of_terms, reference_note = term_names(estimates, model_columns, labels)
     positions = frame["term"].map({term: position for position, term in enumerate(names_of_terms)})
     frame = frame.loc[positions.sort_values(kind="stable").index]
     names = [names_of_terms[term] for term in frame["term"]]

@@ -28,7 +28,7 @@ def factor_tests(
         model = key_of(tests.frame, row, models)
         text_of_factor[model, str(test["term"])] = row_p_text(test, style, named=named)
     texts = []
-    for row, factor in enumerate(factors_of_rows(frame)):
+    for row, factor in enumerate(factors_of_rows(estimates)):
         texts.append(text_of_factor.get((key_of(frame, row, models), factor), ""))
     if not any(texts):
         raise SalstatsError(

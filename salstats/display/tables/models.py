@@ -385,7 +385,7 @@ def _component_rows(
     """Return SDs and shares of random effects with their limits, then the numbers of groups."""
     columns = [column for column in model_columns(estimates) if column in components.frame.columns]
     cells = {key_of(estimates.frame, row, columns): cell for cell, row in model_rows.items()}
-    term_labels = {row.term: row.whole for row in term_rows(estimates.frame, labels)}
+    term_labels = {row.term: row.full_text for row in term_rows(estimates, labels)}
     deviations: FootRows = {}
     residual_deviations: dict[ModelCell, str] = {}
     shares: FootRows = {}
