@@ -1,8 +1,8 @@
 """One mask of several readers' masks: by majority, or by STAPLE.
 
-A rule gives pixels with the same decisions of all readers the same result. So masks are cut into runs on which
-no reader changes, and rules work on the distinct patterns of decisions and the pixels of each: at most 2^r
-patterns for r readers, however large the image.
+A rule gives pixels with the same decisions of all readers the same result. So masks are cut into runs on
+which no reader changes, and rules work on the distinct patterns of decisions and the pixels of each: at most
+2^r patterns for r readers, however large the image.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ class Patterns(NamedTuple):
 class ConsensusEstimate(NamedTuple):
     """Estimates that a rule makes of the patterns."""
 
-    #: (n_patterns,): probability that a pixel of the pattern is marked in truth; above a half it is in the mask.
+    #: (n_patterns,): probability that a pixel of the pattern is marked in truth, above 0.5 in the mask.
     probability: np.ndarray
     #: (n_readers,): sensitivity of each reader; NaN if the rule estimates none, or no pixel is marked.
     sensitivity: np.ndarray
@@ -103,14 +103,11 @@ def staple(patterns: Patterns) -> ConsensusEstimate:
     truth = marks.mean(axis=1)
     prior = float(counts @ truth / counts.sum())
     n_readers = marks.shape[1]
+    undefined = np.full(n_readers, np.nan)
     if prior <= 0:
-        return ConsensusEstimate(
-            truth, sensitivity=np.full(n_readers, np.nan), specificity=np.ones(n_readers)
-        )
+        return ConsensusEstimate(truth, sensitivity=undefined, specificity=np.ones(n_readers))
     if prior >= 1:
-        return ConsensusEstimate(
-            truth, sensitivity=np.ones(n_readers), specificity=np.full(n_readers, np.nan)
-        )
+        return ConsensusEstimate(truth, sensitivity=np.ones(n_readers), specificity=undefined)
     performance = np.full((2, n_readers), np.inf)
     for _ in range(_MAX_ROUNDS):
         # maximisation: sensitivity p and specificity q of each reader, given the truth

@@ -155,11 +155,9 @@ class Geometry:
             image[strip] = _interpolated(grid_rows, rows, strip)
         if rows.is_seen.all() and cols.is_seen.all():
             return image
-        if outside == "lowest":
-            # the pixels that were seen are a rectangle
-            fill = image[rows.seen_range, cols.seen_range].min()
-        else:
-            fill = np.float32(outside)
+        # the pixels that were seen are a rectangle
+        lowest = image[rows.seen_range, cols.seen_range].min()
+        fill = lowest if outside == "lowest" else float(outside)
         image[~rows.is_seen] = fill
         image[:, ~cols.is_seen] = fill
         return image
