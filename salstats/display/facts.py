@@ -20,7 +20,7 @@ from salstats.display.text.format import (
     short_level_text,
 )
 from salstats.display.text.labels import LAST, Labels
-from salstats.display.text.vocabulary import NO_INTERVAL, inference_text, limits_name
+from salstats.display.text.vocabulary import NO_INTERVAL, RANK_TERMS, inference_text, limits_name
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.intervals import Interval, interval_by_name
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
@@ -265,6 +265,19 @@ def weights_sentence(estimates: Estimates) -> str:
     return weights_text(weights, noun(str(estimates.only_value("unit") or "unit")))
 
 
+def pooled_tasks_sentence(estimates: Estimates) -> str:
+    """Say that ranks, or tests of every two methods, are over all tasks; "" where each task has its own.
+
+    Frames of `rank_stability`, `rank_limits` and `significance_map` pool tasks unless `task` is a grouping
+    column; they do not hold the number of tasks.
+    """
+    are_ranks = bool(estimates.values("term")) and set(estimates.values("term")) <= RANK_TERMS
+    are_pairwise_tests = bool(estimates.values("better"))
+    if not (are_ranks or are_pairwise_tests) or "task" in estimates.keys:
+        return ""
+    return "All tasks of the scores are taken together."
+
+
 def count_sentence(estimates: Estimates, what: str = "score", missing: str = "undefined") -> str:
     """Say how many observations each estimate rests on: "n, 136 to 140 scores of 109 to 114 patients each.".
 
@@ -320,7 +333,7 @@ def _closing_counts(estimates: Estimates) -> str:
         return ""
     texts = []
     for name in LAST:
-        rows = estimates.subset(estimates.frame[list(estimates.keys)].eq(name).any(axis=1))
+        rows = estimates.subset((estimates.frame[list(estimates.keys)] == name).any(axis=1))
         if len(rows.non_missing("n")):
             texts.append(f"{name}, {count_range(rows.non_missing('n'))}")
     return f" ({'; '.join(texts)})" if texts else ""

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import (
     clustering_sentence,
@@ -16,6 +17,7 @@ from salstats.display.facts import (
     interval_note,
     p_value_sentence,
     p_value_text,
+    pooled_tasks_sentence,
 )
 from salstats.display.plots.decrease import significance_rule
 from salstats.display.tables import notes
@@ -145,3 +147,23 @@ def test_every_number_of_a_count_is_one_of_its_frame(n, average, missing):
     if missing:
         expected.append(missing)
     assert said == expected
+
+
+def test_ranks_and_pairwise_tests_that_pool_tasks_say_so():
+    scores = ss.datasets.load_simulated()
+    by_task = ["metric", "task"]
+    pooled = "All tasks of the scores are taken together."
+    ranks = ss.rank_stability(scores, n_replicates=40)
+    significance = ss.significance_map(scores, test="t")
+    for frame in (ranks, significance, ss.rank_limits(significance)):
+        assert pooled_tasks_sentence(read_estimates(frame)) == pooled
+    ranks_by_task = ss.rank_stability(scores, by=by_task, n_replicates=40)
+    significance_by_task = ss.significance_map(scores, test="t", by=by_task)
+    means = ss.summarize(scores, n_replicates=40)
+    for frame in (ranks_by_task, significance_by_task, means, means.drop(columns="task")):
+        assert pooled_tasks_sentence(read_estimates(frame)) == ""
+    # figures and tables say it
+    assert pooled in " ".join(ss.plot_ranks(ranks).labels.caption.split())
+    assert pooled in " ".join(ss.plot_significance(significance).labels.caption.split())
+    assert pooled in " ".join(ss.table_estimates(ranks).as_raw_html().split())
+    assert pooled not in " ".join(ss.plot_ranks(ranks_by_task).labels.caption.split())

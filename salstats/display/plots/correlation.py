@@ -207,7 +207,7 @@ def plot_correlation(
             height,
             notes=[
                 scope_note(frame, names, [column for column in groups if column not in varying_groups]),
-                covariates_note(frame, names),
+                covariates_note(estimates, names),
                 *_notes(estimates, tiles, alpha, has_numbers=bool(number_layers)),
             ],
             # the caption begins below the names of rows
@@ -291,12 +291,14 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _T
     """Row, column and panel of each correlation, by its pair of variables and its group."""
     variables = names.texts("term", frame[["x", "y"]].to_numpy().ravel())
     kinds = _kinds_of_variables(frame)
-    order = list(variables)
+    # pairs of two kinds begin with the same kind, other pairs with the first variable of the order
+    rank_of_variable = kinds
+    if not kinds:
+        rank_of_variable = {variable: rank for rank, variable in enumerate(variables)}
     firsts = []
     seconds = []
     for pair in zip(frame["x"], frame["y"], strict=True):
-        # pairs of two kinds begin with the same kind, other pairs with the first variable of the order
-        first, second = sorted(pair, key=kinds.__getitem__ if kinds else order.index)
+        first, second = sorted(pair, key=rank_of_variable.__getitem__)
         firsts.append(first)
         seconds.append(second)
     paired = frame.assign(first=firsts, second=seconds)

@@ -207,7 +207,7 @@ def _with_term_labels(estimates: Estimates, labels: Labels) -> tuple[Estimates, 
     frame = estimates.frame
     model_columns = [*estimates.keys, "formula"]
     # variable and level of each term
-    names_of_terms, reference_note = term_names(frame, model_columns, labels)
+    names_of_terms, reference_note = term_names(estimates, model_columns, labels)
     positions = frame["term"].map({term: position for position, term in enumerate(names_of_terms)})
     frame = frame.loc[positions.sort_values(kind="stable").index]
     names = [names_of_terms[term] for term in frame["term"]]
@@ -260,7 +260,8 @@ def _place_rows(frame: pd.DataFrame, labels: Labels, row_columns: list[str], cha
     keys = _row_keys(frame, row_columns)
     entries = _row_entries(keys, labels, row_columns, chars)
     has_headings = len(row_columns) > 1
-    first_values = [key[0] if key else "" for key in entries]
+    # a figure of a single row has no columns that name it
+    first_values = [key[0] for key in entries if key]
     rows = row_layout(
         list(entries),
         [entry.text for entry in entries.values()],
@@ -384,7 +385,9 @@ def _axis_title(estimates: Estimates, labels: Labels, term: str | None, ratio: b
             effect += f" of {labels.term(term)}"
         # where the metric varies it is the panel's title
         outcome = "" if estimates.values("metric") else outcome_text(estimates, labels)
-        return axis_text(f"{effect}, {outcome}" if outcome else effect, estimates)
+        if outcome:
+            effect += f", {outcome}"
+        return axis_text(effect, estimates)
     if term is None and is_agreement(estimates.frame):
         return axis_text(common_label(estimates.values("term")) or "Agreement", estimates)
     return axis_text(quantity_label(estimates.only_value("metric"), term, labels), estimates)

@@ -10,7 +10,7 @@ import plotnine as p9
 
 from salstats.checks import check_columns, check_frame
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
-from salstats.display.facts import count_sentence
+from salstats.display.facts import count_sentence, pooled_tasks_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
@@ -136,6 +136,7 @@ def plot_ranks(
         ]
     notes = [
         scope_note(data, names, ("metric", "task")),
+        pooled_tasks_sentence(estimates),
         _scheme_note(estimates),
         "Diamonds: rank without resampling.",
         _blobs_note(frame, frequencies),
@@ -272,6 +273,7 @@ def plot_significance(
             height,
             notes=[
                 scope_note(frame, names, ("metric", "task")),
+                pooled_tasks_sentence(comparisons),
                 _dark_tiles_note(comparisons),
                 "Numbers: that P." if number_layers else "",
                 caution_note(frame),

@@ -129,7 +129,9 @@ def plot_regression(
     else:
         frame, rows = place_rows(drawing)
         # where terms are rows the reference level is one of them
-        _, reference_note = term_names(frame, [*coefficients.keys, "formula"], names)
+        _, reference_note = term_names(
+            drawing.estimates.with_frame(frame), [*coefficients.keys, "formula"], names
+        )
     null_lines = frame[["panel"]].drop_duplicates().assign(guide=1.0 if ratio else 0.0)
     figure = row_figure(
         frame,
@@ -140,7 +142,7 @@ def plot_regression(
             model_note(drawing.estimates, names),
             interval_caption(drawing.estimates),
             count_sentence(drawing.estimates, "observation", "incomplete"),
-            normalized_note(frame, names),
+            normalized_note(drawing.estimates, names),
             _gap_note(drawing.estimates, names),
             reference_note,
             cut_note,
@@ -166,7 +168,9 @@ def _place_terms(drawing: Drawing) -> tuple[PlacedRows, bool]:
     frame = drawing.frame
     drawn_terms = set(frame["term"])
     n_marks = len(drawing.methods) if drawing.dodges else 1
-    with_references = with_reference_rows(frame, [*drawing.estimates.keys, "formula"])
+    with_references = with_reference_rows(
+        drawing.estimates.with_frame(frame), [*drawing.estimates.keys, "formula"]
+    )
     entries = term_rows(with_references, drawing.labels)
     values = []
     texts = []
@@ -183,7 +187,7 @@ def _place_terms(drawing: Drawing) -> tuple[PlacedRows, bool]:
     y = rows.centres_of(frame["term"])
     if drawing.dodges:
         y = y + dodge_offsets(frame["method_label"].cat.codes, n_marks)
-    label_of_term = {entry.term: entry.whole for entry in entries}
+    label_of_term = {entry.term: entry.full_text for entry in entries}
     frame = frame.assign(y=y, row_label=frame["term"].map(label_of_term))
     return PlacedRows(frame, rows), any(entry.level for entry in entries)
 
@@ -200,11 +204,13 @@ def _prepare(coefficients: Estimates, labels: Labels) -> Drawing:
     if differ_by_formula:
         key_columns.append("formula")
     check_distinct(coefficients.with_frame(frame), key_columns)
-    label_of_term = {entry.term: entry.whole for entry in term_rows(frame, labels)}
+    label_of_term = {
+        entry.term: entry.full_text for entry in term_rows(coefficients.with_frame(frame), labels)
+    }
     frame["term_label"] = frame["term"].map(label_of_term)
     estimates = replace(coefficients, frame=frame)
     defined_rows = drawn_rows(estimates)
-    names_of_terms, _ = term_names(defined_rows, [*groups, "formula"], labels)
+    names_of_terms, _ = term_names(estimates.with_frame(defined_rows), [*groups, "formula"], labels)
     term_texts = {term: ": ".join(filter(None, name)) for term, name in names_of_terms.items()}
     row, facet, panel_texts = _rows_and_panels(defined_rows, labels, facet, term_texts)
     defined_rows["panel"] = crossed_labels(defined_rows, panel_texts)

@@ -107,7 +107,9 @@ def table_correlation(
         table = value_table(lay_out(frame, placement, names), [value], names)
         constant = [column for column in placement.constant if column not in ("x", "y")]
         variables_note = _variables_note(estimates, placement.constant, names)
-    subject_note = paragraph(variables_note, covariates_note(frame, names), _stratum_note(estimates, names))
+    subject_note = paragraph(
+        variables_note, covariates_note(estimates, names), _stratum_note(estimates, names)
+    )
     general, statistics = notes.estimates_note(
         estimates, names, constant, ("pair", "incomplete"), subject_note
     )

@@ -385,7 +385,7 @@ def _component_rows(
     """Return SDs and shares of random effects with their limits, then the numbers of groups."""
     columns = [column for column in model_columns(estimates) if column in components.frame.columns]
     cells = {key_of(estimates.frame, row, columns): cell for cell, row in model_rows.items()}
-    term_labels = {row.term: row.whole for row in term_rows(estimates.frame, labels)}
+    term_labels = {row.term: row.full_text for row in term_rows(estimates, labels)}
     deviations: FootRows = {}
     residual_deviations: dict[ModelCell, str] = {}
     shares: FootRows = {}
@@ -432,7 +432,10 @@ def _statistic_rows(
     is_linear = ~np.isnan(fit.numbers("r_squared"))
 
     def texts_by_cell(texts: Sequence[str]) -> dict[ModelCell, str]:
-        return {cell: MISSING if row is None else texts[row] for cell, row in fit_row_of.items()}
+        by_cell = {}
+        for cell, row in fit_row_of.items():
+            by_cell[cell] = MISSING if row is None else texts[row]
+        return by_cell
 
     foot = {n_heading: texts_by_cell([count_text(n) for n in fit.numbers("nobs")])}
     for statistic in _STATISTICS:
@@ -440,7 +443,8 @@ def _statistic_rows(
         texts = []
         for value, linear in zip(fit.numbers(statistic.column), is_linear, strict=True):
             is_hidden = np.isnan(value) or (statistic.of_likelihood and linear)
-            texts.append("" if is_hidden else fixed_text(value, decimals))
+            text = "" if is_hidden else fixed_text(value, decimals)
+            texts.append(text)
         foot[statistic.heading] = texts_by_cell(texts)
     return foot
 

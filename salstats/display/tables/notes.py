@@ -14,6 +14,7 @@ from salstats.display.facts import (
     interval_name,
     interval_note,
     paragraph,
+    pooled_tasks_sentence,
     undefined_sentence,
     weights_sentence,
 )
@@ -263,6 +264,7 @@ def estimates_note(
     general = paragraph(
         constant_note(estimates, constant, labels),
         subject_note,
+        pooled_tasks_sentence(estimates),
         last_note(estimates),
         how_note(estimates, labels),
         metric_note(estimates.frame),

@@ -172,9 +172,9 @@ def table_regression(
     has_one_term = bool(groups) and len(shown) == 1 and not has_foot
     n_references = 0
     if not has_one_term:
-        with_references = with_reference_rows(estimates.frame, model_columns(estimates))
+        with_references = with_reference_rows(estimates, model_columns(estimates))
         n_references = len(with_references) - len(estimates)
-        estimates = estimates.with_frame(with_references)
+        estimates = with_references
     frame = estimates.frame
     arranged = arrange(frame, column_keys, groups, names)
     has_stars = not p_values if stars is None else stars
@@ -197,7 +197,7 @@ def table_regression(
         headings = _headings(arranged, estimates, p_values)
         foot = fit_rows(estimates, models, fit, parameters, random_effects, names, digits, style)
         factor_p = dict(zip(cells, factor_p_texts, strict=True))
-        table = _terms_table(frame, headings, groups, names, texts, factor_p, foot)
+        table = _terms_table(estimates, headings, groups, names, texts, factor_p, foot)
 
     has_gap = bool(is_gap(frame).any())
     constant = [key for key in keys if not estimates.varies(key)]
@@ -209,7 +209,7 @@ def table_regression(
         notes.constant_note(estimates, constant, names),
         _formula_note(frame, arranged, names),
         f"A {MINUS} B: the difference of the two scores of a case is the outcome." if has_gap else "",
-        normalized_note(frame, names),
+        normalized_note(estimates, names),
         notes.metric_note(coefficients.frame),
     )
     first_rows = [row for rows in models.values() for row in rows]
@@ -292,7 +292,7 @@ class _TermRows:
 
 
 def _terms_table(
-    frame: pd.DataFrame,
+    estimates: Estimates,
     headings: Sequence[Column],
     groups: Sequence[str],
     labels: Labels,
@@ -304,11 +304,11 @@ def _terms_table(
     n_models, n_cells = _shape(headings, texts)
     rows = _TermRows(n_models, n_cells)
     group_labels: list[str] = []
-    for group, group_label in ordered_groups(frame, groups, labels).items():
+    for group, group_label in ordered_groups(estimates.frame, groups, labels).items():
         n_rows_before = len(rows)
         factor = ""
         factor_row = -1
-        for term_row in term_rows(frame, labels):
+        for term_row in term_rows(estimates, labels):
             if term_row.term is None:
                 # the heading is added with the first of its levels that this group has
                 factor = term_row.text
@@ -350,12 +350,12 @@ def _shape(headings: Sequence[Column], texts: Texts) -> tuple[int, int]:
 def _one_term_text(estimates: Estimates, labels: Labels) -> str:
     """Return the one term of a table as its heading has it: " of Task: Edema vs Atelectasis"."""
     term = str(estimates.frame["term"].iloc[0])
-    with_references = with_reference_rows(estimates.frame, model_columns(estimates))
+    with_references = with_reference_rows(estimates, model_columns(estimates))
     names = []
     references = []
     for row in term_rows(with_references, labels):
         if row.term == term:
-            names.append(row.whole)
+            names.append(row.full_text)
         elif row.term is not None:
             references.append(row.text)
     return f" of {' vs '.join([*names, *references])}"
@@ -374,7 +374,7 @@ def _one_term_table(
         for model in range(n_models):
             row += texts.get(TermCell(group, term, model), [""] * n_cells)
         cells.append(row)
-    closing = [row for row, group in enumerate(group_labels) if any(value in LAST for value in group)]
+    closing = [row for row, group in enumerate(group_labels) if not set(LAST).isdisjoint(group)]
     has_rows_before = bool(closing) and closing[0] > 0
     return Table(
         stubhead=(", ".join(labels.column(column) for column in groups),),

@@ -1,24 +1,26 @@
 """Sentences on correlations that tables and figures share."""
 
-import pandas as pd
-
+from salstats.display.estimates import Estimates
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 
 
-def covariates_note(frame: pd.DataFrame, labels: Labels) -> str:
+def covariates_note(estimates: Estimates, labels: Labels) -> str:
     """Say which covariates correlations were adjusted for, and in which of the two variables."""
-    if "covariates" not in frame.columns:
+    if not estimates.values("covariates"):
         return ""
-    rows = frame[["covariates", "covariates_of", "x", "y"]].dropna()
+    rows = estimates.frame[["covariates", "covariates_of", "x", "y"]].dropna()
     distinct = rows.drop_duplicates(["covariates", "covariates_of"])
-    return " ".join(_sentence(row, labels) for row in distinct.to_dict("records"))
+    sentences = []
+    for covariates, adjusted_variable, x, y in distinct.itertuples(index=False, name=None):
+        variable = "" if adjusted_variable == "both" else {"x": x, "y": y}[adjusted_variable]
+        sentences.append(_covariates_sentence(covariates, variable, labels))
+    return " ".join(sentences)
 
 
-def _sentence(row: dict[str, str], labels: Labels) -> str:
-    """Say what one kind of correlation was adjusted for."""
-    names = joined([labels.term(name) for name in row["covariates"].split(", ")])
-    if row["covariates_of"] == "both":
+def _covariates_sentence(covariates: str, variable: str, labels: Labels) -> str:
+    """Say which covariates one kind of correlation was adjusted for; `variable` is "" for both variables."""
+    names = joined([labels.term(name) for name in covariates.split(", ")])
+    if not variable:
         return f"Partial correlation, given {names}."
-    variable = labels.term(row[row["covariates_of"]])
-    return f"Semi-partial correlation: {names} taken out of {variable}."
+    return f"Semi-partial correlation: {names} taken out of {labels.term(variable)}."

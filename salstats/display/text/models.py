@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 
 from salstats.display.estimates import Estimates
 from salstats.display.text.format import joined
@@ -100,7 +99,7 @@ def as_deviations(estimates: Estimates, labels: Labels) -> Estimates:
         return estimates
     rows = frame[frame["parameter"] == "variance"].reset_index(drop=True)
     rows["term"] = rows["term"].fillna(INTERCEPT)
-    slope_labels = {row.term: f", {row.whole}" for row in term_rows(rows, labels)}
+    slope_labels = {row.term: f", {row.full_text}" for row in term_rows(estimates.with_frame(rows), labels)}
     slope_labels[INTERCEPT] = ""
     names = []
     for group, term in zip(rows["group"], rows["term"], strict=True):
@@ -122,7 +121,7 @@ def as_deviations(estimates: Estimates, labels: Labels) -> Estimates:
 
 
 def term_names(
-    frame: pd.DataFrame, models: Sequence[str], labels: Labels
+    estimates: Estimates, models: Sequence[str], labels: Labels
 ) -> tuple[dict[str, tuple[str, str]], str]:
     """Return the variable and level of each term in the order of labels, and a note on reference levels.
 
@@ -131,8 +130,8 @@ def term_names(
     names = {}
     references = []
     factor = ""
-    terms = set(frame["term"])
-    for row in term_rows(with_reference_rows(frame, models), labels):
+    terms = set(estimates.values("term"))
+    for row in term_rows(with_reference_rows(estimates, models), labels):
         if row.term is None:
             factor = row.text
         elif row.term not in terms:

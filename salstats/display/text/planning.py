@@ -84,7 +84,7 @@ def needed_text(rows: pd.DataFrame) -> str:
         if rows["approach"].iloc[0] == "formula":
             return NONE
         return f"> {count_text(rows['n_cases'].max())}"
-    smallest = rows.loc[rows["n_cases"].astype("int64").idxmin()]
+    smallest = rows.iloc[int(rows["n_cases"].astype("int64").argmin())]
     is_smallest_simulated = smallest["approach"] == "simulation" and n_needed == smallest["n_cases"]
     if is_smallest_simulated and smallest["power"] > smallest["target"]:
         return f"≤ {count_text(n_needed)}"
@@ -193,7 +193,7 @@ def _goal_phrase(plan: pd.DataFrame, effect_name: str) -> str:
         widest = effect_text(first["widest"], first["term"])
         return f"{target} of studies to have {interval} no wider than {widest}"
     alpha = f"{1 - first['level']:.6g}"
-    effects = plan["effect"].unique() if "effect" in plan.columns else []
+    effects = list(plan["effect"].unique()) if "effect" in plan.columns else []
     effect = effect_text(effects[0], first["term"]) if len(effects) == 1 else ""
     if first["goal"] == "margin":
         margin = span_text(first["margin_low"], first["margin_high"], _percent_sign(first["term"]))
@@ -229,8 +229,8 @@ def _planned_test(rows: pd.DataFrame) -> object:
     """Return the test of the planned number of cases that is nearest to the number that a curve needs."""
     n_needed = rows["n_needed"].iloc[0]
     n_cases = rows["n_cases"].astype("float64")
-    nearest = n_cases.idxmax() if pd.isna(n_needed) else (n_cases - n_needed).abs().idxmin()
-    return rows.loc[nearest, "test"]
+    nearest = n_cases.argmax() if pd.isna(n_needed) else (n_cases - n_needed).abs().argmin()
+    return rows["test"].iloc[int(nearest)]
 
 
 def _curve_phrase(rows: pd.DataFrame, plan: pd.DataFrame, names: Labels) -> str:
@@ -248,8 +248,10 @@ def _curve_phrase(rows: pd.DataFrame, plan: pd.DataFrame, names: Labels) -> str:
 def _approach_phrase(plan: pd.DataFrame) -> str:
     """Return how power was computed, and what that assumes: "by the noncentral t distribution ..."."""
     first = plan.iloc[0]
-    populations = plan["inference_to"].dropna().unique() if "inference_to" in plan.columns else []
-    inference = f", speaking of {joined(populations)}" if len(populations) else ""
+    populations: list[str] = []
+    if "inference_to" in plan.columns:
+        populations = list(plan["inference_to"].dropna().unique())
+    inference = f", speaking of {joined(populations)}" if populations else ""
     spread = _spread_phrase(plan)
     if first["approach"] == "formula":
         if first["term"] == "mrmc":

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from salstats.display.estimates import Estimates
 from salstats.display.text.format import joined
 from salstats.display.text.labels import TIMES, Labels
 from salstats.errors import FormulaError
@@ -35,7 +36,7 @@ class TermRow:
         The term, None in the row that is the heading of a factor.
     text : str
         Text of the row.
-    whole : str
+    full_text : str
         Name of the term where it stands without a heading: "Task: Edema".
     level : bool
         Whether the row is a level below a heading.
@@ -43,7 +44,7 @@ class TermRow:
 
     term: str | None
     text: str
-    whole: str
+    full_text: str
     level: bool = False
 
 
@@ -152,14 +153,15 @@ def model_text(formula: str, outcome: str, labels: Labels) -> str:
     return f"{outcome} ~ {side_text(formula, labels)}"
 
 
-def with_reference_rows(frame: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
-    """Return a frame of terms with a row without numbers for each reference level, before its levels."""
-    if "reference_level" not in frame.columns or not frame["reference_level"].notna().any():
-        return frame
+def with_reference_rows(estimates: Estimates, models: Sequence[str]) -> Estimates:
+    """Return terms with a row without numbers for each reference level, before its levels."""
+    if not estimates.values("reference_level"):
+        return estimates
+    frame = estimates.frame
     levels = frame[frame["reference_level"].notna()]
-    factor_levels = _factor_levels(frame)
+    factor_levels = _factor_levels(estimates)
     variables = []
-    for term, formula in zip(levels["term"], _formulas(levels), strict=True):
+    for term, formula in zip(levels["term"], _formulas(estimates.with_frame(levels)), strict=True):
         variables.append(term_variables(str(term), formula, factor_levels)[0])
     reference_levels = zip(variables, levels["reference_level"], strict=True)
     terms = [f"{variable.name}{level}" for variable, level in reference_levels]
@@ -169,15 +171,16 @@ def with_reference_rows(frame: pd.DataFrame, models: Sequence[str]) -> pd.DataFr
     rows = rows[has_level].drop_duplicates([*models, "term"])
     rows[[column for column in _ESTIMATED if column in rows.columns]] = np.nan
     # a row and the reference before it have one index, and a stable sort keeps their order
-    return pd.concat([rows, frame]).sort_index(kind="stable").reset_index(drop=True)
+    return estimates.with_frame(pd.concat([rows, frame]).sort_index(kind="stable"))
 
 
-def term_rows(frame: pd.DataFrame, labels: Labels) -> list[TermRow]:
+def term_rows(estimates: Estimates, labels: Labels) -> list[TermRow]:
     """Return the rows of terms in the order of labels, levels below their factor."""
+    frame = estimates.frame
     formula_of: dict[str, str] = {}
-    for term, formula in zip(frame["term"].astype(str), _formulas(frame), strict=True):
+    for term, formula in zip(frame["term"].astype(str), _formulas(estimates), strict=True):
         formula_of.setdefault(term, formula)
-    factor_levels = _factor_levels(frame)
+    factor_levels = _factor_levels(estimates)
     rows_by_heading: dict[str, list[TermRow]] = {}
     rows_by_column: dict[str, dict[str, TermRow]] = {}
     for term in labels.order("term", list(formula_of)):
@@ -185,16 +188,16 @@ def term_rows(frame: pd.DataFrame, labels: Labels) -> list[TermRow]:
         heading, text = _texts(term, variables, labels)
         if not heading:
             # a key that is no heading: rows without one are not put together
-            rows_by_heading[f"\n{term}"] = [TermRow(term, text, whole=text)]
+            rows_by_heading[f"\n{term}"] = [TermRow(term, text, full_text=text)]
             continue
         is_interaction = len(variables) > 1
-        row = TermRow(term, text, whole=text if is_interaction else f"{heading}: {text}", level=True)
+        row = TermRow(term, text, full_text=text if is_interaction else f"{heading}: {text}", level=True)
         rows_by_heading.setdefault(heading, []).append(row)
         if not is_interaction:
             variable = variables[0]
             rows_by_column.setdefault(_column(variable.name), {})[variable.level] = row
     # a reference level has no estimate in any row
-    references = set(frame["term"]) - set(frame.loc[frame["estimate"].notna(), "term"])
+    references = set(frame["term"]) - set(frame.loc[estimates.has_estimate, "term"])
     positions: dict[str | None, int] = {}
     for column, level_rows in rows_by_column.items():
         ordered_levels = _ordered_levels(column, level_rows, references, labels)
@@ -203,7 +206,7 @@ def term_rows(frame: pd.DataFrame, labels: Labels) -> list[TermRow]:
     rows: list[TermRow] = []
     for heading, members in rows_by_heading.items():
         if members[0].level:
-            rows.append(TermRow(None, heading, whole=heading))
+            rows.append(TermRow(None, heading, full_text=heading))
         rows += sorted(members, key=lambda row: positions.get(row.term, 0))
     return rows
 
@@ -223,39 +226,41 @@ def _ordered_levels(
     return [*reference_levels, *(level for level in ordered if level not in reference_levels)]
 
 
-def factors_of_rows(frame: pd.DataFrame) -> list[str]:
-    """Return the factor that each row of a frame of terms is a level of, "" of numbers.
+def factors_of_rows(estimates: Estimates) -> list[str]:
+    """Return the factor that the term of each row is a level of, "" of numbers.
 
     Factors and interactions are spelled as in their formula.
     """
-    factor_levels = _factor_levels(frame)
+    factor_levels = _factor_levels(estimates)
     factors = []
-    for term, formula in zip(frame["term"], _formulas(frame), strict=True):
+    for term, formula in zip(estimates.frame["term"], _formulas(estimates), strict=True):
         variables = term_variables(str(term), formula, factor_levels)
         has_level = any(variable.level for variable in variables)
         factors.append(":".join(variable.name for variable in variables) if has_level else "")
     return factors
 
 
-def normalized_note(frame: pd.DataFrame, labels: Labels) -> str:
+def normalized_note(estimates: Estimates, labels: Labels) -> str:
     """Name the covariates that run from 0 to 1, on which their coefficients depend."""
-    if "normalized" not in frame.columns:
+    if not estimates.values("normalized"):
         return ""
-    names = [row.whole for row in term_rows(frame[frame["normalized"].eq(True)], labels)]
+    normalized = estimates.subset(estimates.frame["normalized"].eq(True))
+    names = [row.full_text for row in term_rows(normalized, labels)]
     return f"From 0, the smallest value in the data, to 1, the largest: {joined(names)}." if names else ""
 
 
-def _formulas(frame: pd.DataFrame) -> list[str]:
+def _formulas(estimates: Estimates) -> list[str]:
     """Return the formula of each row, "" where there is none."""
-    if "formula" not in frame.columns:
-        return [""] * len(frame)
-    return list(frame["formula"].fillna("").astype(str))
+    if "formula" not in estimates.frame.columns:
+        return [""] * len(estimates)
+    return list(estimates.frame["formula"].fillna("").astype(str))
 
 
-def _factor_levels(frame: pd.DataFrame) -> dict[str, TermVariable]:
+def _factor_levels(estimates: Estimates) -> dict[str, TermVariable]:
     """Return the factor and the level of each term whose factor the frame states."""
-    if "factor" not in frame.columns:
+    if not estimates.values("factor"):
         return {}
+    frame = estimates.frame
     rows = frame.loc[frame["factor"].notna(), ["term", "factor"]].astype(str)
     variables = {}
     for term, factor in zip(rows["term"], rows["factor"], strict=True):

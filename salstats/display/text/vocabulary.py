@@ -5,6 +5,7 @@ Intervals, tests, coefficients and procedures have their names in their records 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -18,6 +19,8 @@ from salstats.stats.engine.fixed_factors import (
     random_factor_text,
 )
 
+#: Estimates of the rank of a method.
+RANK_TERMS = {"rank", "true_rank"}
 #: Estimates whose limits hold replicates and are no interval for a true value; see `rank_stability`.
 _OF_REPLICATES = {"rank"}
 NO_INTERVAL = "how far the ranking moves over replicates, no confidence interval for a true rank"
@@ -131,7 +134,7 @@ def limits_name(terms: Iterable[object]) -> str:
     return "of replicates" if {str(term) for term in terms} <= _OF_REPLICATES else "CI"
 
 
-def inference_text(values: Iterable[object]) -> str:
+def inference_text(values: Iterable[Any]) -> str:
     """Say for which population intervals hold, from the values of the column `inference_to`.
 
     "" where some estimates speak of readers in general and others do not.

@@ -198,7 +198,7 @@ def mcgraw_wong_icc(readings: Readings, level: float) -> Coefficients:
         std_error=np.full(6, np.nan),
         statistic=f,
         df=np.full(6, float(df_cases)),
-        p_value=stats.f.sf(f, df_cases, df_denominator),
+        p_value=np.asarray(stats.f.sf(f, df_cases, df_denominator)),
         conf_low=np.concatenate([low, spearman_brown(low, k)]),
         conf_high=np.concatenate([high, spearman_brown(high, k)]),
         df_denominator=df_denominator,

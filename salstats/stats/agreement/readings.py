@@ -71,7 +71,8 @@ class WithoutEach:
         flat = features
         if not sparse.issparse(features):
             flat = features.reshape(len(features), -1)
-        left_out_sums = unit_rows[self.left_out] @ flat
+        # sparse where the features are
+        left_out_sums: Any = unit_rows[self.left_out] @ flat
         if sparse.issparse(left_out_sums):
             left_out_sums = left_out_sums.toarray()
         sums = flat.sum(axis=0) - left_out_sums

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -122,22 +123,22 @@ def key_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> pd.Data
     return keys.loc[repeated].reset_index(drop=True)
 
 
-def option_columns(fitted: Fitted) -> dict[str, object]:
+def option_columns(fitted: Fitted) -> dict[str, Any]:
     """Return the columns of a result on the options of its models."""
-    options: dict[str, object] = {"family": fitted.family.name, "errors": fitted.errors}
+    options: dict[str, Any] = {"family": fitted.family.name, "errors": fitted.errors}
     if fitted.correlation is not None:
         options["correlation"] = fitted.correlation
     return options
 
 
-def count_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[str, object]:
+def count_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[str, Any]:
     """Return the columns of a result on the rows, units and cases of its models, with their cautions.
 
     Each model has `repeats` rows. The number of units is there only if errors are clustered.
     """
     models = fitted.models
     n_rows = 1 if repeats is None else repeats
-    columns: dict[str, object] = {"n_missing": np.repeat([model.n_missing for model in models], n_rows)}
+    columns: dict[str, Any] = {"n_missing": np.repeat([model.n_missing for model in models], n_rows)}
     n_absent = [model.n_absent for model in models]
     if any(n_absent):
         columns["n_absent"] = np.repeat(n_absent, n_rows)

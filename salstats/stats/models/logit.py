@@ -136,7 +136,7 @@ def recession_direction(outward: np.ndarray, level: np.ndarray | None = None) ->
         bounds=(-1, 1),
     )
     # the program maximises the sum of x'b, which is 0 where b = 0 is the only solution
-    if program.status == 0 and -program.fun > 1e-6:
+    if program.status == 0 and program.fun is not None and -program.fun > 1e-6:
         return np.asarray(program.x)
     return np.zeros(outward.shape[1])
 

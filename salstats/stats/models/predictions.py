@@ -450,7 +450,8 @@ def fit_line(
     notes.warn()
     all_lines = pd.concat(lines, ignore_index=True)
     all_held_variables = pd.concat(held_variables, ignore_index=True)
-    return prediction_frame(fitted, means, all_lines, all_held_variables)
+    held_columns_by_name = {str(name): values for name, values in all_held_variables.items()}
+    return prediction_frame(fitted, means, all_lines, held_columns_by_name)
 
 
 def _line_covariate(model: Model, at: str | None) -> str:

@@ -58,7 +58,7 @@ def regression_quantile(matrix: np.ndarray, response: np.ndarray, quantile: floa
         method="highs-ds",
     )
     coefficients = -program.eqlin.marginals * unit / column_sizes
-    return RegressionQuantile(coefficients, scores=program.x - (1 - quantile))
+    return RegressionQuantile(coefficients, scores=np.asarray(program.x) - (1 - quantile))
 
 
 def _constant_quantile(matrix: np.ndarray, response: np.ndarray, quantile: float) -> RegressionQuantile:
@@ -238,7 +238,8 @@ def quantile_regress(
     tables = [_coefficient_table(model, quantile, level, notes) for model in fitted.models]
     notes.warn()
     repeats = [len(table) for table in tables]
-    columns: dict[str, Any] = dict(pd.concat(tables, ignore_index=True).items())
+    table = pd.concat(tables, ignore_index=True)
+    columns: dict[str, Any] = {str(name): values for name, values in table.items()}
     columns["term"] = [name for model in fitted.models for name in model.design.names or (INTERCEPT,)]
     columns["conf_level"] = float(level)
     columns["interval"] = "rank_score"
@@ -278,7 +279,7 @@ def _coefficient_table(model: Model, quantile: float, level: float, notes: Notes
         p_value = np.nan
         if n_units > 1:
             statistic = test.statistic(0.0)
-            p_value = max(2 * special.stdtr(df, -abs(statistic)), least_p_value)
+            p_value = max(float(2 * special.stdtr(df, -abs(statistic))), least_p_value)
         conf_low = -np.inf
         conf_high = np.inf
         if least_p_value < 1 - level:
@@ -286,7 +287,7 @@ def _coefficient_table(model: Model, quantile: float, level: float, notes: Notes
             conf_low = test.limit(estimates[i], -step, critical)
             conf_high = test.limit(estimates[i], step, critical)
         table.loc[column] = [estimates[i], statistic, df, p_value, conf_low, conf_high]
-    if np.isinf(table[["conf_low", "conf_high"]]).to_numpy().any():
+    if np.isinf(table[["conf_low", "conf_high"]].to_numpy()).any():
         units = "1 unit" if n_units == 1 else f"{n_units} units"
         notes.add("limits without an end, as units are too few,", f"{model.label}: {units}")
     return table

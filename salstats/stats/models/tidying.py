@@ -176,8 +176,7 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     estimate = np.asarray(fit.params, dtype=np.float64)
     if estimate.ndim != 1:
         raise SalstatsError("tidy() takes models of one outcome; this one has coefficients for several")
-    n_parameters = len(estimate)
-    names = _parameter_names(fit)[:n_parameters]
+    names = _parameter_names(fit, n_parameters=len(estimate))
     uses_t = bool(getattr(fit, "use_t", False))
     frame = _parameter_frame(fit, names, level, uses_t=uses_t)
     is_in_design = ~_is_beyond_design(fit, names)
@@ -194,6 +193,7 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     n_rows = len(frame)
     no_factor = _FactorLevel(factor=None, reference_level=None)
     row_factors = [factors.get(name, no_factor) for name in names]
+    # the variance of the residuals follows the parameters of a mixed model
     row_factors += [no_factor] * (n_rows - len(names))
     reference_levels = [row_factor.reference_level for row_factor in row_factors]
     factor_names = [row_factor.factor for row_factor in row_factors]
@@ -206,7 +206,7 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     keys = pd.DataFrame(index=range(n_rows))
     if isinstance(formula, str):
         keys["formula"] = formula
-    columns: dict[str, Any] = {name: frame[name].to_numpy() for name in frame}
+    columns: dict[str, Any] = {str(name): frame[name].to_numpy() for name in frame}
     columns["conf_level"] = float(level)
     columns["interval"] = "t" if uses_t else "wald"
     # results of survival models have no `nobs`, but their models do
@@ -214,11 +214,17 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     return estimates_frame(keys, columns, additional_columns)
 
 
-def _parameter_names(fit: Any) -> list[str]:
-    """Return statsmodels' names of the parameters of a result; some models name fewer than they have."""
+def _parameter_names(fit: Any, n_parameters: int) -> list[str]:
+    """Return statsmodels' names of the parameters of a result.
+
+    Models may name more parameters than a result has, or fewer, as those of a likelihood that a user writes;
+    such parameters are named by their positions.
+    """
     has_index = isinstance(fit.params, pd.Series)
-    names = fit.params.index if has_index else fit.model.data.param_names
-    return [str(name) for name in names]
+    model_names = fit.params.index if has_index else fit.model.data.param_names
+    names = [str(name) for name in model_names][:n_parameters]
+    names += [f"parameter {position}" for position in range(len(names), n_parameters)]
+    return names
 
 
 def _parameter_frame(fit: Any, names: Sequence[str], level: float, *, uses_t: bool) -> pd.DataFrame:
@@ -226,7 +232,6 @@ def _parameter_frame(fit: Any, names: Sequence[str], level: float, *, uses_t: bo
     estimate = np.asarray(fit.params, dtype=np.float64)
     n_parameters = len(estimate)
     terms = [_term_name(name) for name in names]
-    terms += [f"parameter {position}" for position in range(len(names), n_parameters)]
     df = np.nan
     if uses_t:
         df = getattr(fit, "df_resid_inference", None) or getattr(fit, "df_resid", None) or np.nan

@@ -6,7 +6,10 @@ import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
 from regression_oracle import LINEAR, rows_of
+from scipy import stats
+from statsmodels.base.model import LikelihoodModel
 from statsmodels.othermod.betareg import BetaModel
+from statsmodels.tools.numdiff import approx_fprime, approx_hess
 from statsmodels.tsa.ar_model import AutoReg
 from tests_support import raises
 
@@ -176,6 +179,35 @@ def test_coefficients_beside_the_design_keep_their_tests(readings, fit, others):
     table = ss.tidy(fit).set_index("term")
     assert table.index[table["statistic"].isna()].tolist() == others
     np.testing.assert_allclose(table["p_value"].drop(others), fit.pvalues.drop(others), rtol=RTOL)
+
+
+class _NormalLikelihood(LikelihoodModel):
+    """A linear model whose last parameter, the logarithm of its SD, has no name."""
+
+    nobs = 60
+
+    def loglike(self, params):
+        return stats.norm.logpdf(self.endog, self.exog @ params[:-1], np.exp(params[-1])).sum()
+
+    def score(self, params):
+        return approx_fprime(params, self.loglike, centered=True)
+
+    def hessian(self, params):
+        return approx_hess(params, self.loglike)
+
+
+@quiet_fits
+def test_parameters_without_a_name_are_auxiliary_and_named_by_their_position():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    model = _NormalLikelihood(x + rng.normal(size=60), sm.add_constant(x))
+    fit = model.fit(start_params=np.array([0.0, 1.0, 0.0]), method="bfgs", disp=0)
+    assert len(fit.model.data.param_names) == 2
+    table = ss.tidy(fit)
+    assert table["term"].tolist() == ["(Intercept)", "x1", "parameter 2"]
+    assert table["effect"].tolist() == ["fixed", "fixed", "auxiliary"]
+    np.testing.assert_array_equal(table["estimate"], fit.params)
+    assert table["p_value"].notna().tolist() == [True, True, False]
 
 
 def test_what_cannot_be_tidied_is_refused(tmp_path):

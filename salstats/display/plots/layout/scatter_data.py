@@ -250,7 +250,11 @@ def _match_to_panels(estimates: Estimates, scatter: ScatterData, further_keys: l
             column=unmatched[0],
         )
     shared = [column for column in figure_columns if column in columns]
-    is_repeated = frame.duplicated([*shared, *further_keys])
+    key_columns = [*shared, *further_keys]
+    # without columns that tell rows apart, every row after the first is one too many
+    is_repeated = pd.Series(np.arange(len(frame)) > 0, index=frame.index)
+    if key_columns:
+        is_repeated = frame.duplicated(key_columns)
     if is_repeated.any():
         row = frame.loc[is_repeated].iloc[0]
         group = ", ".join(f"{column} {row[column]}" for column in shared) or "the figure"
@@ -323,4 +327,4 @@ def _correlation_notes(texts: pd.DataFrame, labels: Labels) -> list[str]:
     names = "; ".join(coefficients) or "r: correlation"
     interval = interval_name(estimates)
     limits = f" ({interval})" if interval else ""
-    return [f"{names}{limits}.", clustering_sentence(estimates), covariates_note(texts, labels)]
+    return [f"{names}{limits}.", clustering_sentence(estimates), covariates_note(estimates, labels)]

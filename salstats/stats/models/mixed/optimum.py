@@ -20,7 +20,10 @@ _GRADIENT_TOLERANCE = 1e-8
 #: Newton's steps end once all derivatives are below this.
 _NEWTON_TOLERANCE = _GRADIENT_TOLERANCE * 1e-4
 _MAX_ROUNDS = 6
-_OPTIONS = {"maxiter": 500, "ftol": 1e-12, "gtol": 1e-6}
+#: Limits of the quasi-Newton search, which Newton's steps follow.
+_MAX_SEARCH_ITERATIONS = 500
+_SEARCH_DEVIANCE_TOLERANCE = 1e-12
+_SEARCH_GRADIENT_TOLERANCE = 1e-6
 
 
 class Optimum(NamedTuple):
@@ -62,7 +65,18 @@ class Search:
             start = is_diagonal(self.terms).astype(np.float64)
         theta = start
         for _ in range(_MAX_ROUNDS):
-            theta = minimize(self, theta, jac=True, method="L-BFGS-B", options=_OPTIONS).x
+            result = minimize(
+                self,
+                theta,
+                jac=True,
+                method="L-BFGS-B",
+                options={
+                    "maxiter": _MAX_SEARCH_ITERATIONS,
+                    "ftol": _SEARCH_DEVIANCE_TOLERANCE,
+                    "gtol": _SEARCH_GRADIENT_TOLERANCE,
+                },
+            )
+            theta = result.x
             theta, continues = self._without_small_variances(theta)
             if not continues:
                 break

@@ -1,0 +1,93 @@
+"""Sentences below figures: what is the same everywhere, levels, margins, and groups without a value."""
+
+import pandas as pd
+import pytest
+from display.plots.estimate_figures import estimates
+from tests_support import raises
+
+from salstats.display.estimates import read_estimates
+from salstats.display.plots.layout.captions import (
+    axis_text,
+    bars_on_log_axis,
+    distinct,
+    effect_text,
+    groups_without_note,
+    is_ratio,
+    p_below,
+    scope_note,
+    significance_level,
+)
+from salstats.display.text.labels import Labels
+from salstats.errors import SalstatsError
+
+
+def ratios(**columns):
+    frame = pd.DataFrame({"estimate": [0.5, 2.0], "conf_low": [0.25, 1.0], "conf_high": [1.0, 4.0]})
+    return read_estimates(frame.assign(**columns))
+
+
+def test_a_column_with_one_value_is_named_and_one_with_two_is_not():
+    frame = pd.DataFrame({"metric": ["iou", "iou"], "method": ["gradcam", "lime"], "task": [None, None]})
+    assert scope_note(frame, Labels(), ["metric", "method", "task", "reader"]) == "Metric: IoU."
+
+
+def test_values_of_a_column_are_distinct_and_not_missing():
+    frame = pd.DataFrame({"task": ["b", None, "a", "b"]})
+    assert distinct(frame, "task") == ["b", "a"]
+    assert distinct(frame, "reader") == []
+
+
+def test_the_axis_names_quantity_quantile_and_interval():
+    one_quantile = read_estimates(estimates(family="quantile 0.9"))
+    assert axis_text("Coefficient", one_quantile) == "Coefficient, quantile 0.9 (95% CI)"
+
+
+@pytest.mark.parametrize(
+    ("columns", "level"), [({"conf_level": 0.9}, 0.1), ({"family_level": 0.99, "conf_level": 0.9}, 0.01)]
+)
+def test_the_level_is_that_of_the_family_before_that_of_the_intervals(columns, level):
+    assert significance_level(ratios(**columns)) == level
+
+
+def test_without_a_single_level_it_is_five_percent():
+    assert significance_level(ratios()) == 0.05
+    assert significance_level(ratios(conf_level=[0.9, 0.95])) == 0.05
+
+
+def test_p_is_written_with_or_without_a_zero_by_style():
+    assert p_below(ratios(conf_level=0.95), "nature") == "P < 0.05"
+    assert p_below(ratios(conf_level=0.95), "ama") == "P < .05"
+
+
+def test_ratios_are_all_or_none_of_the_estimates():
+    assert is_ratio(ratios(exponentiated="True"))
+    assert not is_ratio(ratios(exponentiated=False))
+    with raises(SalstatsError, column="exponentiated"):
+        is_ratio(ratios(exponentiated=[True, False]))
+
+
+def test_bars_that_would_stretch_a_logarithmic_axis_are_cut_and_others_stay():
+    cut, note = bars_on_log_axis(ratios(conf_low=[1e-9, 1.0]))
+    assert cut.frame["conf_low"].tolist() == [0.5 / 1000, 1.0]
+    assert note
+    same, note = bars_on_log_axis(ratios())
+    assert same.frame["conf_high"].tolist() == [1.0, 4.0]
+    assert note == ""
+    with raises(SalstatsError, column="estimate"):
+        bars_on_log_axis(ratios(estimate=[0.0, 1.0]))
+
+
+def test_effects_are_called_by_their_family_and_averages_by_what_they_average():
+    assert effect_text(ratios(family="binomial"), ratio=True) == "Odds ratio"
+    assert effect_text(ratios(family="gaussian"), ratio=False) == "Coefficient"
+    assert effect_text(ratios(average="observed"), ratio=False) == "Mean"
+    assert effect_text(ratios(average="observed", term="age"), ratio=False) == "Average marginal effect"
+
+
+def test_four_groups_without_a_value_are_named_and_the_others_counted():
+    empty = pd.DataFrame({"task": list("abcdef")})
+    assert (
+        groups_without_note(empty, ["task"], "a score", Labels()) == "Without a score: a; b; c; d and 2 more."
+    )
+    assert groups_without_note(empty[:4], ["task"], "a score", Labels()) == "Without a score: a; b; c; d."
+    assert groups_without_note(empty[:0], ["task"], "a score", Labels()) == ""

@@ -1,0 +1,105 @@
+"""Estimates prepared for a figure: rows, panels, references, and the lines behind the marks."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from display.plots.estimate_figures import estimates
+from tests_support import raises
+
+from salstats.display.estimates import read_estimates
+from salstats.display.plots.layout.estimate_drawing import (
+    barred_rows,
+    drawn_rows,
+    further_column,
+    guide_at,
+    margin_lines,
+    one_term,
+    prepare,
+    quantity_label,
+    references_of,
+)
+from salstats.display.text.labels import Labels
+from salstats.errors import ColumnError, SalstatsError
+
+
+def test_one_further_column_makes_panels_and_two_are_an_error():
+    frame = pd.concat([estimates().assign(model=model, seed="1") for model in "ab"])
+    assert further_column(read_estimates(frame), ["model", "seed"], "task") == "model"
+    assert further_column(read_estimates(frame), ["seed"], "task") is None
+    both = pd.concat([frame, frame.assign(seed="2")])
+    with raises(SalstatsError, column="seed"):
+        further_column(read_estimates(both), ["model", "seed"], "task")
+
+
+def test_a_figure_is_of_one_term_and_of_no_model():
+    assert one_term(read_estimates(estimates())) == "mean"
+    assert one_term(read_estimates(pd.DataFrame({"estimate": [1.0]}))) is None
+    with raises(SalstatsError, column="formula"):
+        one_term(read_estimates(estimates(formula="iou ~ prob")))
+
+
+def test_references_are_named_by_the_option_then_the_column_then_human():
+    frame = estimates()
+    assert references_of(read_estimates(frame)) == ["human"]
+    assert references_of(read_estimates(frame.assign(reference="gradcam"))) == ["gradcam"]
+    assert references_of(read_estimates(frame), "gradcam") == ["gradcam"]
+    with raises(SalstatsError, option="reference", choices=("gradcam", "human")):
+        references_of(read_estimates(frame), "lime")
+
+
+def test_rows_without_an_estimate_are_left_out_and_infinite_ones_are_an_error():
+    frame = estimates()
+    frame.loc[0, "estimate"] = np.nan
+    assert len(drawn_rows(read_estimates(frame))) == len(frame) - 1
+    frame.loc[0, "estimate"] = np.inf
+    with raises(ColumnError, column="estimate", rows=(0,)):
+        drawn_rows(read_estimates(frame))
+
+
+def test_a_bar_needs_both_limits():
+    frame = pd.DataFrame({"conf_low": [0.1, np.nan, 0.1], "conf_high": [0.2, 0.2, np.nan]})
+    assert barred_rows(frame).index.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "term", "position"),
+    [("iou", "mean", 0.0), ("auc", "mean", 0.5), ("iou", "auroc", 0.5), ("iou", "difference", 0.0)],
+)
+def test_a_line_stands_at_zero_or_at_chance(metric, term, position):
+    assert guide_at(metric, term) == position
+
+
+def test_a_metric_that_is_not_known_has_no_line():
+    assert np.isnan(guide_at("quality", "mean"))
+    assert np.isnan(guide_at("iou", "median"))
+
+
+@pytest.mark.parametrize(
+    ("metric", "term", "text"),
+    [
+        ("iou", "mean", "Mean IoU"),
+        ("hit", "mean", "Hit rate"),
+        ("iou", "pooled_rate", "Pooled IoU"),
+        ("recall", "pooled_rate", "Pooled recall"),
+        (None, "mean", "Mean"),
+        (None, None, "Estimate"),
+        ("iou", "auroc", "AUROC, IoU"),
+    ],
+)
+def test_a_quantity_is_named_by_its_metric_and_term(metric, term, text):
+    assert quantity_label(metric, term, Labels()) == text
+
+
+def test_lines_of_margins_leave_out_bounds_without_end():
+    frame = estimates(metrics=["iou"], margin_low=-0.1, margin_high=np.inf, p_margin=0.01)
+    frame["panel"] = "IoU"
+    lines = margin_lines(read_estimates(frame), frame)
+    assert lines.to_dict("list") == {"panel": ["IoU"], "bound": [-0.1]}
+    assert margin_lines(read_estimates(frame.drop(columns="p_margin")), frame).empty
+
+
+def test_tasks_are_rows_and_methods_marks_and_without_tasks_methods_are_rows():
+    drawing = prepare(read_estimates(estimates()), None)
+    assert (drawing.row, drawing.facet, drawing.n_panels, drawing.dodges) == ("task", None, 2, True)
+    without_tasks = prepare(read_estimates(estimates(tasks=["Edema"]).drop(columns="task")), None)
+    assert (without_tasks.row, without_tasks.dodges) == ("method", False)

@@ -1,0 +1,69 @@
+"""Layers over pictures: outlines and marks on paper, and the lengths of scale bars."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.display.plots.layout.overlay_layers import bar_layers, bar_length, joined_lines, mark_rows
+from salstats.display.plots.layout.overlay_picture import Picture
+from salstats.display.plots.layout.overlay_sheet import Band, Placed, Sheet, lay_out
+from salstats.display.text.labels import Labels
+
+
+def picture(points):
+    return Picture(
+        case="a",
+        task="Edema",
+        method=None,
+        series=(),
+        shape=(50, 100),
+        printed=(50, 100),
+        grey=None,
+        saliency=None,
+        lines={},
+        points=points,
+    )
+
+
+def placed_picture(points):
+    placed = [Placed(picture(points), row="", column="", text="")]
+    bands = [Band("", ("",))]
+    sheet = Sheet(
+        width=53.0, box=(50.0, 50.0), column=50.0, rows={"": ""}, columns={"": ""}, side=0.0, stacks=[bands]
+    )
+    return placed, lay_out(placed, sheet).pictures
+
+
+def test_marks_stand_at_their_pixels_in_mm_and_outside_the_image_there_is_none():
+    placed, table = placed_picture({"peak": np.array([[10.0, 20.0], [60.0, 20.0]])})
+    marks = mark_rows(table, placed)
+    # a pixel is half a mm, and rows go down
+    assert marks[["x", "y"]].to_dict("list") == {"x": [10.0], "y": [-5.0]}
+    outside, table = placed_picture({"peak": np.array([[-1.0, 20.0]])})
+    assert mark_rows(table, outside) is None
+
+
+@pytest.mark.parametrize(
+    ("width", "per_unit", "length"), [(100, 1.0, 20.0), (200, 1.0, 50.0), (100, 2.0, 10.0), (40, 8.0, 1.0)]
+)
+def test_a_scale_bar_is_a_round_number_of_at_most_three_tenths_of_the_image(width, per_unit, length):
+    assert bar_length(width, per_unit) == length
+    assert length * per_unit <= 0.3 * width
+
+
+def test_a_single_picture_has_a_bar_in_pixels_and_several_only_bars_of_known_length():
+    _, one = placed_picture({})
+    layers, note = bar_layers(one, None, Labels())
+    assert layers[-1].data["label"].tolist() == ["20 px"]
+    assert note == ""
+    two = pd.concat([one, one.assign(case="b")], ignore_index=True)
+    assert bar_layers(two, None, Labels()) == ([], "")
+    _, note = bar_layers(two, {"a": 0.5, "b": 1.0}, Labels())
+    assert note == "Bars: 10 mm (a); 20 mm (b)."
+
+
+def test_points_of_lines_are_joined_with_the_number_of_their_line():
+    points, numbers = joined_lines([np.zeros((2, 2)), np.ones((3, 2))])
+    assert numbers.tolist() == [0, 0, 1, 1, 1]
+    assert points.sum() == 6
+    assert joined_lines([])[0].shape == (0, 2)

@@ -1,0 +1,74 @@
+"""Panels in a grid: how many side by side, their size, and the figure around them."""
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+import pytest
+from tests_support import raises
+
+from salstats.display.plots.layout.panel_grid import PANEL_MM, group_titles, panel_grid
+from salstats.display.text.labels import Labels
+from salstats.errors import ValueRangeError
+
+
+def names(n):
+    return [f"t{i}" for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("n", "n_columns", "width"), [(1, 1, 89), (2, 2, 89), (4, 2, 89), (5, 5, 183), (6, 3, 183), (26, 7, 183)]
+)
+def test_panels_are_spread_evenly_over_rows_in_a_column_or_on_a_page(n, n_columns, width):
+    grid = panel_grid(names(n))
+    assert (grid.n_columns, grid.width) == (n_columns, width)
+
+
+def test_panels_fill_the_width_and_are_no_narrower_than_the_least():
+    grid = panel_grid(names(9), 9, 89)
+    assert grid.panel_width >= PANEL_MM
+    assert grid.n_columns < 9
+    wide = panel_grid(names(2), 2, 183, left=20.0)
+    assert wide.left + 2 * wide.panel_width + 5.0 + 2.0 == pytest.approx(183)
+
+
+def test_a_panel_is_as_wide_as_the_longest_word_of_its_title():
+    long_title = "Pneumonoultramicroscopicsilicovolcanoconiosis"
+    assert panel_grid([long_title, "b"], 2, 89).n_columns == 1
+
+
+def test_own_axes_need_room_beside_each_panel_and_below_each_row():
+    shared = panel_grid(names(4), 2, 183)
+    own = panel_grid(names(4), 2, 183, free=True)
+    assert own.panel_width < shared.panel_width
+    assert own.height(30) - shared.height(30) == pytest.approx(4.0)
+
+
+def test_a_panels_height_is_a_share_of_its_width_within_limits():
+    assert panel_grid(["a"], 1, 89).panel_height(0.1) == 13.0
+    assert panel_grid(["a"], 1, 183).panel_height(2) == 48.0
+    grid = panel_grid(["a"], 1, 59)
+    assert grid.panel_height(0.5) == pytest.approx(0.5 * grid.panel_width)
+
+
+def test_captions_legends_and_further_room_make_the_figure_higher():
+    def height(**options):
+        figure = p9.ggplot() + panel_grid(["a"]).elements(30, **options)
+        return 25.4 * figure.theme.getp("figure_size")[1]
+
+    plain = height()
+    assert height(further=7.0) == pytest.approx(plain + 7.0)
+    assert height(notes=["A sentence."]) > plain
+    assert height(legend=["Grad-CAM", "LIME"]) > plain
+    assert height(notes=[""]) == plain
+
+
+def test_a_number_of_columns_below_one_is_an_error():
+    with raises(ValueRangeError, option="n_columns", value=0):
+        panel_grid(["a"], 0)
+
+
+def test_a_panel_is_called_by_all_grouping_columns():
+    frame = pd.DataFrame({"metric": ["iou", "hit"], "task": ["b", "a"]})
+    titles = group_titles(frame, Labels(), ["metric", "task"])
+    assert list(titles) == ["IoU, b", "Hit rate, a"]
+    assert list(np.asarray(group_titles(frame, Labels(), []))) == ["", ""]

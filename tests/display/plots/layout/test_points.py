@@ -1,0 +1,68 @@
+"""Points that would hide each other are spread, and very many are counted in cells."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.display.plots.layout.points import (
+    cell_layers,
+    even_share,
+    has_few_integers,
+    is_outcome,
+    spread_integers,
+    spread_outcomes,
+)
+
+ONES = np.ones(100)
+SHARES = even_share([pd.Series(ONES)])
+
+
+def test_outcomes_are_zeros_and_ones_and_nothing_else():
+    assert is_outcome(np.array([0.0, 1.0, 1.0]))
+    assert not is_outcome(np.array([0.0, 0.5, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1, 1, 2, 2], True),
+        ([1, 1, 1, 1], False),
+        ([1, 2, 3, 4], False),
+        ([1, 1, 2.5, 2.5], False),
+        (list(range(12)) * 2, True),
+        (list(range(13)) * 2, False),
+    ],
+)
+def test_a_few_integers_are_two_to_twelve_that_repeat(values, expected):
+    assert has_few_integers(np.array(values, dtype=float)) is expected
+
+
+def test_shares_of_a_group_are_spread_evenly_and_groups_have_their_own():
+    assert np.abs(np.sort(SHARES) - np.linspace(0, 1, 100)).max() < 0.03
+    groups = pd.Series([0, 1] * 50)
+    shares = even_share([groups])
+    assert (shares[::2] == shares[1::2]).all()
+
+
+def test_integers_stay_nearer_to_their_value_than_to_the_next_and_lanes_do_not_mix():
+    left = spread_integers(np.repeat([1.0, 2.0], 50), np.zeros(100), 2, SHARES)
+    right = spread_integers(np.repeat([1.0, 2.0], 50), np.ones(100), 2, SHARES)
+    assert np.abs(left - np.repeat([1.0, 2.0], 50)).max() <= 0.35
+    assert left[:50].max() < 1.0 < right[:50].min()
+
+
+def test_outcomes_stand_outside_the_range_from_zero_to_one_the_first_lane_on_top():
+    below = spread_outcomes(np.zeros(100), np.zeros(100), 2, SHARES)
+    above = spread_outcomes(ONES, np.zeros(100), 2, SHARES)
+    assert below.max() < 0 < 1 < above.min()
+    assert spread_outcomes(ONES, ONES, 2, SHARES).max() < above.min()
+    assert spread_outcomes(np.zeros(100), ONES, 2, SHARES).max() < below.min()
+
+
+def test_cells_count_every_point_once():
+    points = pd.DataFrame({"panel": "a", "x": [0.0, 0.0, 1.0], "y": [0.0, 0.0, 1.0]})
+    cells = cell_layers(points, "#666666")[0].data
+    assert cells["count"].tolist() == [2, 1]
+    assert cells["x_end"].max() == pytest.approx(1.0)
+    alike = cell_layers(points.assign(x=0.5, y=0.5), "#666666")[0].data
+    assert alike["count"].tolist() == [3]

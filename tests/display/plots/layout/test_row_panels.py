@@ -1,0 +1,78 @@
+"""Panels that share rows: titles, how many side by side, and lines of labels that leave room."""
+
+import pandas as pd
+import plotnine as p9
+import pytest
+
+from salstats.display.plots.layout.figure_rows import PlacedRows, row_layout
+from salstats.display.plots.layout.row_panels import (
+    figure_width,
+    fitting_rows,
+    panel_fits,
+    panel_titles,
+    row_panels,
+)
+
+ROWS = row_layout(["a", "b"], ["Edema", "Nodule"])
+
+
+def titles_of(n, n_columns=None):
+    return panel_titles(pd.Series(pd.Categorical([f"t{i}" for i in range(n)])), n_columns)
+
+
+@pytest.mark.parametrize(("n", "n_columns"), [(2, 2), (3, 3), (4, 2), (5, 2)])
+def test_two_panels_stand_side_by_side_or_all_three(n, n_columns):
+    assert titles_of(n).n_columns == n_columns
+
+
+def test_the_title_of_a_single_panel_is_that_of_its_axis():
+    assert titles_of(1) == ([""], "t0", 1)
+
+
+def test_no_more_columns_than_panels():
+    assert titles_of(2, 5).n_columns == 2
+
+
+@pytest.mark.parametrize(("n_columns", "n_panels", "width"), [(1, 3, 89), (2, 1, 89), (2, 2, 183)])
+def test_panels_side_by_side_take_a_page(n_columns, n_panels, width):
+    assert figure_width(n_columns, ["t"] * n_panels) == width
+
+
+def test_panels_that_would_be_narrow_stand_below_each_other():
+    assert row_panels(ROWS, ["t0", "t1"], 2, 183).n_columns == 2
+    assert row_panels(ROWS, ["t0", "t1"], 2, 50).n_columns == 1
+
+
+def test_columns_of_text_take_their_room_from_the_panels():
+    alone = row_panels(ROWS, ["t0"], 1, 89)
+    beside = row_panels(ROWS, ["t0"], 1, 89, {"n": ["1,000", "2"]})
+    assert alone.length - beside.length == pytest.approx(beside.columns_mm)
+
+
+def test_labels_are_wrapped_until_the_panel_has_room():
+    label = "Enlarged cardiomediastinum on both sides"
+
+    def place(chars):
+        lines = label.replace(" ", "\n") if chars < 16 else label
+        return PlacedRows(pd.DataFrame({"y": [0.0]}), row_layout([label], [lines]))
+
+    columns = {"Mean (95% CI)": ["0.300 (0.200, 0.400)"]}
+    assert not panel_fits(place(24).rows, columns, 89)
+    fitted = fitting_rows(place, columns, 89)
+    assert "\n" in fitted.rows.texts[0]
+    assert panel_fits(fitted.rows, fitted.columns, 89)
+    wide = fitting_rows(place, columns, 183)
+    assert wide.rows.texts == [label]
+    assert wide.columns == columns
+
+
+def test_axis_title_caption_and_legend_make_the_figure_higher():
+    grid = row_panels(ROWS, [""], 1, 89)
+
+    def height(x_title="", notes=(), legend=()):
+        elements = grid.elements(x_title, notes, legend)
+        return 25.4 * (p9.ggplot() + elements).theme.getp("figure_size")[1]
+
+    assert height("Mean") == pytest.approx(height() + 4.0)
+    assert height(notes=["A sentence."]) > height()
+    assert height(legend=["Grad-CAM"]) > height()

@@ -1,0 +1,121 @@
+"""Marks of estimates: the best, those that differ from a reference, and stars."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests_support import raises
+
+from salstats.display.estimates import read_estimates
+from salstats.display.tables.marks import best_rows, better_sign, differing_rows, p_heading, stars_of
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
+
+
+def frame(estimates, **columns):
+    names = [f"m{i}" for i in range(len(estimates))]
+    return pd.DataFrame({"metric": "iou", "method": names, "estimate": estimates} | columns)
+
+
+def best(estimates, exclude=(), directions=None, **columns):
+    reading = read_estimates(frame(estimates, **columns))
+    return best_rows(reading, ["metric", "method"], ["method"], exclude, directions)
+
+
+@pytest.mark.parametrize(
+    ("metric", "term", "sign"),
+    [
+        ("iou", "mean", 1),
+        ("hd95", "mean", -1),
+        ("iou", "percent_decrease", -1),
+        ("hd95", "percent_decrease", 1),
+        ("iou", "rank", -1),
+        ("quality", "mean", 0),
+        (None, "auroc", 1),
+    ],
+)
+def test_the_better_direction_is_that_of_metric_and_term(metric, term, sign):
+    assert better_sign(metric, term) == sign
+
+
+def test_a_direction_that_is_stated_holds():
+    assert better_sign("quality", "mean", {"quality": "smaller"}) == -1
+    with raises(ValueRangeError, option="directions", value="up"):
+        best([0.1, 0.2], directions={"iou": "up"})
+
+
+def test_the_best_is_the_largest_unrounded_and_ties_are_all_best():
+    assert best([0.1, 0.3, 0.2]).rows == {1}
+    assert best([0.3, 0.3, 0.2]).rows == {0, 1}
+    assert best([0.3, 0.3 + 1e-9, 0.2]).rows == {1}
+
+
+def test_of_distances_the_smallest_is_best_and_the_metric_is_named():
+    result = best([3.0, 2.0], metric="hd95")
+    assert result.rows == {1}
+    assert result.smaller == ("hd95",)
+
+
+def test_an_estimate_without_a_competitor_is_not_the_best():
+    assert best([0.3]).rows == set()
+    assert best([0.3, np.nan]).rows == set()
+    assert best([0.3, 0.2], exclude=["m1"]).rows == set()
+
+
+def test_excluded_methods_do_not_compete_and_must_be_there():
+    assert best([0.3, 0.2, 0.1], exclude=["m0"]).rows == {1}
+    with raises(ValueRangeError, option="exclude", value="m9", choices=("m0", "m1")):
+        best([0.3, 0.2], exclude=["m9"])
+
+
+def test_a_metric_that_is_not_known_has_no_best():
+    result = best([0.3, 0.2], metric="quality")
+    assert (result.rows, result.unknown) == (set(), ("quality",))
+
+
+def differences(**columns):
+    frame = pd.DataFrame({"metric": "iou", "method": ["m1", "m2"], "reference": "m0", "estimate": 0.1})
+    frame["verdict"] = ["higher", "inconclusive"]
+    return read_estimates(frame.assign(**columns), "differences")
+
+
+def test_significant_differences_are_marked_and_estimates_without_one_are_counted():
+    means = read_estimates(frame([0.3, 0.4, 0.5, 0.6]))
+    result = differing_rows(means, ["metric", "method"], differences())
+    assert result.rows == {1}
+    # m3 has no difference; m0 is the reference
+    assert result.n_untested == 1
+
+
+def test_two_differences_of_one_estimate_are_an_error():
+    means = read_estimates(frame([0.3, 0.4]))
+    with raises(SalstatsError, option="differences"):
+        differing_rows(means, ["metric", "method"], differences(method="m1"))
+
+
+def test_stars_are_those_of_adjusted_p_or_of_levels_divided_by_the_tests():
+    adjusted = read_estimates(frame([0.1, 0.2], p_value=[1e-9, 0.04], p_adjusted=[0.02, 0.2]))
+    assert stars_of(adjusted, True, None).texts == ["*", ""]
+    plain = read_estimates(frame([0.1, 0.2], p_value=[0.02, 0.04]))
+    assert stars_of(plain, True, None).texts == ["*", ""]
+    assert stars_of(plain, True, 1).texts == ["*", "*"]
+    assert stars_of(plain, False, None) == (["", ""], "")
+
+
+def test_intercepts_have_no_stars_and_are_no_tests():
+    terms = read_estimates(
+        pd.DataFrame({"term": ["(Intercept)", "age"], "estimate": 1.0, "p_value": [1e-9, 0.04]})
+    )
+    assert stars_of(terms, True, None).texts == ["", "*"]
+
+
+def test_stars_need_p_values_and_adjusted_ones_of_all_rows():
+    with raises(ColumnError, option="stars", column="p_value"):
+        stars_of(read_estimates(frame([0.1])), True, None)
+    with raises(SalstatsError, column="p_adjusted", rows=(1,)):
+        stars_of(read_estimates(frame([0.1, 0.2], p_value=0.01, p_adjusted=[0.02, np.nan])), True, None)
+
+
+def test_the_heading_of_p_names_the_procedure():
+    assert p_heading(read_estimates(frame([0.1], p_value=0.01))) == "P"
+    adjusted = frame([0.1], p_value=0.01, p_adjusted=0.02)
+    assert p_heading(read_estimates(adjusted)) == "P, adjusted"
+    assert p_heading(read_estimates(adjusted.assign(procedure="holm"))) == "P, Holm"

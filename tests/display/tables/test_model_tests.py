@@ -1,0 +1,69 @@
+"""P values of a regression table: of terms, and of factors with all of their levels."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests_support import raises
+
+from salstats.display.estimates import read_estimates
+from salstats.display.tables.model_tests import factor_tests, p_note, p_texts
+from salstats.errors import SalstatsError
+
+TERMS = pd.DataFrame(
+    {
+        "formula": "iou ~ task",
+        "term": ["task[T.Edema]", "task[T.Nodule]"],
+        "estimate": [0.1, 0.2],
+        "p_value": [0.04, 0.2],
+        "df": 20.0,
+    }
+)
+JOINT = pd.DataFrame({"formula": ["iou ~ task"], "term": ["task"], "p_value": [0.03], "df": [2.0]})
+
+
+def test_each_level_has_p_of_its_factor():
+    texts, note = factor_tests(read_estimates(TERMS), JOINT, "nature", named=True)
+    assert texts == ["P = 0.030"] * 2
+    assert note == "P beside a factor: joint Wald test of all its levels, not adjusted."
+    unnamed, _ = factor_tests(read_estimates(TERMS), JOINT, "nature", named=False)
+    assert unnamed == ["0.030"] * 2
+
+
+def test_tests_of_factors_in_interactions_are_explained():
+    both = pd.concat([JOINT, JOINT.assign(term="task:age")])
+    _, note = factor_tests(read_estimates(TERMS), both, "nature", named=True)
+    assert "type III" in note
+
+
+def test_without_joint_tests_nothing_stands_beside_factors():
+    assert factor_tests(read_estimates(TERMS), None, "nature", named=True) == (["", ""], "")
+
+
+def test_joint_tests_of_other_factors_are_an_error():
+    with raises(SalstatsError, option="joint"):
+        factor_tests(read_estimates(TERMS), JOINT.assign(term="sex"), "nature", named=True)
+
+
+def test_reference_levels_have_no_p():
+    frame = TERMS.assign(estimate=[0.1, np.nan])
+    assert p_texts(read_estimates(frame), "nature") == ["0.040", ""]
+
+
+@pytest.mark.parametrize(
+    ("columns", "kind"),
+    [
+        ({}, "Wald t tests"),
+        ({"df": np.nan}, "Wald z tests"),
+        ({"df": [20.0, np.nan]}, "Wald t or z tests"),
+        ({"interval": "rank_score"}, "rank-score tests"),
+    ],
+)
+def test_the_note_names_the_kind_of_test(columns, kind):
+    assert p_note(read_estimates(TERMS.assign(**columns)), in_column=False) == f"P values: two-sided {kind}."
+
+
+def test_in_a_column_the_note_says_what_p_is_adjusted_by():
+    assert p_note(read_estimates(TERMS), in_column=True).endswith("; not adjusted for multiple tests.")
+    adjusted = TERMS.assign(p_adjusted=0.1, procedure="holm")
+    assert "adjusted (Holm" in p_note(read_estimates(adjusted), in_column=True)
+    assert p_note(read_estimates(TERMS.drop(columns="df")), in_column=True) == ""

@@ -1,0 +1,110 @@
+"""Models in the columns of a regression table, and the statistics at the foot."""
+
+import pandas as pd
+from tests_support import raises
+
+from salstats.display.estimates import read_estimates
+from salstats.display.tables.models import (
+    ModelCell,
+    arrange,
+    combine,
+    fit_rows,
+    hidden_variables,
+    is_gap,
+    models_by_cell,
+    terms_shown,
+)
+from salstats.display.text.labels import Labels
+from salstats.errors import ColumnError, SalstatsError
+
+
+def terms(formula="iou ~ age + size", names=("(Intercept)", "age", "size"), **columns):
+    frame = pd.DataFrame({"formula": formula, "term": list(names), "estimate": 0.5, "n": 100})
+    return frame.assign(**columns)
+
+
+def test_frames_by_name_are_joined_with_their_names_in_front():
+    joined = combine({"A": terms(), "B": terms()}, ("term",), "terms").frame
+    assert joined.columns[0] == "_name"
+    assert joined["_name"].tolist() == ["A"] * 3 + ["B"] * 3
+    with raises(SalstatsError, option="terms", match="no frame"):
+        combine([], ("term",), "terms")
+    with raises(ColumnError, column="term"):
+        combine([terms(), terms().drop(columns="term")], ("term",), "terms")
+
+
+def test_terms_are_all_without_the_intercept_or_those_to_keep():
+    assert terms_shown(terms(), None, intercept=False) == ["age", "size"]
+    assert terms_shown(terms(), None, intercept=True) == ["(Intercept)", "age", "size"]
+    assert terms_shown(terms(), ["size"], intercept=False) == ["size"]
+    with raises(ColumnError, option="keep", value="sex", choices=("(Intercept)", "age", "size")):
+        terms_shown(terms(), ["sex"], intercept=False)
+
+
+def test_models_of_one_outcome_with_a_term_each_share_a_column():
+    frame = pd.concat([terms("iou ~ age", ["age"]), terms("iou ~ size", ["size"])], ignore_index=True)
+    columns = arrange(frame, [], [], Labels())
+    assert columns.column_of_row == [0, 0]
+    assert columns.headings == [("IoU, coefficient",)]
+    assert columns.formulas == []
+
+
+def test_models_with_a_term_in_common_are_numbered():
+    frame = pd.concat([terms("iou ~ age", ["age"]), terms(names=["age", "size"])], ignore_index=True)
+    columns = arrange(frame, [], [], Labels())
+    assert columns.column_of_row == [0, 1, 1]
+    assert [heading[-1] for heading in columns.headings] == ["Model 1", "Model 2"]
+    assert len(columns.formulas) == 2
+
+
+def test_gaps_stand_behind_methods_and_are_called_by_both():
+    frame = pd.concat([terms(method="lime", reference="human"), terms(method="lime", reference=None)])
+    frame = frame.reset_index(drop=True)
+    assert is_gap(frame).tolist() == [True] * 3 + [False] * 3
+    columns = arrange(frame, ["method"], [], Labels())
+    assert [heading[-1] for heading in columns.headings] == ["LIME", "Human benchmark − LIME"]
+    assert columns.column_of_row == [1] * 3 + [0] * 3
+
+
+def test_two_estimates_in_one_cell_are_an_error_that_names_their_rows():
+    with raises(SalstatsError, column="term", rows=(0, 3)):
+        arrange(pd.concat([terms(), terms()], ignore_index=True), [], [], Labels())
+
+
+def test_variables_without_a_row_are_hidden():
+    assert hidden_variables(terms(names=["age"])) == {"iou ~ age + size": ("size",)}
+    assert hidden_variables(terms()) == {"iou ~ age + size": ()}
+
+
+def foot(fit, frame=None):
+    estimates = read_estimates(terms() if frame is None else frame)
+    models = models_by_cell(estimates, [0] * len(estimates), [])
+    parameters = estimates.subset(estimates.frame["term"] == "")
+    return fit_rows(estimates, models, fit, parameters, None, Labels(), 2, "nature")
+
+
+def test_the_foot_has_n_and_of_a_linear_model_no_likelihood():
+    cell = ModelCell((), 0)
+    assert foot(None) == {"n": {cell: "100"}}
+    statistics = pd.DataFrame({"formula": ["iou ~ age + size"], "nobs": 90, "log_lik": -12.34, "aic": 30.0})
+    of_logit = foot(statistics.assign(r_squared=float("nan")))
+    assert {name: texts[cell] for name, texts in of_logit.items()} == {
+        "n": "90",
+        "Log-likelihood": "−12.3",
+        "AIC": "30.0",
+    }
+    of_linear = foot(statistics.assign(r_squared=0.25))
+    assert {name: texts[cell] for name, texts in of_linear.items()} == {"n": "90", "R²": "0.25"}
+
+
+def test_a_column_of_several_models_has_no_statistics():
+    frame = pd.concat([terms("iou ~ age", ["age"]), terms("iou ~ size", ["size"])], ignore_index=True)
+    assert foot(None, frame) == {}
+
+
+def test_statistics_of_other_models_are_an_error():
+    other = pd.DataFrame({"formula": ["iou ~ sex"], "nobs": 90, "r_squared": 0.2})
+    with raises(SalstatsError, option="fit", match="no row"):
+        foot(other)
+    with raises(SalstatsError, option="fit", match="two rows"):
+        foot(pd.concat([other, other]))

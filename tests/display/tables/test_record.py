@@ -1,0 +1,38 @@
+"""A table's record: digits that lack in front of numbers, and labels that are counts."""
+
+import pytest
+
+from salstats.display.tables.record import Column, Table, decimal_point_pads, has_counts_as_labels
+
+
+def table_of(texts, stub=("a", "b", "c", "d"), **options):
+    labels = [(label,) for label in stub[: len(texts)]]
+    align = options.pop("align", "point")
+    return Table(("Task",), labels, [Column("x", align=align)], [[text] for text in texts], **options)
+
+
+@pytest.mark.parametrize(
+    ("texts", "pads"),
+    [
+        (["1.0", "10.0", "100.0"], ["10", "1", ""]),
+        (["−1.0", "2.0"], ["", "−"]),
+        (["1.0", "", "10.0"], ["1", "", ""]),
+        (["1.0*", "10.0†"], ["1", ""]),
+        (["<0.001", "0.5"], ["", "<"]),
+    ],
+)
+def test_pads_put_decimal_points_below_each_other(texts, pads):
+    assert decimal_point_pads(table_of(texts), 0) == pads
+
+
+def test_numbers_at_the_foot_lack_a_sign_at_most():
+    assert decimal_point_pads(table_of(["−1.5", "10.5", "7"], foot_rows={2}), 0) == ["", "", "−"]
+
+
+def test_columns_that_are_aligned_otherwise_have_no_pads():
+    assert decimal_point_pads(table_of(["1", "100"], align="right"), 0) == ["", ""]
+
+
+@pytest.mark.parametrize(("stub", "expected"), [(("10", "1,000"), True), (("10", "ten"), False)])
+def test_labels_are_counts_if_all_are_whole_numbers(stub, expected):
+    assert has_counts_as_labels(table_of(["1", "2"], stub)) is expected
