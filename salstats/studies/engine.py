@@ -550,7 +550,7 @@ def rounded(value: float, digits: int) -> Decimal:
 
 def check_items_folder(folder: Path, *, overwrite: bool) -> Path:
     """The folder to write, which is new, empty, or what an earlier run made and nothing else."""
-    return check_output_folder(folder, written=_written, own=_SUBFOLDERS, overwrite=overwrite)
+    return check_output_folder(folder, written_files=_written, subfolders=_SUBFOLDERS, overwrite=overwrite)
 
 
 def _written(folder: Path) -> set[str]:

@@ -6,6 +6,8 @@ below 1 - level goes with an interval of level 1 - 2 (1 - level) inside the marg
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import product, starmap
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,6 +29,33 @@ _LOWER, _HIGHER, _UNDECIDED = SIDES
 #: Verdicts of a comparison with a margin.
 CLAIMS = ("equivalent", "not inferior", "not superior")
 _EQUIVALENT, _NOT_INFERIOR, _NOT_SUPERIOR = CLAIMS
+
+
+class Verdict(NamedTuple):
+    """What a comparison shows: the side of the difference, and the claim on it ("" for none)."""
+
+    side: str
+    claim: str = ""
+
+
+def _verdict_text(verdict: Verdict) -> str:
+    """Return the value of the column `verdict`.
+
+    A claim replaces "inconclusive" and follows "lower" or "higher", as in "lower, equivalent": a difference
+    may exist and yet be small.
+    """
+    if not verdict.claim:
+        return verdict.side
+    if verdict.side == _UNDECIDED:
+        return verdict.claim
+    return f"{verdict.side}, {verdict.claim}"
+
+
+#: Text of every possible verdict, and the verdict of every text.
+_VERDICT_TEXTS = {
+    verdict: _verdict_text(verdict) for verdict in starmap(Verdict, product(SIDES, ("", *CLAIMS)))
+}
+_VERDICTS_BY_TEXT = {text: verdict for verdict, text in _VERDICT_TEXTS.items()}
 #: Share by which a P value must be below a level, so that rounding errors do not decide.
 _ROUNDING = 1e-9
 
@@ -242,36 +271,20 @@ def _claims(metrics: np.ndarray, low: np.ndarray, high: np.ndarray, sense: np.nd
 
 
 def verdicts(sides: np.ndarray, claims: np.ndarray) -> np.ndarray:
-    """Join the side and the claim ("" for none) of each comparison, shape (n_rows,).
-
-    A claim replaces "inconclusive" and follows "lower" or "higher", as in "lower, equivalent": a difference
-    may exist and yet be small.
-    """
-    one_verdict = np.where(claims == "", sides, claims)
-    two_verdicts = np.array(
-        [f"{side}, {claim}" for side, claim in zip(sides, claims, strict=True)], dtype=object
-    )
-    return np.where((claims == "") | (sides == _UNDECIDED), one_verdict, two_verdicts)
+    """Return the verdict on each comparison of its side, of `SIDES`, and its claim, of `CLAIMS` or ""."""
+    texts = [_VERDICT_TEXTS[Verdict(side, claim)] for side, claim in zip(sides, claims, strict=True)]
+    return np.array(texts, dtype=object)
 
 
 def split_verdicts(verdict: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Split verdicts into sides and claims ("" for none), the reverse of `verdicts`.
+    """Return the sides and the claims ("" for none) of a column `verdict`, the reverse of `verdicts`.
 
-    A verdict without a claim is returned as the side, in whatever words it is; "" is "inconclusive".
+    A text that is no verdict is returned as the side, and an empty one as "inconclusive".
     """
     sides = []
     claims = []
     for text in map(str, verdict):
-        words = text.split(", ")
-        if words[-1] not in CLAIMS:
-            side = text if text else _UNDECIDED
-            claim = ""
-        elif len(words) == 1:
-            side = _UNDECIDED
-            claim = text
-        else:
-            side = words[0]
-            claim = words[-1]
-        sides.append(side)
-        claims.append(claim)
+        conclusion = _VERDICTS_BY_TEXT.get(text, Verdict(side=text or _UNDECIDED))
+        sides.append(conclusion.side)
+        claims.append(conclusion.claim)
     return np.array(sides, dtype=object), np.array(claims, dtype=object)

@@ -174,8 +174,7 @@ def t_limits(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, level:
 def t_quantile(df: np.ndarray, level: float) -> np.ndarray:
     """Two-sided quantile of Student's t, in the shape of `df`; NaN where `df` is below 1."""
     defined_df = np.where(np.asarray(df) >= 1, df, np.nan)
-    quantile: np.ndarray = stats.t.ppf((1 + level) / 2, defined_df)
-    return quantile
+    return np.asarray(stats.t.ppf((1 + level) / 2, defined_df))
 
 
 def effective_size(

@@ -21,7 +21,9 @@ def t_tails(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, bound: 
     with np.errstate(invalid="ignore", divide="ignore"):
         statistic = (estimate - bound) / np.where(std_error > 0, std_error, np.nan)
     df = np.where(np.asarray(df) >= 1, df, np.nan)
-    return stats.t.sf(statistic, df), stats.t.cdf(statistic, df)
+    at_or_below = np.asarray(stats.t.sf(statistic, df))
+    at_or_above = np.asarray(stats.t.cdf(statistic, df))
+    return at_or_below, at_or_above
 
 
 def percentile_tails(replicates: np.ndarray, rounding: np.ndarray, bound: np.ndarray) -> Tails:

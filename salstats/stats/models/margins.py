@@ -22,6 +22,7 @@ from salstats.stats.engine.equivalence import (
     sides,
 )
 from salstats.stats.engine.one_sided_tests import t_tails
+from salstats.stats.models.design import level_name
 from salstats.stats.models.fisher_scoring import linear_at, steepness_at
 from salstats.stats.models.fitted_models import Fitted, Model
 from salstats.stats.models.model_notes import Notes
@@ -114,6 +115,9 @@ def marginal_contrasts(
             contrasts.append(_difference(means[position], means[reference_position]))
         factor_of_column = {column: column for column in (*by, term)} | {_REFERENCE: term}
         keys = _level_columns(model, compared_cells, factor_of_column)
+        if reference_code is not None and np.isnan(reference_code):
+            # The model lacks the reference level and has no name for its code.
+            keys[_REFERENCE] = level_name(reference)
         margins.append(_ModelMargins(model, keys, contrasts))
     frame = _estimates(fitted, margins, average, level, notes)
     if margin is not None:
@@ -148,14 +152,22 @@ def _contrasted_pairs(
     for i, j in itertools.combinations(range(len(cells)), 2):
         if any(cells[i][column] != cells[j][column] for column in by):
             continue
-        levels = (cells[i][term], cells[j][term])
-        if reference_code is not None and reference_code not in levels:
+        first_is_reference = _is_level(cells[i][term], reference_code)
+        second_is_reference = _is_level(cells[j][term], reference_code)
+        if reference_code is not None and not (first_is_reference or second_is_reference):
             continue
-        if reference_code == levels[1]:
+        if second_is_reference:
             pairs.append((i, j))
         else:
             pairs.append((j, i))
     return pairs
+
+
+def _is_level(code: float, reference_code: float | None) -> bool:
+    """Return True for the code of the reference level, which is NaN in a model that lacks the level."""
+    if reference_code is None:
+        return False
+    return code == reference_code or (np.isnan(code) and np.isnan(reference_code))
 
 
 def _difference(estimate: MarginalEstimate, reference: MarginalEstimate) -> MarginalEstimate:

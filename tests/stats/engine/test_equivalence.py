@@ -1,5 +1,7 @@
 """Margins: P values against R and tests written out, agreement with the interval, and verdicts in words."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import SalstatsError, ValueRangeError
+from salstats.stats.engine.equivalence import CLAIMS, SIDES, split_verdicts, verdicts
 from salstats.stats.engine.intervals import RECORDS
 
 # R writes its P values to 17 digits
@@ -185,6 +188,18 @@ def test_p_of_margins_are_adjusted_as_a_family_of_their_own(pair, procedure):
         assert ("lower" in row.verdict) == (row.p_adjusted < 0.05 and row.conf_high < 0)
     again = ss.adjust(got, procedure="none")
     assert again["verdict"].tolist() == got["verdict"].tolist()
+
+
+def test_each_verdict_is_split_into_its_side_and_claim():
+    pairs = list(product(SIDES, ("", *CLAIMS)))
+    sides, claims = zip(*pairs, strict=True)
+    texts = verdicts(np.array(sides), np.array(claims))
+    assert len(set(texts)) == len(pairs)
+    assert texts[[0, 1, 8, 11]].tolist() == ["lower", "lower, equivalent", "inconclusive", "not superior"]
+    found_sides, found_claims = split_verdicts(pd.Series(texts))
+    assert (found_sides.tolist(), found_claims.tolist()) == (list(sides), list(claims))
+    other_sides, other_claims = split_verdicts(pd.Series(["positive", ""]))
+    assert (other_sides.tolist(), other_claims.tolist()) == (["positive", "inconclusive"], ["", ""])
 
 
 def test_verdicts_in_other_words_stay_as_they_are():

@@ -267,6 +267,30 @@ def test_a_line_held_at_a_level_that_a_group_lacks_is_nan_there(lacking):
     assert (line["site"] == "a").all()
 
 
+def test_a_reference_level_that_a_formula_lacks_stays_the_reference():
+    rng = np.random.default_rng(1)
+    sites = np.tile(list("abc"), 20)
+    metrics = []
+    for metric, is_scored in (("iou", sites != ""), ("hit", sites != "a")):
+        cases = np.flatnonzero(is_scored)
+        metrics.append(
+            pd.DataFrame(
+                {
+                    "case": cases,
+                    "method": "m",
+                    "metric": metric,
+                    "site": sites[cases],
+                    "score": rng.random(len(cases)),
+                }
+            )
+        )
+    scores = pd.concat(metrics, ignore_index=True)
+    with pytest.warns(SalstatsWarning, match="NaN"):
+        found = ss.fit(scores, ["iou ~ site", "hit ~ site"]).contrasts("site", reference="a")
+    assert found[["site", "reference_level"]].values.tolist() == [["b", "a"], ["c", "a"]] * 2
+    assert found["estimate"].isna().tolist() == [False, False, True, True]
+
+
 @pytest.mark.parametrize(
     ("model", "errors"), [("crossed", "classical"), ("crossed", "cluster"), ("logit", "classical")]
 )
