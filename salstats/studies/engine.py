@@ -674,7 +674,9 @@ def rounded(value: float, digits: int) -> Decimal:
 
 def check_items_folder(folder: Path, *, overwrite: bool) -> Path:
     """Check that the folder to write is new, empty, or what an earlier run made and nothing else."""
-    return check_output_folder(folder, written=_listed_files, own=_SUBFOLDERS, overwrite=overwrite)
+    return check_output_folder(
+        folder, written_files=_listed_files, subfolders=_SUBFOLDERS, overwrite=overwrite
+    )
 
 
 def _listed_files(folder: Path) -> set[str]:
