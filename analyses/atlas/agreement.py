@@ -107,7 +107,7 @@ def _estimate(kind: str, term: str, readings: Readings, **options: Any) -> float
 
 
 def scenarios(gaze: Path | None = None) -> list[Scenario]:
-    """What is measured."""
+    """Return the scenarios of this module."""
     del gaze
     made = []
 
