@@ -291,7 +291,7 @@ def _cell_style(table: Table, row: int, column: int, pad: str) -> str:
     return " ".join(declarations)
 
 
-def _with_stub_styles(gt: GT, table: Table) -> GT:  # noqa: C901 (a list of styles, each with its condition)
+def _with_stub_styles(gt: GT, table: Table) -> GT:
     """Return a table whose labels of rows are set in, aligned and wrapped."""
     long_rows = []
     hyphened_rows = []
