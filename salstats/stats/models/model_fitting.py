@@ -355,22 +355,22 @@ def _with_shared_cases(
         if not cases.n_lacking.any():
             continue
         methods = cases.keys["method"].astype("str")
-        lacking_by_method = dict(zip(methods, missing_case_texts(cases), strict=True))
+        missing_by_method = dict(zip(methods, missing_case_texts(cases), strict=True))
         for position in positions:
             model = models[position]
             if is_term:
-                lacking_texts = [text for text in lacking_by_method.values() if text]
+                missing_texts = [text for text in missing_by_method.values() if text]
             else:
                 method = str(model.key[by.index("method")])
-                text = lacking_by_method.get(method, "")
-                lacking_texts = [text] if text else []
-            different_cases = len(lacking_texts) > 0
+                text = missing_by_method.get(method, "")
+                missing_texts = [text] if text else []
+            different_cases = len(missing_texts) > 0
             n_shared = int(cases.n_shared[0])
             marked[position] = replace(model, n_shared=n_shared, different_cases=different_cases)
             if different_cases:
                 notes.add(
                     "methods that have scores of different cases, which compares unlike with unlike,",
-                    f"{model.label}: {group_list(lacking_texts)}",
+                    f"{model.label}: {group_list(missing_texts)}",
                     hint=remedy,
                 )
     return marked
