@@ -138,7 +138,7 @@ def measure(
     scenario: Scenario, design: Design, n: int, interval: str, n_replicates: int = N_REPLICATES
 ) -> dict[str, Any]:
     """Coverage, misses on either side, width and rejections of one interval in one cell of the grid."""
-    began, options = time.process_time(), scenario.asked()[interval]
+    began, options = time.process_time(), scenario.interval_options()[interval]
     of_one = len(scenario.make(design, 1, np.random.default_rng(0)))
     # variances of every replicate are a product of all groups with each
     most = 10 if interval == "studentized" else _GROUPS_AT_ONCE // scenario.groups
@@ -218,7 +218,7 @@ def grid(chosen: list[Scenario], sizes: tuple[int, ...]) -> list[tuple[Scenario,
             continue
         if role == "other":
             designs = [d for d in designs if n in (10, 30, 100) and d.icc in (0, 0.3) and simulated]
-        asked = [name for name in scenario.asked() if scenario.role(name) == role]
+        asked = [name for name in scenario.interval_options() if scenario.role(name) == role]
         found += [(scenario, design, name) for design in designs for name in asked]
     return found
 
