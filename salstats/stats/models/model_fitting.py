@@ -20,6 +20,7 @@ from salstats.frames import (
 from salstats.stats.engine.comparisons import KEY_COLUMNS_OF_PAIRS
 from salstats.stats.engine.design import group_list, pooled_by_default, row_groups, warn_pooled_methods
 from salstats.stats.engine.resampling_units import Units, has_units, resolve_unit
+from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import has_absent_finding, is_absent
 from salstats.stats.engine.shared_cases import missing_case_texts, paired_call, shared_cases, shared_rows_call
 from salstats.stats.engine.weighting import UNIT
@@ -416,6 +417,7 @@ def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> N
             "rows of one unit taken as independent",
             f"{label}: {len(rows)} rows of {n_units} {units.name}s",
             hint=Message(Setting("errors", "cr2"), " lets them depend on each other"),
+            category=RepeatedUnitsWarning,
         )
 
 
