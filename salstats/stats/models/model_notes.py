@@ -1,11 +1,22 @@
 """Problems of fitted models, collected so that a warning names all models with the same problem."""
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 
-from salstats.errors import Message, Part, SalstatsWarning, warn
+from salstats.errors import Column, Message, Part, SalstatsWarning, warn
 
 #: Number of models that a warning names.
 _MAX_NAMED_MODELS = 5
+
+
+def column_or_text(name: str, columns: Container[str]) -> Part:
+    """Return the name of a variable or coefficient for a note; as a `Column` if a column is called so.
+
+    Other names, such as "taskEdema" or "log(prob)", are text.
+    """
+    if name in columns:
+        return Column(name)
+    return name
 
 
 @dataclass

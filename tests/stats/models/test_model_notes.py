@@ -4,9 +4,10 @@ import warnings
 
 from tests_support import warns
 
-from salstats.errors import Message, Setting
+import salstats as ss
+from salstats.errors import Column, Level, Message, Setting
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
-from salstats.stats.models.model_notes import Notes
+from salstats.stats.models.model_notes import Notes, column_or_text
 
 
 def test_a_warning_names_the_problem_then_its_models_then_the_hint():
@@ -15,6 +16,18 @@ def test_a_warning_names_the_problem_then_its_models_then_the_hint():
     with warns(option="errors", value="cr0", hint="add rows") as caught:
         notes.warn()
     assert str(caught[0].message) == "few rows with errors='cr0' in 1 model: y ~ x; add rows"
+
+
+def test_columns_and_groups_of_models_are_parts_that_a_report_labels(synth1):
+    rows = synth1.drop(columns=["case", "patient"])
+    with warns() as caught:
+        ss.fit(rows.assign(double=2 * rows["prob"]), "iou ~ prob + double", by="task")
+    parts = caught[0].message.message.parts
+    assert parts.count(Column("double")) == 5
+    tasks = [part.value for part in parts if isinstance(part, Level)]
+    assert len(set(tasks)) == 5
+    assert set(tasks) <= set(rows["task"])
+    assert column_or_text("log(prob)", ["prob"]) == "log(prob)"
 
 
 def test_five_models_are_named_and_the_others_counted():
