@@ -1,21 +1,33 @@
-"""What the pages show of the records of a study: the items of a run and what each needs."""
+"""Tables of the records of a study for its page: the items of a run and their needs."""
 
 from collections.abc import Iterable
 
 import pandas as pd
 from pandas.io.formats.style import Styler
 
-from salstats.studies.engine import Item, OpenedStudy, parser_of, study
+from salstats.cli.flag_spelling import FlagSpelling
+from salstats.errors import Message
+from salstats.studies.engine import Item, Need, OpenedStudy, parser_of, study
 
 
 def opened(key: str, *arguments: str) -> OpenedStudy:
-    """The study as `salstats reproduce KEY` opens it."""
-    declared = study(key)
-    return declared.open(parser_of(declared).parse_args([*arguments, "-o", "out"]))
+    """Open a study as `salstats reproduce KEY` does."""
+    declaration = study(key)
+    return declaration.open(parser_of(declaration).parse_args([*arguments, "-o", "out"]))
+
+
+def need_text(need: Need) -> str:
+    """Write a need with the flags of the command line."""
+    message = Message(need)
+    flags = {setting.option: f"--{setting.option.replace('_', '-')}" for setting in message.settings()}
+    return message.spelled(FlagSpelling(flags))
 
 
 def items_table(items: Iterable[Item]) -> Styler:
-    """What has to be there for each item, or parts of it; text breaks where the page is narrow."""
-    rows = [(item.title, "; ".join((*item.needs, *item.parts)) or "nothing more") for item in items]
+    """Make a table of the needs of each item, or of its parts; text breaks where the page is narrow."""
+    rows = []
+    for item in items:
+        needs = [need_text(need) for need in (*item.needs, *item.parts)]
+        rows.append((item.title, "; ".join(needs) or "nothing more"))
     left = {"selector": "th, td", "props": "text-align: left; padding-right: 1em; vertical-align: top"}
     return pd.DataFrame(rows, columns=["Item", "Needs"]).style.hide(axis="index").set_table_styles([left])

@@ -30,6 +30,7 @@ def reproduce(
         return
     # imported late: pandas comes with these, and `--help` must not wait for that
     with spinner("Loading"):
+        from salstats.cli.flag_spelling import FlagSpelling
         from salstats.files.paths import run_of_command
         from salstats.studies import engine
 
@@ -48,5 +49,5 @@ def reproduce(
     # messages name options by these
     context.obj.update(parser.flags)
     with run_of_command():
-        code = engine.reproduce(key, context.args)
+        code = engine.reproduce(key, context.args, FlagSpelling(parser.flags))
     raise typer.Exit(code)

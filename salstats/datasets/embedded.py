@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import cast
 
 import pandas as pd
 
@@ -25,7 +26,7 @@ _TIMEOUT_S = 30
 
 
 def load_simulated() -> pd.DataFrame:
-    """The embedded study-like data set, which is simulated.
+    """Load the embedded data set of a simulated study.
 
     Made once with `simulate_scores` by `analyses/make_simulated_scores.py`: 140 patients, five findings,
     two saliency methods and a human benchmark. No number in it comes from a patient.
@@ -46,7 +47,7 @@ def load_simulated() -> pd.DataFrame:
 
 
 def load_digits_scores(*, seed: str | int | None = "0") -> pd.DataFrame:
-    """The scores of the embedded study of real networks and maps, with a simulated annotator.
+    """Load the scores of the embedded study of real networks and maps, with a simulated annotator.
 
     Handwritten digits, on cluttered canvases; two small networks looked for them; eight methods drew maps;
     each map was compared with the digit. Digits, networks and maps are real. The method `human` is not: a
@@ -55,7 +56,7 @@ def load_digits_scores(*, seed: str | int | None = "0") -> pd.DataFrame:
     Parameters
     ----------
     seed : {"0", "1", "2", "mean"}, int or None
-        Which training of the networks. "0" is the study. "1", "2", and "mean", the mean of the maps (and of
+        Training of the networks. "0" is the study. "1", "2", and "mean", the mean of the maps (and of
         the probabilities) of the three trainings, are of the main data set only, without insertion and
         annotator, and hold the digits that are there. None: all of them.
 
@@ -119,7 +120,7 @@ def load_digits_scores(*, seed: str | int | None = "0") -> pd.DataFrame:
 
 
 def load_digits_features() -> pd.DataFrame:
-    """The features of every digit on every canvas of the digits study.
+    """Load the features of every digit on every canvas of the digits study.
 
     Returns
     -------
@@ -141,7 +142,7 @@ def load_digits_features() -> pd.DataFrame:
 
 
 def digits_examples() -> Path:
-    """The folder of a dozen canvases of the digits study, with truth, simulated annotator and maps.
+    """Return the folder of a dozen canvases of the digits study, with truth, simulated annotator and maps.
 
     Returns
     -------
@@ -158,15 +159,15 @@ def digits_examples() -> Path:
 
 
 def _digits() -> Path:
-    """The folder of the digits study."""
+    """Return the folder of the digits study."""
     return data_folder() / "digits"
 
 
 def load_lanfredi2021(*, sheet: str | None = "thresholded") -> pd.DataFrame:
-    """The per-case scores that Bigolin Lanfredi et al. (2021) published with their study of gaze.
+    """Load the per-case scores that Bigolin Lanfredi et al. (2021) published with their study of gaze.
 
-    The score says how well a saliency map agrees with where one radiologist looked: five readings of each of
-    91 chest X-rays, maps of five networks that differ in their seed. Larger is better for every metric.
+    A score measures the agreement of a saliency map with where one radiologist looked: five readings of each
+    of 91 chest X-rays, maps of five networks that differ in their seed. Larger is better for every metric.
     Embedded whole under its MIT licence, as `read_lanfredi2021` reads it from the study's workbooks.
 
     Parameters
@@ -230,12 +231,14 @@ def load_lanfredi2021(*, sheet: str | None = "thresholded") -> pd.DataFrame:
     wide.columns = pd.MultiIndex.from_product(
         [lanfredi2021.METRICS, lanfredi2021.METHODS.values()], names=["metric", "method"]
     )
-    scores = wide.stack(["metric", "method"]).rename("score").reset_index()
+    # all column levels are stacked, so that the result is a series
+    stacked = cast(pd.Series, wide.stack(["metric", "method"]))
+    scores = stacked.rename("score").reset_index()
     return scores[["case", "reader", "seed", "method", "mixing", "metric", "score", *labels]]
 
 
 def load_lanfredi2021_classification() -> pd.DataFrame:
-    """The area under the ROC curve of each network of Bigolin Lanfredi et al. (2021).
+    """Load the area under the ROC curve of each network of Bigolin Lanfredi et al. (2021).
 
     Embedded under its MIT licence, as `read_lanfredi2021_classification` reads it; source and licence as for
     `load_lanfredi2021`.
@@ -256,7 +259,7 @@ def load_lanfredi2021_classification() -> pd.DataFrame:
 
 
 def load_reflacx() -> pd.DataFrame:
-    """How far the readers of the REFLACX gaze data agree, image by image, as published with the data.
+    """Load the agreement of the readers of the REFLACX gaze data, image by image, as published.
 
     Five radiologists read the same chest X-rays, 59 in a first and 50 in a second phase, marked the chest by
     a box and findings by ellipses, while their gaze was recorded. Embedded under its MIT licence.
@@ -306,9 +309,9 @@ def load_reflacx() -> pd.DataFrame:
 
 
 def load_coverage() -> pd.DataFrame:
-    """How often intervals and tests hold their level: studies of known truth, simulated and counted.
+    """Load the coverage of intervals and the size of tests in simulated studies of known truth.
 
-    What a user gets without asking, beside what textbooks take, over numbers of units, sizes of clusters and
+    Defaults are compared with the choices of textbooks, over numbers of units, sizes of clusters and
     dependence within them. Made by `analyses/coverage.py`, which says how studies are simulated.
 
     Returns
@@ -317,29 +320,29 @@ def load_coverage() -> pd.DataFrame:
         One row per scenario, design and interval.
 
         statistic, scenario, source
-            What is estimated ("mean", "difference", "AUROC", ...), of which scores, and whether studies are
+            The estimated statistic ("mean", "difference", "AUROC", ...), its scores, and whether studies are
             "simulated" or drawn from the real scores of "digits" or "gaze".
         n_units, cluster, icc
             Units of a study; cases of a unit: "1", "1-5", "few huge" (1 to 5, but two units have 40) or
             "as observed"; and the unit's share of the spread of normal scores behind the scores.
         role, interval, taken
-            "default", "textbook" or "other"; what was asked for ("default": nothing); and what the result's
-            own column `interval` said.
+            "default", "textbook" or "other"; the option that was given ("default": none); and the column
+            `interval` of the result.
         n_studies, n_known
-            Studies, and those that had limits.
+            Studies, and studies whose interval has limits.
         coverage, mc_error, missed_below, missed_above, width
             Share of the 95 % intervals that hold the truth and its Monte-Carlo error; shares that lie below
             and above it; median width.
         rejected, rejected_mc_error
-            Share of studies with P <= .05 where there is nothing to find; of "family" any P of ten.
+            Share of studies with P <= .05 under the null hypothesis; for "family" any P of ten.
         cautioned, coverage_without_caution
             Share of studies whose estimate carries a caution, and coverage in those that have none; missing
             in cells that were simulated before cautions were counted.
         lowest, highest, least_rejected, most_rejected, held
-            What a default is held to, and whether it is: "yes", "within error" (outside by at most two
-            Monte-Carlo errors) or "no".
+            The band that a default has to lie in, and whether it does: "yes", "within error" (outside by at
+            most two Monte-Carlo errors) or "no".
         seconds
-            What it took, of one core.
+            Computing time on one core.
 
     See Also
     --------
@@ -355,7 +358,7 @@ def load_coverage() -> pd.DataFrame:
 
 
 def published_names() -> list[str]:
-    """The names that `load_published` knows, in alphabetical order.
+    """List the names that `load_published` takes, in alphabetical order.
 
     Examples
     --------
@@ -368,7 +371,7 @@ def published_names() -> list[str]:
 
 
 def load_published(name: str) -> pd.DataFrame:
-    """Numbers as a study printed them.
+    """Load the numbers that a study printed.
 
     Parameters
     ----------
@@ -411,7 +414,7 @@ def load_published(name: str) -> pd.DataFrame:
     Raises
     ------
     ValueRangeError
-        No such name; the message lists those there are.
+        Another name; the error has the names as choices.
 
     Examples
     --------
@@ -483,18 +486,19 @@ def fetch_lanfredi2021(
             )
         except (ValueError, OSError) as error:
             raise InputFileError(
-                f"cannot download {name} from {url} to {target}: {_reason(error)}; get the file by "
-                "hand from the folder results_tables_paper of github.com/ricbl/etsaliencymaps and put it "
-                f"into {target}"
+                f"cannot download {name} from {url} to {target}: {_reason(error)}",
+                hint="get the file by hand from the folder results_tables_paper of "
+                f"github.com/ricbl/etsaliencymaps and put it into {target}",
+                path=target / name,
             ) from error
     return target
 
 
 def _reason(error: Exception) -> str:
-    """In a few words why a download failed."""
-    answer = getattr(error, "response", None)
-    if answer is not None:
-        return f"the server answers {answer.status_code}"
+    """Return the reason why a download failed, in a few words."""
+    response = getattr(error, "response", None)
+    if response is not None:
+        return f"the server answers {response.status_code}"
     # network errors of requests are OSErrors, a wrong checksum is a ValueError
     if isinstance(error, OSError):
         return error.strerror or f"the server cannot be reached ({type(error).__name__})"

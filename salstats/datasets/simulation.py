@@ -2,31 +2,56 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_count, check_generator, quoted
-from salstats.errors import ValueRangeError
+from salstats.errors import Message, Setting, ValueRangeError
 from salstats.frames import check_scores
 
-#: Covariates that may drive a score: low + (high - low) * Beta(a, b), and 1 + Binomial(2, 1/4) instances.
-_BETA = {
-    "area_ratio": (0.01, 0.41, 2.0, 4.0),
-    "elongation": (1.0, 5.0, 1.5, 4.5),
-    "irrectangularity": (0.05, 0.65, 3.0, 3.0),
-    "prob": (0.0, 1.0, 5.0, 2.0),
+
+class _ScaledBeta(NamedTuple):
+    """The distribution low + (high - low) * Beta(a, b)."""
+
+    low: float
+    high: float
+    a: float
+    b: float
+
+    @property
+    def mean(self) -> float:
+        """Return the mean of the distribution."""
+        return self.low + (self.high - self.low) * self.a / (self.a + self.b)
+
+
+class _Range(NamedTuple):
+    """Bounds and mean of a covariate if the finding is present."""
+
+    low: float
+    high: float
+    mean: float
+
+
+#: Distributions of the covariates that may drive a score; n_instances is 1 + Binomial(2, 1/4).
+_DISTRIBUTIONS = {
+    "area_ratio": _ScaledBeta(0.01, 0.41, 2.0, 4.0),
+    "elongation": _ScaledBeta(1.0, 5.0, 1.5, 4.5),
+    "irrectangularity": _ScaledBeta(0.05, 0.65, 3.0, 3.0),
+    "prob": _ScaledBeta(0.0, 1.0, 5.0, 2.0),
 }
-_MAX_INSTANCES, _MORE_INSTANCES = 3, 0.25
-#: Low, high and mean of each covariate where the finding is there.
+_MAX_INSTANCES = 3
+#: Probability of each further instance after the first.
+_INSTANCE_PROBABILITY = 0.25
 _RANGES = {
-    **{name: (low, high, low + (high - low) * a / (a + b)) for name, (low, high, a, b) in _BETA.items()},
-    "n_instances": (1.0, float(_MAX_INSTANCES), 1 + (_MAX_INSTANCES - 1) * _MORE_INSTANCES),
+    **{name: _Range(beta.low, beta.high, beta.mean) for name, beta in _DISTRIBUTIONS.items()},
+    "n_instances": _Range(1.0, float(_MAX_INSTANCES), 1 + (_MAX_INSTANCES - 1) * _INSTANCE_PROBABILITY),
 }
-#: Confidence where the finding is absent: Beta(2, 5), the mirror image of Beta(5, 2).
+#: Confidence if the finding is absent: Beta(2, 5), the mirror image of Beta(5, 2).
 _PROB_ABSENT = (2.0, 5.0)
 COVARIATES = ("prob", "n_instances", "area_ratio", "elongation", "irrectangularity")
-#: Finding and how far its true mean lies above (below) that of the method, for every method and metric.
+#: Finding, and the difference of its true mean from that of the method, for every method and metric.
 TASKS: Mapping[str, float] = {
     "Atelectasis": -0.03,
     "Cardiomegaly": 0.05,
@@ -38,7 +63,7 @@ TASKS: Mapping[str, float] = {
 
 @dataclass(frozen=True)
 class ScoreModel:
-    """How one metric of one method is drawn.
+    """The distribution of one metric of one method.
 
     Attributes
     ----------
@@ -67,11 +92,11 @@ class ScoreModel:
 
 
 def _slopes(*slopes: float) -> dict[str, float]:
-    """Slopes by covariate."""
+    """Return slopes by covariate."""
     return dict(zip(COVARIATES, slopes, strict=True))
 
 
-#: What `simulate_scores` draws unless told: two saliency methods and a better human benchmark.
+#: The default of `simulate_scores`: two saliency methods and a better human benchmark.
 METHODS: Mapping[str, Mapping[str, ScoreModel]] = {
     "gradcam": {
         "iou": ScoreModel(0.30, _slopes(0.08, -0.015, 0.30, -0.015, -0.08), patient=0.04, zeros=0.06),
@@ -101,24 +126,24 @@ def simulate_scores(
 ) -> pd.DataFrame:
     """Draw the scores of a study whose true parameters are known: see `simulation_truth`.
 
-    Cases lie in patients, who differ; each case is looked at for every task; where the finding is there,
-    its size and shape and the model's confidence drive the score of every method.
+    Cases belong to patients, who differ; each case has every task; if the finding is present, its size and
+    shape and the model's confidence drive the score of every method.
 
     Parameters
     ----------
     n_patients : int
-        How many patients.
+        Number of patients.
     tasks : sequence of str, or mapping of str to float
-        The tasks; with a mapping, what each adds to the mean of every method and metric.
+        The tasks; with a mapping, the shift that each adds to the mean of every method and metric.
     methods : mapping of str to mapping of str to ScoreModel
-        For each method, for each metric, how its score is drawn.
+        For each method and metric, the distribution of its score.
     metrics : sequence of str
-        Which of the methods' metrics to draw.
+        Metrics of the methods to be drawn.
     two_views : float
         Share of patients with two cases instead of one.
     prevalence : float
-        Share of cases and tasks where the finding is there. Elsewhere there is nothing to find: every
-        score and the size and shape are undefined.
+        Share of cases and tasks where the finding is present. Elsewhere every score and the size and shape
+        are undefined.
     missing : float or mapping of str to float
         Share of a method's outputs that are lost, completely at random: all its metrics for a case and
         task. With a mapping, by method; a method left out loses none.
@@ -165,7 +190,7 @@ def simulate_scores(
     or, for a binary metric, score ~ Bernoulli(m). Since every term but the first two has mean zero, the
     mean is exactly `mean + shift`, and since E(score | x) is linear in x, least squares estimates exactly
     the slopes: in a simple or a multiple regression, within a task or over tasks. For that to hold no m is
-    ever clipped; a model whose m could leave (0, 1) is refused.
+    ever clipped; a model whose m could leave (0, 1) raises an error.
 
     Missing scores do not depend on anything, so means over the defined ones estimate the same mean. Given
     covariates and patient, the scores of two methods are independent.
@@ -185,48 +210,52 @@ def simulate_scores(
     """
     check_count(n_patients, "n_patients")
     shifts = _checked_design(tasks, methods, metrics)
-    lost = dict(missing) if isinstance(missing, Mapping) else dict.fromkeys(methods, missing)
-    for method in lost:
-        check_choice(method, tuple(methods), "a method in missing")
-    shares = {
-        "two_views": two_views,
-        "prevalence": prevalence,
-        **{f"missing of {m}": v for m, v in lost.items()},
-    }
-    for option, share in shares.items():
-        if not 0 <= share <= 1:
-            raise ValueRangeError(f"{option} is a share in [0, 1], not {share!r}")
+    missing_shares = dict(missing) if isinstance(missing, Mapping) else dict.fromkeys(methods, missing)
+    for method in missing_shares:
+        check_choice(method, tuple(methods), "missing")
+    _check_share(two_views, "two_views")
+    _check_share(prevalence, "prevalence")
+    for method, share in missing_shares.items():
+        _check_share(share, "missing", f" of {method}")
     generator = check_generator(rng)
 
-    views = 1 + (generator.random(n_patients) < two_views)
-    patient = np.repeat(np.arange(n_patients), views)
-    n_cases, n_tasks = len(patient), len(shifts)
+    n_views = 1 + (generator.random(n_patients) < two_views)
+    patient = np.repeat(np.arange(n_patients), n_views)
+    n_cases = len(patient)
+    n_tasks = len(shifts)
     shape = (n_cases, n_tasks)
-    effect = generator.uniform(-1, 1, n_patients)[patient][:, None]
+    patient_effect = generator.uniform(-1, 1, n_patients)[patient][:, None]
     label = generator.random(shape) < prevalence
     covariates = _draw_covariates(generator, label)
     shift = np.asarray(list(shifts.values()))[None, :]
     scores = np.full((*shape, len(methods), len(metrics)), np.nan)
     for i, (method, models) in enumerate(methods.items()):
-        kept = generator.random(shape) >= lost.get(method, 0.0)
+        observed = generator.random(shape) >= missing_shares.get(method, 0.0)
         for j, metric in enumerate(metrics):
-            drawn = _draw_score(generator, models[metric], shift, covariates, effect, label)
-            scores[:, :, i, j] = np.where(label & kept, drawn, np.nan)
+            values = _draw_score(generator, models[metric], shift, covariates, patient_effect, label)
+            scores[:, :, i, j] = np.where(label & observed, values, np.nan)
 
     index = pd.MultiIndex.from_product(
-        [_names("c", n_cases), list(shifts), list(methods), list(metrics)],
+        [_numbered_names("c", n_cases), list(shifts), list(methods), list(metrics)],
         names=["case", "task", "method", "metric"],
     )
     frame = index.to_frame(index=False).astype("str")
-    n_each = len(methods) * len(metrics)
-    frame.insert(1, "patient", np.repeat(np.asarray(_names("p", n_patients))[patient], n_tasks * n_each))
+    n_scores = len(methods) * len(metrics)
+    patient_names = np.asarray(_numbered_names("p", n_patients))[patient]
+    frame.insert(1, "patient", np.repeat(patient_names, n_tasks * n_scores))
     frame = frame.astype({"patient": "str"})
     frame["score"] = scores.ravel()
-    frame["prob"] = np.repeat(covariates["prob"].ravel(), n_each)
-    frame["label"] = np.repeat(label.astype(np.int64).ravel(), n_each)
+    frame["prob"] = np.repeat(covariates["prob"].ravel(), n_scores)
+    frame["label"] = np.repeat(label.astype(np.int64).ravel(), n_scores)
     for name in COVARIATES[1:]:
-        frame[name] = np.repeat(np.where(label, covariates[name], np.nan).ravel(), n_each)
+        frame[name] = np.repeat(np.where(label, covariates[name], np.nan).ravel(), n_scores)
     return check_scores(frame)
+
+
+def _check_share(share: float, option: str, text: str = "") -> None:
+    """Raise ValueRangeError unless a number is a share; `text` follows the option in the message."""
+    if not 0 <= share <= 1:
+        raise ValueRangeError(Setting(option), f"{text} is a share in [0, 1], not {share!r}", value=share)
 
 
 def simulation_truth(
@@ -236,14 +265,14 @@ def simulation_truth(
     metrics: Sequence[str] = ("iou", "hit"),
     reference: str | None = None,
 ) -> pd.DataFrame:
-    """The true parameters of what `simulate_scores` draws with the same options.
+    """Return the true parameters of the scores that `simulate_scores` draws with the same options.
 
     Parameters
     ----------
     tasks, methods, metrics
         As for `simulate_scores`.
     reference : str, optional
-        The method others are compared with; by default `human` where there is one.
+        The method with which others are compared; by default `human` if there is one.
 
     Returns
     -------
@@ -279,44 +308,46 @@ def simulation_truth(
     17      human  0.48         NaN               NaN
     """
     shifts = _checked_design(tasks, methods, metrics)
-    if reference is None:
-        reference = "human" if "human" in methods else None
-    else:
+    if reference is not None:
         check_choice(reference, tuple(methods), "reference")
-    shift = {**shifts, "Average": float(np.mean(list(shifts.values())))}
+    elif "human" in methods:
+        reference = "human"
+    shift_by_row = {**shifts, "Average": float(np.mean(list(shifts.values())))}
     rows = []
     for metric in metrics:
         for method, models in methods.items():
             model = models[metric]
-            for task, added in shift.items():
-                mean, other = model.mean + added, np.nan
+            slopes = {f"slope_{name}": float(model.slopes.get(name, 0.0)) for name in COVARIATES}
+            for task, shift in shift_by_row.items():
+                mean = model.mean + shift
+                reference_mean = np.nan
                 if reference is not None and method != reference:
-                    other = methods[reference][metric].mean + added
-                rows.append(
-                    {
-                        "metric": metric,
-                        "method": method,
-                        "task": task,
-                        "mean": mean,
-                        "difference": mean - other,
-                        "percent_decrease": 100 * (other - mean) / other,
-                        "zeros": 1 - mean if model.binary else model.zeros,
-                        **{f"slope_{name}": float(model.slopes.get(name, 0.0)) for name in COVARIATES},
-                    }
-                )
+                    reference_mean = methods[reference][metric].mean + shift
+                row = {
+                    "metric": metric,
+                    "method": method,
+                    "task": task,
+                    "mean": mean,
+                    "difference": mean - reference_mean,
+                    "percent_decrease": 100 * (reference_mean - mean) / reference_mean,
+                    "zeros": 1 - mean if model.binary else model.zeros,
+                }
+                rows.append(row | slopes)
     return pd.DataFrame(rows).astype({"metric": "str", "method": "str", "task": "str"})
 
 
 def _draw_covariates(generator: np.random.Generator, label: np.ndarray) -> dict[str, np.ndarray]:
-    """Covariates of every case and task; `prob` depends on the label."""
-    drawn: dict[str, np.ndarray] = {
-        name: low + (high - low) * generator.beta(a, b, label.shape)
-        for name, (low, high, a, b) in _BETA.items()
-    }
-    absent = generator.beta(*_PROB_ABSENT, label.shape)
-    drawn["prob"] = np.where(label, drawn["prob"], absent)
-    drawn["n_instances"] = 1.0 + generator.binomial(_MAX_INSTANCES - 1, _MORE_INSTANCES, label.shape)
-    return drawn
+    """Draw the covariates of every case and task; `prob` depends on the label."""
+    covariates: dict[str, np.ndarray] = {}
+    for name, distribution in _DISTRIBUTIONS.items():
+        low, high, a, b = distribution
+        covariates[name] = low + (high - low) * generator.beta(a, b, label.shape)
+    a, b = _PROB_ABSENT
+    covariates["prob"] = np.where(label, covariates["prob"], generator.beta(a, b, label.shape))
+    covariates["n_instances"] = 1.0 + generator.binomial(
+        _MAX_INSTANCES - 1, _INSTANCE_PROBABILITY, label.shape
+    )
+    return covariates
 
 
 def _draw_score(
@@ -324,20 +355,20 @@ def _draw_score(
     model: ScoreModel,
     shift: np.ndarray,
     covariates: Mapping[str, np.ndarray],
-    effect: np.ndarray,
+    patient_effect: np.ndarray,
     label: np.ndarray,
 ) -> np.ndarray:
-    """One score per case and task; where the finding is absent it means nothing."""
-    mean = model.mean + shift + model.patient * effect
+    """Draw one score per case and task; values for an absent finding are not to be used."""
+    mean = model.mean + shift + model.patient * patient_effect
     for name, slope in model.slopes.items():
-        mean = mean + slope * (covariates[name] - _RANGES[name][2])
-    # prob of an absent finding follows another law, so the bounds hold only where the label is 1
+        mean = mean + slope * (covariates[name] - _RANGES[name].mean)
+    # prob of an absent finding has another distribution, so the bounds hold only where the label is 1
     mean = np.where(label, mean, 0.5 * (1 - model.zeros))
     if model.binary:
         return (generator.random(mean.shape) < mean).astype(np.float64)
-    positive = mean / (1 - model.zeros)
-    drawn = generator.beta(model.precision * positive, model.precision * (1 - positive))
-    return np.where(generator.random(mean.shape) < model.zeros, 0.0, drawn)
+    mean_above_zero = mean / (1 - model.zeros)
+    scores = generator.beta(model.precision * mean_above_zero, model.precision * (1 - mean_above_zero))
+    return np.where(generator.random(mean.shape) < model.zeros, 0.0, scores)
 
 
 def _checked_design(
@@ -345,49 +376,75 @@ def _checked_design(
     methods: Mapping[str, Mapping[str, ScoreModel]],
     metrics: Sequence[str],
 ) -> dict[str, float]:
-    """The shift of each task, after checking that every score stays within bounds."""
-    if isinstance(tasks, str) or isinstance(metrics, str):
-        raise ValueRangeError("tasks and metrics are lists of names, not one name")
+    """Return the shift of each task, after checking that every score stays within bounds."""
+    for option, value in (("tasks", tasks), ("metrics", metrics)):
+        if isinstance(value, str):
+            raise ValueRangeError(Setting(option), " is a list of names, not one name", value=value)
     shifts = dict(tasks) if isinstance(tasks, Mapping) else dict.fromkeys(tasks, 0.0)
     for option, names in (("tasks", list(tasks)), ("methods", list(methods)), ("metrics", list(metrics))):
         if not names or len(set(names)) < len(names):
             raise ValueRangeError(
-                f"{option} must name at least one, each once, not {quoted(names) or 'none'}"
+                Setting(option), f" must name at least one, each once, not {quoted(names) or 'none'}"
             )
     if "Average" in shifts:
-        raise ValueRangeError("a task cannot be called 'Average', which is the row of the average over tasks")
+        raise ValueRangeError(
+            "a task cannot be called 'Average', which is the row of the average over tasks",
+            option="tasks",
+            value="Average",
+        )
     for method, models in methods.items():
         for metric in metrics:
             if metric not in models:
                 raise ValueRangeError(
-                    f"method {method!r} has no model of {metric!r}, only of {quoted(models)}"
+                    f"method {method!r} has no model of {metric!r}, only of {quoted(models)}",
+                    option="metrics",
+                    value=metric,
+                    choices=models,
                 )
             _check_model(models[metric], f"{method} {metric}", shifts)
     return shifts
 
 
 def _check_model(model: ScoreModel, name: str, shifts: Mapping[str, float]) -> None:
-    """Raise where a model has a parameter out of range, or a mean that could leave (0, 1)."""
+    """Raise ValueRangeError if a parameter is out of range, or a mean could leave (0, 1)."""
     unknown = set(model.slopes) - set(COVARIATES)
     if unknown:
-        raise ValueRangeError(f"{name}: no covariate {quoted(unknown)}; there are {quoted(COVARIATES)}")
-    known = 0 <= model.zeros < 1 and not (model.binary and model.zeros)
-    if not (known and model.precision > 0 and model.patient >= 0):
         raise ValueRangeError(
-            f"{name}: zeros={model.zeros!r} must lie in [0, 1) and be 0 for a binary metric, "
-            f"precision={model.precision!r} be positive and patient={model.patient!r} not negative"
+            f"{name}: no covariate {quoted(unknown)}; there are {quoted(COVARIATES)}",
+            option="slopes",
+            choices=COVARIATES,
         )
-    ends = [[slope * (at - _RANGES[c][2]) for at in _RANGES[c][:2]] for c, slope in model.slopes.items()]
-    low = model.mean + min(shifts.values()) + sum(map(min, ends)) - model.patient
-    high = model.mean + max(shifts.values()) + sum(map(max, ends)) + model.patient
+    valid_zeros = 0 <= model.zeros < 1 and not (model.binary and model.zeros)
+    if not (valid_zeros and model.precision > 0 and model.patient >= 0):
+        raise ValueRangeError(
+            f"{name}: ",
+            Setting("zeros", model.zeros),
+            " must lie in [0, 1) and be 0 for a binary metric, ",
+            Setting("precision", model.precision),
+            " be positive and ",
+            Setting("patient", model.patient),
+            " not negative",
+        )
+    low = model.mean + min(shifts.values()) - model.patient
+    high = model.mean + max(shifts.values()) + model.patient
+    for covariate, slope in model.slopes.items():
+        bounds = _RANGES[covariate]
+        effects = (slope * (bounds.low - bounds.mean), slope * (bounds.high - bounds.mean))
+        low += min(effects)
+        high += max(effects)
     if not (low > 0 and high < 1 - model.zeros):
         raise ValueRangeError(
             f"{name}: the mean of a score could lie anywhere in {low:.3f} ... {high:.3f}, which must stay "
-            f"inside 0 ... {1 - model.zeros:.3f}; make slopes, patient or the tasks' shifts smaller"
+            f"inside 0 ... {1 - model.zeros:.3f}",
+            hint=Message(
+                "make ", Setting("slopes"), ", ", Setting("patient"), " or the tasks' shifts smaller"
+            ),
+            option="mean",
+            value=model.mean,
         )
 
 
-def _names(letter: str, n: int) -> list[str]:
-    """Names c001, c002, ... of equal width."""
+def _numbered_names(letter: str, n: int) -> list[str]:
+    """Return the names c001, c002, ... of equal width."""
     width = max(3, len(str(n)))
     return [f"{letter}{i:0{width}d}" for i in range(1, n + 1)]

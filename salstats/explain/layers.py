@@ -1,7 +1,7 @@
 """The layers of a network: their names, the one to take where none is named, and tokens laid on a grid."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt
 from typing import Any, NamedTuple
@@ -94,8 +94,8 @@ def find_layer(model: nn.Module, images: Any) -> str:
     >>> find_layer(model, torch.zeros(1, 1, 8, 8))
     '1'
     """
-    with evaluating(model) as place:
-        image = check_images(images)[:1].to(device=place, dtype=dtype_of(model), copy=True)
+    with evaluating(model) as device:
+        image = check_images(images)[:1].to(device=device, dtype=dtype_of(model), copy=True)
         _, layer_outputs = record_layers(model, image)
         return last_stage(model, layer_outputs)
 
@@ -134,23 +134,7 @@ def last_stage(model: nn.Module, layer_outputs: Sequence[LayerOutput]) -> str:
             option="layer",
         )
     n_calls = Counter(call.name for call in calls)
-    stages: list[str] = []
-    previous_grid = grid
-    for name, output in last_calls:
-        if not isinstance(output, torch.Tensor):
-            continue
-        if output.ndim != 4:
-            # the classifier begins where a module gives no grid; functions in between may give anything
-            if name in modules:
-                break
-            continue
-        if output.shape[-2:] == grid:
-            # pooled and enlarged again; from one row or column a gate is laid over the grid
-            if all(1 < pooled < side for pooled, side in zip(previous_grid, grid, strict=True)):
-                break
-            if n_calls[name] == 1:
-                stages.append(name)
-        previous_grid = output.shape[-2:]
+    stages = [name for name in _layers_on_grid(last_calls, modules) if n_calls[name] == 1]
     if not stages:
         raise SalstatsError(
             f"the last convolution, {convolution.name!r}, is used more than once in a pass",
@@ -158,6 +142,26 @@ def last_stage(model: nn.Module, layer_outputs: Sequence[LayerOutput]) -> str:
             option="layer",
         )
     return stages[-1]
+
+
+def _layers_on_grid(calls: Sequence[LayerOutput], modules: Mapping[str, nn.Module]) -> Iterator[str]:
+    """Yield the names of the layers on the grid of the first one, up to the classifier or another grid."""
+    grid = calls[0].output.shape[-2:]
+    previous_grid = grid
+    for name, output in calls:
+        if not isinstance(output, torch.Tensor):
+            continue
+        if output.ndim != 4:
+            # the classifier begins where a module gives no grid; functions in between may give anything
+            if name in modules:
+                return
+            continue
+        if output.shape[-2:] == grid:
+            # pooled and enlarged again; from one row or column a gate is laid over the grid
+            if all(1 < pooled < side for pooled, side in zip(previous_grid, grid, strict=True)):
+                return
+            yield name
+        previous_grid = output.shape[-2:]
 
 
 def record_layers(

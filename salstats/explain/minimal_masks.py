@@ -193,32 +193,25 @@ def minimal_mask(
         all_images = np.arange(len(stack))
         first = keeps_class(baseline_outputs, all_images, np.zeros(len(stack), np.int64))
         last = keeps_class(image_outputs, all_images, np.full(len(stack), sizes[-1]))
-        searches = []
-        for image_map in checked_maps:
-            image = image_map.image
-            searches.append(
-                Search(
-                    n_steps=len(sizes) - 1,
-                    first=bool(first[image]),
-                    last=bool(last[image]),
-                    bisect=search == "bisection",
-                )
+        searches = [
+            Search(
+                n_steps=len(sizes) - 1,
+                first=bool(first[image_map.image]),
+                last=bool(last[image_map.image]),
+                bisect=search == "bisection",
             )
+            for image_map in checked_maps
+        ]
         with_order = set()
         for row, mask in _search_masks(checked_maps, searches, pixel_steps, sizes, keeps_class):
             masks[row] = mask
             with_order.add(row)
     image_of_map = np.array([image_map.image for image_map in checked_maps])
+    reasons = _reasons(searches, with_order, search)
     n_pixels = np.full(len(checked_maps), np.nan)
-    reasons = []
     for row, map_search in enumerate(searches):
-        if row not in with_order:
-            reasons.append(CONSTANT)
-        elif map_search.answer is None:
-            reasons.append(_REASONS[search])
-        else:
+        if not reasons[row]:
             n_pixels[row] = sizes[map_search.answer]
-            reasons.append("")
     frame = pd.DataFrame(
         keys.columns(image_of_map)
         | {
@@ -236,6 +229,19 @@ def minimal_mask(
         }
     )
     return MinimalMasks(masks, frame)
+
+
+def _reasons(searches: Sequence["Search"], with_order: set[int], search: str) -> list[str]:
+    """Return the reason why each map has no mask, "" if it has one."""
+    reasons = []
+    for row, map_search in enumerate(searches):
+        if row not in with_order:
+            reasons.append(CONSTANT)
+        elif map_search.answer is None:
+            reasons.append(_REASONS[search])
+        else:
+            reasons.append("")
+    return reasons
 
 
 def _search_masks(

@@ -324,8 +324,8 @@ def image_seeds(
         if seed_by_image.dtype.kind not in "iu" or seed_by_image.min() < 0:
             raise ValueRangeError(Setting("seeds"), " must be whole numbers from 0 up, one per image")
     generator = check_generator(rng)
-    shares_nothing = record.kind == GRADIENT and not record.random
-    groups = [[index] for index in range(n)] if shares_nothing else equal_images(images, seed_by_image)
+    separate_passes = record.kind == GRADIENT and not record.random
+    groups = [[index] for index in range(n)] if separate_passes else equal_images(images, seed_by_image)
     if seed_by_image is not None:
         return groups, seed_by_image
     call_seed = int(generator.integers(2**63)) if isinstance(rng, np.random.Generator) else int(rng)

@@ -1,1 +1,1 @@
-"""What we write and lock: outputs under a temporary name and then renamed, and the map folder."""
+"""Files that are read and written: outputs under a temporary name and then renamed, and the map folder."""

@@ -1,11 +1,10 @@
-"""Frames written to files: CSV, Parquet and XLSX, in full precision."""
+"""Writing of frames: CSV, Parquet and XLSX, in full precision."""
 
 import os
 from pathlib import Path
 
 import pandas as pd
 
-from salstats.checks import quoted
 from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.files.outputs import check_target, replacing
 from salstats.files.workbooks import workbook
@@ -49,14 +48,15 @@ def write_frame(frame: pd.DataFrame, path: str | os.PathLike[str], *, overwrite:
     if not isinstance(frame, pd.DataFrame):
         raise SalstatsError(f"only a pandas DataFrame can be written, not {type(frame).__name__}")
     if not frame.columns.is_unique:
-        raise ColumnError(f"column {quoted(frame.columns[frame.columns.duplicated()][:1])} is there twice")
+        repeated = str(frame.columns[frame.columns.duplicated()][0])
+        raise ColumnError(f"column {repeated!r} is there twice", column=repeated)
     target = check_output(path, overwrite=overwrite)
     put_frame(frame, target)
     return target
 
 
 def put_frame(frame: pd.DataFrame, target: Path) -> None:
-    """Write a frame to a file whose name and folder are known to do, in the place of one that is there."""
+    """Write a frame to a file whose name and folder are checked, in the place of an earlier one."""
     suffix = target.suffix.lower()
     try:
         with replacing(target) as temporary:
@@ -70,9 +70,9 @@ def put_frame(frame: pd.DataFrame, target: Path) -> None:
     except InputFileError:
         raise
     except (ValueError, TypeError) as error:
-        raise InputFileError(f"cannot write {target}: {error}") from error
+        raise InputFileError(f"cannot write {target}: {error}", path=target) from error
 
 
 def check_output(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """The path of a frame's file, checked before any work is done for it."""
+    """Return the path of a frame's file, checked before any work is done for it."""
     return check_target(path, WRITABLE_SUFFIXES, overwrite=overwrite)

@@ -1,4 +1,4 @@
-"""Files we read: one door for each."""
+"""Reading of files: plain, not empty, within the limit of memory; JSON without repeated keys."""
 
 import json
 import math
@@ -27,46 +27,50 @@ def data_folder() -> Path:
     for folder in (package / "_data", package.parent / "data"):
         if (folder / "published").is_dir():
             return folder
-    raise InputFileError(f"{package / '_data'}: the embedded data are not there; install salstats again")
+    raise InputFileError(
+        f"{package / '_data'}: the embedded data are missing",
+        hint="install salstats again",
+        path=package / "_data",
+    )
 
 
 @contextmanager
 def opened(file: Path, *, in_parts: bool = False) -> Iterator[BufferedReader]:
-    """Open a file that is there, plain, not empty and, unless it is read in parts, not too large."""
+    """Open a file, which must be plain, not empty and, unless it is read in parts, not too large."""
     try:
         check_plain(file)
         with file.open("rb") as stream:
             size = 0 if in_parts else os.fstat(stream.fileno()).st_size
             if size > limit():
-                raise InputFileError(f"{file}: its content {too_large(size)}")
+                raise InputFileError(f"{file}: its content {too_large(size)}", path=file)
             if not stream.peek(1):
-                raise InputFileError(f"{file} is empty")
+                raise InputFileError(f"{file} is empty", path=file)
             yield stream
     except FileNotFoundError as error:
-        raise InputFileError(f"{file}: no such file") from error
+        raise InputFileError(f"{file}: no such file", path=file) from error
     except OSError as error:
-        raise InputFileError(f"{file}: cannot be read ({error.strerror or error})") from error
+        raise InputFileError(f"{file}: cannot be read ({error.strerror or error})", path=file) from error
 
 
 def read_bytes(file: Path) -> bytes:
-    """Content of a file that can be `opened`."""
+    """Return the content of a file that can be `opened`."""
     with opened(file) as stream:
         return stream.read()
 
 
 def read_json(file: Path) -> Any:
-    """Content of a JSON file in which no key stands twice; InputFileError where it is none."""
+    """Return the content of a JSON file; InputFileError where it is none, or a key stands twice."""
     data = read_bytes(file)
     try:
         return parse_json(data)
     except json.JSONDecodeError as error:
         raise InputFileError(
-            f"{file}: not JSON, damaged or cut short ({error.msg} in line {error.lineno})"
+            f"{file}: not JSON, damaged or cut short ({error.msg} in line {error.lineno})", path=file
         ) from error
     except RecursionError as error:
-        raise InputFileError(f"{file}: nested too deeply; it is no file of cases") from error
+        raise InputFileError(f"{file}: nested too deeply; it is no file of cases", path=file) from error
     except ValueError as error:
-        raise InputFileError(f"{file}: {error}") from error
+        raise InputFileError(f"{file}: {error}", path=file) from error
 
 
 def is_one_value(texts: Sequence[str]) -> bool:
@@ -77,12 +81,12 @@ def is_one_value(texts: Sequence[str]) -> bool:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Content of JSON text in which no key stands twice; ValueError or RecursionError where it is none.
+    """Return the content of JSON text; ValueError where it is none or a key stands twice, or RecursionError.
 
     A whole number beyond the largest float is infinite, as JSON's 1e400 is, so that a reader's own check of
     its numbers finds it.
     """
-    return json.loads(text, object_pairs_hook=_unique, parse_int=_whole_number)
+    return json.loads(text, object_pairs_hook=_object, parse_int=_whole_number)
 
 
 def _whole_number(digits: str) -> int | float:
@@ -92,11 +96,11 @@ def _whole_number(digits: str) -> int | float:
     return int(digits)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys differ."""
-    made: dict[str, Any] = {}
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of pairs, whose keys must differ."""
+    content: dict[str, Any] = {}
     for name, value in pairs:
-        if name in made:
+        if name in content:
             raise ValueError(f"{name!r} stands twice in one object; remove one of them")
-        made[name] = value
-    return made
+        content[name] = value
+    return content

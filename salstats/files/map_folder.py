@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import check_choice
-from salstats.errors import InputFileError, SalstatsError, ShapeError
+from salstats.errors import InputFileError, Message, SalstatsError, Setting, ShapeError
 from salstats.files.map_table import (
     COLUMNS,
-    MADE,
+    MAP_FILE,
     MAPS,
     TABLE,
     MapKey,
@@ -47,11 +47,11 @@ from salstats.images.run_lengths import check_shape
 
 __all__ = ["MapFolder", "MapKey"]
 
-#: Whose masks there may be: NAME.json, or NAME/TASK/CASE.png.
+#: Masks of the truth and of people: NAME.json, or NAME/TASK/CASE.png.
 MASKS = ("truth", "human")
 SETTINGS = "settings.json"
-#: What may lie in a folder that has no table yet.
-_OURS = (*MASKS, *(f"{name}.json" for name in MASKS))
+#: Names that a folder may hold before it has a table.
+_NAMES_WITHOUT_TABLE = (*MASKS, *(f"{name}.json" for name in MASKS))
 
 
 class MapFolder:
@@ -124,8 +124,12 @@ class MapFolder:
         self.folder = Path(folder)
         self._overwrite = overwrite
         if settings is not None and not isinstance(settings, Mapping):
-            raise SalstatsError(f"settings must map series to text, not {type(settings).__name__}")
-        self._settings = None if settings is None else {settings_key(s): str(t) for s, t in settings.items()}
+            raise SalstatsError(
+                f"settings must map series to text, not {type(settings).__name__}", option="settings"
+            )
+        self._settings: dict[str, str] | None = None
+        if settings is not None:
+            self._settings = {settings_key(key): str(text) for key, text in settings.items()}
         _check_folder(self.folder)
         self._lock = lock_folder(self.folder)
         try:
@@ -136,16 +140,21 @@ class MapFolder:
         self._is_open = True
 
     def _open(self) -> None:
-        """Read what is there, drop what is to be made anew, and remove what a killed run left."""
+        """Read the table, drop the maps to be made anew, and remove the temporary files of killed runs."""
         table = self.folder / TABLE
         self._columns: list[str] = []
         self._rows: dict[MapKey, TableRow] = {}
         if table.exists():
             self._columns, self._rows = read_rows(table, resume=True)
         self._added: list[TableRow] = []
-        self._is_together, self._changed, self._is_whole = False, False, False
+        #: rows that are added are written together, by the end of a block
+        self._is_together = False
+        #: a row that is in the table has changed
+        self._changed = False
+        #: the table's file is complete, to its last line end
+        self._is_whole = False
         self._masks: dict[str, MaskCodes] = {}
-        #: maps that need no second look: made in this run, or looked at already
+        #: maps that are complete: made in this run, or checked already
         self._complete: set[MapKey] = set()
         self._shapes: dict[str, tuple[int, int]] = {}
         for key, row in self._rows.items():
@@ -155,57 +164,71 @@ class MapFolder:
         # another command may be writing a file beside the table, so only old ones are left behind
         remove_abandoned(self.folder)
         maps = self.folder / MAPS
-        for place in () if maps.is_symlink() else maps.glob("*"):
-            if not place.is_symlink():
-                # of whatever age: below, only the holder of the lock writes
-                remove_abandoned(place, age=0)
-        known = read_settings(self.folder / SETTINGS)
-        dropped = self._dropped(known)
+        for series_folder in () if maps.is_symlink() else maps.glob("*"):
+            if not series_folder.is_symlink():
+                # of any age: only the holder of the lock writes into these folders
+                remove_abandoned(series_folder, age=0)
+        stored_settings = read_settings(self.folder / SETTINGS)
+        dropped = self._dropped(stored_settings)
         files = [self._file(key) for key in dropped]
         for key in dropped:
             del self._rows[key]
         # the table first: a row must never be there without its map
         self._write_table()
         for file in files:
-            if MADE.fullmatch(file.name):
+            if MAP_FILE.fullmatch(file.name):
                 file.unlink(missing_ok=True)
-        if self._settings is not None and {**known, **self._settings} != known:
-            write_json(self.folder / SETTINGS, {**known, **self._settings})
+        if self._settings is not None:
+            all_settings = {**stored_settings, **self._settings}
+            if all_settings != stored_settings:
+                write_json(self.folder / SETTINGS, all_settings)
 
     def _file(self, key: MapKey) -> Path:
-        """The file of a map that has a row."""
+        """Return the file of a map that has a row."""
         return file_inside(self.folder, self._rows[key]["path"], f"{self.folder / TABLE}, {key}")
 
-    def _dropped(self, known: Mapping[str, str]) -> list[MapKey]:
-        """The maps that are to be made anew; an error where that was not allowed."""
+    def _dropped(self, stored_settings: Mapping[str, str]) -> list[MapKey]:
+        """List the maps to be made anew; raise where settings differ and `overwrite` is False."""
         if self._settings is None:
             return list(self._rows) if self._overwrite else []
-        found = [key for key in self._rows if str(key.series) in self._settings]
+        maps = [key for key in self._rows if str(key.series) in self._settings]
         if self._overwrite:
-            return found
-        there = {settings_key(about) for key in found for about in (key.series, (key.series, key.task))}
-        for about, wanted in self._settings.items():
-            series, _, task = about.partition("\t")
-            # of a task that an older folder does not tell of, the series alone is compared
-            if about in there and known.get(about, wanted if task else None) != wanted:
-                was = (
-                    f"were made with {known[about]!r}" if about in known else "do not say how they were made"
-                )
-                whose = f"{series!r}, task {task!r}," if task else repr(series)
-                raise InputFileError(
-                    f"{self.folder}: its maps of {whose} {was}, now wanted with {wanted!r}; "
-                    "name another folder, or make them anew with overwrite=True"
-                )
+            return maps
+        keys_of_maps = {settings_key(key.series) for key in maps}
+        keys_of_maps |= {settings_key((key.series, key.task)) for key in maps}
+        for settings_name, text in self._settings.items():
+            if settings_name not in keys_of_maps:
+                continue
+            series, _, task = settings_name.partition("\t")
+            stored_text = stored_settings.get(settings_name)
+            # where an older folder has no settings of a task, the series alone is compared
+            is_same = stored_text == text or (stored_text is None and task != "")
+            if not is_same:
+                raise self._other_settings(series, task, stored_text, text)
         return []
 
+    def _other_settings(self, series: str, task: str, stored_text: str | None, text: str) -> InputFileError:
+        """Make the error of maps that were made with other settings."""
+        owner = f"{series!r}, task {task!r}," if task else repr(series)
+        origin = "do not say how they were made"
+        if stored_text is not None:
+            origin = f"were made with {stored_text!r}"
+        return InputFileError(
+            f"{self.folder}: its maps of {owner} {origin}, now wanted with {text!r}",
+            hint=Message("name another folder, or make them anew with ", Setting("overwrite", True)),
+            option="overwrite",
+            value=self._overwrite,
+            path=self.folder,
+        )
+
     def __contains__(self, key: object) -> bool:
-        """Whether a map is there, and complete."""
-        wanted = checked_key(key)  # type: ignore[arg-type]
-        if wanted in self._complete:
+        """Return whether a map has a row and its file is complete."""
+        map_key = checked_key(key)  # type: ignore[arg-type]
+        if map_key in self._complete:
             return True
-        if wanted not in self._rows or not is_complete(self._file(wanted)):
+        if map_key not in self._rows or not is_complete(self._file(map_key)):
             return False
-        self._complete.add(wanted)
+        self._complete.add(map_key)
         return True
 
     def __len__(self) -> int:
@@ -256,12 +279,18 @@ class MapFolder:
         self._check_open()
         name = checked_key(key)
         if name in self:
-            raise SalstatsError(f"{self.folder}: {name} is there already; look with `key in folder` first")
+            raise SalstatsError(
+                f"{self.folder}: {name} is there already", hint="look with `key in folder` first"
+            )
         if self._settings is not None and str(name.series) not in self._settings:
             raise SalstatsError(
-                f"{name}: settings= has no entry for this series (entries: {', '.join(self._settings)})"
+                f"{name}: ",
+                Setting("settings"),
+                f" has no entry for this series (entries: {', '.join(self._settings)})",
+                choices=self._settings,
             )
-        array, size = checked_map(saliency, str(name)), check_shape(shape)
+        array = checked_map(saliency, str(name))
+        size = check_shape(shape)
         row = row_of(name, size, prob, label, patient)
         self._check_size(name.case, size, str(name))
         # `maps` may be a link that leads elsewhere
@@ -283,7 +312,7 @@ class MapFolder:
     def describe(
         self, labels: Mapping[tuple[str, str], float] | None = None, patients: Mapping[str, str] | None = None
     ) -> None:
-        """Set the labels and patients of maps that are there; where none is given, what is there stays.
+        """Set the labels and patients of maps that have a row; others keep theirs.
 
         Parameters
         ----------
@@ -293,22 +322,28 @@ class MapFolder:
             Case -> patient.
         """
         self._check_open()
-        told = {pair: checked_label(label, f"labels: {pair}") for pair, label in (labels or {}).items()}
-        whose = {
+        label_texts = {
+            pair: checked_label(label, f"labels: {pair}") for pair, label in (labels or {}).items()
+        }
+        patient_texts = {
             case: checked_patient(patient, f"patients: {case!r}")
             for case, patient in (patients or {}).items()
         }
         for key, row in self._rows.items():
-            said = {"label": told.get((key.case, key.task)), "patient": whose.get(key.case)}
-            new = {name: text for name, text in said.items() if text and text != row.get(name)}
-            row.update(new)
-            self._changed |= bool(new)
+            cells = {
+                "label": label_texts.get((key.case, key.task)),
+                "patient": patient_texts.get(key.case),
+            }
+            for column, text in cells.items():
+                if text and text != row.get(column):
+                    row[column] = text
+                    self._changed = True
         if self._changed:
             self._write_table()
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Let the rows of maps that are made together be written together, at the end of the block."""
+        """Write the rows of the maps that are added in the block together, at its end."""
         self._is_together = True
         try:
             yield
@@ -317,10 +352,11 @@ class MapFolder:
             self._write_added()
 
     def _write_added(self) -> None:
-        """Write rows that are new behind the others; all anew where they have another column."""
-        added, self._added = self._added, []
-        needs = any(row.get(column) and column not in self._columns for row in added for column in COLUMNS)
-        if needs or not self._is_whole:
+        """Append new rows to the table; write all of it where they have another column."""
+        added = self._added
+        self._added = []
+        filled_columns = {column for column in COLUMNS if any(row.get(column) for row in added)}
+        if not filled_columns <= set(self._columns) or not self._is_whole:
             self._write_table()
         elif added:
             self._is_whole = False  # until the last row has its end: a disk may be full
@@ -329,26 +365,29 @@ class MapFolder:
             self._is_whole = True
 
     def _write_table(self) -> None:
-        """Write the whole table, in the columns that are there and those that are needed."""
+        """Write the whole table, in its own columns and those that its rows need."""
         rows = self._rows.values()
-        wanted = [c for c in COLUMNS if c != "patient" or any(row.get(c) for row in rows)]
-        self._columns += [c for c in wanted if c not in self._columns]
+        needed = [c for c in COLUMNS if c != "patient" or any(row.get(c) for row in rows)]
+        self._columns += [c for c in needed if c not in self._columns]
         header = dict(zip(self._columns, self._columns, strict=True))
         with replacing(self.folder / TABLE) as temporary:
             temporary.write_bytes(text_of(self._columns, [header, *rows]))
-        self._changed, self._is_whole = False, True
+        self._changed = False
+        self._is_whole = True
 
-    def _check_size(self, case: str, shape: tuple[int, int], where: str) -> None:
-        """Raise where other maps or masks of a case say that its image has another size."""
-        known = self._shapes.setdefault(case, shape)
-        if known != shape:
+    def _check_size(self, case: str, shape: tuple[int, int], name: str) -> None:
+        """Raise where the image of a case has another size by its other maps or masks."""
+        first_shape = self._shapes.setdefault(case, shape)
+        if first_shape != shape:
             raise ShapeError(
-                f"{where}: the image is {known[0]} x {known[1]} (height x width) beside other maps or masks "
-                f"and {shape[0]} x {shape[1]} here"
+                f"{name}: the image is {first_shape[0]} x {first_shape[1]} (height x width) beside other "
+                f"maps or masks and {shape[0]} x {shape[1]} here",
+                option="shape",
+                value=shape,
             )
 
     def write_masks(self, masks: Mapping[tuple[str, str], Rle | np.ndarray], which: str = "truth") -> None:
-        """Write masks of the truth or of people beside those that are there.
+        """Write masks of the truth or of people beside those in the folder.
 
         Parameters
         ----------
@@ -370,28 +409,37 @@ class MapFolder:
         file = self.folder / f"{which}.json"
         if (self.folder / which).exists():
             raise InputFileError(
-                f"{self.folder / which}: a folder of masks; {file.name} beside it would be twice"
+                f"{self.folder / which}: a folder of masks; {file.name} beside it would be twice",
+                path=self.folder / which,
             )
         if not isinstance(masks, Mapping):
-            raise SalstatsError(f"masks must map (case, task) to a mask, not {type(masks).__name__}")
-        held = self._masks[which] if which in self._masks else read_masks(file)
-        found = {case: dict(by_task) for case, by_task in held.items()}
+            raise SalstatsError(
+                f"masks must map (case, task) to a mask, not {type(masks).__name__}", option="masks"
+            )
+        stored_codes = self._masks[which] if which in self._masks else read_masks(file)
+        codes = {case: dict(by_task) for case, by_task in stored_codes.items()}
         for pair, mask in masks.items():
             if not isinstance(pair, tuple) or len(pair) != 2:
-                raise SalstatsError(f"masks must map (case, task) to a mask; {pair!r} is no such pair")
-            case, task = checked_name(pair[0], "case"), checked_name(pair[1], "task")
+                raise SalstatsError(
+                    f"masks must map (case, task) to a mask; {pair!r} is no such pair", option="masks"
+                )
+            case = checked_name(pair[0], "case")
+            task = checked_name(pair[1], "task")
             rle = mask if isinstance(mask, Rle) else encode(mask)
             self._check_size(case, rle.shape, f"{which}, case {case!r}, task {task!r}")
             code = rle.to_coco()
-            if found.setdefault(case, {}).setdefault(task, code) != code and not self._overwrite:
+            stored_code = codes.setdefault(case, {}).setdefault(task, code)
+            if stored_code != code and not self._overwrite:
                 raise InputFileError(
-                    f"{file}: another mask of case {case!r}, task {task!r} is there; overwrite=True "
-                    "replaces it"
+                    f"{file}: another mask of case {case!r}, task {task!r} is there",
+                    hint=Message(Setting("overwrite", True), " replaces it"),
+                    option="overwrite",
+                    path=file,
                 )
-            found[case][task] = code
-        if found != held or not file.exists():
-            write_json(file, found)
-        self._masks[which] = found
+            codes[case][task] = code
+        if codes != stored_codes or not file.exists():
+            write_json(file, codes)
+        self._masks[which] = codes
 
     def close(self) -> None:
         """Write the table and let others write here; a second time does nothing."""
@@ -405,31 +453,34 @@ class MapFolder:
             unlock_folder(self._lock)
 
     def __enter__(self) -> "MapFolder":
-        """The folder itself."""
+        """Return the folder itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Write the table, also after an error: what is complete is kept."""
+        """Write the table, also after an error, so that complete maps keep their rows."""
         self.close()
 
     def _check_open(self) -> None:
         """Raise where the block of the folder has ended."""
         if not self._is_open:
-            raise SalstatsError(f"{self.folder}: closed; write within `with MapFolder(...) as maps:`")
+            raise SalstatsError(f"{self.folder}: closed", hint="write within `with MapFolder(...) as maps:`")
 
 
 def _check_folder(folder: Path) -> None:
-    """Make the folder where it is not there; raise where it is none that maps may be written in."""
+    """Make the folder where it does not exist; raise where maps may not be written into it."""
     with writing(folder):
         if folder.exists() and not folder.is_dir():
-            raise InputFileError(f"cannot write maps into {folder}: it is a file; name a folder")
+            raise InputFileError(
+                f"cannot write maps into {folder}: it is a file", hint="name a folder", path=folder
+            )
         if not folder.exists():
             check_parent(folder.absolute())
         folder.mkdir(exist_ok=True)
         names = sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
-    other = [name for name in names if name not in _OURS]
-    if other and TABLE not in names:
+    other_names = [name for name in names if name not in _NAMES_WITHOUT_TABLE]
+    if other_names and TABLE not in names:
         raise InputFileError(
-            f"cannot write maps into {folder}: it holds {other[0]!r} and no {TABLE}; name an empty folder, "
-            "or one of maps"
+            f"cannot write maps into {folder}: it holds {other_names[0]!r} and no {TABLE}",
+            hint="name an empty folder, or one of maps",
+            path=folder,
         )

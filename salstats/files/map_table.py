@@ -1,4 +1,4 @@
-"""The files of a map folder: its table, what a map is called and where it lies, masks and settings."""
+"""Files of a map folder: its table, the names and paths of maps, masks and settings."""
 
 import csv
 import hashlib
@@ -23,23 +23,23 @@ from salstats.study import HUMAN, Series
 TABLE = "maps.csv"
 #: Its columns, in the order of writing; `patient` only where it is known.
 COLUMNS = ("case", "task", "method", "prob", "label", "path", "height", "width", "model", "seed", "patient")
-NEEDED = ("case", "task", "method", "path")
+REQUIRED_COLUMNS = ("case", "task", "method", "path")
 #: The folder of the files made here.
 MAPS = "maps"
 #: What an unknown model, seed or patient is in a table that R or MATLAB wrote.
 UNKNOWN = ("", "NA", "NaN", "nan")
 #: Names of the files made here, which alone are ever removed.
-MADE = re.compile(r"[A-Za-z0-9._+-]+~[0-9a-f]{16}\.npy")
+MAP_FILE = re.compile(r"[A-Za-z0-9._+-]+~[0-9a-f]{16}\.npy")
 #: Characters of a name that a file's name keeps, and how many of them.
 _UNSAFE, _LONGEST = re.compile(r"[^A-Za-z0-9._+-]+"), 40
 #: Names of Windows' devices, whatever stands behind a dot.
 _DEVICE = re.compile(r"(?i)^(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)")
 #: A whole number as pandas writes a column that has empty cells, too.
-_WHOLE = re.compile(r"(\d+)\.0")
+_WHOLE_NUMBER = re.compile(r"(\d+)\.0")
 
 
 class MapKey(NamedTuple):
-    """What a map is: of which case, for which task, by which method, network and seed.
+    """Names of a map: its case, task, method, network and seed.
 
     Attributes
     ----------
@@ -57,11 +57,11 @@ class MapKey(NamedTuple):
 
     @property
     def series(self) -> Series:
-        """The method, network and seed."""
+        """Return the method, network and seed."""
         return Series(self.method, self.model, None if self.seed is None else str(self.seed))
 
     def __str__(self) -> str:
-        """What messages call the map."""
+        """Write the map's names for a message."""
         return f"case {self.case!r}, task {self.task!r}, method {str(self.series)!r}"
 
 
@@ -72,37 +72,42 @@ MaskCodes = dict[str, dict[str, dict[str, Any]]]
 
 
 def checked_key(key: MapKey) -> MapKey:
-    """A key whose parts are names, as text; a seed of 3.0 is 3."""
+    """Return a key whose parts are names, as text; a seed of 3.0 is 3."""
     if not isinstance(key, tuple) or len(key) not in (3, 4, 5):
         raise SalstatsError(f"a map is named by a MapKey(case, task, method, model, seed), not {key!r}")
     parts = [None if part is None else str(part) for part in key]
-    if len(parts) == 5 and parts[4] is not None and (whole := _WHOLE.fullmatch(parts[4])):
+    if len(parts) == 5 and parts[4] is not None and (whole := _WHOLE_NUMBER.fullmatch(parts[4])):
         parts[4] = whole[1]
     for name, part in zip(MapKey._fields, parts, strict=False):
         if part is None and name in ("model", "seed"):
             continue
         checked_name(part, name)
         if name in ("model", "seed") and part in UNKNOWN:
-            raise SalstatsError(f"{name} {part!r} of a map stands for an unknown one in tables; leave it out")
+            raise SalstatsError(
+                f"{name} {part!r} of a map stands for an unknown one in tables",
+                hint="leave it out",
+                value=part,
+            )
     if parts[2] == HUMAN:
         raise SalstatsError(
-            f"method {HUMAN!r} is what people are called, who draw no maps; write their masks with "
-            'write_masks(..., which="human")'
+            f"method {HUMAN!r} is that of people, who draw no maps",
+            hint='write their masks with write_masks(..., which="human")',
+            value=HUMAN,
         )
     return MapKey(*parts)  # type: ignore[arg-type]
 
 
-def checked_name(value: Any, what: str) -> str:
-    """A case, a task or the like as text, none of it hidden."""
+def checked_name(value: Any, part: str) -> str:
+    """Return a part of a key, such as the case, as text without invisible characters."""
     text = "" if value is None else str(value)
-    wrong = hidden(text) if text else "is empty"
-    if wrong:
-        raise SalstatsError(f"{what} {text!r} of a map is no name: it {wrong}")
+    problem = hidden(text) if text else "is empty"
+    if problem:
+        raise SalstatsError(f"{part} {text!r} of a map is no name: it {problem}", value=value)
     return text
 
 
 def path_of(key: MapKey) -> str:
-    """The path of a map's file in its folder: no two keys have the same one on any file system.
+    """Return the path of a map's file in its folder: no two keys have the same one on any file system.
 
     Examples
     --------
@@ -112,15 +117,16 @@ def path_of(key: MapKey) -> str:
     """
     # what tells keys apart where their readable parts are cut, replaced, or differ in case only
     digest = hashlib.sha256("\0".join(p or "" for p in checked_key(key)).encode()).hexdigest()[:16]  # type: ignore[misc]
-    place = "_".join(map(_slug, str(key.series).split(":")))
-    return f"{MAPS}/{place}/{_slug(key.case)}_{_slug(key.task)}~{digest}.npy"
+    series_folder = "_".join(map(_slug, str(key.series).split(":")))
+    return f"{MAPS}/{series_folder}/{_slug(key.case)}_{_slug(key.task)}~{digest}.npy"
 
 
-def file_inside(folder: Path, path: str, where: str) -> Path:
-    """The file that a path of the table names, which must lie in the folder.
+def file_inside(folder: Path, path: str, location: str) -> Path:
+    """Return the file that a path of the table names, which must lie in the folder.
 
     `path` counts from the folder, with slashes or, from Windows, backslashes. InputFileError names the row
-    (`where`) of one that is empty or absolute, climbs out of the folder, or is a link that leads out of it.
+    (`location`) of one that is empty or absolute, climbs out of the folder, or is a link that leads out of
+    it.
 
     Examples
     --------
@@ -133,19 +139,19 @@ def file_inside(folder: Path, path: str, where: str) -> Path:
     # a path of Windows is read as one everywhere: anchors and steps upwards are found in both spellings
     parts = PureWindowsPath(path).parts
     if not parts or not path.isprintable():
-        raise InputFileError(f"{where}: path {path!r} names no file")
+        raise InputFileError(f"{location}: path {path!r} names no file")
     if PureWindowsPath(path).anchor or PureWindowsPath(path).drive or path.startswith("~"):
-        raise InputFileError(f"{where}: path {path!r} is absolute; it must count from the folder")
+        raise InputFileError(f"{location}: path {path!r} is absolute; it must count from the folder")
     file = folder.joinpath(*parts)
     if ".." not in parts:
         home = os.path.realpath(folder)
         if os.path.commonpath([home, os.path.realpath(file)]) == home:
             return file
-    raise InputFileError(f"{where}: path {path!r} leaves the folder; name a file in it")
+    raise InputFileError(f"{location}: path {path!r} leaves the folder; name a file in it")
 
 
 def read_rows(file: Path, *, resume: bool = False) -> tuple[list[str], dict[MapKey, TableRow]]:
-    """The header of a table, and its rows in their order, every cell as text.
+    """Read the header of a table, and its rows in their order, every cell as text.
 
     To `resume`, a last row that its writer was stopped in is left out: its map has no row.
 
@@ -154,58 +160,89 @@ def read_rows(file: Path, *, resume: bool = False) -> tuple[list[str], dict[MapK
     check_plain(file)
     try:
         text = file.read_bytes().decode("utf-8-sig")
-        whole, _, last = text.rpartition("\n")
-        if resume and whole and last:
-            # rows that are written here have an end; those of other programs may lack the last one
-            n_cells, n_columns = (len(next(csv.reader([t]))) for t in (last, text.partition("\n")[0]))
-            text = whole if MADE.search(last) or n_cells < n_columns else text
+        if resume:
+            text = _without_cut_row(text)
         records = csv.reader(io.StringIO(text.rstrip("\r\n"), newline=""), strict=True)
         header, *lines = [*records] or [[]]
     except FileNotFoundError as error:
-        raise InputFileError(f"{file}: no such file") from error
+        raise InputFileError(f"{file}: no such file", path=file) from error
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputFileError(f"{file}: cannot be read as a table ({error})") from error
-    missing = [name for name in NEEDED if name not in header]
+        raise InputFileError(f"{file}: cannot be read as a table ({error})", path=file) from error
+    missing = [name for name in REQUIRED_COLUMNS if name not in header]
     if missing or len(set(header)) < len(header):
-        what = f"has no column {missing[0]!r}" if missing else "has a column twice"
-        raise InputFileError(f"{file} {what} (columns: {quoted(header)}); it is no table of maps")
+        problem = f"has no column {missing[0]!r}" if missing else "has a column twice"
+        raise InputFileError(
+            f"{file} {problem} (columns: {quoted(header)})",
+            hint="it is no table of maps",
+            column=missing[0] if missing else None,
+            choices=header,
+            path=file,
+        )
     rows: dict[MapKey, TableRow] = {}
     for number, cells in enumerate(lines, start=2):
-        where = f"{file}, row {number}"
+        location = f"{file}, row {number}"
         if len(cells) != len(header):
-            raise InputFileError(f"{where}: {len(cells)} cells, the header has {len(header)}")
+            raise InputFileError(
+                f"{location}: {len(cells)} cells, the header has {len(header)}", rows=[number - 2], path=file
+            )
         row = dict(zip(header, cells, strict=True))
-        model, seed = (None if row.get(name, "") in UNKNOWN else row[name] for name in ("model", "seed"))
+        model = None if row.get("model", "") in UNKNOWN else row["model"]
+        seed = None if row.get("seed", "") in UNKNOWN else row["seed"]
         try:
             key = checked_key(MapKey(row["case"], row["task"], row["method"], model, seed))
         except SalstatsError as error:
-            raise InputFileError(f"{where}: {error}") from error
+            raise InputFileError(f"{location}: ", error.message, rows=[number - 2], path=file) from error
         if key in rows:
+            first = list(rows).index(key)
             raise InputFileError(
-                f"{where}: {key} has row {[*rows].index(key) + 2} already; remove one of them"
+                f"{location}: {key} has row {first + 2} already",
+                hint="remove one of them",
+                rows=[first, number - 2],
+                path=file,
             )
         rows[key] = row
     return header, rows
 
 
+def _without_cut_row(text: str) -> str:
+    """Drop the last row of a table where its writer was stopped in it.
+
+    Rows that are written here end with a line feed; the last one of another program's may lack it, and is
+    complete where it has as many cells as the header.
+    """
+    complete_rows, _, last_row = text.rpartition("\n")
+    if not complete_rows or not last_row:
+        return text
+    header = text.partition("\n")[0]
+    n_columns = len(next(csv.reader([header])))
+    n_cells = len(next(csv.reader([last_row])))
+    if MAP_FILE.search(last_row) or n_cells < n_columns:
+        return complete_rows
+    return text
+
+
 def text_of(columns: Sequence[str], rows: Iterable[TableRow]) -> bytes:
-    """Rows as they stand in the file."""
-    written = io.StringIO()
-    csv.writer(written, lineterminator="\n").writerows([row.get(c, "") for c in columns] for row in rows)
-    return written.getvalue().encode()
+    """Write rows as they stand in the file."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    for row in rows:
+        writer.writerow([row.get(column, "") for column in columns])
+    return stream.getvalue().encode()
 
 
 def shape_of(row: TableRow) -> tuple[int, int] | None:
-    """(height, width) of the image as a row says it; None where it says no whole numbers."""
+    """Return the image's (height, width) of a row; None where they are no whole numbers."""
     try:
-        height, width = (float(row.get(name) or "nan") for name in ("height", "width"))
-        return (int(height), int(width)) if height == int(height) and width == int(width) else None
+        height = float(row.get("height") or "nan")
+        width = float(row.get("width") or "nan")
+        shape = (int(height), int(width))
     except (ValueError, OverflowError):
         return None
+    return shape if shape == (height, width) else None
 
 
 def is_complete(file: Path) -> bool:
-    """Whether a file is there and, where it is an array, one of a map and as long as it says."""
+    """Return whether a file exists and, where it is an array, is one of a map and not cut short."""
     try:
         if not file.is_file():
             return False
@@ -219,33 +256,36 @@ def is_complete(file: Path) -> bool:
 
 
 def read_masks(file: Path) -> MaskCodes:
-    """The masks of a file; none where it is not there."""
-    found = _read_object(file)
-    odd = [case for case, by_task in found.items() if not isinstance(by_task, dict)]
-    if odd:
-        raise InputFileError(f"{file}, case {odd[0]!r}: not an object of tasks")
-    return found
+    """Read the masks of a file; none where it does not exist."""
+    codes = _read_object(file)
+    for case, by_task in codes.items():
+        if not isinstance(by_task, dict):
+            raise InputFileError(f"{file}, case {case!r}: not an object of tasks", path=file)
+    return codes
 
 
 def read_settings(file: Path) -> dict[str, str]:
-    """How the maps of each series are made; nothing where the file is not there."""
-    found = _read_object(file)
-    if not all(isinstance(text, str) for text in found.values()):
-        raise InputFileError(f"{file}: not an object of series and their settings, as text")
-    return found
+    """Read the settings of each series; none where the file does not exist."""
+    settings = _read_object(file)
+    if not all(isinstance(text, str) for text in settings.values()):
+        raise InputFileError(f"{file}: not an object of series and their settings, as text", path=file)
+    return settings
 
 
-def settings_key(settings: Any) -> str:
-    """What settings are about: a series, or the task of one; no name holds a tabulator."""
-    return "\t".join(map(str, settings)) if type(settings) is tuple else str(settings)
+def settings_key(key: Any) -> str:
+    """Return the key of settings as text: a series, or (series, task); no name holds a tabulator."""
+    # a Series, which is a tuple too, is written by its own method
+    if type(key) is tuple:
+        return "\t".join(map(str, key))
+    return str(key)
 
 
 def _read_object(file: Path) -> dict[str, Any]:
-    """The object of a JSON file, empty where it is not there."""
-    found = read_json(file) if file.exists() else {}
-    if not isinstance(found, dict):
-        raise InputFileError(f"{file}: not an object")
-    return found
+    """Read the object of a JSON file, empty where it does not exist."""
+    content = read_json(file) if file.exists() else {}
+    if not isinstance(content, dict):
+        raise InputFileError(f"{file}: not an object", path=file)
+    return content
 
 
 def write_json(file: Path, content: Mapping[str, Any]) -> None:
@@ -255,7 +295,7 @@ def write_json(file: Path, content: Mapping[str, Any]) -> None:
 
 
 def checked_map(saliency: Any, name: str) -> np.ndarray:
-    """A map in float32, finite and of two dimensions."""
+    """Return a map in float32, which must be finite and of two dimensions."""
     try:
         array = np.asarray(saliency)
     except ValueError as error:
@@ -273,7 +313,7 @@ def checked_map(saliency: Any, name: str) -> np.ndarray:
 
 
 def row_of(key: MapKey, shape: tuple[int, int], prob: float, label: float, patient: str | None) -> TableRow:
-    """The row of a map, each cell checked."""
+    """Make the row of a map, each cell checked."""
     return {
         "case": key.case,
         "task": key.task,
@@ -290,7 +330,7 @@ def row_of(key: MapKey, shape: tuple[int, int], prob: float, label: float, patie
 
 
 def checked_prob(prob: float, name: str) -> str:
-    """A probability as text, empty where it is unknown."""
+    """Return a probability as text, empty where it is unknown."""
     if not _is_number(prob) or prob < 0 or prob > 1:
         raise ValueRangeError(f"{name}: prob must lie from 0 to 1, not {prob!r}; NaN where it is unknown")
     # the shortest text that reads back as the same number
@@ -298,14 +338,14 @@ def checked_prob(prob: float, name: str) -> str:
 
 
 def checked_label(label: float, name: str) -> str:
-    """A label as text, empty where it is unknown."""
-    if not _is_number(label) or (label == label and label not in (0, 1)):
+    """Return a label as text, empty where it is unknown."""
+    if not _is_number(label) or (not np.isnan(label) and label not in (0, 1)):
         raise ValueRangeError(f"{name}: label must be 0 or 1, not {label!r}; NaN where it is unknown")
     return "" if np.isnan(label) else str(int(label))
 
 
 def checked_patient(patient: Any, name: str) -> str:
-    """A patient as text, empty where there is none."""
+    """Return a patient as text, empty where there is none."""
     text = "" if patient is None else str(patient)
     if patient is not None and (text in UNKNOWN or hidden(text)):
         raise ValueRangeError(
@@ -316,11 +356,11 @@ def checked_patient(patient: Any, name: str) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value is one real number."""
+    """Return whether a value is one real number."""
     return np.ndim(value) == 0 and np.asarray(value).dtype.kind in "biuf"
 
 
 def _slug(name: str) -> str:
-    """A name as a part of a file's name: plain letters, no dots or dashes in front, no dot at the end."""
-    plain = _UNSAFE.sub("-", name).strip(".-")[:_LONGEST].rstrip(".")
-    return _DEVICE.sub(r"\1_", plain) or "x"
+    """Return a name as part of a file's name: plain letters, no dot or dash in front, no dot at the end."""
+    slug = _UNSAFE.sub("-", name).strip(".-")[:_LONGEST].rstrip(".")
+    return _DEVICE.sub(r"\1_", slug) or "x"

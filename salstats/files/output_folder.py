@@ -1,4 +1,4 @@
-"""A folder of outputs: complete or not there, and never in the place of somebody else's files."""
+"""Folders of outputs, which are complete or do not exist, and never replace other files."""
 
 import glob
 import hashlib
@@ -14,35 +14,45 @@ from salstats.errors import InputFileError, Message, Setting
 from salstats.files.outputs import A_DAY, check_parent, mode_of
 from salstats.files.paths import check_path, mark_output
 
-#: What a temporary folder holds: the new folder, and that whose place it takes.
-_MADE, _FORMER = "made", "former"
+#: Folders in a temporary folder: the new one, and the one that it replaces.
+_NEW = "made"
+_FORMER = "former"
 #: Bytes of a name that leave room for what a temporary folder's name has besides; systems take 255.
 _LONGEST_NAME = 240
 
 
 def check_output_folder(
-    folder: Path, *, written: Callable[[Path], set[str]], own: Sequence[str], overwrite: bool
+    folder: Path,
+    *,
+    written_files: Callable[[Path], set[str]],
+    subfolders: Sequence[str],
+    overwrite: bool,
 ) -> Path:
-    """The real path of a folder that may be made, or replaced (`overwrite`) with what an earlier run made.
+    """Return the real path of a folder that may be made, or may replace that of an earlier run (`overwrite`).
 
-    `written` gives the names of the files that an earlier run wrote into a folder, `own` are its subfolders.
+    `written_files` gives the names of the files that an earlier run wrote into a folder; `subfolders` are the
+    folders that a run makes in it.
     """
     check_path(folder, "write")
     folder = folder.resolve()
     check_parent(folder)
     if folder in (Path.cwd(), folder.parent):
         raise InputFileError(
-            f"cannot write {folder}: it is the current folder or the root; name a new one in it"
+            f"cannot write {folder}: it is the current folder or the root",
+            hint="name a new one in it",
+            path=folder,
         )
     _recover(folder)
     if folder.exists() and not folder.is_dir():
-        raise InputFileError(f"cannot write {folder}: a file of that name exists")
+        raise InputFileError(f"cannot write {folder}: a file of that name exists", path=folder)
     if folder.is_dir() and any(folder.iterdir()):
-        ours = written(folder)
-        foreign = [name for name in _found(folder, own) if name not in ours]
-        if foreign:
+        replaceable = written_files(folder)
+        other_files = [name for name in _entries(folder, subfolders) if name not in replaceable]
+        if other_files:
             raise InputFileError(
-                f"cannot write {folder}: it holds other files ({foreign[0]}); choose another folder"
+                f"cannot write {folder}: it holds other files ({other_files[0]})",
+                hint="choose another folder",
+                path=folder,
             )
         if not overwrite:
             raise InputFileError(
@@ -51,62 +61,67 @@ def check_output_folder(
                 option="overwrite",
                 path=folder,
             )
-        for name in ours:
+        for name in replaceable:
             mark_output(folder / name)
     return folder
 
 
-def _found(folder: Path, own: Sequence[str]) -> list[str]:
-    """Everything in a folder but a run's own subfolders; a link is one entry, never followed."""
-    subfolders = {folder / name for name in own}
-    inside = (f for f in folder.rglob("*") if f.is_symlink() or not f.is_dir() or f not in subfolders)
-    return sorted(f.relative_to(folder).as_posix() for f in inside)
+def _entries(folder: Path, subfolders: Sequence[str]) -> list[str]:
+    """List everything in a folder but the subfolders of a run; a link is one entry, never followed."""
+    folders_of_run = {folder / name for name in subfolders}
+    entries = []
+    for path in folder.rglob("*"):
+        is_folder_of_run = path in folders_of_run and path.is_dir() and not path.is_symlink()
+        if not is_folder_of_run:
+            entries.append(path.relative_to(folder).as_posix())
+    return sorted(entries)
 
 
 @contextmanager
 def replacing_folder(folder: Path, check: Callable[[], object]) -> Iterator[Path]:
-    """Yield a new folder's path that takes the folder's place once the block ends well and `check` agrees."""
+    """Yield a new folder that takes the folder's place once the block and `check` end without an error."""
     try:
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=_prefix(folder)) as temporary:
-            made, former = Path(temporary) / _MADE, Path(temporary) / _FORMER
-            yield made
+            new = Path(temporary) / _NEW
+            former = Path(temporary) / _FORMER
+            yield new
             check()
             if folder.exists():
-                _keep_modes(folder, made)
+                _keep_modes(folder, new)
                 folder.rename(former)
-            # a run that is killed here leaves none in place: the next one puts the former one back
+            # a run that is killed here leaves no folder: the next run puts the former one back
             try:
-                made.rename(folder)
+                new.rename(folder)
             except OSError:
                 if former.exists():
                     former.rename(folder)
                 raise
     except OSError as error:
-        raise InputFileError(f"cannot write {folder}: {error.strerror or error}") from error
+        raise InputFileError(f"cannot write {folder}: {error.strerror or error}", path=folder) from error
 
 
 def _prefix(folder: Path) -> str:
-    """How the temporary folders of a folder are called, up to eight characters of their own."""
+    """Return the beginning of the names of a folder's temporary folders, which have eight more characters."""
     name = os.fsencode(folder.name)
     if len(name) > _LONGEST_NAME:
         return f".{hashlib.sha256(name).hexdigest()[:16]}-"
     return f".{folder.name}-"
 
 
-def _keep_modes(former: Path, made: Path) -> None:
-    """Give a new folder, and what is in it, the permissions of that whose place it takes."""
-    for new in (made, *made.rglob("*")):
-        old = former / new.relative_to(made)
-        if old.exists() and old.is_dir() == new.is_dir():
-            new.chmod(mode_of(old))
+def _keep_modes(former: Path, new: Path) -> None:
+    """Give a new folder, and its content, the permissions of the former one."""
+    for path in (new, *new.rglob("*")):
+        former_path = former / path.relative_to(new)
+        if former_path.exists() and former_path.is_dir() == path.is_dir():
+            path.chmod(mode_of(former_path))
 
 
 def _recover(folder: Path) -> None:
-    """Put back a folder that a killed run moved away, and remove what such runs left a day ago."""
-    for left in folder.parent.glob(f"{glob.escape(_prefix(folder))}????????"):
-        if left.is_symlink():
+    """Put back a folder that a killed run moved away, and remove temporary folders older than a day."""
+    for temporary in folder.parent.glob(f"{glob.escape(_prefix(folder))}????????"):
+        if temporary.is_symlink():
             continue
-        if (left / _FORMER).is_dir() and not folder.exists():
-            (left / _FORMER).rename(folder)
-        if time.time() - left.stat().st_mtime >= A_DAY:
-            shutil.rmtree(left, ignore_errors=True)
+        if (temporary / _FORMER).is_dir() and not folder.exists():
+            (temporary / _FORMER).rename(folder)
+        if time.time() - temporary.stat().st_mtime >= A_DAY:
+            shutil.rmtree(temporary, ignore_errors=True)

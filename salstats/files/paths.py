@@ -1,4 +1,4 @@
-"""Paths of files: what the system cannot look for, is no plain file, or is an output of the same command."""
+"""Checks of paths: the system can look for them, and they are plain files and no outputs of this run."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,16 +14,16 @@ _OUTPUTS: ContextVar[dict[tuple[int, int], Path] | None] = ContextVar("outputs",
 
 @contextmanager
 def run_of_command() -> Iterator[None]:
-    """Keep what `mark_output` names from being read until the block ends, under whatever name."""
-    before = _OUTPUTS.set({})
+    """Let no file that `mark_output` names be read, under any name, until the block ends."""
+    token = _OUTPUTS.set({})
     try:
         yield
     finally:
-        _OUTPUTS.reset(before)
+        _OUTPUTS.reset(token)
 
 
 def mark_output(file: Path) -> None:
-    """Say that the run of a command is to replace a file, if it is there."""
+    """Record that the run of a command is to replace a file, if it exists."""
     marked = _OUTPUTS.get()
     if marked is not None and file.exists():
         marked[_number(file)] = file
@@ -38,10 +38,16 @@ def check_plain(file: Path) -> None:
     if not file.exists():
         return
     if not file.is_file():
-        raise InputFileError(f"{file}: {'a folder' if file.is_dir() else 'no plain file'}; give a file")
+        kind = "a folder" if file.is_dir() else "no plain file"
+        raise InputFileError(f"{file}: {kind}", hint="give a file", path=file)
     marked = _OUTPUTS.get()
-    if marked and (output := marked.get(_number(file))):
-        raise InputFileError(f"cannot write {output}: this command reads it; choose another file")
+    if not marked:
+        return
+    output = marked.get(_number(file))
+    if output is not None:
+        raise InputFileError(
+            f"cannot write {output}: this command reads it", hint="choose another file", path=output
+        )
 
 
 def _number(file: Path) -> tuple[int, int]:
@@ -61,7 +67,7 @@ def check_path(path: Path, verb: str = "read") -> None:
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        raise InputFileError(f"cannot {verb} {path}: {error.strerror or error}") from error
+        raise InputFileError(f"cannot {verb} {path}: {error.strerror or error}", path=path) from error
     except ValueError as error:
         raise InputFileError(f"cannot {verb} {printable(str(path))}: no name of a file ({error})") from error
 
@@ -70,4 +76,5 @@ def check_folder(folder: Path) -> None:
     """Raise where a path is no folder."""
     check_path(folder)
     if not folder.is_dir():
-        raise InputFileError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}")
+        problem = "not a folder" if folder.exists() else "no such folder"
+        raise InputFileError(f"{folder}: {problem}", path=folder)

@@ -1,7 +1,8 @@
-"""Workbooks of one sheet as bytes: in memory, so that a full disk meets one writing, and without a date."""
+"""Workbooks of one sheet as bytes, made in memory and without a date: the same rows are the same bytes."""
 
 import datetime as dt
 import io
+import math
 import re
 import zipfile
 from collections.abc import Sequence
@@ -10,9 +11,13 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-#: Rows and characters of a cell that a sheet holds; whole numbers that are exact in it, as in doubles.
-_MOST_ROWS, _LONGEST, _EXACT = 1_048_576, 32_767, 1 << 53
-#: What XML does not hold.
+#: Rows that a sheet holds.
+_MAX_ROWS = 1_048_576
+#: Characters that a cell holds.
+_MAX_CHARACTERS = 32_767
+#: Whole numbers below this are exact in a sheet, whose numbers are doubles.
+_EXACT = 1 << 53
+#: Characters that XML does not hold.
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -22,18 +27,18 @@ _KIND = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 
 
 def workbook(rows: Sequence[Sequence[Any]]) -> bytes:
-    """A workbook of one sheet: numbers exact, text as text, also where it begins with '='.
+    """Make a workbook of one sheet: numbers exact, text as text, also where it begins with '='.
 
     A whole number that a double does not hold is text, and so are infinity and dates (in ISO form). The same
     rows are the same bytes. ValueError where there are more rows than a sheet holds, or a value is none of a
     cell.
     """
-    if len(rows) > _MOST_ROWS:
+    if len(rows) > _MAX_ROWS:
         raise ValueError(f"a sheet holds no {len(rows) - 1} rows and a header; write .csv or .parquet")
     sheet = "".join(f"<row>{''.join(map(_cell, row))}</row>" for row in rows)
     types = "".join(
-        f'<Override PartName="/xl/{place}" ContentType="{_KIND}.{name}+xml"/>'
-        for name, place in (("sheet.main", "workbook.xml"), ("worksheet", "worksheets/sheet1.xml"))
+        f'<Override PartName="/xl/{path}" ContentType="{_KIND}.{name}+xml"/>'
+        for name, path in (("sheet.main", "workbook.xml"), ("worksheet", "worksheets/sheet1.xml"))
     )
     parts = {
         "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels" '
@@ -46,36 +51,49 @@ def workbook(rows: Sequence[Sequence[Any]]) -> bytes:
         f'<Relationship Id="r0" Type="{_OFFICE}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
         "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{_MAIN}"><sheetData>{sheet}</sheetData></worksheet>',
     }
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w") as archive:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
         for name, text in parts.items():
-            # of 1980, as a ZipInfo is by itself
+            # a ZipInfo without a date is of 1980
             archive.writestr(zipfile.ZipInfo(name), _HEAD + text, zipfile.ZIP_DEFLATED)
-    return held.getvalue()
+    return stream.getvalue()
 
 
 def _cell(value: Any) -> str:
-    """A cell; one without a value is empty, so that its neighbours stay where they are."""
+    """Write a cell; one without a value is empty, so that the cells after it stay in their columns."""
     if value is None:
         return "<c/>"
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool):
         return f'<c t="b"><v>{value:d}</v></c>'
-    if isinstance(value, int | float):
-        if np.isfinite(value) if isinstance(value, float) else abs(value) < _EXACT:
-            return f"<c><v>{value!r}</v></c>"
-        value = repr(value)
-    if isinstance(value, dt.datetime) and value.time() == dt.time() and value.tzinfo is None:
-        # as CSV has it
-        value = value.date()
-    if isinstance(value, dt.date | dt.time):
-        value = value.isoformat()
-    if isinstance(value, dt.timedelta):
-        value = str(value)
+    if _is_exact_number(value):
+        return f"<c><v>{value!r}</v></c>"
+    text = _cell_text(value)
+    if _ILLEGAL.search(text) or len(text) > _MAX_CHARACTERS:
+        raise ValueError(f"{text[:60]!r} holds a character that a workbook cannot, or too many")
+    escaped = escape(text, {"\r": "&#13;"})
+    return f'<c t="inlineStr"><is><t xml:space="preserve">{escaped}</t></is></c>'
+
+
+def _is_exact_number(value: Any) -> bool:
+    """Return whether a value is a number that a sheet, whose numbers are doubles, holds exactly."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and abs(value) < _EXACT
+
+
+def _cell_text(value: Any) -> str:
+    """Return a value that is no exact number as text: dates and times in ISO form."""
     if isinstance(value, str):
-        if _ILLEGAL.search(value) or len(value) > _LONGEST:
-            raise ValueError(f"{value[:60]!r} holds a character that a workbook cannot, or too many")
-        text = escape(value, {"\r": "&#13;"})
-        return f'<c t="inlineStr"><is><t xml:space="preserve">{text}</t></is></c>'
+        return value
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, dt.datetime) and value.time() == dt.time() and value.tzinfo is None:
+        # without the time, as CSV has it
+        return value.date().isoformat()
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    if isinstance(value, dt.timedelta):
+        return str(value)
     raise ValueError(f"{value!r} is no value of a workbook's cell")

@@ -1,4 +1,4 @@
-"""Where an image's pixels lie among the samples of a map laid over it, along one axis."""
+"""Positions of an image's pixels among the samples of a map laid over it, along one axis."""
 
 from typing import NamedTuple
 
@@ -7,25 +7,30 @@ from scipy import sparse
 
 
 class Axis(NamedTuple):
-    """The pixels of one axis among a map's samples: bilinear interpolation with half-pixel centres."""
+    """Pixels of one axis among a map's samples: bilinear interpolation with half-pixel centres."""
 
-    # low, high: one per pixel, the samples before and after it; the last one twice at the end
+    #: For each pixel the sample before it.
     low: np.ndarray
+    #: For each pixel the sample after it; at the end the last sample is both.
     high: np.ndarray
-    part: np.ndarray  # one per pixel, how far along it lies between them
+    #: For each pixel its distance from the sample before it, as a share of the distance between the two.
+    part: np.ndarray
     n_samples: int
 
     @classmethod
-    def of(cls, n_samples: int, n_pixels: int, kept: range | None = None) -> "Axis":
-        """The axis of so many samples on so many pixels, or on some of these.
+    def of(cls, n_samples: int, n_pixels: int, pixels: range | None = None) -> "Axis":
+        """Return the axis of so many samples on so many pixels, or on a range of these.
 
-        Pixel i is at `((2i + 1) n_samples - n_pixels) / (2 n_pixels)` among the samples, reckoned in whole
-        numbers until the division, so that none falls a hair beside a sample.
+        Pixel i is at `((2i + 1) n_samples - n_pixels) / (2 n_pixels)` among the samples, computed in whole
+        numbers until the division, so that no rounding moves it off a sample.
         """
-        pixel = np.arange(n_pixels) if kept is None else np.arange(kept.start, kept.stop)
-        place = np.clip((2 * pixel + 1) * n_samples - n_pixels, 0, 2 * n_pixels * (n_samples - 1))
-        low, rest = np.divmod(place, 2 * n_pixels)
-        return cls(low, np.minimum(low + 1, n_samples - 1), rest / (2 * n_pixels), n_samples)
+        if pixels is None:
+            pixels = range(n_pixels)
+        pixel = np.arange(pixels.start, pixels.stop)
+        unit = 2 * n_pixels
+        position = np.clip((2 * pixel + 1) * n_samples - n_pixels, 0, unit * (n_samples - 1))
+        low, remainder = np.divmod(position, unit)
+        return cls(low, np.minimum(low + 1, n_samples - 1), remainder / unit, n_samples)
 
     @property
     def starts(self) -> np.ndarray:
@@ -34,14 +39,16 @@ class Axis(NamedTuple):
 
     @property
     def totals(self) -> np.ndarray:
-        """What each sample counts for in the sum over all pixels."""
-        before = np.bincount(self.low, 1 - self.part, minlength=self.n_samples)
-        return before + np.bincount(self.high, self.part, minlength=self.n_samples)
+        """The weight of each sample in the sum over all pixels."""
+        low_weights = np.bincount(self.low, 1 - self.part, minlength=self.n_samples)
+        high_weights = np.bincount(self.high, self.part, minlength=self.n_samples)
+        return low_weights + high_weights
 
     @property
     def weights(self) -> sparse.csr_array:
-        """What each sample counts for in each pixel, (pixels, samples); weights of 0 stand there too."""
+        """The weight of each sample in each pixel, (pixels, samples); weights of 0 are stored too."""
         pixel = np.arange(len(self.low))
         values = np.concatenate([1 - self.part, self.part])
-        places = np.concatenate([pixel, pixel]), np.concatenate([self.low, self.high])
-        return sparse.csr_array((values, places), shape=(len(pixel), self.n_samples))
+        rows = np.concatenate([pixel, pixel])
+        columns = np.concatenate([self.low, self.high])
+        return sparse.csr_array((values, (rows, columns)), shape=(len(pixel), self.n_samples))

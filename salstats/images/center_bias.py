@@ -1,4 +1,4 @@
-"""Where readers look on any image: fixation maps averaged in one frame, and brought back to each image."""
+"""The centre bias of readers: fixation maps averaged in one frame, and brought back to each image."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from salstats.memory_limit import PIXEL, too_large
 
 
 class Box(NamedTuple):
-    """The part of an image that is brought to the same place for all cases, such as the chest; in pixels."""
+    """The part of an image that is moved to the same position for all cases, such as the chest; in pixels."""
 
     top: float
     left: float
@@ -24,8 +24,8 @@ class Box(NamedTuple):
 class CenterBias:
     """The mean of all fixation maps, each moved and stretched so that its case's box lies on the average box.
 
-    Readers look at the middle of a radiograph whatever it shows. The mean map of many recordings is that
-    habit; scores that are corrected for it (`sncc`, `sauc`) need it on the pixels of each image.
+    Readers look at the middle of a radiograph whatever it shows. The mean map of many recordings shows
+    that habit; scores that are corrected for it (`sncc`, `sauc`) need it on the pixels of each image.
 
     It is made of each case's box, the mean over its readers', and (height, width); ValueRangeError names a
     case whose box has no extent or leaves its image. `n_maps` and `average` are the maps added so far that
@@ -54,23 +54,27 @@ class CenterBias:
     n_maps: np.ndarray
 
     def __init__(self, boxes: Mapping[str, Box], shapes: Mapping[str, tuple[int, int]]) -> None:
-        self._boxes, self._shapes = boxes, shapes
+        self._boxes = boxes
+        self._shapes = shapes
         for case in boxes:
             _check_box(case, boxes[case], shapes[case])
-        box, image = np.array(list(boxes.values())), np.array([shapes[case] for case in boxes])
-        average = box.mean(axis=0)
+        edges = np.array(list(boxes.values()))
+        image_sizes = np.array([shapes[case] for case in boxes])
+        average = edges.mean(axis=0)
         self.average_box = Box(*(float(edge) for edge in average))
         self._extent = average[2:] - average[:2]
-        scale = self._extent / (box[:, 2:] - box[:, :2])
-        self._margin = (box[:, :2] * scale).max(axis=0)
-        beyond = ((image - box[:, 2:]) * scale).max(axis=0)
-        height, width = (int(n) for n in np.ceil(beyond + self._margin + self._extent))
-        wrong = too_large(height * width * PIXEL)
-        if wrong:
+        scale = self._extent / (edges[:, 2:] - edges[:, :2])
+        # the frame has room for the image that reaches farthest to each side of its box
+        self._margin = (edges[:, :2] * scale).max(axis=0)
+        margin_behind = ((image_sizes - edges[:, 2:]) * scale).max(axis=0)
+        height, width = (int(size) for size in np.ceil(margin_behind + self._margin + self._extent))
+        memory_problem = too_large(height * width * PIXEL)
+        if memory_problem:
             smallest = list(boxes)[int(scale.prod(axis=1).argmax())]
             raise ValueRangeError(
                 f"case {smallest}: its box is so small that the frame of all images at the size of the "
-                f"average box would have {height} x {width} pixels, and {wrong}; check the box"
+                f"average box would have {height} x {width} pixels, and {memory_problem}",
+                hint="check the box",
             )
         self.shape = (height, width)
         self.n_maps = np.zeros(self.shape, np.int64)
@@ -87,100 +91,120 @@ class CenterBias:
         They are densities on the case's image, of any sum, each counted as one. ValueRangeError where one is
         none, also after it is resized (which passes over pixels where it shrinks by more than a half).
         """
-        place, moved = self._moved(case, densities)
-        self._sums[place] += moved
-        self.n_maps[place] += len(densities)
+        area, density_sum = self._moved(case, densities)
+        self._sums[area] += density_sum
+        self.n_maps[area] += len(densities)
 
-    def merge(self, other: "CenterBias") -> None:
-        """Add all maps that another one has, made of the same boxes and shapes."""
-        self._sums += other._sums
-        self.n_maps += other.n_maps
+    def merge(self, bias: "CenterBias") -> None:
+        """Add all maps of another centre bias, made of the same boxes and shapes."""
+        self._sums += bias._sums
+        self.n_maps += bias.n_maps
 
     def on_image(self, case: str, *, without: Sequence[np.ndarray] = ()) -> tuple[np.ndarray, int]:
-        """Center bias on the pixels of a case's image.
+        """Return the centre bias on the pixels of a case's image, and the number of pixels without a map.
 
-        The case's own maps, as they were added, are taken out where `without` has them, so that it is not
-        compared with a bias it is part of. Returned are the density, of sum 1, and how many pixels no map
-        covers, 0 there: one of the frame's pixels around them has no map (of weight 0 too, as in OpenCV), or
-        they lie outside. ValueRangeError where maps are taken out that were never added, or nothing is left.
+        The case's own maps, as they were added, are taken out if `without` has them, so that the case is not
+        compared with a bias it is part of. The density has sum 1, and is 0 at pixels without a map: one of
+        the frame's pixels around them has no map (of weight 0 too, as in OpenCV), or they lie outside.
+        ValueRangeError if maps are taken out that were never added, or nothing is left.
         """
-        sums, n_maps = self._sums, self.n_maps
+        sums = self._sums
+        n_maps = self.n_maps
         if len(without):
-            place, moved = self._moved(case, without)
-            if n_maps[place].min() < len(without):
+            area, density_sum = self._moved(case, without)
+            if n_maps[area].min() < len(without):
                 raise ValueRangeError(
-                    f"case {case}: {len(without)} maps to leave out, fewer were added; "
-                    "give those that were added"
+                    f"case {case}: {len(without)} maps to leave out, fewer were added",
+                    hint="give those that were added",
                 )
-            sums, n_maps = sums.copy(), n_maps.copy()
-            n_maps[place] -= len(without)
-            # what rounding leaves of a map taken out may lie below 0
-            sums[place] = np.maximum(sums[place] - moved, 0)
+            sums = sums.copy()
+            n_maps = n_maps.copy()
+            n_maps[area] -= len(without)
+            # rounding may leave a number below 0 of a map that is taken out
+            sums[area] = np.maximum(sums[area] - density_sum, 0)
         density = self._cut_out(_mean(sums, n_maps), case)
-        unseen = np.isnan(density)
-        density[unseen] = 0
+        is_unseen = np.isnan(density)
+        density[is_unseen] = 0
         total = density.sum()
         if not total > 0:
-            own = "without those left out, " if len(without) else ""
+            exception = "without those left out, " if len(without) else ""
             raise ValueRangeError(
-                f"case {case}: {own}no map that was added is above 0 on its image, so there is no center bias"
+                f"case {case}: {exception}no map that was added is above 0 on its image, so there is no "
+                "center bias"
             )
         density /= total
-        return density, int(np.count_nonzero(unseen))
+        return density, int(np.count_nonzero(is_unseen))
 
-    def _of(self, case: str) -> tuple[np.ndarray, tuple[int, int], np.ndarray]:
-        """Top left corner of a case's box, shape of its image, and average box by box."""
+    def _placement(self, case: str) -> "_Placement":
+        """Return the position of a case's image in the frame."""
         if case not in self._boxes:
             raise ValueRangeError(f"case {case} has no box; give one for each case when CenterBias is made")
-        box = np.array(self._boxes[case])
-        return box[:2], self._shapes[case], self._extent / (box[2:] - box[:2])
+        edges = np.array(self._boxes[case])
+        return _Placement(edges[:2], self._shapes[case], self._extent / (edges[2:] - edges[:2]))
 
     def _cut_out(self, average: np.ndarray, case: str) -> np.ndarray:
-        """A case's image cut out of the frame at its own size; NaN where nothing was seen."""
-        corner, shape, scale = self._of(case)
-        sizes = [max(1, round(n / s)) for n, s in zip(self.shape, scale, strict=True)]
-        starts = [round(at) for at in self._margin / scale - corner]
-        # rounding may let the image stick out of the frame by a pixel
-        ends = [min(start + n, size) for start, n, size in zip(starts, shape, sizes, strict=True)]
-        kept = [range(start, end) for start, end in zip(starts, ends, strict=True)]
-        if tuple(sizes) == self.shape:
-            part = average[np.ix_(*kept)]
+        """Return a case's image, cut out of the frame at its own size; NaN where there is no map."""
+        corner, shape, scale = self._placement(case)
+        frame_size = [max(1, round(n / s)) for n, s in zip(self.shape, scale, strict=True)]
+        starts = [round(start) for start in self._margin / scale - corner]
+        pixels = []
+        for start, length, size in zip(starts, shape, frame_size, strict=True):
+            # rounding may let the image stick out of the frame by a pixel
+            pixels.append(range(start, min(start + length, size)))
+        if tuple(frame_size) == self.shape:
+            part = average[np.ix_(*pixels)]
         else:
-            rows, cols = (Axis.of(*of_axis).weights for of_axis in zip(self.shape, sizes, kept, strict=True))
+            rows = Axis.of(self.shape[0], frame_size[0], pixels[0]).weights
+            cols = Axis.of(self.shape[1], frame_size[1], pixels[1]).weights
             part = rows @ average @ cols.T
         image = np.full(shape, np.nan)
         image[: part.shape[0], : part.shape[1]] = part
         return image
 
     def _moved(self, case: str, densities: Sequence[np.ndarray]) -> tuple[tuple[slice, slice], np.ndarray]:
-        """Part of the frame that a case covers, and there the sum of its maps, each of sum 1."""
-        corner, shape, scale = self._of(case)
-        starts = [round(at) for at in self._margin - corner * scale]
-        rows, cols = (Axis.of(n, max(1, round(n * s))) for n, s in zip(shape, scale, strict=True))
-        summed = np.zeros(shape)
+        """Return the part of the frame that a case covers, and the sum of its maps there, each of sum 1."""
+        corner, shape, scale = self._placement(case)
+        top, left = (round(start) for start in self._margin - corner * scale)
+        rows = Axis.of(shape[0], max(1, round(shape[0] * scale[0])))
+        cols = Axis.of(shape[1], max(1, round(shape[1] * scale[1])))
+        density_sum = np.zeros(shape)
         for density in densities:
             try:
                 checked = check_density(density, shape)
             except SalstatsError as error:
-                raise type(error)(f"case {case}: {error}") from None
-            # what the resized map sums to, known before it is resized
+                raise type(error)(f"case {case}: ", error.message) from None
+            # the sum of the resized map, computed before it is resized
             total = rows.totals @ checked @ cols.totals
             if not total > 0:
                 raise ValueRangeError(
                     f"case {case}: a map vanishes at the size of the average box, {scale[0]:g} times "
-                    f"as high and {scale[1]:g} times as wide; check the box"
+                    f"as high and {scale[1]:g} times as wide",
+                    hint="check the box",
                 )
-            summed += checked / total
-        moved = rows.weights @ summed @ cols.weights.T
+            density_sum += checked / total
+        moved = rows.weights @ density_sum @ cols.weights.T
         # rounding may let the map stick out of the frame by a pixel
-        ends = [min(start + n, most) for start, n, most in zip(starts, moved.shape, self.shape, strict=True)]
-        place = slice(starts[0], ends[0]), slice(starts[1], ends[1])
-        return place, moved[: ends[0] - starts[0], : ends[1] - starts[1]]
+        bottom = min(top + moved.shape[0], self.shape[0])
+        right = min(left + moved.shape[1], self.shape[1])
+        area = (slice(top, bottom), slice(left, right))
+        return area, moved[: bottom - top, : right - left]
+
+
+class _Placement(NamedTuple):
+    """Position of a case's image in the frame."""
+
+    #: Top left corner of the box in the image.
+    corner: np.ndarray
+    #: (height, width) of the image.
+    shape: tuple[int, int]
+    #: Size of the average box as a multiple of the box, (height, width).
+    scale: np.ndarray
 
 
 def _check_box(case: str, box: Box, shape: tuple[int, int]) -> None:
-    """Raise unless a box lies inside its image."""
-    (top, left, bottom, right), (height, width) = box, check_shape(shape, f"case {case}: shape")
+    """Raise ValueRangeError unless a box lies inside its image."""
+    top, left, bottom, right = box
+    height, width = check_shape(shape, f"case {case}: shape")
     if not (0 <= top < bottom <= height and 0 <= left < right <= width):
         edges = " ".join(f"{edge:g}" for edge in box)
         raise ValueRangeError(
@@ -190,5 +214,6 @@ def _check_box(case: str, box: Box, shape: tuple[int, int]) -> None:
 
 
 def _mean(sums: np.ndarray, n_maps: np.ndarray) -> np.ndarray:
-    """Sums by numbers of maps, NaN where there is no map."""
-    return np.divide(sums, n_maps, out=np.full(sums.shape, np.nan), where=n_maps > 0)
+    """Return sums divided by numbers of maps, NaN where there is no map."""
+    undefined = np.full(sums.shape, np.nan)
+    return np.asarray(np.divide(sums, n_maps, out=undefined, where=n_maps > 0))

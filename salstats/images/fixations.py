@@ -1,4 +1,4 @@
-"""Where a reader looked: the fixations of one recording, and the map they make on the image."""
+"""Fixations of one recording, and the density that they make on the image."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,56 +12,57 @@ from salstats.images.run_lengths import check_shape
 
 #: Fixations multiplied at a time, so that a long recording needs no array larger than a few images.
 _BLOCK = 512
-#: What the arrays of a recording hold: shape beside n, and the rule of each value.
-_ARRAYS = {"points": (2,), "duration": (), "sd": (2,), "shown": (4,)}
+#: Shape of an array's entry for one fixation.
+_ENTRY_SHAPES = {"points": (2,), "duration": (), "sd": (2,), "shown": (4,)}
 
 
 @dataclass(frozen=True, eq=False)
 class Fixations:
     """The fixations of one recording, checked when they are made; the arrays are copies, read-only."""
 
-    # (n, 2), (row, col) in pixels of the image, whose pixel k has its centre at k. A point may lie outside
-    # the image.
+    #: (n, 2): (row, col) in pixels of the image, whose pixel k has its centre at k. A point may lie outside
+    #: the image.
     points: np.ndarray
-    duration: np.ndarray  # (n,), seconds, 0 or more
-    # (n, 2), pixels of the image per degree of visual angle along the rows (vertically) and along the
-    # columns, above 0
+    #: (n,): seconds, 0 or more.
+    duration: np.ndarray
+    #: (n, 2): pixels of the image per degree of visual angle along the rows (vertically) and along the
+    #: columns, above 0.
     sd: np.ndarray
-    # (n, 4), top, left, bottom, right of the part of the image that was on screen, in pixels; bottom and
-    # right are the first ones not shown. No extent is allowed, a negative one is not.
+    #: (n, 4): top, left, bottom, right of the part of the image that was on screen, in pixels; bottom and
+    #: right are the first ones not shown. The extent may be 0, but not negative.
     shown: np.ndarray
 
     def __post_init__(self) -> None:
         n = len(self.points)
-        for name, beside in _ARRAYS.items():
+        for name, entry_shape in _ENTRY_SHAPES.items():
             values = np.array(getattr(self, name), np.float64, order="C")
-            if values.shape != (n, *beside):
+            if values.shape != (n, *entry_shape):
                 raise ShapeError(
-                    f"{name} must have shape {(n, *beside)} beside {n} points, not {values.shape}"
+                    f"{name} must have shape {(n, *entry_shape)} beside {n} points, not {values.shape}"
                 )
-            _refuse(~np.isfinite(values), values, name, "it must be finite")
+            _check_each(~np.isfinite(values), values, name, "it must be finite")
             values.setflags(write=False)
             object.__setattr__(self, name, values)
-        _refuse(self.duration < 0, self.duration, "duration", "it is in seconds, 0 or more")
-        _refuse(self.sd <= 0, self.sd, "sd", "it is in pixels per degree, above 0")
+        _check_each(self.duration < 0, self.duration, "duration", "it is in seconds, 0 or more")
+        _check_each(self.sd <= 0, self.sd, "sd", "it is in pixels per degree, above 0")
         backwards = self.shown[:, 2:] < self.shown[:, :2]
-        _refuse(backwards, self.shown, "shown", "top, left, bottom, right must not run backwards")
+        _check_each(backwards, self.shown, "shown", "top, left, bottom, right must not run backwards")
 
     def __len__(self) -> int:
-        """Number of fixations."""
+        """Return the number of fixations."""
         return len(self.points)
 
 
-def _refuse(bad: np.ndarray, values: np.ndarray, name: str, rule: str) -> None:
+def _check_each(is_wrong: np.ndarray, values: np.ndarray, name: str, rule: str) -> None:
     """Raise ValueRangeError for the first fixation that breaks a rule."""
-    if bad.any():
-        first = int(np.argwhere(bad)[0, 0])
-        shown = " ".join(f"{value:g}" for value in np.atleast_1d(values[first]))
-        raise ValueRangeError(f"fixation {first} has {name} {shown}; {rule}")
+    if is_wrong.any():
+        first = int(np.argwhere(is_wrong)[0, 0])
+        entry = " ".join(f"{value:g}" for value in np.atleast_1d(values[first]))
+        raise ValueRangeError(f"fixation {first} has {name} {entry}; {rule}")
 
 
 def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
-    """Where a reader looked as a density over an image's pixels.
+    """Return the density of a reader's fixations over an image's pixels.
 
     Each fixation adds a Gaussian of one degree of visual angle about its point, weighted by its duration,
     inside the part of the image that was on screen.
@@ -86,25 +87,27 @@ def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
     height, width = check_shape(shape)
     weight = fixations.duration
     if not (weight > 0).any():
-        what = f"each of the {len(fixations)} fixations lasts 0 seconds" if len(fixations) else "no fixations"
-        raise ValueRangeError(f"{what}; a fixation map needs one with a duration above 0")
-    shown = np.rint(fixations.shown)
-    leaves = (shown < 0) | (shown > np.array([height, width, height, width]))
+        problem = "no fixations"
+        if len(fixations):
+            problem = f"each of the {len(fixations)} fixations lasts 0 seconds"
+        raise ValueRangeError(f"{problem}; a fixation map needs one with a duration above 0")
+    screen = np.rint(fixations.shown)
+    is_outside = (screen < 0) | (screen > np.array([height, width, height, width]))
     rule = f"top, left, bottom, right must lie within the image of {height} x {width} pixels"
-    _refuse(leaves, fixations.shown, "shown", rule)
+    _check_each(is_outside, fixations.shown, "shown", rule)
 
     density = np.empty((height, width))
     for start in range(0, len(fixations), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        along_rows, along_cols = (
-            _profiles(size, fixations.points[part, axis], fixations.sd[part, axis], shown[part, axis::2])
-            for axis, size in enumerate((height, width))
-        )
-        along_rows *= weight[part]
+        block = slice(start, start + _BLOCK)
+        points = fixations.points[block]
+        sd = fixations.sd[block]
+        row_profiles = _profiles(height, points[:, 0], sd[:, 0], screen[block, 0::2])
+        col_profiles = _profiles(width, points[:, 1], sd[:, 1], screen[block, 1::2])
+        row_profiles *= weight[block]
         if start:
-            density += along_rows @ along_cols.T
+            density += row_profiles @ col_profiles.T
         else:
-            np.matmul(along_rows, along_cols.T, out=density)
+            np.matmul(row_profiles, col_profiles.T, out=density)
     total = density.sum()
     if not total > 0:
         raise ValueRangeError(
@@ -115,16 +118,16 @@ def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
     return density
 
 
-def _profiles(size: int, at: np.ndarray, sd: np.ndarray, shown: np.ndarray) -> np.ndarray:
-    """Each fixation's Gaussian along one axis, 0 outside the pixels shown: (size, n)."""
+def _profiles(size: int, mean: np.ndarray, sd: np.ndarray, screen: np.ndarray) -> np.ndarray:
+    """Return each fixation's Gaussian along one axis, 0 outside the pixels on screen: (size, n)."""
     pixel = np.arange(size)[:, None]
-    gaussian = np.exp(-0.5 * ((pixel - at) / sd) ** 2) / (sd * np.sqrt(2 * np.pi))
-    gaussian[(pixel < shown[:, 0]) | (pixel >= shown[:, 1])] = 0
+    gaussian = np.exp(-0.5 * ((pixel - mean) / sd) ** 2) / (sd * np.sqrt(2 * np.pi))
+    gaussian[(pixel < screen[:, 0]) | (pixel >= screen[:, 1])] = 0
     return np.asarray(gaussian)
 
 
 def check_density(density: Any, shape: tuple[int, ...], name: str = "density") -> np.ndarray:
-    """A density of fixations in float64, itself where nothing has to change.
+    """Return a density of fixations in float64, itself if nothing has to change.
 
     It has the map's shape, is finite, not negative, and has a positive sum, which need not be 1.
 
@@ -138,12 +141,12 @@ def check_density(density: Any, shape: tuple[int, ...], name: str = "density") -
 
 
 def density_pixels(density: Any, shape: tuple[int, ...], name: str = "density") -> PixelValues:
-    """Values of a density and their extremes, where `check_density` accepts it."""
+    """Return the values of a density that `check_density` accepts, with their extremes."""
     array = np.asarray(density)
     if array.shape != shape:
         raise ShapeError(
-            f"map {shape} and {name} {array.shape} must have the same shape; "
-            "resize the map with images.map_steps.resize"
+            f"map {shape} and {name} {array.shape} must have the same shape",
+            hint="resize the map with images.map_steps.resize",
         )
     if array.dtype.kind not in "biuf":
         raise ValueRangeError(f"{name} must hold real numbers, not {array.dtype}")

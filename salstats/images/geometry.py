@@ -1,4 +1,4 @@
-"""Where an image lies in what a network was given, and its maps put back on it.
+"""Position of an image in the input of a network, and maps of the input put back on the image.
 
 A network sees an image resized, padded or cropped. Points of both are (row, col) with the centre of the
 first pixel at (0, 0); half a pixel further out is the edge, so that edges go to edges.
@@ -21,7 +21,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Geometry:
-    """Where the pixels of an image lie in the input of a network.
+    """Position of the pixels of an image in the input of a network.
 
     Along each axis the edge of a pixel at `x` of the image, counted from the image's edge, lies at
     `x * scale + offset` of the input, counted from the input's edge.
@@ -72,35 +72,39 @@ class Geometry:
 
     @classmethod
     def stretched(cls, image_shape: tuple[int, int], network_shape: tuple[int, int]) -> "Geometry":
-        """That of an image which fills the input, each axis by its own factor."""
-        image, network = check_shape(image_shape, "image_shape"), check_shape(network_shape, "network_shape")
+        """Return the geometry of an image that fills the input, each axis by its own factor."""
+        image = check_shape(image_shape, "image_shape")
+        network = check_shape(network_shape, "network_shape")
         return cls(image, network, (network[0] / image[0], network[1] / image[1]))
 
     def _corners(self) -> tuple[np.ndarray, np.ndarray]:
-        """Edges of the image in the input, in its pixels: the upper left, the lower right."""
+        """Return the upper left and the lower right corner of the image in the input, in its pixels."""
         first = np.asarray(self.offset, np.float64)
         return first, first + np.asarray(self.scale) * self.image_shape
 
     @property
     def fills(self) -> bool:
-        """Whether the input shows the whole image and nothing else: a map of it is one of the image."""
+        """True if the input shows the whole image and nothing else: a map of it is one of the image."""
         first, last = self._corners()
         return bool(np.allclose(first, 0, atol=1e-6) and np.allclose(last, self.network_shape, atol=1e-6))
 
     @property
     def frame_shape(self) -> tuple[int, int]:
         """(height, width) of the whole image in the pixels of the input, but never more than it has."""
-        sides = zip(self.image_shape, self.scale, strict=True)
-        height, width = (min(side, max(1, int(side * scale + 0.5))) for side, scale in sides)
-        return height, width
+        return self._frame_side(axis=0), self._frame_side(axis=1)
+
+    def _frame_side(self, axis: int) -> int:
+        """Return the length of the whole image along an axis in the pixels of the input."""
+        side = self.image_shape[axis]
+        return min(side, max(1, int(side * self.scale[axis] + 0.5)))
 
     def to_network(self, points: Any) -> np.ndarray:
-        """Where points of the image, (row, col) of shape (n, 2), lie in the input; outside it if cropped."""
-        return (np.asarray(points) + 0.5) * self.scale + self.offset - 0.5
+        """Return points of the image, (row, col) of shape (n, 2), in the input; outside it if cropped."""
+        return np.asarray((np.asarray(points) + 0.5) * self.scale + self.offset - 0.5)
 
     def points_to_image(self, points: Any) -> np.ndarray:
-        """Where points of the input, (row, col) of shape (n, 2), lie on the image; outside it if padding."""
-        return (np.asarray(points) + 0.5 - self.offset) / self.scale - 0.5
+        """Return points of the input, (row, col) of shape (n, 2), on the image; outside it if padding."""
+        return np.asarray((np.asarray(points) + 0.5 - self.offset) / self.scale - 0.5)
 
     def to_image(
         self,
@@ -109,7 +113,7 @@ class Geometry:
         shape: tuple[int, int] | None = None,
         outside: float | str = "lowest",
     ) -> np.ndarray:
-        """A map of the input as one of the image in float32, by one bilinear sampling.
+        """Return a map of the input as one of the image in float32, by one bilinear sampling.
 
         Beyond the outermost centres of the grid its values go on unchanged.
 
@@ -120,7 +124,7 @@ class Geometry:
         shape : tuple of int, optional
             (height, width) of the result, a grid that covers the image; by default the image's own.
         outside : float or "lowest", default "lowest"
-            What pixels get that the network did not see, since they were cropped away. "lowest": the
+            Value of pixels that the network did not see, since they were cropped away. "lowest": the
             smallest value of those it saw, so that they are never salient. NaN marks them.
 
         Raises
@@ -137,25 +141,29 @@ class Geometry:
         """
         grid = check_saliency(saliency).astype(np.float32)
         height, width = self.image_shape if shape is None else check_shape(shape)
-        rows, cols = (self._places(axis, n, grid.shape[axis]) for axis, n in ((0, height), (1, width)))
-        if not rows.seen.any() or not cols.seen.any():
+        rows = self._samples(0, height, grid.shape[0])
+        cols = self._samples(1, width, grid.shape[1])
+        if not rows.is_seen.any() or not cols.is_seen.any():
             raise ValueRangeError(
-                f"shape {height} x {width} is too coarse: no centre of its pixels lies in what the network "
-                "saw of the image"
+                f"shape {height} x {width} is too coarse: no centre of its pixels lies in the part of the "
+                "image that the network saw"
             )
-        across = _between(grid.T, cols, slice(None)).T
+        grid_rows = _interpolated(grid.T, cols, slice(None)).T
         image = np.empty((height, width), np.float32)
-        for first in range(0, height, _STRIP):
-            strip = slice(first, first + _STRIP)
-            image[strip] = _between(across, rows, strip)
-        if not (rows.seen.all() and cols.seen.all()):
-            top, bottom, left, right = (np.flatnonzero(p.seen)[i] for p in (rows, cols) for i in (0, -1))
-            lowest = image[top : bottom + 1, left : right + 1].min()
-            image[~rows.seen] = image[:, ~cols.seen] = lowest if outside == "lowest" else float(outside)
+        for start in range(0, height, _STRIP):
+            strip = slice(start, start + _STRIP)
+            image[strip] = _interpolated(grid_rows, rows, strip)
+        if rows.is_seen.all() and cols.is_seen.all():
+            return image
+        # the pixels that were seen are a rectangle
+        lowest = image[rows.seen_range, cols.seen_range].min()
+        fill = lowest if outside == "lowest" else float(outside)
+        image[~rows.is_seen] = fill
+        image[:, ~cols.is_seen] = fill
         return image
 
     def to_input(self, saliency: Any) -> np.ndarray:
-        """A map of the image as one of the network's input; the padding is never salient.
+        """Return a map of the image as one of the network's input; the padding is never salient.
 
         It is a grid of any size that covers the image, sampled as `to_image` does; what lies in the padding
         gets the smallest value. Raises what that does.
@@ -166,34 +174,48 @@ class Geometry:
         >>> Geometry((1, 2), (1, 4), (1, 1), (0, 1)).to_input([[3.0, 5.0]])
         array([[3., 3., 5., 3.]], dtype=float32)
         """
-        (row, col), (top, left) = self.scale, self.offset
-        back = Geometry(self.network_shape, self.image_shape, (1 / row, 1 / col), (-top / row, -left / col))
-        return back.to_image(saliency)
+        row_scale, col_scale = self.scale
+        top, left = self.offset
+        inverse = Geometry(
+            image_shape=self.network_shape,
+            network_shape=self.image_shape,
+            scale=(1 / row_scale, 1 / col_scale),
+            offset=(-top / row_scale, -left / col_scale),
+        )
+        return inverse.to_image(saliency)
 
-    def _places(self, axis: int, n: int, n_grid: int) -> "_Places":
-        """Where the centres of n pixels along the image fall among those of a grid over the input."""
+    def _samples(self, axis: int, n: int, n_grid: int) -> "_Samples":
+        """Return the positions of n pixels along the image among the samples of a grid over the input."""
         edge = (np.arange(n) + 0.5) * (self.image_shape[axis] / n) * self.scale[axis] + self.offset[axis]
         side = self.network_shape[axis]
-        seen = (edge >= -_ROUNDING) & (edge <= side + _ROUNDING)
-        place = np.clip(edge * (n_grid / side) - 0.5, 0, n_grid - 1)
-        before = np.minimum(place.astype(np.int64), max(0, n_grid - 2))
-        after = np.minimum(before + 1, n_grid - 1)
-        return _Places(before, after, (place - before).astype(np.float32), seen)
+        is_seen = (edge >= -_ROUNDING) & (edge <= side + _ROUNDING)
+        position = np.clip(edge * (n_grid / side) - 0.5, 0, n_grid - 1)
+        low = np.minimum(position.astype(np.int64), max(0, n_grid - 2))
+        high = np.minimum(low + 1, n_grid - 1)
+        return _Samples(low, high, (position - low).astype(np.float32), is_seen)
 
 
-class _Places(NamedTuple):
-    """Of each pixel along an axis: the grid's centres before and after it, and the share of the second."""
+class _Samples(NamedTuple):
+    """For each pixel along an axis, the grid's samples before and after it, and the weight of the second."""
 
-    before: np.ndarray
-    after: np.ndarray
-    share: np.ndarray
-    seen: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    weight: np.ndarray
+    #: True for pixels that the network saw.
+    is_seen: np.ndarray
+
+    @property
+    def seen_range(self) -> slice:
+        """The pixels from the first to the last that the network saw."""
+        seen_pixels = np.flatnonzero(self.is_seen)
+        return slice(int(seen_pixels[0]), int(seen_pixels[-1]) + 1)
 
 
-def _between(values: np.ndarray, places: _Places, which: slice) -> np.ndarray:
-    """Values along the first axis at some of the places between its centres."""
-    low, high = values[places.before[which]], values[places.after[which]]
+def _interpolated(values: np.ndarray, samples: _Samples, pixels: slice) -> np.ndarray:
+    """Return values along the first axis at some of the pixels, interpolated between samples."""
+    low = values[samples.low[pixels]]
+    high = values[samples.high[pixels]]
     high -= low
-    high *= places.share[which, None]
+    high *= samples.weight[pixels, None]
     low += high
     return np.asarray(low)

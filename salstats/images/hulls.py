@@ -26,11 +26,11 @@ from salstats.images.masks import check_mask
 from salstats.images.run_lengths import check_shape
 
 
-def inner_regions(mask: np.ndarray, *, least: float = 0.02) -> np.ndarray:
-    """Large regions of a mask that do not touch the border of the image.
+def inner_regions(mask: np.ndarray, *, min_share: float = 0.02) -> np.ndarray:
+    """Return the large regions of a mask that do not touch the border of the image.
 
     A network that segments lungs also marks specks, and the dark beside the body. These would widen the
-    hull. `least` is the share of the image that a region must have; one of exactly this size stays.
+    hull. `min_share` is the share of the image that a region must have; one of exactly this size stays.
 
     As in the study's code, regions are 4-connected when their size is taken, and 8-connected, after the
     small ones are gone, when those at the border go. That code also fills small holes, which changes no
@@ -38,14 +38,14 @@ def inner_regions(mask: np.ndarray, *, least: float = 0.02) -> np.ndarray:
     """
     array = check_mask(mask)
     regions, _ = ndimage.label(array)
-    large = np.bincount(regions.ravel()) >= least * array.size
+    large = np.bincount(regions.ravel()) >= min_share * array.size
     large[0] = False
     # a mask of bool is labelled with 8 neighbours there
     return np.asarray(skimage.segmentation.clear_border(large[regions]))
 
 
 def convex_hull(mask: np.ndarray) -> np.ndarray:
-    """Convex hull of a mask; empty where that is.
+    """Return the convex hull of a mask; empty if the mask is.
 
     A pixel stands for the middles of its four edges, (row ± 1/2, col) and (row, col ± 1/2), as in
     scikit-image's `convex_hull_image`. The hull is that of all these points, and a pixel belongs to it if
@@ -58,39 +58,58 @@ def convex_hull(mask: np.ndarray) -> np.ndarray:
     if not rows.size:
         return hull
     corners = _corners(array, rows)
-    # from the leftmost to the rightmost pixel centre of each row, both included
-    top, bottom, width = int(rows[0]), int(rows[-1]), array.shape[1]
-    first, last = np.full(bottom - top + 1, width), np.full(bottom - top + 1, -1)
-    for (y0, x0), (y1, x1) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
-        if y1 < y0:
-            y0, x0, y1, x1 = y1, x1, y0, x0
+    top = int(rows[0])
+    bottom = int(rows[-1])
+    width = array.shape[1]
+    # the leftmost and the rightmost pixel centre of each row, both included
+    first_col = np.full(bottom - top + 1, width)
+    last_col = np.full(bottom - top + 1, -1)
+    for corner, next_corner in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        upper, lower = sorted([corner.tolist(), next_corner.tolist()])
+        (y0, x0), (y1, x1) = upper, lower
         # rows whose centres, at 2 * row half pixels, lie between the ends of this edge
-        row = np.arange(max(-(-y0 // 2), top), min(y1 // 2, bottom) + 1)
+        row = np.arange(max(_ceil_half(y0), top), min(y1 // 2, bottom) + 1)
         if y0 == y1 or not row.size:
             continue
-        numerator, denominator = x0 * (y1 - y0) + (x1 - x0) * (2 * row - y0), 2 * (y1 - y0)
-        first[row - top] = np.minimum(first[row - top], -(-numerator // denominator))
-        last[row - top] = np.maximum(last[row - top], numerator // denominator)
+        # the edge crosses the centres of row r at (x0 (y1 - y0) + (x1 - x0) (2 r - y0)) / (2 (y1 - y0))
+        numerator = x0 * (y1 - y0) + (x1 - x0) * (2 * row - y0)
+        denominator = 2 * (y1 - y0)
+        rounded_up = -(-numerator // denominator)
+        rounded_down = numerator // denominator
+        first_col[row - top] = np.minimum(first_col[row - top], rounded_up)
+        last_col[row - top] = np.maximum(last_col[row - top], rounded_down)
     col = np.arange(width)
-    hull[top : bottom + 1] = (col >= first[:, None]) & (col <= last[:, None])
+    hull[top : bottom + 1] = (col >= first_col[:, None]) & (col <= last_col[:, None])
     return hull
 
 
+def _ceil_half(number: int) -> int:
+    """Return half of a whole number, rounded up."""
+    return (number + 1) // 2
+
+
 def _corners(array: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Corners of the hull in order, as whole (row, col) in half pixels."""
-    first = array[rows].argmax(axis=1)
-    last = array.shape[1] - 1 - array[rows, ::-1].argmax(axis=1)
-    y, left, right = (2 * values.astype(np.int64) for values in (rows, first, last))
-    # only the outermost pixels of a row can be corners
-    points = np.concatenate(
-        [np.column_stack(pair) for pair in ((y, left - 1), (y, right + 1))]
-        + [np.column_stack((y + half, x)) for half in (-1, 1) for x in (left, right)]
-    )
+    """Return the corners of the hull in order, as whole (row, col) in half pixels."""
+    first_col = array[rows].argmax(axis=1)
+    last_col = array.shape[1] - 1 - array[rows, ::-1].argmax(axis=1)
+    y = 2 * rows.astype(np.int64)
+    left = 2 * first_col.astype(np.int64)
+    right = 2 * last_col.astype(np.int64)
+    # only the outermost pixels of a row can be corners: the middles of their edges
+    edge_middles = [
+        np.column_stack((y, left - 1)),
+        np.column_stack((y, right + 1)),
+        np.column_stack((y - 1, left)),
+        np.column_stack((y - 1, right)),
+        np.column_stack((y + 1, left)),
+        np.column_stack((y + 1, right)),
+    ]
+    points = np.concatenate(edge_middles)
     return np.asarray(points[ConvexHull(points).vertices])
 
 
 def from_padded_square(mask: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """A mask on the image from one on the square that the image was padded to and resized.
+    """Return a mask on the image from one on the square that the image was padded to and resized.
 
     Models that need a square input get the image scaled to the square's side and padded around its middle.
     This cuts the padding off and gives each pixel of the image, (height, width), its nearest pixel of the
@@ -107,14 +126,16 @@ def from_padded_square(mask: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     side = array.shape[0]
     if array.shape != (side, side) or not side:
         raise ShapeError(f"a mask of shape {array.shape} is not on a padded square; resize it another way")
-    rows, cols = (_nearest(side, n, max(height, width)) for n in (height, width))
+    rows = _nearest_pixels(side, height, max(height, width))
+    cols = _nearest_pixels(side, width, max(height, width))
     return np.asarray(array[np.ix_(rows, cols)])
 
 
-def _nearest(side: int, n: int, longest: int) -> np.ndarray:
-    """Pixel of the square that each of n pixels takes, along one axis."""
+def _nearest_pixels(side: int, n: int, longest: int) -> np.ndarray:
+    """Return the pixel of the square that each of n pixels takes, along one axis."""
     crop = (side - n / longest * side) / 2
-    start, stop = math.ceil(crop), side - math.floor(crop)
+    start = math.ceil(crop)
+    stop = side - math.floor(crop)
     # an image far longer than wide may leave nothing between the paddings
     start = min(start, stop - 1)
     return np.asarray(start + np.arange(n) * (stop - start) // n)

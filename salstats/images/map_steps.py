@@ -7,9 +7,9 @@ import numpy as np
 
 
 def resize(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """A map at an image's size (height, width) in float32: bilinear, half-pixel centres, no antialiasing."""
+    """Resize a map to (height, width) in float32: bilinear, half-pixel centres, no antialiasing."""
     height, width = shape
-    # a value beyond single precision becomes infinite, which is found where scores are made
+    # a value beyond single precision becomes infinite, which scoring reports
     with np.errstate(over="ignore"):
         source = np.ascontiguousarray(saliency, np.float32)
     resized = cv2.resize(source, (width, height), interpolation=cv2.INTER_LINEAR)
@@ -17,19 +17,21 @@ def resize(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def resize_in_range(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """A finite map at another size as `resize` does, in float64 and its own range, however far from 0.
+    """Resize a finite map as `resize` does, in float64 and its own range, however far from 0.
 
-    It is resized between 0 and 1, where single precision loses no order worth the name.
+    It is resized between 0 and 1, where single precision keeps the order of values.
     """
     values = np.asarray(saliency, np.float64)
-    low, high = values.min(), values.max()
+    low = values.min()
+    high = values.max()
     if low == high:
         return np.full(shape, low)
-    return np.asarray(resize((values - low) / (high - low), shape) * (high - low) + low)
+    stretched = (values - low) / (high - low)
+    return np.asarray(resize(stretched, shape) * (high - low) + low)
 
 
 def may_cover(grid: tuple[int, ...], shape: Sequence[int]) -> bool:
-    """Whether a map of this grid can be of a whole image: its cells may then be square.
+    """Return True if a map of this grid can be of a whole image: its cells may then be square.
 
     Sides are whole numbers of cells, so that each may be almost one cell more or less.
 
@@ -39,20 +41,22 @@ def may_cover(grid: tuple[int, ...], shape: Sequence[int]) -> bool:
     >>> may_cover((7, 7), (224, 200)), may_cover((224, 224), (224, 200)), may_cover((4, 6), (300, 200))
     (True, False, False)
     """
-    fewest = [side / (cells + 1) for side, cells in zip(shape, grid, strict=True)]
-    most = [side / max(cells - 1, 0.5) for side, cells in zip(shape, grid, strict=True)]
-    return max(fewest) <= min(most)
+    smallest_cells = [side / (cells + 1) for side, cells in zip(shape, grid, strict=True)]
+    largest_cells = [side / max(cells - 1, 0.5) for side, cells in zip(shape, grid, strict=True)]
+    return max(smallest_cells) <= min(largest_cells)
 
 
 def rescale(values: np.ndarray) -> np.ndarray:
-    """A finite map stretched from its smallest and largest value to 0 and 1, in float32; 0 if constant."""
+    """Stretch a finite map from its smallest and largest value to 0 and 1, in float32; 0 if constant."""
     shifted = values - values.min()
     highest = shifted.max()
-    return np.asarray(shifted / highest if highest > 0 else shifted, np.float32)
+    if highest > 0:
+        shifted = shifted / highest
+    return np.asarray(shifted, np.float32)
 
 
 def box_filter(values: np.ndarray, size: int) -> np.ndarray:
-    """Mean of `size` x `size` pixels around each, the border mirrored about its pixels; of float32 or bytes.
+    """Return means of `size` x `size` pixels, of float32 or bytes; the border is mirrored about its pixels.
 
     Where the size is even, the box reaches one pixel further up and left.
     """
@@ -61,12 +65,15 @@ def box_filter(values: np.ndarray, size: int) -> np.ndarray:
 
 
 def float32_below(threshold: float) -> np.float32:
-    """Largest float32 that is not above a number: the same float32 values exceed both."""
+    """Return the largest float32 that is not above a number: the same float32 values exceed both."""
     nearest = np.float32(threshold)
-    return nearest if float(nearest) <= threshold else np.nextafter(nearest, np.float32(-np.inf))
+    if float(nearest) <= threshold:
+        return nearest
+    return np.nextafter(nearest, np.float32(-np.inf))
 
 
 def grey_levels(values: np.ndarray) -> np.ndarray:
-    """Values from 0 to 1 as grey levels: `uint8(255 * x)`, truncated."""
+    """Return values from 0 to 1 as grey levels: `uint8(255 * x)`, truncated."""
     grey = np.empty(values.shape, np.uint8)
-    return np.multiply(values, np.float32(255), out=grey, casting="unsafe")
+    np.multiply(values, np.float32(255), out=grey, casting="unsafe")
+    return grey

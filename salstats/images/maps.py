@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 
 from salstats.checks import LARGEST, check_choice, check_count, quoted
-from salstats.errors import ShapeError, ValueRangeError
+from salstats.errors import Message, Setting, ShapeError, ValueRangeError
 from salstats.images.map_steps import box_filter, float32_below, grey_levels, resize
 from salstats.images.masks import Rle, runs
 from salstats.images.otsu import jet_smoothed, refill
@@ -55,20 +55,26 @@ class SaliencyOnImage:
         self.smooth = None if smooth is None else check_box(smooth)
         self.colormap = None if colormap is None else check_choice(colormap, ("jet",), "colormap")
         if self.colormap is not None and self.smooth is None:
-            raise ValueRangeError("colormap is a way to smooth: give smooth, the side of the box, as well")
+            raise ValueRangeError(
+                Setting("colormap", colormap),
+                " is a way to smooth",
+                hint=Message("give ", Setting("smooth"), ", the side of the box, as well"),
+            )
 
     @cached_property
     def _extremes(self) -> tuple[float, float, tuple[int, int] | None]:
-        """Smallest and largest value on the image's pixels, and where that is first if they differ."""
-        highest, places = maxima(self._saliency, self.shape, every=False)
-        lowest = -maxima(-self._saliency, self.shape, every=False)[0]
-        row, col = places[0].tolist()
-        slack = PixelValues(self._saliency).rounding
-        return lowest, highest, None if highest - lowest <= slack else (row, col)
+        """Smallest and largest value on the image's pixels, and the first maximum if they differ."""
+        highest, highest_points = maxima(self._saliency, self.shape, every=False)
+        negative_lowest, _ = maxima(-self._saliency, self.shape, every=False)
+        lowest = -negative_lowest
+        if highest - lowest <= PixelValues(self._saliency).rounding:
+            return lowest, highest, None
+        row, col = highest_points[0].tolist()
+        return lowest, highest, (row, col)
 
     @property
     def is_constant(self) -> bool:
-        """Whether the map takes one value only on the image's pixels, but for rounding."""
+        """True if the map has one value only on the image's pixels, but for rounding."""
         return self._extremes[2] is None
 
     @property
@@ -82,12 +88,15 @@ class SaliencyOnImage:
 
         Values that only rounding tells apart are equal; a plateau counts with all its pixels.
         """
-        return np.empty((0, 2), np.int64) if self.is_constant else maxima(self._saliency, self.shape)[1]
+        if self.is_constant:
+            return np.empty((0, 2), np.int64)
+        _, points = maxima(self._saliency, self.shape)
+        return points
 
     def _stretched(self, top: float) -> np.ndarray:
-        """Map from 0 to `top`, transposed: its pixels lie in the order run lengths count them."""
+        """Return the map from 0 to `top`, transposed: its pixels are in the order of run lengths."""
         height, width = self.shape
-        # interpolation is linear: stretched while it is small, by the extremes it has when it is large
+        # interpolation is linear: the small map is stretched, by the extremes of the large one
         lowest, highest, peak = self._extremes
         assert peak is not None
         small = self._saliency - lowest
@@ -102,13 +111,17 @@ class SaliencyOnImage:
     def _columns(self) -> np.ndarray:
         """The map from 0 to 1, smoothed, transposed."""
         values = self._stretched(1)
-        return values if self.smooth is None or self.colormap is not None else box_filter(values, self.smooth)
+        if self.smooth is None or self.colormap is not None:
+            return values
+        return box_filter(values, self.smooth)
 
     def _mask_columns(self, threshold: float | str, peak: tuple[int, int] | None) -> np.ndarray:
-        """Mask, transposed, of a map with this peak."""
+        """Return the mask, transposed, of a map with this peak."""
         threshold = check_threshold(threshold)
         if threshold != OTSU and self.colormap is not None:
-            raise ValueRangeError(f"with a colormap the threshold must be {OTSU!r}, not {threshold}")
+            raise ValueRangeError(
+                "with a colormap the ", Setting("threshold"), f" must be {OTSU!r}, not {threshold}"
+            )
         # rounding may take the second of two peaks above 1
         if peak is None or threshold == 1:
             return np.zeros(self.shape[::-1], bool)
@@ -118,7 +131,7 @@ class SaliencyOnImage:
         return refill(above_level(self._grey_columns()))
 
     def _grey_columns(self) -> np.ndarray:
-        """The map in 256 grey levels, smoothed, transposed."""
+        """Return the map in 256 grey levels, smoothed, transposed."""
         if self.smooth is not None and self.colormap is None:
             return grey_levels(self._columns)
         grey = self._stretched(255).astype(np.uint8)
@@ -127,71 +140,79 @@ class SaliencyOnImage:
         return jet_smoothed(grey, self.smooth)
 
     def mask(self, threshold: float | str = "otsu") -> np.ndarray:
-        """Mask at a threshold, an ndarray of bool of the image's shape.
+        """Return the mask at a threshold, an ndarray of bool of the image's shape.
 
         A number from 0 to 1 marks what lies strictly above it in the stretched map. A name of
         `images.thresholds.THRESHOLDS`, such as "otsu", marks what lies above the level that it finds in the
         map's grey levels, holes filled and single pixels dropped. Beside a colormap there is only "otsu".
         """
-        columns = self._mask_columns(threshold, self._extremes[2])
+        columns = self._mask_columns(threshold, self.peak)
         return np.asarray(cv2.transpose(columns.view(np.uint8))).reshape(self.shape).view(bool)
 
     def counts(self, truth: Rle, threshold: float | str = "otsu") -> tuple[int, int, int, int]:
-        """Pixels that mask and truth share, that one of them marks, and that neither does: tp, fp, fn, tn.
+        """Count the pixels that mask and truth share, that one of them marks, and that neither does.
 
-        The mask (see `mask`) is neither encoded nor the truth, an `Rle` of the image's shape, decoded.
+        Returned are tp, fp, fn, tn. The mask (see `mask`) is not encoded, and the truth, an `Rle` of the
+        image's shape, is not decoded.
         """
         starts, ends = self._runs(truth)
-        mask = self._mask_columns(threshold, self._extremes[2]).reshape(-1)
-        tp, n_mask = int(np.count_nonzero(_pieces(mask, starts, ends))), int(np.count_nonzero(mask))
+        mask = self._mask_columns(threshold, self.peak).reshape(-1)
+        tp = int(np.count_nonzero(_values_in_runs(mask, starts, ends)))
+        n_mask = int(np.count_nonzero(mask))
         n_truth = int((ends - starts).sum())
         return tp, n_mask - tp, n_truth - tp, mask.size - n_mask - n_truth + tp
 
     def counts_at(self, truth: Rle, thresholds: Sequence[float]) -> np.ndarray:
-        """Counts (tp, fp, fn, tn) at each threshold from 0 to 1, in any order, from one pass over the map."""
+        """Return counts (tp, fp, fn, tn) at each threshold from 0 to 1, from one pass over the map."""
         starts, ends = self._runs(truth)
-        checked = [check_threshold(t) for t in thresholds]
-        named = [t for t in checked if isinstance(t, str)]
-        if self.colormap is not None or named:
+        checked = [check_threshold(threshold) for threshold in thresholds]
+        has_names = any(isinstance(threshold, str) for threshold in checked)
+        if self.colormap is not None or has_names:
             raise ValueRangeError("counts_at takes fixed thresholds, and no colormap; for 'otsu' see counts")
-        cuts = [float32_below(float(t)) for t in checked]
-        n_mask, tp = np.zeros(len(cuts), np.int64), np.zeros(len(cuts), np.int64)
+        cuts = [float32_below(float(threshold)) for threshold in checked]
+        n_mask = np.zeros(len(cuts), np.int64)
+        tp = np.zeros(len(cuts), np.int64)
         if not self.is_constant:
-            inside = _pieces(self._columns.reshape(-1), starts, ends)
-            tp[:] = [np.count_nonzero(inside > cut) for cut in cuts]
-            for first in range(0, len(self._columns), _STRIP):
-                strip = self._columns[first : first + _STRIP]
+            truth_values = _values_in_runs(self._columns.reshape(-1), starts, ends)
+            tp[:] = [np.count_nonzero(truth_values > cut) for cut in cuts]
+            for start in range(0, len(self._columns), _STRIP):
+                strip = self._columns[start : start + _STRIP]
                 n_mask += np.array([np.count_nonzero(strip > cut) for cut in cuts], np.int64)
-        at_top = np.array([t == 1 for t in checked], bool)
-        n_mask[at_top] = tp[at_top] = 0
-        n_truth, size = int((ends - starts).sum()), self.shape[0] * self.shape[1]
-        return np.stack([tp, n_mask - tp, n_truth - tp, size - n_mask - n_truth + tp], axis=1)
+        # rounding may take the second of two peaks above 1, which no map exceeds
+        is_one = np.array([threshold == 1 for threshold in checked], bool)
+        n_mask[is_one] = 0
+        tp[is_one] = 0
+        n_truth = int((ends - starts).sum())
+        n_pixels = self.shape[0] * self.shape[1]
+        return np.stack([tp, n_mask - tp, n_truth - tp, n_pixels - n_mask - n_truth + tp], axis=1)
 
     def _runs(self, truth: Rle) -> tuple[np.ndarray, np.ndarray]:
-        """Where the truth's runs start and end, after a look at its shape."""
+        """Return the starts and ends of the truth's runs, after a check of its shape."""
         if truth.shape != self.shape:
             raise ShapeError(f"truth {truth.shape} must have the image's shape, {self.shape}")
         return runs(truth)
 
 
-def _pieces(flat: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """What lies from each start to its end, one piece after the other."""
-    pieces = [flat[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-    return np.concatenate(pieces) if pieces else flat[:0]
+def _values_in_runs(flat: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return the values from each start to its end, one run after the other."""
+    runs_of_values = [flat[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    if not runs_of_values:
+        return flat[:0]
+    return np.concatenate(runs_of_values)
 
 
 def is_finite(saliency: Any) -> bool:
-    """Whether no pixel of a map is NaN or infinite."""
+    """Return True if no pixel of a map is NaN or infinite."""
     return bool(np.isfinite(np.asarray(saliency)).all())
 
 
 def check_saliency(saliency: Any) -> np.ndarray:
-    """A map as a new array of float64, if it is a finite one of shape (M, N)."""
+    """Return a finite map of shape (M, N) as a new array of float64."""
     return checked_pixels(saliency, copy=True).values
 
 
 def checked_pixels(saliency: Any, *, copy: bool = False) -> PixelValues:
-    """Values of a map and their extremes, if it is a finite one of shape (M, N); the map itself if it can be.
+    """Return the values of a finite map of shape (M, N) and their extremes; the map itself if it can be.
 
     With `copy` the values are a new array, which does not change with the map.
     """
@@ -204,25 +225,32 @@ def checked_pixels(saliency: Any, *, copy: bool = False) -> PixelValues:
     pixels = PixelValues(array)
     # a comparison with NaN is False
     if not (pixels.highest <= LARGEST and pixels.lowest >= -LARGEST):
-        n_bad = array.size - np.count_nonzero(np.abs(array) <= LARGEST)
-        raise ValueRangeError(f"{n_bad} of {array.size} pixels of the saliency map are NaN or infinite")
+        n_not_finite = array.size - np.count_nonzero(np.abs(array) <= LARGEST)
+        raise ValueRangeError(
+            f"{n_not_finite} of {array.size} pixels of the saliency map are NaN or infinite"
+        )
     return pixels
 
 
 def check_box(size: Any) -> int:
-    """Side of a box filter if it is a whole number of pixels that a filter can have."""
+    """Return the side of a box filter if it is a whole number of pixels that a filter can have."""
     if check_count(size, "smooth") > LARGEST_BOX:
-        raise ValueRangeError(f"smooth must be {LARGEST_BOX} pixels at most, not {size!r}")
+        raise ValueRangeError(
+            Setting("smooth"), f" must be {LARGEST_BOX} pixels at most, not {size!r}", value=size
+        )
     return int(size)
 
 
 def check_threshold(threshold: Any) -> float | str:
-    """A threshold if it is one of `THRESHOLDS` by name or a number from 0 to 1."""
+    """Return a threshold if it is one of `THRESHOLDS` by name or a number from 0 to 1."""
     if isinstance(threshold, str):
         return check_choice(threshold, tuple(THRESHOLDS), "threshold")
-    known = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
-    if not known or not 0 <= threshold <= 1:
+    is_number = isinstance(threshold, int | float | np.number) and not isinstance(threshold, bool)
+    if not is_number or not 0 <= threshold <= 1:
         raise ValueRangeError(
-            f"threshold must be {quoted(THRESHOLDS)} or a number from 0 to 1, not {threshold!r}"
+            Setting("threshold"),
+            f" must be {quoted(THRESHOLDS)} or a number from 0 to 1, not {threshold!r}",
+            value=threshold,
+            choices=THRESHOLDS,
         )
     return float(threshold)

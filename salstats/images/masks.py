@@ -1,7 +1,7 @@
 """Binary masks as the field stores them: COCO's run lengths.
 
-pycocotools counts, joins and packs codes that are checked. What it would believe of an untrusted file is read
-here first (`run_lengths`), and pixels are coded and decoded here, which at the size of a radiograph is
+pycocotools counts, joins and packs codes that were checked. It trusts the codes of a file, so that these are
+checked here first (`run_lengths`). Pixels are coded and decoded here, which at the size of a radiograph is
 three times as fast (tests/bench/test_rle.py).
 """
 
@@ -18,10 +18,10 @@ from salstats.images.run_lengths import (
     check_fill,
     check_shape,
     from_runs,
-    joined,
-    listed,
+    merge_runs,
     pack,
     shortened,
+    uncompressed_lengths,
     unpack,
 )
 
@@ -31,7 +31,7 @@ class Rle:
     """A binary mask as COCO's compressed run lengths, checked when it is made.
 
     The runs count pixels down the columns, background first, and must fill the image exactly. Equal
-    masks are equal records: runs of no pixels and numbers longer than need be are written anew.
+    masks are equal records: runs of no pixels and numbers longer than necessary are written anew.
 
     Attributes
     ----------
@@ -57,18 +57,18 @@ class Rle:
         shape = check_shape(self.shape)
         if not isinstance(self.counts, bytes):
             raise ValueRangeError(f"counts must be bytes, not {type(self.counts).__name__}")
-        lengths, shortest = unpack(self.counts)
+        lengths, is_shortest = unpack(self.counts)
         check_fill(lengths, shape)
         object.__setattr__(self, "shape", shape)
-        if not shortest or not lengths[1:].all():
-            object.__setattr__(self, "counts", pack(joined(lengths), shape))
+        if not is_shortest or not lengths[1:].all():
+            object.__setattr__(self, "counts", pack(merge_runs(lengths), shape))
 
     @classmethod
-    def from_coco(cls, given: Mapping[str, Any], where: str = "mask") -> "Rle":
-        """Mask that a COCO record holds, after checking all of it.
+    def from_coco(cls, record: Mapping[str, Any], source: str = "mask") -> "Rle":
+        """Return the mask that a COCO record holds, after a check of all of it.
 
-        `given` holds `size`, (height, width), and `counts`: compressed (str or bytes) or a list of run
-        lengths. An InputFileError begins with `where`: file, case and task.
+        `record` holds `size`, (height, width), and `counts`: compressed (str or bytes) or a list of run
+        lengths. An InputFileError begins with `source`: file, case and task.
 
         Examples
         --------
@@ -78,54 +78,57 @@ class Rle:
                [1, 0, 0]])
         """
         try:
-            if not isinstance(given, Mapping):
-                raise ValueRangeError(f"not an object with size and counts but {shortened(given)}")
+            if not isinstance(record, Mapping):
+                raise ValueRangeError(f"not an object with size and counts but {shortened(record)}")
             for key in ("size", "counts"):
-                if key not in given:
+                if key not in record:
                     raise ValueRangeError(f"no {key!r}; a COCO mask has size and counts")
-            shape = check_shape(given["size"], "size")
-            counts = given["counts"]
+            shape = check_shape(record["size"], "size")
+            counts = record["counts"]
             if isinstance(counts, str):
                 if not counts.isascii():
                     raise ValueRangeError("counts hold characters that compressed counts never have")
                 counts = counts.encode()
             elif isinstance(counts, list):
-                lengths = listed(counts)
+                lengths = uncompressed_lengths(counts)
                 check_fill(lengths, shape)
-                counts = pack(joined(lengths), shape)
+                counts = pack(merge_runs(lengths), shape)
             elif not isinstance(counts, bytes):
                 raise ValueRangeError(
                     f"counts must be text or a list of run lengths, not {shortened(counts)}"
                 )
             return cls(shape, counts)
         except SalstatsError as error:
-            raise InputFileError(f"{where}: {error}") from None
+            raise InputFileError(f"{source}: ", error.message) from None
 
     def to_coco(self) -> dict[str, Any]:
-        """COCO record, ready for JSON: `size` [height, width] and `counts` as text."""
+        """Return a COCO record, ready for JSON: `size` [height, width] and `counts` as text."""
         return {"size": list(self.shape), "counts": self.counts.decode("ascii")}
 
 
 def runs(rle: Rle) -> tuple[np.ndarray, np.ndarray]:
-    """Where the foreground runs start and end: half-open, in increasing order.
+    """Return the starts and the ends of the foreground runs: half-open, in increasing order.
 
     They are flat positions counted down the columns: pixel (row, col) is at `col * height + row`.
     """
-    bounds = np.cumsum(unpack(rle.counts)[0])
+    lengths, _ = unpack(rle.counts)
+    bounds = np.cumsum(lengths)
     ends = bounds[1::2]
     return bounds[::2][: len(ends)], ends
 
 
 def encode(mask: np.ndarray) -> Rle:
-    """Run-length code of a mask, an array (M, N) of bool or of 0 and 1."""
+    """Return the run-length code of a mask, an array (M, N) of bool or of 0 and 1."""
     array = check_mask(mask)
     shape = check_shape(array.shape)
     box = bounding_box(array)
-    return empty(shape) if box is None else encode_box(array[box], (box[0].start, box[1].start), shape)
+    if box is None:
+        return empty(shape)
+    return encode_box(array[box], (box[0].start, box[1].start), shape)
 
 
 def check_mask(mask: object, name: str = "mask") -> np.ndarray:
-    """An array of bool in two dimensions, from one of bool or of zeros and ones."""
+    """Return a mask as an array of bool in two dimensions, from one of bool or of zeros and ones."""
     array = np.asarray(mask)
     if array.ndim != 2:
         raise ShapeError(f"{name} must have two dimensions (height, width), not shape {array.shape}")
@@ -139,64 +142,69 @@ def check_mask(mask: object, name: str = "mask") -> np.ndarray:
 
 
 def bounding_box(mask: np.ndarray) -> tuple[slice, slice] | None:
-    """Rows and columns that hold a mask's pixels; None where it is empty."""
+    """Return the rows and columns that hold a mask's pixels; None if it is empty."""
     rows = np.flatnonzero(mask.any(axis=1))
     if not len(rows):
         return None
-    top, bottom = int(rows[0]), int(rows[-1]) + 1
+    top = int(rows[0])
+    bottom = int(rows[-1]) + 1
     cols = np.flatnonzero(mask[top:bottom].any(axis=0))
     return slice(top, bottom), slice(int(cols[0]), int(cols[-1]) + 1)
 
 
 def encode_box(box: np.ndarray, corner: tuple[int, int], shape: tuple[int, int]) -> Rle:
-    """The code of a mask that is `box` from a corner (row, col) on, and empty elsewhere."""
-    (top, left), n_cols = corner, box.shape[1]
-    columns = np.zeros((n_cols, len(box) + 1), np.uint8)
+    """Return the code of a mask that is `box` from a corner (row, col) on, and empty elsewhere."""
+    top, left = corner
+    n_rows, n_cols = box.shape
+    columns = np.zeros((n_cols, n_rows + 1), np.uint8)
     columns[:, :-1] = cv2.transpose(np.ascontiguousarray(box).view(np.uint8))
     flat = columns.ravel().view(bool)
     # the empty pixel below each column keeps its runs apart from the next column's
     changes = np.flatnonzero(flat[1:] != flat[:-1]) + 1
     if flat[0]:
         changes = np.concatenate(([0], changes))
-    col, row = np.divmod(changes, len(box) + 1)
-    at = (col + left) * shape[0] + row + top
-    return Rle(shape, pack(from_runs(at[::2], at[1::2], shape[0] * shape[1]), shape))
+    col, row = np.divmod(changes, n_rows + 1)
+    positions = (col + left) * shape[0] + row + top
+    lengths = from_runs(positions[::2], positions[1::2], shape[0] * shape[1])
+    return Rle(shape, pack(lengths, shape))
 
 
 def decode(rle: Rle) -> np.ndarray:
-    """Mask of a run-length code: a new array of bool, in row-major order."""
-    lengths = unpack(rle.counts)[0]
+    """Return the mask of a run-length code: a new array of bool, in row-major order."""
+    lengths, _ = unpack(rle.counts)
     height, width = rle.shape
-    columns = np.repeat((np.arange(len(lengths)) & 1).astype(np.uint8), lengths).reshape(width, height)
+    # runs are background and foreground by turns
+    run_values = (np.arange(len(lengths)) & 1).astype(np.uint8)
+    columns = np.repeat(run_values, lengths).reshape(width, height)
     # transposes in blocks, several times faster than numpy at the size of a radiograph
     return np.asarray(cv2.transpose(columns)).reshape(height, width).view(bool)
 
 
 def empty(shape: tuple[int, int]) -> Rle:
-    """Mask of a shape in which nothing is marked."""
+    """Return the mask of a shape in which no pixel is marked."""
     height, width = check_shape(shape)
     return Rle((height, width), pack(np.array([height * width]), (height, width)))
 
 
 def area(rle: Rle) -> int:
-    """How many pixels a mask marks, without decoding it."""
+    """Return the number of pixels that a mask marks, without decoding it."""
     return int(coco.area(_coco(rle)))
 
 
 def intersection(a: Rle, b: Rle) -> int:
-    """How many pixels two masks share, without decoding them; ShapeError where they differ in shape."""
+    """Return the number of pixels that two masks share, without decoding them; they have one shape."""
     _check_shapes([a, b])
     return int(coco.area(coco.merge([_coco(a), _coco(b)], True)))
 
 
 def union_of(masks: Sequence[Rle]) -> Rle:
-    """Mask of every pixel that any of some masks marks, without decoding them; one at least, of one shape."""
+    """Return the union of one or more masks of one shape, without decoding them."""
     _check_shapes(masks)
     return Rle(masks[0].shape, coco.merge([_coco(m) for m in masks], False)["counts"])
 
 
 def _coco(rle: Rle) -> dict[str, Any]:
-    """Record that pycocotools reads."""
+    """Return the record that pycocotools reads."""
     return {"size": rle.shape, "counts": rle.counts}
 
 
@@ -208,15 +216,17 @@ def _check_shapes(masks: Sequence[Rle]) -> None:
 
 
 def contains(rle: Rle, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    """Which points a mask marks, without decoding it: an array of bool.
+    """Return an array of bool, True for points that a mask marks, without decoding it.
 
     A fraction lies in the pixel it falls into: row 2.7 is in row 2. A point outside the image is not marked
     (negative numbers count nothing from the end).
     """
     height, width = rle.shape
     inside = (rows >= 0) & (rows < height) & (cols >= 0) & (cols < width)
-    at = np.floor(np.where(inside, cols, 0)).astype(np.int64) * height
-    at += np.floor(np.where(inside, rows, 0)).astype(np.int64)
-    bounds = np.cumsum(unpack(rle.counts)[0])
-    marked = np.searchsorted(bounds, at, side="right") % 2 == 1
-    return np.asarray(inside & marked)
+    positions = np.floor(np.where(inside, cols, 0)).astype(np.int64) * height
+    positions += np.floor(np.where(inside, rows, 0)).astype(np.int64)
+    lengths, _ = unpack(rle.counts)
+    # every second run is foreground
+    run = np.searchsorted(np.cumsum(lengths), positions, side="right")
+    is_marked = run % 2 == 1
+    return np.asarray(inside & is_marked)

@@ -1,13 +1,13 @@
-"""One map per case from one map per class, mixed by what the model thinks of each class."""
+"""Mix the maps of all classes into one map per case, by the probabilities of the classes."""
 
 from typing import Any
 
 import numpy as np
 
 from salstats.checks import check_choice
-from salstats.errors import ShapeError, ValueRangeError
+from salstats.errors import Setting, ShapeError, ValueRangeError
 
-#: How maps of classes are mixed.
+#: Rules for the weights of the classes.
 MIXING_RULES = ("thresholded", "weighted", "uniform")
 
 
@@ -19,7 +19,7 @@ def mix_classes(
     threshold: Any = 0.5,
     no_finding: int | None = 0,
 ) -> np.ndarray:
-    """Weighted mean of the maps of all classes, in float64.
+    """Return the weighted mean of the maps of all classes, in float64.
 
     A reader looks at one image for all findings at once, so a map to be compared with gaze must not be of
     one class only.
@@ -56,35 +56,44 @@ def mix_classes(
 
 
 def _shares(values: Any, name: str, n_classes: int) -> np.ndarray:
-    """Numbers from 0 to 1 as float64, one for each class; a threshold may be one for all."""
+    """Return numbers from 0 to 1 as float64, one for each class; a threshold may be one for all."""
     array = np.asarray(values)
     if array.shape != (n_classes,) and (name == "probs" or array.ndim):
         raise ShapeError(
             f"{name} must have one entry for each of the {n_classes} maps, not shape {array.shape}"
         )
-    bad = np.flatnonzero(~((array >= 0) & (array <= 1)))
-    if bad.size:
+    # a comparison with NaN is False
+    outside = np.flatnonzero(~((array >= 0) & (array <= 1)))
+    if outside.size:
+        class_index = outside[0]
         raise ValueRangeError(
-            f"{name} must lie between 0 and 1, not {array.flat[bad[0]]:g} (class {bad[0]}); a sigmoid makes "
-            "probabilities of logits"
+            Setting(name),
+            f" must lie between 0 and 1, not {array.flat[class_index]:g} (class {class_index})",
+            hint="a sigmoid makes probabilities of logits",
         )
     return array.astype(np.float64)
 
 
-def _weights(probs: np.ndarray, rule: str, least: np.ndarray, no_finding: int | None) -> np.ndarray:
-    """Weight of each class; they add up to 1, or are all 0 where there is no class to show."""
+def _weights(probs: np.ndarray, rule: str, threshold: np.ndarray, no_finding: int | None) -> np.ndarray:
+    """Return the weights of the classes, which add up to 1, or are all 0 if no class is chosen."""
     n_classes = len(probs)
     if rule == "uniform":
         return np.full(n_classes, 1 / n_classes)
     if rule == "weighted":
         if not probs.sum() > 0:
             raise ValueRangeError(
-                'all probs are 0, so rule="weighted" has nothing to weigh; use another rule'
+                "all probs are 0, so ",
+                Setting("rule", "weighted"),
+                " has nothing to weigh",
+                hint="use another rule",
             )
         return np.asarray(probs / probs.sum())
     if no_finding is not None and no_finding not in range(n_classes):
-        raise ValueRangeError(f"no_finding={no_finding!r} is no class; use 0 ... {n_classes - 1} or None")
-    chosen = np.asarray(probs >= least)
-    if not chosen.any() and no_finding is not None:
-        chosen[no_finding] = True
-    return np.asarray(chosen / max(1, int(np.count_nonzero(chosen))))
+        raise ValueRangeError(
+            Setting("no_finding", no_finding), " is no class", hint=f"use 0 ... {n_classes - 1} or None"
+        )
+    is_chosen = np.asarray(probs >= threshold)
+    if not is_chosen.any() and no_finding is not None:
+        is_chosen[no_finding] = True
+    n_chosen = int(np.count_nonzero(is_chosen))
+    return np.asarray(is_chosen / max(1, n_chosen))

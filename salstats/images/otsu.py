@@ -1,4 +1,4 @@
-"""Otsu's threshold, and what the CheXlocalize release does around it: holes, single pixels, smoothing."""
+"""Otsu's threshold, with the filling and smoothing of the CheXlocalize release."""
 
 import cv2
 import numpy as np
@@ -7,7 +7,7 @@ from salstats.images.map_steps import box_filter
 
 
 def above_otsu(grey: np.ndarray) -> np.ndarray:
-    """What lies above Otsu's level of a grey image (uint8), with nothing filled and nothing dropped.
+    """Return the pixels above Otsu's level of a grey image (uint8), with nothing filled and nothing dropped.
 
     The level is the first that maximises q1 q2 (m1 - m2)^2 over 256 levels in double precision, q the shares
     of the two classes and m their means, as OpenCV has it; 0 where the image has one value only.
@@ -15,12 +15,13 @@ def above_otsu(grey: np.ndarray) -> np.ndarray:
     Otsu, N. (1979). A threshold selection method from gray-level histograms. IEEE Transactions on Systems,
     Man, and Cybernetics 9(1), 62-66. doi:10.1109/TSMC.1979.4310076
     """
-    _, above = cv2.threshold(np.ascontiguousarray(grey), 0, 1, cv2.THRESH_BINARY | cv2.THRESH_OTSU)
-    return np.asarray(above).reshape(grey.shape).view(bool)
+    levels = np.ascontiguousarray(grey)
+    _, mask = cv2.threshold(levels, 0, 1, cv2.THRESH_BINARY | cv2.THRESH_OTSU)
+    return np.asarray(mask).reshape(grey.shape).view(bool)
 
 
 def refill(mask: np.ndarray) -> np.ndarray:
-    """A mask (bool) with its holes filled and its single pixels dropped; itself where there is nothing to do.
+    """Fill the holes of a mask (bool) and drop its single pixels; the mask itself if it has none.
 
     A hole is background that no path over 4 neighbours connects to the border of the image; a single pixel
     is foreground with none among its 8 neighbours. What lies in a hole is filled with it. The CheXlocalize
@@ -28,11 +29,12 @@ def refill(mask: np.ndarray) -> np.ndarray:
     which comes to the same.
     """
     grey = np.ascontiguousarray(mask).view(np.uint8)
-    contours, tree = cv2.findContours(grey, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
-    if tree is None:
+    contours, hierarchy = cv2.findContours(grey, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
+    if hierarchy is None:
         return mask
-    if (tree[0, :, 3] >= 0).any():
-        # what lies in a hole has an outline of its own: only the outermost are drawn, and none meets another
+    # the last entry is the contour around a contour, or -1: a contour around another has a hole
+    if (hierarchy[0, :, 3] >= 0).any():
+        # parts in a hole have outlines too: only the outermost are drawn, which do not meet each other
         contours, _ = cv2.findContours(grey, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
         filled = np.zeros_like(grey)
         cv2.drawContours(filled, [c for c in contours if len(c) > 1], -1, 1, cv2.FILLED)
@@ -41,13 +43,13 @@ def refill(mask: np.ndarray) -> np.ndarray:
     if not single:
         return mask
     cols, rows = np.stack(single).T
-    kept = mask.copy()
-    kept[rows, cols] = False
-    return kept
+    without_single = mask.copy()
+    without_single[rows, cols] = False
+    return without_single
 
 
 def jet_smoothed(grey: np.ndarray, size: int) -> np.ndarray:
-    """What the CheXlocalize scripts threshold when they smooth: grey levels (uint8) by way of a colour map.
+    """Smooth grey levels (uint8) by way of a colour map, as the CheXlocalize scripts do.
 
     The levels become colours (jet), these become grey again with red and blue exchanged, then come the box
     filter and the negative. The grey of jet does not rise with the level: the negative is 217 at level 0,

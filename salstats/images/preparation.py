@@ -1,4 +1,4 @@
-"""An image made ready for a network, and where its pixels went."""
+"""Prepare an image for a network, with the geometry that brings maps back to it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,21 +8,21 @@ import numpy as np
 from PIL import Image
 
 from salstats.checks import check_choice, check_count
-from salstats.errors import ShapeError, ValueRangeError
+from salstats.errors import Message, Setting, ShapeError, ValueRangeError
 from salstats.images.geometry import Geometry
 from salstats.images.run_lengths import check_shape
 from salstats.memory_limit import PIXEL, too_large
 
-#: How an image is laid into the network's input.
+#: Ways to fit an image into the network's input.
 FITS = ("stretch", "inside", "cover", "shorter")
 INTERPOLATIONS = {
     "bilinear": (Image.Resampling.BILINEAR, cv2.INTER_LINEAR),
     "bicubic": (Image.Resampling.BICUBIC, cv2.INTER_CUBIC),
     "nearest": (Image.Resampling.NEAREST, cv2.INTER_NEAREST_EXACT),
 }
-#: What the values of an image are divided by.
+#: Rules for the numbers that the values of an image are divided by.
 RESCALES = ("type", "image", "none")
-#: By which images are shifted and scaled in most trainings: mean and SD of ImageNet's red, green and blue.
+#: Mean and SD of ImageNet's red, green and blue, by which most trainings shift and scale images.
 IMAGENET: dict[str, Any] = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
 #: Brightness of red, green and blue (ITU-R BT.601, as Pillow's conversion to grey).
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
@@ -30,7 +30,7 @@ _LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
 @dataclass(frozen=True)
 class Preparation:
-    """What is done to an image before a network sees it.
+    """Steps that prepare an image for a network.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Preparation:
     interpolation : {"bilinear", "bicubic", "nearest"}
         How it is resized.
     antialias : bool, default True
-        Whether a smaller image is a mean over larger pieces (as Pillow, and so torchvision, has it) or
+        True: a smaller image is a mean over larger areas (as Pillow, and so torchvision, has it). False: it
         takes the neighbours of each point only (OpenCV). Pillow keeps 8 bits where the image has 8.
     channels : int, default 3
         1 or 3: a grey image is repeated three times, one in colour made grey by its brightness.
@@ -95,18 +95,24 @@ class Preparation:
         check_choice(self.rescale, RESCALES, "rescale")
         if (self.fit == "shorter") != (self.shorter is not None):
             raise ValueRangeError(
-                "shorter is the side that fit='shorter' resizes the image's shorter side to: give both or "
-                f"neither (fit={self.fit!r}, shorter={self.shorter!r})"
+                Setting("shorter", self.shorter),
+                " is the length that ",
+                Setting("fit", "shorter"),
+                " resizes the image's shorter side to, and ",
+                Setting("fit", self.fit),
+                hint="give both or neither",
             )
         if self.shorter is not None:
             check_count(self.shorter, "shorter")
         if self.channels not in (1, 3):
-            raise ValueRangeError(f"channels must be 1 or 3, not {self.channels!r}")
+            raise ValueRangeError(
+                Setting("channels"), f" must be 1 or 3, not {self.channels!r}", value=self.channels
+            )
         for name in ("mean", "std"):
             object.__setattr__(self, name, _per_channel(getattr(self, name), name, self.channels))
 
     def apply(self, image: Any) -> tuple[np.ndarray, Geometry]:
-        """An image as the network takes it, float32 of shape (channels, height, width), and its geometry.
+        """Return an image as the network takes it, float32 (channels, height, width), and its geometry.
 
         Parameters
         ----------
@@ -121,86 +127,99 @@ class Preparation:
         array = _check_image(image)
         shape = (array.shape[0], array.shape[1])
         resized_shape = self._resized_shape(shape)
-        wrong = too_large(resized_shape[0] * resized_shape[1] * PIXEL)
-        if wrong:
+        memory_problem = too_large(resized_shape[0] * resized_shape[1] * PIXEL)
+        if memory_problem:
             raise ShapeError(
                 f"an image of {shape[0]} x {shape[1]} would be resized to {resized_shape[0]} x "
-                f"{resized_shape[1]} pixels before it is cropped; it is too thin for fit={self.fit!r}, "
-                f"and {wrong}"
+                f"{resized_shape[1]} pixels before it is cropped; it is too thin for ",
+                Setting("fit", self.fit),
+                f", and {memory_problem}",
             )
-        start = [_start(there, side) for there, side in zip(resized_shape, self.size, strict=True)]
+        top = _start(resized_shape[0], self.size[0])
+        left = _start(resized_shape[1], self.size[1])
         low, high = _black_and_white(image, array, self.rescale)
         resized = self._resized(array, resized_shape).astype(np.float32, copy=False)
-        # where the image lies in the input, and which part of the image that is
-        inner = [
-            slice(max(0, s), min(n + s, side))
-            for s, n, side in zip(start, resized_shape, self.size, strict=True)
-        ]
-        outer = [slice(w.start - s, w.stop - s) for w, s in zip(inner, start, strict=True)]
-        seen = (resized[outer[0], outer[1]] - np.float32(low)) / np.float32(high - low)
+        # the part of the input that the image covers, and the same part of the resized image
+        input_rows = slice(max(0, top), min(resized_shape[0] + top, self.size[0]))
+        input_cols = slice(max(0, left), min(resized_shape[1] + left, self.size[1]))
+        image_rows = slice(input_rows.start - top, input_rows.stop - top)
+        image_cols = slice(input_cols.start - left, input_cols.stop - left)
+        values = (resized[image_rows, image_cols] - np.float32(low)) / np.float32(high - low)
         ready = np.full((self.channels, *self.size), self.pad_value, np.float32)
-        ready[:, inner[0], inner[1]] = self._as_channels(seen)
+        ready[:, input_rows, input_cols] = self._as_channels(values)
         for number, operation in ((self.mean, np.subtract), (self.std, np.divide)):
             if number is not None:
                 operation(ready, np.asarray(number, np.float32).reshape(-1, 1, 1), out=ready)
         scale = (resized_shape[0] / shape[0], resized_shape[1] / shape[1])
-        return ready, Geometry(shape, self.size, scale, (start[0], start[1]))
+        return ready, Geometry(shape, self.size, scale, (top, left))
 
     def _resized_shape(self, shape: tuple[int, int]) -> tuple[int, int]:
-        """(height, width) of the image once it is resized, before it is padded or cropped."""
-        (rows, cols), (height, width) = shape, self.size
+        """Return (height, width) of the image once it is resized, before it is padded or cropped."""
+        rows, cols = shape
+        height, width = self.size
         if self.fit == "stretch":
             return self.size
         if self.shorter is not None:
             height = width = self.shorter
-        # compared as whole numbers: which of height / rows and width / cols is the smaller
-        wide = height * cols >= width * rows
+        # height / rows >= width / cols, compared as whole numbers
+        is_wide = height * cols >= width * rows
         if self.fit == "inside":
-            resized = (
-                (_rounded(width * rows, cols), width) if wide else (height, _rounded(height * cols, rows))
-            )
-            return max(1, resized[0]), max(1, resized[1])
-        # cut off as torchvision does
-        return (height, height * cols // rows) if wide else (width * rows // cols, width)
+            if is_wide:
+                return max(1, _rounded_quotient(width * rows, cols)), width
+            return height, max(1, _rounded_quotient(height * cols, rows))
+        # rounded down as torchvision does
+        if is_wide:
+            return height, height * cols // rows
+        return width * rows // cols, width
 
     def _resized(self, array: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-        """An image of whole numbers of 8 bits, or of float32, at another size."""
+        """Return an image of whole numbers of 8 bits, or of float32, at another size."""
         if array.shape[:2] == shape:
             return array
         height, width = shape
-        by_pillow, by_opencv = INTERPOLATIONS[self.interpolation]
+        pillow_filter, opencv_filter = INTERPOLATIONS[self.interpolation]
         if not self.antialias:
-            resized = cv2.resize(array, (width, height), interpolation=by_opencv)
+            resized = cv2.resize(array, (width, height), interpolation=opencv_filter)
             return np.asarray(resized).reshape(height, width, *array.shape[2:])
         if array.dtype == np.uint8 or array.ndim == 2:
-            return np.asarray(Image.fromarray(array).resize((width, height), by_pillow))
+            return np.asarray(Image.fromarray(array).resize((width, height), pillow_filter))
         # Pillow knows no colours of float32
-        layers = [Image.fromarray(np.ascontiguousarray(array[..., c])) for c in range(array.shape[2])]
-        return np.stack([np.asarray(c.resize((width, height), by_pillow)) for c in layers], axis=-1)
+        layers = []
+        for channel in range(array.shape[2]):
+            layer = Image.fromarray(np.ascontiguousarray(array[..., channel]))
+            layers.append(np.asarray(layer.resize((width, height), pillow_filter)))
+        return np.stack(layers, axis=-1)
 
     def _as_channels(self, values: np.ndarray) -> np.ndarray:
-        """Values with their channels first, or one plane that serves them all."""
+        """Return values with their channels first, or one plane for all channels."""
         if values.ndim == 2:
             return values[None]
-        return (values @ _LUMA)[None] if self.channels == 1 else np.moveaxis(values, -1, 0)
+        if self.channels == 1:
+            return np.asarray((values @ _LUMA)[None])
+        return np.moveaxis(values, -1, 0)
 
 
-def _rounded(top: int, bottom: int) -> int:
-    """A quotient of whole numbers, rounded, halves up."""
-    return (2 * top + bottom) // (2 * bottom)
+def _rounded_quotient(numerator: int, denominator: int) -> int:
+    """Return a quotient of whole numbers, rounded, halves up."""
+    return (2 * numerator + denominator) // (2 * denominator)
 
 
-def _start(there: int, side: int) -> int:
-    """Where an axis of the resized image begins in the input, as torchvision's CenterCrop has it."""
-    return (side - there) // 2 if there <= side else -round((there - side) / 2)
+def _start(length: int, side: int) -> int:
+    """Return the start of an axis of the resized image in the input, as torchvision's CenterCrop has it."""
+    if length <= side:
+        return (side - length) // 2
+    return -round((length - side) / 2)
 
 
 def _check_image(image: Any) -> np.ndarray:
-    """An image as uint8, or else as float32."""
+    """Return an image as uint8, or else as float32."""
     array = np.asarray(image)
     if array.ndim not in (2, 3) or not array.size or (array.ndim == 3 and array.shape[2] != 3):
-        hint = "; drop its fourth channel, the opacity" if array.ndim == 3 and array.shape[2] == 4 else ""
-        raise ShapeError(f"an image must have shape (M, N) or (M, N, 3), not {array.shape}{hint}")
+        has_opacity = array.ndim == 3 and array.shape[2] == 4
+        raise ShapeError(
+            f"an image must have shape (M, N) or (M, N, 3), not {array.shape}",
+            hint="drop its fourth channel, the opacity" if has_opacity else "",
+        )
     if array.dtype.kind not in "biuf":
         raise ValueRangeError(f"an image must hold real numbers, not {array.dtype}")
     if array.dtype == np.uint8:
@@ -214,28 +233,38 @@ def _check_image(image: Any) -> np.ndarray:
 
 
 def _black_and_white(image: Any, values: np.ndarray, rescale: str) -> tuple[float, float]:
-    """Values that become 0 and 1."""
+    """Return the values that become 0 and 1."""
     if rescale == "image":
-        low, high = float(values.min()), float(values.max())
-        # an image of one value becomes 0
-        return low, high if high > low else low + 1
-    kind = np.asarray(image).dtype
-    if rescale == "none" or kind.kind == "f":
+        low = float(values.min())
+        high = float(values.max())
+        if high == low:
+            # an image of one value becomes 0
+            high = low + 1
+        return low, high
+    dtype = np.asarray(image).dtype
+    if rescale == "none" or dtype.kind == "f":
         return 0.0, 1.0
-    if kind.itemsize > 2:
+    if dtype.itemsize > 2:
         raise ValueRangeError(
-            f"rescale='type' divides by the largest number of 8 or 16 bits, and the image is of {kind}; "
-            "use 'image', or divide it yourself"
+            Setting("rescale", "type"),
+            f" divides by the largest number of 8 or 16 bits, and the image is of {dtype}",
+            hint=Message("use ", Setting("rescale", "image"), ", or divide it yourself"),
         )
-    return 0.0, 255.0 if values.dtype == np.uint8 else float(np.iinfo(kind).max)
+    if values.dtype == np.uint8:
+        return 0.0, 255.0
+    return 0.0, float(np.iinfo(dtype).max)
 
 
 def _per_channel(value: Any, name: str, channels: int) -> Any:
-    """A mean or std as it is kept: None, a number, or a tuple with one for each channel."""
+    """Return a mean or std as None, a number, or a tuple with one for each channel."""
     if value is None:
         return None
     numbers = np.asarray(value, np.float64)
     if numbers.shape not in ((), (channels,)) or (name == "std" and not (numbers > 0).all()):
         rule = "must be positive" if name == "std" else "must be a number"
-        raise ValueRangeError(f"{name} {rule}, one or one per channel ({channels}), not {value!r}")
-    return tuple(numbers.tolist()) if numbers.ndim else float(numbers)
+        raise ValueRangeError(
+            Setting(name), f" {rule}, one or one per channel ({channels}), not {value!r}", value=value
+        )
+    if numbers.ndim:
+        return tuple(numbers.tolist())
+    return float(numbers)

@@ -1,4 +1,4 @@
-"""The shape of a finding: how many parts, how large, how long, how far from a rectangle."""
+"""Geometric features of a finding: number of parts, size, elongation, irrectangularity."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ _NAN = float("nan")
 
 
 def shape_features(mask: np.ndarray, *, n_instances: int | None = None) -> dict[str, Any]:
-    """Geometric features of a finding.
+    """Compute geometric features of a finding.
 
     Elongation and irrectangularity are those of the dominant instance, the contour with the most boundary
     points as in the study's scripts, the first on ties; areas and the perimeter are those of the whole mask.
     Without `n_instances`, the outlines that the annotator drew, 8-connected components are counted, which
-    are fewer where outlines touch or overlap. What each key means says `scoring.features`; elongation and
+    are fewer where outlines touch or overlap. The keys are described in `scoring.features`; elongation and
     irrectangularity are NaN where the rectangle has no area (a single pixel, a straight line), both and the
     perimeter where the mask is empty.
 
@@ -49,27 +49,34 @@ def shape_features(mask: np.ndarray, *, n_instances: int | None = None) -> dict[
         check_count(n_instances, "n_instances", low=0)
     box = bounding_box(array)
     if box is None:
-        n_instances, area, elongation, irrectangularity, perimeter = 0, 0, _NAN, _NAN, _NAN
-    else:
-        # everything is measured on the part of the image that holds the finding
-        part = np.ascontiguousarray(array[box]).view(np.uint8)
-        area = int(np.count_nonzero(part))
-        perimeter = float(skimage.measure.perimeter(part, neighborhood=4))
-        if n_instances is None:
-            n_instances = int(cv2.connectedComponents(part, connectivity=8)[0]) - 1
-        elongation, irrectangularity = _rectangle(_dominant(part))
-    return dict(
-        n_instances=n_instances,
-        area_ratio=area / array.size,
-        elongation=elongation,
-        irrectangularity=irrectangularity,
-        area_px=area,
-        perimeter_px=perimeter,
-    )
+        return {
+            "n_instances": 0,
+            "area_ratio": 0.0,
+            "elongation": _NAN,
+            "irrectangularity": _NAN,
+            "area_px": 0,
+            "perimeter_px": _NAN,
+        }
+    # all features are measured on the part of the image that holds the finding
+    part = np.ascontiguousarray(array[box]).view(np.uint8)
+    area = int(np.count_nonzero(part))
+    if n_instances is None:
+        # the first label is the background
+        n_labels, _ = cv2.connectedComponents(part, connectivity=8)
+        n_instances = int(n_labels) - 1
+    elongation, irrectangularity = _rectangle_features(_dominant_contour(part))
+    return {
+        "n_instances": n_instances,
+        "area_ratio": area / array.size,
+        "elongation": elongation,
+        "irrectangularity": irrectangularity,
+        "area_px": area,
+        "perimeter_px": float(skimage.measure.perimeter(part, neighborhood=4)),
+    }
 
 
 def dominant_rectangle(mask: np.ndarray) -> np.ndarray:
-    """Smallest rectangle around a finding's dominant instance, of which `shape_features` tells the sides.
+    """Return the smallest rectangle around a finding's dominant instance, as `shape_features` measures it.
 
     Corners (row, col), the first again at the end, shape (5, 2); pixel (0, 0) has its centre at (0.5, 0.5).
     It runs through the centres of the boundary pixels. Shape (0, 2) where the mask is empty.
@@ -77,18 +84,22 @@ def dominant_rectangle(mask: np.ndarray) -> np.ndarray:
     array = np.ascontiguousarray(check_mask(mask))
     if not array.any():
         return np.empty((0, 2))
-    corners = cv2.boxPoints(cv2.minAreaRect(_dominant(array.view(np.uint8))))[:, ::-1] + 0.5
+    rectangle = cv2.minAreaRect(_dominant_contour(array.view(np.uint8)))
+    corners = cv2.boxPoints(rectangle)[:, ::-1] + 0.5
     return np.vstack([corners, corners[:1]]).astype(np.float64)
 
 
-def _dominant(part: np.ndarray) -> np.ndarray:
-    """Points of the dominant contour."""
-    return max(cv2.findContours(part, cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)[0], key=len)
+def _dominant_contour(part: np.ndarray) -> np.ndarray:
+    """Return the points of the contour with the most points."""
+    contours, _ = cv2.findContours(part, cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)
+    return np.asarray(max(contours, key=len))
 
 
-def _rectangle(points: np.ndarray) -> tuple[float, float]:
-    """Elongation and irrectangularity of a contour; NaN where its rectangle has no area."""
-    width, height = cv2.minAreaRect(points)[1]
+def _rectangle_features(points: np.ndarray) -> tuple[float, float]:
+    """Return elongation and irrectangularity of a contour; NaN if its rectangle has no area."""
+    _, (width, height), _ = cv2.minAreaRect(points)
     if min(width, height) <= 0:
         return _NAN, _NAN
-    return max(width, height) / min(width, height), 1 - cv2.contourArea(points) / (width * height)
+    elongation = max(width, height) / min(width, height)
+    irrectangularity = 1 - cv2.contourArea(points) / (width * height)
+    return elongation, irrectangularity

@@ -1,4 +1,4 @@
-"""Irregular shapes drawn at any place and size, for masks of which the right answer is known."""
+"""Irregular shapes drawn at any position and size, for masks whose scores are known."""
 
 from typing import Any
 
@@ -11,24 +11,24 @@ from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.masks import bounding_box
 from salstats.images.run_lengths import check_shape
 
-#: Contours leave at least this share of the radius, so that no point crosses the centre.
-_MOST_SPREAD = 0.9
+#: Largest spread: no corner comes nearer to the centre than a tenth of the radius.
+_MAX_SPREAD = 0.9
 
 
 def irregular_contour(
     *, n_points: int = 13, radius: float = 26.0, spread: float = 0.3, rng: int | np.random.Generator = 0
 ) -> np.ndarray:
-    """Corners of an irregular shape about a centre at (0, 0).
+    """Draw the corners of an irregular shape about a centre at (0, 0).
 
-    They lie at equal angles, the first to the right; how far each is from the centre is drawn uniformly.
+    They lie at equal angles, the first to the right; their distances from the centre are drawn uniformly.
 
     Returned are (row, col) in pixels; `spread` is the share of the radius that a corner may lie nearer or
     further.
     """
     check_count(n_points, "n_points", low=3)
-    if not (radius > 0 and 0 <= spread <= _MOST_SPREAD):
+    if not (radius > 0 and 0 <= spread <= _MAX_SPREAD):
         raise ValueRangeError(
-            f"radius must lie above 0 and spread between 0 and {_MOST_SPREAD}, not {radius!r} and {spread!r}"
+            f"radius must lie above 0 and spread between 0 and {_MAX_SPREAD}, not {radius!r} and {spread!r}"
         )
     angle = 2 * np.pi * np.arange(n_points) / n_points
     distance = radius * (1 + check_generator(rng).uniform(-spread, spread, n_points))
@@ -43,7 +43,7 @@ def draw_contour(
     scale: float = 1.0,
     smooth: int = 2,
 ) -> np.ndarray:
-    """Mask of a contour drawn about the middle of an image.
+    """Draw the mask of a contour about the middle of an image.
 
     The corners are scaled about their centre and shifted, and the shape is drawn anew from them: no mask is
     resampled, so a shift of whole pixels gives the same shape and a scale a clean edge. A pixel is inside
@@ -53,7 +53,7 @@ def draw_contour(
     `shift` moves the centre by rows and columns, `scale` multiplies distances from it; the middle of 256 rows
     is 127.5. The shape is closed and then opened `smooth` times with a cross of 3 x 3 pixels, which rounds
     its corners, and its holes are filled. One that marks no pixel or leaves the image is a ValueRangeError,
-    as its size would no longer be the one asked for.
+    as its size would no longer be that of `scale`.
     """
     corners = np.asarray(contour, dtype=np.float64)
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
@@ -75,7 +75,8 @@ def draw_contour(
     box = bounding_box(part)
     if box is None:
         raise ValueRangeError(f"the contour marks no pixel at scale {scale:g}; a larger one would do")
-    rows, cols = (slice(b.start + first, b.stop + first) for b, first in zip(box, (top, left), strict=True))
+    rows = slice(box[0].start + top, box[0].stop + top)
+    cols = slice(box[1].start + left, box[1].stop + left)
     if min(rows.start, cols.start) < 0 or rows.stop > size[0] or cols.stop > size[1]:
         raise ValueRangeError(
             f"the contour leaves the image of {size[0]} x {size[1]} at scale {scale:g} and shift "

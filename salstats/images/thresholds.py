@@ -1,4 +1,4 @@
-"""Thresholds of a map by name: how the level between background and mask is found, one record for each.
+"""Thresholds of a map by name, that find the level between background and mask: one record for each.
 
 To add one, write its kernel and its record in `RECORDS`: checks, `--help`, captions, the report's Methods and
 the reference page read the record.
@@ -24,16 +24,16 @@ class Threshold:
     Attributes
     ----------
     name : str
-        What `threshold=` takes.
+        Value of the option `threshold`.
     label : str
         Stands before "threshold" or "level" in a sentence: "Otsu's", "the triangle".
     source : str
-        Whose definition is followed, with the DOI of the paper.
+        Definition that is followed, with the DOI of the paper.
     note : str
-        How the level is found.
+        Definition of the level in words.
     kernel : callable
-        Takes an image of grey levels (uint8, shape (M, N)) and gives the mask (bool) of what lies above the
-        level.
+        Takes an image of grey levels (uint8, shape (M, N)) and returns the mask (bool) of the pixels above
+        the level.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Threshold:
 
 
 def above_li(grey: np.ndarray) -> np.ndarray:
-    """Mask of what lies above Li's level of a grey image (uint8)."""
+    """Return the mask of the pixels above Li's level of a grey image (uint8)."""
     return np.asarray(grey > skimage.filters.threshold_li(grey))
 
 
 def above_yen(grey: np.ndarray) -> np.ndarray:
-    """Mask of what lies above Yen's level of a grey image (uint8)."""
+    """Return the mask of the pixels above Yen's level of a grey image (uint8)."""
     # the library takes the logarithm of the share of pixels above a level, which may round to 0 in single
     # precision; such a level is not chosen
     with np.errstate(divide="ignore"):
@@ -58,7 +58,7 @@ def above_yen(grey: np.ndarray) -> np.ndarray:
 
 
 def above_isodata(grey: np.ndarray) -> np.ndarray:
-    """Mask of what lies above the lowest ISODATA level of a grey image (uint8)."""
+    """Return the mask of the pixels above the lowest ISODATA level of a grey image (uint8)."""
     # the library counts in single precision: in an image of more than 2**24 pixels it may lose the few pixels
     # above a level, and then finds no level
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -69,12 +69,12 @@ def above_isodata(grey: np.ndarray) -> np.ndarray:
 
 
 def above_triangle(grey: np.ndarray) -> np.ndarray:
-    """Mask of what lies above the triangle level of a grey image (uint8)."""
+    """Return the mask of the pixels above the triangle level of a grey image (uint8)."""
     return np.asarray(grey > skimage.filters.threshold_triangle(grey))
 
 
 def above_mean(grey: np.ndarray) -> np.ndarray:
-    """Mask of what lies above the mean of a grey image (uint8)."""
+    """Return the mask of the pixels above the mean of a grey image (uint8)."""
     return np.asarray(grey > skimage.filters.threshold_mean(grey))
 
 

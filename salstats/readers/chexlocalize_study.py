@@ -278,7 +278,7 @@ def _tasks(files: StudyFiles, tasks: Sequence[str] | None, source: str) -> tuple
     if left_out:
         warn(
             f"no truth has task {quoted(left_out)}, whose maps are left out",
-            hint=Message(Setting("tasks"), " names what is to be read"),
+            hint=Message("name the tasks to be read with ", Setting("tasks")),
             option="tasks",
         )
     of_release = [task for task in TASKS if task in available]

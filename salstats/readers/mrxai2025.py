@@ -247,7 +247,7 @@ def _masks_by_case(source: Path, task: str) -> Mapping[str, Path | Rle]:
                 tasks = ", ".join(map(repr, entry)) or "none"
                 raise InputFileError(
                     f"{location}: has no task {task!r} (tasks: {tasks})",
-                    hint=Message(Setting("task"), " says what it is called"),
+                    hint=Message("give its name with ", Setting("task")),
                     option="task",
                     value=task,
                     choices=entry,

@@ -325,7 +325,7 @@ class FileTable:
                 hint = Message("take the % signs out of the file and read it with ", Setting("scale", 0.01))
                 option = "scale"
             missing = ", ".join(map(repr, options.na))
-            na_note = Message(f" (missing is one of {missing}; ", Setting("na"), " says others)")
+            na_note = Message(f" (missing is one of {missing}; name others with ", Setting("na"), ")")
             problem = Message("is not a number")
             if hint:
                 hint = Message(hint, na_note)
@@ -383,7 +383,9 @@ class FileTable:
             warn(
                 f"{self.location(position, column)}: {str(cells.iloc[position])!r} is not a number, though "
                 f"{n_numbers} of {n_present} cells are",
-                hint=Message("the column is read as text (", Setting("na"), " says what stands for missing)"),
+                hint=Message(
+                    "the column is read as text (name cells that stand for missing with ", Setting("na"), ")"
+                ),
                 option="na",
                 column=column,
                 rows=[position],

@@ -1,4 +1,4 @@
-"""One engine for the published studies: what the data allow is made, compared with print, and written."""
+"""One engine for the published studies: make what the data allow, compare it with print, and write it."""
 
 import argparse
 import csv
@@ -25,7 +25,19 @@ from salstats.display.export.table_files import save_table_as
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.record import Column, Table
 from salstats.display.text.format import count_text, fixed_text
-from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, distinct_warnings, warn
+from salstats.errors import (
+    PYTHON,
+    InputFileError,
+    Message,
+    Part,
+    SalstatsError,
+    SalstatsWarning,
+    Setting,
+    Spelling,
+    ValueRangeError,
+    distinct_warnings,
+    warn,
+)
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import check_output_folder, replacing_folder
 from salstats.jobs import counting, with_bar
@@ -38,37 +50,45 @@ from salstats.studies.score_tables import (
 )
 
 #: The published studies by key; each has a folder here, whose `STUDY` declares it.
-KEYS = tuple(each.name for each in pkgutil.iter_modules([str(Path(__file__).parent)]) if each.ispkg)
+KEYS = tuple(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]) if module.ispkg)
 #: Replicates that an interval of their order statistics needs.
-FEWEST_REPLICATES = 40
-#: Options that functions call otherwise.
-_CALLED = {"n_replicates": "replicates", "rng": "seed", "n_readers": "readers", "n_samples": "samples"}
-#: Lists the files; a folder without it is somebody else's.
+MIN_REPLICATES = 40
+#: Options of the package's functions, and the option of a study that sets each.
+_STUDY_OPTIONS = {"n_replicates": "replicates", "rng": "seed", "n_readers": "readers", "n_samples": "samples"}
+#: Lists the files of a run; a folder without it was made by somebody else.
 INDEX = "outputs.csv"
-#: What was warned of, the tracebacks of items that failed, and printed numbers beside those found.
-WARNINGS, ERRORS, PRINTED = "warnings.txt", "errors.txt", "printed.csv"
+#: The warnings of a run, one a line.
+WARNINGS = "warnings.txt"
+#: The tracebacks of items that failed.
+ERRORS = "errors.txt"
+#: The printed numbers beside those of the run.
+PRINTED = "printed.csv"
 _SUBFOLDERS = ("frames", "tables", "figures")
-_TABLES, _FIGURES = (".html", ".tex", ".docx", ".csv"), (".pdf", ".png")
-_COLUMNS = ("file", "item", "slice", "unit", "interval", "note")
+_TABLE_SUFFIXES = (".html", ".tex", ".docx", ".csv")
+_FIGURE_SUFFIXES = (".pdf", ".png")
+_INDEX_COLUMNS = ("file", "item", "slice", "unit", "interval", "note")
 #: Columns of an item's frame for what was printed of its rows, by the column that it was printed of.
 PRINTED_COLUMNS = {"estimate": "printed", "conf_low": "printed_low", "conf_high": "printed_high"}
-#: Where the numbers of a row were printed.
+#: The column that says where the numbers of a row were printed.
 PRINTED_SOURCE = "printed_source"
+
+#: Data that an item needs, as messages name them.
+Need = str | Message
 
 
 @dataclass(frozen=True)
 class Result:
-    """A result: the unrounded frame, and what shows it."""
+    """A result of a study: the unrounded frame, and the table and figure that show it."""
 
     frame: pd.DataFrame
     table: GT | None = None
-    #: Where one shows more than the table.
+    #: A figure, where it shows more than the table.
     figure: p9.ggplot | None = None
-    #: What has to be known to read it.
+    #: What a reader has to know about the numbers.
     note: str = ""
-    #: Which cases and tasks, where that is not the item's.
+    #: The cases and tasks that it is of, where these are not the item's.
     slice: str | None = None
-    #: What it is called, where the data decide.
+    #: The title, where it depends on the data.
     title: str | None = None
 
 
@@ -76,187 +96,218 @@ class Result:
 class PrintedNumbers:
     """Numbers of `data/published` that an item's frame has to give, to the printed digit."""
 
-    #: The printed rows, with the key columns and the values of the frame.
+    #: Returns the printed rows, with the key columns and the values of the frame.
     rows: Callable[[], pd.DataFrame]
-    #: Columns of both.
+    #: Columns that identify a row, in print and in the frame.
     keys: tuple[str, ...]
     values: tuple[str, ...] = ("estimate", "conf_low", "conf_high")
     #: Decimals of the printed values.
     digits: int = 3
-    #: Takes the frame; whether it is of the study's own data.
+    #: Tells whether a frame is of the study's own data.
     applies: Callable[[pd.DataFrame], bool] = lambda frame: True
-    #: Takes the frame; returns the rows of it that may have been printed.
+    #: Returns the rows of a frame that may have been printed.
     select: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame
-    #: Takes the frame; whether it is made as the printed numbers were. Where it is not, or where print was
+    #: Tells whether a frame is made as the printed numbers were. Where it is not, or where print was
     #: superseded, a difference is shown and is no error.
     exact: Callable[[pd.DataFrame], bool] = lambda frame: True
-    #: Where it was printed, where that is not the study's article.
+    #: The place where the numbers were printed, if that is not the study's article.
     source: str = ""
 
-    def beside(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Put beside each printed row what the frame has: `key, printed, found, equal, exact`.
+    def compare(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return each printed row beside that of the frame: `key, printed, found, equal, exact`.
 
-        A value that was not printed is left out of both, and so is a metric that the frame does not have.
+        A value that was not printed is left out on both sides, and so is a metric that the frame does not
+        have.
         """
-        keys, values = list(self.keys), list(self.values)
-        printed_rows, made = self.rows()[[*keys, *values]], self.select(frame)[[*keys, *values]]
-        if "metric" in keys:
-            printed_rows = printed_rows[printed_rows["metric"].isin(made["metric"])]
-        both = printed_rows.merge(
-            made,
-            on=keys,
+        columns = [*self.keys, *self.values]
+        printed_rows = self.rows()[columns]
+        frame_rows = self.select(frame)[columns]
+        if "metric" in self.keys:
+            printed_rows = printed_rows[printed_rows["metric"].isin(frame_rows["metric"])]
+        pairs = printed_rows.merge(
+            frame_rows,
+            on=list(self.keys),
             how="left",
             validate="1:1",
             suffixes=("_printed", ""),
         )
-        rows = []
-        for row in both.to_dict("records"):
-            printed, found = [], []
-            for value in values:
-                if pd.notna(row[f"{value}_printed"]):
-                    printed.append(rounded(row[f"{value}_printed"], self.digits))
-                    found.append(rounded(row[value], self.digits))
-            # a key that a row has not, as a pooled row has no task, stands empty or as "all"
-            named = [str(row[key]) for key in keys if pd.notna(row[key]) and row[key] != "all"]
-            rows.append(
-                {
-                    "key": ", ".join(named),
-                    "printed": ", ".join(map(str, printed)),
-                    "found": ", ".join(map(str, found)),
-                    "equal": printed == found,
-                }
-            )
+        rows = [self._compare_row(pair) for pair in pairs.to_dict("records")]
         compared = pd.DataFrame(rows, columns=["key", "printed", "found", "equal"])
         return compared.assign(exact=self.exact(frame))
 
-    def numbers_of(self, frame: pd.DataFrame) -> pd.DataFrame:
+    def _compare_row(self, pair: Mapping[Any, Any]) -> dict[str, object]:
+        """Round the values of one printed row and of the frame's row, and compare them."""
+        printed = []
+        computed = []
+        for value in self.values:
+            if pd.notna(pair[f"{value}_printed"]):
+                printed.append(rounded(pair[f"{value}_printed"], self.digits))
+                computed.append(rounded(pair[value], self.digits))
+        # A key that does not apply to a row stands empty or as "all": a pooled row has no task.
+        key_texts = [str(pair[key]) for key in self.keys if pd.notna(pair[key]) and pair[key] != "all"]
+        return {
+            "key": ", ".join(key_texts),
+            "printed": ", ".join(map(str, printed)),
+            "found": ", ".join(map(str, computed)),
+            "equal": printed == computed,
+        }
+
+    def printed_values(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return what was printed of the frame's rows, by their index, in the columns of `PRINTED_COLUMNS`.
 
-        `printed_source` is "article", or where else a row was printed; missing where it was not.
+        `printed_source` is "article", or the other place where a row was printed; it is missing for rows
+        that were not printed.
         """
-        keys, values = list(self.keys), list(self.values)
-        rows = self.select(frame)[keys]
-        printed = self.rows()[[*keys, *values]].rename(columns=PRINTED_COLUMNS)
-        numbers = rows.merge(printed, on=keys, how="left", validate="m:1").drop(columns=keys)
-        numbers.index = rows.index
-        source = pd.Series(self.source or "article", rows.index)
-        return numbers.assign(**{PRINTED_SOURCE: source.where(numbers.notna().any(axis=1))})
+        keys = list(self.keys)
+        frame_keys = self.select(frame)[keys]
+        printed = self.rows()[[*keys, *self.values]].rename(columns=PRINTED_COLUMNS)
+        numbers = frame_keys.merge(printed, on=keys, how="left", validate="m:1").drop(columns=keys)
+        numbers.index = frame_keys.index
+        source = pd.Series(self.source or "article", frame_keys.index)
+        is_printed = numbers.notna().any(axis=1)
+        return numbers.assign(**{PRINTED_SOURCE: source.where(is_printed)})
 
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure of a study: how it is made of the data, and what has to be there for it."""
+    """A table or figure of a study: how it is made of the data, and the data that it needs."""
 
     #: Name of its files.
     key: str
-    #: What it is; up to a colon its number in the study.
+    #: Title; its number in the study stands before a colon.
     title: str
-    #: Takes the data that `OpenedStudy.load` returns.
+    #: Makes the result of the data that `OpenedStudy.load` returns.
     make: Callable[[Any], Result | None]
-    #: All of them have to be there.
-    needs: tuple[str, ...] = ()
-    #: What parts of it need.
-    parts: tuple[str, ...] = ()
-    #: Which cases and tasks.
+    #: Data without which the item cannot be made.
+    needs: tuple[Need, ...] = ()
+    #: Data without which a part of the item is left out.
+    parts: tuple[Need, ...] = ()
+    #: The cases and tasks that it is of.
     slice: str = "true-positive"
-    #: What the study printed, in one place or in several.
+    #: The numbers that the study printed, in one place or in several.
     printed: PrintedNumbers | Sequence[PrintedNumbers] | None = None
 
     @property
-    def prints(self) -> Sequence[PrintedNumbers]:
+    def printings(self) -> Sequence[PrintedNumbers]:
         """The printed numbers as a list."""
         if self.printed is None:
             return ()
-        return (self.printed,) if isinstance(self.printed, PrintedNumbers) else self.printed
+        if isinstance(self.printed, PrintedNumbers):
+            return (self.printed,)
+        return self.printed
 
     @property
     def name(self) -> str:
-        """Its number in the study, or what it is."""
+        """The number of the item in the study, or its title where it has none."""
         return self.title.partition(":")[0]
 
 
 @dataclass(frozen=True)
 class OpenedStudy:
-    """The data of a study, found and not yet computed on."""
+    """The data of a study before anything is computed of them."""
 
-    #: In the order of the study.
+    #: The items in the order of the study.
     items: Sequence[Item]
-    #: Which needs are met.
-    available: frozenset[str]
-    #: The long work: returns what the items are made of.
+    #: The needs that the data meet.
+    available: frozenset[Need]
+    #: Does the long work, and returns what the items are made of.
     load: Callable[[], Any]
 
 
 @dataclass(frozen=True)
 class PublishedStudy:
-    """A published study."""
+    """The declaration of a published study."""
 
-    #: Its name here, and the paper.
+    #: Name of the study in this package.
     key: str
+    #: Citation of the paper.
     source: str
-    #: What `--help` says.
+    #: Description for `--help`.
     about: str
     #: Adds the study's options to a parser.
     add_options: Callable[["Parser"], None]
-    #: Takes the options given and finds the data.
+    #: Finds the data that the options name.
     open: Callable[[argparse.Namespace], OpenedStudy]
-    #: Takes a scores frame in the place of a folder, and the options given.
+    #: Takes a scores frame in the place of a folder, and the options.
     open_scores: Callable[[pd.DataFrame, argparse.Namespace], OpenedStudy] | None = None
     #: Reads a table in the columns of the study's own release.
     read_release: ReleaseReader | None = None
-    #: Whether scores may be of several slices, which a column `slice` tells apart.
+    #: True where a column `slice` may tell several slices of the scores apart.
     slices: bool = False
 
 
 class Parser(argparse.ArgumentParser):
-    """The options of a study; what is wrong with those given is an exception."""
+    """Parser of a study's options, which raises an exception where they cannot be read."""
 
     @property
     def options(self) -> dict[str, argparse.Action]:
-        """Each option that takes part in a study by its name in Python; not `--help`."""
+        """The options of the study by their names in Python, without `--help`."""
         return {action.dest: action for action in self._actions if action.dest != "help"}
 
     @property
     def flags(self) -> dict[str, str]:
-        """The flag of each option by its name in Python, and in the functions that it is given to."""
-        own = {action.dest: flag_of(action) for action in self._actions}
-        called = {name: own[dest] for name, dest in _CALLED.items() if dest in own}
-        return own | called
+        """The flag of each option by its name in Python, and by its name in the package's functions."""
+        flags = {action.dest: flag_of(action) for action in self._actions}
+        for parameter, option in _STUDY_OPTIONS.items():
+            if option in flags:
+                flags[parameter] = flags[option]
+        return flags
 
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
-        """Read the options given; one that the study does not have is an error that lists those it has."""
+        """Read the arguments; raise an error with the known options where one is unknown."""
         parsed, unknown = self.parse_known_args(args, namespace)
         if unknown:
             flags = [flag_of(action) for action in self.options.values()]
-            raise SalstatsError(no_such_option(unknown[0].partition("=")[0], self.prog, flags))
+            raise unknown_option(unknown[0].partition("=")[0], self.prog, flags)
         return parsed
 
     def error(self, message: str) -> NoReturn:
-        """Raise what is wrong."""
+        """Raise argparse's message as an error of the package."""
         raise SalstatsError(message)
 
 
 def flag_of(action: argparse.Action) -> str:
-    """The long flag of an option."""
+    """Return the long flag of an option."""
     return next(flag for flag in action.option_strings if flag.startswith("--"))
 
 
-def no_such_option(name: str, command: str, known: Iterable[str]) -> str:
-    """Say that a command has no option of a name, and which it has."""
-    options = list(known)
-    return f"{command} has no option {name!r} (options: {', '.join(options)}){did_you_mean(name, options)}"
+def unknown_option(name: str, command: str, choices: Iterable[str]) -> SalstatsError:
+    """Return the error of an option that a command does not have, with those that it has."""
+    choices = list(choices)
+    return SalstatsError(
+        f"{command} has no option {name!r} (options: {', '.join(choices)}){did_you_mean(name, choices)}",
+        option=name,
+        choices=choices,
+    )
 
 
 class ItemNotMade(SalstatsWarning):
-    """A result that the data do not allow; the others are made."""
+    """A result that the data do not allow; the others are made.
+
+    Parameters
+    ----------
+    item : str
+        Name of the result.
+    reason : str or Message
+        Why it is not made.
+    """
+
+    def __init__(self, item: str, reason: Part) -> None:
+        super().__init__(f"{item}: not made, ", reason)
+        self.item = item
 
 
-class ItemFailed(ItemNotMade):
+class ItemFailed(SalstatsWarning):
     """A result that an error of the program stopped; the others are made.
 
-    `item` is the result's name, `error` the exception.
+    Parameters
+    ----------
+    item : str
+        Name of the result.
+    error : Exception
+        The error, with its traceback.
     """
 
     def __init__(self, item: str, error: Exception) -> None:
@@ -265,7 +316,7 @@ class ItemFailed(ItemNotMade):
         self.error = error
 
 
-#: What stands below a heading: a column, a column and its decimals, or what a function makes of the row.
+#: Content below a heading of a table: a column, a column and its decimals, or a function of the row.
 Cell = str | tuple[str, int] | Callable[[Any], str]
 
 
@@ -277,63 +328,88 @@ def table_of(
     *,
     groups: Cell | None = None,
     notes: Sequence[str] = (),
-    **more: Any,
+    **options: Any,
 ) -> GT:
-    """A table with a row for each of a frame: what stands below each heading, of the labels and of the cells.
+    """Make a table with a row for each row of a frame.
 
-    A heading is text, or a Column. Of a column of the frame text stands as it is, whole numbers to the right.
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of the table.
+    table_id : str
+        Identifier of the table in HTML.
+    stub : mapping of str to Cell
+        Row labels by their heading.
+    columns : mapping of str or Column to Cell
+        Cells by their heading. Text of a column of the frame is aligned to the left, its numbers to the
+        right.
+    groups : Cell, optional
+        Heading above consecutive rows.
+    notes : sequence of str
+        Notes below the table.
+    **options
+        Fields of `Table`.
     """
-    labels, cells, group_names = [], [], []
+    labels = []
+    cells = []
+    group_names = []
     for row in rows.itertuples(index=False):
         labels.append(tuple(_cell_text(cell, row) for cell in stub.values()))
         cells.append([_cell_text(cell, row) for cell in columns.values()])
         if groups is not None:
             group_names.append(_cell_text(groups, row))
     headings = [_heading(heading, cell, rows) for heading, cell in columns.items()]
-    table = Table(tuple(stub), labels, headings, cells, groups=group_names, notes=notes, **more)
+    table = Table(tuple(stub), labels, headings, cells, groups=group_names, notes=notes, **options)
     return great_table(table, table_id)
 
 
 def _cell_text(cell: Cell, row: Any) -> str:
-    """What stands in a cell of a row."""
+    """Return the text of a cell of a row."""
     if callable(cell):
         return cell(row)
     if isinstance(cell, tuple):
         name, decimals = cell
         return fixed_text(getattr(row, name), decimals)
     value = getattr(row, cell)
-    return value if isinstance(value, str) else count_text(value)
+    if isinstance(value, str):
+        return value
+    return count_text(value)
 
 
 def _heading(heading: str | Column, cell: Cell, rows: pd.DataFrame) -> Column:
-    """The column of a heading; numbers of the frame stand to the right."""
+    """Return a heading as a column; a column of the frame is aligned by its type."""
     if isinstance(heading, Column):
         return heading
     if not isinstance(cell, str):
         return Column(heading)
-    return Column(heading, align="right" if is_numeric_dtype(rows[cell]) else "left")
+    if is_numeric_dtype(rows[cell]):
+        return Column(heading, align="right")
+    return Column(heading, align="left")
 
 
 def study(key: str) -> PublishedStudy:
-    """The declaration of a study."""
-    found: PublishedStudy = importlib.import_module(f"salstats.studies.{key}").STUDY
-    return found
+    """Return the declaration of a study."""
+    declaration: PublishedStudy = importlib.import_module(f"salstats.studies.{key}").STUDY
+    return declaration
 
 
-def parser_of(declared: PublishedStudy, *, output: bool = True) -> Parser:
-    """Make the parser of a study's options: its own, those of all, and with `output` where to write."""
+def parser_of(declaration: PublishedStudy, *, output: bool = True) -> Parser:
+    """Make the parser of a study's options and of those that all studies have.
+
+    Without `output` there are no options for the folder to write.
+    """
     parser = Parser(
-        prog=f"salstats reproduce {declared.key}",
-        description=f"{declared.source}\n\n{declared.about}",
+        prog=f"salstats reproduce {declaration.key}",
+        description=f"{declaration.source}\n\n{declaration.about}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         # `--replicate 3` of a misspelt option must not become another one
         allow_abbrev=False,
     )
-    declared.add_options(parser)
-    if declared.open_scores is not None:
-        _add_score_tables(parser, declared.key)
+    declaration.add_options(parser)
+    if declaration.open_scores is not None:
+        _add_score_tables(parser, declaration.key)
     if output:
-        folder = Path(f"salstats-{declared.key}")
+        folder = Path(f"salstats-{declaration.key}")
         parser.add_argument(
             "-o", "--output", type=Path, default=folder, metavar="OUT", help=f"folder to make ({folder})"
         )
@@ -348,7 +424,7 @@ def parser_of(declared: PublishedStudy, *, output: bool = True) -> Parser:
 
 
 def _add_score_tables(parser: Parser, key: str) -> None:
-    """Add the tables of scores that stand in the place of a folder."""
+    """Add the options for tables of scores, which stand in the place of a folder."""
     group = parser.add_argument_group(
         "scores that are there already (CSV, TSV, Parquet, XLSX)",
         f"Example: salstats reproduce {key} --scores scores.csv --features features.csv "
@@ -391,47 +467,73 @@ def _add_score_tables(parser: Parser, key: str) -> None:
     group.add_argument("--decimal", default=".", metavar="SIGN", help="decimal mark of a text file (.)")
 
 
-def open_study(declared: PublishedStudy, options: argparse.Namespace) -> OpenedStudy:
-    """Read the tables of `--scores` where it names some, else find the data that the study's options name."""
+def open_study(declaration: PublishedStudy, options: argparse.Namespace) -> OpenedStudy:
+    """Read the tables of scores if there are any, else find the data that the study's options name."""
     if options.jobs < -1 or options.jobs == 0:
-        raise SalstatsError(f"--jobs must be a whole number from 1 up, or -1, not {options.jobs}")
-    if declared.open_scores is None:
-        return declared.open(options)
+        raise ValueRangeError(
+            Setting("jobs"),
+            f" must be a whole number from 1 up, or -1, not {options.jobs}",
+            value=options.jobs,
+        )
+    if declaration.open_scores is None:
+        return declaration.open(options)
     if options.scores is None:
         for name in ("features", "rename", "score", "scale", "sep"):
             if getattr(options, name):
-                raise SalstatsError(f"--{name} belongs to --scores")
-        return declared.open(options)
+                raise SalstatsError(Setting(name), " belongs to ", Setting("scores"))
+        return declaration.open(options)
     if getattr(options, "data", None) is not None:
-        raise SalstatsError("--data is scored here, --scores are scores already; name one of them")
+        raise SalstatsError(
+            Setting("data"),
+            " is scored here, ",
+            Setting("scores"),
+            " are scores already",
+            hint="name one of them",
+        )
     scores = read_score_tables(
         options.scores,
         options.features,
         reading=Reading.of(options),
-        read_release=declared.read_release,
-        by_slice=declared.slices,
+        read_release=declaration.read_release,
+        by_slice=declaration.slices,
     )
-    return declared.open_scores(scores, options)
+    return declaration.open_scores(scores, options)
 
 
-def reproduce(key: str, arguments: Sequence[str]) -> int:
-    """Make every result of a study that the data allow.
+def reproduce(key: str, arguments: Sequence[str], spelling: Spelling = PYTHON) -> int:
+    """Make every result of a study that the data allow, and write them to a folder.
 
-    Returns 1 where a printed number differs or an item failed by an error of the program, else 0. Raises
-    SalstatsError or OSError where the input cannot be used; then the output is as it was.
+    Parameters
+    ----------
+    key : str
+        Name of the study.
+    arguments : sequence of str
+        Arguments of the command.
+    spelling : Spelling
+        How messages write options.
+
+    Returns
+    -------
+    int
+        1 where a printed number differs or an item failed by an error of the program, else 0.
+
+    Raises
+    ------
+    SalstatsError, OSError
+        The input cannot be used; then the output is as it was.
     """
-    declared = study(key)
-    options = parser_of(declared).parse_args(arguments)
+    declaration = study(key)
+    options = parser_of(declaration).parse_args(arguments)
     folder = check_items_folder(options.output, overwrite=options.overwrite)
     compared: list[pd.DataFrame] = []
     results: list[tuple[Item, Result]] = []
     with warnings.catch_warnings(record=True) as caught, FigureJobs(options.jobs) as figures:
         warnings.simplefilter("always", SalstatsWarning)
         with counting(None, "Reading", progress=True):
-            opened = open_study(declared, options)
-        for sentence in missing(opened.items, opened.available):
-            print(sentence, flush=True)
-            warn(sentence)
+            opened = open_study(declaration, options)
+        for message in missing(opened.items, opened.available):
+            print(message.spelled(spelling), flush=True)
+            warn(message)
         with counting(None, "Computing", progress=True):
             data = opened.load()
         with counting(len(opened.items), "Tables", progress=True) as count:
@@ -439,72 +541,99 @@ def reproduce(key: str, arguments: Sequence[str]) -> int:
                 results.append(result)
                 count(1)
         if not results:
-            raise nothing_made([w.message for w in caught])
+            raise nothing_made(record.message for record in caught)
         with counting(None, "Writing", progress=True):
-            _write_all(results, compared, folder, caught, figures)
-    failed = [w.message for w in caught if isinstance(w.message, ItemFailed)]
-    not_made = [w.message for w in caught if isinstance(w.message, ItemNotMade) and w.message not in failed]
-    for sentence in dict.fromkeys(map(str, not_made)):
-        print(sentence)
+            _write_all(results, compared, folder, caught, figures, spelling)
+    messages = [record.message for record in caught]
+    _print_each([message for message in messages if isinstance(message, ItemNotMade)], spelling)
     print(f"{len(results)} items in {folder}; {INDEX} lists their files.")
     if (folder / WARNINGS).is_file():
         print(f"Warnings stand in {WARNINGS}.")
-    all_equal = _say_printed(compared)
-    for sentence in dict.fromkeys(map(str, failed)):
-        print(sentence, file=sys.stderr)
-    return 0 if all_equal and not failed else 1
+    all_equal = _print_comparison(compared)
+    failures = [message for message in messages if isinstance(message, ItemFailed)]
+    _print_each(failures, spelling, file=sys.stderr)
+    if failures or not all_equal:
+        return 1
+    return 0
 
 
-def nothing_made(warned: Iterable[Warning | str]) -> SalstatsError:
+def _print_each(problems: Iterable[SalstatsWarning], spelling: Spelling, **options: Any) -> None:
+    """Print the text of each warning once."""
+    for text in dict.fromkeys(problem.message.spelled(spelling) for problem in problems):
+        print(text, **options)
+
+
+def nothing_made(problems: Iterable[Warning | str]) -> SalstatsError:
     """Return the error of a run that made nothing, with the reason of each item."""
-    reasons = [reason for reason in warned if isinstance(reason, ItemNotMade)]
-    sentences = dict.fromkeys(map(str, reasons))
-    error = SalstatsError("; ".join(sentences) or "no result can be made of these data")
-    error.__cause__ = next((reason.error for reason in reasons if isinstance(reason, ItemFailed)), None)
+    first_by_text: dict[str, ItemNotMade | ItemFailed] = {}
+    for problem in problems:
+        if isinstance(problem, ItemNotMade | ItemFailed):
+            first_by_text.setdefault(str(problem), problem)
+    reasons = Message()
+    for reason in first_by_text.values():
+        if reasons:
+            reasons += "; "
+        reasons += reason.message
+    error = SalstatsError(reasons or "no result can be made of these data")
+    failures = [reason for reason in first_by_text.values() if isinstance(reason, ItemFailed)]
+    if failures:
+        error.__cause__ = failures[0].error
     return error
 
 
-def missing(items: Iterable[Item], there: Collection[str]) -> list[str]:
-    """A sentence for each need that is not met, which names the results that are not made, or not whole."""
-    by_need: dict[tuple[str, str], list[str]] = {}
+def missing(items: Iterable[Item], available: Collection[Need]) -> list[Message]:
+    """Return a message for each need that is not met, with the items that are not made or not whole."""
+    items_by_need: dict[tuple[str, tuple[Need, ...]], list[str]] = {}
     for item in items:
-        lacks = [need for need in item.needs if need not in there]
-        if lacks:
-            by_need.setdefault(("not made", " and ".join(lacks)), []).append(item.name)
-        else:
-            for part in item.parts:
-                if part not in there:
-                    by_need.setdefault(("made in part", part), []).append(item.name)
-    return [f"{'; '.join(names)}: {what}, needs {need}" for (what, need), names in by_need.items()]
+        unmet_needs = tuple(need for need in item.needs if need not in available)
+        if unmet_needs:
+            items_by_need.setdefault(("not made", unmet_needs), []).append(item.name)
+            continue
+        for part in item.parts:
+            if part not in available:
+                items_by_need.setdefault(("made in part", (part,)), []).append(item.name)
+    messages = []
+    for (consequence, needs), names in items_by_need.items():
+        message = Message(f"{'; '.join(names)}: {consequence}, needs ", needs[0])
+        for need in needs[1:]:
+            message += " and "
+            message += need
+        messages.append(message)
+    return messages
 
 
 def make_items(
-    items: Iterable[Item], there: Collection[str], data: Any, compared: list[pd.DataFrame] | None = None
+    items: Iterable[Item], available: Collection[Need], data: Any, compared: list[pd.DataFrame] | None = None
 ) -> Iterator[tuple[Item, Result]]:
-    """Yield the items whose needs are met; one that the data do not allow, or that fails, is warned of."""
+    """Yield the items whose needs are met, and warn of those that cannot be made or that fail.
+
+    Comparisons with the printed numbers are added to `compared`.
+    """
     for item in items:
-        if not set(item.needs) <= set(there):
+        if not set(item.needs) <= set(available):
             continue
-        made = None
+        result = None
         with if_possible(item.name):
-            made = item.make(data)
-        if made is None:
+            result = item.make(data)
+        if result is None:
             continue
         with if_possible(f"{item.name} beside the printed numbers"):
             if compared is not None:
-                compared += _compared(item, made.frame)
-            made = replace(made, frame=_with_printed(item, made.frame))
-        yield item, replace(made, title=made.title or item.title, slice=made.slice or item.slice)
+                compared += _comparisons(item, result.frame)
+            result = replace(result, frame=_with_printed(item, result.frame))
+        yield item, replace(result, title=result.title or item.title, slice=result.slice or item.slice)
 
 
-def _compared(item: Item, frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """Compare an item's frame with what was printed of the same data."""
-    found = []
-    for printed in item.prints:
+def _comparisons(item: Item, frame: pd.DataFrame) -> list[pd.DataFrame]:
+    """Compare an item's frame with what was printed of the same data, a frame for each place of print."""
+    comparisons = []
+    for printed in item.printings:
         if printed.applies(frame):
-            name = f"{item.name} ({printed.source})" if printed.source else item.name
-            found.append(printed.beside(frame).assign(item=name))
-    return found
+            name = item.name
+            if printed.source:
+                name = f"{item.name} ({printed.source})"
+            comparisons.append(printed.compare(frame).assign(item=name))
+    return comparisons
 
 
 def _with_printed(item: Item, frame: pd.DataFrame) -> pd.DataFrame:
@@ -513,48 +642,45 @@ def _with_printed(item: Item, frame: pd.DataFrame) -> pd.DataFrame:
     All numbers of a row are from one place.
     """
     numbers = pd.DataFrame(index=frame.index)
-    for printed in item.prints:
+    for printed in item.printings:
         if printed.applies(frame):
-            of_place = printed.numbers_of(frame).dropna(subset=PRINTED_SOURCE)
-            known_rows = numbers.dropna(how="all").index
-            numbers = numbers.combine_first(of_place.drop(index=known_rows, errors="ignore"))
+            further = printed.printed_values(frame).dropna(subset=PRINTED_SOURCE)
+            filled_rows = numbers.dropna(how="all").index
+            numbers = numbers.combine_first(further.drop(index=filled_rows, errors="ignore"))
     columns = [name for name in (*PRINTED_COLUMNS.values(), PRINTED_SOURCE) if name in numbers]
     return frame.join(numbers[columns])
 
 
-def not_made(name: str, reason: str) -> None:
-    """Warn that a result is not made, and why; `reproduce` prints it too."""
-    warn(ItemNotMade(f"{name}: not made, {reason}"))
-
-
 @contextmanager
 def if_possible(name: str) -> Iterator[None]:
-    """Go on where a result cannot be made, with a warning that names it and its error.
+    """Turn an error into a warning, so that the other results are made.
 
-    What the data do not allow is an `ItemNotMade`, any other error an `ItemFailed`.
+    An error of the package becomes an `ItemNotMade`, any other an `ItemFailed`.
     """
     try:
         yield
     except SalstatsError as error:
-        not_made(name, str(error))
+        warn(ItemNotMade(name, error.message))
     except Exception as error:
         warn(ItemFailed(name, error))
 
 
 def rounded(value: float, digits: int) -> Decimal:
-    """A number with so many decimals, half away from zero, as spreadsheets round."""
+    """Round a number to some decimals, half away from zero, as spreadsheets do."""
     if value != value:
         return Decimal("nan")
     return Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
 
 
 def check_items_folder(folder: Path, *, overwrite: bool) -> Path:
-    """The folder to write, which is new, empty, or what an earlier run made and nothing else."""
-    return check_output_folder(folder, written=_written, own=_SUBFOLDERS, overwrite=overwrite)
+    """Check that the folder to write is new, empty, or what an earlier run made and nothing else."""
+    return check_output_folder(
+        folder, written_files=_listed_files, subfolders=_SUBFOLDERS, overwrite=overwrite
+    )
 
 
-def _written(folder: Path) -> set[str]:
-    """The files that an earlier run lists in its index."""
+def _listed_files(folder: Path) -> set[str]:
+    """Return the files that an earlier run lists in its index."""
     try:
         with (folder / INDEX).open(encoding="utf-8", newline="") as file:
             listed = {row["file"] for row in csv.DictReader(file)}
@@ -568,22 +694,22 @@ def printed_rows(compared: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat(compared, ignore_index=True)[["item", "key", "printed", "found", "equal"]]
 
 
-def _say_printed(compared: Sequence[pd.DataFrame]) -> bool:
-    """Say how many printed rows are equal, name those that should be and differ; return whether none does."""
+def _print_comparison(compared: Sequence[pd.DataFrame]) -> bool:
+    """Print how many printed rows are equal and which differ; return True unless one should be equal."""
     if not compared:
         return True
     rows = pd.concat(compared, ignore_index=True)
-    wrong = rows[rows["exact"] & ~rows["equal"]]
-    for row in wrong.itertuples():
+    is_wrong = rows["exact"] & ~rows["equal"]
+    for row in rows[is_wrong].itertuples():
         print(f"{row.item}, {row.key}: printed {row.printed}, but here {row.found}", file=sys.stderr)
     print(f"{int(rows['equal'].sum())} of {len(rows)} printed rows are equal, to the printed digit.")
-    n_other = int((~rows["exact"] & ~rows["equal"]).sum())
-    if n_other:
+    n_inexact = int((~rows["exact"] & ~rows["equal"]).sum())
+    if n_inexact:
         print(
-            f"{n_other} printed rows are of another choice or superseded, and differ; {PRINTED} has them "
+            f"{n_inexact} printed rows are of another choice or superseded, and differ; {PRINTED} has them "
             "beside what is found here."
         )
-    return wrong.empty
+    return not is_wrong.any()
 
 
 def _write_all(
@@ -592,46 +718,49 @@ def _write_all(
     folder: Path,
     caught: Sequence[warnings.WarningMessage],
     figures: FigureJobs,
+    spelling: Spelling,
 ) -> None:
-    """Write every result, the index, what was printed and warned of; the folder is whole or not there.
+    """Write every result, the index, the comparison with print, and the warnings.
 
-    An item that cannot be written is warned of, which `caught` then holds too, and costs its files alone.
+    The folder is whole or not there. An item that cannot be written costs its files alone; its warning is
+    added to `caught`, which records the warnings of the run.
     """
-    with replacing_folder(folder, lambda: check_items_folder(folder, overwrite=True)) as made:
+    with replacing_folder(folder, lambda: check_items_folder(folder, overwrite=True)) as new_folder:
         for name in _SUBFOLDERS:
-            (made / name).mkdir(parents=True)
-        each = with_bar(results, len(results), "Writing", progress=True, sizes=[1] * len(results))
+            (new_folder / name).mkdir(parents=True)
         index = []
-        for item, result in each:
-            index += _write(item, result, made, figures)
-        item_of = {row["file"]: row["item"].partition(":")[0] for row in index}
+        for item, result in with_bar(
+            results, len(results), "Writing", progress=True, sizes=[1] * len(results)
+        ):
+            index += _write(item, result, new_folder, figures)
+        item_names = {row["file"]: row["item"].partition(":")[0] for row in index}
 
-        def not_drawn(files: Sequence[Path], error: Exception) -> None:
-            name = item_of[files[0].relative_to(made.absolute()).as_posix()]
+        def warn_not_drawn(files: Sequence[Path], error: Exception) -> None:
+            name = item_names[files[0].relative_to(new_folder.absolute()).as_posix()]
             warn(ItemFailed(f"{name}, its figure", error))
 
-        drawing = figures.finish(on_error=not_drawn)
-        index = [row for row in index if (made / row["file"]).is_file()]
+        drawing_warnings = figures.finish(on_error=warn_not_drawn)
+        index = [row for row in index if (new_folder / row["file"]).is_file()]
         if compared:
-            write_frame(printed_rows(compared), made / PRINTED)
-        messages = [w.message for w in caught if issubclass(w.category, SalstatsWarning)]
-        sentences = dict.fromkeys([*map(str, distinct_warnings(caught).values()), *drawing])
-        if sentences:
-            (made / WARNINGS).write_text("\n".join(sentences) + "\n", encoding="utf-8")
-        failed = [message for message in messages if isinstance(message, ItemFailed)]
-        if failed:
-            (made / ERRORS).write_text("\n".join(map(_traceback, failed)), encoding="utf-8")
-        write_frame(pd.DataFrame(index, columns=list(_COLUMNS)), made / INDEX)
+            write_frame(printed_rows(compared), new_folder / PRINTED)
+        texts = [warning.message.spelled(spelling) for warning in distinct_warnings(caught).values()]
+        lines = dict.fromkeys([*texts, *drawing_warnings])
+        if lines:
+            (new_folder / WARNINGS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        tracebacks = [_traceback(w.message) for w in caught if isinstance(w.message, ItemFailed)]
+        if tracebacks:
+            (new_folder / ERRORS).write_text("\n".join(tracebacks), encoding="utf-8")
+        write_frame(pd.DataFrame(index, columns=list(_INDEX_COLUMNS)), new_folder / INDEX)
 
 
-def _traceback(failed: ItemFailed) -> str:
-    """The traceback of an item that failed, under its name."""
-    return f"{failed.item}\n{''.join(traceback.format_exception(failed.error))}"
+def _traceback(failure: ItemFailed) -> str:
+    """Return the traceback of an item that failed, under its name."""
+    return f"{failure.item}\n{''.join(traceback.format_exception(failure.error))}"
 
 
 @contextmanager
 def _if_writable(name: str) -> Iterator[None]:
-    """Go on where a result cannot be shown, with a warning; an error of the file system stops the run."""
+    """Warn where a result cannot be shown, and go on; an error of the file system stops the run."""
     try:
         yield
     except (OSError, InputFileError):
@@ -640,45 +769,48 @@ def _if_writable(name: str) -> Iterator[None]:
         warn(ItemFailed(name, error))
 
 
-def _write(item: Item, result: Result, made: Path, figures: FigureJobs) -> list[dict[str, str]]:
-    """Write one result; its rows of the index, less what could not be written."""
+def _write(item: Item, result: Result, folder: Path, figures: FigureJobs) -> list[dict[str, str]]:
+    """Write one result; return its rows of the index, without what could not be written."""
     note = result.note.rstrip(".")
     files = []
     with _if_writable(f"{item.name}, its frame"):
-        files.append(write_frame(result.frame, made / "frames" / f"{item.key}.csv"))
+        files.append(write_frame(result.frame, folder / "frames" / f"{item.key}.csv"))
     if result.figure is not None:
         with _if_writable(f"{item.name}, its figure"):
-            # a page of a figure has files of its own
-            for page, file in page_files(result.figure, made / "figures" / f"{item.key}{_FIGURES[0]}"):
-                drawn = [file.with_suffix(suffix) for suffix in _FIGURES]
-                figures.add(page, drawn)
-                files += drawn
+            first_file = folder / "figures" / f"{item.key}{_FIGURE_SUFFIXES[0]}"
+            # each page of a figure has files of its own
+            for page, file in page_files(result.figure, first_file):
+                page_targets = [file.with_suffix(suffix) for suffix in _FIGURE_SUFFIXES]
+                figures.add(page, page_targets)
+                files += page_targets
     if result.table is not None:
         with _if_writable(f"{item.name}, its table"):
-            tables = [made / "tables" / f"{item.key}{suffix}" for suffix in _TABLES]
+            table_targets = [folder / "tables" / f"{item.key}{suffix}" for suffix in _TABLE_SUFFIXES]
             table = result.table.tab_header(result.title or "")
             if note:
                 table = table.tab_source_note(_as_sentence(note))
-            save_table_as(table, tables)
-            files += tables
-    about = {
+            save_table_as(table, table_targets)
+            files += table_targets
+    facts = {
         "item": result.title or "",
         "slice": result.slice or "",
-        "unit": _values(result.frame, "unit"),
-        "interval": _values(result.frame, "interval"),
+        "unit": _distinct_values(result.frame, "unit"),
+        "interval": _distinct_values(result.frame, "interval"),
         "note": note,
     }
-    return [{"file": file.relative_to(made).as_posix(), **about} for file in files]
+    return [{"file": file.relative_to(folder).as_posix(), **facts} for file in files]
 
 
 def _as_sentence(note: str) -> str:
-    """A note with a capital and a full stop; a symbol that it begins with, as n, stays as it is."""
+    """Write a note with a capital and a full stop; a symbol that it begins with, as n, stays as it is."""
     first_word = note.split(maxsplit=1)[0]
     if len(first_word) == 1:
         return f"{note}."
     return f"{note[0].upper()}{note[1:]}."
 
 
-def _values(frame: pd.DataFrame, column: str) -> str:
-    """The values of a column as text, empty where there is none."""
-    return ", ".join(frame[column].dropna().astype("str").unique()) if column in frame else ""
+def _distinct_values(frame: pd.DataFrame, column: str) -> str:
+    """Join the distinct values of a column; empty where the frame does not have it."""
+    if column not in frame:
+        return ""
+    return ", ".join(frame[column].dropna().astype("str").unique())

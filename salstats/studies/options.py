@@ -1,4 +1,4 @@
-"""How options of the studies are read: folders by name, lists, values by method."""
+"""Readers of options that several studies have: folders by name, lists, and values by method."""
 
 import argparse
 import csv
@@ -7,18 +7,23 @@ from pathlib import Path
 from typing import Any
 
 from salstats.display.text.labels import Labels
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting, ValueRangeError
 from salstats.files.inputs import is_one_value
-from salstats.studies.engine import FEWEST_REPLICATES
+from salstats.studies.engine import MIN_REPLICATES
 
-#: How a folder of a series is given by name.
+#: Form of an option that names the folder of a series.
 SERIES = "METHOD[:MODEL[:SEED]]=DIR"
 
 
 def named_folder(form: str, *, unnamed: bool = False) -> Callable[[str], tuple[str, str]]:
-    """A reader of both sides of NAME=DIR, whose error says the `form` that is wanted.
+    """Return a reader of NAME=DIR, which gives the name and the folder.
 
-    With `unnamed`, DIR alone has an empty name: it is a folder of folders, see `folders`.
+    Parameters
+    ----------
+    form : str
+        Form of the option, for the error.
+    unnamed : bool
+        Read DIR alone too, with an empty name: a folder of folders, see `folders`.
     """
 
     def read(text: str) -> tuple[str, str]:
@@ -32,79 +37,99 @@ def named_folder(form: str, *, unnamed: bool = False) -> Callable[[str], tuple[s
     return read
 
 
-def folders(given: Iterable[tuple[str, str]], flag: str) -> dict[str, str] | None:
-    """The folders of an option by name, each named once.
+def folders(named_folders: Iterable[tuple[str, str]], option: str) -> dict[str, str] | None:
+    """Return the folders of an option by name; each name may stand once.
 
-    A folder without a name holds one for each series, called METHOD or METHOD_MODEL. A method that is known
-    may hold underscores itself; else the last one cuts.
+    A folder without a name holds a folder for each series, called METHOD or METHOD_MODEL. Methods that have
+    a label may have underscores in their names; of others the last underscore ends the method.
     """
-    named: dict[str, str] = {}
-    for name, place in given:
-        found = {name: place} if name else _below(Path(place))
-        if not found:
+    folder_by_name: dict[str, str] = {}
+    for name, folder in named_folders:
+        series_folders = {name: folder} if name else _series_folders(Path(folder))
+        if not series_folders:
             raise SalstatsError(
-                f"{flag} {place}: holds no folders METHOD or METHOD_MODEL; name its method, as in "
-                f"{flag} gradcam={place}"
+                Setting(option, folder),
+                ": holds no folders METHOD or METHOD_MODEL",
+                hint=Message("name its method, as in ", Setting(option, {"gradcam": folder})),
+                path=folder,
             )
-        for key, folder in found.items():
-            if key in named:
+        for series_name, series_folder in series_folders.items():
+            if series_name in folder_by_name:
                 raise SalstatsError(
-                    f"{flag} names {key!r} twice; tell models and seeds apart as in {key}:a:1"
+                    Setting(option),
+                    f" names {series_name!r} twice",
+                    hint=f"tell models and seeds apart as in {series_name}:a:1",
+                    value=series_name,
                 )
-            named[key] = folder
-    return named or None
+            folder_by_name[series_name] = series_folder
+    return folder_by_name or None
 
 
 def names_in(values: Sequence[str] | None) -> list[str] | None:
-    """A repeated or comma-separated option as a list; a name with a comma stands in double quotes."""
+    """Read a repeated or comma-separated option as a list; a name with a comma stands in double quotes."""
     if values is None:
         return None
-    parts = [part.strip() for row in csv.reader(values, skipinitialspace=True) for part in row or [""]]
-    if not all(parts):
+    names = []
+    for row in csv.reader(values, skipinitialspace=True):
+        # an empty value is read as a row without cells
+        names += [name.strip() for name in row or [""]]
+    if not all(names):
         raise SalstatsError(f"an empty name in {','.join(values)!r}")
-    return parts
+    return names
 
 
-def of_methods(**given: list[str] | None) -> dict[str, Any]:
-    """The options of masks that are given: a value or file for all, or ig=100,lrp=80 by (None, method)."""
+def of_methods(**values: list[str] | None) -> dict[str, Any]:
+    """Read options of masks, and leave out those that are not set.
+
+    One value or file holds for all methods; ig=100,lrp=80 is read as values by (None, method).
+    """
     options: dict[str, Any] = {}
-    for name, values in given.items():
-        if values is None:
+    for name, texts in values.items():
+        if texts is None:
             continue
-        if is_one_value(values):
-            options[name] = values[0]
+        if is_one_value(texts):
+            options[name] = texts[0]
             continue
-        options[name] = {}
-        for text in names_in(values) or []:
+        value_by_method: dict[tuple[None, str], str] = {}
+        for text in names_in(texts) or []:
             method, equals, value = text.partition("=")
-            if not (method and equals and value) or (None, method) in options[name]:
-                raise SalstatsError(f"--{name} {text!r} should read like ig=100, each method once")
-            options[name][None, method] = value
+            is_complete = method and equals and value
+            if not is_complete or (None, method) in value_by_method:
+                raise SalstatsError(Setting(name, text), " should read like ig=100, each method once")
+            value_by_method[None, method] = value
+        options[name] = value_by_method
     return options
 
 
 def check_replicates(n_replicates: int) -> None:
     """Raise where intervals could not be made of so few replicates."""
-    if n_replicates < FEWEST_REPLICATES:
-        raise SalstatsError(f"--replicates must be at least {FEWEST_REPLICATES}, not {n_replicates}")
+    if n_replicates < MIN_REPLICATES:
+        raise ValueRangeError(
+            Setting("replicates"),
+            f" must be at least {MIN_REPLICATES}, not {n_replicates}",
+            value=n_replicates,
+        )
 
 
-def _below(folder: Path) -> dict[str, str]:
-    """The folders in a folder by the series that their names say."""
-    return {
-        _series_name(p.name): str(p)
-        for p in sorted(folder.iterdir())
-        if p.is_dir() and not p.name.startswith(".")
-    }
+def _series_folders(folder: Path) -> dict[str, str]:
+    """Return the folders in a folder by the series that their names say."""
+    subfolders = [path for path in sorted(folder.iterdir()) if path.is_dir()]
+    return {_series_name(path.name): str(path) for path in subfolders if not path.name.startswith(".")}
 
 
 def _series_name(folder: str) -> str:
-    """method[:model] of the name of a folder."""
+    """Return METHOD or METHOD:MODEL of the name of a folder, METHOD or METHOD_MODEL."""
     parts = folder.split("_")
-    heads = ["_".join(parts[:n]) for n in range(len(parts), 0, -1)]
     labels = Labels()
-    # methods that are known have a label of their own
-    known = (h for h in heads if labels.value("method", h.lower()) != h.lower())
-    method = next(known, heads[min(1, len(heads) - 1)])
+    # without a label of its own, the method ends at the last underscore
+    method = "_".join(parts[:-1]) or folder
+    for n_parts in range(len(parts), 0, -1):
+        candidate = "_".join(parts[:n_parts])
+        has_label = labels.value("method", candidate.lower()) != candidate.lower()
+        if has_label:
+            method = candidate
+            break
     model = folder[len(method) + 1 :]
-    return f"{method}:{model}" if model else method
+    if not model:
+        return method
+    return f"{method}:{model}"

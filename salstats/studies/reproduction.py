@@ -10,18 +10,18 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from salstats.checks import check_choice
-from salstats.errors import SalstatsError, warn
+from salstats.errors import SalstatsError, Setting, warn
 from salstats.studies.engine import (
     KEYS,
     Parser,
     flag_of,
     make_items,
     missing,
-    no_such_option,
     open_study,
     parser_of,
     printed_rows,
     study,
+    unknown_option,
 )
 
 #: A table of scores or of features: a file, or a frame.
@@ -48,17 +48,17 @@ def reproduce(
     key : {"lanfredi2021", "mrxai2025", "saliency_bench", "saporta2022"}
         The study; `salstats reproduce list` names the papers.
     scores : path, DataFrame, or a list of these, optional
-        Scores that are there already: scores frames, or files of them (CSV, TSV, Parquet, XLSX) in our
-        columns or in those of the study's release.
+        Existing scores: scores frames, or files of them (CSV, TSV, Parquet, XLSX) in the columns of this
+        package or of the study's release.
     features : path, DataFrame, or a list of these, optional
-        With `scores`: size and shape of findings, `prob`, `label` by case and task, where they do not stand
-        beside the scores.
+        With `scores`: size and shape of findings, `prob` and `label` by case and task, where the tables of
+        scores do not have them.
     data : path, optional
         The study's files, in the place of `scores`.
     rename : dict, optional
-        With `scores`: the file's column name -> ours, as in `read_scores`.
+        With `scores`: our name of a column by its name in the file, as in `read_scores`.
     as_published : bool
-        Inference as the study's own scripts have it, where the package's differs.
+        Use the inference of the study's own scripts, where the package's differs.
     jobs : int
         Processes; -1 for one per core.
     **options
@@ -103,26 +103,26 @@ def reproduce(
     1     rise     0.496  0.204  28
     """
     check_choice(key, KEYS, "key")
-    declared = study(key)
-    parser = parser_of(declared, output=False)
-    # a frame cannot be written as an argument of the command
-    tables = {name: value for name, value in options.items() if _is_tables(parser, name, value)}
-    given = {"data": data, "as_published": as_published, "jobs": jobs, **options}
-    given = {name: value for name, value in given.items() if name not in tables}
-    parsed = parser.parse_args(_arguments(given, parser))
-    for name, value in tables.items():
+    declaration = study(key)
+    parser = parser_of(declaration, output=False)
+    # A frame cannot be written as an argument of the command.
+    frame_options = {name: value for name, value in options.items() if _is_tables(parser, name, value)}
+    text_options = {"data": data, "as_published": as_published, "jobs": jobs}
+    text_options |= {name: value for name, value in options.items() if name not in frame_options}
+    parsed = parser.parse_args(_arguments(text_options, parser))
+    for name, value in frame_options.items():
         setattr(parsed, name, _sources(value))
-    _check_lists(given, parsed)
+    _check_single_values(text_options, parsed)
     parsed.scores = None if scores is None else _sources(scores)
     parsed.features = [] if features is None else _sources(features)
     parsed.rename = [] if rename is None else [dict(rename)]
 
-    opened = open_study(declared, parsed)
-    for sentence in missing(opened.items, opened.available):
-        warn(sentence)
+    opened = open_study(declaration, parsed)
+    for message in missing(opened.items, opened.available):
+        warn(message)
     compared: list[pd.DataFrame] = []
-    made = make_items(opened.items, opened.available, opened.load(), compared)
-    frames = {item.key: result.frame for item, result in made}
+    results = make_items(opened.items, opened.available, opened.load(), compared)
+    frames = {item.key: result.frame for item, result in results}
     if not frames:
         raise SalstatsError(f"no result of {key} can be made of these data; the warnings say why")
     if compared:
@@ -130,14 +130,14 @@ def reproduce(
     return frames
 
 
-def _arguments(given: Mapping[str, Any], parser: Parser) -> list[str]:
-    """Write keyword arguments as the command's: `replicates=200` is `--replicates=200`."""
+def _arguments(options: Mapping[str, Any], parser: Parser) -> list[str]:
+    """Write keyword arguments as those of the command: `replicates=200` is `--replicates=200`."""
     arguments = []
-    for name, value in given.items():
+    for name, value in options.items():
         if value is None or value is False:
             continue
         if name not in parser.options:
-            raise SalstatsError(no_such_option(name, parser.prog, parser.options))
+            raise unknown_option(name, parser.prog, parser.options)
         flag = flag_of(parser.options[name])
         if value is True:
             arguments.append(flag)
@@ -146,37 +146,43 @@ def _arguments(given: Mapping[str, Any], parser: Parser) -> list[str]:
     return arguments
 
 
+def _as_list(value: Any) -> list[Any]:
+    """Return the values of an option that takes one or several."""
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
 def _is_tables(parser: Parser, name: str, value: object) -> bool:
-    """Say whether an option names tables, and its value is a frame, or a list with one."""
+    """Tell whether an option names tables and its value is a frame, or a list with one."""
     if name not in parser.options or parser.options[name].type is not Path:
         return False
-    values = value if isinstance(value, list | tuple) else [value]
-    return any(isinstance(each, pd.DataFrame) for each in values)
+    return any(isinstance(table, pd.DataFrame) for table in _as_list(value))
 
 
 def _texts(name: str, value: Any) -> list[str]:
-    """Write the value of an option, or each of several, as on the command line; a dict as NAME=VALUE."""
+    """Write each value of an option as on the command line; the entries of a dict as NAME=VALUE."""
     if isinstance(value, Mapping):
-        return [f"{key}={each}" for key, each in value.items()]
-    values = value if isinstance(value, list | tuple) else [value]
-    for each in values:
-        if not isinstance(each, str | PathLike | Number):
+        return [f"{key}={entry}" for key, entry in value.items()]
+    values = _as_list(value)
+    for single_value in values:
+        if not isinstance(single_value, str | PathLike | Number):
             raise SalstatsError(
-                f"{name} takes a value or the path of a file, not a {type(each).__name__}; frames are "
-                "given as scores or features"
+                Setting(name),
+                f" takes a value or the path of a file, not a {type(single_value).__name__}",
+                hint="frames are given as scores or features",
             )
-    return [str(each) for each in values]
+    return [str(single_value) for single_value in values]
 
 
-def _check_lists(given: Mapping[str, Any], parsed: argparse.Namespace) -> None:
+def _check_single_values(options: Mapping[str, Any], parsed: argparse.Namespace) -> None:
     """Raise where an option of one value is given several, of which only the last would count."""
-    for name, value in given.items():
-        several = isinstance(value, list | tuple | Mapping) and len(value) > 1
-        if several and not isinstance(getattr(parsed, name), list):
-            raise SalstatsError(f"{name} takes one value, not {len(value)}")
+    for name, value in options.items():
+        is_several = isinstance(value, list | tuple | Mapping) and len(value) > 1
+        if is_several and not isinstance(getattr(parsed, name), list):
+            raise SalstatsError(Setting(name), f" takes one value, not {len(value)}", value=value)
 
 
-def _sources(given: Source | Sequence[Source]) -> list[Path | pd.DataFrame]:
+def _sources(tables: Source | Sequence[Source]) -> list[Path | pd.DataFrame]:
     """Return one table or several as a list of paths and frames."""
-    several = [given] if isinstance(given, str | PathLike | pd.DataFrame) else list(given)
-    return [source if isinstance(source, pd.DataFrame) else Path(source) for source in several]
+    if isinstance(tables, str | PathLike | pd.DataFrame):
+        tables = [tables]
+    return [table if isinstance(table, pd.DataFrame) else Path(table) for table in tables]

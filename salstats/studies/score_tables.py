@@ -1,4 +1,4 @@
-"""Tables of scores that a study can be made of, in the place of a folder of files."""
+"""Tables of scores that a study can be made of, instead of a folder of files."""
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
@@ -17,13 +17,13 @@ from salstats.readers.score_layouts import check_layout
 from salstats.readers.scores import read_scores
 from salstats.readers.tables import read_table
 
-#: Reads a file in the columns of a study's own release; None where the file is in other columns.
+#: Reads a file in the columns of a study's own release; returns None where the file has other columns.
 ReleaseReader = Callable[[Path], pd.DataFrame | None]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How files that are in none of our shapes are read, as by the options of `read_scores`."""
+    """The options of `read_scores` for files that do not have the columns of a scores frame."""
 
     rename: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, Any] = field(default_factory=dict)
@@ -33,7 +33,7 @@ class Reading:
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> "Reading":
-        """Take the options of a command, of which some may be given several times."""
+        """Take the options of a command; those given several times are put together."""
         rename: dict[str, str] = {}
         for pairs in options.rename:
             rename.update(pairs)
@@ -44,7 +44,7 @@ class Reading:
 
     @property
     def cells(self) -> TableOptions:
-        """How the cells of a text file are told apart."""
+        """The separator and the decimal mark of a text file."""
         return TableOptions(sep=self.sep, decimal=self.decimal)
 
     def read_scores(self, files: list[Path], join: list[Path | pd.DataFrame] | None = None) -> pd.DataFrame:
@@ -68,40 +68,51 @@ def read_score_tables(
     read_release: ReleaseReader | None = None,
     by_slice: bool = False,
 ) -> pd.DataFrame:
-    """Read tables of scores into one scores frame, with the features of each case and task beside its scores.
+    """Read tables of scores into one scores frame, and join the features of each case and task.
 
-    A file in the columns of the study's release is read by `read_release`, any other as `read_scores` and its
-    `join=` do. A DataFrame is a scores frame, or has a row per case or per case and task. With `by_slice` the
-    same case, task, method and metric may have a score in each slice that a column `slice` names; a file is
-    of one slice.
+    Parameters
+    ----------
+    scores : sequence of path or DataFrame
+        Scores frames, or files.
+    features : sequence of path or DataFrame
+        Tables with a row per case, or per case and task.
+    reading : Reading, optional
+        How files that do not have the columns of a scores frame are read.
+    read_release : callable, optional
+        Reads a file in the columns of the study's release; any other is read as by `read_scores`.
+    by_slice : bool
+        True where the same case, task, method and metric may have a score in each slice that a column
+        `slice` names; a file is of one slice.
     """
     reading = reading or Reading()
     if reading.cells != TableOptions():
         # files of a release have commas between cells, and decimal points
         read_release = None
     if by_slice:
-        slices = [
-            read_score_tables(tables, features, reading=reading, read_release=read_release)
-            for tables in _of_each_slice(scores, reading)
-        ]
+        slices = []
+        for tables in _tables_by_slice(scores, reading):
+            slices.append(read_score_tables(tables, features, reading=reading, read_release=read_release))
         return pd.concat(slices, ignore_index=True)
-    score_sources = [_released(source, read_release) for source in scores]
-    joined = [_released(source, read_release) for source in features]
-    frames = [source for source in score_sources if isinstance(source, pd.DataFrame)]
-    files = [source for source in score_sources if isinstance(source, Path)]
+    score_tables = [_read_if_released(table, read_release) for table in scores]
+    feature_tables = [_read_if_released(table, read_release) for table in features]
+    frames = [table for table in score_tables if isinstance(table, pd.DataFrame)]
+    files = [table for table in score_tables if isinstance(table, Path)]
     if not frames:
-        return reading.read_scores(files, joined)
+        return reading.read_scores(files, feature_tables)
     if files:
         frames.append(reading.read_scores(files))
-    together = check_scores(pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0])
-    if not joined:
-        return together
+    all_scores = frames[0]
+    if len(frames) > 1:
+        all_scores = pd.concat(frames, ignore_index=True)
+    all_scores = check_scores(all_scores)
+    if not feature_tables:
+        return all_scores
     layout = check_layout(reading.rename or None, None, None)
-    return join_tables(together, read_joined(joined, reading.cells), layout)
+    return join_tables(all_scores, read_joined(feature_tables, reading.cells), layout)
 
 
 def read_renames(text: str) -> dict[str, str]:
-    """Read OLD=NEW, several with commas between, as file's column -> ours."""
+    """Read OLD=NEW, several with commas between, as our column by the file's."""
     renames = {}
     for pair in text.split(","):
         old, equals, new = pair.partition("=")
@@ -124,10 +135,10 @@ def read_score_columns(text: str) -> dict[str, str | tuple[str | None, ...]]:
     return targets
 
 
-def _of_each_slice(
+def _tables_by_slice(
     scores: Sequence[Path | pd.DataFrame], reading: Reading
 ) -> list[list[Path | pd.DataFrame]]:
-    """Sort tables by the slice that their scores are of; cut a frame of several into one of each."""
+    """Group tables by the slice of their scores; a frame of several slices is cut into one of each."""
     tables: dict[str, list[Path | pd.DataFrame]] = {}
     for source in scores:
         frame = source if isinstance(source, pd.DataFrame) else read_table(source, reading.cells).cells
@@ -141,18 +152,20 @@ def _of_each_slice(
             continue
         if names.nunique() > 1:
             raise InputFileError(
-                f"{source} holds scores of several slices ({quoted(names.unique())}); write each slice to a "
-                "file of its own"
+                f"{source} holds scores of several slices ({quoted(names.unique())})",
+                hint="write each slice to a file of its own",
+                column="slice",
+                path=source,
             )
         tables.setdefault(names.iloc[0], []).append(source)
     return list(tables.values())
 
 
-def _released(source: Path | pd.DataFrame, read_release: ReleaseReader | None) -> Path | pd.DataFrame:
+def _read_if_released(table: Path | pd.DataFrame, read_release: ReleaseReader | None) -> Path | pd.DataFrame:
     """Read a file that is in the columns of a release; return anything else as it is."""
-    if read_release is None or isinstance(source, pd.DataFrame):
-        return source
-    released = read_release(source)
+    if read_release is None or isinstance(table, pd.DataFrame):
+        return table
+    released = read_release(table)
     if released is None:
-        return source
+        return table
     return released

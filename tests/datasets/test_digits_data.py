@@ -4,9 +4,10 @@ import hashlib
 
 import pandas as pd
 import pytest
+from tests_support import raises
 
 import salstats as ss
-from salstats.errors import SalstatsError
+from salstats.errors import ValueRangeError
 from salstats.frames import check_scores
 
 METHODS = {
@@ -41,7 +42,7 @@ def test_the_scores_are_a_scores_frame_and_one_seed_is_the_study(scores):
     study = ss.datasets.load_digits_scores()
     assert set(study["seed"]) == {"0"}
     assert set(ss.datasets.load_digits_scores(seed=1)["seed"]) == {"1"}
-    with pytest.raises(SalstatsError, match="seed='7'"):
+    with raises(ValueRangeError, option="seed", value="7"):
         ss.datasets.load_digits_scores(seed="7")
     assert set(scores["seed"]) == {"0", "1", "2", "mean"}
     # other trainings are of the main data set only

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 import salstats as ss
 from salstats.datasets import embedded as datasets
@@ -111,7 +112,7 @@ def test_embedded_scores_of_the_gaze_study_stay_below_a_megabyte_with_their_lice
 
 
 def test_another_sheet_of_the_gaze_study_is_an_error_that_names_the_sheets_there_are():
-    with pytest.raises(ValueRangeError, match=", ".join(SHEETS)):
+    with raises(ValueRangeError, option="sheet", choices=tuple(SHEETS)):
         ss.datasets.load_lanfredi2021(sheet="summary")
 
 
@@ -169,9 +170,7 @@ def test_published_tables_are_the_shared_ones(shared):
 
 
 def test_an_unknown_published_name_is_answered_with_the_names_there_are():
-    with pytest.raises(
-        ValueRangeError, match="lanfredi2021_classification_auc, lanfredi2021_tables, mrxai2025_dice, sal"
-    ):
+    with raises(ValueRangeError, option="name", choices=tuple(datasets.published_names())):
         datasets.load_published("lanfredi")
 
 
@@ -196,7 +195,7 @@ def test_a_tampered_workbook_is_refused_and_leaves_nothing(server, tmp_path):
     name = "normal_abnormal_separated.xlsx"
     with (server.folder / name).open("ab") as file:
         file.write(b"!")
-    with pytest.raises(InputFileError, match=f"cannot download {name} .*another checksum.*by hand") as caught:
+    with raises(InputFileError, path=tmp_path / "out" / name, match="another checksum") as caught:
         datasets.fetch_lanfredi2021(tmp_path / "out", base_url=server.url)
     assert "\n" not in str(caught.value)
     assert [f.name for f in (tmp_path / "out").iterdir()] == [next(iter(datasets.LANFREDI2021_SHA256))]
@@ -205,7 +204,7 @@ def test_a_tampered_workbook_is_refused_and_leaves_nothing(server, tmp_path):
 def test_a_workbook_the_server_lacks_is_named(server, tmp_path):
     name = next(iter(datasets.LANFREDI2021_SHA256))
     (server.folder / name).unlink()
-    with pytest.raises(InputFileError, match=f"cannot download {name} .*the server answers 404.*put it into"):
+    with raises(InputFileError, path=tmp_path / "out" / name, match=" 404"):
         datasets.fetch_lanfredi2021(tmp_path / "out", base_url=server.url)
     assert list((tmp_path / "out").iterdir()) == []
 
@@ -214,5 +213,5 @@ def test_a_server_that_is_not_there_is_said_so(server, tmp_path):
     url = server.url
     server.shutdown()
     server.server_close()
-    with pytest.raises(InputFileError, match=r"the server cannot be reached .*get the file by hand"):
+    with raises(InputFileError, match="cannot be reached"):
         datasets.fetch_lanfredi2021(tmp_path / "out", base_url=url)

@@ -126,7 +126,7 @@ def test_data_folder_is_found_inside_an_installed_package(tmp_path, monkeypatch)
     monkeypatch.setattr(inputs, "__file__", str(tmp_path / "salstats" / "files" / "inputs.py"))
     assert inputs.data_folder() == tmp_path / "salstats" / "_data"
     shutil.rmtree(tmp_path / "salstats" / "_data")
-    with pytest.raises(InputFileError, match="the embedded data are not there"):
+    with pytest.raises(InputFileError, match="embedded data"):
         inputs.data_folder()
 
 

@@ -435,8 +435,8 @@ class TestRefused:
             ({"case": ""}, None, {}, SalstatsError, "case .* is no name"),
             ({"task": " a"}, None, {}, SalstatsError, "task .* is no name"),
             ({"seed": "a\0"}, None, {}, SalstatsError, "seed .* is no name"),
-            ({"method": "human"}, None, {}, SalstatsError, "'human' is what people are"),
-            ({"method": "ig"}, None, {}, SalstatsError, r"method 'ig': settings= has no entry .*gradcam"),
+            ({"method": "human"}, None, {}, SalstatsError, "method 'human'"),
+            ({"method": "ig"}, None, {}, SalstatsError, r"method 'ig': settings has no entry .*gradcam"),
             ({"case": "there"}, None, {}, SalstatsError, r"case 'there', .* is there already"),
         ],
     )

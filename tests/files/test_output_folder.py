@@ -35,7 +35,7 @@ SCRIPT = textwrap.dedent("""
 
 
 def check(folder):
-    return check_output_folder(folder, written=lambda _: {"page"}, own=(), overwrite=True)
+    return check_output_folder(folder, written_files=lambda _: {"page"}, subfolders=(), overwrite=True)
 
 
 def write(folder, text="old"):

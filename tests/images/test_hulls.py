@@ -75,9 +75,9 @@ def test_size_counts_sides_and_the_border_counts_corners():
         "...#..",
     )
     # apart, two pixels at a corner are too small for 2 of 36
-    assert not inner_regions(mask, least=2 / 36).any()
+    assert not inner_regions(mask, min_share=2 / 36).any()
     # and without a least size both stay; (5, 3) and (4, 4) touch the border
-    np.testing.assert_array_equal(np.argwhere(inner_regions(mask, least=0)), [[1, 1], [2, 2]])
+    np.testing.assert_array_equal(np.argwhere(inner_regions(mask, min_share=0)), [[1, 1], [2, 2]])
 
 
 def test_a_mask_comes_back_from_its_square_by_hand():

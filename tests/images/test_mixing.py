@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from tests_support import raises
 
-from salstats.errors import SalstatsError
+from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.mixing import MIXING_RULES, mix_classes
 
 #: Four pixels and three classes, which a hand can add up.
@@ -72,21 +73,33 @@ def test_without_a_class_above_the_threshold_it_is_the_map_of_no_finding():
 
 
 @pytest.mark.parametrize(
-    ("maps", "probs", "options", "message"),
+    ("maps", "probs", "options", "kind", "fields"),
     [
-        (MAPS, [0.2, np.nan, 0.9], {}, "probs must lie between 0 and 1, not nan"),
-        (MAPS, [0.2, 0.5, 2.5], {"rule": "uniform"}, r"not 2.5 \(class 2\); a sigmoid"),
-        (MAPS, [0, 0, 0], {"rule": "weighted"}, 'all probs are 0, so rule="weighted" has nothing to weigh'),
-        (MAPS, PROBS, {"threshold": -0.1}, "threshold must lie between 0 and 1, not -0.1"),
-        (MAPS, PROBS, {"no_finding": 3}, r"no_finding=3 is no class; use 0 \.\.\. 2 or None"),
-        (MAPS, PROBS, {"rule": "weigted"}, "rule='weigted' is not known; did you mean 'weighted'"),
+        (MAPS, [0.2, np.nan, 0.9], {}, ValueRangeError, {"option": "probs", "match": "nan .class 1"}),
+        (
+            MAPS,
+            [0.2, 0.5, 2.5],
+            {"rule": "uniform"},
+            ValueRangeError,
+            {"option": "probs", "match": r"2.5 \(class 2\).*sigmoid"},
+        ),
+        (MAPS, [0, 0, 0], {"rule": "weighted"}, ValueRangeError, {"option": "rule", "value": "weighted"}),
+        (MAPS, PROBS, {"threshold": -0.1}, ValueRangeError, {"option": "threshold", "match": "-0.1"}),
+        (MAPS, PROBS, {"no_finding": 3}, ValueRangeError, {"option": "no_finding", "value": 3}),
+        (MAPS, PROBS, {"rule": "weigted"}, ValueRangeError, {"option": "rule", "value": "weigted"}),
         # also of a class without weight: a map that is not finite is a damaged file
-        (np.where(MAPS == 8, np.nan, MAPS), PROBS, {}, "map of class 0: 1 of 4 pixels are NaN or infinite"),
-        (MAPS[0], PROBS, {}, r"maps must have shape \(C, M, N\)"),
-        (MAPS, [0.2, 0.5], {}, r"probs must have one entry for each of the 3 maps, not shape \(2,\)"),
-        (MAPS, PROBS, {"threshold": [0.5, 0.5]}, "threshold must have one entry for each of the 3 maps"),
+        (
+            np.where(MAPS == 8, np.nan, MAPS),
+            PROBS,
+            {},
+            ValueRangeError,
+            {"match": "class 0: 1 of 4 pixels"},
+        ),
+        (MAPS[0], PROBS, {}, ShapeError, {"match": r"\(C, M, N\)"}),
+        (MAPS, [0.2, 0.5], {}, ShapeError, {"match": r"probs .*3 maps.*\(2,\)"}),
+        (MAPS, PROBS, {"threshold": [0.5, 0.5]}, ShapeError, {"match": "threshold .*3 maps"}),
     ],
 )
-def test_what_cannot_be_mixed_is_named(maps, probs, options, message):
-    with pytest.raises(SalstatsError, match=message):
+def test_maps_that_cannot_be_mixed_are_errors(maps, probs, options, kind, fields):
+    with raises(kind, **fields):
         mix_classes(maps, probs, **options)

@@ -26,7 +26,7 @@ def assert_same_masks(annotations, segmentations):
     n_marked = 0
     for case, tasks in segmentations.items():
         for task, record in tasks.items():
-            rle = polygons_rle(annotations[case].get(task, []), record["size"], where=f"{case}, {task}")
+            rle = polygons_rle(annotations[case].get(task, []), record["size"], source=f"{case}, {task}")
             assert rle.to_coco() == record, (case, task)
             n_marked += area(rle) > 0
     return n_marked
@@ -121,5 +121,5 @@ def test_a_polygon_outside_the_image_and_none_at_all_mark_nothing():
 )
 def test_a_polygon_that_cannot_be_drawn_is_an_error_that_names_it(polygons, message):
     with pytest.raises(ValueRangeError, match=message) as caught:
-        polygons_rle(polygons, (12, 12), where="gt.json, case 017, task Edema")
+        polygons_rle(polygons, (12, 12), source="gt.json, case 017, task Edema")
     assert str(caught.value).startswith("gt.json, case 017, task Edema")

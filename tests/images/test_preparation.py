@@ -107,7 +107,7 @@ def test_bad_options_are_named(options, message):
     [
         (np.zeros((4, 4, 4), np.uint8), ShapeError, "drop its fourth channel"),
         (np.array([[np.inf, 0.0]]), ValueRangeError, "finite"),
-        (np.zeros((4, 4), np.int64), ValueRangeError, "of int64; use 'image'"),
+        (np.zeros((4, 4), np.int64), ValueRangeError, "int64; use rescale='image'"),
     ],
 )
 def test_what_is_no_image_is_refused(image, error, message):

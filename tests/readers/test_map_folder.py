@@ -266,7 +266,7 @@ class TestDamaged:
             ({"width": "9" * 400}, "row 3, column 'width': '999.*' is not allowed"),
             ({"case": ""}, "row 3: case '' of a map is no name: it is empty"),
             ({"path": ""}, "row 3: path '' names no file"),
-            ({"method": "human"}, "row 3: method 'human' is what people are called"),
+            ({"method": "human"}, "row 3: method 'human'"),
             ({"path": "gone.npy"}, "row 3: path 'gone.npy': no such file in the folder"),
             (
                 {"path": "maps"},

@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 from bench_scores import drawn_scores
 from study_files import write_study
+from tests_support import raises
 
 import salstats as ss
-from salstats.errors import SalstatsError
-from salstats.studies.engine import ItemFailed
+from salstats.errors import SalstatsError, ValueRangeError
+from salstats.studies.engine import KEYS, ItemFailed
 from salstats.studies.saliency_bench import SCORE_ITEMS
 from salstats.studies.saporta2022 import ITEMS as SAPORTA_ITEMS
 from salstats.studies.score_tables import read_score_tables
@@ -166,19 +167,35 @@ def test_every_study_is_made_of_all_its_data_in_both_modes(results, arguments, c
 
 
 @pytest.mark.parametrize(
-    ("options", "named"),
+    ("options", "kind", "fields"),
     [
-        ({"key": "nobody2020"}, "saporta2022"),
-        ({"key": "saliency_bench", "replicate": 3}, "no option 'replicate' .*did you mean 'replicates'"),
-        ({"key": "saliency_bench", "replicates": [50, 60]}, "replicates takes one value, not 2"),
-        ({"key": "saliency_bench", "unit": pd.DataFrame({"case": ["a"]})}, "unit takes .* not a DataFrame"),
-        ({"key": "saliency_bench", "features": "f.csv"}, "--scores"),
-        ({"key": "saliency_bench", "scores": "none.csv"}, "none.csv"),
+        ({"key": "nobody2020"}, ValueRangeError, {"option": "key", "choices": KEYS}),
+        (
+            {"key": "saliency_bench", "replicate": 3},
+            SalstatsError,
+            {"option": "replicate", "match": "did you mean 'replicates'"},
+        ),
+        (
+            {"key": "saliency_bench", "replicates": [50, 60]},
+            SalstatsError,
+            {"option": "replicates", "value": [50, 60]},
+        ),
+        (
+            {"key": "saliency_bench", "unit": pd.DataFrame({"case": ["a"]})},
+            SalstatsError,
+            {"option": "unit", "match": "not a DataFrame"},
+        ),
+        ({"key": "saliency_bench", "features": "f.csv"}, SalstatsError, {"option": "features"}),
     ],
 )
-def test_what_cannot_be_used_is_named(options, named):
-    with pytest.raises((SalstatsError, OSError), match=named):
+def test_what_cannot_be_used_is_named(options, kind, fields):
+    with raises(kind, **fields):
         ss.reproduce(**options)
+
+
+def test_a_file_of_scores_that_is_not_there_is_named():
+    with pytest.raises((SalstatsError, OSError), match=r"none\.csv"):
+        ss.reproduce("saliency_bench", scores="none.csv")
 
 
 def test_an_item_that_fails_is_warned_of_with_its_error_and_the_others_are_returned(digits, monkeypatch):

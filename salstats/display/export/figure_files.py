@@ -175,7 +175,11 @@ def _file_contents(
 
 
 def _scale_legends_anew(canvas_figure: DrawnFigure) -> None:
-    """Let colour bars take the resolution of the next format; plotnine leaves them the first one's."""
+    """Let colour bars take the resolution of the next format; plotnine leaves them the first one's.
+
+    plotnine has no public name for this: without it the second file of a figure has colour bars of the wrong
+    size.
+    """
     for box in canvas_figure.findobj(lambda artist: hasattr(artist, "_dpi_corrected")):
         box.__dict__["_dpi_corrected"] = False
 

@@ -135,6 +135,7 @@ def html_page(table: GT) -> str:
     A table without a name is given one, so that the same table always gives the same page; signs that no
     file can hold are replaced.
     """
+    # great-tables has no public names for the id, notes and heading of a table
     if not table._options.table_id.value:
         table = table.with_id("table")
     table = table._replace(_source_notes=signed_last(table._source_notes))

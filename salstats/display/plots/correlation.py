@@ -291,12 +291,14 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _T
     """Row, column and panel of each correlation, by its pair of variables and its group."""
     variables = names.texts("term", frame[["x", "y"]].to_numpy().ravel())
     kinds = _kinds_of_variables(frame)
-    order = list(variables)
+    # pairs of two kinds begin with the same kind, other pairs with the first variable of the order
+    rank_of_variable = kinds
+    if not kinds:
+        rank_of_variable = {variable: rank for rank, variable in enumerate(variables)}
     firsts = []
     seconds = []
     for pair in zip(frame["x"], frame["y"], strict=True):
-        # pairs of two kinds begin with the same kind, other pairs with the first variable of the order
-        first, second = sorted(pair, key=kinds.__getitem__ if kinds else order.index)
+        first, second = sorted(pair, key=rank_of_variable.__getitem__)
         firsts.append(first)
         seconds.append(second)
     paired = frame.assign(first=firsts, second=seconds)

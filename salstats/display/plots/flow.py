@@ -324,7 +324,10 @@ def _exclusion_lines(excluded: pd.DataFrame, methods: list[Hashable], names: Lab
         else:
             # a non-breaking space keeps a number with its method
             text = "; ".join(f"{names.value('method', m)},\u00a0{amount}" for m, amount in amounts.items())
-        lines.append(text if reason == NO_ROW else f"{_reason_text(reason, names)}: {text}")
+        if reason != NO_ROW:
+            # the heading of the box names the other reason
+            text = f"{_reason_text(reason, names)}: {text}"
+        lines.append(text)
     return lines
 
 

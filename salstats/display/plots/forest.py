@@ -260,7 +260,8 @@ def _place_rows(frame: pd.DataFrame, labels: Labels, row_columns: list[str], cha
     keys = _row_keys(frame, row_columns)
     entries = _row_entries(keys, labels, row_columns, chars)
     has_headings = len(row_columns) > 1
-    first_values = [key[0] if key else "" for key in entries]
+    # a figure of a single row has no columns that name it
+    first_values = [key[0] for key in entries if key]
     rows = row_layout(
         list(entries),
         [entry.text for entry in entries.values()],
@@ -384,7 +385,9 @@ def _axis_title(estimates: Estimates, labels: Labels, term: str | None, ratio: b
             effect += f" of {labels.term(term)}"
         # where the metric varies it is the panel's title
         outcome = "" if estimates.values("metric") else outcome_text(estimates, labels)
-        return axis_text(f"{effect}, {outcome}" if outcome else effect, estimates)
+        if outcome:
+            effect += f", {outcome}"
+        return axis_text(effect, estimates)
     if term is None and is_agreement(estimates.frame):
         return axis_text(common_label(estimates.values("term")) or "Agreement", estimates)
     return axis_text(quantity_label(estimates.only_value("metric"), term, labels), estimates)

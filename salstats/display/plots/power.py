@@ -162,8 +162,11 @@ def plot_power(
 def _curves(frame: pd.DataFrame, names: Labels, show: str) -> _Curves:
     """Rows of a plan with their panels and lines, and the marks and texts of lines."""
     varying = [column for column in grouping_of(frame) if frame[column].nunique() > 1]
+    quantity = frame["width"]
+    if show == "power":
+        quantity = 100 * frame["power"]
     frame = frame.assign(
-        shown=100 * frame["power"] if show == "power" else frame["width"],
+        shown=quantity,
         n_cases=frame["n_cases"].astype("float64"),
         panel=crossed_labels(frame, {column: names.texts(column, frame[column]) for column in varying}),
     )

@@ -26,7 +26,9 @@ _FIGURE_SUFFIXES = (".pdf", ".png")
 
 def check_folder(folder: Path, *, overwrite: bool) -> Path:
     """Return the real path of a folder that can be made, or that an earlier report made."""
-    return check_output_folder(folder, written=_listed_files, own=_SUBFOLDERS, overwrite=overwrite)
+    return check_output_folder(
+        folder, written_files=_listed_files, subfolders=_SUBFOLDERS, overwrite=overwrite
+    )
 
 
 def _listed_files(folder: Path) -> set[str]:

@@ -162,18 +162,19 @@ def caption_text(page: Figure) -> str:
     return _PAGE_NUMBER.sub("", " ".join(caption.split()))
 
 
-def without_caption(page: Figure) -> Figure:
+def without_caption(page: Figure) -> p9.ggplot:
     """Return a page of a figure without its caption, and lower by the lines of the caption.
 
     A journal sets captions itself; the report's page has them beside the figure.
     """
-    bare = page.alone()
+    single_page = page.alone()
     caption = page.labels.caption
     if not caption:
-        return bare
+        return single_page
     width, height = page.theme.getp("figure_size")
     line_height = (TEXT_PT - 1) * _LINE_SPACING / _POINTS_PER_INCH
     n_lines = caption.count("\n") + 1
-    bare += p9.theme(figure_size=(width, height - line_height * n_lines))
+    # adding a theme copies the figure, so the page itself keeps its caption
+    bare = single_page + p9.theme(figure_size=(width, height - line_height * n_lines))
     bare.labels.caption = None
     return bare

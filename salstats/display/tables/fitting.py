@@ -204,7 +204,10 @@ def _row_labels(table: Table, *, rows_become_columns: bool) -> list[_Label]:
             continue
         factor = stub[-1]
         has_levels = row + 1 in table.indented_rows
-        labels.append((factor, "P") if rows_become_columns and has_levels else ("", *stub))
+        if rows_become_columns and has_levels:
+            labels.append((factor, "P"))
+        else:
+            labels.append(("", *stub))
     return labels
 
 

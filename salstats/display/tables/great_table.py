@@ -142,6 +142,8 @@ def record_of(table: GT) -> Table:
             hint="of another great-tables table write .html or .png, or use its own as_latex()",
             choices=_ANY_TABLE_FORMATS,
         )
+    # great-tables has no public names for the heading, notes and styles of a table; a table that was changed
+    # since has to be found out, or its file would lack the change
     original = vars(table)["_made"]
     changed = _changed_attributes(table, original)
     marks = _added_marks(table._styles[len(original["_styles"]) :])

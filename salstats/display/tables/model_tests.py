@@ -54,7 +54,10 @@ def _has_factor_and_interaction(terms: set[str]) -> bool:
 def p_texts(estimates: Estimates, style: str) -> list[str]:
     """Return P of each row, adjusted where it is, "" of reference levels."""
     rows = zip(estimates.frame.to_dict("records"), estimates.has_estimate, strict=True)
-    return [row_p_text(row, style) if is_defined else "" for row, is_defined in rows]
+    texts = []
+    for row, is_defined in rows:
+        texts.append(row_p_text(row, style) if is_defined else "")
+    return texts
 
 
 def p_note(estimates: Estimates, *, in_column: bool) -> str:

@@ -432,7 +432,10 @@ def _statistic_rows(
     is_linear = ~np.isnan(fit.numbers("r_squared"))
 
     def texts_by_cell(texts: Sequence[str]) -> dict[ModelCell, str]:
-        return {cell: MISSING if row is None else texts[row] for cell, row in fit_row_of.items()}
+        by_cell = {}
+        for cell, row in fit_row_of.items():
+            by_cell[cell] = MISSING if row is None else texts[row]
+        return by_cell
 
     foot = {n_heading: texts_by_cell([count_text(n) for n in fit.numbers("nobs")])}
     for statistic in _STATISTICS:
@@ -440,7 +443,8 @@ def _statistic_rows(
         texts = []
         for value, linear in zip(fit.numbers(statistic.column), is_linear, strict=True):
             is_hidden = np.isnan(value) or (statistic.of_likelihood and linear)
-            texts.append("" if is_hidden else fixed_text(value, decimals))
+            text = "" if is_hidden else fixed_text(value, decimals)
+            texts.append(text)
         foot[statistic.heading] = texts_by_cell(texts)
     return foot
 

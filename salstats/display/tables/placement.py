@@ -225,8 +225,13 @@ def _ranks(frame: pd.DataFrame, columns: Key, labels: Labels) -> list[Ranks]:
 
 def key_of(frame: pd.DataFrame, row: int, columns: Sequence[str]) -> Key:
     """Return a row's values of some columns as text, missing ones empty."""
-    values = [frame[column].iloc[row] for column in columns]
-    return tuple("" if value is None or value != value else str(value) for value in values)
+    key = []
+    for column in columns:
+        value = frame[column].iloc[row]
+        # NaN differs from itself
+        is_missing = value is None or value != value
+        key.append("" if is_missing else str(value))
+    return tuple(key)
 
 
 def ordered_groups(frame: pd.DataFrame, columns: Sequence[str], labels: Labels) -> dict[Key, str]:

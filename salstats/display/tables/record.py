@@ -97,7 +97,10 @@ def decimal_point_pads(table: Table, column: int) -> list[str]:
     if table.columns[column].align != "point":
         return [""] * len(table.cells)
     integer_parts = [_integer_part(row[column]) for row in table.cells]
-    signs = [part[:1] if part.startswith(tuple(_SIGNS)) else "" for part in integer_parts]
+    signs = []
+    for part in integer_parts:
+        has_sign = part.startswith(tuple(_SIGNS))
+        signs.append(part[:1] if has_sign else "")
     widest_sign = max(signs, key=len, default="")
     above_foot = [part for row, part in enumerate(integer_parts) if row not in table.foot_rows]
     widest = max(above_foot, key=len, default="")

@@ -374,7 +374,7 @@ def _one_term_table(
         for model in range(n_models):
             row += texts.get(TermCell(group, term, model), [""] * n_cells)
         cells.append(row)
-    closing = [row for row, group in enumerate(group_labels) if any(value in LAST for value in group)]
+    closing = [row for row, group in enumerate(group_labels) if not set(LAST).isdisjoint(group)]
     has_rows_before = bool(closing) and closing[0] > 0
     return Table(
         stubhead=(", ".join(labels.column(column) for column in groups),),

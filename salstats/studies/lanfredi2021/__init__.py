@@ -8,13 +8,13 @@ import pandas as pd
 
 import salstats as ss
 from salstats.checks import check_count
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting
 from salstats.readers.case_images import check_images
 from salstats.readers.lanfredi2021 import read_lanfredi2021_workbook
-from salstats.studies.engine import Item, OpenedStudy, Parser, PublishedStudy
-from salstats.studies.lanfredi2021.example_case import example, sampled_values, sampling_spread
+from salstats.studies.engine import Item, Need, OpenedStudy, Parser, PublishedStudy
+from salstats.studies.lanfredi2021.example_case import figure_1, sampled_values, sampling_spread
 from salstats.studies.lanfredi2021.gaze_scores import ScoringOptions, load, study_phases
-from salstats.studies.lanfredi2021.layouts import BASELINES, LABELS, LAYOUTS, PLAIN, SHUFFLED
+from salstats.studies.lanfredi2021.layouts import BASELINES, CENTRE_REWARDING, LABELS, LAYOUTS, SHUFFLED
 from salstats.studies.lanfredi2021.recordings import (
     all_recordings,
     all_scores,
@@ -66,7 +66,7 @@ Example: salstats reproduce lanfredi2021 -o out/lanfredi2021
 Example: salstats reproduce lanfredi2021 --scores scores.csv -o out/own
 Example: salstats reproduce lanfredi2021 --raw main_data --maps gradcam_wag:ag:1=maps -o out/gaze --readers 5
 """
-_ALL = "all images"
+_ALL_IMAGES = "all images"
 
 
 def _table(number: str, *, needs: tuple[str, ...], parts: tuple[str, ...] = ()) -> Item:
@@ -77,23 +77,23 @@ def _table(number: str, *, needs: tuple[str, ...], parts: tuple[str, ...] = ()) 
         make=printed_table(number),
         needs=needs,
         parts=parts,
-        slice=_ALL,
+        slice=_ALL_IMAGES,
         printed=tables_printed(number),
     )
 
 
-#: The recordings come without.
-IMAGES = "the radiographs (--images)"
-#: What tables of scores need.
+#: A need of Fig. 1: the recordings are distributed without the radiographs.
+IMAGES = Message("the radiographs (", Setting("images"), ")")
+# Needs of the items that are made of scores.
 SHUFFLED_SCORES = "scores of interobserver or of maps by sncc or sauc"
 BASELINES_SHUFFLED = "scores of interobserver or convex by sncc or sauc"
 BASELINES_PLAIN = "scores of interobserver or convex by ncc or auc"
 MAJORITY = "majority labels (column abnormal)"
-NETWORKS = "the AUC of the networks (--data)"
-TABLED = "scores of a method and metric that Tables 1 to 4 show"
+NETWORKS = Message("the AUC of the networks (", Setting("data"), ")")
+TABLE_SCORES = "scores of a method and metric that Tables 1 to 4 show"
 READINGS = "scores of interobserver and of maps, with columns reader and seed"
 MIXINGS = tuple(f"Grad-CAM of {mixing} mixing" for mixing in LABELS["mixing"])
-#: Of scores, in the order of the files.
+#: The items that are made of scores, in the order of the files.
 SCORE_ITEMS = (
     _table("1", needs=(SHUFFLED_SCORES,), parts=MIXINGS),
     _table("2", needs=(SHUFFLED_SCORES, MAJORITY)),
@@ -101,34 +101,35 @@ SCORE_ITEMS = (
     _table("4", needs=(BASELINES_SHUFFLED,)),
     Item("networks", "Appendix A: classification AUC of the networks", networks, needs=(NETWORKS,),
          slice="test images", printed=NETWORKS_PRINTED),
-    Item("design", "Intervals with cases as clusters beside the study's", design, needs=(TABLED,),
-         slice=_ALL),
+    Item("design", "Intervals with cases as clusters beside the study's", design, needs=(TABLE_SCORES,),
+         slice=_ALL_IMAGES),
     Item("readers", "Intervals for readers, or networks, and cases in general", readers,
-         needs=(TABLED, READINGS), slice=_ALL),
+         needs=(TABLE_SCORES, READINGS), slice=_ALL_IMAGES),
 )  # fmt: skip
-#: Of recordings.
+#: The items that are made of recordings.
 RAW_ITEMS = (
     Item("recordings", "Recordings", all_recordings, slice="all recordings"),
     Item("scores", "Scores of each map against the mean map of the readers not left out", all_scores,
-         slice=_ALL),
-    Item("labels", "Findings by the majority of readers", findings, slice=_ALL),
-    Item("means_shuffled", "Every method, shuffled metrics", every_mean(SHUFFLED), slice=_ALL),
-    Item("means_centre", "Every method, metrics that reward the centre", every_mean(PLAIN), slice=_ALL),
-    Item("table1", f"Table 1: {LAYOUTS['1'].title}", table("1"), slice=_ALL),
+         slice=_ALL_IMAGES),
+    Item("labels", "Findings by the majority of readers", findings, slice=_ALL_IMAGES),
+    Item("means_shuffled", "Every method, shuffled metrics", every_mean(SHUFFLED), slice=_ALL_IMAGES),
+    Item("means_centre", "Every method, metrics that reward the centre", every_mean(CENTRE_REWARDING),
+         slice=_ALL_IMAGES),
+    Item("table1", f"Table 1: {LAYOUTS['1'].title}", table("1"), slice=_ALL_IMAGES),
     Item("table2", "Table 2: Normal and abnormal images", table_2,
          slice="normal and abnormal images, by the majority of readers"),
-    Item("table3", f"Table 3: {LAYOUTS['3'].title}", table("3"), slice=_ALL),
-    Item("table4", f"Table 4: {LAYOUTS['4'].title}", table("4"), slice=_ALL),
-    Item("center_bias_choice", "Centre bias of all cases, or of all others", bias_choice, slice=_ALL),
+    Item("table3", f"Table 3: {LAYOUTS['3'].title}", table("3"), slice=_ALL_IMAGES),
+    Item("table4", f"Table 4: {LAYOUTS['4'].title}", table("4"), slice=_ALL_IMAGES),
+    Item("center_bias_choice", "Centre bias of all cases, or of all others", bias_choice, slice=_ALL_IMAGES),
     Item("figure_1", "Fig. 1: where readers looked, their habit, a map and the lungs, over the radiograph",
-         example, parts=(IMAGES,), slice="one case"),
+         figure_1, parts=(IMAGES,), slice="one case"),
     Item("sampling_spread", "Spread of sampled AUC by sample size", sampling_spread),
     Item("sampled_values", "Sampled values around the exact one", sampled_values),
 )  # fmt: skip
 
 
 def _whole_numbers(text: str) -> list[int]:
-    """Whole numbers with commas between."""
+    """Read whole numbers with commas between."""
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
@@ -137,19 +138,19 @@ def _whole_numbers(text: str) -> list[int]:
 
 def _add_options(parser: Parser) -> None:
     """Add the options of both kinds of data."""
-    given = parser.add_mutually_exclusive_group()
-    given.add_argument(
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
         "--data", type=Path, metavar="DIR", help="folder of the workbooks (the embedded scores)"
     )
-    given.add_argument("--raw", type=Path, metavar="DIR", help="folder of the recordings")
+    source.add_argument("--raw", type=Path, metavar="DIR", help="folder of the recordings")
     add = parser.add_argument_group("with --raw").add_argument
-    for name, what in (
+    for name, folder_help in (
         ("--maps", "maps of a method, a file per image"),
         ("--class-maps", "maps of all classes, with probabilities, to be mixed in each way"),
         ("--masks", "masks of a method, scored as maps of 0 and 1"),
     ):
         add(name, type=named_folder(SERIES), action="append", default=[], metavar=SERIES,
-            help=f"{what}; may be repeated")  # fmt: skip
+            help=f"{folder_help}; may be repeated")  # fmt: skip
     add("--images", type=Path, metavar="DIR", help="radiographs, IMAGE.jpg or .png, to lay Fig. 1 over one")
     add("--lungs", type=Path, metavar="DIR", help="lung segmentations, whose convex hull is the baseline")
     add("--padded", action=argparse.BooleanOptionalAction,
@@ -174,46 +175,61 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
     check_images(options.images)
     study = ss.read_gaze(
         options.raw,
-        maps=folders(options.maps, "--maps"),
-        masks=folders(options.masks, "--masks"),
-        class_maps=folders(options.class_maps, "--class-maps"),
+        maps=folders(options.maps, "maps"),
+        masks=folders(options.masks, "masks"),
+        class_maps=folders(options.class_maps, "class_maps"),
         lungs=options.lungs,
         padded=options.padded,
         phases=options.phases or study_phases(options.raw),
     )
-    given = ("readers", "center_bias", "samples", "seed", "replicates", "images")
-    choice = ScoringOptions(*(getattr(options, name) for name in given))
-    progress = sys.stderr.isatty()
-    there = frozenset() if options.images is None else frozenset({IMAGES})
-    return OpenedStudy(RAW_ITEMS, there, lambda: load(study, choice, jobs=options.jobs, progress=progress))
+    scoring = ScoringOptions(
+        n_readers=options.readers,
+        center_bias=options.center_bias,
+        n_samples=options.samples,
+        seed=options.seed,
+        n_replicates=options.replicates,
+        images=options.images,
+    )
+    available = frozenset() if options.images is None else frozenset({IMAGES})
+    is_terminal = sys.stderr.isatty()
+    return OpenedStudy(
+        RAW_ITEMS, available, lambda: load(study, scoring, jobs=options.jobs, progress=is_terminal)
+    )
 
 
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
     """Take scores in the place of the study's."""
     if options.raw is not None:
-        raise SalstatsError("--raw is scored here, --scores are scores already; name one of them")
+        raise SalstatsError(
+            Setting("raw"),
+            " is scored here, ",
+            Setting("scores"),
+            " are scores already",
+            hint="name one of them",
+        )
     return _opened(study_scores(scores))
 
 
 def _opened(scores: StudyScores) -> OpenedStudy:
     """Find out which tables the scores allow."""
-    images, labelled = scores.images, scores.labelled
-    baselines = images[images["method"].isin(BASELINES)]
+    images = scores.images
+    is_baseline = images["method"].isin(BASELINES)
+    baseline_metrics = images.loc[is_baseline, "metric"]
     mixings = set(images["mixing"])
-    maps = images[~images["method"].isin(BASELINES)]
     has_readings = {"reader", "seed"} <= set(images.columns)
-    met = {
+    is_met: dict[Need, bool] = {
         SHUFFLED_SCORES: len(scores_of_table(scores, "1")) > 0,
-        BASELINES_SHUFFLED: baselines["metric"].isin(SHUFFLED).any(),
-        BASELINES_PLAIN: baselines["metric"].isin(PLAIN).any(),
-        MAJORITY: len(labelled) > 0,
+        BASELINES_SHUFFLED: baseline_metrics.isin(SHUFFLED).any(),
+        BASELINES_PLAIN: baseline_metrics.isin(CENTRE_REWARDING).any(),
+        MAJORITY: len(scores.labelled) > 0,
         NETWORKS: scores.classification is not None,
-        TABLED: any(len(scores_of_table(scores, number)) for number in LAYOUTS),
-        READINGS: has_readings and len(maps) > 0 and "interobserver" in set(images["method"]),
-        **{name: mixing in mixings for name, mixing in zip(MIXINGS, LABELS["mixing"], strict=True)},
+        TABLE_SCORES: any(len(scores_of_table(scores, number)) for number in LAYOUTS),
+        READINGS: has_readings and not is_baseline.all() and "interobserver" in set(images["method"]),
     }
-    there = frozenset(need for need, is_met in met.items() if is_met)
-    return OpenedStudy(SCORE_ITEMS, there, lambda: scores)
+    for need, mixing in zip(MIXINGS, LABELS["mixing"], strict=True):
+        is_met[need] = mixing in mixings
+    available = frozenset(need for need, met in is_met.items() if met)
+    return OpenedStudy(SCORE_ITEMS, available, lambda: scores)
 
 
 STUDY = PublishedStudy(

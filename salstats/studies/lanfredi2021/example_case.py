@@ -1,4 +1,4 @@
-"""Pictures of one case, and what sampling pixels costs on it."""
+"""Fig. 1, the maps of one case, and the spread of sampled AUC and sAUC on it."""
 
 from collections.abc import Sequence
 
@@ -43,98 +43,111 @@ from salstats.studies.lanfredi2021.gaze_scores import (
 from salstats.study import Case, Study, shape_of
 
 HULL = "convex"
-#: Part of the distance between two sizes that their points take.
+#: Width of a size's points, as a part of the distance between two sizes.
 _SPREAD = 0.5
-_SHARE = 0.8
+#: Height of a panel over its width.
+_PANEL_RATIO = 0.8
 
 
-def example(given: Recordings) -> Result:
-    """The case picked: fixations, their mean map, centre bias, the map and the hull of the lungs."""
-    study, pick, center_bias = given.study, given.pick, given.options.center_bias
+def figure_1(recordings: Recordings) -> Result:
+    """Fig. 1: fixations of the picked case, their mean map, centre bias, a map and the hull of the lungs."""
+    study = recordings.study
+    pick = recordings.pick
     row = pick.iloc[0]
-    case = next(c for c in study if c.case == row["case"])
-    rule = GazeRule(study.series, ("sauc",), center_bias, truth=ALL, min_readers=1)
+    case = next(candidate for candidate in study if candidate.case == row["case"])
+    rule = GazeRule(study.series, ("sauc",), recordings.options.center_bias, truth=ALL, min_readers=1)
     truths = GazeTruths(case, rule)
-    density = bias_on(case, truths, given.bias, rule).density
+    density = bias_on(case, truths, recordings.bias, rule).density
     name = row_names(pick)[0]
     maps = {"Fixations": None, "Mean fixation map": truths.densities[0]}
     if density is not None:
         maps["Centre bias"] = density
     lines = {}
-    # the hull once, where it is the method itself
+    # The hull has one panel, where it is the picked method itself too.
     for method, title in {row["method"]: name, HULL: "Hull of the lungs"}.items():
-        shown = _map_of(study, case, method, row["mixing"])
-        if shown is not None:
-            maps[title] = share_per_pixel(shown)
+        saliency = _first_map(study, case, method, row["mixing"])
+        if saliency is not None:
+            maps[title] = share_per_pixel(saliency)
             if method == HULL:
-                lines[title] = outlines(shown > 0)
+                lines[title] = outlines(saliency > 0)
     shape = shape_of(case)
-    grey = read_grey(given.options.images, case.case, shape, printed_shape(shape, PAGE_MM / 2))
+    grey = read_grey(recordings.options.images, case.case, shape, printed_shape(shape, PAGE_MM / 2))
     notes = [
         f"Case {case.case}, {counted(len(case.used), 'reader')}.",
         "Points: fixations. Every map sums to 1 and is taken above its least value.",
-        "" if grey is not None else "Grey ground: no image was given.",
     ]
+    if grey is None:
+        notes.append("Grey ground: no image was given.")
+    table = table_of(
+        pick.assign(method=name),
+        "lanfredi2021",
+        {"Case": "case"},
+        {"Method": "method", "sAUC, mean over readers": ("score", 3), "Median of cases": ("target", 3)},
+    )
     return Result(
         without_blanks(pick),
-        table_of(
-            pick.assign(method=name),
-            "lanfredi2021",
-            {"Case": "case"},
-            {"Method": "method", "sAUC, mean over readers": ("score", 3), "Median of cases": ("target", 3)},
-        ),
+        table,
         plot_densities(maps, grey=grey, lines=lines, points={"Fixations": truths.points[0]}, notes=notes),
         note=f"the case whose mean sAUC of {name} is nearest to the median; ties by name",
     )
 
 
-def _map_of(study: Study, case: Case, method: str, mixing: str) -> np.ndarray | None:
-    """The first map of a method at the size of the image; None where there is none to show."""
-    wanted = [s for s in study.series if s.method == method]
-    wanted = [s for s in wanted if s.mixing == mixing] or wanted
-    given = {p.series: p for p in case.predictions}
-    maps = (given[s].read().saliency for s in wanted if s in given)
-    found = (on_image(saliency, shape_of(case)) for saliency in maps if saliency is not None)
-    return next((saliency for saliency in found if saliency is not None), None)
+def _first_map(study: Study, case: Case, method: str, mixing: str) -> np.ndarray | None:
+    """Return a method's first map at the size of the image, of the mixing where there is one of it."""
+    series = [s for s in study.series if s.method == method]
+    mixed_series = [s for s in series if s.mixing == mixing]
+    predictions = {prediction.series: prediction for prediction in case.predictions}
+    for s in mixed_series or series:
+        if s not in predictions:
+            continue
+        saliency = predictions[s].read().saliency
+        if saliency is None:
+            continue
+        on_case = on_image(saliency, shape_of(case))
+        if on_case is not None:
+            return on_case
+    return None
 
 
-def sampling_spread(given: Recordings) -> Result:
-    """The standard deviation of sampled areas by sample size, on the example."""
-    spread = spread_of(given.samples)
+def sampling_spread(recordings: Recordings) -> Result:
+    """Show the standard deviation of sampled AUC and sAUC by sample size, on the picked case."""
+    spread = spread_of(recordings.samples)
     mean = spread.groupby(["metric", "n_samples"])["sd"].mean().unstack("metric")
     labels = Labels(RAW_LABELS)
-    # mixings of one method scatter alike
     named = named_mixings(spread)
-    drawn = named[named["mixing"].isin([NONE, GIVEN, given.pick["mixing"].iloc[0]])]
+    # One mixing is drawn, since those of a method scatter alike.
+    drawn = named[named["mixing"].isin([NONE, GIVEN, recordings.pick["mixing"].iloc[0]])]
+    table = table_of(
+        mean.reset_index(),
+        "lanfredi2021",
+        {"Pixels drawn on either side": "n_samples"},
+        {labels.value("metric", metric): (metric, 4) for metric in mean},
+        notes=["Standard deviation of the sampled value, mean over methods and readers."],
+    )
     return Result(
         spread,
-        table_of(
-            mean.reset_index(),
-            "lanfredi2021",
-            {"Pixels drawn on either side": "n_samples"},
-            {labels.value("metric", m): (m, 4) for m in mean},
-            notes=["Standard deviation of the sampled value, mean over methods and readers."],
-        ),
+        table,
         plot_spread(drawn),
-        slice=f"case {given.pick['case'].iloc[0]}",
+        slice=f"case {recordings.pick['case'].iloc[0]}",
         note="pixels drawn with replacement, as the study does (1,000 on either side)",
     )
 
 
-def sampled_values(given: Recordings) -> Result | None:
-    """The sampled areas of one map against one truth around the exact ones."""
-    method, mixing = given.pick[["method", "mixing"]].iloc[0]
-    samples = base_methods(given.samples)
-    own = samples[samples["method"] == method]
-    if "mixing" in own and mixing in RAW_LABELS["mixing"] and (own["mixing"] == mixing).any():
-        own = own[own["mixing"] == mixing]
-    keys = [c for c in ("model", "seed", "mixing", "reader") if c in own]
-    first = own[keys].iloc[0]
-    shown = own[(own[keys].fillna("") == first.fillna("")).all(axis=1)].reset_index(drop=True)
-    if shown["estimate"].isna().all():
+def sampled_values(recordings: Recordings) -> Result | None:
+    """Show the sampled values of one map against one truth around the exact ones."""
+    method, mixing = recordings.pick[["method", "mixing"]].iloc[0]
+    samples = base_methods(recordings.samples)
+    samples = samples[samples["method"] == method]
+    if "mixing" in samples and mixing in RAW_LABELS["mixing"] and (samples["mixing"] == mixing).any():
+        samples = samples[samples["mixing"] == mixing]
+    keys = [column for column in ("model", "seed", "mixing", "reader") if column in samples]
+    first_keys = samples[keys].iloc[0]
+    is_of_first_map = (samples[keys].fillna("") == first_keys.fillna("")).all(axis=1)
+    samples = samples[is_of_first_map].reset_index(drop=True)
+    if samples["estimate"].isna().all():
         return None
     labels = Labels(RAW_LABELS)
-    groups = shown.groupby(["metric", "n_samples"])
+    groups = samples.groupby(["metric", "n_samples"])
     sizes = groups["estimate"].describe().assign(exact=groups["exact"].first()).reset_index()
     columns = {"Mean": "mean", "SD": "std", "Smallest": "min", "Largest": "max", "Exact": "exact"}
     table = table_of(
@@ -143,33 +156,29 @@ def sampled_values(given: Recordings) -> Result | None:
         {"Metric": lambda r: labels.value("metric", r.metric), "Pixels drawn on either side": "n_samples"},
         {heading: (name, 4) for heading, name in columns.items()},
     )
-    return Result(shown, table, plot_samples(shown), slice=f"case {given.pick['case'].iloc[0]}")
+    return Result(samples, table, plot_samples(samples), slice=f"case {recordings.pick['case'].iloc[0]}")
 
 
 @plot_function
 def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
-    """The standard deviation of sampled AUC and sAUC by sample size, both axes logarithmic."""
+    """Plot the standard deviation of sampled AUC and sAUC by sample size, both axes logarithmic."""
     labels = Labels(RAW_LABELS)
     rows = spread[spread["sd"] > 0]
     if rows.empty:
         raise SalstatsError("spread has nothing to draw: no sampled value differs from another")
     means = rows.groupby(["metric", "method", "n_samples"], as_index=False)["sd"].mean()
     methods = labels.order("method", means["method"])
-    # a page has room for whole names
-    whole = {m: escape_dollars(labels.value("method", m)) for m in methods}
-    texts = method_labels(labels, methods) if width <= COLUMN_MM else whole
+    if width <= COLUMN_MM:
+        texts = method_labels(labels, methods)
+    else:
+        # only a page has room for whole names
+        texts = {method: escape_dollars(labels.value("method", method)) for method in methods}
     means["name"] = pd.Categorical([texts[m] for m in means["method"]], list(texts.values()), ordered=True)
     means["panel"] = labels.categorical(means, "metric")
     grid = panel_grid(list(means["panel"].cat.categories), width=width)
     line = _root_line(means)
     sizes = sorted(means["n_samples"].unique())
-    tall = grid.panel_height(_SHARE)
-    ends = (float(means["sd"].min()), float(means["sd"].max()))
-    n_lost, over = len(spread) - len(rows), [counted(rows[c].nunique(), c) for c in ("case", "reader")]
-    notes = [f"Mean SD over {' and '.join(over)}.", "Dashed: 1 / √n."]
-    mixed = [m for m in labels.named("mixing") if m != GIVEN and m in set(rows.get("mixing", ()))]
-    notes += [f"Maps of several classes: {mixed[0]} mixing."] if mixed else []
-    notes += [f"Not drawn: {counted(n_lost, 'row')} without spread."] if n_lost else []
+    limits = (float(means["sd"].min()), float(means["sd"].max()))
     return (
         p9.ggplot(means, p9.aes("n_samples", "sd", color="name", shape="name"))
         + p9.geom_line(size=0.4, show_legend=False)
@@ -178,32 +187,47 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
             p9.aes("n_samples", "sd"), line, color=REFERENCE, size=0.4, linetype="dashed", inherit_aes=False
         )
         + p9.scale_x_log10(
-            breaks=sizes, labels=_fitting(sizes, grid.panel_width), minor_breaks=[], expand=(0.09, 0)
+            breaks=sizes, labels=_tick_labels(sizes, grid.panel_width), minor_breaks=[], expand=(0.09, 0)
         )
-        + p9.scale_y_log10(breaks=log_breaks(ends), labels=log_texts, minor_breaks=[], expand=(0.04, 0))
+        + p9.scale_y_log10(breaks=log_breaks(limits), labels=log_texts, minor_breaks=[], expand=(0.04, 0))
         + grid.elements(
-            tall,
+            grid.panel_height(_PANEL_RATIO),
             x="Pixels drawn on either side",
             y="SD of the sampled value",
-            notes=notes,
+            notes=_spread_notes(spread, rows, labels),
             legend=list(texts.values()),
         )
         + group_scales(texts, width=width, labels=labels)
         + p9.theme(legend_key_width=9, legend_key_height=8)
-        # a single panel has its title too, which says the metric
+        # A single panel needs its title too, since that names the metric.
         + p9.facet_wrap("panel", ncol=grid.n_columns)
     )
 
 
+def _spread_notes(spread: pd.DataFrame, rows: pd.DataFrame, labels: Labels) -> list[str]:
+    """Write the notes of `plot_spread`, of which `rows` are the rows that are drawn."""
+    n_cases = counted(rows["case"].nunique(), "case")
+    n_readers = counted(rows["reader"].nunique(), "reader")
+    notes = [f"Mean SD over {n_cases} and {n_readers}.", "Dashed: 1 / √n."]
+    mixings = set(rows.get("mixing", ()))
+    mixing_names = [name for name in labels.named("mixing") if name != GIVEN and name in mixings]
+    if mixing_names:
+        notes.append(f"Maps of several classes: {mixing_names[0]} mixing.")
+    n_undrawn = len(spread) - len(rows)
+    if n_undrawn:
+        notes.append(f"Not drawn: {counted(n_undrawn, 'row')} without spread.")
+    return notes
+
+
 @plot_function
 def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
-    """Sampled values of one map against one truth by sample size, the exact value as a line."""
+    """Plot sampled values of one map against one truth by sample size, the exact value as a line."""
     rows = samples[samples["estimate"].notna()].reset_index(drop=True)
     labels = Labels(RAW_LABELS)
     sizes = sorted(rows["n_samples"].unique())
-    place = rows["n_samples"].map({size: i for i, size in enumerate(sizes)})
+    position = rows["n_samples"].map({size: i for i, size in enumerate(sizes)})
     share = even_share([rows["metric"], rows["n_samples"]])
-    rows["at"] = place + _SPREAD * (share - 0.5)
+    rows["at"] = position + _SPREAD * (share - 0.5)
     rows["panel"] = labels.categorical(rows, "metric")
     grid = panel_grid(list(rows["panel"].cat.categories), width=width, free=True)
     exact = rows.drop_duplicates("panel")[["panel", "exact"]]
@@ -213,26 +237,27 @@ def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplo
         f"out: {counted(rows['replicate'].nunique(), 'sample')} of each size.",
         "Line: exact value.",
     ]
-    tall = grid.panel_height(_SHARE)
     return (
         p9.ggplot(rows, p9.aes("at", "estimate"))
         + p9.geom_point(color=PALETTE[0], size=0.7, stroke=0, alpha=0.5)
         + p9.geom_hline(p9.aes(yintercept="exact"), exact, color=REFERENCE, size=0.5)
         + p9.scale_x_continuous(
             breaks=range(len(sizes)),
-            labels=_fitting(sizes, grid.panel_width),
+            labels=_tick_labels(sizes, grid.panel_width),
             minor_breaks=[],
             limits=(-0.5, len(sizes) - 0.5),
             expand=(0.02, 0),
         )
         + p9.scale_y_continuous(minor_breaks=[], labels=tick_texts)
-        + grid.elements(tall, x="Pixels drawn on either side", y="Sampled value", notes=notes)
+        + grid.elements(
+            grid.panel_height(_PANEL_RATIO), x="Pixels drawn on either side", y="Sampled value", notes=notes
+        )
         + p9.facet_wrap("panel", ncol=grid.n_columns, scales="free")
     )
 
 
 def _root_line(means: pd.DataFrame) -> pd.DataFrame:
-    """The ends of a line constant / sqrt(n) in each panel, through the middle of its values."""
+    """Return the ends of a line constant / sqrt(n) in each panel, through the middle of its values."""
     ends = np.array([means["n_samples"].min(), means["n_samples"].max()], dtype=np.float64)
     parts = []
     for panel, rows in means.groupby("panel", observed=True):
@@ -242,8 +267,10 @@ def _root_line(means: pd.DataFrame) -> pd.DataFrame:
     return line.assign(panel=pd.Categorical(line["panel"], means["panel"].cat.categories, ordered=True))
 
 
-def _fitting(sizes: Sequence[float], room: float) -> list[str]:
-    """Sizes of samples as text, every other one left out where they have no room in mm."""
+def _tick_labels(sizes: Sequence[float], width: float) -> list[str]:
+    """Write sample sizes below an axis of a width in mm; every other one is blank where they do not fit."""
     texts = [count_text(size) for size in sizes]
-    fits = sum(text_mm(text) + 1.5 for text in texts) <= room
-    return texts if fits else [text if i % 2 == 0 else "" for i, text in enumerate(texts)]
+    if sum(text_mm(text) + 1.5 for text in texts) <= width:
+        return texts
+    texts[1::2] = [""] * len(texts[1::2])
+    return texts

@@ -1,4 +1,4 @@
-"""From recordings to scores: a study of gaze scored, its rows named as the study's tables name them."""
+"""Scores of recordings, with the names that the study's tables have for methods and mixings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,20 +10,21 @@ import pandas as pd
 import salstats as ss
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
-from salstats.errors import SalstatsError, warn
+from salstats.errors import SalstatsError, Setting, warn
 from salstats.images.center_bias import CenterBias
 from salstats.readers.case_images import ImageSource
 from salstats.readers.gaze_files import find_phases
 from salstats.scoring.gaze import center_bias_of
-from salstats.studies.lanfredi2021.layouts import LABELS, SHUFFLED, beside_published, published_interval
+from salstats.studies.lanfredi2021.layouts import LABELS, SHUFFLED, compare_intervals, published_interval
 from salstats.study import Study
 
 #: The phases whose images several radiologists read: those of the study's maps, scores and centre bias.
 STUDY_PHASES = (1, 2)
-#: What a single map per image is called in the place of a mixing, and the methods that have none.
+#: Stands for the mixing of a method with a single map per image.
 GIVEN = "as given"
+#: Methods that have no mixing.
 UNMIXED = ("interobserver", "convex", "am1", "am2")
-#: What stands for no mixing while rows are grouped.
+#: Stands for no mixing while rows are grouped.
 NONE = ""
 KEYS = ["method", "mixing", "metric"]
 RAW_LABELS = {
@@ -35,16 +36,16 @@ RAW_LABELS = {
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """How a study of gaze is scored."""
+    """Options for scoring a study of gaze."""
 
     #: Score images with exactly so many readers.
     n_readers: int | None = None
     center_bias: str = "all"
-    #: Pixels drawn for AUC and sAUC; exact where it is None.
+    #: Number of pixels drawn for AUC and sAUC, which are exact where it is None.
     n_samples: int | None = None
-    #: Of the draws.
+    #: Seed of the draws.
     seed: int = 0
-    #: Samples behind each standard deviation by sample size.
+    #: Number of samples behind each standard deviation by sample size.
     n_replicates: int = 100
     #: The radiographs.
     images: ImageSource | None = None
@@ -52,28 +53,28 @@ class ScoringOptions:
 
 @dataclass(frozen=True)
 class Recordings:
-    """A study of gaze that is scored."""
+    """A study of gaze and its scores."""
 
     study: Study
     options: ScoringOptions
-    #: Of `majority_labels`.
+    #: Labels of the cases, as `majority_labels` returns them.
     labels: pd.DataFrame
-    #: Every item corrects by the same one, or by it without the case scored.
+    #: The centre bias that every item corrects by, or corrects by without the case that is scored.
     bias: CenterBias | None
     #: All rows of `score_gaze`, as `named_rows` names them.
-    every: pd.DataFrame
+    all_scores: pd.DataFrame
     jobs: int = 1
     progress: bool = False
 
     @cached_property
-    def rows(self) -> pd.DataFrame:
+    def scored(self) -> pd.DataFrame:
         """The rows of images that are scored."""
-        return scored(self.every)
+        return scored_rows(self.all_scores)
 
     @cached_property
     def defined(self) -> pd.DataFrame:
-        """The rows of metrics that have a score."""
-        return _defined(self.rows)
+        """The scored rows of the metrics that have a score."""
+        return _defined_metrics(self.scored)
 
     @cached_property
     def means(self) -> pd.DataFrame:
@@ -82,18 +83,18 @@ class Recordings:
 
     @cached_property
     def pick(self) -> pd.DataFrame:
-        """The case whose mean sAUC of the main method is nearest to the median, as `pick_cases` does."""
-        known = self.defined[(self.defined["metric"] == "sauc") & self.defined["score"].notna()]
-        if known.empty:
+        """The case whose mean sAUC of the main method is nearest to the median, of `pick_cases`."""
+        scores = self.defined[(self.defined["metric"] == "sauc") & self.defined["score"].notna()]
+        if scores.empty:
             raise SalstatsError("no sAUC is defined")
-        method, mixing = main_method(known)
-        own = known[(known["method"] == method) & (known["mixing"] == mixing)]
-        means = own.groupby(["case", "method", "mixing", "metric"], as_index=False)["score"].mean()
-        return ss.pick_cases(means, at="median", by=["method", "metric"])
+        method, mixing = main_method(scores)
+        main_scores = scores[(scores["method"] == method) & (scores["mixing"] == mixing)]
+        groups = main_scores.groupby(["case", "method", "mixing", "metric"], as_index=False)
+        return ss.pick_cases(groups["score"].mean(), at="median", by=["method", "metric"])
 
     @cached_property
     def samples(self) -> pd.DataFrame:
-        """Sampled areas of the case picked."""
+        """Sampled AUC and sAUC of the picked case."""
         return ss.sampled_scores(
             self.study,
             cases=str(self.pick["case"].iloc[0]),
@@ -105,157 +106,194 @@ class Recordings:
 
 
 def load(study: Study, options: ScoringOptions, *, jobs: int = 1, progress: bool = False) -> Recordings:
-    """Score a study of gaze; raise where no score is defined."""
+    """Score a study of gaze; raise an error where no score is defined."""
     labels = ss.majority_labels(study)
     bias = center_bias_of(study, jobs=jobs, progress=progress)
-    given = Recordings(study, options, labels, bias, pd.DataFrame(), jobs, progress)
-    every = score(given, options.center_bias, n_samples=options.n_samples, rng=options.seed)
-    if scored(every)["score"].isna().all():
-        reasons = ", ".join(f"{n} {reason}" for reason, n in every["reason"].value_counts().items())
-        raise SalstatsError(f"{study.source}: no score is defined ({reasons})")
-    return replace(given, every=every)
+    unscored = Recordings(study, options, labels, bias, pd.DataFrame(), jobs, progress)
+    scores = score(unscored, options.center_bias, n_samples=options.n_samples, rng=options.seed)
+    if scored_rows(scores)["score"].isna().all():
+        raise SalstatsError(f"{study.source}: no score is defined ({_counted_reasons(scores)})")
+    return replace(unscored, all_scores=scores)
 
 
-def score(given: Recordings, center_bias: str, **options: object) -> pd.DataFrame:
-    """The scores of a study under one centre bias, as `named_rows` names them."""
-    found = ss.score_gaze(
-        given.study,
-        n_readers=given.options.n_readers,
+def score(recordings: Recordings, center_bias: str, **options: object) -> pd.DataFrame:
+    """Score a study with one centre bias; rows are named by `named_rows`."""
+    scores = ss.score_gaze(
+        recordings.study,
+        n_readers=recordings.options.n_readers,
         center_bias=center_bias,
-        bias=given.bias,
-        jobs=given.jobs,
-        progress=given.progress,
+        bias=recordings.bias,
+        jobs=recordings.jobs,
+        progress=recordings.progress,
         **options,  # type: ignore[arg-type]
     )
-    return named_rows(found, given.labels)
+    return named_rows(scores, recordings.labels)
 
 
 def study_phases(folder: Path) -> list[int] | None:
-    """The phases of a release that the study used; None where there are only these, or none of them."""
-    there = [str(phase) for phase in find_phases(folder, None)]
-    left_out = [phase for phase in there if int(phase) not in STUDY_PHASES]
-    if not left_out or left_out == there:
+    """Return the phases of a release that the study used; None where it has only these, or none of them."""
+    phases = [int(phase) for phase in find_phases(folder, None)]
+    used = [phase for phase in phases if phase in STUDY_PHASES]
+    if not used or used == phases:
         return None
+    unused = [str(phase) for phase in phases if phase not in STUDY_PHASES]
     warn(
-        f"{folder}: phase {joined(left_out)} is left out of the scores and of the centre bias, since the "
-        f"study used phases 1 and 2 (--phases {','.join(there)} reads all)"
+        f"{folder}: phase {joined(unused)} is left out of the scores and of the centre bias, since the "
+        "study used phases 1 and 2 (",
+        Setting("phases", phases),
+        " reads all)",
+        option="phases",
+        value=used,
+        path=folder,
     )
-    return [int(phase) for phase in there if phase not in left_out]
+    return used
 
 
-def _defined(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of metrics that have a score, with a warning about the others."""
-    known = set(rows.loc[rows["score"].notna(), "metric"])
-    lost = rows[~rows["metric"].isin(known)]
-    if len(lost):
+def _counted_reasons(rows: pd.DataFrame) -> str:
+    """Write how often each reason stands for a missing score."""
+    return ", ".join(f"{n} {reason}" for reason, n in rows["reason"].value_counts().items())
+
+
+def _defined_metrics(rows: pd.DataFrame) -> pd.DataFrame:
+    """Keep the rows of metrics that have a score, and warn of the others."""
+    metrics = set(rows.loc[rows["score"].notna(), "metric"])
+    is_defined = rows["metric"].isin(metrics)
+    undefined = rows[~is_defined]
+    if len(undefined):
         labels = Labels(RAW_LABELS)
-        names = joined([labels.value("metric", m) for m in dict.fromkeys(lost["metric"])])
-        why = ", ".join(f"{n} {reason}" for reason, n in lost["reason"].value_counts().items())
-        warn(f"{names}: no score is defined ({why}), so no table has them")
-    return rows[rows["metric"].isin(known)].reset_index(drop=True)
+        names = joined([labels.value("metric", metric) for metric in dict.fromkeys(undefined["metric"])])
+        warn(f"{names}: no score is defined ({_counted_reasons(undefined)}), so no table has them")
+    return rows[is_defined].reset_index(drop=True)
 
 
 def named_rows(scores: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
-    """Scores with the mixing in words and the subset of their case."""
+    """Name the mixing of each row, and the subset that its case belongs to."""
     rows = named_mixings(scores)
     abnormal = rows["case"].map(labels.set_index("case")["abnormal"])
-    rows["subset"] = abnormal.map({0: "normal", 1: "abnormal"}).astype("object").where(abnormal.notna(), None)
+    subset = abnormal.map({0: "normal", 1: "abnormal"}).astype("object")
+    rows["subset"] = subset.where(abnormal.notna(), None)
     return rows
 
 
 def named_mixings(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows with the method as `base_methods` has it, and the mixing in words."""
+    """Name the method as `base_methods` does, and the mixing of every row."""
     named = base_methods(rows)
-    mixing = named["mixing"] if "mixing" in named else pd.Series(None, index=named.index, dtype="object")
-    single = pd.Series(GIVEN, index=named.index).where(~named["method"].isin(UNMIXED), NONE)
-    named["mixing"] = mixing.astype("object").where(mixing.notna(), single).astype("str")
+    unnamed_mixing = pd.Series(GIVEN, index=named.index).where(~named["method"].isin(UNMIXED), NONE)
+    if "mixing" in named:
+        mixing = named["mixing"].astype("object")
+        named["mixing"] = mixing.where(mixing.notna(), unnamed_mixing).astype("str")
+    else:
+        named["mixing"] = unnamed_mixing.astype("str")
     return named
 
 
 def base_methods(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows whose method is called what it is whatever its mixing, as the study's tables have it."""
+    """Remove the mixing from the names of methods, as the study's tables do."""
     if "mixing" not in rows:
         return rows.copy()
-    pairs = zip(rows["method"], rows["mixing"], strict=True)
-    return rows.assign(method=[m if pd.isna(mixing) else m.removesuffix(f"_{mixing}") for m, mixing in pairs])
+    methods = []
+    for method, mixing in zip(rows["method"], rows["mixing"], strict=True):
+        if pd.isna(mixing):
+            methods.append(method)
+        else:
+            methods.append(method.removesuffix(f"_{mixing}"))
+    return rows.assign(method=methods)
 
 
-def own_methods(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `named_rows` with a method for each mixing again, as `score_gaze` has them."""
-    unmixed = rows["mixing"].isin([NONE, GIVEN])
-    return rows.assign(method=rows["method"].where(unmixed, rows["method"] + "_" + rows["mixing"]))
+def mixed_methods(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add the mixing to the names of methods, as `score_gaze` does; the reverse of `named_rows`."""
+    is_unmixed = rows["mixing"].isin([NONE, GIVEN])
+    return rows.assign(method=rows["method"].where(is_unmixed, rows["method"] + "_" + rows["mixing"]))
 
 
-def scored(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of images that are scored, without those that too few readers looked at."""
+def scored_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """Keep the rows of images with the number of readers that the options ask for."""
     left_out = rows["reason"].fillna("").str.endswith(" readers")
     return rows[~left_out].reset_index(drop=True)
 
 
 def both_intervals(rows: pd.DataFrame, by: Sequence[str] = KEYS) -> pd.DataFrame:
-    """The mean of each group with cases as clusters, beside the interval by the study's formula.
+    """Return the mean of each group with cases as clusters, and the interval by the study's formula.
 
-    Undefined scores are left out of both; `n_missing` counts them. Columns of the latter begin with "study_".
+    Undefined scores are left out of both; `n_missing` counts them. Columns of the study's interval begin
+    with "study_".
     """
     keys = list(by)
     clustered = by_mixing(rows, keys)
     defined = rows[rows["score"].notna()]
     published = published_interval(defined, keys, "score", "case")[[*keys, "conf_low", "conf_high"]]
-    published = published.rename(columns={v: f"published_{v}" for v in ("conf_low", "conf_high")})
-    both = beside_published(clustered.merge(published, on=keys, how="left", validate="1:1"))
-    # nobody has published what is computed from these recordings
-    return in_order(both.rename(columns=lambda name: name.replace("published_", "study_")), keys)
+    published = published.rename(
+        columns={"conf_low": "published_conf_low", "conf_high": "published_conf_high"}
+    )
+    compared = compare_intervals(clustered.merge(published, on=keys, how="left", validate="1:1"))
+    # Intervals of these recordings are computed by the study's formula, but nobody has published them.
+    return in_order(compared.rename(columns=lambda name: name.replace("published_", "study_")), keys)
 
 
 def by_mixing(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Means with cases as clusters; of a scores frame they can be had for one mixing at a time."""
-    others = [key for key in keys if key != "mixing"]
-    parts = [
-        ss.summarize(own, by=others, unit="case", interval="t").assign(mixing=mixing)
-        for mixing, own in rows.groupby("mixing", sort=False)
-    ]
+    """Return means with cases as clusters, each mixing by itself: its methods have the same names."""
+    keys_of_mixing = [key for key in keys if key != "mixing"]
+    parts = []
+    for mixing, mixing_rows in rows.groupby("mixing", sort=False):
+        means = ss.summarize(mixing_rows, by=keys_of_mixing, unit="case", interval="t")
+        parts.append(means.assign(mixing=mixing))
     means = pd.concat(parts, ignore_index=True)
-    return means[[*keys, *(c for c in means.columns if c not in keys)]]
+    return means[[*keys, *(column for column in means.columns if column not in keys)]]
 
 
 def main_method(rows: pd.DataFrame) -> tuple[str, str]:
-    """Saliency method of single-method results and its mixing: the study's, the first, interobserver."""
-    there = list(dict.fromkeys(rows["method"]))
-    others = [m for m in there if m not in UNMIXED] or [m for m in there if m != "interobserver"] or there
-    main = "gradcam_wag" if "gradcam_wag" in others else others[0]
+    """Return the method of single-method results and its mixing.
+
+    It is Grad-CAM with attention gates where that is there, else the first saliency method, else the first
+    that is not interobserver.
+    """
+    methods = list(dict.fromkeys(rows["method"]))
+    candidates = [method for method in methods if method not in UNMIXED]
+    if not candidates:
+        candidates = [method for method in methods if method != "interobserver"]
+    if not candidates:
+        candidates = methods
+    main = "gradcam_wag" if "gradcam_wag" in candidates else candidates[0]
     mixings = list(dict.fromkeys(rows.loc[rows["method"] == main, "mixing"]))
-    return main, "uniform" if "uniform" in mixings else mixings[0]
+    if "uniform" in mixings:
+        return main, "uniform"
+    return main, mixings[0]
 
 
 def rows_of_table_2(rows: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows that Table 2 shows: shuffled metrics of interobserver and of the main method."""
     shuffled = rows[rows["metric"].isin(SHUFFLED)]
-    known = shuffled[shuffled["score"].notna()]
-    if known.empty:
-        return known
-    method, mixing = main_method(known)
+    defined = shuffled[shuffled["score"].notna()]
+    if defined.empty:
+        return defined
+    method, mixing = main_method(defined)
     is_main = (shuffled["method"] == method) & shuffled["mixing"].isin([NONE, mixing])
     return shuffled[is_main | (shuffled["method"] == "interobserver")]
 
 
 def row_names(rows: pd.DataFrame) -> list[str]:
-    """Method and mixing of each row in print."""
+    """Write the method and the mixing of each row as in print."""
     labels = Labels(RAW_LABELS)
-    return [
-        labels.value("method", method)
-        + (f", {labels.value('mixing', mixing).lower()}" if mixing not in (NONE, GIVEN) else "")
-        for method, mixing in zip(rows["method"], rows["mixing"], strict=True)
-    ]
+    names = []
+    for method, mixing in zip(rows["method"], rows["mixing"], strict=True):
+        name = labels.value("method", method)
+        if mixing not in (NONE, GIVEN):
+            name += f", {labels.value('mixing', mixing).lower()}"
+        names.append(name)
+    return names
 
 
 def in_order(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Rows in the order of the study's tables."""
+    """Sort rows as the study's tables do."""
     labels = Labels(RAW_LABELS)
-    places = {k: {v: i for i, v in enumerate(labels.order(k, rows[k]))} for k in keys}
-    order = sorted(range(len(rows)), key=lambda i: [places[k][rows[k].iloc[i]] for k in keys])
+    ranks = pd.DataFrame(index=range(len(rows)))
+    for key in keys:
+        rank_of = {value: rank for rank, value in enumerate(labels.order(key, rows[key]))}
+        ranks[key] = [rank_of[value] for value in rows[key]]
+    order = ranks.sort_values(list(keys), kind="stable").index
     return rows.iloc[order].reset_index(drop=True)
 
 
 def without_blanks(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows with no mixing as missing."""
+    """Write "no mixing" as a missing value."""
     return rows.assign(mixing=rows["mixing"].where(rows["mixing"] != NONE, None)).reset_index(drop=True)

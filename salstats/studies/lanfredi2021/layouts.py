@@ -1,4 +1,4 @@
-"""The names, the layouts and the interval of Tables 1 to 4, of published scores and of recordings alike."""
+"""Names, layouts and interval of Tables 1 to 4, shared by published scores and by recordings."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,22 +21,24 @@ LABELS = {
 }
 #: The study's interval.
 FORMULA = "mean ± 1.96 SD over all rows / √(number of images)"
-#: Of an interval: no agreement beyond chance.
+#: The score of each metric where maps agree no more than by chance.
 CHANCE = {"ncc": 0.0, "sncc": 0.0, "auc": 0.5, "sauc": 0.5}
-#: Metrics that are corrected by the centre bias, and those that are not.
-SHUFFLED, PLAIN = ("sncc", "sauc"), ("ncc", "auc")
-#: What maps are compared with: another reader, the hull of the lungs.
+#: Metrics that are corrected by the centre bias.
+SHUFFLED = ("sncc", "sauc")
+#: Metrics without that correction, which reward maps of the image's centre.
+CENTRE_REWARDING = ("ncc", "auc")
+#: The methods that saliency maps are compared with: another reader, and the hull of the lungs.
 BASELINES = ("interobserver", "convex")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How one of the study's tables is laid out."""
+    """The layout of one of the study's tables."""
 
     title: str
-    #: Columns that name its rows.
+    #: Columns that identify its rows.
     keys: list[str]
-    #: Of `table_estimates`.
+    #: Options of `table_estimates`.
     options: dict[str, Any]
 
 
@@ -59,45 +61,48 @@ LAYOUTS = {
 def rows_of_table(number: str, rows: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows whose method and metric Table 1, 3 or 4 shows."""
     shuffled = rows["metric"].isin(SHUFFLED)
-    plain = rows["metric"].isin(PLAIN)
     baseline = rows["method"].isin(BASELINES)
-    shown = {
-        "1": shuffled & (rows["method"] != "convex"),
-        "3": plain & baseline,
-        "4": shuffled & baseline,
-    }
-    return rows[shown[number]]
+    match number:
+        case "1":
+            return rows[shuffled & (rows["method"] != "convex")]
+        case "3":
+            return rows[rows["metric"].isin(CENTRE_REWARDING) & baseline]
+        case "4":
+            return rows[shuffled & baseline]
+    raise AssertionError(f"Table {number} is not made of one metric and method at a time")
 
 
 def published_interval(scores: pd.DataFrame, by: list[str], value: str, unit: str) -> pd.DataFrame:
-    """Mean +- 1.96 SD(all rows) / sqrt(number of units), the study's interval; without limits of one row.
+    """Return the study's interval, mean +- 1.96 SD(all rows) / sqrt(number of units).
 
-    A unit whose value is missing would be counted, so none may be.
+    A group of one row has no limits. No value may be missing: its unit would be counted.
     """
     groups = scores.groupby(by, sort=False, dropna=False)
-    means, n = groups[value].mean(), groups[unit].nunique()
-    half = 1.96 * groups[value].std(ddof=1) / np.sqrt(n)
+    means = groups[value].mean()
+    n_units = groups[unit].nunique()
+    half_width = 1.96 * groups[value].std(ddof=1) / np.sqrt(n_units)
     columns = {
         "estimate": means,
-        "conf_low": means - half,
-        "conf_high": means + half,
+        "conf_low": means - half_width,
+        "conf_high": means + half_width,
         "unit": unit,
-        "n_units": n,
+        "n_units": n_units,
     }
     return pd.DataFrame(columns).reset_index()
 
 
-def beside_published(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows with the ratio of both intervals' widths, and whether each leaves chance out."""
-    width = rows["published_conf_high"] - rows["published_conf_low"]
+def compare_intervals(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add the ratio of both intervals' widths, and whether each interval excludes chance."""
+    width = rows["conf_high"] - rows["conf_low"]
+    published_width = rows["published_conf_high"] - rows["published_conf_low"]
     chance = rows["metric"].map(CHANCE)
     return rows.assign(
-        width_ratio=(rows["conf_high"] - rows["conf_low"]) / width.where(width > 0),
+        width_ratio=width / published_width.where(published_width > 0),
         published_excludes_chance=_excludes(rows["published_conf_low"], rows["published_conf_high"], chance),
         excludes_chance=_excludes(rows["conf_low"], rows["conf_high"], chance),
     )
 
 
 def _excludes(low: pd.Series, high: pd.Series, value: pd.Series) -> pd.Series:
-    """Whether an interval leaves a value out."""
+    """Tell for each row whether a value lies outside its interval."""
     return (value < low) | (value > high)

@@ -1,4 +1,4 @@
-"""The study's tables from recordings in its format: how each is made of the scores."""
+"""The study's tables, made of recordings in its format."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,40 +23,45 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     by_mixing,
     in_order,
     main_method,
-    own_methods,
+    mixed_methods,
     row_names,
     rows_of_table_2,
     score,
-    scored,
+    scored_rows,
     without_blanks,
 )
 from salstats.studies.lanfredi2021.layouts import FORMULA, LAYOUTS, SHUFFLED, Layout, rows_of_table
 
 #: Both intervals in print.
-PUBLISHED, CLUSTERED = "As the study", "Cases as clusters"
-#: And in legends.
-DRAWN = {PUBLISHED: f"{PUBLISHED} (± 1.96 SD / √images)", CLUSTERED: CLUSTERED}
-#: What they are.
+PUBLISHED = "As the study"
+CLUSTERED = "Cases as clusters"
+#: Both intervals in legends.
+LEGEND_TEXTS = {PUBLISHED: f"{PUBLISHED} (± 1.96 SD / √images)", CLUSTERED: CLUSTERED}
+#: Notes that explain both intervals.
 NOTES = (
     f"{PUBLISHED}: {FORMULA}.",
     f"{CLUSTERED}: t interval of the mean over all rows, the rows of a case being one cluster.",
 )
-_ALL, _OTHERS = "score_all", "score_others"
+#: Columns that pair the scores with both centre biases.
 _PAIR = ("case", "method", "model", "seed", "mixing", "reader", "metric")
 
 
-def all_recordings(given: Recordings) -> Result:
-    """All recordings, counted by why they are left out."""
-    frame = ss.recordings(given.study)
-    counts = frame["reason"].fillna("used").value_counts()
-    boxes = frame.loc[frame["used"] & (frame["box"] != "used"), "box"].value_counts()
-    fixations = {"n_fixations": "all", "n_outside": "outside the image", "n_zero": "of no duration"}
-    parts = {
-        "Recordings": counts,
+def all_recordings(recordings: Recordings) -> Result:
+    """List all recordings, and count them by the reason why they are left out."""
+    frame = ss.recordings(recordings.study)
+    used = frame[frame["used"]]
+    reasons = frame["reason"].fillna("used").value_counts()
+    boxes = used.loc[used["box"] != "used", "box"].value_counts()
+    fixation_texts = {"n_fixations": "all", "n_outside": "outside the image", "n_zero": "of no duration"}
+    counts = {
+        "Recordings": reasons,
         "Chest boxes left out of the centre bias": boxes,
-        "Fixations of recordings used": frame.loc[frame["used"], list(fixations)].sum().rename(fixations),
+        "Fixations of recordings used": used[list(fixation_texts)].sum().rename(fixation_texts),
     }
-    rows = [(of, str(why).capitalize(), n) for of, part in parts.items() for why, n in part.items()]
+    rows = []
+    for heading, counts_by_reason in counts.items():
+        for reason, n in counts_by_reason.items():
+            rows.append((heading, str(reason).capitalize(), n))
     table = table_of(
         pd.DataFrame(rows, columns=["of", "why", "n"]),
         "lanfredi2021",
@@ -68,132 +73,141 @@ def all_recordings(given: Recordings) -> Result:
     return Result(frame, table)
 
 
-def all_scores(given: Recordings) -> Result:
-    """The scores, described."""
-    every, rows, options = given.every, given.rows, given.options
-    named = rows.assign(method=row_names(rows))
-    described = ss.describe(named, by=["metric", "method"], unit="case")
-    order = list(dict.fromkeys(in_order(rows, KEYS).pipe(row_names)))
-    n_out = every["case"].nunique() - rows["case"].nunique()
-    drawn = (
-        "exact AUC and sAUC"
-        if options.n_samples is None
-        else f"{options.n_samples:,} pixels drawn on either side"
-    )
-    phases = [str(phase) for phase in sorted(every["phase"].unique())]
-    said = [
-        drawn,
-        f"centre bias of all {'' if options.center_bias == 'all' else 'other '}cases of "
-        f"phase{'s' if len(phases) > 1 else ''} {joined(phases)}",
-        *([f"{counted(n_out, 'image')} not scored for the number of readers"] if n_out else []),
-    ]
+def all_scores(recordings: Recordings) -> Result:
+    """List the scores of all maps, and describe those of the images that are scored."""
+    rows = recordings.scored
+    described = ss.describe(rows.assign(method=row_names(rows)), by=["metric", "method"], unit="case")
+    order = list(dict.fromkeys(row_names(in_order(rows, KEYS))))
     return Result(
-        without_blanks(own_methods(every)),
+        without_blanks(mixed_methods(recordings.all_scores)),
         ss.table_describe(described, labels={"method": order}),
-        note="; ".join(said),
+        note=_scoring_note(recordings),
     )
 
 
-def findings(given: Recordings) -> Result:
-    """What the majority of readers found, counted over the images scored."""
-    found = given.labels.assign(scored=given.labels["case"].isin(set(given.rows["case"])))
-    groups = [c for c in found.columns if c not in ("case", "patient", "phase", "n_readings", "scored")]
-    own = found[found["scored"]]
-    rows = [(g.capitalize(), (own[g] == 1).sum(), (own[g] == 0).sum(), own[g].isna().sum()) for g in groups]
-    counts = pd.DataFrame(rows, columns=["Finding", "present", "absent", "unsure"])
+def _scoring_note(recordings: Recordings) -> str:
+    """Write how the maps were scored: pixels, centre bias, and images left out."""
+    options = recordings.options
+    scores = recordings.all_scores
+    pixels = "exact AUC and sAUC"
+    if options.n_samples is not None:
+        pixels = f"{options.n_samples:,} pixels drawn on either side"
+    cases = "all cases" if options.center_bias == "all" else "all other cases"
+    phases = [str(phase) for phase in sorted(scores["phase"].unique())]
+    phases_text = "phases" if len(phases) > 1 else "phase"
+    facts = [pixels, f"centre bias of {cases} of {phases_text} {joined(phases)}"]
+    n_unscored = scores["case"].nunique() - recordings.scored["case"].nunique()
+    if n_unscored:
+        facts.append(f"{counted(n_unscored, 'image')} not scored for the number of readers")
+    return "; ".join(facts)
+
+
+def findings(recordings: Recordings) -> Result:
+    """List what the majority of readers found, and count it over the images scored."""
+    scored_cases = set(recordings.scored["case"])
+    labels = recordings.labels.assign(scored=recordings.labels["case"].isin(scored_cases))
+    no_findings = ("case", "patient", "phase", "n_readings", "scored")
+    scored_labels = labels[labels["scored"]]
+    rows = []
+    for finding in labels.columns:
+        if finding not in no_findings:
+            majority = scored_labels[finding]
+            counts = ((majority == 1).sum(), (majority == 0).sum(), majority.isna().sum())
+            rows.append((finding.capitalize(), *counts))
     table = table_of(
-        counts,
+        pd.DataFrame(rows, columns=["Finding", "present", "absent", "unsure"]),
         "lanfredi2021",
         {"Finding": "Finding"},
         {"Present": "present", "Absent": "absent", "No majority": "unsure"},
         notes=["Images scored, by what at least three readers found."],
     )
-    return Result(found, table)
+    return Result(labels, table)
 
 
 def every_mean(metrics: Sequence[str]) -> Callable[[Recordings], Result | None]:
-    """Every method's means of some metrics, with both intervals."""
+    """Return a function that shows every method's means of some metrics, with both intervals."""
 
-    def make(given: Recordings) -> Result | None:
-        rows = given.means[given.means["metric"].isin(metrics)]
+    def make(recordings: Recordings) -> Result | None:
+        rows = recordings.means[recordings.means["metric"].isin(metrics)]
         if rows.empty:
             return None
-        both = _sides(rows)
+        both = _with_both_limits(rows)
         names = row_names(both)
+        columns = ["metric", "task", "method", "term", *_estimate_columns(both)]
         figure = ss.plot_intervals(
-            both.assign(task=names, method=both["limits"], term="mean")[
-                ["metric", "task", "method", "term", *_values(both)]
-            ],
-            labels={"task": list(dict.fromkeys(names)), "method": DRAWN},
+            both.assign(task=names, method=both["limits"], term="mean")[columns],
+            labels={"task": list(dict.fromkeys(names)), "method": LEGEND_TEXTS},
         )
-        shown = _both(rows, Layout("", KEYS, {"bold": False}))
-        return Result(without_blanks(rows), shown, figure)
+        return Result(without_blanks(rows), _interval_table(rows, Layout("", KEYS, {"bold": False})), figure)
 
     return make
 
 
 def table(number: str) -> Callable[[Recordings], Result | None]:
-    """Table 1, 3 or 4 with both intervals side by side."""
+    """Return a function that makes Table 1, 3 or 4 with both intervals side by side."""
 
-    def make(given: Recordings) -> Result | None:
-        rows = rows_of_table(number, given.means)
+    def make(recordings: Recordings) -> Result | None:
+        rows = rows_of_table(number, recordings.means)
         if rows.empty:
             return None
-        return _with_both(number, rows)
+        return _study_table(number, rows)
 
     return make
 
 
-def table_2(given: Recordings) -> Result | None:
+def table_2(recordings: Recordings) -> Result | None:
     """Table 2: the interobserver baseline and one saliency method on normal and abnormal images."""
-    rows = given.defined[given.defined["metric"].isin(SHUFFLED)]
+    rows = recordings.defined[recordings.defined["metric"].isin(SHUFFLED)]
     if rows.empty:
         return None
-    known = rows[rows["subset"].notna()]
-    if known["score"].isna().all():
+    labelled = rows[rows["subset"].notna()]
+    if labelled["score"].isna().all():
         raise SalstatsError("no image has labels of which a majority of readers says normal or abnormal")
-    main, mixing = main_method(known[known["score"].notna()])
-    found = both_intervals(rows_of_table_2(known), ["subset", *KEYS])
-    n_unknown = rows.loc[rows["subset"].isna(), "case"].nunique()
-    note = f"left out for want of a majority: {counted(n_unknown, 'image')}" if n_unknown else ""
+    method, mixing = main_method(labelled[labelled["score"].notna()])
+    means = both_intervals(rows_of_table_2(labelled), ["subset", *KEYS])
     labels = Labels(RAW_LABELS)
-    name = labels.value("method", main)
-    # the study shows Grad-CAM with attention gates and uniform mixing
-    of = f"{name}{f', {mixing} mixing' if mixing not in (NONE, GIVEN) else ''}"
-    subsets = [*dict.fromkeys(found["subset"])]
+    subsets = dict.fromkeys(means["subset"])
+    columns = ["metric", "task", "method", "term", "interval", *_estimate_columns(means)]
     figure = ss.plot_intervals(
-        found.assign(task=found["method"], method=found["subset"], term="mean")[
-            ["metric", "task", "method", "term", "interval", *_values(found)]
-        ],
+        means.assign(task=means["method"], method=means["subset"], term="mean")[columns],
         labels={
-            "task": labels.texts("method", found["method"]),
-            "method": {s: labels.value("subset", s) for s in subsets},
+            "task": labels.texts("method", means["method"]),
+            "method": {subset: labels.value("subset", subset) for subset in subsets},
         },
     )
-    title = f"Table 2: Normal and abnormal images: {of}"
-    return replace(_with_both("2", found, note), figure=figure, title=title)
+    n_unlabelled = rows.loc[rows["subset"].isna(), "case"].nunique()
+    note = ""
+    if n_unlabelled:
+        note = f"left out for want of a majority: {counted(n_unlabelled, 'image')}"
+    # The study shows Grad-CAM with attention gates and uniform mixing.
+    title = f"Table 2: Normal and abnormal images: {labels.value('method', method)}"
+    if mixing not in (NONE, GIVEN):
+        title += f", {mixing} mixing"
+    return replace(_study_table("2", means, note), figure=figure, title=title)
 
 
-def bias_choice(given: Recordings) -> Result | None:
-    """What changes in the shuffled metrics where a case has no part in the centre bias that it has."""
-    if not given.defined["metric"].isin(SHUFFLED).any():
+def bias_choice(recordings: Recordings) -> Result | None:
+    """Compare the shuffled metrics with and without the scored case in the centre bias."""
+    if not recordings.defined["metric"].isin(SHUFFLED).any():
         return None
-    # both exact: draws would differ for another reason than the bias
-    exact = given.defined if given.options.n_samples is None else None
-    of_all, of_others = (
-        exact
-        if exact is not None and name == given.options.center_bias
-        else scored(score(given, name, metrics=SHUFFLED))
-        for name in ("all", "others")
-    )
-    if of_others.loc[of_others["metric"].isin(SHUFFLED), "score"].isna().all():
+    all_cases = _scores_with_bias(recordings, "all")
+    other_cases = _scores_with_bias(recordings, "others")
+    if other_cases.loc[other_cases["metric"].isin(SHUFFLED), "score"].isna().all():
         return None
-    return bias_change(of_all, of_others)
+    return bias_change(all_cases, other_cases)
 
 
-def bias_change(all_cases: pd.DataFrame, others: pd.DataFrame) -> Result:
-    """The shuffled metrics under both centre biases, and how much they change."""
-    rows = compared(all_cases, others)
+def _scores_with_bias(recordings: Recordings, center_bias: str) -> pd.DataFrame:
+    """Return the exact shuffled metrics with a centre bias; draws of pixels would differ by themselves."""
+    options = recordings.options
+    if options.n_samples is None and options.center_bias == center_bias:
+        return recordings.defined
+    return scored_rows(score(recordings, center_bias, metrics=SHUFFLED))
+
+
+def bias_change(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> Result:
+    """Show the shuffled metrics with both centre biases, and how much they change."""
+    rows = mean_changes(all_cases, other_cases)
     labels = Labels(RAW_LABELS)
     named = rows.assign(task=row_names(rows))
     table = table_of(
@@ -212,11 +226,12 @@ def bias_change(all_cases: pd.DataFrame, others: pd.DataFrame) -> Result:
             "as clusters."
         ],
     )
-    # as a difference: the grey line of a mean would mark chance, and no change is 0
-    drawn = named.assign(term="difference")
-    values = ["estimate", "conf_low", "conf_high", "conf_level", "interval", "unit"]
+    # Drawn as a difference, whose grey line is at 0; that of a mean would be at chance.
+    columns = [
+        "metric", "task", "term", "estimate", "conf_low", "conf_high", "conf_level", "interval", "unit",
+    ]  # fmt: skip
     figure = ss.plot_intervals(
-        drawn[["metric", "task", "term", *values]], labels={"task": list(dict.fromkeys(drawn["task"]))}
+        named.assign(term="difference")[columns], labels={"task": list(dict.fromkeys(named["task"]))}
     )
     return Result(
         without_blanks(rows),
@@ -228,74 +243,81 @@ def bias_change(all_cases: pd.DataFrame, others: pd.DataFrame) -> Result:
     )
 
 
-def compared(all_cases: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
-    """The change of each mean with its interval, and the means and the largest change of a score."""
-    keys = [c for c in _PAIR if c in all_cases]
-    both = _of(all_cases).merge(_of(others), on=keys, validate="1:1", suffixes=("_all", "_others"))
-    both["score"] = both[_OTHERS] - both[_ALL]
-    changes = by_mixing(both, KEYS)
-    defined = both[both["score"].notna()].assign(size=both["score"].abs())
-    groups = defined.groupby(KEYS)
+def mean_changes(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> pd.DataFrame:
+    """Return the change of each mean with its interval, both means, and the largest change of a score."""
+    keys = [column for column in _PAIR if column in all_cases]
+    pairs = _shuffled_scores(all_cases).merge(
+        _shuffled_scores(other_cases), on=keys, validate="1:1", suffixes=("_all", "_others")
+    )
+    pairs["score"] = pairs["score_others"] - pairs["score_all"]
+    changes = by_mixing(pairs, KEYS)
+    defined = pairs[pairs["score"].notna()]
+    groups = defined.assign(size=defined["score"].abs()).groupby(KEYS)
     means = pd.DataFrame(
         {
-            "mean_all": groups[_ALL].mean(),
-            "mean_others": groups[_OTHERS].mean(),
+            "mean_all": groups["score_all"].mean(),
+            "mean_others": groups["score_others"].mean(),
             "largest": groups["size"].max(),
         }
     ).reset_index()
     return in_order(changes.merge(means, on=KEYS, how="left", validate="1:1"), ["metric", "method", "mixing"])
 
 
-def _of(scores: pd.DataFrame) -> pd.DataFrame:
-    """What identifies the rows of the shuffled metrics, and their score."""
-    keys = [c for c in _PAIR if c in scores]
+def _shuffled_scores(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores of the shuffled metrics and the columns that pair them."""
+    keys = [column for column in _PAIR if column in scores]
     return scores.loc[scores["metric"].isin(SHUFFLED), [*keys, "score"]]
 
 
-def _with_both(number: str, rows: pd.DataFrame, note: str = "") -> Result:
-    """One of the study's tables with both intervals side by side."""
-    return Result(without_blanks(rows), _both(rows, LAYOUTS[number]), note=note)
+def _study_table(number: str, rows: pd.DataFrame, note: str = "") -> Result:
+    """Make one of the study's tables with both intervals side by side."""
+    return Result(without_blanks(rows), _interval_table(rows, LAYOUTS[number]), note=note)
 
 
-def _both(rows: pd.DataFrame, layout: Layout) -> GT:
-    """A table with each estimate under both intervals."""
-    options = {k: v for k, v in layout.options.items() if k not in ("rows", "columns")}
-    rows_of = layout.options.get("rows", [k for k in layout.keys if k != "metric"])
-    outer = layout.options.get("columns", [] if "groups" in options else ["metric"])
-    frame = without_blanks(_sides(rows))
-    used = [c for c in layout.keys if c != "mixing" or frame["mixing"].notna().any()]
+def _interval_table(rows: pd.DataFrame, layout: Layout) -> GT:
+    """Make a table of estimates with both intervals in the layout of one of the study's tables."""
+    frame = without_blanks(_with_both_limits(rows))
+    has_mixing = frame["mixing"].notna().any()
+    keys = [key for key in layout.keys if key != "mixing" or has_mixing]
+
+    options = dict(layout.options)
+    stub = options.pop("rows", [key for key in layout.keys if key != "metric"])
+    spanners = options.pop("columns", [] if "groups" in options else ["metric"])
+    if isinstance(spanners, str):
+        spanners = [spanners]
     bold = options.pop("bold")
+    if not bold:
+        # a table without bold has nothing to exclude from the comparison
+        options.pop("exclude", None)
+    if not isinstance(bold, bool):
+        bold = [key for key in bold if key in keys]
+
+    how_scored = [column for column in METRIC_OPTION_COLUMNS if column in frame]
     table = ss.table_estimates(
-        frame[
-            [
-                *used,
-                "limits",
-                *_values(frame),
-                "n",
-                "n_missing",
-                *(c for c in METRIC_OPTION_COLUMNS if c in frame),
-            ]
-        ],
-        rows=[c for c in rows_of if c in used],
-        columns=[*([outer] if isinstance(outer, str) else outer), "limits"],
-        bold=bold if isinstance(bold, bool) else [c for c in bold if c in used],
+        frame[[*keys, "limits", *_estimate_columns(frame), "n", "n_missing", *how_scored]],
+        rows=[key for key in stub if key in keys],
+        columns=[*spanners, "limits"],
+        bold=bold,
         labels=Labels(RAW_LABELS),
         style="brackets",
         n=True,
-        **{k: v for k, v in options.items() if k != "exclude" or bold},
+        **options,
     )
     for note in NOTES:
         table = table.tab_source_note(note)
     return table
 
 
-def _sides(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows twice: with the study's interval, and with cases as clusters."""
-    limits = {v: rows[f"study_{v}"] for v in ("conf_low", "conf_high")}
-    sides = [rows.assign(limits=PUBLISHED, **limits), rows.assign(limits=CLUSTERED)]
-    return pd.concat(sides, ignore_index=True)
+def _with_both_limits(rows: pd.DataFrame) -> pd.DataFrame:
+    """Repeat rows with the study's interval and with cases as clusters; `limits` tells them apart."""
+    published = rows.assign(
+        limits=PUBLISHED, conf_low=rows["study_conf_low"], conf_high=rows["study_conf_high"]
+    )
+    clustered = rows.assign(limits=CLUSTERED)
+    return pd.concat([published, clustered], ignore_index=True)
 
 
-def _values(rows: pd.DataFrame) -> list[str]:
-    """The columns of an estimate that tables and figures show, the kind of interval apart."""
-    return [c for c in ("estimate", "conf_low", "conf_high", "conf_level", "unit", "n_units") if c in rows]
+def _estimate_columns(rows: pd.DataFrame) -> list[str]:
+    """List the columns of an estimate that tables and figures show, without the kind of interval."""
+    columns = ("estimate", "conf_low", "conf_high", "conf_level", "unit", "n_units")
+    return [column for column in columns if column in rows]

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from great_tables import GT
 
 import salstats as ss
 from salstats import datasets
 from salstats.display.text.format import MISSING, interval_text
 from salstats.display.text.labels import Labels
-from salstats.errors import SalstatsError
+from salstats.errors import ColumnError, SalstatsError
 from salstats.readers.lanfredi2021 import (
     SHEETS,
     read_lanfredi2021,
@@ -26,24 +27,25 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     UNMIXED,
     by_mixing,
     in_order,
+    mixed_methods,
     named_mixings,
-    own_methods,
     rows_of_table_2,
     without_blanks,
 )
 from salstats.studies.lanfredi2021.layouts import (
     BASELINES,
+    CENTRE_REWARDING,
     FORMULA,
     LAYOUTS,
-    PLAIN,
     SHUFFLED,
-    beside_published,
+    compare_intervals,
     published_interval,
     rows_of_table,
 )
 
-#: What a printed row is known by, and its numbers.
+#: Columns that identify a printed row.
 ROW = ["table", "subset", "method", "mixing", "metric"]
+#: The numbers of a printed row.
 LIMITS = ["estimate", "conf_low", "conf_high"]
 INTERVAL = f"95% CI: {FORMULA}, as the study computes it."
 
@@ -52,9 +54,9 @@ INTERVAL = f"95% CI: {FORMULA}, as the study computes it."
 class StudyScores:
     """Scores of the study's kind, with `sheet`, `subset`, and `mixing` as `named_mixings` has it."""
 
-    #: Of all images, for Tables 1, 3 and 4.
+    #: Scores of all images, for Tables 1, 3 and 4.
     images: pd.DataFrame
-    #: Of the images that a majority of readers called normal or abnormal, for Table 2.
+    #: Scores of the images that a majority of readers called normal or abnormal, for Table 2.
     labelled: pd.DataFrame
     #: AUC of the networks, where it is known.
     classification: pd.DataFrame | None = None
@@ -78,25 +80,28 @@ def study_scores(scores: pd.DataFrame, classification: pd.DataFrame | None = Non
 
     Scores that differ in the mixing of classes alone are told apart by `dataset`, as the study's sheets are,
     or by methods called METHOD_MIXING, as `score_gaze` calls them. Where some images have a majority label
-    (`abnormal`) and others have none, the latter are Tables 1, 3 and 4, as in the study.
+    (`abnormal`) and others have none, Tables 1, 3 and 4 are of the latter, as in the study.
     """
-    known = scores["metric"].isin([*SHUFFLED, *PLAIN])
-    if not known.any():
+    is_of_study = scores["metric"].isin([*SHUFFLED, *CENTRE_REWARDING])
+    if not is_of_study.any():
         metrics = ", ".join(scores["metric"].unique())
-        raise SalstatsError(
-            f"no scores of sncc, sauc, ncc or auc, of which the tables are; there are {metrics}"
+        raise ColumnError(
+            f"no scores of sncc, sauc, ncc or auc, of which the tables are; there are {metrics}",
+            column="metric",
+            choices=(*SHUFFLED, *CENTRE_REWARDING),
         )
-    scores = scores[known].reset_index(drop=True)
+    scores = scores[is_of_study].reset_index(drop=True)
     if "mixing" not in scores and "dataset" in scores and scores["dataset"].isin(SHEETS).all():
         scores = scores.assign(mixing=scores["dataset"])
-    rows = named_mixings(scores).assign(sheet=_sheets(scores), subset="all")
-    images, labelled = rows, rows.iloc[:0]
-    if "abnormal" in rows:
-        unlabelled = rows[rows["abnormal"].isna()]
+    images = named_mixings(scores).assign(sheet=_sheets(scores), subset="all")
+    labelled = images.iloc[:0]
+    if "abnormal" in images:
+        subset = images["abnormal"].map({0: "normal", 1: "abnormal"})
+        labelled = images.assign(subset=subset)
+        labelled = labelled[labelled["subset"].notna()]
+        unlabelled = images[images["abnormal"].isna()]
         if len(unlabelled):
             images = unlabelled
-        labelled = rows.assign(subset=rows["abnormal"].map({0: "normal", 1: "abnormal"}))
-        labelled = labelled[labelled["subset"].notna()]
     return StudyScores(_mixed_rows(images), _mixed_rows(labelled), classification)
 
 
@@ -110,26 +115,31 @@ def _sheets(scores: pd.DataFrame) -> pd.Series | str:
 
 
 def _mixed_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """Take the mixing from methods that have none; raise where one mixing has several data sets."""
+    """Remove the mixing of methods that have none; raise where one mixing has several data sets."""
     n_sheets = rows.groupby("mixing")["sheet"].nunique()
     if (n_sheets > 1).any():
         names = ", ".join(rows["sheet"].unique())
-        raise SalstatsError(f"the scores are of several data sets ({names}); give those of one at a time")
+        raise SalstatsError(
+            f"the scores are of several data sets ({names})",
+            hint="give those of one at a time",
+            column="dataset",
+        )
     return rows.assign(mixing=rows["mixing"].mask(rows["method"].isin(UNMIXED), NONE))
 
 
 def scores_of_table(scores: StudyScores, number: str) -> pd.DataFrame:
-    """Take the scores that one of Tables 1 to 4 averages."""
+    """Return the scores that one of Tables 1 to 4 averages."""
     rows = rows_of_table_2(scores.labelled) if number == "2" else rows_of_table(number, scores.images)
-    # AUCs were sampled anew on every sheet, and the study took methods without a mixing from one of them
-    present = list(rows["sheet"].unique())
-    in_study_order = [sheet for sheet in SHEETS if sheet in present] or present
-    elsewhere = (rows["mixing"] == NONE) & ~rows["sheet"].isin(in_study_order[:1])
-    return rows[~elsewhere]
+    # AUCs were sampled anew on every sheet, and the study took methods without a mixing from one of them.
+    sheets = list(rows["sheet"].unique())
+    study_sheets = [sheet for sheet in SHEETS if sheet in sheets]
+    first_sheet = (study_sheets or sheets)[:1]
+    is_repeated = (rows["mixing"] == NONE) & ~rows["sheet"].isin(first_sheet)
+    return rows[~is_repeated]
 
 
 def study_means(scores: StudyScores, number: str) -> pd.DataFrame:
-    """The rows of one of Tables 1 to 4, each with the mean and the study's interval, unrounded."""
+    """Return the rows of one of Tables 1 to 4 with the study's interval, unrounded."""
     rows = scores_of_table(scores, number).dropna(subset="score")
     means = published_interval(rows, ["subset", *KEYS, "sheet"], "score", "case")
     order = ["subset", *(key for key in LAYOUTS[number].keys if key != "subset")]
@@ -138,22 +148,24 @@ def study_means(scores: StudyScores, number: str) -> pd.DataFrame:
 
 
 def printed_rows(number: str | None = None) -> pd.DataFrame:
-    """The printed rows of the tables, or of one, each with the sheet it was made from."""
+    """Return the printed rows of the tables, or of one, each with the sheet that it was made from."""
     tables = datasets.load_published("lanfredi2021_tables").rename(columns={"mean": "estimate"})
-    # rows without a mixing were made from the thresholded sheet: AUCs were sampled anew on every sheet
+    # Rows without a mixing were made from the thresholded sheet: AUCs were sampled anew on every sheet.
     tables["sheet"] = tables["mixing"].fillna("thresholded").mask(tables["table"] == 2, "normal_abnormal")
     tables["table"] = tables["table"].astype("str")
-    return tables if number is None else tables[tables["table"] == number].reset_index(drop=True)
+    if number is None:
+        return tables
+    return tables[tables["table"] == number].reset_index(drop=True)
 
 
 def printed_networks() -> pd.DataFrame:
-    """The printed AUC of the networks."""
+    """Return the printed AUC of the networks."""
     table = datasets.load_published("lanfredi2021_classification_auc")
     return table.rename(columns={"auc_mean": "estimate"})
 
 
 def printed_table(number: str) -> Callable[[StudyScores], Result]:
-    """One of Tables 1 to 4 in the study's own layout."""
+    """Return a function that makes one of Tables 1 to 4 in the study's own layout."""
 
     def make(scores: StudyScores) -> Result:
         layout = LAYOUTS[number]
@@ -162,15 +174,16 @@ def printed_table(number: str) -> Callable[[StudyScores], Result]:
         options = dict(layout.options)
         if "exclude" in options:
             # a method that the table lacks cannot be left out of the comparison
-            options["exclude"] = [method for method in options["exclude"] if method in set(frame["method"])]
-        shown = ss.table_estimates(frame, labels=Labels(RAW_LABELS), style="brackets", **options)
-        return Result(rows, shown.tab_source_note(INTERVAL))
+            methods = set(frame["method"])
+            options["exclude"] = [method for method in options["exclude"] if method in methods]
+        table = ss.table_estimates(frame, labels=Labels(RAW_LABELS), style="brackets", **options)
+        return Result(rows, table.tab_source_note(INTERVAL))
 
     return make
 
 
 def tables_printed(number: str) -> PrintedNumbers:
-    """What the study printed of one of Tables 1 to 4, for as many images."""
+    """Return the numbers that the study printed in one of Tables 1 to 4."""
     return PrintedNumbers(
         rows=lambda: printed_rows(number),
         keys=tuple(ROW[1:]),
@@ -181,15 +194,15 @@ def tables_printed(number: str) -> PrintedNumbers:
 def _is_of_the_study(frame: pd.DataFrame, number: str) -> bool:
     """Tell whether a table has every printed row, of as many images and of the sheet that was printed."""
     printed = printed_rows(number)
-    both = printed.merge(frame, on=ROW[1:], suffixes=("_printed", ""))
-    if len(both) < len(printed) or (both["n_units"] != both["n_images"]).any():
+    pairs = printed.merge(frame, on=ROW[1:], suffixes=("_printed", ""))
+    if len(pairs) < len(printed) or (pairs["n_units"] != pairs["n_images"]).any():
         return False
     # only one sheet has labelled images
     if number == "2":
         return True
-    # the other sheets have as many images, whose AUCs were sampled anew
-    another_sheet = (both["sheet"] != both["sheet_printed"]) & (both["sheet"] != GIVEN)
-    return not another_sheet.any()
+    # The other sheets have as many images, but their AUCs were sampled anew.
+    is_other_sheet = (pairs["sheet"] != pairs["sheet_printed"]) & (pairs["sheet"] != GIVEN)
+    return not is_other_sheet.any()
 
 
 NETWORKS_PRINTED = PrintedNumbers(printed_networks, ("model",))
@@ -197,20 +210,20 @@ NETWORKS_PRINTED = PrintedNumbers(printed_networks, ("model",))
 
 def networks(scores: StudyScores) -> Result:
     """Appendix A: the classification AUC of the networks over their trainings."""
-    found = published_interval(scores.classification, ["model"], "auroc", "seed")
+    means = published_interval(scores.classification, ["model"], "auroc", "seed")
     names = {"woag": "Without attention gates", "wag": "With attention gates"}
-    shown = table_of(
-        found,
+    table = table_of(
+        means,
         "lanfredi2021",
         {"Network": lambda r: names.get(r.model, r.model)},
         {"AUC": lambda r: interval_text(r.estimate, r.conf_low, r.conf_high, 3, "brackets")},
         notes=["95% CI: mean ± 1.96 SD / √(number of trainings), as the study computes it."],
     )
-    return Result(found, shown)
+    return Result(means, table)
 
 
 def published_means(scores: StudyScores, numbers: str = "1234") -> pd.DataFrame:
-    """The rows of several tables below each other, the study's limits as `published_conf_low, ..._high`."""
+    """Put the rows of several tables below each other, with limits `published_conf_low, ..._high`."""
     tables = [study_means(scores, number) for number in numbers]
     rows = pd.concat([table for table in tables if len(table)], ignore_index=True)
     rows = rows[[*ROW, "sheet", "conf_low", "conf_high"]]
@@ -218,83 +231,117 @@ def published_means(scores: StudyScores, numbers: str = "1234") -> pd.DataFrame:
 
 
 def design(scores: StudyScores) -> Result:
-    """The rows of Tables 1 to 4 with intervals that take a case's rows as one cluster, beside the study's.
+    """Show the rows of Tables 1 to 4 with intervals by case, beside the study's intervals.
 
-    A case's 25 rows (5 readings x 5 networks) are one cluster: how sure the study is about other images,
-    given its readings and its networks.
+    A case's 25 rows (5 readings x 5 networks) are one cluster: the interval says how sure the study is about
+    other images, given its readings and its networks.
     """
     clustered = []
     for number in LAYOUTS:
-        scores_shown = scores_of_table(scores, number)
-        if len(scores_shown):
-            clustered.append(by_mixing(scores_shown, ["subset", *KEYS]).assign(table=number))
+        table_scores = scores_of_table(scores, number)
+        if len(table_scores):
+            clustered.append(by_mixing(table_scores, ["subset", *KEYS]).assign(table=number))
     means = without_blanks(pd.concat(clustered))
     rows = published_means(scores).merge(means, on=ROW, how="left", validate="one_to_one")
+    rows = compare_intervals(rows)
     first = [*ROW, *(column for column in means.columns if column not in ROW)]
-    rows = beside_published(rows)
-    rows = rows[[*first, *(c for c in rows.columns if c not in (*first, "sheet")), "sheet"]]
+    further = [column for column in rows.columns if column not in (*first, "sheet")]
+    rows = rows[[*first, *further, "sheet"]]
+    return Result(rows, _design_table(rows), note=changes_note(rows))
+
+
+def _design_table(rows: pd.DataFrame) -> GT:
+    """Make the table of `design`."""
     labels = Labels(RAW_LABELS)
-    shown = table_of(
+
+    def cases_text(row: Any) -> str:
+        if row.subset == "all":
+            return "All"
+        return labels.value("subset", row.subset)
+
+    return table_of(
         rows,
         "lanfredi2021",
         {
             "Method": lambda r: labels.value("method", r.method),
-            "Mixing": lambda r: labels.value("mixing", r.mixing) if isinstance(r.mixing, str) else MISSING,
-            "Cases": lambda r: labels.value("subset", r.subset) if r.subset != "all" else "All",
+            "Mixing": _mixing_text,
+            "Cases": cases_text,
             "Metric": lambda r: labels.value("metric", r.metric),
         },
         {
-            "As the study": lambda r: interval_text(
-                r.estimate, r.published_conf_low, r.published_conf_high, 3, "brackets"
-            ),
-            "Cases as clusters": lambda r: interval_text(r.estimate, r.conf_low, r.conf_high, 3, "brackets"),
+            "As the study": _interval_cell("estimate", "published_conf_low", "published_conf_high"),
+            "Cases as clusters": _interval_cell("estimate", "conf_low", "conf_high"),
             "Ratio of widths": ("width_ratio", 2),
         },
         groups=lambda r: f"Table {r.table}",
         notes=[f"As the study: {FORMULA}. Cases as clusters: t interval, a case's rows one cluster."],
     )
-    return Result(rows, shown, note=what_changes(rows))
+
+
+def _mixing_text(row: Any) -> str:
+    """Write the mixing of a row, a dash where it has none."""
+    if not isinstance(row.mixing, str):
+        return MISSING
+    return Labels(RAW_LABELS).value("mixing", row.mixing)
+
+
+def _interval_cell(estimate: str, low: str, high: str) -> Callable[[Any], str]:
+    """Return a function that writes the estimate and limits of a row, in columns of these names."""
+
+    def cell(row: Any) -> str:
+        return interval_text(getattr(row, estimate), getattr(row, low), getattr(row, high), 3, "brackets")
+
+    return cell
 
 
 def readers(scores: StudyScores) -> Result:
-    """The rows of Tables 1, 3 and 4 with intervals for other readers, or other networks, and cases.
+    """Show the rows of Tables 1, 3 and 4 with intervals for other readers, or other networks, and cases.
 
-    Readers as the position of a reading in its block tells them, their scores averaged over the networks, and
-    compared with the interobserver scores; and networks, their scores averaged over the readings. The
-    labelled images number their readings image by image.
+    Scores of readers are averaged over the networks and compared with the interobserver scores; a reader is
+    the position of a reading in its block. Scores of networks are averaged over the readings. Table 2 is left
+    out, since readings of the labelled images are numbered image by image.
     """
-    sheets = [_of_readers_and_networks(rows) for _, rows in scores.images.groupby("sheet", sort=False)]
+    sheets = [_reader_and_network_means(rows) for _, rows in scores.images.groupby("sheet", sort=False)]
     published = published_means(scores, "134")
-    published["own_method"] = own_methods(published.fillna({"mixing": NONE}))["method"]
-    found = pd.concat(sheets).rename(columns={"method": "own_method"})
-    rows = published.merge(found, on=["sheet", "own_method", "metric"], validate="many_to_one")
-    rows = beside_published(rows)
-    rows = rows.drop(columns=["sheet", "own_method", "method_mean", "reference_mean"])
+    published["mixed_method"] = mixed_methods(published.fillna({"mixing": NONE}))["method"]
+    means = pd.concat(sheets).rename(columns={"method": "mixed_method"})
+    rows = published.merge(means, on=["sheet", "mixed_method", "metric"], validate="many_to_one")
+    rows = compare_intervals(rows)
+    rows = rows.drop(columns=["sheet", "mixed_method", "method_mean", "reference_mean"])
+    return Result(rows, _readers_table(rows, scores.images))
 
-    def text(*names: str) -> Callable[[Any], str]:
-        """An estimate with its limits, of columns of the frame; a dash where there are none."""
+
+def _readers_table(rows: pd.DataFrame, images: pd.DataFrame) -> GT:
+    """Make the table of `readers`."""
+    labels = Labels(RAW_LABELS)
+    n_readers = images["reader"].nunique()
+    n_trainings = images["seed"].nunique()
+
+    def cell_if_known(estimate: str, low: str, high: str) -> Callable[[Any], str]:
+        interval = _interval_cell(estimate, low, high)
 
         def cell(row: Any) -> str:
-            estimate, low, high = (getattr(row, name) for name in names)
-            return MISSING if pd.isna(low) else interval_text(estimate, low, high, 3, "brackets")
+            if pd.isna(getattr(row, low)):
+                return MISSING
+            return interval(row)
 
         return cell
 
-    labels = Labels(RAW_LABELS)
-    n_readers, n_trainings = scores.images["reader"].nunique(), scores.images["seed"].nunique()
-    shown = table_of(
+    return table_of(
         rows,
         "lanfredi2021",
         {
             "Method": lambda r: labels.value("method", r.method),
-            "Mixing": lambda r: labels.value("mixing", r.mixing) if isinstance(r.mixing, str) else MISSING,
+            "Mixing": _mixing_text,
             "Metric": lambda r: labels.value("metric", r.metric),
         },
         {
-            "As the study": text("estimate", "published_conf_low", "published_conf_high"),
-            "Readers and cases": text("estimate", "conf_low", "conf_high"),
-            "Networks and cases": text("estimate", "conf_low_of_networks", "conf_high_of_networks"),
-            "Difference from interobserver": text(*(f"{name}_of_difference" for name in LIMITS)),
+            "As the study": cell_if_known("estimate", "published_conf_low", "published_conf_high"),
+            "Readers and cases": cell_if_known("estimate", "conf_low", "conf_high"),
+            "Networks and cases": cell_if_known("estimate", "conf_low_of_networks", "conf_high_of_networks"),
+            "Difference from interobserver": cell_if_known(
+                "estimate_of_difference", "conf_low_of_difference", "conf_high_of_difference"
+            ),
         },
         groups=lambda r: f"Table {r.table}",
         notes=[
@@ -303,33 +350,36 @@ def readers(scores: StudyScores) -> Result:
             f"Networks and cases: of {n_trainings} trainings, scores averaged over readings."
         ],
     )
-    return Result(rows, shown)
 
 
-def _of_readers_and_networks(rows: pd.DataFrame) -> pd.DataFrame:
+def _reader_and_network_means(rows: pd.DataFrame) -> pd.DataFrame:
     """Analyse one sheet by Obuchowski and Rockette: readers and cases, differences, networks and cases."""
-    scores = own_methods(rows)
+    scores = mixed_methods(rows)
     by = ["case", "method", "metric"]
-    of_readers = scores.groupby([*by, "reader"], as_index=False)["score"].mean()
-    of_networks = scores.groupby([*by, "seed"], as_index=False)["score"].mean()
-    of_networks = of_networks.rename(columns={"seed": "reader"})
-    found = ss.mrmc(of_readers, reference="interobserver")
-    # two kinds of network have trainings of their own: each method is of one kind
-    networks = pd.concat(
-        [ss.mrmc(own) for method, own in of_networks.groupby("method") if method not in BASELINES]
+    reader_scores = scores.groupby([*by, "reader"], as_index=False)["score"].mean()
+    estimates = ss.mrmc(reader_scores, reference="interobserver")
+    network_scores = scores.groupby([*by, "seed"], as_index=False)["score"].mean()
+    network_scores = network_scores.rename(columns={"seed": "reader"})
+    # The two kinds of network have trainings of their own, and each method is of one kind.
+    network_means = pd.concat(
+        [
+            ss.mrmc(method_scores)
+            for method, method_scores in network_scores.groupby("method")
+            if method not in BASELINES
+        ]
     )
+    keys = ["metric", "method"]
     limits = ["std_error", "df", "conf_low", "conf_high"]
-    on = ["metric", "method"]
-    means = found[found["term"] == "mean"]
-    differences = found.loc[found["term"] == "difference", [*on, "estimate", *limits, "p_value"]]
-    together = means.merge(differences, on=on, how="left", suffixes=("", "_of_difference"))
-    together = together.drop(columns=["reference", "statistic", "p_value", "verdict", "df_residual"])
-    together = together.merge(networks[[*on, *limits]], on=on, how="left", suffixes=("", "_of_networks"))
-    return together.assign(sheet=rows["sheet"].iloc[0])
+    means = estimates[estimates["term"] == "mean"]
+    differences = estimates.loc[estimates["term"] == "difference", [*keys, "estimate", *limits, "p_value"]]
+    merged = means.merge(differences, on=keys, how="left", suffixes=("", "_of_difference"))
+    merged = merged.drop(columns=["reference", "statistic", "p_value", "verdict", "df_residual"])
+    merged = merged.merge(network_means[[*keys, *limits]], on=keys, how="left", suffixes=("", "_of_networks"))
+    return merged.assign(sheet=rows["sheet"].iloc[0])
 
 
-def what_changes(design: pd.DataFrame) -> str:
-    """Write one sentence on what the other intervals change."""
+def changes_note(design: pd.DataFrame) -> str:
+    """Write one sentence on what the intervals by case change."""
     ratio = design["width_ratio"]
     n_narrower = int((ratio < 1).sum())
     changed = design[design["excludes_chance"] != design["published_excludes_chance"]]
@@ -342,7 +392,7 @@ def what_changes(design: pd.DataFrame) -> str:
 
 
 def _row_name(row: pd.Series) -> str:
-    """Name a row of a table: its table, and in print what it is of."""
+    """Name a row by its table and by its printed labels."""
     labels = Labels(RAW_LABELS)
     parts = [f"Table {row['table']}"]
     for column in ROW[1:]:

@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -13,14 +13,14 @@ import pandas as pd
 import salstats as ss
 from salstats.checks import check_choice
 from salstats.datasets import load_published
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting
 from salstats.scoring.distances import DISTANCES, Spacing, distance_rule
-from salstats.studies.engine import Item, OpenedStudy, Parser, PublishedStudy
+from salstats.studies.engine import Item, Need, OpenedStudy, Parser, PublishedStudy
 from salstats.studies.mrxai2025.cases import keep_cases
 from salstats.studies.mrxai2025.comparison import (
     Comparison,
     cases,
-    compared,
+    comparison_item,
     empties,
     failures,
     figure_7,
@@ -28,7 +28,7 @@ from salstats.studies.mrxai2025.comparison import (
     paired,
     table_1,
 )
-from salstats.studies.mrxai2025.estimates import ComparisonOptions
+from salstats.studies.mrxai2025.estimates import ComparisonOptions, PickRule
 from salstats.studies.mrxai2025.simulations import Simulations, curves_of, masks_of
 from salstats.studies.options import check_replicates, named_folder
 from salstats.study import Study
@@ -62,46 +62,46 @@ Example: salstats reproduce mrxai2025 --simulations -o out
 Example: salstats reproduce mrxai2025 --data lgg --masks rex=rex --maps gradcam=cams -o out
 Example: salstats reproduce mrxai2025 --scores tools.csv --features prob.csv --reference lime -o out
 """
-#: How a folder is given by name.
+#: Form of an option that names the folder of a tool.
 _FORM = "TOOL=DIR"
 METRICS = ("dice", "iou", "hausdorff", "pdc")
-#: No penalty of size, as printed.
+#: Options of the penalised Dice without a penalty of size, as printed.
 UNPENALISED = {"alpha": 0.0, "beta": 0.0}
-#: Of the Hausdorff distance: all pixels of both sets, equation 3.
+#: Points of the Hausdorff distance: all pixels of both sets, equation 3.
 STUDY_POINTS = "foreground"
 #: Options that belong to --data.
-_OF_DATA = ("masks", "maps", "predictions", "spacing", "points", "pick")
-_DRAWN, _SIZED, _BOTH = (
-    ("distance",),
-    ("size_linear", "size_piecewise"),
-    ("both_linear_truth1", "both_linear_truthmid", "both_piecewise"),
-)
-_SHIFTED, _SIZE = "an explanation that is shifted", "an explanation that is too small or too large"
-_EITHER = "an explanation that is shifted and of another size"
+_DATA_OPTIONS = ("masks", "maps", "predictions", "spacing", "points", "pick")
+# Simulations, and what they show.
+_DISTANCE_SIMULATIONS = ("distance",)
+_SIZE_SIMULATIONS = ("size_linear", "size_piecewise")
+_BOTH_SIMULATIONS = ("both_linear_truth1", "both_linear_truthmid", "both_piecewise")
+_SHIFTED = "an explanation that is shifted"
+_RESIZED = "an explanation that is too small or too large"
+_SHIFTED_AND_RESIZED = "an explanation that is shifted and of another size"
+_MASKS = "drawn masks"
 #: The simulations, in the order of the files.
-SIMULATION_ITEMS = tuple(
-    Item(f"figure_{number}", f"Fig. {number}: {what}", make, slice="drawn masks")
-    for number, what, make in (
-        (1, f"masks of {_SHIFTED}", masks_of(*_DRAWN)),
-        (2, f"measures of {_SHIFTED}", curves_of(*_DRAWN)),
-        (3, f"masks of {_SIZE}", masks_of(*_SIZED)),
-        (4, f"measures of {_SIZE}", curves_of(*_SIZED)),
-        (5, f"masks of {_EITHER}", masks_of(*_BOTH)),
-        (6, f"measures of {_EITHER}", curves_of(*_BOTH)),
-    )
-)
-#: Of tools; Fig. 8 needs the study itself.
-FILES = "images and masks of --data"
+SIMULATION_ITEMS = (
+    Item("figure_1", f"Fig. 1: masks of {_SHIFTED}", masks_of(*_DISTANCE_SIMULATIONS), slice=_MASKS),
+    Item("figure_2", f"Fig. 2: measures of {_SHIFTED}", curves_of(*_DISTANCE_SIMULATIONS), slice=_MASKS),
+    Item("figure_3", f"Fig. 3: masks of {_RESIZED}", masks_of(*_SIZE_SIMULATIONS), slice=_MASKS),
+    Item("figure_4", f"Fig. 4: measures of {_RESIZED}", curves_of(*_SIZE_SIMULATIONS), slice=_MASKS),
+    Item("figure_5", f"Fig. 5: masks of {_SHIFTED_AND_RESIZED}", masks_of(*_BOTH_SIMULATIONS), slice=_MASKS),
+    Item("figure_6", f"Fig. 6: measures of {_SHIFTED_AND_RESIZED}", curves_of(*_BOTH_SIMULATIONS),
+         slice=_MASKS),
+)  # fmt: skip
+#: A need of Fig. 8, which shows the images themselves.
+FILES = Message("images and masks of ", Setting("data"))
 SECOND_TOOL = "a second tool"
-REFERENCE = "the tool gradcam, or another as --reference"
+REFERENCE = Message("the tool gradcam, or another as ", Setting("reference"))
+#: The items that compare tools, in the order of the files.
 COMPARISON_ITEMS = (
-    Item("cases", "Cases that the tools are compared on", compared(cases)),
-    Item("table_1", "Table 1: mean (SD) of each tool and metric", compared(table_1)),
-    Item("figure_7", "Fig. 7: scores of each tool and metric", compared(figure_7)),
-    Item("empty", "Empty explanations: share of each tool", compared(empties)),
-    Item("differences", "Paired differences from the reference", compared(paired),
+    Item("cases", "Cases that the tools are compared on", comparison_item(cases)),
+    Item("table_1", "Table 1: mean (SD) of each tool and metric", comparison_item(table_1)),
+    Item("figure_7", "Fig. 7: scores of each tool and metric", comparison_item(figure_7)),
+    Item("empty", "Empty explanations: share of each tool", comparison_item(empties)),
+    Item("differences", "Paired differences from the reference", comparison_item(paired),
          needs=(SECOND_TOOL, REFERENCE)),
-    Item("sensitivity", "Failed explanations left out, or at the worst score", compared(failures),
+    Item("sensitivity", "Failed explanations left out, or at the worst score", comparison_item(failures),
          needs=(SECOND_TOOL, REFERENCE)),
     Item("examples", "Fig. 8: examples", lambda data: figure_8(data.comparison), needs=(FILES,)),
 )  # fmt: skip
@@ -112,7 +112,7 @@ STUDY_REFERENCE = "gradcam"
 
 @dataclass(frozen=True)
 class Data:
-    """What was asked for: the simulations are drawn when one of them is made."""
+    """The comparison of tools, and the simulations, which are drawn when one of them is made."""
 
     comparison: Comparison | None = None
 
@@ -123,29 +123,29 @@ class Data:
 
 
 def _number_or(text: str) -> float | str:
-    """A number, or the text where it is none."""
+    """Read a number; text that is none stays as it is."""
     try:
         return float(text)
     except ValueError:
         return text
 
 
-def _tool_and_metric(text: str) -> tuple[str, str]:
-    """Both sides of TOOL:METRIC."""
+def _tool_and_metric(text: str) -> PickRule:
+    """Read TOOL:METRIC."""
     tool, _, metric = text.rpartition(":")
     if not tool or not metric:
         raise argparse.ArgumentTypeError(f"{text!r} is not TOOL:METRIC")
-    return tool, metric
+    return PickRule(tool, metric)
 
 
 def _add_options(parser: Parser) -> None:
-    """Add where the tools' explanations or scores come from, and how they are compared."""
+    """Add the options for the tools' explanations or scores, and for their comparison."""
     add = parser.add_argument
     add("--simulations", action="store_true", help="the simulations, which need no data")
     add("--data", type=Path, metavar="DIR", help="the study: images and truths, a folder per patient")
-    for name, what in (("--masks", "masks of a tool, as they are"), ("--maps", "maps of a method")):
+    for name, folder_help in (("--masks", "masks of a tool, as they are"), ("--maps", "maps of a method")):
         add(name, type=named_folder(_FORM), action="append", default=[], metavar=_FORM,
-            help=f"{what}, a file per case; may be repeated")  # fmt: skip
+            help=f"{folder_help}, a file per case; may be repeated")  # fmt: skip
     add("--predictions", type=Path, metavar="FILE", help="the model's probability of each case")
     add("--cutoff", type=float, default=0.5, metavar="P", help="probability of a positive answer (0.5)")
     add("--threshold", type=_number_or, default="otsu", metavar="T", help="makes a map a mask (otsu)")
@@ -163,21 +163,34 @@ def _add_options(parser: Parser) -> None:
 
 def check_options(options: argparse.Namespace) -> None:
     """Raise where options do not go together."""
-    if options.data is None and options.scores is None and not options.simulations:
-        raise SalstatsError("nothing to do: name --simulations, --data or --scores")
-    if options.data is None and any(getattr(options, name) for name in _OF_DATA):
-        raise SalstatsError(f"{', '.join(f'--{name}' for name in _OF_DATA)} belong to --data")
-    if options.data is not None and not options.masks + options.maps:
-        raise SalstatsError("--data needs explanations: --masks TOOL=DIR or --maps TOOL=DIR")
+    if options.data is None:
+        if options.scores is None and not options.simulations:
+            raise SalstatsError(
+                "nothing to do",
+                hint=Message(
+                    "name ", Setting("simulations"), ", ", Setting("data"), " or ", Setting("scores")
+                ),
+            )
+        for name in _DATA_OPTIONS:
+            if getattr(options, name):
+                raise SalstatsError(Setting(name), " belongs to ", Setting("data"))
+    elif not options.masks and not options.maps:
+        raise SalstatsError(
+            Setting("data"),
+            " needs explanations",
+            hint=Message(
+                "name them as ", Setting("masks", {"TOOL": "DIR"}), " or ", Setting("maps", {"TOOL": "DIR"})
+            ),
+        )
     check_replicates(options.replicates)
     for name in ("masks", "maps"):
         tools = [tool for tool, _ in getattr(options, name)]
         if len(set(tools)) < len(tools):
-            raise SalstatsError(f"--{name} names a tool twice ({', '.join(tools)})")
+            raise SalstatsError(Setting(name), f" names a tool twice ({', '.join(tools)})")
 
 
 def score_data(study: Study, options: argparse.Namespace) -> pd.DataFrame:
-    """The scores of the study's four metrics."""
+    """Score the study's four metrics."""
     return ss.score(
         study,
         metrics=METRICS,
@@ -191,34 +204,34 @@ def score_data(study: Study, options: argparse.Namespace) -> pd.DataFrame:
 
 
 def images_of(study: Study, folder: Path) -> dict[str, Path]:
-    """The image of each case, which lies beside its mask."""
-    found = {path.stem: path for path in folder.glob("*/*") if path.suffix.lower() in (".tif", ".tiff")}
-    return {c.case: found[c.case] for c in study if c.case in found}
+    """Return the image of each case, which lies beside its mask."""
+    images = {path.stem: path for path in folder.glob("*/*") if path.suffix.lower() in (".tif", ".tiff")}
+    return {case.case: images[case.case] for case in study if case.case in images}
 
 
 def diagonals_of(study: Study, spacing: Spacing = None) -> pd.Series:
-    """The diagonal of each case's image, by case, in pixels or, with `spacing`, in mm."""
-    sized = {c.case: c.shape for c in study if c.shape is not None}
-    rule = distance_rule(DISTANCES, list(sized), spacing=spacing)
-    found = {case: rule.diagonal(shape, case) for case, shape in sized.items()}
-    return pd.Series(found, dtype=np.float64)
+    """Return the diagonal of each case's image, by case, in pixels or, with `spacing`, in mm."""
+    shapes = {case.case: case.shape for case in study if case.shape is not None}
+    rule = distance_rule(DISTANCES, list(shapes), spacing=spacing)
+    diagonals = {case: rule.diagonal(shape, case) for case, shape in shapes.items()}
+    return pd.Series(diagonals, dtype=np.float64)
 
 
 def reference_of(tools: Iterable[str], options: argparse.Namespace) -> str | None:
-    """The tool that the others are compared with: the one named, else the study's where it is there."""
-    known = [str(tool) for tool in tools]
+    """Return the tool that the others are compared with: that of the options, else the study's."""
+    tools = [str(tool) for tool in tools]
     if options.reference is not None:
-        return check_choice(options.reference, known, "reference")
-    return STUDY_REFERENCE if STUDY_REFERENCE in known else None
+        return check_choice(options.reference, tools, "reference")
+    return STUDY_REFERENCE if STUDY_REFERENCE in tools else None
 
 
-def needs_met(tools: Iterable[str], options: argparse.Namespace) -> set[str]:
-    """Find which needs some tools meet."""
-    known = set(tools)
-    met = set()
-    if len(known) > 1:
+def needs_met(tools: Iterable[str], options: argparse.Namespace) -> set[Need]:
+    """Return the needs that some tools meet."""
+    tools = set(tools)
+    met: set[Need] = set()
+    if len(tools) > 1:
         met.add(SECOND_TOOL)
-    if reference_of(known, options) is not None:
+    if reference_of(tools, options) is not None:
         met.add(REFERENCE)
     return met
 
@@ -226,7 +239,7 @@ def needs_met(tools: Iterable[str], options: argparse.Namespace) -> set[str]:
 def compare(study: Study | None, scores: pd.DataFrame, options: argparse.Namespace) -> Comparison:
     """Keep the cases on which tools are compared; of a study that was scored there are pictures, too."""
     reference = reference_of(scores["method"].unique(), options)
-    choice = ComparisonOptions(
+    comparison_options = ComparisonOptions(
         reference,
         options.replicates,
         options.interval,
@@ -234,19 +247,20 @@ def compare(study: Study | None, scores: pd.DataFrame, options: argparse.Namespa
         pick=options.pick,
         as_published=options.as_published,
     )
-    scored = keep_cases(scores, reference=reference, cutoff=options.cutoff)
-    printed = load_published("mrxai2025_dice")
+    compared = keep_cases(scores, reference=reference, cutoff=options.cutoff)
+    comparison = Comparison(compared, comparison_options, load_published("mrxai2025_dice"))
     if study is None:
-        return Comparison(scored, choice, printed)
-    return Comparison(
-        scored,
-        choice,
-        printed,
+        return comparison
+    spacing = None
+    if isinstance(options.spacing, int | float):
+        # scale bars are of square pixels of one size
+        spacing = float(options.spacing)
+    return replace(
+        comparison,
         study=study,
         diagonals=diagonals_of(study, options.spacing),
         images=images_of(study, options.data),
-        # scale bars are of square pixels of one size
-        spacing=float(options.spacing) if isinstance(options.spacing, int | float) else None,
+        spacing=spacing,
     )
 
 
@@ -270,14 +284,14 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
 
 
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
-    """Compare tools by scores that are there already."""
+    """Compare tools by existing scores."""
     check_options(options)
     met = needs_met(scores["method"].unique(), options)
     return OpenedStudy(_items(options), frozenset(met), lambda: Data(compare(None, scores, options)))
 
 
 def _items(options: argparse.Namespace) -> list[Item]:
-    """The comparison, after the simulations where they are asked for."""
+    """Return the items of the comparison, after the simulations where the options name these."""
     items = list(COMPARISON_ITEMS)
     if options.as_published:
         items = [item for item in items if item.key not in INFERENCE_ITEMS]

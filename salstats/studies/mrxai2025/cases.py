@@ -1,4 +1,4 @@
-"""Which cases the tools are compared on, which explanations failed, and what a failure costs at worst."""
+"""The cases that tools are compared on, explanations that failed, and the worst score of a failure."""
 
 from dataclasses import dataclass
 
@@ -6,30 +6,34 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_numeric, quoted
-from salstats.errors import ColumnError, SalstatsError, warn
+from salstats.errors import ColumnError, SalstatsError, Setting, ValueRangeError, warn
 from salstats.frames import KEY_COLUMNS, case_key, check_scores
 from salstats.metrics.registry import METRICS, registered_metric
 from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP, NO_MASK, NOT_FINITE
 from salstats.scoring.distances import DISTANCES
 
-#: What the penalised Dice is, said wherever one stands.
+#: Says that the penalised Dice is a reconstruction; it stands wherever one is shown.
 RECONSTRUCTED = METRICS["pdc"].note
 #: Tools and metrics in print; the last is the share of empty explanations.
 NAMES = {"rex": "ReX", "empty_explanation": "Share of empty explanations"}
-#: Why a case is left out, beside the finding that is absent.
+# Reasons why a case is left out, besides the finding that is absent.
 FALSE_ALARM = "finding absent, and the model says otherwise"
 MISSED = "the model misses the finding"
 NO_PROB = "no probability of the model"
-NOBODY = "undefined for every tool, no reason given"
-LEFT_OUT = (ABSENT, FALSE_ALARM, MISSED, NO_PROB, NOBODY)
-#: Why an explanation that a tool owes is not there; where a file gives no reason it counts as empty.
-NO_ROW, UNSAID = "no row", "undefined, no reason given"
-EMPTIES = (EMPTY, UNSAID)
-NOT_GIVEN = (NO_MAP, NO_MASK, NOT_FINITE, NO_ROW)
+UNDEFINED_FOR_ALL = "undefined for every tool, no reason given"
+LEFT_OUT = (ABSENT, FALSE_ALARM, MISSED, NO_PROB, UNDEFINED_FOR_ALL)
+#: The reason of a row that a tool lacks.
+NO_ROW = "no row"
+#: The reason of an undefined score whose file gives none; the explanation counts as empty.
+NO_REASON = "undefined, no reason given"
+#: Reasons of scores of empty explanations.
+EMPTY_REASONS = (EMPTY, NO_REASON)
+#: Reasons of scores of explanations that a tool did not give.
+NOT_GIVEN_REASONS = (NO_MAP, NO_MASK, NOT_FINITE, NO_ROW)
 #: Columns that belong to a row and not to its case.
-_OF_METHOD = (
-    "tp", "fp", "fn", "tn", "slice", "threshold", "cutoff", "smooth", "colormap", "distance_unit",
-    "distance_options", "pdc_options", "undefined", "empty_mask",
+_ROW_COLUMNS = (
+    "method", "metric", "score", "reason", "tp", "fp", "fn", "tn", "slice", "threshold", "cutoff", "smooth",
+    "colormap", "distance_unit", "distance_options", "pdc_options", "undefined", "empty_mask",
 )  # fmt: skip
 #: Columns that name the sets of a frame; one of each is compared.
 _SETS = ("dataset", "task", "model", "seed", "reader")
@@ -40,167 +44,206 @@ class ComparedScores:
     """The scores that the tools are compared on."""
 
     #: The scores frame; those of cases left out are NaN, `reason` says why.
-    everything: pd.DataFrame
-    #: Those of the other cases, a row for each tool, metric and case; a tool that lacks a row has NaN there,
+    all_scores: pd.DataFrame
+    #: Scores of the other cases, a row for each tool, metric and case; a tool that lacks a row has NaN there,
     #: and `reason` "no row".
-    kept: pd.DataFrame
-    #: Whether the model's probability was known and its mistakes are left out.
+    compared: pd.DataFrame
+    #: True where the model's probability is known and cases that it gets wrong are left out.
     by_model: bool
-    #: Probability from which on the model says that the finding is there.
+    #: Smallest probability at which the model says that the finding is there.
     cutoff: float
 
 
 def keep_cases(scores: pd.DataFrame, *, reference: str | None = None, cutoff: float = 0.5) -> ComparedScores:
-    """The scores of the cases that have the finding and that the model gets right."""
+    """Keep the scores of the cases that have the finding and that the model gets right."""
     frame = check_scores(scores).reset_index(drop=True)
-    for column in _SETS:
-        if column in frame.columns and frame[column].nunique(dropna=False) > 1:
-            raise SalstatsError(
-                f"the scores have several values of {column!r} ({quoted(frame[column].unique())}); "
-                "keep the rows of one, tools are compared within it"
-            )
-    if "distance_unit" in frame.columns and frame["distance_unit"].nunique() > 1:
-        units = quoted(frame["distance_unit"].dropna().unique())
-        raise SalstatsError(f"the scores have distances in several units ({units}); score all cases in one")
+    _check_one_set(frame)
     if reference is not None:
-        check_choice(reference, [str(m) for m in frame["method"].unique()], "reference")
+        check_choice(reference, [str(method) for method in frame["method"].unique()], "reference")
     if not 0 <= cutoff <= 1:
-        raise SalstatsError(f"the cut-off must be a probability from 0 to 1, not {cutoff!r}")
+        raise ValueRangeError(
+            Setting("cutoff"), f" must be a probability from 0 to 1, not {cutoff!r}", value=cutoff
+        )
     if "empty_mask" in frame.columns:
-        # an empty mask may have been scored, as with undefined="worst" or on the full slice
+        # An empty mask may have been scored, as with undefined="worst" or on the full slice.
         if "undefined" in frame.columns and frame["undefined"].notna().any():
             warn(
                 "scores at the worst that empty masks were given are taken out; the sensitivity table puts "
-                "them there itself"
+                "them there itself",
+                column="undefined",
             )
-        marked = frame["empty_mask"].astype("boolean").fillna(False).to_numpy(dtype=bool)
-        frame["score"] = frame["score"].where(~marked)
+        is_empty = frame["empty_mask"].astype("boolean").fillna(False).to_numpy(dtype=bool)
+        frame["score"] = frame["score"].where(~is_empty)
     frame["reason"] = _reasons(frame)
-    left_out = _left_out(frame, cutoff)
-    out = frame["case"].map(left_out).astype("str")
-    everything = frame.assign(
-        score=frame["score"].where(out.isna()), reason=frame["reason"].where(out.isna(), out)
+    case_reasons = frame["case"].map(_left_out(frame, cutoff)).astype("str")
+    is_compared = case_reasons.isna()
+    all_scores = frame.assign(
+        score=frame["score"].where(is_compared), reason=frame["reason"].where(is_compared, case_reasons)
     )
-    kept = _complete(frame[out.isna()])
-    if kept.empty:
+    compared = _with_missing_rows(frame[is_compared])
+    if compared.empty:
         raise SalstatsError(
             f"no case is left: of {frame['case'].nunique()} every one lacks the finding or is one that the "
             f"model gets wrong (probability below {cutoff:g})"
         )
-    return ComparedScores(everything, kept, _knows(frame, "prob"), cutoff)
+    return ComparedScores(all_scores, compared, _has_values(frame, "prob"), cutoff)
 
 
-def failed(kept: pd.DataFrame) -> pd.DataFrame:
-    """For each tool and case whether its explanation is empty, or was not given at all."""
-    names = [*case_key(kept), *(c for c in ("patient",) if c in kept.columns), "method"]
-    marks = kept[names].assign(empty=kept["reason"].isin(EMPTIES), not_given=kept["reason"].isin(NOT_GIVEN))
-    # what is empty is so for every metric; a metric that has no row is no failure of the explanation
-    found = marks.groupby(names, sort=False, dropna=False)[["empty", "not_given"]].agg(
-        {"empty": "any", "not_given": "all"}
+def _check_one_set(frame: pd.DataFrame) -> None:
+    """Raise where scores are of several data sets, tasks and so on, or have distances in several units."""
+    for column in _SETS:
+        if column in frame.columns and frame[column].nunique(dropna=False) > 1:
+            raise SalstatsError(
+                f"the scores have several values of {column!r} ({quoted(frame[column].unique())})",
+                hint="keep the rows of one, tools are compared within it",
+                column=column,
+            )
+    if "distance_unit" in frame.columns and frame["distance_unit"].nunique() > 1:
+        units = quoted(frame["distance_unit"].dropna().unique())
+        raise SalstatsError(
+            f"the scores have distances in several units ({units})",
+            hint="score all cases in one",
+            column="distance_unit",
+        )
+
+
+def failed_explanations(compared: pd.DataFrame) -> pd.DataFrame:
+    """Tell for each tool and case whether its explanation is empty, or was not given at all."""
+    keys = [*case_key(compared), "method"]
+    if "patient" in compared.columns:
+        keys.insert(-1, "patient")
+    marks = compared[keys].assign(
+        empty=compared["reason"].isin(EMPTY_REASONS), not_given=compared["reason"].isin(NOT_GIVEN_REASONS)
     )
-    return found.reset_index()
+    # An empty explanation is so for every metric; a single metric without a row is no failure.
+    groups = marks.groupby(keys, sort=False, dropna=False)[["empty", "not_given"]]
+    return groups.agg({"empty": "any", "not_given": "all"}).reset_index()
 
 
-def at_worst(kept: pd.DataFrame, diagonals: pd.Series | None = None) -> pd.DataFrame:
-    """The scores with every failed explanation at the worst score there is.
+def at_worst(compared: pd.DataFrame, diagonals: pd.Series | None = None) -> pd.DataFrame:
+    """Give every failed explanation the worst score.
 
-    Overlap and penalised Dice are 0, a distance is the diagonal of the image: of `diagonals` by case, else of
-    the columns `height` and `width` in pixels; where neither tells it stays undefined.
+    The worst overlap and penalised Dice are 0, the worst distance is the diagonal of the image.
+
+    Parameters
+    ----------
+    compared : DataFrame
+        Scores of `keep_cases`.
+    diagonals : Series, optional
+        Diagonals by case; by default those of the columns `height` and `width` in pixels. Where they are not
+        known, distances stay undefined.
     """
-    wrong = kept["score"].isna() & kept["reason"].isin((*EMPTIES, *NOT_GIVEN))
-    far = kept["metric"].isin(DISTANCES)
-    known = kept["metric"].map(_least)
-    worst = known.where(~far, kept["case"].map(_diagonals(kept) if diagonals is None else diagonals))
-    return kept.assign(score=kept["score"].where(~wrong, worst.astype(np.float64)))
+    if diagonals is None:
+        diagonals = _diagonals(compared)
+    reasons = (*EMPTY_REASONS, *NOT_GIVEN_REASONS)
+    is_failed = compared["score"].isna() & compared["reason"].isin(reasons)
+    is_distance = compared["metric"].isin(DISTANCES)
+    lowest = compared["metric"].map(_lowest_score)
+    worst = lowest.where(~is_distance, compared["case"].map(diagonals))
+    return compared.assign(score=compared["score"].where(~is_failed, worst.astype(np.float64)))
 
 
-def _least(metric: str) -> float:
-    """The lowest score of a metric of which more is better and 0 is nothing, else NaN."""
-    known = registered_metric(metric)
-    bounded = known is not None and known.larger_is_better and known.low == 0 and known.true_zero
-    return 0.0 if bounded else float("nan")
+def _lowest_score(name: str) -> float:
+    """Return 0 for a metric whose worst score is 0, else NaN."""
+    metric = registered_metric(name)
+    if metric is None:
+        return float("nan")
+    if metric.larger_is_better and metric.low == 0 and metric.true_zero:
+        return 0.0
+    return float("nan")
 
 
-def _diagonals(kept: pd.DataFrame) -> pd.Series:
-    """The diagonal of each case's image in pixels, from the columns that say its size."""
-    nothing = pd.Series(dtype=np.float64)
-    if not {"height", "width"} <= set(kept.columns):
-        return nothing
-    if "distance_unit" in kept.columns and (kept["distance_unit"].dropna() != "px").any():
-        return nothing
-    sizes = kept.dropna(subset=["height", "width"]).drop_duplicates("case").set_index("case")
+def _diagonals(compared: pd.DataFrame) -> pd.Series:
+    """Return the diagonal of each case's image in pixels; empty where sizes or units do not give it."""
+    no_diagonals = pd.Series(dtype=np.float64)
+    if not {"height", "width"} <= set(compared.columns):
+        return no_diagonals
+    if "distance_unit" in compared.columns and (compared["distance_unit"].dropna() != "px").any():
+        return no_diagonals
+    sizes = compared.dropna(subset=["height", "width"]).drop_duplicates("case").set_index("case")
     return pd.Series(np.hypot(sizes["height"], sizes["width"]), index=sizes.index, dtype=np.float64)
 
 
 def _reasons(frame: pd.DataFrame) -> pd.Series:
-    """Why each score is undefined, missing where it is not."""
-    undefined = frame["score"].isna()
-    said = (
-        frame["reason"].astype("str") if "reason" in frame.columns else pd.Series(pd.NA, frame.index, "str")
-    )
-    said = said.where(said.ne(""), None)
+    """Return the reason of each undefined score; missing where the score is defined."""
+    if "reason" in frame.columns:
+        reasons = frame["reason"].astype("str")
+    else:
+        reasons = pd.Series(pd.NA, frame.index, "str")
+    reasons = reasons.where(reasons.ne(""), None)
     if "label" in frame.columns:
-        said = said.mask(said.isna() & (frame["label"] == 0), ABSENT)
+        reasons = reasons.mask(reasons.isna() & (frame["label"] == 0), ABSENT)
     if "empty_mask" in frame.columns:
-        said = said.mask(said.isna() & frame["empty_mask"].astype("boolean").fillna(False), EMPTY)
-    return said.fillna(UNSAID).where(undefined, None).astype("str")
+        is_empty = frame["empty_mask"].astype("boolean").fillna(False)
+        reasons = reasons.mask(reasons.isna() & is_empty, EMPTY)
+    is_undefined = frame["score"].isna()
+    return reasons.fillna(NO_REASON).where(is_undefined, None).astype("str")
 
 
-def _knows(frame: pd.DataFrame, column: str) -> bool:
-    """Whether a column is there and says anything."""
+def _has_values(frame: pd.DataFrame, column: str) -> bool:
+    """Tell whether a column is there and has a value in some row."""
     return column in frame.columns and bool(frame[column].notna().any())
 
 
 def _left_out(frame: pd.DataFrame, cutoff: float) -> dict[str, str]:
-    """Why each case is left out, those that are."""
-    label, prob = (_one_value(frame, column) for column in ("label", "prob"))
-    absent = frame["reason"].eq(ABSENT).groupby(frame["case"]).any()
-    unsaid = frame["reason"].eq(UNSAID).groupby(frame["case"]).all()
-    found: dict[str, str] = {}
+    """Return the reason of each case that is left out."""
+    labels = _values_by_case(frame, "label")
+    probs = _values_by_case(frame, "prob")
+    has_probs = _has_values(frame, "prob")
+    is_absent = frame["reason"].eq(ABSENT).groupby(frame["case"]).any()
+    is_undefined = frame["reason"].eq(NO_REASON).groupby(frame["case"]).all()
+    reasons: dict[str, str] = {}
     for case in frame["case"].unique():
-        p = prob.get(case, np.nan)
-        if label.get(case, 1.0) == 0 or absent[case]:
-            found[case] = FALSE_ALARM if p >= cutoff else ABSENT
-        elif p < cutoff:
-            found[case] = MISSED
-        elif np.isnan(p) and _knows(frame, "prob"):
-            found[case] = NO_PROB
-        elif unsaid[case]:
-            found[case] = NOBODY
-    return found
+        prob = probs.get(case, np.nan)
+        if labels.get(case, 1.0) == 0 or is_absent[case]:
+            reasons[case] = FALSE_ALARM if prob >= cutoff else ABSENT
+        elif prob < cutoff:
+            reasons[case] = MISSED
+        elif np.isnan(prob) and has_probs:
+            reasons[case] = NO_PROB
+        elif is_undefined[case]:
+            reasons[case] = UNDEFINED_FOR_ALL
+    return reasons
 
 
-def _one_value(frame: pd.DataFrame, column: str) -> dict[str, float]:
-    """The value of each case, which all its rows must share that have one."""
+def _values_by_case(frame: pd.DataFrame, column: str) -> dict[str, float]:
+    """Return the value of each case, which all its rows must share that have one."""
     if column not in frame.columns:
         return {}
     check_numeric(frame, column)
     values = frame[["case", column]].dropna().drop_duplicates()
-    twice = values["case"].duplicated()
-    if twice.any():
-        case = values.loc[twice, "case"].iloc[0]
-        both = quoted(values.loc[values["case"] == case, column])
-        raise ColumnError(f"case {case!r} has several values of {column!r} ({both}); keep one model")
+    is_repeated = values["case"].duplicated()
+    if is_repeated.any():
+        case = values.loc[is_repeated, "case"].iloc[0]
+        case_values = values.loc[values["case"] == case, column]
+        raise ColumnError(
+            f"case {case!r} has several values of {column!r} ({quoted(case_values)})",
+            hint="keep one model",
+            column=column,
+            rows=np.flatnonzero(frame["case"] == case).tolist(),
+        )
     return dict(zip(values["case"], values[column].astype(np.float64), strict=True))
 
 
-def _complete(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rows with one more for each tool that lacks a case which another tool has."""
+def _with_missing_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add a row for each tool and metric that lacks a case which another tool has."""
     if frame.empty:
         return frame
-    ofcase = [c for c in frame.columns if c not in ("method", "metric", "score", "reason", *_OF_METHOD)]
-    cases = frame.drop_duplicates("case")[ofcase]
-    scored = frame[["method", "metric"]].drop_duplicates()
-    grid = cases.merge(scored, how="cross")
-    keys = [c for c in KEY_COLUMNS if c in frame.columns]
-    lacking = grid.merge(frame[keys].assign(available=True), on=keys, how="left")
-    lacking = lacking[lacking["there"].isna()].drop(columns="there")
-    if lacking.empty:
+    case_columns = [column for column in frame.columns if column not in _ROW_COLUMNS]
+    cases = frame.drop_duplicates("case")[case_columns]
+    grid = cases.merge(frame[["method", "metric"]].drop_duplicates(), how="cross")
+    keys = [column for column in KEY_COLUMNS if column in frame.columns]
+    grid = grid.merge(frame[keys].assign(has_row=True), on=keys, how="left")
+    missing_rows = grid[grid["has_row"].isna()].drop(columns="has_row")
+    if missing_rows.empty:
         return frame.reset_index(drop=True)
-    return pd.concat([frame, lacking.assign(score=np.nan, reason=NO_ROW)], ignore_index=True)
+    return pd.concat([frame, missing_rows.assign(score=np.nan, reason=NO_ROW)], ignore_index=True)
 
 
-def in_note(*sentences: str) -> str:
-    """Sentences as the note of an item, which begins small and ends without a stop."""
-    text = " ".join(s for s in sentences if s).rstrip(".")
-    return f"{text[:1].lower()}{text[1:]}" if text[1:2].islower() else text
+def note_text(*sentences: str) -> str:
+    """Write sentences as the note of an item, which begins small and ends without a stop."""
+    text = " ".join(sentence for sentence in sentences if sentence).rstrip(".")
+    starts_with_word = text[1:2].islower()
+    if not starts_with_word:
+        return text
+    return f"{text[:1].lower()}{text[1:]}"

@@ -1,6 +1,6 @@
-"""The tools compared: the cases, Table 1, Figs. 7 and 8, empty explanations, differences, failures."""
+"""Comparison of tools: cases, Table 1, Figs. 7 and 8, empty explanations, differences and failures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +28,13 @@ from salstats.metrics.registry import METRICS
 from salstats.readers.case_images import ImageSource
 from salstats.scoring.distances import DISTANCES
 from salstats.studies.engine import Cell, Result, table_of
-from salstats.studies.mrxai2025.cases import LEFT_OUT, NAMES, ComparedScores, failed, in_note
+from salstats.studies.mrxai2025.cases import (
+    LEFT_OUT,
+    NAMES,
+    ComparedScores,
+    failed_explanations,
+    note_text,
+)
 from salstats.studies.mrxai2025.estimates import (
     BY,
     ComparisonOptions,
@@ -43,28 +49,33 @@ from salstats.study import Study
 TABLE_ID = "mrxai2025"
 #: Metric of the share of empty explanations.
 EMPTY_SHARE = "empty_explanation"
-#: What the penalised Dice of the tools is, as the study has it.
+#: Says how the penalised Dice of the tools is computed, as in the study.
 UNPENALISED = "Penalised Dice has no size penalty here (alpha = beta = 0), as printed."
-#: What stands beside an estimate in Table 1.
-_BESIDE = ("sd", "n_cases", "n_empty", "share_empty", "n_not_given")
-#: Both runs, by what stands before their columns.
+#: Columns of Table 1 besides the estimates.
+_FURTHER_COLUMNS = (
+    "sd", "n_cases", "n_empty", "share_empty", "n_not_given", "printed_mean", "printed_sd",
+)  # fmt: skip
+#: Titles of both runs of the sensitivity table, by the prefix of their columns.
 RUNS = {"": "Left out", "worst_": "At worst"}
 #: Height of a panel without its rows, of a row, and of a page.
-_PANEL_MM, _ROW_MM, _PAGE_MM = 17.0, 5.0, 225.0
+_PANEL_MM = 17.0
+_ROW_MM = 5.0
+_PAGE_MM = 225.0
+_ARROW = "\u2192"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Tools that are compared."""
+    """Tools that are compared, with their scores."""
 
-    #: Of `keep_cases`.
-    scored: ComparedScores
+    #: Scores of `keep_cases`.
+    scores: ComparedScores
     options: ComparisonOptions
     #: Means as the study printed them: `method, dice_mean, dice_sd`.
     printed: pd.DataFrame | None = None
-    #: What was scored, for examples.
+    #: The study that was scored, for examples.
     study: Study | None = None
-    #: As for `at_worst`.
+    #: Diagonals of images, as for `at_worst`.
     diagonals: pd.Series | None = None
     #: The images behind the explanations.
     images: ImageSource | None = None
@@ -72,359 +83,425 @@ class Comparison:
     spacing: float | None = None
 
     @property
-    def kept(self) -> pd.DataFrame:
+    def compared(self) -> pd.DataFrame:
         """The scores of the cases compared."""
-        return self.scored.kept
+        return self.scores.compared
 
     @property
     def labels(self) -> dict[str, Any]:
         """Labels of tools and metrics, distances with their unit."""
-        held = self.kept["distance_unit"].dropna().unique() if "distance_unit" in self.kept else []
-        unit = f" ({held[0]})" if len(held) == 1 else ""
+        units: Sequence[str] = ()
+        if "distance_unit" in self.compared:
+            units = self.compared["distance_unit"].dropna().unique()
+        unit = f" ({units[0]})" if len(units) == 1 else ""
         return {**NAMES, **{name: f"{METRICS[name].label}{unit}" for name in DISTANCES}}
 
     @property
     def names(self) -> Labels:
         """The labels as tables and figures take them."""
-        return Labels(self.labels, self.kept)
+        return Labels(self.labels, self.compared)
 
 
-def compared(make: Callable[[Comparison], Result]) -> Callable[[Any], Result]:
-    """An item of a comparison, which says of which cases it is and what its Penalised Dice is."""
+def comparison_item(make: Callable[[Comparison], Result]) -> Callable[[Any], Result]:
+    """Return a function that makes a result of a comparison, with its cases and a note on Penalised Dice."""
 
-    def made(data: Any) -> Result:
-        own: Comparison = data.comparison
-        found = make(own)
-        which = "finding present"
-        if own.scored.by_model:
-            which = f"finding present, model right ({own.scored.cutoff:g})"
-        # that the penalised Dice is a reconstruction, every table of it says itself
-        shows_pdc = make is not cases and "pdc" in set(found.frame["metric"])
+    def make_item(data: Any) -> Result:
+        comparison: Comparison = data.comparison
+        result = make(comparison)
+        case_slice = "finding present"
+        if comparison.scores.by_model:
+            case_slice = f"finding present, model right ({comparison.scores.cutoff:g})"
         sentences = []
-        if found.note:
-            sentences.append(f"{found.note.rstrip('.')}.")
-        if shows_pdc and own.options.unpenalised:
+        if result.note:
+            sentences.append(f"{result.note.rstrip('.')}.")
+        # Every table of the penalised Dice says itself that this is a reconstruction.
+        shows_pdc = make is not cases and "pdc" in set(result.frame["metric"])
+        if shows_pdc and comparison.options.unpenalised:
             sentences.append(UNPENALISED)
-        return replace(found, slice=found.slice or which, note=in_note(*sentences))
+        return replace(result, slice=result.slice or case_slice, note=note_text(*sentences))
 
-    return made
+    return make_item
 
 
-def cases(own: Comparison) -> Result:
-    """The flow of cases: which are left out, and why."""
-    scored = own.scored
-    # a single tool has no pairs with a reference
-    several = scored.everything["method"].nunique() > 1
-    reference = own.options.reference if several else None
-    flow = ss.case_flow(scored.everything, reference=reference, unit=unit_of(scored.everything))
-    first = scored.everything.drop_duplicates("case")
-    by_case = scored.everything.groupby("case")["reason"].first()
-    reasons = first["case"].map(by_case).where(lambda r: r.isin(LEFT_OUT))
+def cases(comparison: Comparison) -> Result:
+    """Show the flow of cases: those that are left out, and why."""
+    scores = comparison.scores.all_scores
+    reference = None
+    if scores["method"].nunique() > 1:
+        # only several tools have pairs with a reference
+        reference = comparison.options.reference
+    flow = ss.case_flow(scores, reference=reference, unit=unit_of(scores))
+    return Result(
+        flow,
+        _cases_table(scores),
+        ss.plot_flow(flow, labels=comparison.names, width=183),
+        slice="every case",
+        note=_cases_note(comparison.scores),
+    )
+
+
+def _cases_table(scores: pd.DataFrame) -> GT:
+    """Count the cases and patients in the file, left out for each reason, and compared."""
+    first = scores.drop_duplicates("case")
+    reasons = first["case"].map(scores.groupby("case")["reason"].first())
+    reasons = reasons.where(reasons.isin(LEFT_OUT))
     parts = {"In the file": first}
     for reason in LEFT_OUT:
-        parts[reason.capitalize()] = first[reasons == reason]
-    parts = {text: rows for text, rows in parts.items() if len(rows)}
+        left_out = first[reasons == reason]
+        if len(left_out):
+            parts[reason.capitalize()] = left_out
     parts["Compared"] = first[reasons.isna()]
     units = {"Cases": "case"}
     if unit_of(first) == "patient":
         units["Patients"] = "patient"
-    counts = [(text, *(rows[c].nunique() for c in units.values())) for text, rows in parts.items()]
-    table = table_of(
+    counts = [(text, *(rows[unit].nunique() for unit in units.values())) for text, rows in parts.items()]
+    return table_of(
         pd.DataFrame(counts, columns=["part", *units.values()]),
         TABLE_ID,
         {"Cases": "part"},
         units,
         rows_with_rule_above={len(counts) - 1},
     )
-    return Result(
-        flow,
-        table,
-        ss.plot_flow(flow, labels=own.names, width=183),
-        slice="every case",
-        note=_model_note(scored),
-    )
 
 
-def _model_note(scored: ComparedScores) -> str:
-    """By what cases are left out."""
-    if not scored.by_model:
+def _cases_note(scores: ComparedScores) -> str:
+    """Write the rule by which cases are left out."""
+    if not scores.by_model:
         return (
             "No probability of the model is known, so that no case is left out for its mistakes; cases "
             "without the finding have no truth to compare with."
         )
     return (
-        f"The model says that the finding is there from a probability of {scored.cutoff:g} on. Cases it "
+        f"The model says that the finding is there from a probability of {scores.cutoff:g} on. Cases it "
         "gets wrong are left out, as are those without the finding: they have no truth to compare with. "
         "So nothing here speaks of explanations of wrong answers."
     )
 
 
-def table_1(own: Comparison) -> Result:
+def table_1(comparison: Comparison) -> Result:
     """Table 1: mean (SD) of each tool and metric."""
-    kept, options, names = own.kept, own.options, own.names
-    found = means(kept, options, own.printed)
-    has_printed = bool(found["printed_mean"].notna().any())
+    options = comparison.options
+    names = comparison.names
+    rows = means(comparison.compared, options, comparison.printed)
     columns: dict[Any, Cell] = {"n": "n", Column("Empty, n (%)", align="right"): _empty_text}
-    if found["n_not_given"].any():
+    if rows["n_not_given"].any():
         columns["Not given"] = "n_not_given"
-    columns["Mean (SD)"] = lambda r: _spread(r.estimate, r.sd, digits_of(r.metric))
+    columns["Mean (SD)"] = _mean_text
     if not options.as_published:
-        columns[interval_name(read_estimates(found)) or "CI"] = _limits
-    if has_printed:
-        columns["Printed mean (SD)"] = lambda r: _spread(r.printed_mean, r.printed_sd, 2, blank=True)
+        columns[interval_name(read_estimates(rows)) or "CI"] = _limits_text
+    if rows["printed_mean"].notna().any():
+        columns["Printed mean (SD)"] = _printed_mean_text
     table = table_of(
-        in_order(found, names),
+        in_order(rows, names),
         TABLE_ID,
         {"Tool": lambda r: names.value("method", r.method)},
         columns,
         groups=lambda r: names.value("metric", r.metric),
-        notes=[_note_of_table_1(found, names, options, has_printed=has_printed)],
+        notes=[_table_1_note(rows, names, as_published=options.as_published)],
     )
     note = "n says how many explanations have a score"
     if options.as_published:
-        return Result(found, table, note=note)
-    estimates = found.drop(columns=[*_BESIDE, "printed_mean", "printed_sd"])
-    return Result(found, table, ss.plot_forest(estimates, labels=names), note=f"{note}{_patients_note(kept)}")
+        return Result(rows, table, note=note)
+    estimates = rows.drop(columns=list(_FURTHER_COLUMNS))
+    note += _patients_note(comparison.compared)
+    return Result(rows, table, ss.plot_forest(estimates, labels=names), note=note)
 
 
-def _note_of_table_1(
-    found: pd.DataFrame, names: Labels, options: ComparisonOptions, *, has_printed: bool
-) -> str:
-    """What has to be known to read Table 1."""
-    sentences = []
-    if not options.as_published:
-        sentences.append(interval_note(read_estimates(found)))
+def _table_1_note(rows: pd.DataFrame, names: Labels, *, as_published: bool) -> str:
+    """Write the note below Table 1."""
     empty = "Empty: of the explanations given, those that mark nothing; they have no score here"
-    differing = "Where n differs, means are of different cases and cannot be compared"
-    if options.as_published:
-        sentences += [f"{empty}.", f"{differing}."]
+    unequal_n = "Where n differs, means are of different cases and cannot be compared"
+    if as_published:
+        sentences = [f"{empty}."]
+        unequal_n += "."
     else:
-        sentences += [f"{empty}, see the sensitivity table.", f"{differing}: the paired differences can."]
-    if not (found.groupby("metric")["n"].nunique() > 1).any():
-        sentences.pop()
-    if has_printed:
+        sentences = [interval_note(read_estimates(rows)), f"{empty}, see the sensitivity table."]
+        unequal_n += ": the paired differences can."
+    if (rows.groupby("metric")["n"].nunique() > 1).any():
+        sentences.append(unequal_n)
+    if rows["printed_mean"].notna().any():
         sentences.append("Printed: as in the study, of its own cases, whose number is not at hand.")
-    numbers = [column for column in ("sd", "conf_low") if column in found.columns]
-    if found[numbers].isna().any(axis=None):
+    numbers = [column for column in ("sd", "conf_low") if column in rows.columns]
+    if rows[numbers].isna().any(axis=None):
         sentences.append(notes.dash_note([[MISSING]]))
-    return paragraph(*sentences, notes.how_note(read_estimates(found), names), notes.metric_note(found))
+    sentences.append(notes.how_note(read_estimates(rows), names))
+    sentences.append(notes.metric_note(rows))
+    return paragraph(*sentences)
 
 
 def _empty_text(row: Any) -> str:
-    """How many explanations are empty, and their share of those given."""
+    """Write how many explanations are empty, and their share of those given."""
     return f"{count_text(row.n_empty)} ({fixed_text(100 * row.share_empty, 1)})"
 
 
-def figure_7(own: Comparison) -> Result:
+def _mean_text(row: Any) -> str:
+    """Write mean (SD), a dash where there is none."""
+    if np.isnan(row.estimate):
+        return MISSING
+    digits = digits_of(row.metric)
+    return f"{fixed_text(row.estimate, digits)} ({fixed_text(row.sd, digits)})"
+
+
+def _printed_mean_text(row: Any) -> str:
+    """Write the printed mean (SD), nothing where none was printed."""
+    if np.isnan(row.printed_mean):
+        return ""
+    return f"{fixed_text(row.printed_mean, 2)} ({fixed_text(row.printed_sd, 2)})"
+
+
+def _limits_text(row: Any) -> str:
+    """Write an interval without its estimate."""
+    return limits_text(row.conf_low, row.conf_high, digits_of(row.metric))
+
+
+def figure_7(comparison: Comparison) -> Result:
     """Fig. 7: box plots."""
-    kept, options, names = own.kept, own.options, own.names
-    described = ss.describe(kept, by=BY, unit=unit_of(kept))
-    n = {m: count_range(rows.to_numpy(float)) for m, rows in described.groupby("method")["n"]}
-    tools = {
-        m: f"{names.value('method', m)} (n = {n[m]})" for m in names.order("method", described["method"])
+    names = comparison.names
+    compared = comparison.compared
+    described = ss.describe(compared, by=BY, unit=unit_of(compared))
+    n_of_tool = {tool: count_range(n.to_numpy(float)) for tool, n in described.groupby("method")["n"]}
+    tool_labels = {
+        tool: f"{names.value('method', tool)} (n = {n_of_tool[tool]})"
+        for tool in names.order("method", described["method"])
     }
+    figure = ss.plot_box(
+        compared,
+        by=BY,
+        reference=comparison.options.reference,
+        labels=Labels({**comparison.labels, "method": tool_labels}),
+    )
     return Result(
         described,
         ss.table_describe(described, labels=names),
-        ss.plot_box(kept, by=BY, reference=options.reference, labels=Labels({**own.labels, "method": tools})),
+        figure,
         note="explanations that are empty or not given have no score and are left out",
     )
 
 
-def empties(own: Comparison) -> Result:
-    """The share of empty explanations of each tool."""
-    kept = own.kept
-    rows = failed(kept)
+def empties(comparison: Comparison) -> Result:
+    """Estimate the share of empty explanations of each tool."""
+    rows = failed_explanations(comparison.compared)
     rows = rows[~rows["not_given"]]
     rows = rows.assign(metric=EMPTY_SHARE, score=rows["empty"].astype(np.float64)).reset_index(drop=True)
-    found = ss.summarize(rows, by=BY, unit=unit_of(rows), interval="wilson")
+    shares = ss.summarize(rows, by=BY, unit=unit_of(rows), interval="wilson")
+    names = comparison.names
+    figure = ss.plot_forest(shares, labels=names) + p9.labs(x="Share of empty explanations (95% CI)")
     return Result(
-        found,
-        ss.table_estimates(found, n=True, directions={EMPTY_SHARE: "smaller"}, labels=own.names),
-        ss.plot_forest(found, labels=own.names) + p9.labs(x="Share of empty explanations (95% CI)"),
+        shares,
+        ss.table_estimates(shares, n=True, directions={EMPTY_SHARE: "smaller"}, labels=names),
+        figure,
         note="an explanation is empty where the tool marks nothing, or where its score is undefined and no "
         "reason is given; what was not given at all is not counted here",
     )
 
 
-def paired(own: Comparison) -> Result:
-    """The paired differences from the reference."""
-    kept, options, names = own.kept, own.options, own.names
-    found = differences(kept, options)
-    floor = ""
-    if read_estimates(found).only_value("test") == "bootstrap":
-        least = f"{2 / (options.n_replicates + 1):.2g}"
-        floor = f"; with {options.n_replicates:,} replicates P is {least} at least, before the correction"
+def paired(comparison: Comparison) -> Result:
+    """Estimate the paired differences from the reference."""
+    options = comparison.options
+    names = comparison.names
+    rows = differences(comparison.compared, options)
+    note = "pairs of two defined scores only: cases on which either tool failed do not count"
+    if read_estimates(rows).only_value("test") == "bootstrap":
+        smallest_p = f"{2 / (options.n_replicates + 1):.2g}"
+        note += (
+            f"; with {options.n_replicates:,} replicates P is {smallest_p} at least, before the correction"
+        )
+    note += _patients_note(comparison.compared)
     return Result(
-        found,
-        ss.table_decrease(found, labels=names),
-        ss.plot_decrease(found, labels=names),
-        note="pairs of two defined scores only: cases on which either tool failed do not count"
-        f"{floor}{_patients_note(kept)}",
+        rows,
+        ss.table_decrease(rows, labels=names),
+        ss.plot_decrease(rows, labels=names),
+        note=note,
         title=f"Paired differences from {names.value('method', options.reference)}",
     )
 
 
-def _limits(row: Any) -> str:
-    """An interval alone."""
-    return limits_text(row.conf_low, row.conf_high, digits_of(row.metric))
+def _patients_note(scores: pd.DataFrame) -> str:
+    """Return the end of a note, which says that no patients are resampled; empty where they are."""
+    if unit_of(scores) == "patient":
+        return ""
+    return "; no patients are known, so that intervals resample cases"
 
 
-def _spread(mean: float, sd: float, digits: int, *, blank: bool = False) -> str:
-    """Mean (SD)."""
-    if np.isnan(mean):
-        return "" if blank else MISSING
-    return f"{fixed_text(mean, digits)} ({fixed_text(sd, digits)})"
-
-
-def _patients_note(kept: pd.DataFrame) -> str:
-    """That no patients are resampled, as the end of a note; nothing where they are."""
-    return "" if unit_of(kept) == "patient" else "; no patients are known, so that intervals resample cases"
-
-
-def failures(own: Comparison) -> Result:
-    """Means and differences with failures left out, and at the worst score."""
-    kept, options, names = own.kept, own.options, own.names
-    found = sensitivity(kept, options, own.diagonals)
-    lacking = ""
-    missing = [m for m in dict.fromkeys(kept["metric"]) if m not in set(found["metric"])]
-    if missing:
-        metrics = joined([names.value("metric", m) for m in missing])
-        lacking = f"; without a known worst score: {metrics} (a distance needs the size of the images)"
-    changed = found[found["changed"].astype(bool)]
-    verdicts = "no verdict changes"
-    if len(changed):
-        texts = [
-            f"{names.value('metric', r.metric)} of {names.value('method', r.method)} ({r.verdict} \u2192 "
-            f"{r.worst_verdict})"
-            for r in changed.itertuples()
-        ]
-        verdicts = f"the verdict changes for {joined(texts)}"
-    n_failed = int((failed(kept)[["empty", "not_given"]].any(axis=1)).sum())
+def failures(comparison: Comparison) -> Result:
+    """Estimate means and differences with failures left out, and at the worst score."""
+    compared = comparison.compared
+    rows = sensitivity(compared, comparison.options, comparison.diagonals)
+    figure = None
+    if _is_changed_difference(rows).any():
+        figure = _sensitivity_figure(rows, comparison)
+    n_failed = int((failed_explanations(compared)[["empty", "not_given"]].any(axis=1)).sum())
     return Result(
-        found,
-        _table_sensitivity(found, options, names),
-        _figure_sensitivity(found, own) if _differ(found).any() else None,
+        rows,
+        _sensitivity_table(rows, comparison.options, comparison.names),
+        figure,
         note=f"{n_failed} explanations are empty or not given; at worst overlap and Penalised Dice are 0 and "
-        f"a distance is the diagonal of the image; {verdicts}{lacking}",
+        f"a distance is the diagonal of the image; {_verdict_note(rows, comparison.names)}"
+        f"{_unscored_note(compared, rows, comparison.names)}",
     )
 
 
-def _table_sensitivity(found: pd.DataFrame, options: ComparisonOptions, names: Labels) -> GT:
-    """The table of both runs beside each other."""
+def _verdict_note(rows: pd.DataFrame, names: Labels) -> str:
+    """Write the verdicts that failures change."""
+    changed = rows[rows["changed"].astype(bool)]
+    if changed.empty:
+        return "no verdict changes"
+    texts = [
+        f"{names.value('metric', row.metric)} of {names.value('method', row.method)} ({row.verdict} {_ARROW} "
+        f"{row.worst_verdict})"
+        for row in changed.itertuples()
+    ]
+    return f"the verdict changes for {joined(texts)}"
+
+
+def _unscored_note(compared: pd.DataFrame, rows: pd.DataFrame, names: Labels) -> str:
+    """Return the end of a note, which names the metrics without a worst score."""
+    scored_metrics = set(rows["metric"])
+    unscored = [metric for metric in dict.fromkeys(compared["metric"]) if metric not in scored_metrics]
+    if not unscored:
+        return ""
+    metrics = joined([names.value("metric", metric) for metric in unscored])
+    return f"; without a known worst score: {metrics} (a distance needs the size of the images)"
+
+
+def _sensitivity_table(rows: pd.DataFrame, options: ComparisonOptions, names: Labels) -> GT:
+    """Make the table of both runs side by side."""
     columns: dict[Any, Cell] = {}
-    for before, run in RUNS.items():
-        columns |= _run_columns(before, run, options)
-    columns[Column("Verdict, where it changes", align="left")] = _change
+    for prefix, run in RUNS.items():
+        columns |= _run_columns(prefix, run, options)
+    columns[Column("Verdict, where it changes", align="left")] = _verdict_change_text
+    n_tests = int(rows["verdict"].notna().sum()) if "verdict" in rows else 0
+    note = paragraph(
+        f"Differences from {names.value('method', options.reference)}, paired; lower or higher where "
+        f"the interval excludes 0 and P is below .05 after Holm's correction in each run ({n_tests} tests).",
+        "Left out: means of the scores that each tool has, differences of pairs of two defined "
+        "scores. At worst: a failed explanation has overlap 0, and the image's diagonal as distance, "
+        "which is a convention: such a mean says above all how often a tool failed.",
+        notes.metric_note(rows),
+    )
     return table_of(
-        in_order(found, names),
+        in_order(rows, names),
         TABLE_ID,
         {"Tool": lambda r: names.value("method", r.method)},
         columns,
         groups=lambda r: names.value("metric", r.metric),
-        notes=[
-            paragraph(
-                f"Differences from {names.value('method', options.reference)}, paired; lower or higher where "
-                "the interval excludes 0 and P is below .05 after Holm's correction in each run "
-                f"({int(found['verdict'].notna().sum()) if 'verdict' in found else 0} tests).",
-                "Left out: means of the scores that each tool has, differences of pairs of two defined "
-                "scores. At worst: a failed explanation has overlap 0, and the image's diagonal as distance, "
-                "which is a convention: such a mean says above all how often a tool failed.",
-                notes.metric_note(found),
-            )
-        ],
+        notes=[note],
     )
 
 
-def _differ(found: pd.DataFrame) -> pd.Series:
-    """Which rows are differences that the failures change."""
-    if "verdict" not in found.columns:
-        return pd.Series(False, index=found.index)
-    return found["verdict"].notna() & (found["estimate"] != found["worst_estimate"])
+def _is_changed_difference(rows: pd.DataFrame) -> pd.Series:
+    """Tell for each row whether it has a difference that the failures change."""
+    if "verdict" not in rows.columns:
+        return pd.Series(False, index=rows.index)
+    return rows["verdict"].notna() & (rows["estimate"] != rows["worst_estimate"])
 
 
-def _run_columns(before: str, run: str, options: ComparisonOptions) -> dict[Any, Cell]:
-    """The columns of one run: n, mean, and the difference with its interval, which the reference has not."""
-    n, mean, *gap = (f"{before}{c}" for c in ("n", "mean", "estimate", "conf_low", "conf_high"))
+def _run_columns(prefix: str, run: str, options: ComparisonOptions) -> dict[Any, Cell]:
+    """Return the columns of one run: n, mean, and the difference with its interval."""
 
-    def gap_text(row: Any) -> str:
-        estimate, low, high = (getattr(row, c) for c in gap)
-        own = row.method == options.reference
-        return "" if own else interval_text(estimate, low, high, digits_of(row.metric))
+    def n_text(row: Any) -> str:
+        return count_text(getattr(row, f"{prefix}n"))
+
+    def mean_text(row: Any) -> str:
+        return fixed_text(getattr(row, f"{prefix}mean"), digits_of(row.metric))
+
+    def difference_text(row: Any) -> str:
+        if row.method == options.reference:
+            return ""
+        estimate = getattr(row, f"{prefix}estimate")
+        low = getattr(row, f"{prefix}conf_low")
+        high = getattr(row, f"{prefix}conf_high")
+        return interval_text(estimate, low, high, digits_of(row.metric))
 
     return {
-        Column("n", (run,)): lambda row: count_text(getattr(row, n)),
-        Column("Mean", (run,)): lambda row: fixed_text(getattr(row, mean), digits_of(row.metric)),
-        Column("Difference (95% CI)", (run,)): gap_text,
+        Column("n", (run,)): n_text,
+        Column("Mean", (run,)): mean_text,
+        Column("Difference (95% CI)", (run,)): difference_text,
     }
 
 
-def _change(row: Any) -> str:
-    """Both verdicts where they differ."""
-    return f"{row.verdict} \u2192 {row.worst_verdict}" if row.changed else ""
+def _verdict_change_text(row: Any) -> str:
+    """Write both verdicts where they differ."""
+    if not row.changed:
+        return ""
+    return f"{row.verdict} {_ARROW} {row.worst_verdict}"
 
 
-def _figure_sensitivity(found: pd.DataFrame, own: Comparison) -> p9.ggplot:
-    """The differences that failures change, a panel per metric for as many as a page holds."""
-    of_tools, names = found[_differ(found)], own.names
-    metrics = list(dict.fromkeys(in_order(of_tools, names)["metric"]))
-    # a heading and a row for each run
-    tall = _PANEL_MM + 3 * _ROW_MM * of_tools["method"].nunique()
-    of_tools = of_tools[of_tools["metric"].isin(metrics[: max(int(_PAGE_MM // tall), 1)])]
-    shown = ("estimate", "conf_low", "conf_high", "conf_level", "interval", "unit")
-    sides = []
-    for before, run in RUNS.items():
-        side = of_tools[BY].assign(run=run, term="difference")
-        sides.append(
-            side.assign(**{c: of_tools[f"{before}{c}"] for c in shown}, n=of_tools[f"{before}n_pairs"])
-        )
-    order = Labels({**own.labels, "run": list(RUNS.values())})
-    reference = names.value("method", own.options.reference)
-    tools = list(dict.fromkeys(of_tools["method"]))
-    # a single tool has no heading of its own
-    whose = f"Difference of {names.value('method', tools[0])}" if len(tools) == 1 else "Difference"
-    what = p9.labs(x=f"{whose} from {reference} (95% CI)")
-    return ss.plot_forest(pd.concat(sides, ignore_index=True), labels=order) + what
+def _sensitivity_figure(rows: pd.DataFrame, comparison: Comparison) -> p9.ggplot:
+    """Plot the differences that failures change, a panel for each of the metrics that fit on a page."""
+    names = comparison.names
+    changed = rows[_is_changed_difference(rows)]
+    metrics = list(dict.fromkeys(in_order(changed, names)["metric"]))
+    # each tool takes a heading and a row for each run
+    panel_height = _PANEL_MM + 3 * _ROW_MM * changed["method"].nunique()
+    n_panels = max(int(_PAGE_MM // panel_height), 1)
+    changed = changed[changed["metric"].isin(metrics[:n_panels])]
+    runs = []
+    for prefix, run in RUNS.items():
+        run_rows = changed[BY].assign(run=run, term="difference")
+        for column in ("estimate", "conf_low", "conf_high", "conf_level", "interval", "unit"):
+            run_rows[column] = changed[f"{prefix}{column}"]
+        run_rows["n"] = changed[f"{prefix}n_pairs"]
+        runs.append(run_rows)
+    labels = Labels({**comparison.labels, "run": list(RUNS.values())})
+    tools = list(dict.fromkeys(changed["method"]))
+    title = "Difference"
+    if len(tools) == 1:
+        # a single tool has no heading of its own
+        title = f"Difference of {names.value('method', tools[0])}"
+    reference = names.value("method", comparison.options.reference)
+    axis_title = p9.labs(x=f"{title} from {reference} (95% CI)")
+    return ss.plot_forest(pd.concat(runs, ignore_index=True), labels=labels) + axis_title
 
 
-def figure_8(own: Comparison) -> Result:
+def figure_8(comparison: Comparison) -> Result:
     """Fig. 8: the cases whose score is the worst, nearest the median and the mean, and the best, drawn."""
-    assert own.study is not None
-    method, metric = own.options.picked_by(own.kept)
-    rows = own.kept[own.kept["metric"] == metric].reset_index(drop=True)
-    picks = ss.pick_cases(rows, method=method, by="metric")
-    names = own.names
-    heading = names.value("metric", metric)
+    assert comparison.study is not None
+    compared = comparison.compared
+    rule = comparison.options.pick_rule(compared)
+    rows = compared[compared["metric"] == rule.metric].reset_index(drop=True)
+    picks = ss.pick_cases(rows, method=rule.tool, by="metric")
+    names = comparison.names
+    metric = names.value("metric", rule.metric)
+    tool = names.value("method", rule.tool)
+    how_scored = notes.how_note(read_estimates(picks, needed=()), names)
     table = table_of(
         picks,
         TABLE_ID,
         {"Pick": lambda r: r.pick.capitalize()},
-        {"Case": "case", heading: ("score", 3)},
-        notes=[paragraph(notes.how_note(read_estimates(picks, needed=()), names), notes.metric_note(picks))],
+        {"Case": "case", metric: ("score", 3)},
+        notes=[paragraph(how_scored, notes.metric_note(picks))],
     )
-    tool = names.value("method", method)
     figure = ss.plot_gallery(
-        own.study, picks, scores=rows, metric=metric, images=own.images, spacing=own.spacing, labels=names
+        comparison.study,
+        picks,
+        scores=rows,
+        metric=rule.metric,
+        images=comparison.images,
+        spacing=comparison.spacing,
+        labels=names,
     )
+    sentences = [
+        f"the case nearest to the worst, median, mean and best {metric} of {tool}; ties by name; an "
+        "explanation that is empty has no score."
+    ]
+    if comparison.options.unpenalised and rule.metric == "pdc":
+        sentences.append(UNPENALISED)
     return Result(
         picks,
         table,
         figure,
-        title=f"Fig. 8: examples picked by {heading} of {tool}",
+        title=f"Fig. 8: examples picked by {metric} of {tool}",
         slice="cases compared",
-        note=in_note(
-            f"the case nearest to the worst, median, mean and best {heading} of {tool}; ties by name; an "
-            "explanation that is empty has no score.",
-            UNPENALISED if own.options.unpenalised and metric == "pdc" else "",
-        ),
+        note=note_text(*sentences),
     )
 
 
-def in_order(found: pd.DataFrame, names: Labels) -> pd.DataFrame:
-    """Rows by metric and tool in the order they stand."""
-    return found.sort_values(BY, key=lambda column: names.categorical(column.to_frame(), str(column.name)))
+def in_order(rows: pd.DataFrame, names: Labels) -> pd.DataFrame:
+    """Sort rows by metric and tool, in the order of the labels."""
+    return rows.sort_values(BY, key=lambda column: names.categorical(column.to_frame(), str(column.name)))
 
 
 def digits_of(metric: str) -> int:
-    """The decimals of a score."""
+    """Return the decimals of a score."""
     return 1 if metric in DISTANCES else 3

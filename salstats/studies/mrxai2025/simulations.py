@@ -1,6 +1,8 @@
 """Figs. 1 to 6: an explanation that is shifted, of another size, or both, as masks and as curves."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,8 +29,10 @@ from salstats.images.printed_images import outlines
 from salstats.scoring.distances import DISTANCES
 from salstats.scoring.mask_simulation import MaskSeries, count_masks, score_masks, simulate_masks
 from salstats.studies.engine import Cell, Result, table_of
-from salstats.studies.mrxai2025.cases import RECONSTRUCTED, in_note
+from salstats.studies.mrxai2025.cases import RECONSTRUCTED, note_text
 
+#: Metric, form and size penalty of a measure; the last two are empty but for the penalised Dice.
+MeasureKey = tuple[str, str, str]
 ABBREVIATED = "PDC, Penalised Dice."
 #: The simulations' variants, by name.
 VARIANTS = {
@@ -39,12 +43,12 @@ VARIANTS = {
     "both_linear_truthmid": "Linear, truth of size 1.15",
     "both_piecewise": "Piecewise",
 }
-#: Why there are several.
+#: Says why there are several variants.
 STEPS = (
     "The study's text has nine equal steps of size from 0.6 to 1.7 and says that the fifth has the truth's "
     "size: none of these steps is 1 (the nearest, the fourth, is 1.0125; the fifth is 1.15)."
 )
-#: What each variant with sizes does.
+#: Explanations of the variants with sizes.
 VARIANT_NOTES = {
     "size_linear": "Linear: equal steps as in the text, truth of size 1.",
     "size_piecewise": "Piecewise: equal steps to 1 and from 1 on, so that the fifth is the truth.",
@@ -52,8 +56,9 @@ VARIANT_NOTES = {
     "both_linear_truthmid": "Linear, truth of size 1.15: the fifth step is the truth.",
     "both_piecewise": "Piecewise: equal steps to 1 and from 1 on, so that the fifth is the truth.",
 }
-_DRAWN, _SHIFT = "One irregular shape, drawn anew at each place and size.", "Shift: down and to the right."
-#: Said in the heading, too: a table as CSV has no notes.
+_SHAPE_NOTE = "One irregular shape, drawn anew at each place and size."
+_SHIFT_NOTE = "Shift: down and to the right."
+#: Heading of the penalised Dice; a table as CSV has no notes that could say it is rebuilt.
 _PDC = "PDC (rebuilt)"
 _HEADINGS = {
     ("dice", "", ""): Column("Dice"),
@@ -66,31 +71,54 @@ _HEADINGS = {
     ("hd95", "", ""): Column("95th percentile", ("Distance, px",)),
     ("assd", "", ""): Column("average", ("Distance, px",)),
 }
-#: Measures in the order of the legend: text, colour, type of line and mark by metric, form and size penalty.
-_LOOKS: dict[tuple[str, str, str], tuple[str, str, Any, str]] = {
-    ("dice", "", ""): ("Dice", PALETTE[0], "solid", "o"),
-    ("pdc", "product", "with"): ("PDC, product", PALETTE[2], "solid", "^"),
-    ("pdc", "product", "without"): ("PDC, product, no size penalty", PALETTE[2], "dotted", "v"),
-    ("iou", "", ""): ("IoU", PALETTE[3], "dashed", "s"),
-    ("pdc", "mean", "with"): ("PDC, mean", PALETTE[4], "solid", "D"),
-    ("pdc", "mean", "without"): ("PDC, mean, no size penalty", PALETTE[4], "dotted", "P"),
-    ("hausdorff", "", ""): ("Hausdorff distance", "#000000", "solid", "o"),
-    ("hd95", "", ""): ("Its 95th percentile", "#555555", "dashed", "s"),
-    ("assd", "", ""): ("Average surface distance", "#888888", "dotted", "^"),
+
+
+@dataclass(frozen=True)
+class _MeasureLook:
+    """Text and look of a measure in the figures."""
+
+    text: str
+    colour: str
+    line: Any
+    mark: str
+
+
+#: Measures in the order of the legend, by metric, form and size penalty.
+_LOOKS: dict[MeasureKey, _MeasureLook] = {
+    ("dice", "", ""): _MeasureLook("Dice", PALETTE[0], "solid", "o"),
+    ("pdc", "product", "with"): _MeasureLook("PDC, product", PALETTE[2], "solid", "^"),
+    ("pdc", "product", "without"): _MeasureLook("PDC, product, no size penalty", PALETTE[2], "dotted", "v"),
+    ("iou", "", ""): _MeasureLook("IoU", PALETTE[3], "dashed", "s"),
+    ("pdc", "mean", "with"): _MeasureLook("PDC, mean", PALETTE[4], "solid", "D"),
+    ("pdc", "mean", "without"): _MeasureLook("PDC, mean, no size penalty", PALETTE[4], "dotted", "P"),
+    ("hausdorff", "", ""): _MeasureLook("Hausdorff distance", "#000000", "solid", "o"),
+    ("hd95", "", ""): _MeasureLook("Its 95th percentile", "#555555", "dashed", "s"),
+    ("assd", "", ""): _MeasureLook("Average surface distance", "#888888", "dotted", "^"),
 }
-_SHARES, _LENGTHS = "Agreement", "Distance, pixels"
+#: Titles of the vertical axes.
+_AGREEMENT = "Agreement"
+_DISTANCE = "Distance, pixels"
 _PERFECT = "Perfect is an agreement of 1 and a distance of 0."
-_TRUTH, _EXPLANATION = "Truth (outline)", "Explanation (filled)"
-#: What tells measures apart.
+#: Legend of the masks.
+_TRUTH = "Truth (outline)"
+_EXPLANATION = "Explanation (filled)"
+#: Aesthetics that tell measures apart.
 _GUIDES = ("color", "shape", "linetype")
-#: Height of a panel of curves, and of all together, at most.
-_PANEL_MM, _HIGHEST_MM = 38.0, 114.0
-#: Of the masks: the edge, the distance of two panels, the names of rows, and the line of steps.
-_EDGE_MM, _GAP_MM, _SIDE_MM, _STRIP_MM = 1.5, 1.2, 9.0, 6.0
+#: Height of a panel of curves, and of all panels together, at most.
+_PANEL_MM = 38.0
+_PANELS_MM = 114.0
+#: Ticks of relative sizes.
+_SIZE_BREAKS = [0.6, 0.8, 1.0, 1.2, 1.4, 1.6]
+# Figures of masks: the edge, the gap between two panels, the names of rows, and the line of steps.
+_EDGE_MM = 1.5
+_GAP_MM = 1.2
+_ROW_NAMES_MM = 9.0
+_STEPS_MM = 6.0
+_LEGEND_MM = 6.0
 #: Size of the text in a panel of masks.
 _SMALL_PT = 5.5
-#: Height of a panel of masks over that of the image, with the text below it.
-_BELOW = 1.15
+#: Height of a panel of masks with the text below it, over that of the image.
+_WITH_TEXT = 1.15
 
 
 class Simulations:
@@ -99,86 +127,102 @@ class Simulations:
     def __init__(self) -> None:
         """Draw, count and score all of them."""
         self.series = simulate_masks()
-        self.sizes, self.scores = count_masks(self.series), score_masks(self.series)
+        self.sizes = count_masks(self.series)
+        self.scores = score_masks(self.series)
 
 
 def masks_of(*names: str) -> Callable[[Any], Result]:
-    """The masks of some simulations, and their pixels."""
+    """Return a function that draws the masks of some simulations and counts their pixels."""
 
     def make(data: Any) -> Result:
-        drawn: Simulations = data.simulations
-        sizes = drawn.sizes[drawn.sizes["simulation"].isin(names)].reset_index(drop=True)
-        figure = plot_masks({name: drawn.series[name] for name in names})
-        return Result(sizes, _table_sizes(sizes), figure, note=in_note(_DRAWN, steps_note(list(names))))
+        simulations: Simulations = data.simulations
+        sizes = simulations.sizes
+        sizes = sizes[sizes["simulation"].isin(names)].reset_index(drop=True)
+        figure = plot_masks({name: simulations.series[name] for name in names})
+        return Result(sizes, _sizes_table(sizes), figure, note=note_text(_SHAPE_NOTE, steps_note(names)))
 
     return make
 
 
 def curves_of(*names: str) -> Callable[[Any], Result]:
-    """Every measure of some simulations, as curves."""
+    """Return a function that plots every measure of some simulations as curves."""
 
     def make(data: Any) -> Result:
         scores = data.simulations.scores
-        curves = scores[scores["simulation"].isin(names)].reset_index(drop=True)
-        note = in_note(_DRAWN, steps_note(list(names)))
-        return Result(curves, _table_scores(curves), plot_curves(curves), note=note)
+        scores = scores[scores["simulation"].isin(names)].reset_index(drop=True)
+        note = note_text(_SHAPE_NOTE, steps_note(names))
+        return Result(scores, _scores_table(scores), plot_curves(scores), note=note)
 
     return make
 
 
-def steps_note(simulations: list[str]) -> str:
-    """What has to be known of the sizes of some simulations, nothing where sizes do not change."""
-    said = [VARIANT_NOTES[name] for name in simulations if name in VARIANT_NOTES]
-    return " ".join([STEPS, *said]) if said else ""
+def steps_note(simulations: Sequence[str]) -> str:
+    """Explain the sizes of some simulations; empty where sizes do not change."""
+    sentences = [VARIANT_NOTES[name] for name in simulations if name in VARIANT_NOTES]
+    if not sentences:
+        return ""
+    return " ".join([STEPS, *sentences])
 
 
-def _table_sizes(sizes: pd.DataFrame) -> GT:
-    """The pixels of truth, explanation and overlap of each step."""
-    columns = {"Truth": "n_truth", "Explanation": "n_mask", "Both": "n_overlap"}
-    return _table_steps(sizes, {Column(h, ("Pixels",), "right"): c for h, c in columns.items()}, _SHIFT)
-
-
-def _table_scores(scores: pd.DataFrame) -> GT:
-    """The measures of each step side by side."""
-    keys = ["simulation", "step", "shift", "scale"]
-    measure = ["_".join(key) for key in measure_keys(scores)]
-    steps = scores.assign(measure=measure).pivot(index=keys, columns="measure", values="score")
-    steps = steps.reindex(scores.set_index(keys).index.unique()).reset_index()
-    columns: dict[Any, Cell] = {
-        heading: ("_".join(key), 2 if key[0] in DISTANCES else 3) for key, heading in _HEADINGS.items()
+def _sizes_table(sizes: pd.DataFrame) -> GT:
+    """Make a table of the pixels of truth, explanation and overlap of each step."""
+    columns = {
+        Column("Truth", ("Pixels",), "right"): "n_truth",
+        Column("Explanation", ("Pixels",), "right"): "n_mask",
+        Column("Both", ("Pixels",), "right"): "n_overlap",
     }
-    return _table_steps(steps, columns, f"{_SHIFT} {ABBREVIATED} {RECONSTRUCTED}")
+    return _steps_table(sizes, columns, _SHIFT_NOTE)
 
 
-def _table_steps(steps: pd.DataFrame, columns: Mapping[Any, Cell], note: str) -> GT:
-    """A table with a row per step, a group per variant where there are several."""
+def _scores_table(scores: pd.DataFrame) -> GT:
+    """Make a table of the measures of each step side by side."""
+    keys = ["simulation", "step", "shift", "scale"]
+    measures = [_column_name(key) for key in measure_keys(scores)]
+    steps = scores.assign(measure=measures).pivot(index=keys, columns="measure", values="score")
+    # a pivot sorts its rows
+    steps = steps.reindex(scores.set_index(keys).index.unique()).reset_index()
+    columns: dict[Any, Cell] = {}
+    for key, heading in _HEADINGS.items():
+        metric = key[0]
+        columns[heading] = (_column_name(key), 2 if metric in DISTANCES else 3)
+    return _steps_table(steps, columns, f"{_SHIFT_NOTE} {ABBREVIATED} {RECONSTRUCTED}")
+
+
+def _column_name(key: MeasureKey) -> str:
+    """Name the column of a measure in a table with a column for each."""
+    return "_".join(key)
+
+
+def _steps_table(steps: pd.DataFrame, columns: Mapping[Any, Cell], note: str) -> GT:
+    """Make a table with a row per step, and a group per variant where there are several."""
+    has_variants = steps["simulation"].nunique() > 1
     return table_of(
         steps,
         "mrxai2025",
         {"Step": "step", "Shift, px": lambda r: signed(r.shift), "Size": ("scale", 4)},
         columns,
-        groups=(lambda r: VARIANTS[r.simulation]) if steps["simulation"].nunique() > 1 else None,
+        groups=_variant_name if has_variants else None,
         notes=[note],
     )
 
 
+def _variant_name(row: Any) -> str:
+    """Name the variant of a simulation that a row is of."""
+    return VARIANTS[row.simulation]
+
+
 def plot_masks(series: Mapping[str, MaskSeries]) -> p9.ggplot:
-    """The masks of some simulations: a row each, a panel per step, as wide as a page."""
+    """Draw the masks of some simulations as wide as a page: a row for each, a panel per step."""
     names = list(series)
     height, width = next(iter(series.values())).truth.shape
-    lines = pd.concat([_outlines(name, one) for name, one in series.items()], ignore_index=True)
-    steps = [
-        (name, i, f"{signed(shift)} px, \u00d7{fixed_text(scale, 2)}")
-        for name, one in series.items()
-        for i, (shift, scale) in enumerate(zip(one.shifts, one.scales, strict=True), start=1)
-    ]
-    texts = pd.DataFrame(steps, columns=["simulation", "step", "text"]).assign(x=0.0, y=1.03 * height)
+    lines = pd.concat([_outlines(name, masks) for name, masks in series.items()], ignore_index=True)
+    texts = _step_texts(series).assign(x=0.0, y=1.03 * height)
     for frame in (lines, texts):
         frame["simulation"] = pd.Categorical(frame["simulation"], names, ordered=True)
-    n_steps = max(len(one.masks) for one in series.values())
-    side = _SIDE_MM if len(names) > 1 else 0.0
-    panel = (PAGE_MM - 2 * _EDGE_MM - side - (n_steps - 1) * _GAP_MM) / n_steps
-    tall = _BELOW * panel * height / width
+    n_steps = max(len(masks.masks) for masks in series.values())
+    row_names_width = _ROW_NAMES_MM if len(names) > 1 else 0.0
+    panel_width = (PAGE_MM - 2 * _EDGE_MM - row_names_width - (n_steps - 1) * _GAP_MM) / n_steps
+    panel_height = _WITH_TEXT * panel_width * height / width
     note = caption(
         [
             "In each panel: shift down and to the right in pixels, size relative to the shape drawn "
@@ -187,29 +231,28 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> p9.ggplot:
         ],
         caption_chars(PAGE_MM, 3),
     )
-    strips = {name: wrapped(VARIANTS[name], chars_in(tall, 6.5), 3) for name in names}
-    facets = (
-        p9.facet_grid("simulation", "step", labeller=p9.labeller(rows=lambda n: strips[n]))
-        if len(names) > 1
-        else p9.facet_grid(cols="step")
-    )
-    explanation, truth = (lines[lines["kind"] == kind] for kind in (_EXPLANATION, _TRUTH))
-    shape = p9.aes("x", "y", group="line")
+    facets = p9.facet_grid(cols="step")
+    if len(names) > 1:
+        row_names = {name: wrapped(VARIANTS[name], chars_in(panel_height, 6.5), 3) for name in names}
+        facets = p9.facet_grid("simulation", "step", labeller=p9.labeller(rows=lambda name: row_names[name]))
+    explanations = lines[lines["kind"] == _EXPLANATION]
+    truths = lines[lines["kind"] == _TRUTH]
     inset = 0.006 * width
     edge = {"xmin": inset, "xmax": width - inset, "ymin": inset, "ymax": height - inset}
-    small = {"size": _SMALL_PT, "ha": "left", "va": "top", "family": font()}
-    total = len(names) * tall + (len(names) - 1) * _GAP_MM + _STRIP_MM + 2 * _EDGE_MM + 6 + caption_mm(note)
+    small_text = {"size": _SMALL_PT, "ha": "left", "va": "top", "family": font()}
+    panels_height = len(names) * panel_height + (len(names) - 1) * _GAP_MM
+    figure_height = panels_height + _STEPS_MM + 2 * _EDGE_MM + _LEGEND_MM + caption_mm(note)
     return (
-        p9.ggplot(lines, shape)
+        p9.ggplot(lines, p9.aes("x", "y", group="line"))
         + p9.annotate("rect", **edge, fill="none", color=GUIDE, size=0.4)
-        + p9.geom_polygon(p9.aes(fill="kind"), explanation, alpha=0.55)
-        + p9.geom_path(p9.aes(color="kind"), truth, size=0.45)
-        + p9.geom_text(p9.aes("x", "y", label="text"), texts, inherit_aes=False, **small)
+        + p9.geom_polygon(p9.aes(fill="kind"), explanations, alpha=0.55)
+        + p9.geom_path(p9.aes(color="kind"), truths, size=0.45)
+        + p9.geom_text(p9.aes("x", "y", label="text"), texts, inherit_aes=False, **small_text)
         + facets
         + p9.scale_fill_manual([PALETTE[3]], limits=[_EXPLANATION], name="")
         + p9.scale_color_manual(["#000000"], limits=[_TRUTH], name="")
         + p9.scale_x_continuous(limits=(0, width), expand=(0, 0))
-        + p9.scale_y_reverse(limits=(_BELOW * height, 0), expand=(0, 0))
+        + p9.scale_y_reverse(limits=(_WITH_TEXT * height, 0), expand=(0, 0))
         + p9.coord_fixed(expand=False)
         + p9.labs(x="", y="", caption=note)
         + theme_salstats()
@@ -219,110 +262,130 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> p9.ggplot:
             strip_text_x=p9.element_text(ha="left", va="bottom"),
             strip_text_y=p9.element_text(ha="center", va="center", ma="center", weight="normal", size=6.5),
         )
-        + figure_size(PAGE_MM, total)
+        + figure_size(PAGE_MM, figure_height)
     )
 
 
+def _step_texts(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
+    """Write shift and size of each step: `simulation, step, text`."""
+    rows = []
+    for name, masks in series.items():
+        for step, (shift, scale) in enumerate(zip(masks.shifts, masks.scales, strict=True), start=1):
+            rows.append((name, step, f"{signed(shift)} px, \u00d7{fixed_text(scale, 2)}"))
+    return pd.DataFrame(rows, columns=["simulation", "step", "text"])
+
+
 def plot_curves(scores: pd.DataFrame) -> p9.ggplot:
-    """The measures of some simulations as curves: overlap beside distance, a row per simulation."""
-    rows, left_out = _drawn(scores)
-    names = list(dict.fromkeys(rows["simulation"]))
+    """Plot the measures of some simulations: agreement beside distance, a row of panels per simulation."""
+    rows = scores.assign(measure=[_LOOKS[key].text for key in measure_keys(scores)])
+    hidden = _hidden_measures(rows)
+    rows = rows[~rows["measure"].isin(hidden)].reset_index(drop=True)
+    simulations = list(dict.fromkeys(rows["simulation"]))
+    drawn_looks = [look for look in _LOOKS.values() if look.text in set(rows["measure"])]
+    texts = [look.text for look in drawn_looks]
+    axes = np.where(rows["metric"].isin(DISTANCES), _DISTANCE, _AGREEMENT)
+    titles = list(axes)
+    if len(simulations) > 1:
+        titles = [
+            f"{VARIANTS[name]}: {axis[0].lower()}{axis[1:]}"
+            for name, axis in zip(rows["simulation"], axes, strict=True)
+        ]
     by_shift = bool((rows["shift"] != 0).any())
-    looks = [look for look in _LOOKS.values() if look[0] in set(rows["measure"])]
-    texts = [text for text, *_ in looks]
-    sides = np.where(rows["metric"].isin(DISTANCES), _LENGTHS, _SHARES)
-    titles = [
-        f"{VARIANTS[name]}: {side[0].lower()}{side[1:]}" if len(names) > 1 else side
-        for name, side in zip(rows["simulation"], sides, strict=True)
-    ]
     rows = rows.assign(
         x=rows["shift"] if by_shift else rows["scale"],
         measure=pd.Categorical(rows["measure"], texts, ordered=True),
         panel=pd.Categorical(titles, list(dict.fromkeys(titles)), ordered=True),
     )
-    # axes reach from 0 to 1 of a share, and to the largest distance of all
-    ends = rows[["panel", "x"]].assign(score=0.0, top=np.where(sides == _SHARES, 1.0, rows["score"].max()))
-    notes = [_PERFECT, _axis_note(rows, by_shift), left_out, steps_note(names), ABBREVIATED, RECONSTRUCTED]
+    if by_shift:
+        perfect_x = 0.0
+        breaks = sorted(rows["x"].unique())
+        axis_title = "Shift down and to the right, pixels"
+    else:
+        perfect_x = 1.0
+        breaks = _SIZE_BREAKS
+        axis_title = "Size relative to the truth"
+    # Axes of agreement reach from 0 to 1, those of distance from 0 to the largest distance of all.
+    largest_score = rows["score"].max()
+    ends = rows[["panel", "x"]].assign(score=0.0, top=np.where(axes == _AGREEMENT, 1.0, largest_score))
+    notes = [_PERFECT, _axis_note(rows, by_shift)]
+    if hidden:
+        notes.append("PDC without size penalty is the same, as all sizes are.")
+    notes += [steps_note(simulations), ABBREVIATED, RECONSTRUCTED]
     grid = panel_grid(list(rows["panel"].cat.categories), 2, PAGE_MM, free=True)
-    limits = {"limits": texts, "name": ""}
-    # lines of equal length: each form with and without penalty, and the distances
-    n_lines = -(-len(texts) // legend_columns(texts, PAGE_MM))
-    guides = {g: p9.guide_legend(ncol=-(-len(texts) // n_lines), byrow=True) for g in _GUIDES}
+    # The legend's lines are of equal length: each form with and without penalty, and the distances.
+    n_lines = math.ceil(len(texts) / legend_columns(texts, PAGE_MM))
+    n_columns = math.ceil(len(texts) / n_lines)
+    guides = {aesthetic: p9.guide_legend(ncol=n_columns, byrow=True) for aesthetic in _GUIDES}
+    scale = {"limits": texts, "name": ""}
     return (
         p9.ggplot(rows, p9.aes("x", "score", color="measure", shape="measure", linetype="measure"))
-        + p9.geom_vline(xintercept=0.0 if by_shift else 1.0, color=GUIDE, size=0.4)
+        + p9.geom_vline(xintercept=perfect_x, color=GUIDE, size=0.4)
         + p9.geom_blank(p9.aes("x", "score"), ends, inherit_aes=False)
         + p9.geom_blank(p9.aes("x", "top"), ends, inherit_aes=False)
         + p9.geom_line(size=0.55)
         + p9.geom_point(size=1.2, stroke=0)
-        + p9.scale_color_manual([colour for _, colour, _, _ in looks], **limits)
-        + p9.scale_linetype_manual([line for _, _, line, _ in looks], **limits)
-        + p9.scale_shape_manual([mark for _, _, _, mark in looks], **limits)
+        + p9.scale_color_manual([look.colour for look in drawn_looks], **scale)
+        + p9.scale_linetype_manual([look.line for look in drawn_looks], **scale)
+        + p9.scale_shape_manual([look.mark for look in drawn_looks], **scale)
         + p9.guides(**guides)
-        + p9.scale_x_continuous(
-            breaks=sorted(rows["x"].unique()) if by_shift else [0.6, 0.8, 1.0, 1.2, 1.4, 1.6],
-            minor_breaks=[],
-            labels=tick_texts,
-        )
+        + p9.scale_x_continuous(breaks=breaks, minor_breaks=[], labels=tick_texts)
         + p9.scale_y_continuous(minor_breaks=[], labels=tick_texts, expand=(0, 0, 0.03, 0))
         + grid.elements(
-            min(_HIGHEST_MM * 2 / len(grid.titles), _PANEL_MM),
-            x="Shift down and to the right, pixels" if by_shift else "Size relative to the truth",
-            notes=notes,
-            legend=texts,
+            min(_PANELS_MM * 2 / len(grid.titles), _PANEL_MM), x=axis_title, notes=notes, legend=texts
         )
         + p9.theme(axis_title_y=p9.element_blank(), legend_key_width=16)
     )
 
 
-def measure_keys(scores: pd.DataFrame) -> list[tuple[str, str, str]]:
-    """Each row's metric, form and size penalty, which together name a measure."""
+def measure_keys(scores: pd.DataFrame) -> list[MeasureKey]:
+    """Return each row's metric, form and size penalty, which together name a measure."""
     parts = (scores["metric"], scores["form"].fillna(""), scores["size_penalty"].fillna(""))
     return list(zip(*parts, strict=True))
 
 
-def _drawn(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """The rows with their measure, without measures that another's curve would hide, and which."""
-    keys = measure_keys(scores)
-    rows = scores.assign(measure=[_LOOKS[key][0] for key in keys])
+def _hidden_measures(rows: pd.DataFrame) -> list[str]:
+    """Return the measures without size penalty whose curve that with the penalty would hide."""
     hidden = []
     for form in ("product", "mean"):
-        penalised, plain = (
-            rows.loc[[key == ("pdc", form, power) for key in keys], "score"].to_numpy()
-            for power in ("with", "without")
-        )
-        if len(plain) and np.array_equal(penalised, plain):
-            hidden.append(_LOOKS[("pdc", form, "without")][0])
-    said = "PDC without size penalty is the same, as all sizes are." if hidden else ""
-    return rows[~rows["measure"].isin(hidden)].reset_index(drop=True), said
+        penalised = _LOOKS["pdc", form, "with"].text
+        unpenalised = _LOOKS["pdc", form, "without"].text
+        penalised_scores = rows.loc[rows["measure"] == penalised, "score"].to_numpy()
+        unpenalised_scores = rows.loc[rows["measure"] == unpenalised, "score"].to_numpy()
+        if len(unpenalised_scores) and np.array_equal(penalised_scores, unpenalised_scores):
+            hidden.append(unpenalised)
+    return hidden
 
 
 def _axis_note(rows: pd.DataFrame, by_shift: bool) -> str:
-    """What the horizontal axis leaves unsaid."""
+    """Explain the grey line, and sizes that change along an axis of shifts."""
     if not by_shift:
         return "Grey line: the truth's size."
+    note = "Grey line: the truth's place."
     sizes = rows["scale"]
-    also = (
-        f" Along the axis the size grows from {fixed_text(sizes.min(), 1)} to {fixed_text(sizes.max(), 1)}."
-        if sizes.nunique() > 1
-        else ""
-    )
-    return f"Grey line: the truth's place.{also}"
+    if sizes.nunique() > 1:
+        smallest = fixed_text(sizes.min(), 1)
+        largest = fixed_text(sizes.max(), 1)
+        note += f" Along the axis the size grows from {smallest} to {largest}."
+    return note
 
 
-def _outlines(name: str, one: MaskSeries) -> pd.DataFrame:
-    """The outlines of truth and explanation of each step."""
-    parts = [
-        pd.DataFrame(line[:, ::-1], columns=["x", "y"]).assign(
-            simulation=name, step=step, kind=kind, line=f"{name} {step} {kind} {i}"
-        )
-        for step, mask in enumerate(one.masks, start=1)
-        for kind, drawn in ((_TRUTH, one.truth), (_EXPLANATION, mask))
-        for i, line in enumerate(outlines(drawn))
-    ]
+def _outlines(name: str, series: MaskSeries) -> pd.DataFrame:
+    """Return the outlines of truth and explanation of each step of a simulation."""
+    parts = []
+    for step, mask in enumerate(series.masks, start=1):
+        for kind, shape in ((_TRUTH, series.truth), (_EXPLANATION, mask)):
+            for i, line in enumerate(outlines(shape)):
+                points = pd.DataFrame(line[:, ::-1], columns=["x", "y"])
+                line_name = f"{name} {step} {kind} {i}"
+                parts.append(points.assign(simulation=name, step=step, kind=kind, line=line_name))
     return pd.concat(parts, ignore_index=True)
 
 
 def signed(number: float) -> str:
-    """A whole number of pixels with the sign of print."""
-    return f"{MINUS if number < 0 else '+' if number > 0 else ''}{abs(number):g}"
+    """Write a whole number of pixels with its sign, the minus of print."""
+    sign = ""
+    if number < 0:
+        sign = MINUS
+    elif number > 0:
+        sign = "+"
+    return f"{sign}{abs(number):g}"

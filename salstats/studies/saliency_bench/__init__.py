@@ -9,18 +9,18 @@ from pathlib import Path
 import pandas as pd
 
 import salstats as ss
-from salstats.errors import SalstatsError
+from salstats.errors import Message, SalstatsError, Setting
 from salstats.readers.case_images import check_images
 from salstats.studies.engine import Item, OpenedStudy, Parser, PrintedNumbers, PublishedStudy
 from salstats.studies.options import check_replicates, names_in
 from salstats.studies.saliency_bench import needs
 from salstats.studies.saliency_bench.cell_means import (
     CELL,
+    Benchmark,
     MeanOptions,
-    Means,
-    as_printed,
     keep_scores,
-    means_of,
+    printed_benchmark,
+    score_benchmark,
     split_models,
 )
 from salstats.studies.saliency_bench.data_sets import data_sets, figure_1, maps_of
@@ -64,16 +64,18 @@ digit would make the others follow.
 Example: salstats reproduce saliency_bench --printed -o out
 Example: salstats reproduce saliency_bench --scores scores.csv --metrics iou,hit_any,insertion -o out
 """
-_SCORES, _SETS, _PRINTED = "scores given", "means of data sets", "as printed"
-_RANKS = "Rank of each method when data sets are drawn again"
-#: Items that draw again; the study has none.
+# Slices of the items.
+_SCORES = "scores given"
+_DATA_SETS = "means of data sets"
+_PRINTED = "as printed"
+_RANKS_TITLE = "Rank of each method when data sets are drawn again"
+#: Items that rank methods in replicates, which the study does not do.
 RANKINGS = ("ranks_data_sets", "ranks")
-#: What pictures need, beside the scores.
-FILES = "truth and maps of the scored cases (--study, --images)"
-_DATA = "scores (--scores)"
-#: Without these columns the scores are of one data set and one model.
-_COLUMNS = (needs.DATASET_COLUMN, needs.MODEL_COLUMN)
-_PARTS = (*_COLUMNS, *needs.METRIC_NEEDS)
+#: A need of the pictures, besides the scores.
+FILES = Message("truth and maps of the scored cases (", Setting("study"), ", ", Setting("images"), ")")
+_DATA = Message("scores (", Setting("scores"), ")")
+# Without a column for data sets or models the scores are of one data set or one model.
+_PARTS = (needs.DATASET_COLUMN, needs.MODEL_COLUMN, *needs.METRIC_NEEDS)
 PICTURES = (
     Item("table_1", "Table 1: the data sets", data_sets, needs=(_DATA,), parts=(needs.DATASET_COLUMN,),
          slice=_SCORES),
@@ -83,20 +85,22 @@ PICTURES = (
     Item("figure_4", "Fig. 4: maps of every method, second model", maps_of(1), needs=(FILES,),
          slice=_SCORES),
 )  # fmt: skip
-#: Of scores, in the order of the files.
+#: The items that are made of scores, in the order of the files.
 SCORE_ITEMS = (
     *PICTURES,
     Item("table_2", "Table 2: mean scores by data set, model and method", table_2,
          needs=(needs.SEVERAL_METHODS,), parts=_PARTS, slice=_SCORES),
     Item("table_3", "Table 3: correlation of metrics over data sets", table_3,
-         needs=(needs.TWO_METRICS, needs.ENOUGH_SETS), parts=tuple(needs.METRIC_NEEDS), slice=_SETS),
+         needs=(needs.TWO_METRICS, needs.ENOUGH_DATA_SETS), parts=tuple(needs.METRIC_NEEDS),
+         slice=_DATA_SETS),
     Item("table_4", "Table 4: models with a single explanation, by data set", table_4,
          needs=(needs.ONE_METHOD,), parts=_PARTS, slice=_SCORES),
-    Item("ranks_data_sets", _RANKS, ranks_of_data_sets, needs=(needs.ENOUGH_DRAWN,), slice=_SCORES),
+    Item("ranks_data_sets", _RANKS_TITLE, ranks_of_data_sets, needs=(needs.ENOUGH_DRAWN_DATA_SETS,),
+         slice=_SCORES),
     Item("ranks", "Rank of each method when cases are drawn again", ranks_of_cases,
          needs=(needs.SEVERAL_METHODS,), slice=_SCORES),
 )  # fmt: skip
-#: Of the printed tables.
+#: The items that are made of the printed tables.
 PRINTED_ITEMS = (
     *PICTURES,
     Item("table_2", "Table 2, as printed: mean scores by data set, model and method", table_2,
@@ -105,7 +109,7 @@ PRINTED_ITEMS = (
          slice=_PRINTED),
     Item("table_4", "Table 4, as printed: models with a single explanation, by data set", table_4,
          slice=_PRINTED),
-    Item("ranks_data_sets", _RANKS, ranks_of_data_sets, slice=_PRINTED),
+    Item("ranks_data_sets", _RANKS_TITLE, ranks_of_data_sets, slice=_PRINTED),
     Item("table_3_check", "Printed Table 3 beside the correlations of the printed Table 2", check,
          slice=_PRINTED),
     Item("table_3_change", "Smallest change of the printed Table 2 that gives the printed Table 3", change,
@@ -114,7 +118,7 @@ PRINTED_ITEMS = (
 
 
 def _add_options(parser: Parser) -> None:
-    """Add where the scores come from, and what is made of them."""
+    """Add the options for the source of the scores and for what is made of them."""
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--data", type=Path, metavar="FILE", help="scores of methods, as --scores")
     source.add_argument("--digits", action="store_true", help="the embedded digits study")
@@ -137,27 +141,45 @@ def _add_options(parser: Parser) -> None:
 def _open(options: argparse.Namespace) -> OpenedStudy:
     """Take the printed means, the embedded digits, or a file of scores."""
     if options.printed:
-        if options.metrics or options.unit or options.study or options.images:
-            raise SalstatsError("--metrics, --unit, --study and --images belong to --scores and --digits")
-        choice = _choice(options)
-        return OpenedStudy(_shown(PRINTED_ITEMS, choice), frozenset(), lambda: as_printed(choice))
+        for name in ("metrics", "unit", "study", "images"):
+            if getattr(options, name):
+                raise SalstatsError(
+                    Setting(name), " belongs to ", Setting("scores"), " and ", Setting("digits")
+                )
+        mean_options = _mean_options(options)
+        items = _chosen_items(PRINTED_ITEMS, mean_options)
+        return OpenedStudy(items, frozenset(), lambda: printed_benchmark(mean_options))
     if options.digits:
         return _open_scores(ss.datasets.load_digits_scores(), options)
     if options.data is not None:
         return _open_scores(ss.read_scores(options.data), options)
-    raise SalstatsError("saliency_bench needs scores: name --scores FILE, --digits or --printed")
+    raise SalstatsError(
+        "saliency_bench needs scores",
+        hint=Message("name ", Setting("scores", "FILE"), ", ", Setting("digits"), " or ", Setting("printed")),
+        option="scores",
+    )
 
 
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
-    """Take scores, with the truth and maps behind them where `--study` names them."""
+    """Take scores, and the truth and maps behind them where the options name these."""
     if options.scores is not None and (options.digits or options.printed):
-        raise SalstatsError("--scores, --digits and --printed are different data; name one of them")
+        raise SalstatsError(
+            Setting("scores"),
+            ", ",
+            Setting("digits"),
+            " and ",
+            Setting("printed"),
+            " are different data",
+            hint="name one of them",
+        )
     if options.images is not None and options.study is None:
-        raise SalstatsError("--images are of the cases of --study; name that too")
-    choice = _choice(options)
+        raise SalstatsError(
+            Setting("images"), " are of the cases of ", Setting("study"), hint="name that too"
+        )
+    mean_options = _mean_options(options)
     metrics = names_in(options.metrics)
-    kept = keep_scores(scores, metrics)
-    met = {_DATA, *needs.needs_met(scores, kept, metrics_chosen=metrics is not None)}
+    kept_scores = keep_scores(scores, metrics)
+    available = {_DATA, *needs.needs_met(scores, kept_scores, metrics_chosen=metrics is not None)}
 
     folder = options.study
     images = check_images(options.images)
@@ -167,44 +189,47 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
     study = None
     if folder is not None:
         study = ss.read_study(folder)
-        met.add(FILES)
+        available.add(FILES)
 
-    def load() -> Means:
-        return replace(means_of(kept, choice), study=study, images=images)
+    def load() -> Benchmark:
+        return replace(score_benchmark(kept_scores, mean_options), study=study, images=images)
 
-    return OpenedStudy(_with_printed(_shown(SCORE_ITEMS, choice), kept), frozenset(met), load)
+    items = _with_printed(_chosen_items(SCORE_ITEMS, mean_options), kept_scores)
+    return OpenedStudy(items, frozenset(available), load)
 
 
-def _choice(options: argparse.Namespace) -> MeanOptions:
-    """The statistical options."""
+def _mean_options(options: argparse.Namespace) -> MeanOptions:
+    """Return the statistical options."""
     check_replicates(options.replicates)
     return MeanOptions(options.replicates, options.unit, options.interval, options.as_published)
 
 
-def _shown(items: Iterable[Item], choice: MeanOptions) -> list[Item]:
-    """The items of a run; as published there are no rankings."""
-    if not choice.as_published:
+def _chosen_items(items: Iterable[Item], options: MeanOptions) -> list[Item]:
+    """Return the items of a run; as published there are no rankings."""
+    if not options.as_published:
         return list(items)
     return [item for item in items if item.key not in RANKINGS]
 
 
-def _with_printed(items: Iterable[Item], kept: pd.DataFrame) -> list[Item]:
-    """The items with the printed numbers of those scores that are named as in the study."""
-    several, single = split_models(kept[list(CELL)].drop_duplicates())
-    pair = ("model", "method", "x", "y")
-    printed = {
-        "table_2": (CELL, printed_cells(several)),
-        "table_3": (pair, printed_correlations(kept)),
-        "table_4": (CELL, printed_cells(single)),
+def _with_printed(items: Iterable[Item], kept_scores: pd.DataFrame) -> list[Item]:
+    """Add to items the printed numbers of those scores that are named as in the study."""
+    cells = split_models(kept_scores[list(CELL)].drop_duplicates())
+    printed_rows = {
+        "table_2": printed_cells(cells.several),
+        "table_3": printed_correlations(kept_scores),
+        "table_4": printed_cells(cells.single),
     }
-    compared = []
+    keys = {"table_2": CELL, "table_3": ("model", "method", "x", "y"), "table_4": CELL}
+    items_with_printed = []
     for item in items:
-        keys, rows = printed.get(item.key, ((), pd.DataFrame()))
-        if len(rows):
-            numbers = PrintedNumbers(partial(pd.DataFrame, rows), keys, values=("estimate",), digits=4)
+        rows = printed_rows.get(item.key)
+        if rows is not None and len(rows):
+            numbers = PrintedNumbers(
+                partial(pd.DataFrame, rows), keys[item.key], values=("estimate",), digits=4
+            )
             item = replace(item, printed=numbers)
-        compared.append(item)
-    return compared
+        items_with_printed.append(item)
+    return items_with_printed
 
 
 STUDY = PublishedStudy(

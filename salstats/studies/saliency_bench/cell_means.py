@@ -1,10 +1,10 @@
-"""The frames behind the tables: scores made ready, means, correlations between metrics, rankings."""
+"""Means of each data set, model, method and metric, and the correlations and ranks that follow from them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,11 +13,11 @@ import salstats as ss
 from salstats.checks import quoted
 from salstats.datasets import load_published
 from salstats.display.text.labels import Labels
-from salstats.errors import ColumnError, SalstatsError, warn
+from salstats.errors import ColumnError, Message, Setting, warn
 from salstats.readers.case_images import ImageSource
 from salstats.study import HUMAN, Study
 
-#: The study's metrics as they are called here, in its order; of the pointing game there are two rules.
+#: The study's metrics by our names, in its order; there are two rules of the pointing game.
 METRICS = ("iou", "hit", "hit_any", "insertion")
 #: Metrics in print; others have the registry's label.
 HEADINGS = {
@@ -27,121 +27,139 @@ HEADINGS = {
     "insertion": "iAUC",
     "deletion": "dAUC",
 }
-_MEANT = {
+_ABBREVIATIONS = {
     "iou": "mIoU, mean intersection over union",
     "hit": "share of maps whose first maximum lies in the truth",
     "hit_any": "share of maps of which any maximum lies in the truth",
     "insertion": "iAUC, area under the insertion curve",
     "deletion": "dAUC, area under the deletion curve, where less is better",
 }
-#: What a mean is of.
+#: Columns that identify a mean.
 CELL = ("dataset", "model", "method", "metric")
-#: Fewest data sets that a correlation over them is of.
-FEWEST = 3
-#: Fewest data sets that are drawn again: of three there are ten draws.
-FEWEST_DRAWN = 5
-#: The printed names of metrics and ours.
+#: Smallest number of data sets for a correlation over them.
+MIN_DATA_SETS = 3
+#: Smallest number of data sets that are drawn again: of three there are only ten draws.
+MIN_DRAWN_DATA_SETS = 5
+#: Our names of the printed metrics.
 PRINTED = {"miou": "iou", "pg": "hit_any", "iauc": "insertion"}
-#: What stands where scores do not say the model or the data set.
+#: Values of the columns that scores of one data set or one model may lack.
 UNNAMED = {"dataset": "Data set", "model": "Model"}
 
 
 @dataclass(frozen=True)
 class MeanOptions:
-    """What was asked for beside the scores."""
+    """Options of means, correlations and ranks."""
 
     #: Bootstrap replicates.
     n_replicates: int = 1000
-    #: What is resampled; by default patients where they are known, else cases.
+    #: Unit that is resampled; by default patients where they are known, else cases.
     unit: str | None = None
-    #: Of means, as `summarize` has it.
+    #: Interval of means, as for `summarize`.
     interval: str = "percentile"
-    #: Means and correlations alone, as the study has them: no intervals.
+    #: Compute means and correlations alone, without intervals, as the study does.
     as_published: bool = False
 
 
-@dataclass(frozen=True)
-class Means:
-    """What the tables are of: the mean of each data set, model, method and metric."""
+class ModelSplit(NamedTuple):
+    """Rows of models with several methods, and of those with a single one (Table 4)."""
 
-    #: Of `cell_means` or `printed_means`.
+    several: pd.DataFrame
+    single: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """The means that the tables show, with the scores behind them."""
+
+    #: Means of `cell_means` or `printed_means`.
     means: pd.DataFrame
     options: MeanOptions
-    #: Of `keep_scores`; printed means have none.
+    #: Scores of `keep_scores`; printed means have none.
     scores: pd.DataFrame | None = None
     #: Names and order of data sets, models and methods, as `Labels` takes them.
     labels: Mapping[str, Any] = field(default_factory=dict)
-    #: Truth and maps of scored cases, for pictures, and their images.
+    #: Truth and maps of scored cases, for pictures.
     study: Study | None = None
+    #: Images of these cases.
     images: ImageSource | None = None
 
     @property
-    def printed(self) -> bool:
-        """Whether the means are printed ones."""
+    def is_printed(self) -> bool:
+        """Tell whether the means are printed ones."""
         return self.scores is None
 
     @cached_property
     def names(self) -> Labels:
-        """The names and order of all that is shown."""
+        """The names and order of all values that are shown."""
         return labels_of(self.means, self.labels)
 
     @property
     def several(self) -> pd.DataFrame:
         """The means of models with several methods, which can be ranked."""
-        return split_models(self.means)[0]
+        return split_models(self.means).several
 
     @property
     def single(self) -> pd.DataFrame:
-        """The means of models with an explanation of their own."""
-        return split_models(self.means)[1]
+        """The means of models with a single method."""
+        return split_models(self.means).single
 
 
-def of_scores(scores: pd.DataFrame, options: MeanOptions, metrics: Sequence[str] | None = None) -> Means:
-    """The means of a scores frame."""
-    return means_of(keep_scores(scores, metrics), options)
+def score_benchmark(kept_scores: pd.DataFrame, options: MeanOptions) -> Benchmark:
+    """Compute the means of the rows that `keep_scores` returns."""
+    return Benchmark(cell_means(kept_scores, options), options, kept_scores)
 
 
-def means_of(kept: pd.DataFrame, options: MeanOptions) -> Means:
-    """The means of the rows that `keep_scores` returns."""
-    return Means(cell_means(kept, options), options, kept)
-
-
-def as_printed(options: MeanOptions) -> Means:
-    """The printed means, in the printed order."""
+def printed_benchmark(options: MeanOptions) -> Benchmark:
+    """Take the printed means, in the printed order."""
     means = printed_means()
-    return Means(
-        means, options, labels={c: list(dict.fromkeys(means[c])) for c in ("dataset", "model", "method")}
-    )
+    labels = {column: list(dict.fromkeys(means[column])) for column in ("dataset", "model", "method")}
+    return Benchmark(means, options, labels=labels)
 
 
 def keep_scores(scores: pd.DataFrame, metrics: Sequence[str] | None = None) -> pd.DataFrame:
-    """The rows that are compared: of saliency methods, of the metrics asked for."""
-    there = list(dict.fromkeys(scores["metric"]))
+    """Keep the rows that are compared: those of saliency methods and of the metrics chosen."""
+    available = list(dict.fromkeys(scores["metric"]))
     if metrics is None:
-        wanted = [metric for metric in METRICS if metric in there]
-        if "hit" in wanted and "hit_any" in wanted:
-            wanted.remove("hit_any")
+        chosen = [metric for metric in METRICS if metric in available]
+        if "hit" in chosen and "hit_any" in chosen:
+            chosen.remove("hit_any")
     else:
-        wanted = list(dict.fromkeys(metrics))
-    known = f"(metrics: {quoted(there)}); choose with --metrics"
-    if not wanted:
-        raise SalstatsError(f"the scores have none of {quoted(METRICS)} {known}")
-    missing = [metric for metric in wanted if metric not in there]
+        chosen = list(dict.fromkeys(metrics))
+    hint = Message("choose with ", Setting("metrics"))
+    if not chosen:
+        raise ColumnError(
+            f"the scores have none of {quoted(METRICS)} (metrics: {quoted(available)})",
+            hint=hint,
+            column="metric",
+            choices=available,
+        )
+    missing = [metric for metric in chosen if metric not in available]
     if missing:
-        raise SalstatsError(f"the scores have no metric {missing[0]!r} {known}")
-    kept = scores[scores["metric"].isin(wanted) & (scores["method"] != HUMAN)].reset_index(drop=True)
-    if kept.empty:
-        raise SalstatsError(f"the scores have no method but {HUMAN!r}, which no model made")
+        raise ColumnError(
+            f"the scores have no metric {missing[0]!r} (metrics: {quoted(available)})",
+            hint=hint,
+            column="metric",
+            option="metrics",
+            value=missing[0],
+            choices=available,
+        )
+    kept_scores = scores[scores["metric"].isin(chosen) & (scores["method"] != HUMAN)].reset_index(drop=True)
+    if kept_scores.empty:
+        raise ColumnError(f"the scores have no method but {HUMAN!r}, which no model made", column="method")
     for column, name in UNNAMED.items():
-        if column not in kept.columns:
-            kept[column] = name
-        elif kept[column].isna().any():
-            row = kept[kept[column].isna()].iloc[0]
+        if column not in kept_scores.columns:
+            kept_scores[column] = name
+            continue
+        is_empty = kept_scores[column].isna()
+        if is_empty.any():
+            row = kept_scores[is_empty].iloc[0]
             raise ColumnError(
-                f"column {column!r} is empty for method {row['method']}, case {row['case']}; fill it in"
+                f"column {column!r} is empty for method {row['method']}, case {row['case']}",
+                hint="fill it in",
+                column=column,
             )
-    _warn_of_seeds(kept)
-    return kept
+    _warn_of_seeds(kept_scores)
+    return kept_scores
 
 
 def _warn_of_seeds(scores: pd.DataFrame) -> None:
@@ -149,21 +167,24 @@ def _warn_of_seeds(scores: pd.DataFrame) -> None:
     if "seed" not in scores.columns:
         return
     seeded = scores[scores["seed"].notna()]
-    for method, own in seeded.groupby("method", observed=True):
-        kinds: dict[tuple[str, ...], str] = {}
-        for cell, rows in own.groupby(["dataset", "model", "metric"], observed=True):
-            kinds.setdefault(tuple(sorted(rows["seed"].astype("str").unique())), ", ".join(map(str, cell)))
-        if len(kinds) > 1:
-            shown = "; ".join(f"{cell}: {quoted(seeds)}" for seeds, cell in kinds.items())
+    for method, method_scores in seeded.groupby("method", observed=True):
+        cell_by_seeds: dict[tuple[str, ...], str] = {}
+        for cell, rows in method_scores.groupby(["dataset", "model", "metric"], observed=True):
+            seeds = tuple(sorted(rows["seed"].astype("str").unique()))
+            cell_by_seeds.setdefault(seeds, ", ".join(map(str, cell)))
+        if len(cell_by_seeds) > 1:
+            examples = "; ".join(f"{cell}: {quoted(seeds)}" for seeds, cell in cell_by_seeds.items())
             warn(
                 f"means are over all seeds, and method {method!r} does not have the same everywhere "
-                f"({shown}); keep the rows of one seed, or of those that all have"
+                f"({examples})",
+                hint="keep the rows of one seed, or of those that all have",
+                column="seed",
             )
             return
 
 
 def cell_means(scores: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
-    """The mean of each data set, model, method and metric, as `summarize` does.
+    """Return the mean of each data set, model, method and metric, as `summarize` does.
 
     As published: `estimate`, `n` and `n_missing` alone.
     """
@@ -177,79 +198,87 @@ def cell_means(scores: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
 
 
 def printed_means() -> pd.DataFrame:
-    """The printed Tables 2 and 4 as means, with the metrics' names of this package."""
+    """Return the printed Tables 2 and 4 as means, with the metrics' names of this package."""
     tables = pd.concat([load_published(f"saliency_bench_table{n}") for n in (2, 4)], ignore_index=True)
     named = tables.assign(metric=tables["metric"].map(PRINTED), term="mean")
     return named.rename(columns={"value": "estimate"})[[*CELL, "term", "estimate"]]
 
 
 def correlations(means: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
-    """Pearson's correlation between every two metrics over the data sets, per model and method."""
+    """Return Pearson's correlation of every two metrics over the data sets, per model and method."""
     wide = means.pivot(index=["model", "method", "dataset"], columns="metric", values="estimate")
     table = wide.reset_index().rename_axis(columns=None)
-    # two data sets have a correlation of -1 or 1 whatever they are
-    enough = table.groupby(["model", "method"])["dataset"].transform("nunique") >= FEWEST
-    table = table[enough].reset_index(drop=True)
+    # The correlation over two data sets is always -1 or 1.
+    n_data_sets = table.groupby(["model", "method"])["dataset"].transform("nunique")
+    table = table[n_data_sets >= MIN_DATA_SETS].reset_index(drop=True)
     pairs = [(x, y) for x, y in combinations(metrics, 2) if x in table.columns and y in table.columns]
     if table.empty or not pairs:
         columns = ["model", "method", "term", "estimate", "conf_low", "conf_high", "n", "x", "y"]
         return pd.DataFrame(columns=columns)
-    options: dict[str, Any] = {"by": ["model", "method"], "test": "pearson", "interval": "fisher"}
-    found = [ss.correlate(table, x, y, **options) for x, y in pairs]
-    return pd.concat(found, ignore_index=True)
+    parts = [
+        ss.correlate(table, x, y, by=["model", "method"], test="pearson", interval="fisher") for x, y in pairs
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def ranks_over_cases(scores: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
-    """The rank of each method per metric, data set and model, when cases are drawn again."""
-    several = split_models(scores)[0]
+    """Return the rank of each method per metric, data set and model, when cases are drawn again."""
     return ss.rank_stability(
-        several, by=["metric", "dataset", "model"], unit=options.unit, n_replicates=options.n_replicates
+        split_models(scores).several,
+        by=["metric", "dataset", "model"],
+        unit=options.unit,
+        n_replicates=options.n_replicates,
     )
 
 
 def ranks_over_data_sets(means: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
-    """The rank of each method per metric and model, when whole data sets are drawn again.
+    """Return the rank of each method per metric and model, when whole data sets are drawn again.
 
     A data set counts as one observation, whatever its size: its mean.
     """
-    several = split_models(means)[0].rename(columns={"estimate": "score"})
+    several = split_models(means).several.rename(columns={"estimate": "score"})
     table = several[[*CELL, "score"]].assign(case=several["dataset"].astype("str"))
     return ss.rank_stability(table, by=["metric", "model"], unit="dataset", n_replicates=options.n_replicates)
 
 
-def split_models(means: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The means of models with several methods, and of those with a single one (Table 4)."""
+def split_models(means: pd.DataFrame) -> ModelSplit:
+    """Separate the rows of models with several methods from those of models with a single one."""
     n_methods = means.groupby("model", observed=True)["method"].transform("nunique")
-    single = np.asarray(n_methods == 1)
-    return means[~single].reset_index(drop=True), means[single].reset_index(drop=True)
+    is_single = np.asarray(n_methods == 1)
+    return ModelSplit(
+        several=means[~is_single].reset_index(drop=True), single=means[is_single].reset_index(drop=True)
+    )
 
 
-def labels_of(frame: pd.DataFrame, given: Mapping[str, Any] | None = None) -> Labels:
-    """The names of metrics, and of what else `given` says."""
-    found = list(dict.fromkeys(frame["metric"])) if "metric" in frame.columns else []
-    ordered = [m for m in METRICS if m in found] + [m for m in found if m not in METRICS]
-    metrics = {m: HEADINGS.get(m, Labels().value("metric", m)) for m in ordered}
-    if "hit_any" in metrics and "hit" not in metrics:
-        metrics["hit_any"] = HEADINGS["hit"]
-    return Labels({"metric": metrics, **(given or {})})
+def labels_of(frame: pd.DataFrame, labels: Mapping[str, Any] | None = None) -> Labels:
+    """Return the names of the metrics of a frame in the study's order, and further labels."""
+    metrics = list(dict.fromkeys(frame["metric"])) if "metric" in frame.columns else []
+    ordered = [metric for metric in METRICS if metric in metrics]
+    ordered += [metric for metric in metrics if metric not in METRICS]
+    headings = {metric: HEADINGS.get(metric, Labels().value("metric", metric)) for metric in ordered}
+    if "hit_any" in headings and "hit" not in headings:
+        headings["hit_any"] = HEADINGS["hit"]
+    return Labels({"metric": headings, **(labels or {})})
 
 
-def meant(metrics: Iterable[str], names: Labels) -> str:
-    """What the abbreviations of some metrics mean."""
-    said = []
+def abbreviation_note(metrics: Iterable[str], names: Labels) -> str:
+    """Explain the abbreviations of some metrics in one sentence."""
+    explanations = []
     for metric in dict.fromkeys(metrics):
         if metric in ("hit", "hit_any"):
-            said.append(f"{names.value('metric', metric)}, pointing game: {_MEANT[metric]}")
-        elif metric in _MEANT:
-            said.append(_MEANT[metric])
-    return f"{'; '.join(said)}." if said else ""
+            explanations.append(f"{names.value('metric', metric)}, pointing game: {_ABBREVIATIONS[metric]}")
+        elif metric in _ABBREVIATIONS:
+            explanations.append(_ABBREVIATIONS[metric])
+    if not explanations:
+        return ""
+    return f"{'; '.join(explanations)}."
 
 
 def in_order(frame: pd.DataFrame, columns: Sequence[str], names: Labels) -> pd.DataFrame:
-    """Rows in the order that the values of some columns stand in."""
-    places = {}
+    """Sort rows by the order that labels give the values of some columns."""
+    ranks = {}
     for column in columns:
-        order = {value: i for i, value in enumerate(names.order(column, frame[column]))}
-        places[column] = frame[column].map(order)
-    keys = pd.DataFrame(places)
-    return frame.iloc[keys.reset_index(drop=True).sort_values(list(columns), kind="stable").index]
+        rank_of = {value: rank for rank, value in enumerate(names.order(column, frame[column]))}
+        ranks[column] = frame[column].map(rank_of)
+    sorted_ranks = pd.DataFrame(ranks).reset_index(drop=True).sort_values(list(columns), kind="stable")
+    return frame.iloc[sorted_ranks.index]

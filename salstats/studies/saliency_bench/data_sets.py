@@ -1,7 +1,8 @@
-"""Table 1 and Figs. 1, 3 and 4: the data sets, an image of each with its truth, and all maps of it."""
+"""Table 1 and Figs. 1, 3 and 4: the data sets, an image of each with its truth, and the maps of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import plotnine as p9
@@ -13,7 +14,7 @@ from salstats.display.plots.layout.gallery_layout import gallery_layout
 from salstats.display.plots.layout.overlay_sheet import EDGE_MM, GAP_MM, Placed
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import image_note, overlay_figure
-from salstats.display.tables.great_table import Column
+from salstats.display.tables.record import Column
 from salstats.display.text.format import MISSING, interval_text
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
@@ -21,160 +22,170 @@ from salstats.readers.case_images import ImageSource, check_images
 from salstats.scoring.masking import OTSU, mask_rule
 from salstats.scoring.overlay_pictures import PictureOptions, overlay_picture
 from salstats.studies.engine import Cell, Result, table_of
-from salstats.studies.saliency_bench.cell_means import Means
+from salstats.studies.saliency_bench.cell_means import Benchmark
 from salstats.study import HUMAN, Series, Study
 
 TABLE_ID = "saliency-bench"
-#: What is counted in each data set, with its heading.
+#: Columns that are counted in each data set, with their headings.
 COUNTED = {"patient": "Patients", "case": "Images", "task": "Classes", "model": "Models", "method": "Methods"}
 QUARTILES = [0.25, 0.5, 0.75]
-#: Which image of a data set is shown.
-PICKED = "of each data set the image whose mean {} over models and methods is nearest to the median"
 
 
-def data_sets(given: Means) -> Result | None:
-    """Table 1: what each data set holds."""
-    scores = given.scores
+def data_sets(benchmark: Benchmark) -> Result | None:
+    """Table 1: the contents of each data set."""
+    scores = benchmark.scores
     if scores is None:
         return None
-    held = {
-        f"n_{column}s": (column, heading)
-        for column, heading in COUNTED.items()
-        if column in scores and scores[column].notna().any()
-    }
-    keys = [c for c in ("case", "task") if c in scores]
+    counted = [column for column in COUNTED if column in scores and scores[column].notna().any()]
     rows = []
-    for dataset, own in scores.groupby("dataset", sort=False, observed=True):
-        there = own if "label" not in own else own[own["label"] == 1]
-        found = there.drop_duplicates(keys)
-        row = {"dataset": dataset} | {name: own[column].nunique() for name, (column, _) in held.items()}
-        row["n_present"] = len(found)
-        if "area_ratio" in own:
-            row |= dict(zip(("q1", "median", "q3"), found["area_ratio"].quantile(QUARTILES), strict=True))
-        rows.append(row)
-    names = given.names
+    for dataset, dataset_scores in scores.groupby("dataset", sort=False, observed=True):
+        rows.append({"dataset": dataset, **_data_set_facts(dataset_scores, counted)})
+    names = benchmark.names
     frame = pd.DataFrame(rows)
     frame = frame.set_index("dataset").loc[names.order("dataset", frame["dataset"])].reset_index()
-    columns: dict[str | Column, Cell] = {text: name for name, (_, text) in held.items()}
+    columns: dict[str | Column, Cell] = {COUNTED[column]: f"n_{column}s" for column in counted}
     columns["Truths"] = "n_present"
     if "median" in frame:
-        columns[Column("Median [Q1, Q3]", (Labels().column("area_ratio"),))] = lambda r: (
-            interval_text(r.median, r.q1, r.q3, 3, "brackets") if r.median == r.median else MISSING
-        )
+        columns[Column("Median [Q1, Q3]", (Labels().column("area_ratio"),))] = _quartile_text
     table = table_of(frame, TABLE_ID, {"Data set": lambda r: names.value("dataset", r.dataset)}, columns)
     return Result(frame, table, note="Truths: what is there of all classes on all images")
 
 
-def figure_1(given: Means) -> Result:
+def _data_set_facts(scores: pd.DataFrame, counted: Sequence[str]) -> dict[str, float]:
+    """Count the patients, images and so on of a data set, and describe the size of its findings."""
+    present = scores
+    if "label" in scores:
+        present = scores[scores["label"] == 1]
+    keys = [column for column in ("case", "task") if column in scores]
+    findings = present.drop_duplicates(keys)
+    facts: dict[str, float] = {f"n_{column}s": scores[column].nunique() for column in counted}
+    facts["n_present"] = len(findings)
+    if "area_ratio" in scores:
+        quartiles = findings["area_ratio"].quantile(QUARTILES)
+        facts |= dict(zip(("q1", "median", "q3"), quartiles, strict=True))
+    return facts
+
+
+def _quartile_text(row: Any) -> str:
+    """Write the median and quartiles of the size of findings, a dash where no size is known."""
+    if pd.isna(row.median):
+        return MISSING
+    return interval_text(row.median, row.q1, row.q3, 3, "brackets")
+
+
+def figure_1(benchmark: Benchmark) -> Result:
     """Fig. 1: an image of each data set with its truth."""
-    study, picks = _pictured(given), _picks(given)
-    figure = plot_truths(study, picks, images=given.images, labels=given.names)
-    return Result(picks, _table_of_picks(given, picks), figure, note=PICKED.format(_score_of(picks)))
+    picks = _picked_images(benchmark)
+    figure = plot_truths(_study(benchmark), picks, images=benchmark.images, labels=benchmark.names)
+    return Result(picks, _picks_table(benchmark, picks), figure, note=_picks_note(picks))
 
 
 @plot_function
 def plot_truths(
     study: Study, picks: pd.DataFrame, *, images: ImageSource | None, labels: Labels, width: float = PAGE_MM
 ) -> p9.ggplot:
-    """An image of each data set beside each other, with the outline of what is to be found on it."""
+    """Draw an image of each data set with the outline of the truth, side by side."""
     titles = {row.dataset: labels.value("dataset", row.dataset) for row in picks.itertuples()}
-    # few are no larger than four on a page
-    n = max(len(titles), 4 if width > COLUMN_MM else 2)
-    room = (width - 2 * EDGE_MM - (n - 1) * GAP_MM) / n
-    whole = width if n == len(titles) else len(titles) * (room + GAP_MM) - GAP_MM + 2 * EDGE_MM
-    layout = gallery_layout({"": ()}, [None], titles, whole)
-    look = PictureOptions(
-        mask_rule(study.select(methods=set()), threshold=OTSU), check_images(images), False, layout.box
-    )
+    n_panels = len(titles)
+    # A few panels are not larger than four on a page, or two in a column.
+    n_fitting = max(n_panels, 4 if width > COLUMN_MM else 2)
+    panel_width = (width - 2 * EDGE_MM - (n_fitting - 1) * GAP_MM) / n_fitting
+    sheet_width = width
+    if n_panels < n_fitting:
+        sheet_width = n_panels * (panel_width + GAP_MM) - GAP_MM + 2 * EDGE_MM
+    layout = gallery_layout({"": ()}, [None], titles, sheet_width)
+    rule = mask_rule(study.select(methods=set()), threshold=OTSU)
+    picture_options = PictureOptions(rule, check_images(images), False, layout.box)
     cases = {case.case: case for case in study}
-    panels = [overlay_picture(cases[row.case], row.task, None, (), look) for row in picks.itertuples()]
-    placed = [
-        Placed(panel, "", row.dataset, labels.value("task", row.task))
-        for panel, row in zip(panels, picks.itertuples(), strict=True)
-    ]
+    panels = []
+    placed = []
+    for row in picks.itertuples():
+        panel = overlay_picture(cases[row.case], row.task, None, (), picture_options)
+        panels.append(panel)
+        placed.append(Placed(panel, "", row.dataset, labels.value("task", row.task)))
     sheet = layout.sheet([layout.bands("")])
     return overlay_figure(placed, sheet, labels=labels, notes=[image_note(panels)], spacing=None)
 
 
-def maps_of(place: int) -> Callable[[Means], Result | None]:
-    """The maps of every method of one model, the how-manieth of the study, on the images of Fig. 1."""
+def maps_of(model_index: int) -> Callable[[Benchmark], Result | None]:
+    """Return a function that draws the maps of every method of one model on the images of Fig. 1.
 
-    def make(given: Means) -> Result | None:
-        study, picks, names = _pictured(given), _picks(given), given.names
+    Models are numbered from 0 in the order of the study.
+    """
+
+    def make(benchmark: Benchmark) -> Result | None:
+        study = _study(benchmark)
+        picks = _picked_images(benchmark)
+        names = benchmark.names
         series = [s for s in study.series if s.method != HUMAN]
         models = list(dict.fromkeys(s.model for s in series))
-        if place >= len(models):
+        if model_index >= len(models):
             return None
-        model, metric = models[place], picks["metric"].iloc[0]
-        assert given.scores is not None
-        rows = given.scores[given.scores["metric"] == metric]
+        model = models[model_index]
+        assert benchmark.scores is not None
+        rows = benchmark.scores[benchmark.scores["metric"] == picks["metric"].iloc[0]]
+        title = f"Fig. {3 + model_index}: maps of every method"
         if model is not None:
             rows = rows[rows["model"] == model]
-        shown = picks[["dataset", "case", "task"]].merge(rows, on=["dataset", "case", "task"])
-        titles = {
-            row.case: f"{names.value('dataset', row.dataset)}: {names.value('case', row.case)}"
-            for row in picks.itertuples()
-        }
-        one = _of_one_model(study, [s for s in series if s.model == model])
+            title += f", {names.value('model', model)}"
+        scores = picks[["dataset", "case", "task"]].merge(rows, on=["dataset", "case", "task"])
+        case_titles = {}
+        for row in picks.itertuples():
+            case_titles[row.case] = f"{names.value('dataset', row.dataset)}: {names.value('case', row.case)}"
         figure = ss.plot_gallery(
-            one,
+            _with_plain_series(study, [s for s in series if s.model == model]),
             picks[["case", "task"]],
-            scores=shown.drop(columns=["model", "seed"], errors="ignore"),
-            images=given.images,
-            labels={"case": titles},
+            scores=scores.drop(columns=["model", "seed"], errors="ignore"),
+            images=benchmark.images,
+            labels={"case": case_titles},
         )
-        of = "" if model is None else f", {names.value('model', model)}"
-        return Result(
-            shown,
-            _table_of_picks(given, picks),
-            figure,
-            note=f"{PICKED.format(_score_of(picks))}; below each its own",
-            title=f"Fig. {3 + place}: maps of every method{of}",
-        )
+        note = f"{_picks_note(picks)}; below each its own"
+        return Result(scores, _picks_table(benchmark, picks), figure, note=note, title=title)
 
     return make
 
 
-def _of_one_model(study: Study, series: list[Series]) -> Study:
-    """The study with the first series of each method alone, which needs no model and seed to be told."""
-    first: dict[str, Series] = {}
+def _with_plain_series(study: Study, series: list[Series]) -> Study:
+    """Keep the first of the series of each method, without its model and seed."""
+    first_by_method: dict[str, Series] = {}
     for s in series:
-        first.setdefault(s.method, s)
-    bare = {s: Series(method) for method, s in first.items()}
-    cases = tuple(
-        replace(
-            case,
-            predictions=tuple(
-                replace(p, series=bare[p.series]) for p in case.predictions if p.series in bare
-            ),
-        )
-        for case in study
-    )
-    return replace(study, cases=cases, series=tuple(bare.values()))
+        first_by_method.setdefault(s.method, s)
+    plain_series = {s: Series(method) for method, s in first_by_method.items()}
+    cases = []
+    for case in study:
+        predictions = [p for p in case.predictions if p.series in plain_series]
+        renamed = tuple(replace(p, series=plain_series[p.series]) for p in predictions)
+        cases.append(replace(case, predictions=renamed))
+    return replace(study, cases=tuple(cases), series=tuple(plain_series.values()))
 
 
-def _picks(given: Means) -> pd.DataFrame:
-    """An image of each data set: `dataset, case, task, metric, score, ...`, of the first metric."""
-    study, scores = _pictured(given), given.scores
+def _picked_images(benchmark: Benchmark) -> pd.DataFrame:
+    """Pick an image of each data set by the first metric: `dataset, case, task, metric, score, ...`."""
+    study = _study(benchmark)
+    scores = benchmark.scores
     assert scores is not None
     truths = {(case.case, task) for case in study for task in case.truths}
-    metric = given.names.order("metric", scores["metric"])[0]
-    own = scores[(scores["metric"] == metric) & scores["score"].notna()]
-    own = own.assign(task=own["task"] if "task" in own else study.tasks[0])
-    own = own[[key in truths for key in zip(own["case"], own["task"], strict=True)]]
-    if own.empty:
-        raise SalstatsError(f"no case of the scores is in {study.source}")
-    means = own.groupby(["dataset", "case", "task"], as_index=False, observed=True)["score"].mean()
+    metric = benchmark.names.order("metric", scores["metric"])[0]
+    scores = scores[(scores["metric"] == metric) & scores["score"].notna()]
+    if "task" not in scores:
+        scores = scores.assign(task=study.tasks[0])
+    has_truth = [key in truths for key in zip(scores["case"], scores["task"], strict=True)]
+    scores = scores[has_truth]
+    if scores.empty:
+        raise SalstatsError(f"no case of the scores is in {study.source}", column="case")
+    means = scores.groupby(["dataset", "case", "task"], as_index=False, observed=True)["score"].mean()
     if means.duplicated(["case", "task"]).any():
-        raise SalstatsError(f"cases of {study.source} stand in several data sets of the scores")
+        raise SalstatsError(
+            f"cases of {study.source} stand in several data sets of the scores", column="case"
+        )
     picks = ss.pick_cases(means.assign(method="mean", metric=metric), at="median", by="dataset")
-    order = given.names.order("dataset", picks["dataset"])
+    order = benchmark.names.order("dataset", picks["dataset"])
     return picks.set_index("dataset").loc[order].reset_index().drop(columns=["method", "pick", "target"])
 
 
-def _table_of_picks(given: Means, picks: pd.DataFrame) -> GT:
-    """Which image of each data set is shown."""
-    names = given.names
+def _picks_table(benchmark: Benchmark, picks: pd.DataFrame) -> GT:
+    """Make a table of the images that are shown."""
+    names = benchmark.names
     return table_of(
         picks,
         TABLE_ID,
@@ -182,17 +193,25 @@ def _table_of_picks(given: Means, picks: pd.DataFrame) -> GT:
         {
             "Case": "case",
             "Class": lambda r: names.value("task", r.task),
-            f"Mean {_score_of(picks)}": ("score", 3),
+            f"Mean {_metric_label(picks)}": ("score", 3),
         },
     )
 
 
-def _score_of(picks: pd.DataFrame) -> str:
-    """What the images were picked by, of one image: no mean of many."""
+def _picks_note(picks: pd.DataFrame) -> str:
+    """Write how the images were picked."""
+    return (
+        f"of each data set the image whose mean {_metric_label(picks)} over models and methods is nearest to "
+        "the median"
+    )
+
+
+def _metric_label(picks: pd.DataFrame) -> str:
+    """Name the metric that the images were picked by: its score of one image is no mIoU."""
     return Labels().value("metric", picks["metric"].iloc[0])
 
 
-def _pictured(given: Means) -> Study:
-    """The study behind the scores."""
-    assert given.study is not None
-    return given.study
+def _study(benchmark: Benchmark) -> Study:
+    """Return the study behind the scores."""
+    assert benchmark.study is not None
+    return benchmark.study

@@ -18,9 +18,15 @@ from salstats.display.plots.layout.theme import (
 )
 from salstats.display.text.labels import Labels
 
-#: Height of a method's row and of the models within it; of a panel's surroundings; of the page.
-_ROW_MM, _EACH_MM, _PANEL_MM, _AROUND_MM, _HIGHEST_MM = 2.6, 1.5, 3.0, 21.0, 235.0
-#: Room that models of one method share, of the distance between two methods.
+#: Height of a method's row.
+_ROW_MM = 2.6
+#: Height of each model within the row of a method.
+_MODEL_MM = 1.5
+#: Height of a panel's surroundings, and of the page's.
+_PANEL_MM = 3.0
+_AROUND_MM = 21.0
+_MAX_HEIGHT_MM = 235.0
+#: Part of the distance between two methods that the models of one method share.
 _SPREAD = 0.6
 
 
@@ -36,33 +42,55 @@ def plot_dots(
     note: str = "",
     guide: float | None = None,
 ) -> p9.ggplot:
-    """Estimates with their limits, where they have any."""
-    methods, models = (names.order(c, frame[c]) for c in ("method", "model"))
-    step = _SPREAD / len(models)
+    """Plot estimates, with their limits where they have any.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Estimates by `method` and `model`.
+    names : Labels
+        Names and order of all values.
+    across, down : str
+        Columns whose values have panels side by side, and below each other.
+    title : str
+        Title of the axis.
+    limits : tuple of float
+        Ends of the axis.
+    breaks : sequence of float
+        Ticks of the axis.
+    note : str
+        Caption.
+    guide : float, optional
+        Position of a grey line.
+    """
+    methods = names.order("method", frame["method"])
+    models = names.order("model", frame["model"])
     drawn = frame.reset_index(drop=True).assign(
-        y=[
-            -methods.index(m) - (models.index(n) - (len(models) - 1) / 2) * step
-            for m, n in zip(frame["method"], frame["model"], strict=True)
-        ],
+        y=_vertical_positions(frame, methods, models),
         model=names.categorical(frame, "model"),
         across=names.categorical(frame, across),
     )
-    # columns that are there without a value have no limits to draw
+    # columns without a value have no limits to draw
     for column in ("conf_low", "conf_high"):
         drawn[column] = drawn[column].astype("float64") if column in drawn.columns else np.nan
+    n_down = 1
+    facets: Any = p9.facet_grid(cols="across")
     if down is not None:
         drawn["down"] = names.categorical(frame, down)
-    own = method_styles(drawn["model"].cat.categories).values()
-    n_down = 1 if down is None else drawn["down"].nunique()
-    height = max(_ROW_MM, _EACH_MM * len(models) + 0.8) * len(methods) + _PANEL_MM
+        n_down = drawn["down"].nunique()
+        facets = p9.facet_grid("down", "across")
+    row_height = max(_ROW_MM, _MODEL_MM * len(models) + 0.8)
+    panel_height = row_height * len(methods) + _PANEL_MM
     text = caption([note], caption_chars(PAGE_MM, 3))
-    total = min(_AROUND_MM + n_down * height + caption_mm(text), _HIGHEST_MM)
-    marks: list[Any] = [] if guide is None else [p9.geom_vline(xintercept=guide, color=GUIDE, size=0.4)]
-    ranged = drawn.dropna(subset=["conf_low", "conf_high"])
-    if len(ranged):
+    height = min(_AROUND_MM + n_down * panel_height + caption_mm(text), _MAX_HEIGHT_MM)
+    marks: list[Any] = []
+    if guide is not None:
+        marks.append(p9.geom_vline(xintercept=guide, color=GUIDE, size=0.4))
+    with_limits = drawn.dropna(subset=["conf_low", "conf_high"])
+    if len(with_limits):
         bars = p9.aes(x="conf_low", xend="conf_high", y="y", yend="y", color="model")
-        marks.append(p9.geom_segment(bars, data=ranged, size=0.5, show_legend=False))
-    facets = p9.facet_grid(cols="across") if down is None else p9.facet_grid("down", "across")
+        marks.append(p9.geom_segment(bars, data=with_limits, size=0.5, show_legend=False))
+    model_styles = method_styles(drawn["model"].cat.categories).values()
     return (
         p9.ggplot(drawn, p9.aes("estimate", "y", color="model", shape="model"))
         + marks
@@ -75,11 +103,11 @@ def plot_dots(
             labels=[names.value("method", m) for m in methods],
             expand=(0, 0.1),
         )
-        + p9.scale_color_manual([look.colour for look in own])
-        + p9.scale_shape_manual([look.shape for look in own])
+        + p9.scale_color_manual([style.colour for style in model_styles])
+        + p9.scale_shape_manual([style.shape for style in model_styles])
         + p9.labs(x=title, y="", caption=text)
         + theme_salstats()
-        + figure_size(PAGE_MM, total)
+        + figure_size(PAGE_MM, height)
         + p9.theme(
             axis_title_y=p9.element_blank(),
             axis_line_y=p9.element_blank(),
@@ -93,3 +121,14 @@ def plot_dots(
             legend_box_spacing=2 / PAGE_MM,
         )
     )
+
+
+def _vertical_positions(frame: pd.DataFrame, methods: Sequence[str], models: Sequence[str]) -> list[float]:
+    """Place methods below each other from 0 down, and the models of a method around its place."""
+    step = _SPREAD / len(models)
+    middle = (len(models) - 1) / 2
+    positions = []
+    for method, model in zip(frame["method"], frame["model"], strict=True):
+        offset = (models.index(model) - middle) * step
+        positions.append(-methods.index(method) - offset)
+    return positions

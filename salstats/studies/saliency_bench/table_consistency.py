@@ -1,11 +1,12 @@
-"""The printed Tables 2 and 3 held against each other: which correlations follow, and what would make them.
+"""Consistency of the printed Tables 2 and 3, and the printed numbers of scores named as in the study.
 
-The search, over every digit of every value, is `analyses/saliency_bench_digits.py`; what it found lies in
-`data/saliency_bench_digits.csv` and is checked here. Nothing says which of the tables is wrong, or why.
+`analyses/saliency_bench_digits.py` searches every digit of every value for changes that would make the
+correlations follow. Its result lies in `data/saliency_bench_digits.csv` and is checked here. Nothing says
+which of the tables is wrong, or why.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,118 +22,149 @@ from salstats.studies.printed_names import match_names
 from salstats.studies.saliency_bench.cell_means import (
     CELL,
     PRINTED,
-    Means,
+    Benchmark,
     in_order,
     labels_of,
     printed_means,
 )
 from salstats.studies.saliency_bench.tables import TABLE_ID
 
-#: All that follows from it.
+#: The only conclusion that the comparison allows.
 INCONSISTENT = "The two printed tables are inconsistent there."
-_PLACES = {1: "first", 2: "second", 3: "third", 4: "fourth"}
-_BY, _DIGITS = ["model", "method"], 4
-#: What the search found, see data/README.md.
+_DECIMAL_PLACES = {1: "first", 2: "second", 3: "third", 4: "fourth"}
+_BY = ["model", "method"]
+#: Decimals of the printed correlations.
+_DIGITS = 4
+#: The result of the search, see data/README.md.
 CHANGES = "saliency_bench_digits.csv"
 
 
-def printed_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The printed values and correlations, with the metrics' names of this package."""
-    values, printed = load_published("saliency_bench_table2"), load_published("saliency_bench_table3")
-    printed = printed.assign(**{c: printed[c].map(PRINTED) for c in ("metric_1", "metric_2")})
-    return values.assign(metric=values["metric"].map(PRINTED)), printed
+class PrintedTables(NamedTuple):
+    """The printed Tables 2 and 3, with the metrics' names of this package."""
+
+    values: pd.DataFrame
+    correlations: pd.DataFrame
+
+
+def printed_tables() -> PrintedTables:
+    """Return the printed values and correlations."""
+    values = load_published("saliency_bench_table2")
+    correlations = load_published("saliency_bench_table3")
+    return PrintedTables(
+        values=values.assign(metric=values["metric"].map(PRINTED)),
+        correlations=correlations.assign(
+            metric_1=correlations["metric_1"].map(PRINTED), metric_2=correlations["metric_2"].map(PRINTED)
+        ),
+    )
 
 
 def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
-    """The printed means of those cells (data set, model, method, metric) of some scores that the study has.
+    """Return the printed means of those cells (data set, model, method, metric) that the study has.
 
-    Columns: those of `CELL`, with the names of the scores, and `estimate`. Of how many images a printed mean
-    is was not printed, so cells are matched by name. PG is `hit_any`: the study counts any maximum.
+    Columns: those of `CELL`, with the names of the scores, and `estimate`. Cells are matched by name, since
+    the number of images behind a printed mean was not printed. PG is `hit_any`: the study counts any maximum.
     """
     printed = printed_means()
-    own = cells[list(CELL)].drop_duplicates()
-    named = _with_printed_names(own, printed)
+    named = _with_printed_names(cells[list(CELL)].drop_duplicates(), printed)
     printed = printed[[*CELL, "estimate"]].rename(columns={column: f"printed_{column}" for column in CELL})
-    both = named.merge(printed, on=[f"printed_{column}" for column in CELL])
-    return both[[*CELL, "estimate"]]
+    matched = named.merge(printed, on=[f"printed_{column}" for column in CELL])
+    return matched[[*CELL, "estimate"]]
 
 
 def printed_correlations(cells: pd.DataFrame) -> pd.DataFrame:
-    """The printed correlations of models and methods whose data sets are the study's, all and no other.
+    """Return the printed correlations of models and methods with all data sets of the study and no others.
 
     Columns: `model, method` with the names of the scores, the metrics `x, y`, and `estimate`.
     """
-    values, printed = printed_tables()
-    own = cells[list(CELL)].drop_duplicates()
-    named = _with_printed_names(own, values)
+    values, correlations = printed_tables()
+    named = _with_printed_names(cells[list(CELL)].drop_duplicates(), values)
     study_sets = set(values["dataset"])
     rows = []
     for (model, method), group in named.groupby(["model", "method"], sort=False):
-        if set(group["printed_dataset"]) != study_sets or len(set(group["dataset"])) != len(study_sets):
+        if set(group["printed_dataset"]) != study_sets or group["dataset"].nunique() != len(study_sets):
             continue
         first = group.iloc[0]
-        of_group = printed[
-            (printed["model"] == first["printed_model"]) & (printed["method"] == first["printed_method"])
-        ]
-        for row in of_group.itertuples():
-            if {row.metric_1, row.metric_2} <= set(group["metric"]):
+        is_of_group = correlations["model"] == first["printed_model"]
+        is_of_group &= correlations["method"] == first["printed_method"]
+        metrics = set(group["metric"])
+        for row in correlations[is_of_group].itertuples():
+            if {row.metric_1, row.metric_2} <= metrics:
                 rows.append((model, method, row.metric_1, row.metric_2, row.correlation))
     return pd.DataFrame(rows, columns=["model", "method", "x", "y", "estimate"])
 
 
 def _with_printed_names(cells: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Cells with the printed name of each data set, model, method and metric beside its own, or ""."""
+    """Add the printed name of each data set, model, method and metric; "" where it has none."""
     named = cells.copy()
     for column in ("dataset", "model", "method"):
         names = match_names(cells[column].unique(), printed[column].unique(), column)
         named[f"printed_{column}"] = [names.get(str(name), "") for name in cells[column]]
-    # metrics are called as here, in the printed tables too
+    # the printed tables are loaded with our names of the metrics
     named["printed_metric"] = cells["metric"]
     return named
 
 
-def check_correlations(values: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Every printed correlation beside the one that the printed values give.
+def check_correlations(values: pd.DataFrame, correlations: pd.DataFrame) -> pd.DataFrame:
+    """Put every printed correlation beside the one that the printed values give.
 
-    `difference` is that of the rounded ones; `within_one` is one unit of the last decimal at most.
+    `difference` is that of the rounded ones; `within_one` says that it is one unit of the last decimal at
+    most.
     """
     keys = [*_BY, "dataset", "metric"]
     if values.duplicated(keys).any():
-        raise ColumnError(f"values: {values[values.duplicated(keys)].iloc[0][keys].to_dict()} stands twice")
+        first_repeated = values[values.duplicated(keys)].iloc[0]
+        raise ColumnError(f"values: {first_repeated[keys].to_dict()} stands twice")
     wide = values.pivot(index=[*_BY, "dataset"], columns="metric", values="value")
     rows = []
-    for row in printed.itertuples():
+    for row in correlations.itertuples():
         try:
-            own = wide.loc[(row.model, row.method), [row.metric_1, row.metric_2]].dropna()
+            pairs = wide.loc[(row.model, row.method), [row.metric_1, row.metric_2]].dropna()
         except KeyError as error:
             raise ColumnError(f"no values of {row.model}, {row.method}: {error}") from None
-        r = float(np.corrcoef(own.to_numpy(float).T)[0, 1])
+        r = float(np.corrcoef(pairs.to_numpy(float).T)[0, 1])
         # in units of the last decimal, which are whole numbers
-        off = round(r * 10**_DIGITS) - round(row.correlation * 10**_DIGITS)
-        rows.append((len(own), row.correlation, r, off / 10**_DIGITS, off == 0, abs(off) <= 1))
+        n_units = round(r * 10**_DIGITS) - round(row.correlation * 10**_DIGITS)
+        rows.append(
+            {
+                "n": len(pairs),
+                "printed": row.correlation,
+                "recomputed": r,
+                "difference": n_units / 10**_DIGITS,
+                "agrees": n_units == 0,
+                "within_one": abs(n_units) <= 1,
+            }
+        )
     columns = ["n", "printed", "recomputed", "difference", "agrees", "within_one"]
-    found = pd.DataFrame(rows, columns=columns, index=printed.index)
-    return pd.concat([printed[[*_BY, "metric_1", "metric_2"]], found], axis=1).reset_index(drop=True)
+    checked = pd.DataFrame(rows, columns=columns, index=correlations.index)
+    keys_of_rows = correlations[[*_BY, "metric_1", "metric_2"]]
+    return pd.concat([keys_of_rows, checked], axis=1).reset_index(drop=True)
 
 
 def changed_values(values: pd.DataFrame, changes: pd.DataFrame) -> pd.DataFrame:
-    """The printed values, those of `changes` (model, method, dataset, metric, new_value) replaced."""
+    """Replace the printed values that `changes` names (model, method, dataset, metric, new_value)."""
     keys = [*_BY, "dataset", "metric"]
-    both = values.merge(changes[[*keys, "new_value"]], on=keys, how="left", validate="1:1")
-    return values.assign(value=both["new_value"].fillna(both["value"]).to_numpy())
+    merged = values.merge(changes[[*keys, "new_value"]], on=keys, how="left", validate="1:1")
+    return values.assign(value=merged["new_value"].fillna(merged["value"]).to_numpy())
 
 
-def check(given: Means) -> Result:
-    """Every printed correlation beside the one that the printed values give."""
-    values, printed = printed_tables()
-    checked, names, labels = check_correlations(values, printed), given.names, given.labels
-    pair = [_pair(r, names) for r in checked.to_dict("records")]
-    rows = checked.assign(pair=pair)
-    order = {**labels, "pair": list(dict.fromkeys(pair))}
-    rows = in_order(rows, ["pair", "model", "method"], labels_of(values, order)).reset_index(drop=True)
-    n_agree, n_rows = int(rows["agrees"].sum()), len(rows)
-    by_pair = rows.groupby("pair", sort=False)["agrees"].agg(["sum", "size"])
-    said = "; ".join(f"{p}: {int(r['sum'])} of {int(r['size'])}" for p, r in by_pair.iterrows())
+def check(benchmark: Benchmark) -> Result:
+    """Show every printed correlation beside the one that the printed values give."""
+    values, correlations = printed_tables()
+    names = benchmark.names
+    rows = check_correlations(values, correlations)
+    rows["pair"] = [_pair_text(row, names) for row in rows.to_dict("records")]
+    pairs = list(dict.fromkeys(rows["pair"]))
+    order = labels_of(values, {**benchmark.labels, "pair": pairs})
+    rows = in_order(rows, ["pair", "model", "method"], order).reset_index(drop=True)
+    n_agreeing = int(rows["agrees"].sum())
+    agreements = rows.groupby("pair", sort=False)["agrees"].agg(["sum", "size"])
+    pair_counts = "; ".join(f"{pair}: {n['sum']} of {n['size']}" for pair, n in agreements.iterrows())
+    notes = [
+        f"From Table 2: Pearson's r of the printed values over {int(rows['n'].iloc[0])} data sets, "
+        f"rounded to four decimals. Agree: {n_agreeing} of {len(rows)} ({pair_counts})."
+    ]
+    if n_agreeing < len(rows):
+        notes.append(INCONSISTENT)
     table = table_of(
         rows,
         TABLE_ID,
@@ -141,88 +173,106 @@ def check(given: Means) -> Result:
             "Printed": ("printed", 4),
             "From Table 2": ("recomputed", 4),
             "Difference": lambda r: "" if r.agrees else fixed_text(r.difference, 4),
-            Column("Agrees", align="left"): lambda r: (
-                "yes" if r.agrees else "last digit" if r.within_one else "no"
-            ),
+            Column("Agrees", align="left"): _agreement_text,
         },
         groups="pair",
-        notes=[
-            paragraph(
-                f"From Table 2: Pearson's r of the printed values over {int(rows['n'].iloc[0])} data sets, "
-                f"rounded to four decimals. Agree: {n_agree} of {n_rows} ({said}).",
-                INCONSISTENT if n_agree < n_rows else "",
-            )
-        ],
+        notes=[paragraph(*notes)],
     )
     return Result(
         rows.drop(columns="pair"),
         table,
-        note=f"{n_agree} of {n_rows} printed correlations follow from the printed values",
+        note=f"{n_agreeing} of {len(rows)} printed correlations follow from the printed values",
     )
 
 
-def change(given: Means) -> Result:
-    """The changes of a single digit that reconcile the tables, as the search found them, checked here."""
-    values, printed = printed_tables()
+def _agreement_text(row: Any) -> str:
+    """Write whether a printed correlation is the recomputed one."""
+    if row.agrees:
+        return "yes"
+    if row.within_one:
+        return "last digit"
+    return "no"
+
+
+def change(benchmark: Benchmark) -> Result:
+    """Show the changes of a single digit that reconcile the tables, as the search found them."""
+    values, correlations = printed_tables()
     changes = pd.read_csv(data_folder() / CHANGES)
-    names = given.names
-    before, after = (check_correlations(v, printed) for v in (values, changed_values(values, changes)))
-    then = after.groupby(_BY, as_index=False).agg(n_printed=("agrees", "size"), n_exact=("agrees", "sum"))
-    found = in_order(changes.merge(then, on=_BY, validate="1:1"), _BY, names).reset_index(drop=True)
+    names = benchmark.names
+    before = check_correlations(values, correlations)
+    after = check_correlations(changed_values(values, changes), correlations)
+    agreements = after.groupby(_BY, as_index=False).agg(
+        n_printed=("agrees", "size"), n_exact=("agrees", "sum")
+    )
+    rows = changes.merge(agreements, on=_BY, validate="1:1")
+    rows = in_order(rows, _BY, names).reset_index(drop=True)
     table = table_of(
-        found,
+        rows,
         TABLE_ID,
         _stub(names),
         {
             Column("Data set", align="left"): lambda r: names.value("dataset", r.dataset),
             Column("Metric", align="left"): lambda r: names.value("metric", r.metric),
-            Column("Decimal", align="right"): lambda r: _PLACES[r.place],
+            Column("Decimal", align="right"): lambda r: _DECIMAL_PLACES[r.place],
             "Printed": ("value", 4),
             "Instead": ("new_value", 4),
-            Column("Correlations that then agree", align="right"): lambda r: (
-                f"{r.n_exact} of {r.n_printed}"
-                + (f" ({r.n_printed - r.n_exact} to the last digit)" if r.n_exact < r.n_printed else "")
-            ),
+            Column("Correlations that then agree", align="right"): _reconciled_text,
         },
-        notes=[paragraph(*_story(before, after, found, names))],
+        notes=[paragraph(*_search_sentences(before, after, rows, names))],
     )
     return Result(
-        found,
+        rows,
         table,
         note="every other digit at every decimal of every printed value was tried, one at a time",
     )
 
 
-def _story(before: pd.DataFrame, after: pd.DataFrame, found: pd.DataFrame, names: Labels) -> list[str]:
-    """What the search found, in sentences."""
-    n_off = int((~before.groupby(_BY)["within_one"].all()).sum())
-    places = found[["metric", "dataset", "place"]].drop_duplicates()
-    said = [
-        f"{n_off} of {before.groupby(_BY).ngroups} models and methods have correlations that do not follow. "
+def _reconciled_text(row: Any) -> str:
+    """Write how many correlations agree after a change."""
+    text = f"{row.n_exact} of {row.n_printed}"
+    if row.n_exact < row.n_printed:
+        text += f" ({row.n_printed - row.n_exact} to the last digit)"
+    return text
+
+
+def _search_sentences(
+    before: pd.DataFrame, after: pd.DataFrame, changes: pd.DataFrame, names: Labels
+) -> list[str]:
+    """Write the result of the search in sentences."""
+    groups = before.groupby(_BY)
+    n_inconsistent = int((~groups["within_one"].all()).sum())
+    sentences = [
+        f"{n_inconsistent} of {groups.ngroups} models and methods have correlations that do not follow. "
         "For each, every change of one decimal digit of one value was tried; it has to make all its "
-        f"correlations agree, to one unit of the last decimal. Such a change exists for {len(found)} of "
+        f"correlations agree, to one unit of the last decimal. Such a change exists for {len(changes)} of "
         "them, and for each only one."
     ]
+    places = changes[["metric", "dataset", "place"]].drop_duplicates()
     if len(places) == 1:
-        one, n_exact = places.iloc[0], int(after["agrees"].sum())
-        rest = len(after) - n_exact
-        said.append(
-            f"All change the same place: {names.value('metric', one['metric'])} of "
-            f"{names.value('dataset', one['dataset'])}, the {_PLACES.get(one['place'])} decimal "
-            f"({counted(len(found), 'value')}). {n_exact} of {len(after)} correlations then are the printed "
-            "ones" + (f", {rest} one unit of the last decimal off." if rest else ".")
+        place = places.iloc[0]
+        n_exact = int(after["agrees"].sum())
+        n_inexact = len(after) - n_exact
+        sentence = (
+            f"All change the same place: {names.value('metric', place['metric'])} of "
+            f"{names.value('dataset', place['dataset'])}, the {_DECIMAL_PLACES.get(place['place'])} decimal "
+            f"({counted(len(changes), 'value')}). {n_exact} of {len(after)} correlations then are the "
+            "printed ones"
         )
-    return [*said, INCONSISTENT]
+        if n_inexact:
+            sentence += f", {n_inexact} one unit of the last decimal off"
+        sentences.append(f"{sentence}.")
+    sentences.append(INCONSISTENT)
+    return sentences
 
 
 def _stub(names: Labels) -> dict[str, Cell]:
-    """The labels of rows of a model and method."""
+    """Return the row labels of a model and a method."""
     return {
         "Model": lambda r: names.value("model", r.model),
         "Method": lambda r: names.value("method", r.method),
     }
 
 
-def _pair(row: Mapping[str, Any], names: Any) -> str:
-    """A pair of metrics in print."""
+def _pair_text(row: Mapping[Any, Any], names: Labels) -> str:
+    """Write two metrics with a dash between."""
     return f"{names.value('metric', row['metric_1'])}\u2013{names.value('metric', row['metric_2'])}"

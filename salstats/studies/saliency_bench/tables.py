@@ -1,6 +1,7 @@
-"""Tables 2 to 4 and the rankings: means by data set and model, how metrics agree, how ranks move."""
+"""Tables 2 to 4 and the rankings: means by data set and model, correlations of metrics, spread of ranks."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -25,12 +26,12 @@ from salstats.display.text.labels import Labels
 from salstats.studies.engine import Result
 from salstats.studies.saliency_bench.cell_means import (
     CELL,
-    FEWEST_DRAWN,
-    Means,
+    MIN_DRAWN_DATA_SETS,
+    Benchmark,
+    abbreviation_note,
     correlations,
     in_order,
     labels_of,
-    meant,
     ranks_over_cases,
     ranks_over_data_sets,
 )
@@ -38,163 +39,210 @@ from salstats.studies.saliency_bench.dot_plot import plot_dots
 
 #: Identifier of the tables.
 TABLE_ID = "saliency-bench"
-#: Between the two metrics of a pair.
-_AND = "\u2013"
-#: Decimals of means from scores, and of printed ones.
-_DIGITS, _PRINTED_DIGITS = 3, 4
-#: What the limits are and are not.
-_MEANING = (
+#: Stands between the two metrics of a pair.
+_DASH = "\u2013"
+#: Decimals of means of scores.
+_DIGITS = 3
+#: Decimals of printed means.
+_PRINTED_DIGITS = 4
+_RANK_NOTE = (
     "Rank 1 is the best, ties share the average. Limits: between which ranks a method is in 95% of the "
     "replicates; they show how the ranking moves and are no intervals for true ranks."
 )
 
 
-def _crossed(
-    rows: pd.DataFrame,
-    names: Labels,
-    by: tuple[Sequence[str], Sequence[str], str],
-    columns: Mapping[str, Callable[[dict[str, Any]], str]],
-    said: Iterable[str],
-    **marks: Any,
-) -> GT:
-    """A table of rows side by side: by what they are grouped, labelled, and stand in columns."""
-    groups, stub, across = by
-    values = names.order(across, rows[across])
-    heading, further = marks.get("further", ("", None))
-    labels, cells, bold = [], [], set()
-    for i, (key, own) in enumerate(rows.groupby([*groups, *stub], sort=False, observed=True)):
-        labels.append([names.value(c, v) for c, v in zip((*groups, *stub), key, strict=True)])
-        of = {row[across]: row for row in own.to_dict("records")}
-        cells.append([text(of[v]) if v in of else MISSING for v in values for text in columns.values()])
-        cells[-1] += [further(own)] if further else []
-        bold |= {(i, j) for j, v in enumerate(values) if marks.get("bold") and v in of and of[v]["bold"]}
-    align: Any = "left" if further else "point"
-    spanned = len(columns) > 1
-    heads = [
-        Column(head, (name,)) if spanned else Column(name, (), align)
-        for name in (names.value(across, v) for v in values)
-        for head in columns
-    ]
+@dataclass(frozen=True)
+class _Crossing:
+    """Layout of a table in which the values of one column stand side by side."""
+
+    #: Columns that group the rows of the table.
+    groups: Sequence[str]
+    #: Columns that label the rows.
+    stub: Sequence[str]
+    #: Column whose values stand side by side.
+    across: str
+    #: Text of a row of the frame, by its heading.
+    cells: Mapping[str, Callable[[dict[str, Any]], str]]
+    #: Mark the cells of rows whose column `bold` is true.
+    bold: bool = False
+    #: Heading of a last column, and its text of all rows of the frame in one row of the table.
+    last_heading: str = ""
+    last_cell: Callable[[pd.DataFrame], str] | None = None
+
+
+def _crossed_table(rows: pd.DataFrame, names: Labels, layout: _Crossing, table_notes: Iterable[str]) -> GT:
+    """Make a table in which the values of one column stand side by side."""
+    values = names.order(layout.across, rows[layout.across])
+    keys = [*layout.groups, *layout.stub]
+    n_groups = len(layout.groups)
+    group_labels = []
+    stub_labels = []
+    cells = []
+    bold = set()
+    for i, (key, key_rows) in enumerate(rows.groupby(keys, sort=False, observed=True)):
+        labels = [names.value(column, value) for column, value in zip(keys, key, strict=True)]
+        group_labels.append(", ".join(labels[:n_groups]))
+        stub_labels.append(tuple(labels[n_groups:]))
+        row_by_value = {row[layout.across]: row for row in key_rows.to_dict("records")}
+        texts = []
+        for j, value in enumerate(values):
+            if value not in row_by_value:
+                texts += [MISSING] * len(layout.cells)
+                continue
+            row = row_by_value[value]
+            texts += [text(row) for text in layout.cells.values()]
+            if layout.bold and row["bold"]:
+                bold.add((i, j))
+        if layout.last_cell is not None:
+            texts.append(layout.last_cell(key_rows))
+        cells.append(texts)
     table = Table(
-        tuple(names.column(c) if c != "dataset" else "Data set" for c in stub),
-        [tuple(label[len(groups) :]) for label in labels],
-        [*heads, *([Column(heading, (), align)] if further else [])],
+        tuple("Data set" if column == "dataset" else names.column(column) for column in layout.stub),
+        stub_labels,
+        _crossed_headings([names.value(layout.across, value) for value in values], layout),
         cells,
-        groups=[", ".join(label[: len(groups)]) for label in labels],
+        groups=group_labels,
         bold=bold,
-        notes=[paragraph(*said, notes.dash_note(cells))],
+        notes=[paragraph(*table_notes, notes.dash_note(cells))],
     )
     return great_table(table, TABLE_ID)
 
 
-def _estimate(digits: int) -> dict[str, Callable[[dict[str, Any]], str]]:
-    """The column of an estimate alone."""
-    return {"": lambda row: fixed_text(row["estimate"], digits)}
+def _crossed_headings(names: Sequence[str], layout: _Crossing) -> list[Column]:
+    """Return the columns of a crossed table; several cells of one value share a heading above theirs."""
+    align: Any = "point"
+    if layout.last_cell is not None:
+        align = "left"
+    headings = []
+    for name in names:
+        if len(layout.cells) > 1:
+            headings += [Column(heading, (name,)) for heading in layout.cells]
+        else:
+            headings.append(Column(name, (), align))
+    if layout.last_cell is not None:
+        headings.append(Column(layout.last_heading, (), align))
+    return headings
 
 
-def _means_table(given: Means, rows: pd.DataFrame, by: tuple[Sequence[str], Sequence[str], str]) -> GT:
-    """A table of means, and what they are."""
-    names, bold = given.names, "bold" in rows
-    said = (
-        "Bold: the best of its row; methods whose means are equal are both." if bold else "",
-        meant(names.order("metric", rows["metric"]), names),
-        "" if given.printed else _counts(rows),
-        notes.how_note(read_estimates(rows, needed=()), names),
-        notes.metric_note(rows),
-    )
-    columns = _estimate(_PRINTED_DIGITS if given.printed else _DIGITS)
-    return _crossed(rows, names, by, columns, said, bold=bold)
+def _means_table(
+    benchmark: Benchmark, rows: pd.DataFrame, groups: Sequence[str], stub: Sequence[str], across: str
+) -> GT:
+    """Make a table of means with notes; a column `bold` marks the best."""
+    names = benchmark.names
+    digits = _PRINTED_DIGITS if benchmark.is_printed else _DIGITS
+    is_marked = "bold" in rows
+    table_notes = []
+    if is_marked:
+        table_notes.append("Bold: the best of its row; methods whose means are equal are both.")
+    table_notes.append(abbreviation_note(names.order("metric", rows["metric"]), names))
+    if not benchmark.is_printed:
+        table_notes.append(_counts_note(rows))
+    table_notes.append(notes.how_note(read_estimates(rows, needed=()), names))
+    table_notes.append(notes.metric_note(rows))
+    cells = {"": lambda row: fixed_text(row["estimate"], digits)}
+    layout = _Crossing(groups, stub, across, cells, bold=is_marked)
+    return _crossed_table(rows, names, layout, table_notes)
 
 
-def table_2(given: Means) -> Result | None:
+def table_2(benchmark: Benchmark) -> Result | None:
     """Table 2: a row per data set and metric, a column per method, a group per model."""
-    if given.several.empty:
+    if benchmark.several.empty:
         return None
-    ordered = in_order(given.several, ["model", "dataset", "metric", "method"], given.names)
-    ordered = ordered.reset_index(drop=True)
-    best = best_rows(read_estimates(ordered), CELL, ["method"], []).rows
-    marked = ordered.assign(bold=ordered.index.isin(list(best)))
+    rows = in_order(benchmark.several, ["model", "dataset", "metric", "method"], benchmark.names)
+    rows = rows.reset_index(drop=True)
+    best = best_rows(read_estimates(rows), CELL, ["method"], []).rows
+    marked = rows.assign(bold=rows.index.isin(list(best)))
     note = "intervals stand in the frame and figure"
-    if given.printed:
+    if benchmark.is_printed:
         note = "the printed Table 2, nothing recomputed"
-    elif given.options.as_published:
+    elif benchmark.options.as_published:
         note = "means alone, as published"
-    return Result(
-        ordered,
-        _means_table(given, marked, (["model"], ["dataset", "metric"], "method")),
-        _figure(ordered, given.names),
-        note=note,
-    )
+    table = _means_table(benchmark, marked, ["model"], ["dataset", "metric"], "method")
+    return Result(rows, table, _means_figure(rows, benchmark.names), note=note)
 
 
-def table_4(given: Means) -> Result | None:
+def table_4(benchmark: Benchmark) -> Result | None:
     """Table 4: models with one explanation of their own, a row per data set."""
-    if given.single.empty:
+    if benchmark.single.empty:
         return None
-    ordered = in_order(given.single, ["model", "dataset", "metric"], given.names).reset_index(drop=True)
-    return Result(
-        ordered,
-        _means_table(given, ordered, (["model", "method"], ["dataset"], "metric")),
-        note="the printed Table 4, nothing recomputed" if given.printed else "",
-    )
+    rows = in_order(benchmark.single, ["model", "dataset", "metric"], benchmark.names)
+    rows = rows.reset_index(drop=True)
+    note = "the printed Table 4, nothing recomputed" if benchmark.is_printed else ""
+    table = _means_table(benchmark, rows, ["model", "method"], ["dataset"], "metric")
+    return Result(rows, table, note=note)
 
 
-def _counts(means: pd.DataFrame) -> str:
-    """How many scores a mean is of."""
+def _counts_note(means: pd.DataFrame) -> str:
+    """Write the number of scores behind a mean."""
     n = count_range(means["n"])
-    return f"Each mean is of {n} scores of one data set, model, method and metric." if n != MISSING else ""
+    if n == MISSING:
+        return ""
+    return f"Each mean is of {n} scores of one data set, model, method and metric."
 
 
-def _figure(means: pd.DataFrame, names: Labels) -> Any:
-    """The means, a row of panels per data set."""
-    low, high = float(means["estimate"].min()), float(means["estimate"].max())
-    limited = _has_limits(means)
-    if limited:
-        low, high = min(low, float(means["conf_low"].min())), max(high, float(means["conf_high"].max()))
-    inside = low >= 0 and high <= 1
-    limits = (0.0, 1.0) if inside else (low, high)
-    note = interval_note(read_estimates(means)) if limited else ""
+def _means_figure(means: pd.DataFrame, names: Labels) -> Any:
+    """Plot the means, a row of panels per data set."""
+    low = float(means["estimate"].min())
+    high = float(means["estimate"].max())
+    title = "Mean"
+    note = ""
+    if _has_limits(means):
+        low = min(low, float(means["conf_low"].min()))
+        high = max(high, float(means["conf_high"].max()))
+        estimates = read_estimates(means)
+        title = f"Mean ({interval_name(estimates)})"
+        note = interval_note(estimates)
+    limits = (low, high)
+    breaks = (low, (low + high) / 2, high)
+    if low >= 0 and high <= 1:
+        limits = (0.0, 1.0)
+        breaks = (0, 0.5, 1)
     return plot_dots(
         means,
         names=names,
         across="metric",
         down="dataset",
-        title=f"Mean ({interval_name(read_estimates(means))})" if limited else "Mean",
+        title=title,
         limits=limits,
-        breaks=(0, 0.5, 1) if inside else (low, (low + high) / 2, high),
+        breaks=breaks,
         note=note,
     )
 
 
-def table_3(given: Means) -> Result | None:
+def table_3(benchmark: Benchmark) -> Result | None:
     """Table 3: correlations between metrics over data sets, a group of rows per pair."""
-    means = given.several if given.printed else given.means
-    metrics = given.names.order("metric", given.means["metric"])
-    found = correlations(means, metrics)
-    if found.empty:
+    as_published = benchmark.options.as_published
+    metrics = benchmark.names.order("metric", benchmark.means["metric"])
+    means = benchmark.several if benchmark.is_printed else benchmark.means
+    rows = correlations(means, metrics)
+    if rows.empty:
         return None
-    if given.options.as_published:
-        found = found[["model", "method", "term", "estimate", "n", "x", "y"]]
-    found = found.assign(pair=found["x"] + " " + found["y"])
-    pairs = {f"{x} {y}": _pair_label(x, y, given.names) for x, y in combinations(metrics, 2)}
-    names = labels_of(given.means, {**given.labels, "pair": pairs})
-    rows = in_order(found, ["pair", "method", "model"], names).reset_index(drop=True)
+    if as_published:
+        rows = rows[["model", "method", "term", "estimate", "n", "x", "y"]]
+    rows = rows.assign(pair=rows["x"] + " " + rows["y"])
+    pairs = {f"{x} {y}": _pair_label(x, y, benchmark.names) for x, y in combinations(metrics, 2)}
+    names = labels_of(benchmark.means, {**benchmark.labels, "pair": pairs})
+    rows = in_order(rows, ["pair", "method", "model"], names).reset_index(drop=True)
 
-    limited = _has_limits(rows)
-    columns: dict[str, Callable[[dict[str, Any]], str]] = {"r": lambda r: fixed_text(r["estimate"], 4)}
-    estimates, note = read_estimates(rows), ""
+    cells: dict[str, Callable[[dict[str, Any]], str]] = {"r": lambda row: fixed_text(row["estimate"], 4)}
     axis_title = "Pearson's r"
-    if limited:
-        columns[interval_name(estimates)] = lambda r: limits_text(r["conf_low"], r["conf_high"], 2)
-        note = interval_note(estimates)
+    limits_note = ""
+    conclusion = "too few for intervals"
+    if as_published:
+        conclusion = "as published, without intervals"
+    if _has_limits(rows):
+        estimates = read_estimates(rows)
+        cells[interval_name(estimates)] = lambda row: limits_text(row["conf_low"], row["conf_high"], 2)
         axis_title = f"Pearson's r over data sets ({interval_name(estimates)})"
-    columns["n"] = lambda r: count_text(r["n"])
-    how_few = _how_few(rows, as_published=given.options.as_published)
-    sentences = (
+        limits_note = interval_note(estimates)
+        conclusion = "see the intervals before reading a correlation"
+    cells["n"] = lambda row: count_text(row["n"])
+    precision = _precision_note(rows, as_published=as_published)
+    table_notes = (
         "r: Pearson's correlation of two metrics' means over data sets; n: data sets.",
-        how_few,
-        note,
-        meant(metrics, names),
+        precision,
+        limits_note,
+        abbreviation_note(metrics, names),
     )
     figure = plot_dots(
         rows,
@@ -205,121 +253,122 @@ def table_3(given: Means) -> Result | None:
         limits=(-1, 1),
         breaks=(-1, -0.5, 0, 0.5, 1),
         guide=0,
-        note=paragraph(how_few, note),
+        note=paragraph(precision, limits_note),
     )
-    advice = "too few for intervals"
-    if limited:
-        advice = "see the intervals before reading a correlation"
-    elif given.options.as_published:
-        advice = "as published, without intervals"
     return Result(
         rows,
-        _crossed(rows, names, (["pair"], ["method"], "model"), columns, sentences),
+        _crossed_table(rows, names, _Crossing(["pair"], ["method"], "model", cells), table_notes),
         figure,
-        note=f"n is {count_range(rows['n'])} data sets: {advice}",
+        note=f"n is {count_range(rows['n'])} data sets: {conclusion}",
     )
 
 
 def _pair_label(x: str, y: str, names: Labels) -> str:
-    """Two metrics with a dash between."""
-    return f"{names.value('metric', x)}{_AND}{names.value('metric', y)}"
+    """Write two metrics with a dash between."""
+    return f"{names.value('metric', x)}{_DASH}{names.value('metric', y)}"
 
 
 def _has_limits(frame: pd.DataFrame) -> bool:
-    """Whether any row has limits."""
+    """Tell whether any row has limits."""
     return "conf_low" in frame.columns and bool(frame["conf_low"].notna().any())
 
 
-def _how_few(rows: pd.DataFrame, *, as_published: bool) -> str:
-    """Of how many data sets the correlations are, and how wide their intervals are for that."""
+def _precision_note(rows: pd.DataFrame, *, as_published: bool) -> str:
+    """Write the number of data sets behind the correlations, and how wide their intervals are."""
     n = count_range(rows["n"])
     if as_published:
         return f"n = {n} data sets."
-    limited = rows[rows["conf_low"].notna()]
-    if limited.empty:
+    with_limits = rows[rows["conf_low"].notna()]
+    if with_limits.empty:
         return f"n = {n} data sets: too few for an interval (from 4 on), and for any conclusion."
-    width = (limited["conf_high"] - limited["conf_low"]).median()
-    holding = int(((limited["conf_low"] < 0) & (limited["conf_high"] > 0)).sum())
+    width = (with_limits["conf_high"] - with_limits["conf_low"]).median()
+    n_with_zero = int(((with_limits["conf_low"] < 0) & (with_limits["conf_high"] > 0)).sum())
     return (
-        f"n = {n} data sets: the median interval is {fixed_text(width, 2)} wide, and {holding} of "
-        f"{len(limited)} hold 0."
+        f"n = {n} data sets: the median interval is {fixed_text(width, 2)} wide, and {n_with_zero} of "
+        f"{len(with_limits)} hold 0."
     )
 
 
-def ranks_of_cases(given: Means) -> Result | None:
-    """The rank of each method when cases are drawn again."""
-    if given.several.empty or given.scores is None:
+def ranks_of_cases(benchmark: Benchmark) -> Result | None:
+    """Rank each method when cases are drawn again."""
+    if benchmark.several.empty or benchmark.scores is None:
         return None
-    ranks = ranks_over_cases(given.scores, given.options)
-    return _ranks(ranks, given.names, "Cases (or patients)")
+    ranks = ranks_over_cases(benchmark.scores, benchmark.options)
+    return _ranks_result(ranks, benchmark.names, "Cases (or patients)")
 
 
-def ranks_of_data_sets(given: Means) -> Result | None:
-    """The rank of each method when whole data sets are drawn again."""
-    if given.several.empty or given.several["dataset"].nunique() < FEWEST_DRAWN:
+def ranks_of_data_sets(benchmark: Benchmark) -> Result | None:
+    """Rank each method when whole data sets are drawn again."""
+    several = benchmark.several
+    if several.empty or several["dataset"].nunique() < MIN_DRAWN_DATA_SETS:
         return None
-    ranks = ranks_over_data_sets(given.several, given.options)
-    return _ranks(ranks, labels_of(given.several, given.labels), "Data sets")
+    ranks = ranks_over_data_sets(several, benchmark.options)
+    return _ranks_result(ranks, labels_of(several, benchmark.labels), "Data sets")
 
 
-def _ranks(ranks: pd.DataFrame, names: Labels, drawn: str) -> Result:
-    """Ranks as a table and a figure."""
-    by = [c for c in ("metric", "dataset", "model") if c in ranks.columns]
+def _ranks_result(ranks: pd.DataFrame, names: Labels, resampled: str) -> Result:
+    """Show ranks as a table and a figure; `resampled` names what is drawn again."""
+    by = [column for column in ("metric", "dataset", "model") if column in ranks.columns]
     rows = in_order(ranks, [*by, "method"], names).reset_index(drop=True)
-    first = rows.groupby(by, observed=True)["share_first"].transform("max")
     n_replicates = f"{int(rows['n_replicates'].iloc[0]):,}"
-    said = (
-        f"Rank (limits; share of the replicates in which no method is better). {drawn} drawn again "
+    table_notes = (
+        f"Rank (limits; share of the replicates in which no method is better). {resampled} drawn again "
         f"{n_replicates} times, the same for all methods.",
-        _MEANING,
+        _RANK_NOTE,
         "Bold: the method that is first most often.",
         "\u03c4: Kendall's correlation of the drawn rankings with that of all, mean (95% of the replicates).",
-        _units(rows),
-        meant(names.order("metric", rows["metric"]), names),
+        _units_note(rows),
+        abbreviation_note(names.order("metric", rows["metric"]), names),
     )
-    table = _crossed(
-        rows.assign(bold=rows["share_first"] == first),
-        names,
-        (["metric"], by[1:], "method"),
-        {"": _rank_text},
-        said,
+    layout = _Crossing(
+        groups=["metric"],
+        stub=by[1:],
+        across="method",
+        cells={"": _rank_text},
         bold=True,
-        further=("\u03c4", _tau_text),
+        last_heading="\u03c4",
+        last_cell=_tau_text,
     )
-    most = int(rows["n_methods"].max())
+    largest_share = rows.groupby(by, observed=True)["share_first"].transform("max")
+    marked = rows.assign(bold=rows["share_first"] == largest_share)
+    n_methods = int(rows["n_methods"].max())
+    breaks = [1, n_methods // 2, n_methods]
+    if n_methods <= 10:
+        breaks = list(range(1, n_methods + 1))
+    figure = plot_dots(
+        rows,
+        names=names,
+        across="metric",
+        down="dataset" if "dataset" in by else None,
+        title="Rank (range of 95% of the replicates)",
+        limits=(1, n_methods),
+        breaks=breaks,
+        note=paragraph(f"{resampled} drawn again {n_replicates} times.", _RANK_NOTE, _units_note(rows)),
+    )
     return Result(
         rows,
-        table,
-        plot_dots(
-            rows,
-            names=names,
-            across="metric",
-            down="dataset" if "dataset" in by else None,
-            title="Rank (range of 95% of the replicates)",
-            limits=(1, most),
-            breaks=list(range(1, most + 1)) if most <= 10 else [1, most // 2, most],
-            note=paragraph(f"{drawn} drawn again {n_replicates} times.", _MEANING, _units(rows)),
-        ),
+        _crossed_table(marked, names, layout, table_notes),
+        figure,
         note="after challengeR, doi:10.1038/s41598-021-82017-6; of cases that all methods have a score of",
     )
 
 
-def _units(rows: pd.DataFrame) -> str:
-    """How many units a ranking rests on."""
+def _units_note(rows: pd.DataFrame) -> str:
+    """Write the number of units behind a ranking."""
     unit = str(rows["unit"].iloc[0]).replace("dataset", "data set")
     return f"Each ranking rests on {count_range(rows['n_units'])} {unit}s."
 
 
 def _rank_text(row: dict[str, Any]) -> str:
-    """A rank with its limits and the share of first places."""
-    limits = limits_text(row["conf_low"], row["conf_high"], 1).replace(".0", "")
+    """Write a rank with its limits and the share of first places."""
     rank = fixed_text(row["estimate"], 1).replace(".0", "")
+    limits = limits_text(row["conf_low"], row["conf_high"], 1).replace(".0", "")
     return f"{rank} ({limits}; {percent_text(100 * row['share_first'], 0)})"
 
 
-def _tau_text(own: pd.DataFrame) -> str:
-    """The agreement of the drawn rankings with that of all."""
-    values: Sequence[float] = own[["tau", "tau_low", "tau_high"]].iloc[0].tolist()
-    if values[0] != values[0]:
+def _tau_text(rows: pd.DataFrame) -> str:
+    """Write the agreement of the drawn rankings with that of all, the same in all rows of a ranking."""
+    first = rows.iloc[0]
+    if pd.isna(first["tau"]):
         return MISSING
-    return f"{fixed_text(values[0], 2)} ({limits_text(values[1], values[2], 2)})"
+    return f"{fixed_text(first['tau'], 2)} ({limits_text(first['tau_low'], first['tau_high'], 2)})"

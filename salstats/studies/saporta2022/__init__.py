@@ -6,8 +6,8 @@ from functools import partial
 
 import pandas as pd
 
-from salstats.errors import SalstatsError
-from salstats.studies.engine import Item, OpenedStudy, Parser, PublishedStudy, flag_of
+from salstats.errors import Message, SalstatsError, Setting
+from salstats.studies.engine import Item, OpenedStudy, Parser, PublishedStudy
 from salstats.studies.saporta2022.covariates import (
     by_confidence,
     distributions,
@@ -44,7 +44,7 @@ from salstats.studies.saporta2022.replicates import (
     replicate_needs,
     replicates_of,
 )
-from salstats.studies.saporta2022.score_slices import IN_TABLES, read_given
+from salstats.studies.saporta2022.score_slices import IN_TABLES, read_slices
 from salstats.studies.saporta2022.sensitivity import choices, comparison
 from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
@@ -114,10 +114,11 @@ Example: salstats reproduce saporta2022 --scores scores.csv --full-scores full.c
 Example: salstats reproduce saporta2022 --data test --validation val -o out --maps gradcam=test/gradcam_maps
 Example: salstats reproduce saporta2022 --data CheXlocalize --split val --validation CheXlocalize -o out
 """
-_ALL, _TRUTH = "all cases of the study", "findings of the truth"
+# Slices of the items.
+_ALL = "all cases of the study"
+_TRUTH = "findings of the truth"
 
-
-#: In the order of the files.
+#: The items of the study, in the order of the files.
 ITEMS = (
     Item("extended_data_10", "Extended Data 10: summary statistics", summary_statistics, slice=_ALL),
     Item("table_1", "Table 1: mean IoU and hit rate", table_1,
@@ -167,55 +168,79 @@ ITEMS = (
 
 
 def _open(options: argparse.Namespace) -> OpenedStudy:
-    """Find the study; what is tuned and scored of it comes later."""
+    """Read the study; it is tuned and scored later."""
     if options.bootstrap:
         return _open_replicates(options)
     if options.data is None:
-        raise SalstatsError("saporta2022 needs a study (--data DIR) or scores of it (--scores FILE)")
+        raise SalstatsError(
+            "saporta2022 needs a study (",
+            Setting("data", "DIR"),
+            ") or scores of it (",
+            Setting("scores", "FILE"),
+            ")",
+            option="data",
+            value=None,
+        )
     if options.full_scores:
-        raise SalstatsError("--full-scores belongs to --scores")
-    found = find(options)
-    return OpenedStudy(ITEMS, found.available, lambda: _with_enough(make_frames(found, options), options))
+        raise SalstatsError(Setting("full_scores"), " belongs to ", Setting("scores"))
+    unscored = find(options)
+    return OpenedStudy(
+        ITEMS, unscored.available, lambda: _with_enough(make_frames(unscored, options), options)
+    )
+
+
+def _replicates_alone() -> SalstatsError:
+    """Return the error of replicates that are named beside other data."""
+    return SalstatsError(
+        Setting("bootstrap"),
+        " stands in the place of ",
+        Setting("data"),
+        " and ",
+        Setting("scores"),
+        hint="name one of them",
+    )
 
 
 def _open_replicates(options: argparse.Namespace) -> OpenedStudy:
     """Take the replicates of the study's scripts, of which there are means and decreases."""
     if options.data is not None or options.full_scores:
-        raise SalstatsError("--bootstrap stands in the place of --data and --scores; name one of them")
+        raise _replicates_alone()
     parser = Parser()
     add_options(parser)
     for name, action in parser.options.items():
         if name != "bootstrap" and getattr(options, name) != action.default:
             raise SalstatsError(
-                f"{flag_of(action)} has no effect on replicates (--bootstrap), which are drawn already; "
-                "leave it out, or name --data or --scores instead"
+                Setting(name),
+                " has no effect on replicates (",
+                Setting("bootstrap"),
+                "), which are drawn already",
+                hint=Message(
+                    "leave it out, or name ", Setting("data"), " or ", Setting("scores"), " instead"
+                ),
             )
     replicates = read_replicates(options.bootstrap)
     return OpenedStudy(REPLICATE_ITEMS, replicate_needs(replicates), lambda: replicates)
 
 
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
-    """Take scores that are there already; what an item lacks is said in words of tables."""
+    """Take existing scores; needs that are not met are named in words of tables."""
     if options.bootstrap:
-        raise SalstatsError("--bootstrap stands in the place of --data and --scores; name one of them")
-    given = read_given(scores, options)
-    items = [
-        replace(
-            item,
-            needs=tuple(IN_TABLES[need] for need in item.needs),
-            parts=tuple(IN_TABLES[need] for need in item.parts),
-        )
-        for item in ITEMS
-    ]
-    there = frozenset(IN_TABLES[need] for need in given.available)
-    return OpenedStudy(items, there, lambda: _with_enough(given.frames(options), options))
+        raise _replicates_alone()
+    study_scores = read_slices(scores, options)
+    items = []
+    for item in ITEMS:
+        needs = tuple(IN_TABLES[need] for need in item.needs)
+        parts = tuple(IN_TABLES[need] for need in item.parts)
+        items.append(replace(item, needs=needs, parts=parts))
+    available = frozenset(IN_TABLES[need] for need in study_scores.available)
+    return OpenedStudy(items, available, lambda: _with_enough(study_scores.frames(options), options))
 
 
 def _with_enough(frames: StudyFrames, options: argparse.Namespace) -> StudyFrames:
-    """Keep the tasks with enough positive cases, and name the others."""
-    kept = frames.with_enough(options.min_positives)
-    warn_of_left_out(kept, options.min_positives)
-    return kept
+    """Keep the tasks with enough positive cases, and warn of the others."""
+    frames = frames.with_enough(options.min_positives)
+    warn_of_left_out(frames, options.min_positives)
+    return frames
 
 
 STUDY = PublishedStudy(

@@ -1,4 +1,4 @@
-"""What localisation goes with: Tables 2 and 3 and Extended Data 8 to 10."""
+"""Localisation and features of the findings, or confidence: Tables 2 and 3 and Extended Data 8 to 10."""
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from salstats.studies.saporta2022.labels_and_notes import (
     LABELS,
     cutoff_note,
     error_note,
-    feature,
+    feature_name,
     full_name,
     labels_with,
 )
@@ -39,7 +39,7 @@ def summary_statistics(frames: StudyFrames) -> Result:
     """Extended Data 10: positives, patients and features per task, and the tasks left out."""
     counts = frames.counts
     assert counts is not None
-    features = described_features(frames.everything or frames)
+    features = described_features(frames.all_tasks or frames)
     left_out = _left_out(counts)
     return Result(
         _with_quartiles(counts, features),
@@ -60,12 +60,12 @@ def _left_out(counts: pd.DataFrame) -> str:
 def _with_quartiles(counts: pd.DataFrame, features: pd.DataFrame) -> pd.DataFrame:
     """Put median and quartiles of each feature beside the counts of its task."""
     quartiles = features.pivot(index="task", columns="metric", values=["median", "q1", "q3"])
-    quartiles.columns = [f"{feature_name}_{value}" for value, feature_name in quartiles.columns]
+    quartiles.columns = [f"{feature}_{value}" for value, feature in quartiles.columns]
     return counts.merge(quartiles.reset_index(), on="task", how="left")
 
 
 def _summary_table(counts: pd.DataFrame, features: pd.DataFrame) -> GT:
-    """Show the counts of each task, and median and quartiles of the features that are known."""
+    """Make a table of the counts of each task, and median and quartiles of the features that are known."""
     texts = []
     for row in features.itertuples():
         digits = 1 if row.metric == "n_instances" else 3
@@ -79,37 +79,38 @@ def _summary_table(counts: pd.DataFrame, features: pd.DataFrame) -> GT:
     if "n_patients" in counts:
         columns["Patients with it"] = "n_patients"
     for name in known:
-        columns[Column(feature(name), ("Median [Q1, Q3]",))] = name
+        columns[Column(feature_name(name), ("Median [Q1, Q3]",))] = name
     return table_of(counts.merge(shown, on="task"), "saporta2022", {"Task": "task"}, columns)
 
 
 def _count_figure(counts: pd.DataFrame, left_out: str) -> p9.ggplot:
-    """How many cases have each finding, and of how many patients they are."""
-    named = {"n_positive": "Cases with the finding", "n_patients": "Patients with the finding"}
-    held = [c for c in named if c in counts]
-    long = counts.melt("task", held, "method", "estimate").replace({"method": named})
-    # lines from 0 to the number
-    long = long.assign(conf_low=0, conf_high=long["estimate"])
-    figure = ss.plot_intervals(long, labels={"method": [named[c] for c in held]})
+    """Plot how many cases have each finding, and of how many patients they are."""
+    names = {"n_positive": "Cases with the finding", "n_patients": "Patients with the finding"}
+    columns = [column for column in names if column in counts]
+    rows = counts.melt("task", columns, "method", "estimate").replace({"method": names})
+    # intervals are drawn as lines from 0 to the number
+    rows = rows.assign(conf_low=0, conf_high=rows["estimate"])
+    figure = ss.plot_intervals(rows, labels={"method": [names[column] for column in columns]})
     return figure + p9.labs(x="Number", caption=wrapped(f"Left out of all that follows: {left_out}.", 74))
 
 
 def described_features(frames: StudyFrames) -> pd.DataFrame:
-    """Count, mean, median and quartiles of the features of each task's findings."""
-    long = frames.positives.melt(["case", "task"], list(FEATURES), "metric", "score").assign(method="truth")
-    return ss.describe(long.astype({"score": "float64"}), by=["metric", "task"])
+    """Return count, mean, median and quartiles of the features of each task's findings."""
+    rows = frames.positives.melt(["case", "task"], list(FEATURES), "metric", "score").assign(method="truth")
+    return ss.describe(rows.astype({"score": "float64"}), by=["metric", "task"])
 
 
 def distributions(frames: StudyFrames) -> Result:
     """Extended Data 8: letter values of the features."""
-    used = [f for f in FEATURES if frames.positives[f].notna().any()]
-    values = ss.letter_values(frames.positives, used, by="task")
-    # that a feature is 0 or 1 means nothing
-    edges = ["n_zero", "share_zero", "n_one", "share_one"]
-    described = described_features(frames).assign(binary=False, **dict.fromkeys(edges, 0))
+    features = [feature for feature in FEATURES if frames.positives[feature].notna().any()]
+    values = ss.letter_values(frames.positives, features, by="task")
+    # a feature of 0 or 1 has no meaning of its own, so such values are not counted
+    edge_counts = dict.fromkeys(["n_zero", "share_zero", "n_one", "share_one"], 0)
+    described = described_features(frames).assign(binary=False, **edge_counts)
+    names = {feature: feature_name(feature) for feature in FEATURES}
     return Result(
         values,
-        ss.table_describe(described, labels={"metric": {f: feature(f) for f in FEATURES}}),
+        ss.table_describe(described, labels={"metric": names}),
         ss.plot_letter_values(values, labels=LABELS),
         note="relative size is of the whole finding; elongation and irrectangularity are of its dominant "
         "instance and the smallest rectangle around it",
@@ -117,33 +118,33 @@ def distributions(frames: StudyFrames) -> Result:
 
 
 def table_2(frames: StudyFrames) -> Result:
-    """Table 2: what makes localisation worse, features scaled both ways."""
+    """Table 2: slopes of localisation on the features of the findings, which are scaled both ways."""
     inference = frames.inference
     slopes = feature_slopes(frames, inference)
     if inference.published:
         slopes["script_text"] = printed_as_published(slopes, n_tests=len(FEATURES))
-    table = _slope_table(slopes)
-    pooled_only = slopes[slopes["pool"] != TASK_EFFECTS]
-    # an outcome is a panel, and the two scales stand above each other
-    figure = ss.plot_regression(
-        pooled_only[pooled_only["outcome"].isin(("IoU", "Hit rate"))]
-        .assign(method=pooled_only["scale"])
-        .drop(columns=["outcome", "scale", "pool", "script_text"], errors="ignore"),
-        labels={"term": list(FEATURES)},
-    )
     return Result(
         slopes,
-        table,
-        figure,
+        _slope_table(slopes),
+        _slope_figure(slopes),
         note="one model per outcome and feature; a slope is the change from the smallest to the largest "
         "value, in a task (as the study's text has it) or over all tasks (as its scripts have it); "
-        f"{scale_matters(slopes)}; stars after Bonferroni's correction for the 4 features of an outcome, not "
+        f"{scale_note(slopes)}; stars after Bonferroni's correction for the 4 features of an outcome, not "
         f"for the 16 tests of a block, and intervals are not corrected; {error_note(inference)}",
     )
 
 
+def _slope_figure(slopes: pd.DataFrame) -> p9.ggplot:
+    """Plot the slopes of IoU and of the hit rate without task effects, the scales of features as methods."""
+    is_shown = (slopes["pool"] != TASK_EFFECTS) & slopes["outcome"].isin(("IoU", "Hit rate"))
+    rows = slopes[is_shown]
+    rows = rows.assign(method=rows["scale"])
+    rows = rows.drop(columns=["outcome", "scale", "pool", "script_text"], errors="ignore")
+    return ss.plot_regression(rows, labels={"term": list(FEATURES)})
+
+
 def _slope_table(slopes: pd.DataFrame) -> GT:
-    """Show a block of slopes for each scale of the features, without and with task effects."""
+    """Make a table with a block of slopes for each scale of the features, without and with task effects."""
     blocks = {}
     for scale, source in ((PER_TASK, "as the study's text has it"), (POOLED, "as its scripts have it")):
         blocks[scale] = f"{scale} ({source})"
@@ -167,71 +168,101 @@ def _slope_table(slopes: pd.DataFrame) -> GT:
     )
 
 
-def scale_matters(slopes: pd.DataFrame) -> str:
-    """What the scale of the features changes: the slope of size, and signs that intervals show."""
+def scale_note(slopes: pd.DataFrame) -> str:
+    """Write what the scale of the features changes: the slope of size, and signs that intervals show."""
     rows = slopes[slopes["pool"] == ALL_TASKS].set_index(["outcome", "term"])
-    sides = [rows[rows["scale"] == s] for s in (PER_TASK, POOLED)]
-    parts = []
-    if all(("IoU", "area_ratio") in side.index for side in sides):
-        one, all_ = (side.loc[("IoU", "area_ratio"), "estimate"] for side in sides)
-        parts.append(
-            f"the slope of IoU on {feature('area_ratio').lower()} is {one:.3f} scaled per task and "
-            f"{all_:.3f} over all tasks"
+    per_task = rows[rows["scale"] == PER_TASK]
+    pooled = rows[rows["scale"] == POOLED]
+    facts = []
+    size = ("IoU", "area_ratio")
+    if size in per_task.index and size in pooled.index:
+        facts.append(
+            f"the slope of IoU on {feature_name('area_ratio').lower()} is "
+            f"{per_task.loc[size, 'estimate']:.3f} scaled per task and "
+            f"{pooled.loc[size, 'estimate']:.3f} over all tasks"
         )
-    signs = [np.sign(s["conf_low"]).where(s["conf_low"] * s["conf_high"] > 0) for s in sides]
-    turned = signs[0].index[(signs[0] * signs[1].reindex(signs[0].index) < 0).to_numpy()]
-    names = ", ".join(f"{feature(term).lower()} ({outcome})" for outcome, term in turned)
-    where = "where both intervals exclude 0"
-    parts.append(f"{where} the sign turns for {names}" if names else f"no sign turns {where}")
-    return "which one matters: " + ", and ".join(parts)
+    signs = _shown_signs(per_task)
+    turns = (signs * _shown_signs(pooled).reindex(signs.index) < 0).to_numpy()
+    names = [f"{feature_name(term).lower()} ({outcome})" for outcome, term in signs.index[turns]]
+    if names:
+        facts.append(f"where both intervals exclude 0 the sign turns for {', '.join(names)}")
+    else:
+        facts.append("no sign turns where both intervals exclude 0")
+    return f"which one matters: {', and '.join(facts)}"
+
+
+def _shown_signs(slopes: pd.DataFrame) -> pd.Series:
+    """Return the sign of each slope whose interval excludes 0, NaN for the others."""
+    excludes_zero = slopes["conf_low"] * slopes["conf_high"] > 0
+    return np.sign(slopes["conf_low"]).where(excludes_zero)
 
 
 def by_confidence(frames: StudyFrames, metric: str) -> Result:
     """Table 3 (IoU) or Extended Data 9 (hits): localisation and the model's confidence."""
     inference = frames.inference
-    rows, found = present(confidence_rows(frames, metric)), confidence_of(frames, metric, inference)
-    tasks = [t for t in dict.fromkeys(found["task"]) if t not in ("Overall", WITHIN)]
+    rows = present(confidence_rows(frames, metric))
+    estimates = confidence_of(frames, metric, inference)
+    tasks = [task for task in dict.fromkeys(estimates["task"]) if task not in ("Overall", WITHIN)]
+    shown = estimates.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")
+    table = ss.table_estimates(
+        shown,
+        rows="task",
+        columns="term",
+        bold=False,
+        stars=True,
+        n_tests=1,
+        n=True,
+        labels=labels_with(task=[*tasks, "Overall", WITHIN]),
+    )
     errors = "classical" if inference.published else None
     lines = ss.fit_line(rows, f"{metric} ~ prob", by="task", errors=errors)
-    ranks = found[(found["term"] == "spearman") & found["task"].isin(tasks)].assign(x=metric, y="prob")
-    # tasks of two cases have neither
-    drawn = [part if part["estimate"].notna().any() else None for part in (lines, ranks)]
-    shown = found.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")
-    if inference.published:
-        found = found.assign(script_text=printed_as_published(found))
-    slice_name, slice_note = None, ""
-    if metric == "iou" and FULL_SLICE in frames.available:
-        slice_name, slice_note = full_name(frames), cutoff_note(frames, inference)
-    elif metric == "iou":
-        slice_note = "; of findings that are there, where the study's table is of the full slice"
-    return Result(
-        found,
-        ss.table_estimates(
-            shown,
-            rows="task",
-            columns="term",
-            bold=False,
-            stars=True,
-            n_tests=1,
-            n=True,
-            labels=labels_with(task=[*tasks, "Overall", WITHIN]),
-        ),
-        ss.plot_scatter(rows, "prob", metric, by="task", fit=drawn[0], correlations=drawn[1], labels=LABELS),
-        slice=slice_name,
-        note="Overall pools all tasks, whose confidence and scores differ; Within tasks is the slope "
-        "with task effects, and Spearman's correlations within tasks combined as Taylor (1987) does, on "
-        f"Fisher's z; {overall_against_tasks(found)}; stars are not corrected for the number of tasks; "
-        + error_note(inference, ranks=True)
-        + slice_note,
+    is_correlation = (estimates["term"] == "spearman") & estimates["task"].isin(tasks)
+    correlations = estimates[is_correlation].assign(x=metric, y="prob")
+    figure = ss.plot_scatter(
+        rows,
+        "prob",
+        metric,
+        by="task",
+        fit=_if_estimated(lines),
+        correlations=_if_estimated(correlations),
+        labels=LABELS,
     )
+    if inference.published:
+        estimates = estimates.assign(script_text=printed_as_published(estimates))
+    note = (
+        "Overall pools all tasks, whose confidence and scores differ; Within tasks is the slope "
+        "with task effects, and Spearman's correlations within tasks combined as Taylor (1987) does, on "
+        f"Fisher's z; {overall_slope_note(estimates)}; stars are not corrected for the number of tasks; "
+        f"{error_note(inference, correlations=True)}"
+    )
+    case_slice = None
+    if metric == "iou" and FULL_SLICE in frames.available:
+        case_slice = full_name(frames)
+        note += cutoff_note(frames, inference)
+    elif metric == "iou":
+        note += "; of findings that are there, where the study's table is of the full slice"
+    return Result(estimates, table, figure, slice=case_slice, note=note)
 
 
-def overall_against_tasks(found: pd.DataFrame) -> str:
-    """Where the slope over all rows lies among those of the tasks."""
-    slopes = found[found["term"] == "slope"].set_index("task")["estimate"]
-    tasks = slopes.drop(["Overall", WITHIN], errors="ignore")
-    if "Overall" not in slopes or len(tasks) < 2:
+def _if_estimated(rows: pd.DataFrame) -> pd.DataFrame | None:
+    """Return rows with an estimate in some of them, else None: two cases have no line or correlation."""
+    if rows["estimate"].notna().any():
+        return rows
+    return None
+
+
+def overall_slope_note(estimates: pd.DataFrame) -> str:
+    """Write where the slope over all rows lies among those of the tasks."""
+    slopes = estimates[estimates["term"] == "slope"].set_index("task")["estimate"]
+    task_slopes = slopes.drop(["Overall", WITHIN], errors="ignore")
+    if "Overall" not in slopes or len(task_slopes) < 2:
         return "there is one task"
-    low, high, overall = tasks.min(), tasks.max(), slopes["Overall"]
-    place = "below all" if overall < low else "above all" if overall > high else "within those"
-    return f"the overall slope, {overall:.3f}, lies {place} of the tasks, {low:.3f} to {high:.3f}"
+    low = task_slopes.min()
+    high = task_slopes.max()
+    overall = slopes["Overall"]
+    position = "within those"
+    if overall < low:
+        position = "below all"
+    elif overall > high:
+        position = "above all"
+    return f"the overall slope, {overall:.3f}, lies {position} of the tasks, {low:.3f} to {high:.3f}"

@@ -1,4 +1,4 @@
-"""Cases to look at: Fig. 1, Fig. 3, and the main saliency method at its worst, median, mean and best."""
+"""Example cases: Fig. 1, Fig. 3, and the main saliency method at its worst, median, mean and best."""
 
 from dataclasses import replace
 
@@ -21,81 +21,86 @@ from salstats.scoring.masking import OTSU, mask_rule
 from salstats.scoring.overlay_pictures import PictureOptions, overlay_picture
 from salstats.studies.engine import Result, table_of
 from salstats.studies.saporta2022.file_scoring import main_alone
-from salstats.studies.saporta2022.labels_and_notes import LABELS, feature
+from salstats.studies.saporta2022.labels_and_notes import LABELS, feature_name
 from salstats.studies.saporta2022.study_frames import FEATURES, PEOPLE, StudyFrames, main_rows, metric_rows
 from salstats.study import Study
 
+#: Ends of the range of a feature in print.
 ENDS = {"low": "Smallest", "high": "Largest"}
 
 
 def figure_1(frames: StudyFrames) -> Result:
     """Fig. 1: the case of median IoU, with the map, people's outline and their scores."""
-    frames = frames.everything or frames
-    rows = metric_rows(main_rows(frames, frames.scores), "iou", "hit")
-    picks = ss.pick_cases(metric_rows(rows, "iou"), method=frames.main, by="metric").query("pick == 'median'")
-    shown = rows.merge(picks[["case", "task"]], on=["case", "task"])
-    wide = shown.pivot_table(index="method", columns="metric", values="score", sort=False)
-    metrics = [m for m in ("iou", "hit") if m in wide]
+    frames = frames.all_tasks or frames
+    scores = metric_rows(main_rows(frames, frames.scores), "iou", "hit")
+    iou = metric_rows(scores, "iou")
+    picks = ss.pick_cases(iou, method=frames.main, by="metric").query("pick == 'median'")
+    case_scores = scores.merge(picks[["case", "task"]], on=["case", "task"])
+    wide = case_scores.pivot_table(index="method", columns="metric", values="score", sort=False)
+    metrics = [metric for metric in ("iou", "hit") if metric in wide]
+    table = table_of(
+        wide.reset_index(),
+        "saporta2022",
+        {"Method": lambda r: LABELS.value("method", r.method)},
+        {LABELS.value("metric", metric): (metric, 3) for metric in metrics},
+    )
     return Result(
-        shown,
-        table_of(
-            wide.reset_index(),
-            "saporta2022",
-            {"Method": lambda r: LABELS.value("method", r.method)},
-            {LABELS.value("metric", m): (m, 3) for m in metrics},
-        ),
-        ss.plot_gallery(
-            main_alone(_study(frames)), picks, scores=metric_rows(rows, "iou"), images=frames.images
-        ),
+        case_scores,
+        table,
+        ss.plot_gallery(main_alone(_study(frames)), picks, scores=iou, images=frames.images),
         note="the case nearest to the median IoU of the main saliency method",
     )
 
 
 def examples(frames: StudyFrames) -> Result:
-    """The cases whose IoU is the worst, nearest the median and the mean, and the best, drawn."""
-    frames = frames.everything or frames
-    rows = metric_rows(main_rows(frames, frames.scores), "iou")
-    picks = ss.pick_cases(rows, method=frames.main, by="metric")
+    """Draw the cases whose IoU is the worst, nearest the median and the mean, and the best."""
+    frames = frames.all_tasks or frames
+    iou = metric_rows(main_rows(frames, frames.scores), "iou")
+    picks = ss.pick_cases(iou, method=frames.main, by="metric")
+    table = table_of(
+        picks,
+        "saporta2022",
+        {"Pick": lambda r: r.pick.capitalize()},
+        {"Case": "case", "Task": "task", LABELS.value("metric", "iou"): ("score", 3)},
+    )
+    figure = ss.plot_gallery(
+        main_alone(_study(frames)),
+        picks,
+        scores=iou,
+        images=frames.images,
+        human=PEOPLE in frames.available,
+    )
     return Result(
         picks,
-        table_of(
-            picks,
-            "saporta2022",
-            {"Pick": lambda r: r.pick.capitalize()},
-            {"Case": "case", "Task": "task", LABELS.value("metric", "iou"): ("score", 3)},
-        ),
-        ss.plot_gallery(
-            main_alone(_study(frames)),
-            picks,
-            scores=rows,
-            images=frames.images,
-            human=PEOPLE in frames.available,
-        ),
+        table,
+        figure,
         note="the case nearest to the worst, median, mean and best IoU of the main saliency method; ties by "
         "name",
     )
 
 
 def extremes(frames: StudyFrames) -> pd.DataFrame:
-    """The findings whose features are smallest and largest: `feature, end, case, task, value`."""
-    found = []
-    for name in FEATURES:
-        known = frames.positives.dropna(subset=[name]).sort_values([name, "case", "task"], kind="stable")
-        for end, place in zip(ENDS, (0, -1), strict=True):
-            if len(known):
-                row = known.iloc[place]
-                found.append((name, end, row["case"], row["task"], float(row[name])))
-    return pd.DataFrame(found, columns=["feature", "end", "case", "task", "value"])
+    """Return the findings whose features are smallest and largest: `feature, end, case, task, value`."""
+    extreme_rows = []
+    for feature in FEATURES:
+        positives = frames.positives.dropna(subset=[feature])
+        positives = positives.sort_values([feature, "case", "task"], kind="stable")
+        if positives.empty:
+            continue
+        for end, position in (("low", 0), ("high", -1)):
+            row = positives.iloc[position]
+            extreme_rows.append((feature, end, row["case"], row["task"], float(row[feature])))
+    return pd.DataFrame(extreme_rows, columns=["feature", "end", "case", "task", "value"])
 
 
 def figure_3(frames: StudyFrames) -> Result:
-    """Fig. 3 a-b: the findings at both ends of each feature; of files in the rectangle that is measured."""
-    whole = frames.everything or frames
-    rows = extremes(whole)
+    """Fig. 3 a-b: the findings at both ends of each feature, on their images where there are any."""
+    all_frames = frames.all_tasks or frames
+    rows = extremes(all_frames)
     table = table_of(
         rows,
         "saporta2022",
-        {"Feature": lambda r: f"{feature(r.feature)}, {ENDS[r.end].lower()}"},
+        {"Feature": lambda r: f"{feature_name(r.feature)}, {ENDS[r.end].lower()}"},
         {"Case": "case", "Task": "task", "Value": ("value", 3)},
     )
     note = (
@@ -104,32 +109,37 @@ def figure_3(frames: StudyFrames) -> Result:
     )
     if frames.study is None:
         note += "; without images the figure shows the features of all findings, to these ends"
-        return Result(rows, table, _all_findings(whole), note=note)
-    return Result(rows, table, _extremes_drawn(frames, rows), note=note)
+        return Result(rows, table, _letter_value_figure(all_frames), note=note)
+    return Result(rows, table, _extremes_figure(frames, rows), note=note)
 
 
-def _all_findings(frames: StudyFrames) -> p9.ggplot:
-    """Draw the letter values of each feature over the findings of all tasks."""
-    used = [name for name in FEATURES if frames.positives[name].notna().any()]
-    values = ss.letter_values(frames.positives, used, by=())
+def _letter_value_figure(frames: StudyFrames) -> p9.ggplot:
+    """Plot the letter values of each feature over the findings of all tasks."""
+    features = [feature for feature in FEATURES if frames.positives[feature].notna().any()]
+    values = ss.letter_values(frames.positives, features, by=())
     return ss.plot_letter_values(values, labels=LABELS)
 
 
-def _extremes_drawn(frames: StudyFrames, rows: pd.DataFrame) -> p9.ggplot:
+def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> p9.ggplot:
     """Draw the findings of `extremes` on their images, with the rectangle that is measured."""
-    study, labels = _study(frames), Labels()
-    names = {name: [feature(name)] for name in dict.fromkeys(rows["feature"])}
+    study = _study(frames)
+    labels = Labels()
+    names = {feature: [feature_name(feature)] for feature in dict.fromkeys(rows["feature"])}
     layout = gallery_layout(names, [None] * len(names), ENDS, COLUMN_MM)
     rule = mask_rule(study.select(methods=set()), threshold=OTSU)
-    how = PictureOptions(rule, check_images(frames.images), False, layout.box)
-    panels = [_with_rectangle(study, r.case, r.task, how) for r in rows.itertuples()]
-    placed = [
-        Placed(panel, r.feature, r.end, _corner(r.task, r.value, labels))
-        for panel, r in zip(panels, rows.itertuples(), strict=True)
-    ]
+    options = PictureOptions(rule, check_images(frames.images), False, layout.box)
+    panels = []
+    placed = []
+    for row in rows.itertuples():
+        panel = _with_rectangle(study, row.case, row.task, options)
+        panels.append(panel)
+        placed.append(Placed(panel, row.feature, row.end, _corner_text(row.task, row.value, labels)))
+    bands = []
+    for feature in names:
+        bands += layout.bands(feature)
     return overlay_figure(
         placed,
-        layout.sheet([[band for name in names for band in layout.bands(name)]]),
+        layout.sheet([bands]),
         labels=labels,
         notes=[image_note(panels)],
         spacing=None,
@@ -137,21 +147,21 @@ def _extremes_drawn(frames: StudyFrames, rows: pd.DataFrame) -> p9.ggplot:
     )
 
 
-def _with_rectangle(study: Study, case: str, task: str, how: PictureOptions) -> Picture:
-    """A finding on its image, with the smallest rectangle around its dominant instance."""
-    found = study.select(cases=[case]).cases[0]
-    panel = overlay_picture(found, task, None, (), how)
-    corners: np.ndarray = dominant_rectangle(decode(found.truths[task].read()))
+def _with_rectangle(study: Study, name: str, task: str, options: PictureOptions) -> Picture:
+    """Return a finding on its image, with the smallest rectangle around its dominant instance."""
+    case = study.select(cases=[name]).cases[0]
+    panel = overlay_picture(case, task, None, (), options)
+    corners: np.ndarray = dominant_rectangle(decode(case.truths[task].read()))
     return replace(panel, lines={**panel.lines, "mask": [corners]})
 
 
-def _corner(task: str, value: float, labels: Labels) -> str:
-    """The text in a panel's corner."""
-    # the smallest of relative sizes is no 0.00
-    return f"{labels.value('task', task)} {number_text(int(value) if value == int(value) else value, 3)}"
+def _corner_text(task: str, value: float, labels: Labels) -> str:
+    """Write the task and the value of a feature; three digits, since the smallest sizes would be 0.00."""
+    number = int(value) if value == int(value) else value
+    return f"{labels.value('task', task)} {number_text(number, 3)}"
 
 
 def _study(frames: StudyFrames) -> Study:
-    """The study behind the frames."""
+    """Return the study behind the frames."""
     assert frames.study is not None
     return frames.study

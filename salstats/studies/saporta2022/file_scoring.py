@@ -1,4 +1,4 @@
-"""From files to frames: a study in the CheXlocalize format read, tuned and scored, each map read once."""
+"""Frames of files: a study in the CheXlocalize format is read, tuned and scored, each map read once."""
 
 import argparse
 import sys
@@ -13,7 +13,7 @@ import pandas as pd
 
 import salstats as ss
 from salstats.checks import quoted
-from salstats.errors import SalstatsError, warn
+from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.files.checkpoints import checkpoint_folder
 from salstats.metrics.overlap import Counts
 from salstats.readers.case_images import check_images
@@ -21,7 +21,7 @@ from salstats.readers.chexlocalize import METHOD, SPLITS, split_of
 from salstats.readers.chexlocalize_study import PATIENT
 from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, NO_PROB, TRUE_POSITIVE
 from salstats.scoring.masking import mask_rule, value_of
-from salstats.studies.engine import Parser
+from salstats.studies.engine import Need, Parser
 from salstats.studies.options import SERIES, check_replicates, folders, named_folder, names_in, of_methods
 from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
@@ -41,19 +41,19 @@ from salstats.studies.saporta2022.study_frames import (
 )
 from salstats.study import HUMAN, Series, Study
 
-#: What makes a mask of a map, for all methods or by method.
-MASKS = {
+#: Options that make a mask of a map, for all methods or by method, with their help.
+MASK_OPTIONS = {
     "threshold": "of Extended Data 1b, in the place of one that is tuned; may be repeated",
     "cutoff": "probability below which a mask is empty, in the place of one that is tuned; may be repeated",
     "smooth": "side of a box filter in pixels (none); may be repeated",
 }
-#: Files of --data that are found by their names unless they are given.
-FILES = ("truth", "annotations", "human", "human_annotations", "points", "labels")
+#: Options that name files of --data, which are else found by their names.
+FILE_OPTIONS = ("truth", "annotations", "human", "human_annotations", "points", "labels")
 _COUNTS = Counts._fields
 
 
 def add_options(parser: Parser) -> None:
-    """Add what can be said of the data and of how they are scored."""
+    """Add the options for the data and for scoring them."""
     add = parser.add_argument
     add("--data", type=Path, metavar="DIR", help="the study, such as the test set")
     add("--full-scores", type=Path, action="append", default=[], metavar="FILE",
@@ -61,12 +61,12 @@ def add_options(parser: Parser) -> None:
     add("--bootstrap", type=Path, action="append", default=[], metavar="FILE",
         help="replicates that eval.py or a run wrote, in the place of --data; may be repeated")  # fmt: skip
     add("--validation", type=Path, metavar="DIR", help="the study that thresholds and cut-offs are tuned on")
-    for name, whose in (("--maps", "--data"), ("--validation-maps", "--validation")):
+    for name, folder in (("--maps", "--data"), ("--validation-maps", "--validation")):
         add(name, type=named_folder(SERIES, unnamed=True), action="append", default=[], metavar=SERIES,
-            help=f"maps of a method, where {whose} does not hold them alone; may be repeated")  # fmt: skip
+            help=f"maps of a method, where {folder} does not hold them alone; may be repeated")  # fmt: skip
     add("--main", metavar="METHOD[:MODEL]", help="whose maps single-method items show (the first)")
-    for name, what in MASKS.items():
-        add(f"--{name}", action="append", metavar="[METHOD[:MODEL]=]N|FILE", help=what)
+    for name, option_help in MASK_OPTIONS.items():
+        add(f"--{name}", action="append", metavar="[METHOD[:MODEL]=]N|FILE", help=option_help)
     add("--colormap", choices=("jet",),
         help="smooth as the study's scripts do, by way of the colours of jet, which mark much of the "
         "background, and for Otsu's threshold alone; without it a box filter of the map itself, but "
@@ -74,7 +74,7 @@ def add_options(parser: Parser) -> None:
     add("--images", type=Path, metavar="DIR", help="the images behind the maps, for the examples")
     add("--split", choices=("val", "test"), help="which set of --data, where one folder holds both")
     add("--tasks", action="append", metavar="TASK", help="only these, comma-separated")
-    for name in FILES:
+    for name in FILE_OPTIONS:
         flag = f"--{name.replace('_', '-')}"
         add(flag, type=Path, metavar="FILE", help="of --data; else found by its name")
     add("--patient-from", default=PATIENT, metavar="REGEX", help="finds the patient in a case's name")
@@ -87,114 +87,176 @@ def add_options(parser: Parser) -> None:
 
 
 def read_data(options: argparse.Namespace) -> Study:
-    """The study, the main series of maps first."""
-    maps = folders(options.maps, "--maps")
+    """Read the study; the main series of maps stands first."""
+    maps = folders(options.maps, "maps")
     if options.main is not None:
         maps = maps or {}
         if options.main not in maps:
-            raise SalstatsError(f"--main {options.main} is none of --maps ({quoted(maps) or 'none'})")
+            raise SalstatsError(
+                Setting("main", options.main),
+                " is none of ",
+                Setting("maps"),
+                f" ({quoted(maps) or 'none'})",
+                choices=maps,
+            )
         maps = {options.main: maps[options.main], **maps}
+    files = {name: getattr(options, name) for name in FILE_OPTIONS}
     return ss.read_chexlocalize(
-        options.data, split=options.split, maps=maps, tasks=names_in(options.tasks),
-        patient_from=options.patient_from, **{name: getattr(options, name) for name in FILES},
-    )  # fmt: skip
+        options.data,
+        split=options.split,
+        maps=maps,
+        tasks=names_in(options.tasks),
+        patient_from=options.patient_from,
+        **files,
+    )
 
 
 def read_validation(options: argparse.Namespace, study: Study) -> Study | None:
-    """The validation study with the maps of the main series, under the name it has in the study."""
-    if options.validation is None:
+    """Read the validation study with the maps of the main series, under the name it has in the study."""
+    folder = options.validation
+    if folder is None:
         return None
-    maps = folders(options.validation_maps, "--validation-maps")
+    maps = folders(options.validation_maps, "validation_maps")
     name = str(main_series(study) or next(iter(maps or ()), METHOD))
-    if maps and name not in maps:
-        raise SalstatsError(
-            f"--validation-maps names {quoted(maps)}; thresholds and cut-offs are tuned for {name!r}"
-        )
-    validation = ss.read_chexlocalize(
-        options.validation, tasks=names_in(options.tasks),
-        # the release has both sets in one folder
-        split="val" if set(SPLITS) <= {split_of(p.name) for p in options.validation.iterdir()} else None,
-        **({"maps": {name: maps[name]}} if maps else {"method": name}),
-    )  # fmt: skip
-    return validation.select(tasks=[t for t in validation.tasks if t in study.tasks])
+    series: dict[str, Any] = {"method": name}
+    if maps:
+        if name not in maps:
+            raise SalstatsError(
+                Setting("validation_maps"),
+                f" names {quoted(maps)}; thresholds and cut-offs are tuned for {name!r}",
+                choices=[name],
+            )
+        series = {"maps": {name: maps[name]}}
+    splits = {split_of(path.name) for path in folder.iterdir()}
+    # the release has both sets in one folder
+    split = "val" if set(SPLITS) <= splits else None
+    validation = ss.read_chexlocalize(folder, tasks=names_in(options.tasks), split=split, **series)
+    return validation.select(tasks=[task for task in validation.tasks if task in study.tasks])
 
 
 @dataclass(frozen=True)
-class ReadStudy:
-    """A study that is read and not scored: what is tuned on, its features, and which needs are met."""
+class UnscoredStudy:
+    """A study that is read and not scored."""
 
     study: Study
+    #: The study that thresholds and cut-offs are tuned on.
     validation: Study | None
     features: pd.DataFrame
-    available: frozenset[str]
+    #: The needs that it meets.
+    available: frozenset[Need]
 
 
-def find(options: argparse.Namespace) -> ReadStudy:
-    """Read what can be read before anything is tuned or scored."""
+def find(options: argparse.Namespace) -> UnscoredStudy:
+    """Read all that can be read before anything is tuned or scored."""
     if options.resume is not None:
         checkpoint_folder(options.resume)
     check_replicates(options.replicates)
     check_images(options.images)
     if options.colormap is not None and options.smooth is None:
-        raise SalstatsError("--colormap is a way to smooth: give --smooth N, the side of the filter, too")
+        raise SalstatsError(
+            Setting("colormap"),
+            " is a way to smooth",
+            hint=Message("give ", Setting("smooth", "N"), ", the side of the filter, too"),
+        )
     study = read_data(options)
     validation = read_validation(options, study)
     features = ss.features(study, jobs=options.jobs, progress=sys.stderr.isatty())
     check_positives(features, options.min_positives)
-    there = held_by(study, validation, thresholds=options.threshold is not None)
-    return ReadStudy(study, validation, features, there)
+    available = needs_met(study, validation, has_thresholds=options.threshold is not None)
+    return UnscoredStudy(study, validation, features, available)
 
 
-def make_frames(found: ReadStudy, options: argparse.Namespace) -> StudyFrames:
-    """The frames of a study, tuned on the validation study where there is one."""
-    study, there, main = found.study, found.available, main_series(found.study)
-    shown = {"jobs": options.jobs, "progress": sys.stderr.isatty()}
-    given = of_methods(**{name: getattr(options, name) for name in MASKS})
-    if given and main is None:
-        raise SalstatsError(f"--{next(iter(given))} is of maps, and {study.source} has none")
-    own = {name: of_main(study, name, value) for name, value in given.items()}
+def make_frames(unscored: UnscoredStudy, options: argparse.Namespace) -> StudyFrames:
+    """Score a study, and tune its thresholds and cut-offs on the validation study where there is one."""
+    study = unscored.study
+    main = main_series(study)
+    running: dict[str, Any] = {"jobs": options.jobs, "progress": sys.stderr.isatty()}
+    mask_options = of_methods(**{name: getattr(options, name) for name in MASK_OPTIONS})
+    if mask_options and main is None:
+        raise SalstatsError(Setting(next(iter(mask_options))), f" is of maps, and {study.source} has none")
     colormap = colormap_of(options)
-    if colormap is not None:
-        # the scripts smooth neither what a number thresholds nor what they tune on
-        own.pop("smooth")
-    sweep, n_shared = None, 0
-    if found.validation is not None and SWEEP in there:
-        tune = partial(ss.tune, found.validation, smooth=own.get("smooth") or None, **shown)
-        sweep = tune(what="threshold")
-        if MAPS in there and not {"threshold", "cutoff"} <= set(own):
-            n_shared = warn_shared(study, found.validation)
-            if "threshold" not in own:
-                own["threshold"] = chosen(sweep, "threshold", "otsu", study)
-            if "cutoff" not in own:
-                tried = tune(what="cutoff", as_published=options.as_published)
-                own["cutoff"] = chosen(tried, "cutoff", 0.0, study)
+    tuning = _tune(unscored, options, mask_options, colormap, running)
 
-    score: Any = partial(ss.score, resume=options.resume, **shown)
-    filters = {"smooth": given.get("smooth"), "colormap": colormap}
-    everywhere = score(study, metrics=["iou", "hit"], slice="full", **filters)
-    uncut = everywhere[everywhere["metric"] == "iou"].reset_index(drop=True)
-    full, tuned = uncut, None
-    if main is not None and "cutoff" in own:
-        full = cut_off(uncut, {(task, main.method): value for task, value in own["cutoff"].items()})
-    if "threshold" in own:
-        masks = {name: own[name] for name in ("threshold", "smooth") if own.get(name)}
+    score: Any = partial(ss.score, resume=options.resume, **running)
+    all_scores = score(
+        study, metrics=["iou", "hit"], slice="full", smooth=mask_options.get("smooth"), colormap=colormap
+    )
+    uncut = all_scores[all_scores["metric"] == "iou"].reset_index(drop=True)
+    full = uncut
+    cut_offs_from = ""
+    if tuning.cutoffs is not None:
+        cut_offs_from = "given" if "cutoff" in mask_options else "tuned"
+        if main is not None:
+            full = cut_off(uncut, {(task, main.method): prob for task, prob in tuning.cutoffs.items()})
+    tuned = None
+    if tuning.thresholds is not None:
+        masks = {}
+        if tuning.thresholds:
+            masks["threshold"] = tuning.thresholds
+        if tuning.smooth:
+            masks["smooth"] = tuning.smooth
         tuned = score(main_alone(study), metrics="iou", **masks)
     return StudyFrames(
-        scores=true_positive(everywhere, set(found.features["case"])),
+        scores=true_positive(all_scores, set(unscored.features["case"])),
         full=full,
         uncut=uncut,
-        features=found.features,
+        features=unscored.features,
         tuned=tuned,
-        sweep=sweep,
-        cut_off="given" if "cutoff" in given else "tuned" if "cutoff" in own else "",
-        thresholds="given" if "threshold" in given else "tuned",
+        sweep=tuning.sweep,
+        cut_off=cut_offs_from,
+        thresholds="given" if "threshold" in mask_options else "tuned",
         smoothed_for_otsu=colormap is not None,
-        n_shared=n_shared,
-        available=there,
+        n_shared=tuning.n_shared,
+        available=unscored.available,
         inference=inference_of(options),
         study=study,
         images=options.images,
     )
+
+
+@dataclass(frozen=True)
+class _Tuning:
+    """Thresholds and cut-offs of the main series by task, given or tuned; None where there are none."""
+
+    thresholds: dict[str, Any] | None
+    cutoffs: dict[str, Any] | None
+    #: Side of the filter by task, of maps with these thresholds.
+    smooth: dict[str, Any] | None
+    #: Mean IoU by threshold on the validation study.
+    sweep: pd.DataFrame | None
+    #: Number of cases that are both tuned on and scored.
+    n_shared: int
+
+
+def _tune(
+    unscored: UnscoredStudy,
+    options: argparse.Namespace,
+    mask_options: Mapping[str, Any],
+    colormap: str | None,
+    running: Mapping[str, Any],
+) -> _Tuning:
+    """Take the thresholds and cut-offs that are given, and tune the others where that is possible."""
+    study = unscored.study
+    by_task = {name: values_of_main(study, name, value) for name, value in mask_options.items()}
+    thresholds = by_task.get("threshold")
+    cutoffs = by_task.get("cutoff")
+    smooth = by_task.get("smooth")
+    if colormap is not None:
+        # the scripts smooth neither what a number thresholds nor what they tune on
+        smooth = None
+    if unscored.validation is None or SWEEP not in unscored.available:
+        return _Tuning(thresholds, cutoffs, smooth, None, 0)
+    tune: Any = partial(ss.tune, unscored.validation, smooth=smooth or None, **running)
+    sweep = tune(what="threshold")
+    n_shared = 0
+    if MAPS in unscored.available and (thresholds is None or cutoffs is None):
+        n_shared = warn_shared(study, unscored.validation)
+        if thresholds is None:
+            thresholds = chosen_values(sweep, "threshold", "otsu", study)
+        if cutoffs is None:
+            cutoff_sweep = tune(what="cutoff", as_published=options.as_published)
+            cutoffs = chosen_values(cutoff_sweep, "cutoff", 0.0, study)
+    return _Tuning(thresholds, cutoffs, smooth, sweep, n_shared)
 
 
 def inference_of(options: argparse.Namespace) -> Inference:
@@ -203,119 +265,144 @@ def inference_of(options: argparse.Namespace) -> Inference:
 
 
 def colormap_of(options: argparse.Namespace) -> str | None:
-    """Return by way of which colours maps are smoothed: as published and on demand as the scripts do."""
+    """Return the colour map by which maps are smoothed: as published by jet, else as the options say."""
     if options.smooth is None:
         return None
     return "jet" if options.as_published else options.colormap
 
 
-def held_by(study: Study, validation: Study | None, *, thresholds: bool) -> frozenset[str]:
-    """Which needs are met by a study that is not scored yet; one map is opened."""
+def needs_met(study: Study, validation: Study | None, *, has_thresholds: bool) -> frozenset[Need]:
+    """Return the needs that a study meets which is not scored yet; one map is opened."""
     main = main_series(study)
-    maps = [s for s in study.series if s.method != HUMAN]
-    first = next((p for case in study for p in case.predictions if p.series == main), None)
-    people = [p for case in study for p in case.predictions if p.series.method == HUMAN]
-    trainings = {
-        s.seed for s in maps if main is not None and (s.method, s.model) == (main.method, main.model)
-    }
-    sweep = validation is not None and bool(validation.with_maps())
-    met = {
+    maps = [series for series in study.series if series.method != HUMAN]
+    predictions = [prediction for case in study for prediction in case.predictions]
+    of_main = [prediction for prediction in predictions if prediction.series == main]
+    of_people = [prediction for prediction in predictions if prediction.series.method == HUMAN]
+    seeds = set()
+    if main is not None:
+        seeds = {s.seed for s in maps if (s.method, s.model) == (main.method, main.model)}
+    can_tune = validation is not None and bool(validation.with_maps())
+    has_prob = bool(of_main) and not np.isnan(of_main[0].read().prob)
+    is_met: dict[Need, bool] = {
         MAPS: bool(maps),
-        PEOPLE: any(s.method == HUMAN for s in study.series),
-        SEGMENTATIONS: any(p.read().mask is not None for p in people),
+        PEOPLE: any(series.method == HUMAN for series in study.series),
+        SEGMENTATIONS: any(prediction.read().mask is not None for prediction in of_people),
         # a file of points is of all cases
-        POINTS: any(p.read().points is not None for p in people[:1]),
-        PROBABILITIES: first is not None and not np.isnan(first.read().prob),
-        SWEEP: sweep,
-        THRESHOLDS: bool(maps) and (sweep or thresholds),
-        SEVERAL: len({(s.method, s.model) for s in maps}) > 1,
-        CHECKPOINTS: None in trainings and len(trainings) > 1,
+        POINTS: any(prediction.read().points is not None for prediction in of_people[:1]),
+        PROBABILITIES: has_prob,
+        FULL_PROBABILITIES: has_prob,
+        SWEEP: can_tune,
+        THRESHOLDS: bool(maps) and (can_tune or has_thresholds),
+        SEVERAL: len({(series.method, series.model) for series in maps}) > 1,
+        CHECKPOINTS: None in seeds and len(seeds) > 1,
     }
-    met[FULL_PROBABILITIES] = met[PROBABILITIES]
-    return OF_FILES | {need for need, there in met.items() if there}
+    return OF_FILES | {need for need, met in is_met.items() if met}
 
 
-def of_main(study: Study, name: str, given: Any) -> dict[str, Any]:
-    """An option's value for the main series, by task; none where it says nothing of it."""
-    # a file of cut-offs may be of the main series only
+def values_of_main(study: Study, name: str, value: Any) -> dict[str, Any]:
+    """Return an option's value for the main series by task; tasks without a value are left out."""
     main = main_series(study)
     assert main is not None
-    values = getattr(mask_rule(study if name == "smooth" else main_alone(study), **{name: given}), name)
-    found = {task: value_of(values, task, main) for task in study.tasks}
-    return {task: value for task, value in found.items() if value is not None}
+    if name != "smooth":
+        # a file of cut-offs may be of the main series only
+        study = main_alone(study)
+    values = getattr(mask_rule(study, **{name: value}), name)
+    value_by_task = {task: value_of(values, task, main) for task in study.tasks}
+    return {task: task_value for task, task_value in value_by_task.items() if task_value is not None}
 
 
 def warn_shared(study: Study, validation: Study) -> int:
-    """How many cases are tuned on and scored, with a warning where there are any."""
-    shared = {c.case for c in study} & {c.case for c in validation}
+    """Count the cases that are both tuned on and scored, and warn where there are any."""
+    shared = {case.case for case in study} & {case.case for case in validation}
     if shared:
         warn(
-            f"{len(shared)} of {len(study)} cases of --data are in --validation too: what is tuned on them "
-            "is too good here (Extended Data 1, and cut-offs in Extended Data 4, Table 3 and S2)"
+            f"{len(shared)} of {len(study)} cases of ",
+            Setting("data"),
+            " are in ",
+            Setting("validation"),
+            " too: what is tuned on them is too good here (Extended Data 1, and cut-offs in Extended Data 4, "
+            "Table 3 and S2)",
         )
     return len(shared)
 
 
-def chosen(sweep: pd.DataFrame, column: str, otherwise: object, study: Study) -> dict[str, object]:
-    """The value of each task; one that the validation study cannot tell is `otherwise`."""
+def chosen_values(sweep: pd.DataFrame, column: str, default: object, study: Study) -> dict[str, object]:
+    """Return the tuned value of each task; a task that the validation study lacks has the default."""
     best = sweep.query("chosen").set_index("task")[column].to_dict()
-    unknown = [t for t in study.tasks if t not in best]
-    if unknown:
-        warn(f"the validation study has no {column} for {', '.join(unknown)}: {otherwise!r} is used")
-    return {task: best.get(task, otherwise) for task in study.tasks}
+    untuned = [task for task in study.tasks if task not in best]
+    if untuned:
+        warn(
+            f"the validation study has no {column} for {', '.join(untuned)}: {default!r} is used",
+            option=column,
+            value=default,
+        )
+    return {task: best.get(task, default) for task in study.tasks}
 
 
 def main_series(study: Study) -> Series | None:
-    """The series of single-method items: the first of maps."""
-    return next((s for s in study.series if s.method != HUMAN), None)
+    """Return the series of single-method items: the first of maps."""
+    return next((series for series in study.series if series.method != HUMAN), None)
 
 
 def main_alone(study: Study) -> Study:
-    """The study with its main series and people only."""
+    """Return the study with its main series and people only."""
     main = main_series(study)
     return study.select(methods=[str(s) for s in study.series if s == main or s.method == HUMAN])
 
 
 def true_positive(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
-    """The true-positive slice of IoU and hits on the full slice, as `score` has it."""
+    """Return the true-positive slice of IoU and hits on the full slice, as `score` computes it."""
     rows = full[full["case"].isin(cases)].reset_index(drop=True)
-    known = ((rows["metric"] == "iou") & rows["tp"].notna()).to_numpy()
-    tp, fp, fn, _ = _counts(rows)
+    has_counts = ((rows["metric"] == "iou") & rows["tp"].notna()).to_numpy()
+    counts = _counts(rows)
     if "slice" in rows:
         rows["slice"] = pd.array([TRUE_POSITIVE] * len(rows), dtype="str")
-    absent, empty = known & (tp + fn == 0), known & (tp + fn > 0) & (tp + fp == 0)
-    return _undefined(rows, {ABSENT: absent, EMPTY: empty})
+    is_absent = counts.tp + counts.fn == 0
+    is_empty = counts.tp + counts.fp == 0
+    reasons = {ABSENT: has_counts & is_absent, EMPTY: has_counts & ~is_absent & is_empty}
+    return _without_scores(rows, reasons)
 
 
 def cut_off(full: pd.DataFrame, cutoffs: Mapping[tuple[str, str], float]) -> pd.DataFrame:
-    """IoU on the full slice with masks empty below a probability, as `score(cutoff=)` has it."""
+    """Return IoU on the full slice with masks empty below a probability, as `score(cutoff=)` computes it.
+
+    Parameters
+    ----------
+    full : DataFrame
+        Scores on the full slice with the masks as they are.
+    cutoffs : mapping of (str, str) to float
+        Probability by task and method; masks of people are never emptied.
+    """
     rows = full[full["metric"] == "iou"].reset_index(drop=True)
-    least = np.array([cutoffs.get(key, -np.inf) for key in zip(rows["task"], rows["method"], strict=True)])
-    least[(rows["method"] == HUMAN).to_numpy()] = -np.inf
+    keys = zip(rows["task"], rows["method"], strict=True)
+    least_prob = np.array([cutoffs.get(key, -np.inf) for key in keys])
+    least_prob[(rows["method"] == HUMAN).to_numpy()] = -np.inf
     prob = rows["prob"].to_numpy() if "prob" in rows else np.full(len(rows), np.nan)
-    known = rows["tp"].notna().to_numpy()
-    unknown = known & np.isnan(prob) & (least > -np.inf)
-    below = known & (prob < least)
+    has_counts = rows["tp"].notna().to_numpy()
+    has_cutoff = least_prob > -np.inf
+    is_unknown = has_counts & np.isnan(prob) & has_cutoff
+    is_below = has_counts & (prob < least_prob)
     counts = _counts(rows)
     for name, values in zip(_COUNTS, counts.emptied(), strict=True):
-        rows.loc[below, name] = values[below].astype("int64")
-        rows.loc[unknown, name] = pd.NA
-    rows.loc[below, "score"] = 0.0
+        rows.loc[is_below, name] = values[is_below].astype("int64")
+        rows.loc[is_unknown, name] = pd.NA
+    rows.loc[is_below, "score"] = 0.0
     if "slice" in rows:
-        before = [list(rows.columns).index(c) for c in ("slice", "threshold") if c in rows]
-        rows.insert(max(before) + 1, "cutoff", np.where(least > -np.inf, least, np.nan))
-    return _undefined(rows, {NEGATIVE: below & (counts.tp + counts.fn == 0), NO_PROB: unknown})
+        positions = [list(rows.columns).index(name) for name in ("slice", "threshold") if name in rows]
+        rows.insert(max(positions) + 1, "cutoff", np.where(has_cutoff, least_prob, np.nan))
+    is_negative = is_below & (counts.tp + counts.fn == 0)
+    return _without_scores(rows, {NEGATIVE: is_negative, NO_PROB: is_unknown})
 
 
 def _counts(rows: pd.DataFrame) -> Counts:
-    """Pixels as floats, 0 where there are none."""
-    return Counts(*(rows[c].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64) for c in _COUNTS))
+    """Return the counts of pixels as floats, 0 where they are missing."""
+    return Counts(*(rows[name].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64) for name in _COUNTS))
 
 
-def _undefined(rows: pd.DataFrame, reasons: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """The rows, undefined for these reasons."""
+def _without_scores(rows: pd.DataFrame, reasons: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """Remove the scores of some rows, and write the reason."""
     result = rows.copy()
-    for reason, which in reasons.items():
-        result.loc[which, "score"] = np.nan
-        result.loc[which, "reason"] = reason
+    for reason, has_reason in reasons.items():
+        result.loc[has_reason, "score"] = np.nan
+        result.loc[has_reason, "reason"] = reason
     return result

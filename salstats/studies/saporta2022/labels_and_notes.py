@@ -1,4 +1,4 @@
-"""What saporta2022 says in print: labels, names of features and slices, and the notes of its results."""
+"""Labels of saporta2022, names of features and slices, and the notes of its results."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,33 +18,48 @@ _NAMES = {
 }
 
 
-def labels_with(**more: Any) -> Labels:
-    """The labels of this study, with those of one item."""
-    return Labels({**_NAMES, **more})
+def labels_with(**labels: Any) -> Labels:
+    """Return the labels of this study with those of one item."""
+    return Labels({**_NAMES, **labels})
 
 
 LABELS = labels_with()
+#: Short names of metrics and terms.
+_SHORT_NAMES = {
+    "iou": "IoU",
+    "hit": "hit",
+    "slope": "slope",
+    "spearman": "Spearman",
+    "prob": "confidence",
+}
 
 
-def words(names: Iterable[object]) -> list[str]:
-    """Names of metrics, methods, features and tasks in print; what is missing or a mean has none."""
-    texts = [
-        str(name) for name in names if isinstance(name, str) and name not in ("mean", "percent_decrease")
-    ]
-    print_as = {"iou": "IoU", "hit": "hit", "slope": "slope", "spearman": "Spearman", "prob": "confidence"}
+def print_names(values: Iterable[object]) -> list[str]:
+    """Write names of metrics, methods, features and tasks as in print, without missing values and means."""
     labels = Labels()
-    return [print_as.get(t) or (feature(t) if t in FEATURES else labels.value("method", t)) for t in texts]
+    names = []
+    for value in values:
+        if not isinstance(value, str) or value in ("mean", "percent_decrease"):
+            continue
+        if value in _SHORT_NAMES:
+            names.append(_SHORT_NAMES[value])
+        elif value in FEATURES:
+            names.append(feature_name(value))
+        else:
+            names.append(labels.value("method", value))
+    return names
 
 
-def feature(name: str) -> str:
-    """A feature's name in print."""
-    return Labels().column(name)
+def feature_name(feature: str) -> str:
+    """Return a feature's name in print."""
+    return Labels().column(feature)
 
 
 def shared_note(frames: StudyFrames) -> str:
-    """What to know where cases were tuned on and scored; empty where none were."""
-    cases = f"{frames.n_shared} cases stand in both studies"
-    return f"; {cases}, so that what is tuned is too good here" if frames.n_shared else ""
+    """Return the end of a note on cases that were tuned on and scored; empty where none were."""
+    if not frames.n_shared:
+        return ""
+    return f"; {frames.n_shared} cases stand in both studies, so that what is tuned is too good here"
 
 
 def full_name(frames: StudyFrames) -> str:
@@ -55,60 +70,61 @@ def full_name(frames: StudyFrames) -> str:
 
 
 def cutoff_note(frames: StudyFrames, inference: Inference) -> str:
-    """Say how cut-offs were chosen, as the end of a note."""
+    """Return the end of a note on the choice of cut-offs."""
     if frames.cut_off == "":
         return "; without cut-offs: low confidence empties no mask"
     if frames.cut_off == AS_SCORED:
         return "; masks are those that were scored: whether cut-offs emptied some, the scores do not say"
     if frames.cut_off == "given":
         return ""
-    how = (
-        "as the scripts do: the largest mean IoU to three digits of masks with a probability above it, 0 not "
-        "tried for Lung Lesion"
-        if inference.published
-        else "by the largest mean IoU"
-    )
-    return f"; cut-offs chosen {how}; masks below them are empty{shared_note(frames)}"
+    rule = "by the largest mean IoU"
+    if inference.published:
+        rule = (
+            "as the scripts do: the largest mean IoU to three digits of masks with a probability above it, 0 "
+            "not tried for Lung Lesion"
+        )
+    return f"; cut-offs chosen {rule}; masks below them are empty{shared_note(frames)}"
 
 
 def estimate_note(inference: Inference, *, hits: bool = False) -> str:
-    """What the estimate and its interval are."""
+    """Explain the estimate and its interval."""
     if inference.published:
         return (
             "as published: mean of the replicates, order statistics, cases for independent; decreases are of "
             "each one's own cases"
         )
-    wilson = ", of a task's hit rate Wilson's with the effective number of patients" if hits else ""
+    wilson = ""
+    if hits:
+        wilson = ", of a task's hit rate Wilson's with the effective number of patients"
     return f"mean of the scores; percentile interval{wilson}; patients as clusters"
 
 
 def decrease_note(inference: Inference) -> str:
-    """What a decrease is of, and how small its P can be."""
+    """Explain the cases of a decrease, and how small its P can be."""
     if inference.published:
         return "as published: means of the replicates over each one's own cases, rounded as the script does"
-    least = 2 / (inference.n_replicates + 1)
-    return f"with {inference.n_replicates:,} replicates P is {least:.2g} at least"
+    smallest_p = 2 / (inference.n_replicates + 1)
+    return f"with {inference.n_replicates:,} replicates P is {smallest_p:.2g} at least"
 
 
-def few_patients(found: pd.DataFrame) -> str:
-    """Which tasks have too few patients for percentile intervals, as the end of a note."""
-    few = found[
-        (found["n_units"] < FEW_UNITS) & (found["unit"] != "case") & (found["interval"] == "percentile")
-    ]
-    tasks = ", ".join(sorted(set(few["task"]) - {"Average"}))
-    return (
-        f"; with fewer than {FEW_UNITS} patients percentile intervals are too short ({tasks})"
-        if tasks
-        else ""
-    )
+def few_patients_note(estimates: pd.DataFrame) -> str:
+    """Return the end of a note, which names the tasks with too few patients for percentile intervals."""
+    has_few = (estimates["n_units"] < FEW_UNITS) & (estimates["unit"] != "case")
+    has_few &= estimates["interval"] == "percentile"
+    tasks = sorted(set(estimates.loc[has_few, "task"]) - {"Average"})
+    if not tasks:
+        return ""
+    return f"; with fewer than {FEW_UNITS} patients percentile intervals are too short ({', '.join(tasks)})"
 
 
-def error_note(inference: Inference, *, ranks: bool = False) -> str:
-    """How standard errors are made."""
+def error_note(inference: Inference, *, correlations: bool = False) -> str:
+    """Explain the standard errors, and with `correlations` the limits of these."""
     if inference.published:
-        return "as published: rows for independent" + (
-            ", correlations with 1.96 / sqrt(n - 3) on Fisher's z" if ranks else ""
-        )
-    return "standard errors CR2 by patient, degrees of freedom after Satterthwaite" + (
-        ", correlations with patients as clusters" if ranks else ""
-    )
+        note = "as published: rows for independent"
+        if correlations:
+            note += ", correlations with 1.96 / sqrt(n - 3) on Fisher's z"
+        return note
+    note = "standard errors CR2 by patient, degrees of freedom after Satterthwaite"
+    if correlations:
+        note += ", correlations with patients as clusters"
+    return note

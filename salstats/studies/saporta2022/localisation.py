@@ -1,4 +1,6 @@
-"""How well maps and people localise: Table 1, Fig. 2, Extended Data 1 to 7 and Table S1."""
+"""Localisation by maps and by people: Table 1, Fig. 2, Extended Data 1 to 7 and Table S1."""
+
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -14,7 +16,7 @@ from salstats.studies.saporta2022.labels_and_notes import (
     cutoff_note,
     decrease_note,
     estimate_note,
-    few_patients,
+    few_patients_note,
     full_name,
     labels_with,
     shared_note,
@@ -27,6 +29,7 @@ from salstats.studies.saporta2022.study_frames import (
     PEOPLE,
     POINTS,
     SEGMENTATIONS,
+    Inference,
     StudyFrames,
     classifier_rows,
     decreases,
@@ -50,58 +53,75 @@ def table_1(frames: StudyFrames) -> Result:
     """Table 1: every saliency method, and people where there are some."""
     inference = frames.inference
     scores = metric_rows(one_model(frames.scores), "iou", "hit")
-    found = means(scores, inference)
-    lost = decreases(scores, inference) if {MAPS, PEOPLE} <= frames.available else None
+    estimates = means(scores, inference)
+    differences = None
+    if {MAPS, PEOPLE} <= frames.available:
+        differences = decreases(scores, inference)
     return Result(
-        found,
-        ss.table_estimates(found, differences=lost, exclude=_people(found), n=True, labels=LABELS),
-        ss.plot_intervals(found, labels=LABELS),
+        estimates,
+        ss.table_estimates(
+            estimates, differences=differences, exclude=_people(estimates), n=True, labels=LABELS
+        ),
+        ss.plot_intervals(estimates, labels=LABELS),
         note="mean IoU is over cases with a mask (misses are left out, see S1 of the sensitivity table), the "
-        f"hit rate over all with the finding; {estimate_note(inference, hits=True)}{few_patients(found)}",
+        f"hit rate over all with the finding; {estimate_note(inference, hits=True)}"
+        f"{few_patients_note(estimates)}",
     )
 
 
 def figure_2(frames: StudyFrames) -> Result:
     """Fig. 2: mean IoU (a) and hit rate (b), each with the tasks in its own order."""
     inference = frames.inference
-    held = {"iou": SEGMENTATIONS, "hit": POINTS}
-    metrics = [m for m, need in held.items() if need in frames.available]
     assert frames.main is not None
+    metrics = []
+    if SEGMENTATIONS in frames.available:
+        metrics.append("iou")
+    if POINTS in frames.available:
+        metrics.append("hit")
     scores = metric_rows(main_rows(frames, frames.scores), *metrics)
-    known = found = means(scores, inference)
-    lost, areas = decreases(scores, inference), classifier(frames)
-    if areas is not None:
-        known = found.merge(areas[["task", "estimate"]].rename(columns={"estimate": "auroc"}), "left", "task")
-    return Result(
-        known,
-        ss.table_estimates(found, differences=lost, labels=LABELS),
-        plot_upright(found, lost, areas, method=frames.main, labels=LABELS),
-        note="tasks of each panel stand by whether the decrease of its metric is shown (its interval "
+    estimates = means(scores, inference)
+    differences = decreases(scores, inference)
+    areas = classifier(frames)
+    frame = estimates
+    note = (
+        "tasks of each panel stand by whether the decrease of its metric is shown (its interval "
         "excludes 0), then by its size"
-        + ("; in parentheses the AUROC of the classifier" if areas is not None else "")
-        + f"; {estimate_note(inference, hits=True)}",
+    )
+    if areas is not None:
+        auroc = areas[["task", "estimate"]].rename(columns={"estimate": "auroc"})
+        frame = estimates.merge(auroc, "left", "task")
+        note += "; in parentheses the AUROC of the classifier"
+    return Result(
+        frame,
+        ss.table_estimates(estimates, differences=differences, labels=LABELS),
+        plot_upright(estimates, differences, areas, method=frames.main, labels=LABELS),
+        note=f"{note}; {estimate_note(inference, hits=True)}",
     )
 
 
 def lost_to_people(frames: StudyFrames, metric: str) -> Result:
     """Extended Data 5 or 6: percentage decreases from people, the surest of the main method first."""
     inference = frames.inference
-    lost = decreases(metric_rows(one_model(frames.scores), metric), inference)
-    order = loss_order(read_estimates(lost), LABELS, "task", frames.main)
-    tasks = order([t for t in dict.fromkeys(lost["task"]) if t != AVERAGE])
+    rows = decreases(metric_rows(one_model(frames.scores), metric), inference)
+    order = loss_order(read_estimates(rows), LABELS, "task", frames.main)
+    tasks = order([task for task in dict.fromkeys(rows["task"]) if task != AVERAGE])
     labels = labels_with(task=tasks, method=[frames.main])
-    return Result(
-        lost,
-        ss.table_decrease(lost, labels=labels),
-        ss.plot_decrease(lost, sort="labels", labels=labels),
-        note="tasks stand by whether the decrease is shown (its interval excludes 0), then by its size, "
+    note = (
+        "tasks stand by whether the decrease is shown (its interval excludes 0), then by its size, "
         f"of the main saliency method; {decrease_note(inference)}"
-        + ("" if inference.published else few_patients(lost)),
+    )
+    if not inference.published:
+        note += few_patients_note(rows)
+    return Result(
+        rows,
+        ss.table_decrease(rows, labels=labels),
+        ss.plot_decrease(rows, sort="labels", labels=labels),
+        note=note,
     )
 
 
 def classifier(frames: StudyFrames) -> pd.DataFrame | None:
-    """The AUROC of each task where probabilities and labels of both kinds are known."""
+    """Return the AUROC of each task where probabilities and labels of both kinds are known."""
     if not {FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS} <= frames.available:
         return None
     rows = main_rows(frames, frames.uncut)
@@ -112,61 +132,69 @@ def classifier(frames: StudyFrames) -> pd.DataFrame | None:
 
 
 def thresholds(frames: StudyFrames) -> Result:
-    """Extended Data 1a: the sweep."""
+    """Extended Data 1a: mean IoU by threshold."""
     assert frames.sweep is not None
-    sweep = frames.sweep.assign(threshold=lambda f: f["threshold"].round(6)).reset_index(drop=True)
+    sweep = frames.sweep.assign(threshold=frames.sweep["threshold"].round(6)).reset_index(drop=True)
     shown = sweep[["task", "threshold", "metric", "estimate"]]
     return Result(
         sweep,
         ss.table_estimates(shown, rows="task", columns="threshold", bold="threshold", labels=LABELS),
         ss.plot_thresholds(shown, labels=labels_with(estimate="Mean IoU")),
         note="the threshold with the largest mean is chosen, the smallest of equal ones"
-        f"{_without_filter(frames)}",
+        f"{_smoothing_note(frames)}",
     )
 
 
 def tuned_thresholds(frames: StudyFrames) -> Result:
-    """Extended Data 1b and 1c: the tuned thresholds against people, and against Otsu's."""
+    """Extended Data 1b: the tuned thresholds against people."""
     inference = frames.inference
     assert frames.tuned is not None
-    tuned = metric_rows(main_rows(frames, frames.tuned), "iou")
-    found = means(tuned, inference)
-    lost = decreases(tuned, inference) if PEOPLE in frames.available else None
-    chosen = "as given"
+    scores = metric_rows(main_rows(frames, frames.tuned), "iou")
+    estimates = means(scores, inference)
+    differences = None
+    if PEOPLE in frames.available:
+        differences = decreases(scores, inference)
+    source = "as given"
     if frames.thresholds == "tuned":
-        chosen = f"chosen on the validation study{shared_note(frames)}"
+        source = f"chosen on the validation study{shared_note(frames)}"
     return Result(
-        found,
-        ss.table_estimates(found, differences=lost, exclude=_people(found), labels=LABELS),
-        ss.plot_intervals(found, decrease=lost, labels=LABELS),
-        note=f"thresholds {chosen}{_without_filter(frames)}; {estimate_note(inference)}",
+        estimates,
+        ss.table_estimates(estimates, differences=differences, exclude=_people(estimates), labels=LABELS),
+        ss.plot_intervals(estimates, decrease=differences, labels=LABELS),
+        note=f"thresholds {source}{_smoothing_note(frames)}; {estimate_note(inference)}",
     )
 
 
 def otsu_and_tuned(frames: StudyFrames) -> Result:
-    """Otsu's threshold against the tuned one, on the same cases."""
-    inference = frames.inference
+    """Extended Data 1c: Otsu's threshold against the tuned one, on the same cases."""
     assert frames.tuned is not None
-    otsu, tuned = (metric_rows(main_rows(frames, f), "iou") for f in (frames.scores, frames.tuned))
-    pair = [
-        f[f["method"] == frames.main].assign(method=name) for f, name in ((otsu, "otsu"), (tuned, "tuned"))
-    ]
-    gap = ss.difference(
-        present(pd.concat(pair, ignore_index=True)), reference="tuned", by=["metric", "task"], average="task",
-        **inference.resampled,
-    )  # fmt: skip
+    otsu = _main_iou(frames, frames.scores).assign(method="otsu")
+    tuned = _main_iou(frames, frames.tuned).assign(method="tuned")
+    rows = ss.difference(
+        present(pd.concat([otsu, tuned], ignore_index=True)),
+        reference="tuned",
+        by=["metric", "task"],
+        average="task",
+        **frames.inference.interval_options,
+    )
     return Result(
-        gap,
-        ss.table_decrease(gap, labels=LABELS),
-        ss.plot_decrease(gap, labels=LABELS),
+        rows,
+        ss.table_decrease(rows, labels=LABELS),
+        ss.plot_decrease(rows, labels=LABELS),
         note="difference Otsu - tuned on the same cases; always with patients as clusters; Otsu's masks have "
         f"their holes filled and single pixels removed, the others not, as in the study"
-        f"{_without_filter(frames)}{shared_note(frames)}",
+        f"{_smoothing_note(frames)}{shared_note(frames)}",
     )
 
 
-def _without_filter(frames: StudyFrames) -> str:
-    """Say that maps with another threshold than Otsu's are not smoothed, where the others are."""
+def _main_iou(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
+    """Keep the IoU of the main saliency method."""
+    rows = metric_rows(main_rows(frames, scores), "iou")
+    return rows[rows["method"] == frames.main]
+
+
+def _smoothing_note(frames: StudyFrames) -> str:
+    """Return the end of a note, which says that maps with other thresholds than Otsu's are not smoothed."""
     if not frames.smoothed_for_otsu:
         return ""
     return (
@@ -176,24 +204,24 @@ def _without_filter(frames: StudyFrames) -> str:
 
 def pooled(frames: StudyFrames) -> Result:
     """Extended Data 2: precision, recall and specificity of the pixels of all cases."""
-    inference = frames.inference
+    options = frames.inference.interval_options
     rows = main_rows(frames, frames.scores)
     rows = rows[rows["tp"].notna()].reset_index(drop=True)
-    rates = ss.pooled_rates(rows, by=["method", "task"], **inference.resampled)
-    gap = None
-    if _has_both(rows):
-        gap = ss.pooled_difference(rows, reference=HUMAN, by="task", **inference.resampled)
+    rates = ss.pooled_rates(rows, by=["method", "task"], **options)
+    differences = None
+    if _has_maps_and_people(rows):
+        differences = ss.pooled_difference(rows, reference=HUMAN, by="task", **options)
     note = (
         "pixels pooled over cases, so that large images and findings count more; cases without any finding "
         "are not in the truth, so specificity is not that of the data set"
     )
-    if inference.published:
+    if frames.inference.published:
         # the script has no intervals
         rates = rates.assign(conf_low=np.nan, conf_high=np.nan)
         note += "; the study has no intervals here, and underlining is always with patients as clusters"
     return Result(
         rates,
-        ss.table_estimates(rates, differences=gap, labels=LABELS),
+        ss.table_estimates(rates, differences=differences, labels=LABELS),
         ss.plot_intervals(rates, labels=LABELS),
         note=note,
     )
@@ -203,39 +231,55 @@ def several_models(frames: StudyFrames) -> Result:
     """Extended Data 3: every method and model; people stand beside each model, for the pairs."""
     inference = frames.inference
     scores = metric_rows(models(frames.scores), "iou", "hit")
-    people = scores[scores["method"] == HUMAN]
-    known = [] if "model" not in scores else list(scores["model"].dropna().unique())
+    model_names = list(scores["model"].dropna().unique()) if "model" in scores else []
     note = estimate_note(inference, hits=True)
-    if known:
-        machine = scores[scores["method"] != HUMAN]
-        unnamed = machine.loc[machine["model"].isna(), "method"].unique()
+    by = ["metric", "task"]
+    if model_names:
+        by = ["metric", "model", "task"]
+        people = scores[scores["method"] == HUMAN]
+        maps = scores[scores["method"] != HUMAN]
+        unnamed = maps.loc[maps["model"].isna(), "method"].unique()
         if len(unnamed):
             note += f"; maps without a model are left out ({', '.join(unnamed)})"
-        machine = machine[machine["model"].notna()]
-        scores = pd.concat([machine, *(people.assign(model=m) for m in known)], ignore_index=True)
-    by = ("metric", *(["model"] if known else []), "task")
-    found, gap = means(scores, inference, (*by, "method")), None
+        maps = maps[maps["model"].notna()]
+        people_of_models = [people.assign(model=model) for model in model_names]
+        scores = pd.concat([maps, *people_of_models], ignore_index=True)
+    estimates = means(scores, inference, (*by, "method"))
+    differences = None
     if PEOPLE in frames.available:
-        parts = [scores[scores["model"] == m].drop(columns="model") for m in known] or [scores]
-        lost = [decreases(part.reset_index(drop=True), inference) for part in parts]
-        gap = pd.concat(lost, keys=known or [""], names=["model"]).reset_index("model").reset_index(drop=True)
-    return Result(
-        found,
-        ss.table_estimates(
-            found, rows=by[1:], groups="metric", differences=gap, exclude=_people(found), labels=LABELS,
-            bold="model" if len(known) > 1 else "method",
-        ),
-        _model_figure(found, known),
-        note=note,
-    )  # fmt: skip
+        differences = _decreases_by_model(scores, inference, model_names)
+    table = ss.table_estimates(
+        estimates,
+        rows=tuple(by[1:]),
+        groups="metric",
+        differences=differences,
+        exclude=_people(estimates),
+        labels=LABELS,
+        bold="model" if len(model_names) > 1 else "method",
+    )
+    return Result(estimates, table, _model_figure(estimates, model_names), note=note)
 
 
-def _model_figure(found: pd.DataFrame, known: list[str]) -> p9.ggplot:
-    """Means over tasks where models are known, else means per task."""
-    average = found[found["task"] == AVERAGE].drop(columns="task")
+def _decreases_by_model(
+    scores: pd.DataFrame, inference: Inference, model_names: Sequence[str]
+) -> pd.DataFrame:
+    """Return the decreases of each model by itself, or of all scores where no model is named."""
+    parts = []
+    for model in model_names:
+        model_scores = scores[scores["model"] == model].drop(columns="model").reset_index(drop=True)
+        parts.append(decreases(model_scores, inference))
+    if not model_names:
+        parts.append(decreases(scores.reset_index(drop=True), inference))
+    rows = pd.concat(parts, keys=list(model_names) or [""], names=["model"])
+    return rows.reset_index("model").reset_index(drop=True)
+
+
+def _model_figure(estimates: pd.DataFrame, model_names: Sequence[str]) -> p9.ggplot:
+    """Plot means over tasks where models are named, else means per task."""
+    average = estimates[estimates["task"] == AVERAGE].drop(columns="task")
     # the scripts have no average
-    if not known or average.empty:
-        return ss.plot_intervals(found, labels=LABELS)
+    if not model_names or average.empty:
+        return ss.plot_intervals(estimates, labels=LABELS)
     return ss.plot_intervals(average.rename(columns={"model": "task"}), labels=LABELS)
 
 
@@ -248,11 +292,12 @@ def ensemble_and_checkpoints(frames: StudyFrames) -> Result:
     names = "checkpoint " + rows["seed"].astype("object")
     rows = rows.assign(method=names.where(rows["seed"].notna(), ENSEMBLE)).reset_index(drop=True)
     rows = rows.drop(columns=["model", "seed"])
-    found, gap = means(rows, inference), decreases(rows, inference, ENSEMBLE)
+    estimates = means(rows, inference)
+    differences = decreases(rows, inference, ENSEMBLE)
     return Result(
-        found,
-        ss.table_estimates(found, differences=gap, labels=LABELS),
-        ss.plot_intervals(found, reference=ENSEMBLE, labels=LABELS),
+        estimates,
+        ss.table_estimates(estimates, differences=differences, labels=LABELS),
+        ss.plot_intervals(estimates, reference=ENSEMBLE, labels=LABELS),
         note=estimate_note(inference, hits=True),
     )
 
@@ -261,24 +306,30 @@ def classifiers(frames: StudyFrames) -> Result | None:
     """Supplementary Table S1: the AUROC of each model and task."""
     rows = models(frames.uncut)
     rows = rows[rows["method"] != HUMAN]
-    if "model" in rows and rows["model"].notna().any():
+    by_model = "model" in rows and bool(rows["model"].notna().any())
+    if by_model:
         # every method of a model was made of the same classifier
         rows = first_of(rows, "method", ["model"])
         by = ["model", "task"]
     else:
-        rows, by = rows[rows["method"] == frames.main], ["task"]
-    both = rows.groupby(by)["label"].transform("nunique") > 1 if "label" in rows else False
-    rows = rows[both & rows["prob"].notna()].reset_index(drop=True)
+        rows = rows[rows["method"] == frames.main]
+        by = ["task"]
+    if "label" not in rows:
+        return None
+    has_both_labels = rows.groupby(by)["label"].transform("nunique") > 1
+    rows = rows[has_both_labels & rows["prob"].notna()].reset_index(drop=True)
     if not len(rows):
         return None
-    found = ss.auroc(classifier_rows(rows, frames.inference), "prob", "label", by=by)
-    shown = found.drop(columns=["x", "y"], errors="ignore")
+    areas = ss.auroc(classifier_rows(rows, frames.inference), "prob", "label", by=by)
+    shown = areas.drop(columns=["x", "y"], errors="ignore")
+    note = "labels are those of the truth; tasks without a negative or without a positive case have none"
+    if frames.inference.by_patient:
+        note += "; a patient has the largest probability of its views"
     return Result(
-        found,
-        ss.table_estimates(shown, rows="task", columns="model" if "model" in by else None, labels=LABELS),
+        areas,
+        ss.table_estimates(shown, rows="task", columns="model" if by_model else None, labels=LABELS),
         ss.plot_intervals(shown.rename(columns={"model": "method"}), labels=LABELS),
-        note="labels are those of the truth; tasks without a negative or without a positive case have none"
-        + ("; a patient has the largest probability of its views" if frames.inference.by_patient else ""),
+        note=note,
     )
 
 
@@ -286,18 +337,24 @@ def full_slice(frames: StudyFrames) -> Result:
     """Extended Data 4: false positives and misses count as 0."""
     inference = frames.inference
     rows = metric_rows(full_rows(frames, inference), "iou")
-    found = means(rows, inference)
-    gap = None
-    if _has_both(rows):
-        gap = ss.difference(
-            present(main_rows(frames, frames.full)), reference=HUMAN, by=["metric", "task"], average="task",
-            test="none", **inference.resampled,
-        )  # fmt: skip
-        gap = gap[gap["task"].isin(found["task"])].reset_index(drop=True)
+    estimates = means(rows, inference)
+    differences = None
+    if _has_maps_and_people(rows):
+        differences = ss.difference(
+            present(main_rows(frames, frames.full)),
+            reference=HUMAN,
+            by=["metric", "task"],
+            average="task",
+            test="none",
+            **inference.interval_options,
+        )
+        differences = differences[differences["task"].isin(estimates["task"])].reset_index(drop=True)
     return Result(
-        found,
-        ss.table_estimates(found, differences=gap, exclude=_people(found), n=True, labels=LABELS),
-        ss.plot_intervals(found, labels=LABELS),
+        estimates,
+        ss.table_estimates(
+            estimates, differences=differences, exclude=_people(estimates), n=True, labels=LABELS
+        ),
+        ss.plot_intervals(estimates, labels=LABELS),
         slice=full_name(frames),
         note="true negatives are left out, false positives and misses are 0; underlining compares the cases "
         "that count for both, so a false positive where the other rightly marked nothing has no part in it; "
@@ -305,12 +362,12 @@ def full_slice(frames: StudyFrames) -> Result:
     )
 
 
-def _has_both(rows: pd.DataFrame) -> bool:
-    """Say whether rows are of people and of a saliency method."""
+def _has_maps_and_people(rows: pd.DataFrame) -> bool:
+    """Tell whether rows are of people and of a saliency method."""
     methods = set(rows["method"])
     return HUMAN in methods and len(methods) > 1
 
 
-def _people(found: pd.DataFrame) -> list[str]:
-    """Name who does not compete for the best score of a table."""
-    return [HUMAN] if HUMAN in set(found["method"]) else []
+def _people(estimates: pd.DataFrame) -> list[str]:
+    """Return the methods that do not compete for the best score of a table."""
+    return [HUMAN] if HUMAN in set(estimates["method"]) else []

@@ -1,4 +1,4 @@
-"""The numbers that the study printed, and when results here are of the same data.
+"""The numbers that the study printed, and the rules that tell whether results are of the same data.
 
 The article prints Table 3 and some numbers in its text. Executed notebooks of March 2021 print more, which
 the article superseded in places: they are shown beside what is found, and a difference is no error.
@@ -29,47 +29,47 @@ def _positives() -> pd.Series:
     return load_published("saporta2021_auroc_hit").set_index("task")["n"]
 
 
-def _text(keys: Mapping[str, tuple[str, ...]], names: tuple[str, ...]) -> pd.DataFrame:
-    """Return numbers of the text, each with its values of the key columns, `names`."""
+def _text_numbers(keys: Mapping[str, tuple[str, ...]], columns: tuple[str, ...]) -> pd.DataFrame:
+    """Return numbers of the article's text, by quantity, with the values of their key columns."""
     text = load_published("saporta2022_text").set_index("quantity").loc[list(keys)]
     rows = text.rename(columns={"value": "estimate"}).reset_index(drop=True)
-    rows[list(names)] = list(keys.values())
+    rows[list(columns)] = list(keys.values())
     return rows
 
 
 def _of_main(frame: pd.DataFrame) -> pd.DataFrame:
     """Call the method of a frame as the study's, where it is the only saliency method."""
-    others = [name for name in frame["method"].unique() if name != HUMAN]
-    if len(others) != 1:
+    methods = [name for name in frame["method"].unique() if name != HUMAN]
+    if len(methods) != 1:
         return frame
-    return frame.assign(method=frame["method"].replace({others[0]: MAIN}))
+    return frame.assign(method=frame["method"].replace({methods[0]: MAIN}))
 
 
 def _has_counts(counts: pd.Series, printed: pd.Series) -> bool:
-    """Say whether the tasks are those that were printed, each of as many cases."""
+    """Tell whether the tasks are those that were printed, each of as many cases."""
     return counts.sort_index().to_dict() == printed.sort_index().to_dict()
 
 
-def _has_positives(frame: pd.DataFrame, counted: str) -> bool:
-    """Say whether the main method's scores are of as many findings as the study's, the missing ones too."""
+def _has_positives(frame: pd.DataFrame, count_column: str) -> bool:
+    """Tell whether the main method's scores are of as many findings as the study's, the missing ones too."""
     rows = _of_main(frame)
     rows = rows[(rows["method"] == MAIN) & (rows["task"] != AVERAGE)].drop_duplicates("task")
-    counts = (rows[counted] + rows["n_missing"]).set_axis(rows["task"])
+    counts = (rows[count_column] + rows["n_missing"]).set_axis(rows["task"])
     return _has_counts(counts, _positives())
 
 
 def _is_of_script(frame: pd.DataFrame) -> bool:
-    """Say whether means or decreases are those of replicates, with the order statistics of the scripts."""
+    """Tell whether means or decreases are those of replicates, with the order statistics of the scripts."""
     return bool((frame["interval"] == "order").any())
 
 
 def _is_as_published(frame: pd.DataFrame) -> bool:
-    """Say whether regressions and correlations take rows for independent, as the scripts do."""
+    """Tell whether regressions and correlations take rows for independent, as the scripts do."""
     return "script_text" in frame
 
 
-def _never(frame: pd.DataFrame) -> bool:
-    """Say that a frame need not equal print that was superseded."""
+def _is_superseded(frame: pd.DataFrame) -> bool:
+    """Return False: a frame need not equal print that was superseded."""
     return False
 
 
@@ -79,12 +79,13 @@ def _support_devices() -> pd.DataFrame:
         "support_devices_miou": ("iou", MAIN, "Support Devices"),
         "support_devices_hit_rate": ("hit", MAIN, "Support Devices"),
     }
-    return _text(keys, ("metric", "method", "task"))
+    return _text_numbers(keys, ("metric", "method", "task"))
 
 
 def _people_on_cardiomegaly() -> pd.DataFrame:
     """Return people's mean IoU of Cardiomegaly, printed with two digits."""
-    return _text({"cardiomegaly_human_miou": ("iou", HUMAN, "Cardiomegaly")}, ("metric", "method", "task"))
+    keys = {"cardiomegaly_human_miou": ("iou", HUMAN, "Cardiomegaly")}
+    return _text_numbers(keys, ("metric", "method", "task"))
 
 
 def _means_2021() -> pd.DataFrame:
@@ -98,7 +99,7 @@ def _means_2021() -> pd.DataFrame:
 
 
 _MEANS = ("metric", "method", "task")
-_of_positives = partial(_has_positives, counted="n")
+_of_positives = partial(_has_positives, count_column="n")
 TABLE_1 = (
     PrintedNumbers(_support_devices, _MEANS, applies=_of_positives, select=_of_main, exact=_is_of_script),
     PrintedNumbers(
@@ -115,7 +116,7 @@ TABLE_1 = (
         ("estimate",),
         applies=_of_positives,
         select=_of_main,
-        exact=_never,
+        exact=_is_superseded,
         source=MARCH_2021,
     ),
 )
@@ -128,13 +129,13 @@ def _decreases(metric: str) -> pd.DataFrame:
             "mean_percent_decrease_hit_rate": ("hit", MAIN, AVERAGE),
             "lung_lesion_percent_decrease_hit_rate": ("hit", MAIN, "Lung Lesion"),
         }
-        return _text(keys, _MEANS)
+        return _text_numbers(keys, _MEANS)
     keys = {
         "mean_percent_decrease_miou": ("iou", MAIN, AVERAGE),
         "lung_lesion_percent_decrease_miou": ("iou", MAIN, "Lung Lesion"),
         "consolidation_percent_increase_miou": ("iou", MAIN, "Consolidation"),
     }
-    rows = _text(keys, _MEANS)
+    rows = _text_numbers(keys, _MEANS)
     increase = rows["task"] == "Consolidation"
     rows.loc[increase, "estimate"] = -rows.loc[increase, "estimate"]
     return rows
@@ -146,7 +147,7 @@ def decrease_printed(metric: str) -> PrintedNumbers:
         partial(_decreases, metric),
         _MEANS,
         digits=1,
-        applies=partial(_has_positives, counted="n_pairs"),
+        applies=partial(_has_positives, count_column="n_pairs"),
         select=_of_main,
         exact=_is_of_script,
     )
@@ -161,7 +162,7 @@ def _slopes() -> pd.DataFrame:
         "slope_iou_instances": ("IoU", "n_instances"),
         "slope_hit_instances": ("Hit rate", "n_instances"),
     }
-    return _text(keys, ("outcome", "term"))
+    return _text_numbers(keys, ("outcome", "term"))
 
 
 def _pooled_slopes(frame: pd.DataFrame) -> pd.DataFrame:
@@ -170,7 +171,7 @@ def _pooled_slopes(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _has_all_findings(frame: pd.DataFrame) -> bool:
-    """Say whether the hits are of as many findings as the study's."""
+    """Tell whether the hits are of as many findings as the study's."""
     rows = _pooled_slopes(frame)
     rows = rows[(rows["outcome"] == "Hit rate") & (rows["term"] == "n_instances")]
     return (rows["n"] + rows["n_missing"]).tolist() == [_positives().sum()]
@@ -192,13 +193,13 @@ def _overall() -> pd.DataFrame:
         "overall_slope_iou_prob": ("Overall", "slope"),
         "overall_spearman_iou_prob": ("Overall", "spearman"),
     }
-    return _text(keys, ("task", "term"))
+    return _text_numbers(keys, ("task", "term"))
 
 
 def _has_table_3_cases(frame: pd.DataFrame) -> bool:
-    """Say whether Table 3 is of as many cases of each task as the study printed it of."""
-    both = _table_3().merge(frame, "left", ["task", "term"], suffixes=("_printed", ""))
-    return bool((both["n_printed"] == both["n"]).all())
+    """Tell whether Table 3 is of as many cases of each task as the study printed it of."""
+    rows = _table_3().merge(frame, "left", ["task", "term"], suffixes=("_printed", ""))
+    return bool((rows["n_printed"] == rows["n"]).all())
 
 
 TABLE_3 = (
@@ -215,11 +216,11 @@ def _aurocs_2021() -> pd.DataFrame:
 
 def _support_devices_auroc() -> pd.DataFrame:
     """Return the AUROC of Support Devices."""
-    return _text({"support_devices_auroc": ("Support Devices",)}, ("task",))
+    return _text_numbers({"support_devices_auroc": ("Support Devices",)}, ("task",))
 
 
 def _has_all_images(frame: pd.DataFrame) -> bool:
-    """Say whether AUROCs are of one model, all images of the test set and as many findings as the study's."""
+    """Tell whether AUROCs are of one model, all test images and as many findings as the study's."""
     if frame["task"].duplicated().any() or not (frame["n"] == N_IMAGES).all():
         return False
     return _has_counts(frame.set_index("task")["n_positive"], _positives())
@@ -233,7 +234,7 @@ TABLE_S1 = (
         ("estimate",),
         digits=4,
         applies=_has_all_images,
-        exact=_never,
+        exact=_is_superseded,
         source=MARCH_2021,
     ),
 )
@@ -246,7 +247,7 @@ def _full_slice() -> pd.DataFrame:
 
 
 def _has_full_slice(frame: pd.DataFrame) -> bool:
-    """Say whether the main method has a score on the full slice in as many cases as the study's."""
+    """Tell whether the main method has a score on the full slice in as many cases as the study's."""
     rows = _of_main(frame)
     rows = rows[(rows["method"] == MAIN) & (rows["task"] != AVERAGE)]
     printed = _full_slice().query("method == @MAIN").set_index("task")["n"]
@@ -258,6 +259,6 @@ FULL_SLICE_2021 = PrintedNumbers(
     _MEANS,
     applies=_has_full_slice,
     select=_of_main,
-    exact=_never,
+    exact=_is_superseded,
     source=MARCH_2021,
 )

@@ -14,29 +14,29 @@ from salstats.study import HUMAN
 
 #: The column of the images' names.
 IMAGE = "img_id"
-#: Name of a file of scores, without its ending -> method and metric.
+#: Method and metric of a file of scores, by its name without the ending.
 SCORES = {
     "iou_results_per_cxr": (METHOD, "iou"),
     "iou_humanbenchmark_results_per_cxr": (HUMAN, "iou"),
     "hitmiss_results_per_cxr": (METHOD, "hit"),
     "hitmiss_humanbenchmark_results_per_cxr": (HUMAN, "hit"),
 }
-#: Name of a file of sizes and shapes -> feature; irrectangularity is 1 - rec_area_ratio.
+#: Feature in a file of sizes or shapes, by its name; irrectangularity is 1 - rec_area_ratio.
 SHAPES = {
     "num_instances": "n_instances",
     "area_ratio": "area_ratio",
     "elongation": "elongation",
     "rec_area_ratio": "irrectangularity",
 }
-#: Name of a file of probabilities or labels -> column. The scripts read these from maps and truth.
+#: Column in a file of probabilities or labels, by its name; the scripts read these from maps and truth.
 OF_CASES = {"prob": "prob", "probabilities": "prob", "label": "label", "labels": "label"}
 
 
 def read_release(path: Path) -> pd.DataFrame | None:
-    """Read a file of the study's scripts; return None where the file is in other columns.
+    """Read a file of the study's scripts; return None where the file has other columns.
 
-    The name says what it holds (`SCORES`, `SHAPES`, `OF_CASES`). Scores become a scores frame, in which the
-    saliency method is called "saliency"; anything else a frame `case, task` and the feature.
+    Its name says which numbers it has (`SCORES`, `SHAPES`, `OF_CASES`). Scores become a scores frame, where
+    the saliency method is called "saliency"; anything else becomes a frame `case, task` and the feature.
     """
     columns = read_table(path).columns
     if IMAGE not in columns:
@@ -52,16 +52,18 @@ def read_release(path: Path) -> pd.DataFrame | None:
             values[feature] = 1 - values[feature]
         return values
     if {task_name(column) for column in columns} & set(TASKS):
-        known = quoted([*SCORES, *SHAPES, *OF_CASES])
+        names = [*SCORES, *SHAPES, *OF_CASES]
         raise InputFileError(
-            f"{path} has a task per column, and its name does not say what the numbers are; call it one of "
-            f"{known}, with {path.suffix}"
+            f"{path} has a task per column, and its name does not say what the numbers are",
+            hint=f"call it one of {quoted(names)}, with {path.suffix}",
+            choices=names,
+            path=path,
         )
     return None
 
 
 def is_of_shapes(path: Path) -> bool:
-    """Whether a file has the name of one of sizes or shapes, which only findings have."""
+    """Tell whether a file is by its name one of sizes or shapes, which only findings have."""
     return path.stem in SHAPES
 
 

@@ -1,4 +1,4 @@
-"""The replicates behind means and decreases: those of a run, and what follows from eval.py's files."""
+"""Replicates behind means and decreases: those of a run, and results of the files of eval.py."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -8,15 +8,14 @@ import pandas as pd
 
 import salstats as ss
 from salstats.checks import check_columns, quoted
-from salstats.errors import ColumnError, InputFileError, SalstatsError
+from salstats.errors import ColumnError, InputFileError, SalstatsError, Setting
 from salstats.readers.chexlocalize_maps import TASKS, task_name
 from salstats.stats.engine.design import AVERAGE
-from salstats.studies.engine import Item, Result
+from salstats.studies.engine import Item, Need, Result
 from salstats.studies.options import check_replicates
 from salstats.studies.saporta2022.labels_and_notes import LABELS
 from salstats.studies.saporta2022.release import SCORES
 from salstats.studies.saporta2022.script_inference import (
-    DECREASE_COLUMNS,
     decrease_of_replicates,
     order_limits,
     replicates_as_published,
@@ -26,7 +25,7 @@ from salstats.study import HUMAN
 
 KEYS = ["metric", "method", "task"]
 COLUMNS = [*KEYS, "replicate", "estimate"]
-#: Name of a file of replicates, without its ending -> method and metric.
+#: Method and metric of a file of replicates, by its name without the ending.
 FILES = {name.replace("results", "bootstrap_results"): series for name, series in SCORES.items()}
 _NOTE = "as published: mean of the replicates given, order statistics"
 
@@ -36,10 +35,10 @@ def replicates_of(frames: StudyFrames) -> Result:
     inference = frames.inference
     scores = metric_rows(one_model(frames.scores), "iou", "hit")
     if inference.published:
-        found = replicates_as_published(scores, KEYS, inference.n_replicates)
+        replicates = replicates_as_published(scores, KEYS, inference.n_replicates)
     else:
-        found = ss.bootstrap(present(scores), by=KEYS, n_replicates=inference.n_replicates)
-    return Result(found, note="means of the scores that each replicate drew")
+        replicates = ss.bootstrap(present(scores), by=KEYS, n_replicates=inference.n_replicates)
+    return Result(replicates, note="means of the scores that each replicate drew")
 
 
 def read_replicates(sources: Sequence[Path | pd.DataFrame]) -> pd.DataFrame:
@@ -54,16 +53,19 @@ def read_replicates(sources: Sequence[Path | pd.DataFrame]) -> pd.DataFrame:
     if len(repeated):
         row = repeated.iloc[0]
         raise SalstatsError(
-            f"--bootstrap has replicate {row['replicate']} of metric {row['metric']}, method {row['method']} "
-            f"and task {row['task']} twice, the second time in {row['source']}; name each file once, and "
-            "files of other runs one by one"
+            Setting("bootstrap"),
+            f" has replicate {row['replicate']} of metric {row['metric']}, method {row['method']} "
+            f"and task {row['task']} twice, the second time in {row['source']}",
+            hint="name each file once, and files of other runs one by one",
         )
     frame = frame.drop(columns="source")
     sizes = frame.groupby(KEYS).size()
     if sizes.nunique() > 1:
         raise SalstatsError(
-            f"--bootstrap holds {sizes.min()} replicates of some means and {sizes.max()} of others, which "
-            "cannot be paired; give files of one number of replicates"
+            Setting("bootstrap"),
+            f" holds {sizes.min()} replicates of some means and {sizes.max()} of others, "
+            "which cannot be paired",
+            hint="give files of one number of replicates",
         )
     check_replicates(int(sizes.iloc[0]))
     return frame
@@ -82,12 +84,19 @@ def _read(source: Path | pd.DataFrame) -> pd.DataFrame:
         return frame[COLUMNS]
     if source.stem not in FILES:
         raise InputFileError(
-            f"{source} is called as no file of replicates that eval.py writes; call it one of "
-            f"{quoted(FILES)}, or give the columns {quoted(COLUMNS)}"
+            f"{source} does not have the name of a file of replicates that eval.py writes",
+            hint=f"call it one of {quoted(FILES)}, or give the columns {quoted(COLUMNS)}",
+            choices=FILES,
+            path=source,
         )
-    unknown = [column for column in frame.columns if task_name(column) not in TASKS]
-    if unknown:
-        raise ColumnError(f"{source}: column {unknown[0]!r} is no task of the study ({quoted(TASKS)})")
+    other_columns = [column for column in frame.columns if task_name(column) not in TASKS]
+    if other_columns:
+        raise ColumnError(
+            f"{source}: column {other_columns[0]!r} is no task of the study ({quoted(TASKS)})",
+            column=other_columns[0],
+            choices=TASKS,
+            path=source,
+        )
     method, metric = FILES[source.stem]
     wide = frame.rename(columns=task_name)
     long = wide.melt(var_name="task", value_name="estimate", ignore_index=False).reset_index(
@@ -101,52 +110,71 @@ def means_of(replicates: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for keys, group in replicates.groupby(KEYS, sort=False):
         low, high = order_limits(group["estimate"])
-        n_undefined = int(group["estimate"].isna().sum())
-        rows.append((*keys, "mean", group["estimate"].mean(), low, high, 0.95, "order", n_undefined))
-    columns = ["term", "estimate", "conf_low", "conf_high", "conf_level", "interval", "n_undefined"]
-    return pd.DataFrame(rows, columns=[*KEYS, *columns])
+        rows.append(
+            {
+                **dict(zip(KEYS, keys, strict=True)),
+                "term": "mean",
+                "estimate": group["estimate"].mean(),
+                "conf_low": low,
+                "conf_high": high,
+                "conf_level": 0.95,
+                "interval": "order",
+                "n_undefined": int(group["estimate"].isna().sum()),
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def decreases_of(replicates: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the percentage decreases of a metric from people, paired by the number of the replicate."""
-    of_metric = replicates[replicates["metric"] == metric]
-    wide = {
+    metric_replicates = replicates[replicates["metric"] == metric]
+    by_method = {
         method: rows.pivot(index="replicate", columns="task", values="estimate")
-        for method, rows in of_metric.groupby("method", sort=False)
+        for method, rows in metric_replicates.groupby("method", sort=False)
     }
-    people = wide.pop(HUMAN)
+    people = by_method.pop(HUMAN)
     rows = []
-    for method, own in wide.items():
-        for task in (*own.columns.intersection(people.columns), AVERAGE):
-            numbers = decrease_of_replicates(people, own, task)
-            rows.append((metric, task, method, HUMAN, "percent_decrease", *numbers, 0.95, "order"))
-    columns = ["metric", "task", "method", "reference", "term", *DECREASE_COLUMNS, "conf_level", "interval"]
-    return pd.DataFrame(rows, columns=columns)
+    for method, method_replicates in by_method.items():
+        tasks = method_replicates.columns.intersection(people.columns)
+        for task in (*tasks, AVERAGE):
+            rows.append(
+                {
+                    "metric": metric,
+                    "task": task,
+                    "method": method,
+                    "reference": HUMAN,
+                    "term": "percent_decrease",
+                    **decrease_of_replicates(people, method_replicates, task)._asdict(),
+                    "conf_level": 0.95,
+                    "interval": "order",
+                }
+            )
+    return pd.DataFrame(rows)
 
 
 def _table_1(replicates: pd.DataFrame) -> Result:
     """Table 1 of replicates."""
-    found = means_of(replicates)
-    people = [HUMAN] if HUMAN in set(found["method"]) else []
+    estimates = means_of(replicates)
+    people = [HUMAN] if HUMAN in set(estimates["method"]) else []
     return Result(
-        found,
-        ss.table_estimates(found, exclude=people, labels=LABELS),
-        ss.plot_intervals(found, labels=LABELS),
+        estimates,
+        ss.table_estimates(estimates, exclude=people, labels=LABELS),
+        ss.plot_intervals(estimates, labels=LABELS),
         note=_NOTE,
     )
 
 
 def _lost_to_people(replicates: pd.DataFrame, metric: str) -> Result:
     """Extended Data 5 or 6 of replicates."""
-    lost = decreases_of(replicates, metric)
+    rows = decreases_of(replicates, metric)
     return Result(
-        lost, ss.table_decrease(lost, labels=LABELS), ss.plot_decrease(lost, labels=LABELS), note=_NOTE
+        rows, ss.table_decrease(rows, labels=LABELS), ss.plot_decrease(rows, labels=LABELS), note=_NOTE
     )
 
 
-def replicate_needs(replicates: pd.DataFrame) -> frozenset[str]:
-    """Say which needs of `REPLICATE_ITEMS` are met."""
-    met = set()
+def replicate_needs(replicates: pd.DataFrame) -> frozenset[Need]:
+    """Return the needs of `REPLICATE_ITEMS` that are met."""
+    met: set[Need] = set()
     for metric, rows in replicates.groupby("metric"):
         methods = set(rows["method"])
         if HUMAN in methods and len(methods) > 1:
@@ -155,11 +183,11 @@ def replicate_needs(replicates: pd.DataFrame) -> frozenset[str]:
 
 
 def _pair_need(metric: str) -> str:
-    """Name what decreases of a metric need."""
+    """Name the need of the decreases of a metric."""
     return f"replicates of {metric}, of people and of a saliency method"
 
 
-#: What is made of replicates alone.
+#: The items that are made of replicates alone.
 REPLICATE_ITEMS = (
     Item("table_1", "Table 1: mean IoU and hit rate", _table_1),
     Item("extended_data_5", "Extended Data 5: percentage decrease of mean IoU from people",

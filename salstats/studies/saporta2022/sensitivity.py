@@ -1,11 +1,12 @@
-"""Choices beside each other: as published and clustered, and those that may change a conclusion.
+"""Comparison of choices: the published inference, patients as clusters, and other choices.
 
 Between the published number and that of another choice stands the published choice with patients as clusters,
-so that what the clusters change is not taken for what the choice changes.
+so that an effect of the clusters is not taken for an effect of the choice.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,8 +16,8 @@ from great_tables import GT
 import salstats as ss
 from salstats.display.text.format import interval_text
 from salstats.scoring.cases import EMPTY
-from salstats.studies.engine import Cell, Result, if_possible, table_of
-from salstats.studies.saporta2022.labels_and_notes import cutoff_note, feature, words
+from salstats.studies.engine import Cell, Need, Result, if_possible, table_of
+from salstats.studies.saporta2022.labels_and_notes import cutoff_note, feature_name, print_names
 from salstats.studies.saporta2022.study_frames import (
     ALL_TASKS,
     FEATURES,
@@ -24,7 +25,6 @@ from salstats.studies.saporta2022.study_frames import (
     FULL_SLICE,
     HITS,
     MAPS,
-    OUTCOMES,
     PEOPLE,
     POOLED,
     PROBABILITIES,
@@ -33,7 +33,7 @@ from salstats.studies.saporta2022.study_frames import (
     WITHIN,
     Inference,
     StudyFrames,
-    all_of,
+    concat_made,
     confidence,
     confidence_of,
     decreases,
@@ -45,156 +45,217 @@ from salstats.studies.saporta2022.study_frames import (
     one_model,
     scaled_features,
 )
-from salstats.study import HUMAN
 
-#: Columns of two choices beside each other.
-LIMITS = ("low", "high")
-VALUES = ("estimate", "conf_low", "conf_high", "p_adjusted", "n")
-BESIDE = (
+#: Columns of the estimates that are compared.
+_ESTIMATE = ("estimate", "conf_low", "conf_high", "p_adjusted", "n")
+#: Columns of two estimates side by side.
+_COMPARISON = (
     "published_estimate", "published_low", "published_high", "p_published", "n_published", "estimate",
     "conf_low", "conf_high", "p_adjusted", "n", "width_ratio", "conclusion_published", "conclusion",
     "changed",
 )  # fmt: skip
-_MEANS, _SLOPES = ["metric", "method", "task"], ["metric", "task", "term"]
-#: What is compared, what its rows are known by, what it needs, and how it is made.
-HEADLINES: dict[str, tuple[list[str], set[str], Callable[[StudyFrames, Inference], pd.DataFrame]]] = {
-    "Table 1": (_MEANS, set(), lambda f, c: means(_pairs(f), c)),
-    "Extended Data 4": (_MEANS, {FULL_SLICE}, lambda f, c: means(metric_rows(full_rows(f, c), "iou"), c)),
-    "Extended Data 5-6": (_MEANS, {MAPS, PEOPLE}, lambda f, c: decreases(_pairs(f), c)),
-    "Table 2": (["outcome", "term"], {MAPS, SHAPES}, lambda f, c: _pooled_slopes(f, c)),
-    "Table 3": (_SLOPES, {FULL_SLICE, FULL_PROBABILITIES}, lambda f, c: confidence_of(f, "iou", c)),
-    "Extended Data 9": (_SLOPES, {PROBABILITIES, HITS}, lambda f, c: confidence_of(f, "hit", c)),
-}
-#: What each row asks.
+_MEAN_KEYS = ["metric", "method", "task"]
+_SLOPE_KEYS = ["metric", "task", "term"]
+
+
+@dataclass(frozen=True)
+class _Headline:
+    """Numbers of an item that are compared between inferences."""
+
+    item: str
+    #: Columns that identify its rows.
+    keys: list[str]
+    #: Makes the rows.
+    make: Callable[[StudyFrames, Inference], pd.DataFrame]
+    needs: tuple[Need, ...] = ()
+
+
+HEADLINES = (
+    _Headline("Table 1", _MEAN_KEYS, lambda frames, inference: means(_scores(frames), inference)),
+    _Headline(
+        "Extended Data 4",
+        _MEAN_KEYS,
+        lambda frames, inference: means(metric_rows(full_rows(frames, inference), "iou"), inference),
+        needs=(FULL_SLICE,),
+    ),
+    _Headline(
+        "Extended Data 5-6",
+        _MEAN_KEYS,
+        lambda frames, inference: decreases(_scores(frames), inference),
+        needs=(MAPS, PEOPLE),
+    ),
+    _Headline(
+        "Table 2",
+        ["outcome", "term"],
+        lambda frames, inference: _pooled_slopes(frames, inference),
+        needs=(MAPS, SHAPES),
+    ),
+    _Headline(
+        "Table 3",
+        _SLOPE_KEYS,
+        lambda frames, inference: confidence_of(frames, "iou", inference),
+        needs=(FULL_SLICE, FULL_PROBABILITIES),
+    ),
+    _Headline(
+        "Extended Data 9",
+        _SLOPE_KEYS,
+        lambda frames, inference: confidence_of(frames, "hit", inference),
+        needs=(PROBABILITIES, HITS),
+    ),
+)
+#: Questions of the sensitivity table by its rows.
 QUESTIONS = {
     "S1": "Misses: left out of the mean IoU, or counted as 0",
     "S2": "Confidence and IoU: all but true negatives, with cut-offs; or only findings that are there",
     "S3": "Tasks pooled, or with task effects",
     "S7": "Hits: linear model, or logistic model (log odds)",
 }
-#: The published choice with patients as clusters.
-IN_MIDDLE = {
+#: Names of the estimates of the published choice with patients as clusters.
+_CLUSTERED_NAMES = {
     "estimate": "clustered_estimate",
     "conf_low": "clustered_low",
     "conf_high": "clustered_high",
     "conclusion": "conclusion_clustered",
 }
-MIDDLE = tuple(IN_MIDDLE.values())
-RANKS = {"slope": "slope", "spearman": "Spearman correlation"}
+_CLUSTERED = tuple(_CLUSTERED_NAMES.values())
+_TERM_NAMES = {"slope": "slope", "spearman": "Spearman correlation"}
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One of the choices that stand side by side, with its columns."""
+
+    heading: str
+    estimate: str
+    low: str
+    high: str
+    conclusion: str
+
+
+_PUBLISHED_SIDE = _Side(
+    "As published", "published_estimate", "published_low", "published_high", "conclusion_published"
+)
+_CLUSTERED_SIDE = _Side(
+    "The same, patients as clusters",
+    "clustered_estimate",
+    "clustered_low",
+    "clustered_high",
+    "conclusion_clustered",
+)
+_OTHER_SIDE = _Side("Other choice", "estimate", "conf_low", "conf_high", "conclusion")
 
 
 def comparison(frames: StudyFrames) -> Result:
-    """Every headline number as published and with patients as clusters."""
+    """Show every headline number as published and with patients as clusters."""
     rows = side_by_side(frames, frames.inference.n_replicates)
-    columns = [c for c in ("metric", "outcome", "method", "task", "term") if c in rows]
-    stub = [_capital(" · ".join(dict.fromkeys(words(row)))) for row in rows[columns].itertuples(index=False)]
-    signed = rows[rows["conclusion_published"] != ""]
-    lost = rows[(rows["item"] == "Extended Data 5-6") & (rows["method"] == frames.main)]
-    sides = {"published_": "As published", "": "Patients as clusters"}
-    both = _sides(lost, lost[["metric", "task"]], sides)
+    key_columns = [name for name in ("metric", "outcome", "method", "task", "term") if name in rows]
+    stub = []
+    for keys in rows[key_columns].itertuples(index=False):
+        stub.append(_capitalized(" · ".join(dict.fromkeys(print_names(keys)))))
+    sides = (_PUBLISHED_SIDE, replace(_OTHER_SIDE, heading="Patients as clusters"))
+    is_percent = rows["item"] == "Extended Data 5-6"
+    main_decreases = rows[is_percent & (rows["method"] == frames.main)]
+    figure = None
+    if len(main_decreases):
+        estimates = _stacked_sides(main_decreases, main_decreases[["metric", "task"]], sides)
+        figure = ss.plot_intervals(estimates) + p9.labs(x="Decrease from human benchmark, % (95% CI)")
+    # a mean has no sign
+    with_sign = rows[rows["conclusion_published"] != ""]
     return Result(
         rows,
-        _columns(
-            rows,
-            list(rows["item"]),
-            stub,
-            {side.rstrip("_"): name for side, name in sides.items()},
-            rows["item"] == "Extended Data 5-6",
-        ),
-        ss.plot_intervals(both) + p9.labs(x="Decrease from human benchmark, % (95% CI)")
-        if len(lost)
-        else None,
-        note=f"the sign shown changes in {int(signed['changed'].sum())} of the {len(signed)} rows that have "
-        "one (a mean has none); as published: mean of the replicates, order statistics, pairs of what either "
-        "has, cases or rows for independent; patients as clusters: mean of the scores, complete pairs, "
-        "Wilson's interval of a hit rate, as in each table; Table 2: features scaled over all tasks, as the "
-        f"scripts have it; both have the same cut-offs{cutoff_note(frames, frames.inference)}",
+        _sides_table(rows, list(rows["item"]), stub, sides, is_percent),
+        figure,
+        note=f"the sign shown changes in {int(with_sign['changed'].sum())} of the {len(with_sign)} rows that "
+        "have one (a mean has none); as published: mean of the replicates, order statistics, pairs of what "
+        "either has, cases or rows for independent; patients as clusters: mean of the scores, complete "
+        "pairs, Wilson's interval of a hit rate, as in each table; Table 2: features scaled over all tasks, "
+        f"as the scripts have it; both have the same cut-offs{cutoff_note(frames, frames.inference)}",
     )
 
 
 def choices(frames: StudyFrames) -> Result:
-    """The sensitivity table: what other choices change."""
+    """Show the sensitivity table: the effects of other choices."""
     rows = sensitivity(frames, frames.inference.n_replicates)
     groups = [f"{row.row}. {row.question}" for row in rows.itertuples()]
-    stub = [f"{_capital(r.quantity)}: {', '.join(words(r.of.split(', ')))}" for r in rows.itertuples()]
-    signed = rows[rows["conclusion_published"] != ""]
-    by_clusters = signed["conclusion_clustered"] != signed["conclusion_published"]
-    counted = signed.assign(alone=by_clusters).groupby("row")[["changed", "alone"]].agg(["sum", "size"])
-    said = ", ".join(
-        f"{r} in {int(c['changed', 'sum'])} of {int(c['changed', 'size'])} rows "
-        f"({int(c['alone', 'sum'])} with patients as clusters alone)"
-        for r, c in counted.iterrows()
-    )
+    stub = []
+    for row in rows.itertuples():
+        names = ", ".join(print_names(row.of.split(", ")))
+        stub.append(f"{_capitalized(row.quantity)}: {names}")
+    sides = (_PUBLISHED_SIDE, _CLUSTERED_SIDE, _OTHER_SIDE)
     slopes = rows[(rows["row"] == "S3") & (rows["quantity"] == "slope")]
     return Result(
         rows,
-        _columns(
-            rows,
-            groups,
-            stub,
-            {"published": "As published", "clustered": "The same, patients as clusters", "": "Other choice"},
-            rows["quantity"].str.endswith("%"),
-        ),
-        _slopes_beside(slopes) if len(slopes) else None,
+        _sides_table(rows, groups, stub, sides, rows["quantity"].str.endswith("%")),
+        _slopes_figure(slopes) if len(slopes) else None,
         note="the other choice has patients as clusters too, so that it differs from the column before it in "
-        f"the choice alone; the sign shown changes for {said or 'no row'}",
+        f"the choice alone; the sign shown changes for {_changes_text(rows)}",
     )
 
 
-def _sides(rows: pd.DataFrame, frame: pd.DataFrame, sides: dict[str, str]) -> pd.DataFrame:
-    """A frame of estimates with a method for each side, by what stands before its columns."""
-    parts = [
-        frame.assign(
-            method=name,
-            estimate=rows[f"{side}estimate"],
-            conf_low=rows[f"{side or 'conf_'}low"],
-            conf_high=rows[f"{side or 'conf_'}high"],
-            conf_level=0.95,
+def _changes_text(rows: pd.DataFrame) -> str:
+    """Write how often the sign changes in each row of the sensitivity table, and by clusters alone."""
+    with_sign = rows[rows["conclusion_published"] != ""]
+    texts = []
+    for name, named_rows in with_sign.groupby("row"):
+        n_changed = int(named_rows["changed"].sum())
+        by_clusters = named_rows["conclusion_clustered"] != named_rows["conclusion_published"]
+        texts.append(
+            f"{name} in {n_changed} of {len(named_rows)} rows ({int(by_clusters.sum())} with patients as "
+            "clusters alone)"
         )
-        for side, name in sides.items()
-    ]
+    return ", ".join(texts) or "no row"
+
+
+def _stacked_sides(rows: pd.DataFrame, keys: pd.DataFrame, sides: Sequence[_Side]) -> pd.DataFrame:
+    """Put the estimates of all sides below each other, with the side as method."""
+    parts = []
+    for side in sides:
+        parts.append(
+            keys.assign(
+                method=side.heading,
+                estimate=rows[side.estimate],
+                conf_low=rows[side.low],
+                conf_high=rows[side.high],
+                conf_level=0.95,
+            )
+        )
     return pd.concat(parts, ignore_index=True)
 
 
-def _slopes_beside(rows: pd.DataFrame) -> p9.ggplot:
-    """The slopes of the features under both choices, a panel per outcome."""
+def _slopes_figure(rows: pd.DataFrame) -> p9.ggplot:
+    """Plot the slopes of the features with each choice, a panel per outcome."""
     names = rows["of"].str.rpartition(", ")
-    frame = pd.DataFrame({"outcome": names[0], "method": "", "task": names[2]})
-    sides = {
-        "published_": "As published",
-        "clustered_": "Patients as clusters",
-        "": "And task effects",
+    keys = pd.DataFrame({"outcome": names[0], "method": "", "task": names[2]})
+    sides = (
+        _PUBLISHED_SIDE,
+        replace(_CLUSTERED_SIDE, heading="Patients as clusters"),
+        replace(_OTHER_SIDE, heading="And task effects"),
+    )
+    labels = {
+        "task": {feature: feature_name(feature) for feature in FEATURES},
+        "outcome": list(dict.fromkeys(keys["outcome"])),
+        "method": [side.heading for side in sides],
     }
-    both = _sides(rows, frame, sides)
-    labels = {"task": {f: feature(f) for f in FEATURES}, "outcome": list(dict.fromkeys(frame["outcome"]))}
-    labels["method"] = list(sides.values())
     zero = p9.geom_vline(xintercept=0, color="#BBBBBB", size=0.4)
-    said = "S3: features scaled over all tasks. Bars: 95% CI."
-    return ss.plot_intervals(both, labels=labels) + zero + p9.labs(x="Slope (95% CI)", caption=said)
+    caption = "S3: features scaled over all tasks. Bars: 95% CI."
+    figure = ss.plot_intervals(_stacked_sides(rows, keys, sides), labels=labels)
+    return figure + zero + p9.labs(x="Slope (95% CI)", caption=caption)
 
 
-def _columns(
-    rows: pd.DataFrame, groups: list[str], stub: list[str], heads: dict[str, str], percent: pd.Series
+def _sides_table(
+    rows: pd.DataFrame, groups: list[str], stub: list[str], sides: Sequence[_Side], is_percent: pd.Series
 ) -> GT:
-    """A table of intervals beside each other, and the signs that they show where these differ."""
-
-    def side(head: str) -> Cell:
-        names = [f"{head}_estimate" if head else "estimate", *(f"{head or 'conf'}_{v}" for v in LIMITS)]
-
-        def text(row: Any) -> str:
-            estimate, low, high = (getattr(row, name) for name in names)
-            return interval_text(estimate, low, high, row.digits)
-
-        return text
-
-    signs = ["conclusion" + (f"_{head}" if head else "") for head in heads]
-    changes = [" → ".join(shown) if len(set(shown)) > 1 else "" for shown in rows[signs].to_numpy()]
+    """Make a table of intervals side by side, and of the signs that they show where these differ."""
+    columns: dict[str, Cell] = {side.heading: _interval_cell(side) for side in sides}
+    columns["Sign shown, where it changes"] = "changes"
+    changes = []
+    for signs in rows[[side.conclusion for side in sides]].to_numpy():
+        changes.append(" → ".join(signs) if len(set(signs)) > 1 else "")
     return table_of(
-        rows.assign(of_row=stub, of_group=groups, changes=changes, digits=np.where(percent, 1, 3)),
+        rows.assign(of_row=stub, of_group=groups, changes=changes, digits=np.where(is_percent, 1, 3)),
         "saporta2022",
         {"": "of_row"},
-        {heading: side(head) for head, heading in heads.items()}
-        | {"Sign shown, where it changes": "changes"},
+        columns,
         groups="of_group",
         notes=[
             "Estimate (95% CI). A sign is shown where the interval excludes 0 (features: and P after "
@@ -204,27 +265,47 @@ def _columns(
     )
 
 
-def _capital(text: str) -> str:
-    """A text that begins with a capital."""
+def _interval_cell(side: _Side) -> Callable[[Any], str]:
+    """Return a function that writes the interval of one side of a row."""
+
+    def text(row: Any) -> str:
+        estimate = getattr(row, side.estimate)
+        return interval_text(estimate, getattr(row, side.low), getattr(row, side.high), row.digits)
+
+    return text
+
+
+def _capitalized(text: str) -> str:
+    """Begin a text with a capital."""
     return f"{text[:1].upper()}{text[1:]}"
 
 
 def conclusion(rows: pd.DataFrame, low: str, high: str, p_adjusted: str) -> np.ndarray:
-    """The sign that is shown: limits exclude 0, and P is below .05 where it is corrected."""
-    shown = rows[p_adjusted].isna() | (rows[p_adjusted] < 0.05)
-    positive, negative = (rows[low] > 0) & shown, (rows[high] < 0) & shown
-    found: np.ndarray = np.where(positive, "positive", np.where(negative, "negative", "inconclusive"))
-    return np.where(rows[low].isna() | rows[high].isna(), "", found)
+    """Return the sign that is shown: limits exclude 0, and P is below .05 where it is corrected."""
+    is_significant = rows[p_adjusted].isna() | (rows[p_adjusted] < 0.05)
+    signs = np.full(len(rows), "inconclusive", dtype=object)
+    signs[(is_significant & (rows[high] < 0)).to_numpy()] = "negative"
+    signs[(is_significant & (rows[low] > 0)).to_numpy()] = "positive"
+    signs[(rows[low].isna() | rows[high].isna()).to_numpy()] = ""
+    return signs.astype(str)
 
 
-def beside(published: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Two frames of estimates beside each other by their keys, with what each says of the sign."""
-    names = {"n": "n_published", "p_adjusted": "p_published"}
-    names |= {v: f"published_{v.removeprefix('conf_')}" for v in ("estimate", "conf_low", "conf_high")}
-    sides = [f.reindex(columns=[*keys, *VALUES]) for f in (published, other)]
-    rows = sides[0].rename(columns=names).merge(sides[1], on=keys, validate="1:1")
-    width = rows["published_high"] - rows["published_low"]
-    rows["width_ratio"] = (rows["conf_high"] - rows["conf_low"]) / width.where(width > 0)
+def compare(published: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Put two frames of estimates side by side by their keys, with the sign that each shows."""
+    columns = [*keys, *_ESTIMATE]
+    published_rows = published.reindex(columns=columns).rename(
+        columns={
+            "estimate": "published_estimate",
+            "conf_low": "published_low",
+            "conf_high": "published_high",
+            "p_adjusted": "p_published",
+            "n": "n_published",
+        }
+    )
+    rows = published_rows.merge(other.reindex(columns=columns), on=keys, validate="1:1")
+    published_width = rows["published_high"] - rows["published_low"]
+    width = rows["conf_high"] - rows["conf_low"]
+    rows["width_ratio"] = width / published_width.where(published_width > 0)
     rows["conclusion_published"] = conclusion(rows, "published_low", "published_high", "p_published")
     rows["conclusion"] = conclusion(rows, "conf_low", "conf_high", "p_adjusted")
     if (published["term"] == "mean").all():
@@ -234,16 +315,20 @@ def beside(published: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> pd.
 
 
 def side_by_side(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
-    """Every headline number as published and with patients as clusters."""
-    published, clustered = Inference(True, n_replicates), Inference(False, n_replicates)
+    """Return every headline number as published and with patients as clusters."""
+    published = Inference(True, n_replicates)
+    clustered = Inference(False, n_replicates)
     parts = []
-    for item, (keys, needs, make) in HEADLINES.items():
-        if needs <= frames.available:
-            with if_possible(f"{item} as published and clustered"):
-                both = make(frames, published), make(frames, clustered)
-                parts.append(beside(*both, keys).assign(item=item))
-    rows = all_of(parts)
-    return rows[["item", *(c for c in ("metric", "outcome", "method", "task", "term") if c in rows), *BESIDE]]
+    for headline in HEADLINES:
+        if not frames.available.issuperset(headline.needs):
+            continue
+        with if_possible(f"{headline.item} as published and clustered"):
+            published_rows = headline.make(frames, published)
+            clustered_rows = headline.make(frames, clustered)
+            parts.append(compare(published_rows, clustered_rows, headline.keys).assign(item=headline.item))
+    rows = concat_made(parts)
+    keys = [name for name in ("metric", "outcome", "method", "task", "term") if name in rows]
+    return rows[["item", *keys, *_COMPARISON]]
 
 
 def _pooled_slopes(frames: StudyFrames, inference: Inference) -> pd.DataFrame:
@@ -251,121 +336,164 @@ def _pooled_slopes(frames: StudyFrames, inference: Inference) -> pd.DataFrame:
     return feature_slopes(frames, inference, (POOLED,), (ALL_TASKS,))
 
 
-def _pairs(frames: StudyFrames) -> pd.DataFrame:
-    """IoU and hits of the first model of each method, and of people."""
+def _scores(frames: StudyFrames) -> pd.DataFrame:
+    """Return IoU and hits of the first model of each method, and of people."""
     return metric_rows(one_model(frames.scores), "iou", "hit")
 
 
 def sensitivity(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
-    """Published choice, the same clustered, and the other choice clustered, with their signs."""
-    published, clustered = Inference(True, n_replicates), Inference(False, n_replicates)
+    """Return the published choice, the same clustered, and the other choice clustered, with their signs."""
+    published = Inference(True, n_replicates)
+    clustered = Inference(False, n_replicates)
     makers = {"S1": _misses, "S2": _cutoffs, "S3": _clusters, "S7": _logistic}
-    for row in list(makers):
-        if not _is_possible(row, frames):
-            del makers[row]
     parts = []
     for row, make in makers.items():
-        with if_possible(f"{row} of the sensitivity table"):
-            parts.append(make(frames, published, clustered))
-    rows = all_of(parts)
+        if _is_possible(row, frames):
+            with if_possible(f"{row} of the sensitivity table"):
+                parts.append(make(frames, published, clustered))
+    rows = concat_made(parts)
     rows.insert(1, "question", rows["row"].map(QUESTIONS))
-    return rows[["row", "question", "quantity", "of", *BESIDE, *MIDDLE]]
+    return rows[["row", "question", "quantity", "of", *_COMPARISON, *_CLUSTERED]]
 
 
 def _is_possible(row: str, frames: StudyFrames) -> bool:
-    """Say whether there is what a row of the sensitivity table needs."""
-    if row == "S2":
-        # with and without cut-offs: scores of a file have them or not
-        known = {FULL_SLICE, FULL_PROBABILITIES} <= frames.available
-        return known and frames.cut_off in ("tuned", "given")
-    needs = {"S3": {SHAPES}, "S7": {SHAPES, HITS}}
-    return needs.get(row, set()) <= frames.available
+    """Tell whether the data meet the needs of a row of the sensitivity table."""
+    match row:
+        case "S2":
+            # scores of a file are with or without cut-offs, not both
+            has_cutoffs = frames.cut_off in ("tuned", "given")
+            return has_cutoffs and {FULL_SLICE, FULL_PROBABILITIES} <= frames.available
+        case "S3":
+            return SHAPES in frames.available
+        case "S7":
+            return {SHAPES, HITS} <= frames.available
+    return True
 
 
-def _beside(row: str, quantity: str, keys: list[str], *sides: pd.DataFrame) -> pd.DataFrame:
-    """Three frames of estimates (published, clustered, other) side by side, their keys as one text."""
-    published, clustered, other = sides
-    merged = beside(published, other, keys)
-    middle = beside(published, clustered, keys).rename(columns=IN_MIDDLE)[[*keys, *MIDDLE]]
-    merged = merged.merge(middle, on=keys, validate="1:1")
-    of = merged[keys].astype("str").agg(", ".join, axis=1)
-    return merged.drop(columns=keys).assign(row=row, quantity=quantity, of=of)
+class _Estimates(NamedTuple):
+    """Frames of estimates: as published, with patients as clusters, and with another choice too."""
+
+    published: pd.DataFrame
+    clustered: pd.DataFrame
+    other: pd.DataFrame
+
+    def of_term(self, term: str) -> "_Estimates":
+        """Return the estimates of one term."""
+        return _Estimates(*(frame[frame["term"] == term] for frame in self))
+
+
+def _sensitivity_rows(row: str, quantity: str, keys: list[str], estimates: _Estimates) -> pd.DataFrame:
+    """Return rows of the sensitivity table, the keys of the estimates as one text."""
+    rows = compare(estimates.published, estimates.other, keys)
+    clustered = compare(estimates.published, estimates.clustered, keys).rename(columns=_CLUSTERED_NAMES)
+    rows = rows.merge(clustered[[*keys, *_CLUSTERED]], on=keys, validate="1:1")
+    key_text = rows[keys].astype("str").agg(", ".join, axis=1)
+    return rows.drop(columns=keys).assign(row=row, quantity=quantity, of=key_text)
 
 
 def _misses(frames: StudyFrames, published: Inference, clustered: Inference) -> pd.DataFrame:
     """S1: an empty mask has no IoU, or IoU 0."""
     rows = metric_rows(main_rows(frames, frames.scores), "iou")
-    empty = rows["reason"] == EMPTY
-    zero = rows.assign(score=rows["score"].mask(empty, 0.0))
-    keys = ["method", "task"]
-    return pd.concat(
-        [
-            _beside("S1", name, keys, of(rows, published), of(rows, clustered), of(zero, clustered))
-            for name, of in (("mean IoU", means), ("decrease from human, %", decreases))
-            if of is means or PEOPLE in frames.available
-        ],
-        ignore_index=True,
-    )
+    with_zeros = rows.assign(score=rows["score"].mask(rows["reason"] == EMPTY, 0.0))
+    estimators: dict[str, Callable[[pd.DataFrame, Inference], pd.DataFrame]] = {"mean IoU": means}
+    if PEOPLE in frames.available:
+        estimators["decrease from human, %"] = decreases
+    parts = []
+    for quantity, estimate in estimators.items():
+        estimates = _Estimates(
+            published=estimate(rows, published),
+            clustered=estimate(rows, clustered),
+            other=estimate(with_zeros, clustered),
+        )
+        parts.append(_sensitivity_rows("S1", quantity, ["method", "task"], estimates))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _cutoffs(frames: StudyFrames, published: Inference, clustered: Inference) -> pd.DataFrame:
     """S2: a mask that is empty because confidence is low cannot but tie IoU to confidence."""
-    there = frames.positives[["case", "task"]]
-    full, uncut = (main_rows(frames, f) for f in (frames.full, frames.uncut))
-    full, uncut = (f[f["method"] == frames.main] for f in (full, uncut))
-    base, middle = (confidence(full, "iou", inference) for inference in (published, clustered))
+    positives = frames.positives[["case", "task"]]
+    full = _main_only(frames, frames.full)
+    uncut = _main_only(frames, frames.uncut)
+    published_estimates = _overall(confidence(full, "iou", published))
+    clustered_estimates = _overall(confidence(full, "iou", clustered))
+    choices = {
+        "finding there, with cut-offs": full.merge(positives, on=["case", "task"]),
+        "finding there, without cut-offs": uncut.merge(positives, on=["case", "task"]),
+    }
     parts = []
-    for name, rows, inference in (
-        ("finding there, with cut-offs", full.merge(there, on=["case", "task"]), clustered),
-        ("finding there, without cut-offs", uncut.merge(there, on=["case", "task"]), clustered),
-    ):
-        other = confidence(rows, "iou", inference)
-        for term in ("slope", "spearman"):
-            rows_of = [f[(f["term"] == term) & (f["task"] == "Overall")] for f in (base, middle, other)]
-            quantity = f"{RANKS[term]} of IoU on confidence"
-            parts.append(_beside("S2", quantity, ["task"], *rows_of).assign(of=name))
+    for name, rows in choices.items():
+        other = _overall(confidence(rows, "iou", clustered))
+        estimates = _Estimates(published_estimates, clustered_estimates, other)
+        for term, term_name in _TERM_NAMES.items():
+            quantity = f"{term_name} of IoU on confidence"
+            part = _sensitivity_rows("S2", quantity, ["task"], estimates.of_term(term))
+            parts.append(part.assign(of=name))
     return pd.concat(parts, ignore_index=True)
+
+
+def _main_only(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
+    """Keep the rows of the main saliency method."""
+    rows = main_rows(frames, scores)
+    return rows[rows["method"] == frames.main]
+
+
+def _overall(estimates: pd.DataFrame) -> pd.DataFrame:
+    """Keep the estimates over all tasks."""
+    return estimates[estimates["task"] == "Overall"]
 
 
 def _clusters(frames: StudyFrames, published: Inference, clustered: Inference) -> pd.DataFrame:
     """S3: rows pooled as if independent; patients as clusters; and with task effects."""
-    pooled, middle = (feature_slopes(frames, c, (POOLED,), (ALL_TASKS,)) for c in (published, clustered))
-    within = feature_slopes(frames, clustered, (POOLED,), (TASK_EFFECTS,))
-    parts = [_beside("S3", "slope", ["outcome", "term"], pooled, middle, within)]
+    slopes = _Estimates(
+        published=_pooled_slopes(frames, published),
+        clustered=_pooled_slopes(frames, clustered),
+        other=feature_slopes(frames, clustered, (POOLED,), (TASK_EFFECTS,)),
+    )
+    parts = [_sensitivity_rows("S3", "slope", ["outcome", "term"], slopes)]
     needs = {"iou": {FULL_SLICE, FULL_PROBABILITIES}, "hit": {PROBABILITIES, HITS}}
-    for metric in needs:
-        if not needs[metric] <= frames.available:
+    for metric, metric_needs in needs.items():
+        if not metric_needs <= frames.available:
             continue
-        ours, theirs = (confidence_of(frames, metric, c) for c in (published, clustered))
-        chosen = ((ours, "Overall"), (theirs, "Overall"), (theirs, WITHIN))
-        rows_of = [f[f["task"] == task].drop(columns="task") for f, task in chosen]
-        for term in ("slope", "spearman"):
-            quantity = f"{RANKS[term]} on confidence"
-            parts.append(_beside("S3", quantity, ["metric"], *(f[f["term"] == term] for f in rows_of)))
+        published_estimates = confidence_of(frames, metric, published)
+        clustered_estimates = confidence_of(frames, metric, clustered)
+        is_within = clustered_estimates["task"] == WITHIN
+        estimates = _Estimates(
+            published=_overall(published_estimates).drop(columns="task"),
+            clustered=_overall(clustered_estimates).drop(columns="task"),
+            other=clustered_estimates[is_within].drop(columns="task"),
+        )
+        for term, term_name in _TERM_NAMES.items():
+            quantity = f"{term_name} on confidence"
+            parts.append(_sensitivity_rows("S3", quantity, ["metric"], estimates.of_term(term)))
     return pd.concat(parts, ignore_index=True)
 
 
 def _logistic(frames: StudyFrames, published: Inference, clustered: Inference) -> pd.DataFrame:
     """S7: a straight line through zeros and ones, or a logistic model."""
-    rows = main_rows(frames, frames.scores)
-    hits = metric_rows(rows[rows["method"] == frames.main], "hit").merge(
-        scaled_features(frames.positives, POOLED), on=["case", "task"]
+    hits = metric_rows(_main_only(frames, frames.scores), "hit")
+    hits = hits.merge(scaled_features(frames.positives, POOLED), on=["case", "task"])
+    terms = [*FEATURES]
+    if PROBABILITIES in frames.available:
+        terms.append("prob")
+    formulas = [f"hit ~ {term}" for term in terms if hits[term].notna().any()]
+    logits = ss.regress(hits, formulas, by="method", family="binomial")
+    feature_logits = logits[logits["term"].isin(FEATURES)].reset_index(drop=True)
+    feature_logits = ss.adjust(feature_logits, procedure="bonferroni", n_tests=len(FEATURES))
+    logits = pd.concat([feature_logits, logits[logits["term"] == "prob"]], ignore_index=True)
+    estimates = _Estimates(
+        published=_linear_hit_slopes(frames, published),
+        clustered=_linear_hit_slopes(frames, clustered),
+        other=logits,
     )
-    known = PROBABILITIES in frames.available
-    used = [f for f in (*FEATURES, *(["prob"] if known else [])) if hits[f].notna().any()]
-    logits = ss.regress(hits, [f"hit ~ {f}" for f in used], by="method", family="binomial")
-    features = logits[logits["term"].isin(FEATURES)].reset_index(drop=True)
-    features = ss.adjust(features, procedure="bonferroni", n_tests=len(FEATURES))
-    logits = pd.concat([features, logits[logits["term"] == "prob"]], ignore_index=True)
-    outcome = next(name for name, metric, reference in OUTCOMES if metric == "hit" and reference != HUMAN)
-    lines = []
-    for inference in (published, clustered):
-        linear = feature_slopes(frames, inference, (POOLED,), (ALL_TASKS,))
-        own = [linear[linear["outcome"] == outcome]]
-        if known:
-            on_prob = confidence_of(frames, "hit", inference)
-            overall = (on_prob["task"] == "Overall") & (on_prob["term"] == "slope")
-            own.append(on_prob[overall].assign(term="prob"))
-        lines.append(pd.concat(own, ignore_index=True))
     # a slope and a log odds have no common scale
-    return _beside("S7", "slope of hit", ["term"], *lines, logits).assign(width_ratio=float("nan"))
+    return _sensitivity_rows("S7", "slope of hit", ["term"], estimates).assign(width_ratio=float("nan"))
+
+
+def _linear_hit_slopes(frames: StudyFrames, inference: Inference) -> pd.DataFrame:
+    """Return the slopes of the hit rate on features and, where it is known, on confidence."""
+    slopes = _pooled_slopes(frames, inference)
+    parts = [slopes[slopes["outcome"] == "Hit rate"]]
+    if PROBABILITIES in frames.available:
+        estimates = _overall(confidence_of(frames, "hit", inference))
+        parts.append(estimates[estimates["term"] == "slope"].assign(term="prob"))
+    return pd.concat(parts, ignore_index=True)

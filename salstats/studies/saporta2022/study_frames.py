@@ -1,18 +1,26 @@
-"""The statistics of saporta2022 as frames: as its scripts make them, and with patients as clusters."""
+"""Scores of saporta2022, and its statistics as its scripts make them and with patients as clusters."""
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 import salstats as ss
-from salstats.errors import SalstatsError, SalstatsWarning
+from salstats.errors import (
+    ColumnError,
+    Message,
+    SalstatsError,
+    SalstatsWarning,
+    Setting,
+    ValueRangeError,
+    warn,
+)
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.readers.case_images import ImageSource
 from salstats.stats.engine.score_reasons import ABSENT_REASONS
-from salstats.studies.engine import if_possible, not_made
+from salstats.studies.engine import ItemNotMade, Need, if_possible
 from salstats.studies.saporta2022.script_inference import (
     correlate_as_published,
     percent_decrease_as_published,
@@ -20,16 +28,17 @@ from salstats.studies.saporta2022.script_inference import (
 )
 from salstats.study import HUMAN, Study
 
-#: What a result may need of a study.
-MAPS = "maps of --data"
-PEOPLE = "people's segmentations or points of --data"
-SEGMENTATIONS, POINTS = "people's segmentations of --data", "people's points of --data"
+# Needs of the results.
+MAPS = Message("maps of ", Setting("data"))
+PEOPLE = Message("people's segmentations or points of ", Setting("data"))
+SEGMENTATIONS = Message("people's segmentations of ", Setting("data"))
+POINTS = Message("people's points of ", Setting("data"))
 PROBABILITIES = "the model's probabilities in the maps"
-SWEEP = "--validation with maps"
-THRESHOLDS = "--threshold, or --validation with maps"
+SWEEP = Message(Setting("validation"), " with maps")
+THRESHOLDS = Message(Setting("threshold"), ", or ", Setting("validation"), " with maps")
 SEVERAL = "maps of several methods or models"
 CHECKPOINTS = "maps of a model, the ensemble, and of its single trainings, METHOD:MODEL:SEED"
-#: What a folder of files always gives, and tables of scores may lack.
+# Needs that a folder of files always meets, and tables of scores may lack.
 HITS = "hits of the maps"
 SHAPES = "size and shape of the findings"
 PIXELS = "counts of pixels"
@@ -38,22 +47,35 @@ FULL_PROBABILITIES = "the model's probabilities on the full slice"
 FULL_LABELS = "labels of all cases"
 PICTURES = "maps and truth of the cases"
 FEATURES = ("n_instances", "area_ratio", "elongation", "irrectangularity")
-OF_FILES = frozenset({HITS, SHAPES, *FEATURES, PIXELS, FULL_SLICE, FULL_LABELS, PICTURES})
+OF_FILES: frozenset[Need] = frozenset({HITS, SHAPES, *FEATURES, PIXELS, FULL_SLICE, FULL_LABELS, PICTURES})
 
-#: Scores are those of a file, made with or without cut-offs.
+#: Stands for cut-offs that the scores of a file may have been made with.
 AS_SCORED = "as scored"
-#: A slope or correlation within tasks, beside the one pooled over them.
+#: Task of slopes and correlations within tasks, beside those pooled over tasks.
 WITHIN = "Within tasks"
-#: Outcomes of Table 2: heading, metric, and the method that the gap is taken from.
+#: Features brought to 0 ... 1 within each task, as the study's text says, or over all, as its scripts do.
+PER_TASK = "Scaled per task"
+POOLED = "Scaled over all tasks"
+#: Models of Table 2 without and with an effect of each task.
+ALL_TASKS = "all tasks pooled"
+TASK_EFFECTS = "with task effects"
+
+
+class Outcome(NamedTuple):
+    """An outcome of Table 2."""
+
+    name: str
+    metric: str
+    #: Method that the differences are taken from; None for scores themselves.
+    reference: str | None
+
+
 OUTCOMES = (
-    ("IoU", "iou", None),
-    ("Hit rate", "hit", None),
-    ("Human minus saliency, IoU", "iou", HUMAN),
-    ("Human minus saliency, hit rate", "hit", HUMAN),
+    Outcome("IoU", "iou", None),
+    Outcome("Hit rate", "hit", None),
+    Outcome("Human minus saliency, IoU", "iou", HUMAN),
+    Outcome("Human minus saliency, hit rate", "hit", HUMAN),
 )
-#: How features were brought to 0 ... 1: as the study's text says, and as its scripts do.
-PER_TASK, POOLED = "Scaled per task", "Scaled over all tasks"
-ALL_TASKS, TASK_EFFECTS = "all tasks pooled", "with task effects"
 
 
 @dataclass(frozen=True)
@@ -62,20 +84,20 @@ class Inference:
 
     published: bool
     n_replicates: int = 1000
-    #: Whether the classifier's AUROC is of patients, each with the largest probability of its views.
+    #: True where the classifier's AUROC is of patients, each with the largest probability of its views.
     by_patient: bool = False
 
     @property
-    def resampled(self) -> dict[str, Any]:
-        """How our estimates get their intervals: as the study's, but for the unit."""
+    def interval_options(self) -> dict[str, Any]:
+        """Options of our intervals, which are the study's but for the unit."""
         return {"interval": "percentile", "n_replicates": self.n_replicates}
 
 
 @dataclass(frozen=True)
 class StudyFrames:
-    """What is known of a study, read or made once."""
+    """The scores and features of a study."""
 
-    #: True-positive slice, Otsu's threshold: IoU and hit, with pixels.
+    #: IoU and hits on the true-positive slice by Otsu's threshold, with counts of pixels.
     scores: pd.DataFrame
     #: IoU on the full slice, masks empty below the probability cut-offs where there are any; no rows where it
     #: is not known.
@@ -83,134 +105,143 @@ class StudyFrames:
     #: IoU on the full slice without cut-offs; no rows where it is not known.
     uncut: pd.DataFrame
     #: Size and shape of the truth's findings by case and task. A column `label` says which findings are
-    #: there; without it they are those with an area.
+    #: present; without it they are those with an area.
     features: pd.DataFrame
     #: IoU on the true-positive slice with the tuned thresholds.
     tuned: pd.DataFrame | None = None
-    #: The thresholds' mean IoU on the validation study.
+    #: Mean IoU by threshold on the validation study.
     sweep: pd.DataFrame | None = None
-    #: Which probability cut-offs there are: "tuned", "given", or `AS_SCORED`; empty for none.
+    #: Source of the probability cut-offs: "tuned", "given", or `AS_SCORED`; empty for none.
     cut_off: str = "tuned"
-    #: Whether the thresholds of `tuned` are "tuned" or "given".
+    #: Source of the thresholds of `tuned`: "tuned" or "given".
     thresholds: str = "tuned"
     #: True where maps are smoothed for Otsu's threshold alone: those of `tuned` and `sweep` are not.
     smoothed_for_otsu: bool = False
-    #: Cases that the validation study has in common with this one; what is tuned on them is too good here.
+    #: Number of cases that the validation study shares with this one; what is tuned on them is too good here.
     n_shared: int = 0
-    #: Which needs are met.
-    available: frozenset[str] = frozenset()
+    #: The needs that are met.
+    available: frozenset[Need] = frozenset()
     inference: Inference = field(default_factory=lambda: Inference(False))
-    #: What was scored, for pictures.
+    #: The study that was scored, for pictures.
     study: Study | None = None
     #: The images behind the maps.
     images: ImageSource | None = None
-    #: Cases that the truth or people know, over all tasks; found by itself.
-    known: frozenset[str] = frozenset()
-    #: The same before tasks were left out.
-    everything: "StudyFrames | None" = None
-    #: Of `count_tasks`.
+    #: Cases that the truth or people mark, over all tasks; derived from the scores by default.
+    marked_cases: frozenset[str] = frozenset()
+    #: The frames before tasks were left out.
+    all_tasks: "StudyFrames | None" = None
+    #: Counts of `count_tasks`.
     counts: pd.DataFrame | None = None
 
     def __post_init__(self) -> None:
-        """Find the cases that the truth or people know, before any task is left out."""
-        if not self.known:
+        """Find the cases that the truth or people mark, before any task is left out."""
+        if not self.marked_cases:
             people = self.full[(self.full["method"] == HUMAN) & self.full["score"].notna()]
-            object.__setattr__(self, "known", frozenset(self.scores["case"]) | frozenset(people["case"]))
+            marked_cases = frozenset(self.scores["case"]) | frozenset(people["case"])
+            object.__setattr__(self, "marked_cases", marked_cases)
 
     @property
     def main(self) -> str | None:
         """The saliency method of the single-method figures: the first."""
-        return next((str(m) for m in self.scores["method"] if m != HUMAN), None)
+        return next((str(method) for method in self.scores["method"] if method != HUMAN), None)
 
     @property
     def positives(self) -> pd.DataFrame:
-        """The features of the findings that are there."""
+        """The features of the findings that are present."""
         return self.features[is_positive(self.features)].reset_index(drop=True)
 
     def with_tasks(self, tasks: list[str]) -> "StudyFrames":
-        """The frames of some tasks only."""
-        kept = {
-            name: frame[frame["task"].isin(tasks)].reset_index(drop=True)
-            for name, frame in vars(self).items()
-            if isinstance(frame, pd.DataFrame) and name != "counts"
-        }
-        return replace(self, **kept)
+        """Return the frames of some tasks."""
+        frames = {}
+        for name, frame in vars(self).items():
+            if isinstance(frame, pd.DataFrame) and name != "counts":
+                frames[name] = frame[frame["task"].isin(tasks)].reset_index(drop=True)
+        return replace(self, **frames)
 
     def with_enough(self, min_positives: int) -> "StudyFrames":
-        """The frames of tasks with so many positive cases, which know those left out."""
+        """Return the frames of tasks with enough positive cases."""
         check_positives(self.features, min_positives)
         counts = count_tasks(self, min_positives)
-        kept = self.with_tasks(list(counts.loc[~counts["left_out"], "task"]))
-        return replace(kept, everything=self, counts=counts)
+        frames = self.with_tasks(list(counts.loc[~counts["left_out"], "task"]))
+        return replace(frames, all_tasks=self, counts=counts)
 
 
 def count_tasks(frames: StudyFrames, min_positives: int) -> pd.DataFrame:
-    """The findings of each task, and why a task is left out."""
-    cases = frames.scores[[c for c in ("case", "patient") if c in frames.scores]].drop_duplicates("case")
-    found = frames.positives[["case", "task"]].merge(cases, on="case", how="left", validate="m:1")
-    groups = found.groupby("task")
-    table = pd.DataFrame({"task": sorted(frames.features["task"].unique())})
+    """Count the findings of each task, and say why a task is left out."""
+    case_columns = [column for column in ("case", "patient") if column in frames.scores]
+    cases = frames.scores[case_columns].drop_duplicates("case")
+    findings = frames.positives[["case", "task"]].merge(cases, on="case", how="left", validate="m:1")
+    groups = findings.groupby("task")
+    counts = pd.DataFrame({"task": sorted(frames.features["task"].unique())})
     # the truth has no rows of the images on which nothing was found
-    table["n_cases"] = len({*frames.features["case"], *frames.uncut["case"]})
-    table["n_positive"] = table["task"].map(groups.size()).fillna(0).astype("int64")
-    if "patient" in found:
-        table["n_patients"] = table["task"].map(groups["patient"].nunique()).fillna(0).astype("int64")
-    table["left_out"] = table["n_positive"] < min_positives
-    table["reason"] = table["left_out"].map({True: f"fewer than {min_positives} positive cases", False: None})
-    return table
+    counts["n_cases"] = len({*frames.features["case"], *frames.uncut["case"]})
+    counts["n_positive"] = counts["task"].map(groups.size()).fillna(0).astype("int64")
+    if "patient" in findings:
+        n_patients = groups["patient"].nunique()
+        counts["n_patients"] = counts["task"].map(n_patients).fillna(0).astype("int64")
+    counts["left_out"] = counts["n_positive"] < min_positives
+    reasons = {True: f"fewer than {min_positives} positive cases", False: None}
+    counts["reason"] = counts["left_out"].map(reasons)
+    return counts
 
 
 def is_positive(features: pd.DataFrame) -> pd.Series:
-    """Say of each case and task whether the finding is there."""
+    """Tell of each case and task whether the finding is present."""
     if "label" in features:
         return features["label"] == 1
     return features["area_ratio"] > 0
 
 
 def warn_of_left_out(frames: StudyFrames, min_positives: int) -> None:
-    """Name the tasks that are left out of every table, which changes what is pooled over tasks."""
+    """Warn of the tasks that are left out of every table, which changes what is pooled over tasks."""
     assert frames.counts is not None
     for task in frames.counts[frames.counts["left_out"]].itertuples():
-        not_made(
-            f"{task.task}, in every table",
-            f"{task.n_positive} positive cases are fewer than {min_positives}; --min-positives keeps it",
+        reason = Message(
+            f"{task.n_positive} positive cases are fewer than {min_positives}; ",
+            Setting("min_positives"),
+            " keeps it",
         )
+        warn(ItemNotMade(f"{task.task}, in every table", reason))
 
 
 def check_positives(features: pd.DataFrame, min_positives: int) -> None:
     """Raise where no task has the positive cases that it needs to be kept."""
-    most = int(is_positive(features).groupby(features["task"]).sum().max())
+    n_positive = is_positive(features).groupby(features["task"]).sum()
+    most = int(n_positive.max())
     if most < min_positives:
-        raise SalstatsError(
-            f"no task has {min_positives} positive cases (most: {most}), so there is nothing to estimate; "
-            "lower --min-positives"
+        raise ValueRangeError(
+            f"no task has {min_positives} positive cases (most: {most}), so there is nothing to estimate",
+            hint=Message("lower ", Setting("min_positives")),
+            option="min_positives",
+            value=min_positives,
         )
 
 
 def one_model(scores: pd.DataFrame) -> pd.DataFrame:
-    """Each method's rows of its first model, and of the first of that model's trainings."""
-    return first_of(first_of(scores, "model", ["method"]), "seed", ["method"]).drop(
-        columns=["model", "seed"], errors="ignore"
-    )
+    """Keep each method's rows of its first model, and of the first of that model's trainings."""
+    first_models = first_of(scores, "model", ["method"])
+    first_trainings = first_of(first_models, "seed", ["method"])
+    return first_trainings.drop(columns=["model", "seed"], errors="ignore")
 
 
 def models(scores: pd.DataFrame) -> pd.DataFrame:
-    """The rows of every method and model, of the first of its trainings."""
-    known = [c for c in ("method", "model") if c in scores]
-    return first_of(scores, "seed", known).drop(columns="seed", errors="ignore")
+    """Keep the rows of every method and model, of the first of its trainings."""
+    keys = [column for column in ("method", "model") if column in scores]
+    return first_of(scores, "seed", keys).drop(columns="seed", errors="ignore")
 
 
 def first_of(scores: pd.DataFrame, column: str, by: list[str]) -> pd.DataFrame:
-    """The rows whose value of a column is the first of their group, which may be none."""
+    """Keep the rows whose value of a column is the first of their group; it may be missing."""
     if column not in scores:
         return scores
     codes = pd.Series(pd.factorize(scores[column])[0], index=scores.index)
-    groups = [scores[c].astype("object").where(scores[c].notna(), "") for c in by]
-    return scores[codes == codes.groupby(groups, sort=False).transform("first")].reset_index(drop=True)
+    keys = [scores[key].astype("object").where(scores[key].notna(), "") for key in by]
+    first_codes = codes.groupby(keys, sort=False).transform("first")
+    return scores[codes == first_codes].reset_index(drop=True)
 
 
 def main_rows(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the main saliency method and of people."""
+    """Keep the rows of the main saliency method and of people."""
     rows = one_model(scores)
     return rows[rows["method"].isin([frames.main, HUMAN])].reset_index(drop=True)
 
@@ -220,83 +251,100 @@ def classifier_rows(rows: pd.DataFrame, inference: Inference) -> pd.DataFrame:
     if not inference.by_patient:
         return rows
     if "patient" not in rows or rows["patient"].isna().any():
-        raise SalstatsError("--views max needs the patient of every case; --patient-from REGEX finds it")
+        raise ColumnError(
+            Setting("views", "max"),
+            " needs the patient of every case",
+            hint=Message(Setting("patient_from", "REGEX"), " finds it"),
+            column="patient",
+        )
     return ss.over_views(rows, value=["prob", "label"], by="patient", rule="max")
 
 
 def metric_rows(scores: pd.DataFrame, *metrics: str) -> pd.DataFrame:
-    """The rows of some metrics."""
+    """Keep the rows of some metrics."""
     return scores[scores["metric"].isin(metrics)].reset_index(drop=True)
 
 
 def present(scores: pd.DataFrame) -> pd.DataFrame:
-    """The rows that a score could be of: without those where there is nothing to find or to mark."""
+    """Remove the rows where there is nothing to find or to mark, which cannot have a score."""
     return scores[~scores["reason"].isin(ABSENT_REASONS)].reset_index(drop=True)
 
 
-def _less_absent(estimates: pd.DataFrame) -> pd.DataFrame:
-    """Estimates whose missing scores are those of `present`."""
-    absent = estimates.pop("n_absent") if "n_absent" in estimates.columns else 0
-    return estimates.assign(n_missing=estimates["n_missing"] - absent)
+def _without_absent(estimates: pd.DataFrame) -> pd.DataFrame:
+    """Count as missing only the scores that `present` keeps."""
+    if "n_absent" not in estimates.columns:
+        return estimates
+    n_missing = estimates["n_missing"] - estimates["n_absent"]
+    return estimates.drop(columns="n_absent").assign(n_missing=n_missing)
 
 
-def _wilson_of_hits(found: pd.DataFrame, scores: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Means in which a task's hit rate has Wilson's interval, of the effective number of patients.
+def _with_wilson_intervals(estimates: pd.DataFrame, scores: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Give a task's hit rate Wilson's interval, of the effective number of patients.
 
     Replicates of a few zeros and ones take few values, and none of all ones varies. An average of tasks is
     no proportion and keeps its percentiles.
     """
     hits = metric_rows(scores, "hit")
     if not len(hits):
-        return found
-    keys = ["conf_low", "conf_high", "interval"]
-    own = ss.summarize(hits, by=by, interval="wilson")[[*by, *keys]]
-    rows = found[by].merge(own, on=by, how="left")
-    known = rows["interval"].notna().to_numpy()
-    return found.assign(**{k: np.where(known, rows[k].to_numpy(), found[k].to_numpy()) for k in keys})
+        return estimates
+    columns = ["conf_low", "conf_high", "interval"]
+    wilson = ss.summarize(hits, by=by, interval="wilson")[[*by, *columns]]
+    rows = estimates[by].merge(wilson, on=by, how="left")
+    has_wilson = rows["interval"].notna().to_numpy()
+    intervals = {
+        column: np.where(has_wilson, rows[column].to_numpy(), estimates[column].to_numpy())
+        for column in columns
+    }
+    return estimates.assign(**intervals)
 
 
 def means(
     scores: pd.DataFrame, inference: Inference, by: tuple[str, ...] = ("metric", "method", "task")
 ) -> pd.DataFrame:
-    """The mean scores."""
+    """Return the mean scores."""
     if inference.published:
-        found = summarize_as_published(scores, by=by, n_replicates=inference.n_replicates)
-        return _less_absent(found)
-    found = ss.summarize(present(scores), by=by, average="task", **inference.resampled)
-    return _wilson_of_hits(found, present(scores), list(by))
+        estimates = summarize_as_published(scores, by=by, n_replicates=inference.n_replicates)
+        return _without_absent(estimates)
+    scores = present(scores)
+    estimates = ss.summarize(scores, by=by, average="task", **inference.interval_options)
+    return _with_wilson_intervals(estimates, scores, list(by))
 
 
 def decreases(scores: pd.DataFrame, inference: Inference, reference: str = HUMAN) -> pd.DataFrame:
-    """The percentage decreases from people, or another reference, with their average."""
+    """Return the percentage decreases from people, or another reference, with their average."""
     if inference.published:
-        found = percent_decrease_as_published(
+        estimates = percent_decrease_as_published(
             scores, reference=reference, n_replicates=inference.n_replicates
         )
-        return _less_absent(found)
+        return _without_absent(estimates)
     return ss.percent_decrease(
-        present(scores), reference=reference, by=["metric", "task"], average="task", **inference.resampled
-    )  # fmt: skip
+        present(scores),
+        reference=reference,
+        by=["metric", "task"],
+        average="task",
+        **inference.interval_options,
+    )
 
 
 def full_rows(frames: StudyFrames, inference: Inference) -> pd.DataFrame:
-    """The full slice; as published people's file has only the cases that it or the truth knows."""
+    """Return the full slice; as published, people's rows are of the cases that they or the truth mark."""
     rows = main_rows(frames, frames.full)
     if not inference.published:
         return rows
-    return rows[(rows["method"] != HUMAN) | rows["case"].isin(frames.known)].reset_index(drop=True)
+    is_in_files = (rows["method"] != HUMAN) | rows["case"].isin(frames.marked_cases)
+    return rows[is_in_files].reset_index(drop=True)
 
 
-def all_of(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """The rows of the parts that could be made; raise where there are none."""
+def concat_made(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """Put below each other the parts that could be made; raise where there are none."""
     if not parts:
         raise SalstatsError("nothing of it can be estimated")
     return pd.concat(parts, ignore_index=True)
 
 
 def scaled_features(positives: pd.DataFrame, scale: str) -> pd.DataFrame:
-    """The features from 0 to 1; one that does not vary (in a task) has no scale there and is NaN."""
-    within = ["task"] if scale == PER_TASK else []
+    """Bring the features to 0 ... 1; one that does not vary (in a task) has no scale and is NaN."""
+    within = ["task"] if scale == PER_TASK else None
     result = positives[["case", "task", *FEATURES]].copy()
     for feature in FEATURES:
         values = result[feature].astype("float64")
@@ -304,8 +352,8 @@ def scaled_features(positives: pd.DataFrame, scale: str) -> pd.DataFrame:
         varies = values.groupby(groups).transform("nunique") > 1
         result[feature] = np.nan
         if varies.any():
-            some = positives.loc[varies, ["task", feature]].astype({feature: "float64"})
-            result.loc[varies, feature] = ss.normalize(some, feature, within=within or None)[feature]
+            varying = positives.loc[varies, ["task", feature]].astype({feature: "float64"})
+            result.loc[varies, feature] = ss.normalize(varying, feature, within=within)[feature]
     return result
 
 
@@ -315,7 +363,7 @@ def feature_slopes(
     scales: tuple[str, ...] = (PER_TASK, POOLED),
     pools: tuple[str, ...] = (ALL_TASKS, TASK_EFFECTS),
 ) -> pd.DataFrame:
-    """The slopes of Table 2: one model per outcome and feature, scaled both ways, with both pools.
+    """Return the slopes of Table 2: a model for each outcome and feature, of each scale and pool.
 
     `p_adjusted` is Bonferroni's for the four features of an outcome. An outcome whose models cannot be fitted
     is named in a warning; where that is all of them, SalstatsError is raised.
@@ -324,44 +372,53 @@ def feature_slopes(
     rows = main_rows(frames, frames.scores)
     for scale in scales:
         features = scaled_features(frames.positives, scale)
-        features = features[[c for c in features if c not in FEATURES or features[c].notna().any()]]
-        found = rows.merge(features[["case", "task"]], on=["case", "task"])
-        found = ss.join_features(found, features)
-        used = [f for f in FEATURES if f in features.columns]
+        used = [feature for feature in FEATURES if features[feature].notna().any()]
         if not used:
-            not_made(f"Table 2, {scale.lower()}", "no feature of the findings varies there")
+            warn(ItemNotMade(f"Table 2, {scale.lower()}", "no feature of the findings varies there"))
             continue
+        features = features[["case", "task", *used]]
+        data = ss.join_features(rows.merge(features[["case", "task"]], on=["case", "task"]), features)
+        has_tasks = data["task"].nunique() > 1
         for pool in pools:
             # one task has no effects
-            extra = " + task" if pool == TASK_EFFECTS and found["task"].nunique() > 1 else ""
-            for outcome, metric, reference in OUTCOMES:
-                if not _has_outcome(frames, metric, reference):
+            task_term = " + task" if pool == TASK_EFFECTS and has_tasks else ""
+            for outcome in OUTCOMES:
+                if not _has_outcome(frames, outcome):
                     continue
-                own = found if reference else found[found["method"] == frames.main]
-                formulas = [f"{metric} ~ {f}{extra}" for f in used]
-                with if_possible(f"Table 2 for {outcome}, {scale.lower()}, {pool}"):
-                    terms = slopes_of(own, formulas, inference, by="method", reference=reference)
-                    terms = terms[terms["term"].isin(FEATURES)].reset_index(drop=True)
-                    terms = ss.adjust(terms, procedure="bonferroni", n_tests=len(FEATURES))
-                    named = {"outcome": outcome, "scale": scale, "pool": pool}
-                    parts.append(terms.drop(columns="reference", errors="ignore").assign(**named))
-    found = all_of(parts)
-    return found[[*named, *found.columns.drop(list(named))]]
+                formulas = [f"{outcome.metric} ~ {feature}{task_term}" for feature in used]
+                with if_possible(f"Table 2 for {outcome.name}, {scale.lower()}, {pool}"):
+                    slopes = _slopes_of_outcome(frames, data, outcome, formulas, inference)
+                    slopes.insert(0, "outcome", outcome.name)
+                    slopes.insert(1, "scale", scale)
+                    slopes.insert(2, "pool", pool)
+                    parts.append(slopes)
+    return concat_made(parts)
 
 
-def _has_outcome(frames: StudyFrames, metric: str, reference: str | None) -> bool:
-    """Say whether there are scores of an outcome of Table 2."""
-    if reference == HUMAN:
-        need = SEGMENTATIONS if metric == "iou" else POINTS
-    else:
-        need = MAPS if metric == "iou" else HITS
-    return need in frames.available
+def _slopes_of_outcome(
+    frames: StudyFrames, data: pd.DataFrame, outcome: Outcome, formulas: list[str], inference: Inference
+) -> pd.DataFrame:
+    """Return the slopes of one outcome on the features, with Bonferroni's correction."""
+    if outcome.reference is None:
+        data = data[data["method"] == frames.main]
+    slopes = slopes_of(data, formulas, inference, by="method", reference=outcome.reference)
+    slopes = slopes[slopes["term"].isin(FEATURES)].reset_index(drop=True)
+    slopes = ss.adjust(slopes, procedure="bonferroni", n_tests=len(FEATURES))
+    return slopes.drop(columns="reference", errors="ignore")
+
+
+def _has_outcome(frames: StudyFrames, outcome: Outcome) -> bool:
+    """Tell whether there are scores of an outcome of Table 2."""
+    needs: dict[str, Need] = {"iou": MAPS, "hit": HITS}
+    if outcome.reference == HUMAN:
+        needs = {"iou": SEGMENTATIONS, "hit": POINTS}
+    return needs[outcome.metric] in frames.available
 
 
 def slopes_of(
     data: pd.DataFrame, formula: str | list[str], inference: Inference, **options: object
 ) -> pd.DataFrame:
-    """Regressions with rows for independent as the scripts have it, or with patients as clusters."""
+    """Fit regressions with rows for independent as the scripts have it, or with patients as clusters."""
     if not inference.published:
         return ss.regress(data, formula, **options)  # type: ignore[arg-type]
     with warnings.catch_warnings():
@@ -370,38 +427,39 @@ def slopes_of(
 
 
 def confidence(scores: pd.DataFrame, metric: str, inference: Inference) -> pd.DataFrame:
-    """Slopes and Spearman correlations of a metric on confidence: per task, pooled, within tasks."""
+    """Return slopes and Spearman correlations of a metric on confidence: per task, pooled, within tasks."""
     rows = present(metric_rows(scores, metric))
-    several = rows["task"].nunique() > 1
-    parts = [slopes_of(rows, f"{metric} ~ prob", inference, by="task", overall=True)]
-    if several:
-        parts.append(slopes_of(rows, f"{metric} ~ prob + task", inference).assign(task=WITHIN))
-    slopes = pd.concat(parts, ignore_index=True)
-    slopes = slopes[slopes["term"] == "prob"].assign(term="slope")
-    ranks = [_spearman(rows, metric, inference, by="task", overall=True)]
-    if several:
-        # the scripts have none
-        ranks.append(_spearman(rows, metric, inference, by=(), stratified="task").assign(task=WITHIN))
-    whole = pd.concat([slopes, *ranks], ignore_index=True).assign(metric=metric)
+    has_tasks = rows["task"].nunique() > 1
+    slopes = [slopes_of(rows, f"{metric} ~ prob", inference, by="task", overall=True)]
+    if has_tasks:
+        slopes.append(slopes_of(rows, f"{metric} ~ prob + task", inference).assign(task=WITHIN))
+    correlations = [_spearman(rows, metric, inference, by="task", overall=True)]
+    if has_tasks:
+        within = _spearman(rows, metric, inference, by=(), stratified="task")
+        correlations.append(within.assign(task=WITHIN))
+    all_slopes = pd.concat(slopes, ignore_index=True)
+    all_slopes = all_slopes[all_slopes["term"] == "prob"].assign(term="slope")
+    estimates = pd.concat([all_slopes, *correlations], ignore_index=True).assign(metric=metric)
     columns = ["metric", "task", *ESTIMATE_COLUMNS, "formula", "errors", "n_replicates"]
-    return whole[[c for c in columns if c in whole]]
+    return estimates[[column for column in columns if column in estimates]]
 
 
 def _spearman(rows: pd.DataFrame, metric: str, inference: Inference, **groups: object) -> pd.DataFrame:
-    """Spearman's correlations of a metric and confidence, of groups or within strata."""
+    """Return Spearman's correlations of a metric and confidence, of groups or within strata."""
     if not inference.published:
         return ss.correlate(rows, metric, "prob", **groups)  # type: ignore[arg-type]
     if "overall" in groups:
         return correlate_as_published(rows, metric, "prob", **groups)
+    # the scripts have no correlation within tasks
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*rows repeat", category=SalstatsWarning)
         return ss.correlate(rows, metric, "prob", interval="fisher", **groups)  # type: ignore[arg-type]
 
 
 def confidence_rows(frames: StudyFrames, metric: str) -> pd.DataFrame:
-    """Take the main method's rows of Table 3 (IoU) or Extended Data 9 (hits).
+    """Return the main method's rows of Table 3 (IoU) or Extended Data 9 (hits).
 
-    Table 3 is of the full slice with cut-offs, or of the true-positive slice where that is all there is.
+    Table 3 is of the full slice with cut-offs, or of the true-positive slice where the full one is not known.
     """
     scores = frames.scores
     if metric == "iou" and FULL_SLICE in frames.available:
@@ -411,5 +469,5 @@ def confidence_rows(frames: StudyFrames, metric: str) -> pd.DataFrame:
 
 
 def confidence_of(frames: StudyFrames, metric: str, inference: Inference) -> pd.DataFrame:
-    """Table 3 (IoU) or Extended Data 9 (hits)."""
+    """Return the estimates of Table 3 (IoU) or Extended Data 9 (hits)."""
     return confidence(confidence_rows(frames, metric), metric, inference)

@@ -1,5 +1,8 @@
 """Fig. 2 as it is printed: upright, tasks along the axis, each panel in the order of its own metric."""
 
+import math
+from collections.abc import Mapping
+
 import pandas as pd
 import plotnine as p9
 
@@ -15,11 +18,15 @@ from salstats.display.text.format import fixed_text
 from salstats.display.text.labels import LAST, Labels
 from salstats.study import HUMAN
 
-#: The panel of each metric.
+#: Letters of the panels by metric.
 LETTERS = {"iou": "a", "hit": "b"}
-#: Room that a task takes along the axis for panels to stand side by side, and for its name on two lines.
-_SLOT_MM = 6.4
-_PANEL_MM, _STRIP_MM, _AXIS_MM, _LEFT_MM, _EDGE_MM = 45.0, 5.0, 3.0, 9.0, 1.5
+#: Width of a task along the axis, for panels to stand side by side and for its name on two lines.
+_TASK_MM = 6.4
+_PANEL_MM = 45.0
+_STRIP_MM = 5.0
+_AXIS_MM = 3.0
+_LEFT_MM = 9.0
+_EDGE_MM = 1.5
 _DODGE = 0.55
 
 
@@ -33,51 +40,74 @@ def plot_upright(
     labels: Labels,
     width: float = PAGE_MM,
 ) -> p9.ggplot:
-    """Means of a method and of people with their intervals, a panel for each metric.
+    """Plot means of a method and of people with their intervals, a panel for each metric.
 
-    `means` has the metrics `iou`, `hit` or both; tasks stand by the verdict and then the size of `decrease`
-    in the panel's metric, with their AUROC in parentheses, and the average last.
+    Parameters
+    ----------
+    means : DataFrame
+        Means of the metrics `iou`, `hit` or both.
+    decrease : DataFrame
+        Decreases from people; tasks stand by the verdict and then the size of that of `method`, the average
+        last.
+    auroc : DataFrame, optional
+        AUROC of the tasks, written in parentheses behind their names.
+    method : str
+        The saliency method.
+    labels : Labels
+        Names of all values.
+    width : float
+        Width of the figure in mm.
     """
-    metrics = [m for m in LETTERS if m in set(means["metric"])]
-    titles = {
-        m: f"{LETTERS[m]}  {with_interval(quantity_label(m, 'mean', labels), read_estimates(means))}"
-        for m in metrics
-    }
-    areas = {} if auroc is None else dict(zip(auroc["task"], auroc["estimate"], strict=True))
-    slots = max(means.loc[means["metric"] == m, "task"].nunique() for m in metrics)
-    aside = len(metrics) * (slots * _SLOT_MM + _LEFT_MM) <= width
-    room = (width / (len(metrics) if aside else 1) - _LEFT_MM) / slots
-    names, keys = {}, []
+    metrics = [metric for metric in LETTERS if metric in set(means["metric"])]
+    estimates = read_estimates(means)
+    titles = {}
+    tasks_of_metric = {}
     for metric in metrics:
+        title = with_interval(quantity_label(metric, "mean", labels), estimates)
+        titles[metric] = f"{LETTERS[metric]}  {title}"
+        metric_decrease = read_estimates(decrease[decrease["metric"] == metric])
+        order = loss_order(metric_decrease, labels, "task", method)
         tasks = list(means.loc[means["metric"] == metric, "task"].unique())
-        order = loss_order(read_estimates(decrease[decrease["metric"] == metric]), labels, "task", method)
-        keys += [(metric, t) for t in (*order([t for t in tasks if t not in LAST]), *LAST) if t in tasks]
-    for metric, task in keys:
-        area = areas.get(task, float("nan"))
-        shown = f"{labels.value('task', task)}{f' ({fixed_text(area, 2)})' if area == area else ''}"
-        names[f"{metric} {task}"] = wrapped(shown, 25, 2) if room >= _SLOT_MM else wrapped(shown, 40, 1)
-    texts = method_labels(labels, means["method"], [HUMAN])
-    of_row = pd.Series([f"{m} {t}" for m, t in zip(means["metric"], means["task"], strict=True)])
+        ordered = (*order([task for task in tasks if task not in LAST]), *LAST)
+        tasks_of_metric[metric] = [task for task in ordered if task in tasks]
+    n_tasks = max(len(tasks) for tasks in tasks_of_metric.values())
+    is_side_by_side = len(metrics) * (n_tasks * _TASK_MM + _LEFT_MM) <= width
+    n_columns = len(metrics) if is_side_by_side else 1
+    n_rows = 1 if is_side_by_side else len(metrics)
+    task_width = (width / n_columns - _LEFT_MM) / n_tasks
+    areas = {} if auroc is None else dict(zip(auroc["task"], auroc["estimate"], strict=True))
+    axis_texts = {}
+    for metric, tasks in tasks_of_metric.items():
+        for task in tasks:
+            text = _task_text(task, areas, labels)
+            fits_two_lines = task_width >= _TASK_MM
+            axis_texts[f"{metric} {task}"] = wrapped(text, 25, 2) if fits_two_lines else wrapped(text, 40, 1)
+    method_texts = method_labels(labels, means["method"], [HUMAN])
+    positions = [f"{metric} {task}" for metric, task in zip(means["metric"], means["task"], strict=True)]
     drawn = means.reset_index(drop=True).assign(
-        at=pd.Categorical(of_row, list(names), ordered=True),
+        at=pd.Categorical(positions, list(axis_texts), ordered=True),
         panel=pd.Categorical(means["metric"].map(titles), list(titles.values()), ordered=True),
-        group=pd.Categorical(means["method"].map(texts), list(texts.values()), ordered=True),
+        group=pd.Categorical(means["method"].map(method_texts), list(method_texts.values()), ordered=True),
     )
-    lines = _before_average(drawn)
     notes = [
-        interval_caption(read_estimates(means)),
+        interval_caption(estimates),
         "In each panel tasks stand by whether the interval of the decrease of its metric from "
         "the human benchmark excludes 0, then by the size of the decrease.",
-        "In parentheses: AUROC of the classifier." if areas else "",
     ]
+    if areas:
+        notes.append("In parentheses: AUROC of the classifier.")
     note = caption(notes, caption_chars(width, 3))
-    below = max(map(text_mm, names.values())) + _AXIS_MM
-    n_rows = 1 if aside else len(metrics)
+    below = max(map(text_mm, axis_texts.values())) + _AXIS_MM
     height = n_rows * (_STRIP_MM + _PANEL_MM + below) + caption_mm(note)
+    height += legend_mm(list(method_texts.values()), width) + 2 * _EDGE_MM
     dodge = p9.position_dodge(width=_DODGE)
+    lines = _average_lines(drawn)
+    line_marks = []
+    if len(lines):
+        line_marks.append(p9.geom_vline(p9.aes(xintercept="at"), lines, color=GUIDE, size=0.4))
     return (
         p9.ggplot(drawn, p9.aes("at", "estimate", color="group", shape="group"))
-        + (p9.geom_vline(p9.aes(xintercept="at"), lines, color=GUIDE, size=0.4) if len(lines) else [])
+        + line_marks
         + p9.geom_linerange(
             p9.aes(ymin="conf_low", ymax="conf_high"),
             drawn.dropna(subset=["conf_low", "conf_high"]),
@@ -86,10 +116,10 @@ def plot_upright(
             show_legend=False,
         )
         + p9.geom_point(position=dodge, size=1.5, stroke=0.2)
-        + p9.facet_wrap("panel", ncol=len(metrics) if aside else 1, scales="free_x")
-        + p9.scale_x_discrete(labels=lambda found: [names[key] for key in found])
+        + p9.facet_wrap("panel", ncol=n_columns, scales="free_x")
+        + p9.scale_x_discrete(labels=lambda keys: [axis_texts[key] for key in keys])
         + p9.scale_y_continuous(limits=(0, None), minor_breaks=[], expand=(0, 0, 0.04, 0))
-        + group_scales(texts, [HUMAN], width=width)
+        + group_scales(method_texts, [HUMAN], width=width)
         + p9.labs(x="", y="", caption=note)
         + theme_salstats()
         + p9.theme(
@@ -101,16 +131,31 @@ def plot_upright(
             plot_caption_position="plot",
             legend_box_spacing=1 / width,
         )
-        + figure_size(width, height + legend_mm(list(texts.values()), width) + 2 * _EDGE_MM)
+        + figure_size(width, height)
     )
 
 
-def _before_average(drawn: pd.DataFrame) -> pd.DataFrame:
+def _task_text(task: str, areas: Mapping[str, float], labels: Labels) -> str:
+    """Write the name of a task, with its AUROC in parentheses where that is known."""
+    name = labels.value("task", task)
+    area = areas.get(task, float("nan"))
+    if math.isnan(area):
+        return name
+    return f"{name} ({fixed_text(area, 2)})"
+
+
+def _average_lines(drawn: pd.DataFrame) -> pd.DataFrame:
     """Place a line before the average of each panel that has one: `panel, at`."""
-    lines = []
+    panels = []
+    positions = []
     for panel, rows in drawn.groupby("panel", observed=True):
         is_average = rows["task"].isin(LAST)
         if is_average.any():
-            lines.append((panel, rows.loc[~is_average, "task"].nunique() + 0.5))
-    panels = pd.Categorical([panel for panel, _ in lines], drawn["panel"].cat.categories, ordered=True)
-    return pd.DataFrame({"panel": panels, "at": [at for _, at in lines]})
+            panels.append(panel)
+            positions.append(rows.loc[~is_average, "task"].nunique() + 0.5)
+    return pd.DataFrame(
+        {
+            "panel": pd.Categorical(panels, drawn["panel"].cat.categories, ordered=True),
+            "at": positions,
+        }
+    )

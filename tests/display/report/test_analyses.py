@@ -1,12 +1,10 @@
 """What a report holds follows from the columns."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from report_text import analyses_of, frames_of, sentences_of, settings_of
+from report_text import analyses_of, frames_of, sentences_of
 
 import salstats as ss
-from salstats.errors import ColumnError
 from salstats.stats.engine.cautions import BASELINE_SHOWS_MUCH, add_caution
 
 #: Covariates of the embedded study.
@@ -34,34 +32,6 @@ def test_a_metric_without_a_true_zero_has_differences_but_no_decrease(small, met
     frames = frames_of(small.assign(metric=metric))
     assert "difference" in frames
     assert "decrease" not in frames
-
-
-def test_covariates_are_those_that_vary_or_those_named(some):
-    assert set(settings_of(some.assign(constant=1.0)).covariates) == COVARIATES
-    frames = frames_of(some, covariates=["elongation"])
-    assert set(frames["regression"]["term"]) == {"elongation"}
-    with pytest.raises(ColumnError, match="'dose' does not vary"):
-        settings_of(some.assign(dose=1.0), covariates="dose")
-    with pytest.raises(ColumnError, match="task"):
-        settings_of(some, covariates=["task"])
-
-
-def test_numbers_of_sites_are_no_covariate_unless_named(some):
-    sites = some.assign(site=pd.factorize(some["patient"])[0] % 5)
-    assert set(settings_of(sites).covariates) == COVARIATES
-    assert settings_of(sites, covariates=["site"]).covariates == ("site",)
-
-
-def test_pixels_and_settings_of_the_masks_are_no_covariates_unless_named(some):
-    case = pd.factorize(some["case"] + some["task"])[0]
-    pixels = dict.fromkeys(("tp", "fp", "fn", "tn", "height", "width", "area_px", "perimeter_px"), case % 7)
-    made = some.assign(**pixels, threshold=case % 5 / 10, cutoff=case % 3 / 10)
-    assert set(settings_of(made).covariates) == COVARIATES
-    assert settings_of(made, covariates=["area_px"]).covariates == ("area_px",)
-
-
-def test_a_row_number_is_no_covariate(small):
-    assert settings_of(small.reset_index(names="Unnamed: 0")).covariates == ()
 
 
 def test_a_covariate_that_does_not_vary_within_tasks_has_no_slope(some):

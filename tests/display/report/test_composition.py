@@ -9,14 +9,12 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from report_text import files, frames_of, page_text, sentences_of, settings_of
-from tests_support import raises
+from report_text import files, page_text, sentences_of, settings_of
 
 import salstats as ss
 from salstats.cli.app import run
 from salstats.display.report.wording import LabelSpelling, Wording
 from salstats.display.text.labels import Labels
-from salstats.errors import ColumnError, InputFileError, SalstatsError, ValueRangeError
 
 TABLES = {
     "description", "best", "means", "decrease", "difference", "auroc", "correlation",
@@ -161,93 +159,6 @@ def test_warnings_of_the_analyses_are_given_and_on_the_page(small, tmp_path):
     assert "metric iou" not in text
 
 
-@pytest.mark.parametrize(
-    ("options", "kind", "fact"),
-    [
-        ({"adjust": "bogus"}, ValueRangeError, {"match": "bogus"}),
-        ({"interval": "wilson"}, ValueRangeError, {"match": "wilson"}),
-        ({"margin": {"dice": 0.1}}, ValueRangeError, {"match": "dice"}),
-        ({"margin": 0.1, "interval": "bca"}, SalstatsError, {"match": "bca"}),
-        ({"test": "z"}, ValueRangeError, {"option": "test", "value": "z"}),
-        ({"labels": {"gradcam": "X", "occlusion": "X"}}, SalstatsError, {"match": "'method'"}),
-        ({"covariates": ["score"]}, ColumnError, {"option": "covariates", "value": "score"}),
-        ({"covariates": ["case"]}, ColumnError, {"option": "covariates", "value": "case"}),
-        (
-            {"reference": "radiologist"},
-            SalstatsError,
-            {
-                "option": "reference",
-                "value": "radiologist",
-                "choices": ("gradcam", "human", "occlusion"),
-            },
-        ),
-        ({"only": {"task": "C"}}, SalstatsError, {"option": "only", "value": "C", "column": "task"}),
-        ({"inputs": ["nothing.csv"]}, InputFileError, {"option": "inputs", "path": "nothing.csv"}),
-        ({"title": "a\ud800"}, SalstatsError, {"option": "title", "value": "a\ud800"}),
-        ({"jobs": 0}, ValueRangeError, {"match": "jobs"}),
-        ({"rng": "seed"}, SalstatsError, {"option": "rng", "value": "seed"}),
-        ({"study": 5}, SalstatsError, {"match": "study"}),
-    ],
-    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
-)
-def test_a_wrong_option_is_refused_before_any_work(small, tmp_path, monkeypatch, options, kind, fact):
-    monkeypatch.setattr("salstats.display.report.composition.run_analyses", None)
-    with raises(kind, **fact):
-        ss.report(small, tmp_path / "out", **options)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("spoil", "kind", "fact"),
-    [
-        (lambda s: s.assign(score=np.nan), SalstatsError, {"column": "score"}),
-        (
-            lambda s: s[s["case"] == s["case"].iloc[0]].drop(columns="patient"),
-            SalstatsError,
-            {"match": "one case"},
-        ),
-        (lambda s: s.assign(patient="p1"), SalstatsError, {"match": "one patient"}),
-        (
-            lambda s: s[s["task"] == "Edema"].head(2).assign(task=["Average", "Edema"]),
-            ColumnError,
-            {"column": "task", "rows": (0,), "match": "'Average'"},
-        ),
-        (
-            lambda s: s[s["task"] == "Edema"].head(2).assign(task=["Edema", "Overall"]),
-            ColumnError,
-            {"column": "task", "rows": (1,), "match": "'Overall'"},
-        ),
-        (
-            lambda s: s.assign(metric="hausdorff", distance_unit=["mm", *["px"] * (len(s) - 1)]),
-            SalstatsError,
-            {"column": "distance_unit", "match": "mm and px"},
-        ),
-        (
-            lambda s: pd.concat([s.assign(dataset="A"), s.assign(dataset="B")]),
-            SalstatsError,
-            {
-                "option": "only",
-                "choices": ("A", "B"),
-                "column": "dataset",
-                "hint": "pass only={'dataset': 'A'}",
-            },
-        ),
-    ],
-    ids=["all missing", "one case", "one patient", "average", "overall", "two units", "two data sets"],
-)
-def test_scores_that_no_report_can_be_on_are_refused(small, tmp_path, spoil, kind, fact):
-    with raises(kind, **fact):
-        ss.report(spoil(small), tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_one_data_set_of_several_is_chosen(small):
-    both = pd.concat([small.assign(dataset="A"), small.assign(dataset="B", score=small["score"] / 2)])
-    frames = frames_of(both, only={"dataset": "B"})
-    expected = ss.summarize(small.assign(score=small["score"] / 2), average="task", n_replicates=199)
-    pd.testing.assert_frame_equal(frames["means"], expected)
-
-
 def test_what_is_special_about_scores_is_said(small):
     seeds = pd.concat([small.assign(seed=i, score=small["score"] * (1 - 0.02 * i)) for i in (1, 2)])
     assert "scores of several seeds (2 in all)" in sentences_of(seeds)
@@ -320,41 +231,4 @@ def test_bad_usage_gives_one_line_and_writes_nothing(
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
-    assert not (tmp_path / "out").exists()
-
-
-# cases to look at
-
-
-def small_study(cases):
-    """A study in which one map of one method covers half of each image."""
-    truth = np.zeros((8, 8), dtype=bool)
-    truth[2:6, 2:6] = True
-    maps = {(case, "Edema", "gradcam"): np.eye(8) for case in cases}
-    return ss.study_from_arrays({(case, "Edema"): truth for case in cases}, maps)
-
-
-def test_a_report_with_a_study_shows_the_worst_the_median_and_the_best_of_its_cases(small, tmp_path):
-    edema = small[(small["task"] == "Edema") & (small["method"] == "gradcam")].dropna(subset="score")
-    cases = edema["case"].tolist()[:9]
-    ss.report(edema, tmp_path / "out", study=small_study(cases), jobs=1, n_replicates=199)
-    picks = pd.read_csv(tmp_path / "out" / "frames" / "examples.csv")
-    there = edema[edema["case"].isin(cases)]["score"]
-    assert picks["pick"].tolist() == ["worst", "median", "best"]
-    assert picks["score"].tolist() == pytest.approx([there.min(), there.median(), there.max()])
-    assert (tmp_path / "out" / "figures" / "examples.png").stat().st_size > 0
-    assert "Examples" in page_text(tmp_path / "out")
-
-
-def test_a_study_of_other_cases_is_said_not_to_be_shown(small, tmp_path):
-    edema = small[(small["task"] == "Edema") & (small["method"] == "gradcam")]
-    ss.report(edema, tmp_path / "out", study=small_study(["elsewhere"]), jobs=1, n_replicates=199)
-    assert not (tmp_path / "out" / "figures" / "examples.png").exists()
-    said = "Not shown: examples. arrays has no map of 'gradcam' that these scores are of"
-    assert said in page_text(tmp_path / "out")
-
-
-def test_images_that_are_no_folder_are_refused(small, tmp_path):
-    with pytest.raises(InputFileError, match="is not a folder"):
-        ss.report(small, tmp_path / "out", study=small_study(["c001"]), images=tmp_path / "none")
     assert not (tmp_path / "out").exists()

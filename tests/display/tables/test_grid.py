@@ -42,6 +42,13 @@ def test_coefficients_of_a_term_have_the_decimals_of_their_narrowest_interval():
     assert texts[2] == "0.50 (0.40, 0.60)"
 
 
+def test_a_limit_that_is_tiny_beside_its_interval_needs_no_decimals_of_its_own():
+    frame = pd.DataFrame(
+        {"formula": "y ~ a", "term": ["a"], "estimate": 0.5, "conf_low": 1e-9, "conf_high": 1.0}
+    )
+    assert interval_texts(read_estimates(frame), 2, "nature") == ["0.50 (0.00, 1.00)"]
+
+
 def test_small_variances_have_significant_digits():
     frame = pd.DataFrame({"parameter": ["variance", "icc"], "estimate": [0.000123, 0.000123]})
     assert interval_texts(read_estimates(frame), 2, "nature") == ["0.00012", "0.00"]

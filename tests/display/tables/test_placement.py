@@ -52,6 +52,11 @@ def test_options_name_places_and_the_rest_follows():
     assert (result.rows, result.columns, result.groups) == (("method",), ("metric", "task"), ())
 
 
+def test_tasks_that_are_no_rows_make_groups():
+    result = placement(table(metric=["iou"], method="ab", task="xy"), rows="method")
+    assert (result.rows, result.columns, result.groups) == (("method",), (), ("task",))
+
+
 def test_a_column_without_a_place_named_twice_or_not_there_is_an_error():
     frame = table(metric=["iou", "hit"], method="ab", task="xy")
     with raises(ColumnError, column="metric"):

@@ -2,32 +2,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from agreement_readings import alone, frame_of
-from scipy import sparse
 from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsWarning, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.stats.agreement import bland_altman, icc, kappas
-from salstats.stats.agreement.readings import WithoutEach, equal_weights
-from salstats.stats.agreement.records import KINDS, LABELS
-from salstats.stats.engine.intervals import interval_by_name
+from salstats.stats.agreement.readings import equal_weights
+from salstats.stats.agreement.records import KINDS
 
 ROUNDING = 1e-12
-
-
-@pytest.fixture
-def values():
-    rng = np.random.default_rng(2)
-    return rng.normal(0.5, 0.2, (30, 1)) + rng.normal(0, 0.1, (30, 3)) + [0, 0.05, -0.05]
-
-
-@pytest.fixture
-def scores(values):
-    """Two methods of two cases a patient; the order of rows says nothing."""
-    both = pd.concat([frame_of(values), frame_of(values**2, method="rise")])
-    patients = both["case"].str[1:].astype(int) // 2
-    return both.assign(patient="p" + patients.astype(str)).sample(frac=1, random_state=1)
 
 
 @pytest.fixture
@@ -103,19 +87,6 @@ def test_the_difference_of_a_pair_is_first_less_second(values):
     assert found["p_value"].notna().to_list() == [True, False, False]
 
 
-def test_methods_metrics_and_tools_are_compared_too(values):
-    methods = frame_of(values).rename(columns={"reader": "own"}).assign(method=lambda d: d["own"])
-    expected = ss.agreement(frame_of(values), form="icc2")["estimate"].to_list()
-    found = ss.agreement(methods.drop(columns="own"), over="method", form="icc2")
-    assert list(found.columns[:2]) == ["metric", "term"]
-    assert found["estimate"].to_list() == expected
-    metrics = frame_of(values).assign(metric=lambda d: d["reader"]).drop(columns="reader")
-    assert ss.agreement(metrics, over="metric", form="icc2")["estimate"].to_list() == expected
-    tools = frame_of(values).rename(columns={"reader": "tool"})
-    assert ss.agreement(tools, over="tool", form="icc2")["estimate"].to_list() == expected
-    assert (ss.agreement(tools, over="tool", form="icc2")["over"] == "tool").all()
-
-
 def test_missing_readings_are_counted_and_the_others_used(values):
     gaps = values.copy()
     gaps[0, 0] = gaps[1, 1] = gaps[2, :2] = np.nan
@@ -132,72 +103,6 @@ def test_missing_readings_are_counted_and_the_others_used(values):
         dropped.dtypes).drop(columns="n_missing"))  # fmt: skip
     with raises(ValueRangeError, option="interval", value="mcgraw-wong", choices=()):
         ss.agreement(scores, interval="mcgraw-wong")
-
-
-def test_repeats_are_for_limits_of_agreement(values, reference):
-    table = pd.read_csv(reference / "cardiac.csv")
-    table["seed"] = table.groupby("case").cumcount()
-    long = table.melt(["case", "seed"], ["rv", "ic"], var_name="method", value_name="score").assign(
-        metric="ef"
-    )
-    # values of the paper, see test_bland_altman
-    for linked, spread in ((None, 0.99062408), (False, 1.0518506)):
-        found = ss.agreement(long, over="method", kind="bland-altman", linked=linked).set_index("term")
-        # in sorted order IC comes first
-        assert found.loc["bias", "estimate"] == pytest.approx(-0.6021667, rel=1e-7)
-        reach = found.loc["loa_high", "estimate"] - found.loc["bias", "estimate"]
-        assert reach / 1.959964 == pytest.approx(spread, rel=1e-6)
-        assert (found["n"] == 120).all()
-        assert (found["n_cases"] == 12).all()
-    with raises(ColumnError, column="seed", option="kind", value="icc", match="case s03 has 6 readings"):
-        ss.agreement(long, over="method")
-    assert len(ss.agreement(long, over="method", kind="ccc")) == 1
-
-
-@pytest.mark.parametrize(
-    ("change", "options", "error", "fields"),
-    [
-        (
-            lambda d: d.query("reader == 'r0'"), {}, ColumnError,
-            {"option": "over", "value": "reader", "match": "one reader, 'r0'"},
-        ),
-        (
-            lambda d: d.query("reader != 'r2' or case == 'c003'"), {}, ColumnError,
-            {"column": "reader", "match": "'r2' scored one case"},
-        ),
-        (
-            lambda d: d.assign(score=(d["score"] > 0.5) * 1.0), {}, ValueRangeError,
-            {"option": "kind", "value": "icc", "column": "score"},
-        ),
-        (
-            lambda d: d, {"kind": "fleiss"}, ValueRangeError,
-            {"option": "kind", "value": "fleiss", "column": "score"},
-        ),
-        (lambda d: d, {"unit": "reader"}, ColumnError, {"option": "unit", "rows": (30,), "match": "c000"}),
-        (lambda d: d, {"by": ["reader"]}, ColumnError, {"option": "over", "value": "reader", "choices": ()}),
-        (lambda d: d, {"over": "case"}, ColumnError, {"option": "over", "value": "case"}),
-        (lambda d: d, {"over": "raeder"}, ColumnError, {"column": "raeder", "match": "'reader'"}),
-        (lambda d: d, {"kind": "kappa"}, ValueRangeError, {"option": "kind", "value": "kappa"}),
-        (lambda d: d, {"scale": "ordinal"}, ValueRangeError, {"option": "scale", "match": "krippendorff"}),
-        (lambda d: d, {"form": "icc4"}, ValueRangeError, {"option": "form", "value": "icc4"}),
-        (lambda d: d, {"interval": "lin"}, ValueRangeError, {"option": "interval", "value": "lin"}),
-        (
-            lambda d: d, {"kind": "krippendorff", "scale": "linear"}, ValueRangeError,
-            {"option": "scale", "value": "linear"},
-        ),
-    ],
-)  # fmt: skip
-def test_wrong_designs_are_refused_in_one_sentence(values, change, options, error, fields):
-    with raises(error, **fields) as caught:
-        ss.agreement(change(frame_of(values)), **options)
-    assert "\n" not in str(caught.value)
-
-
-def test_one_reader_of_several_seeds_is_told_what_can_be_compared(values):
-    seeds = frame_of(values).rename(columns={"reader": "seed"}).assign(reader="one")
-    with raises(ColumnError, option="over", value="reader", match="over='seed'"):
-        ss.agreement(seeds)
-    assert len(ss.agreement(seeds, over="seed")) == 6
 
 
 def test_perfect_agreement_of_categories_has_limits_and_of_scores_none(ratings, values):
@@ -231,27 +136,11 @@ def test_units_of_very_unequal_size_are_told(scores, values):
         ss.agreement(huge, kind="krippendorff")
 
 
-def test_rows_without_a_reader_are_left_out_with_a_warning(scores, values):
-    maps = frame_of(values[:, :1]).drop(columns="reader").assign(method="map")
-    with warns(column="reader", rows=tuple(range(180, 210)), match="30 of 210 rows"):
-        found = ss.agreement(pd.concat([scores.drop(columns="patient"), maps]), form="icc2")
-    assert found["method"].to_list() == ["gradcam", "rise"]
-
-
 def test_scores_are_left_as_they_are(scores):
     before = scores.copy()
     for kind in ("icc", "ccc", "bland-altman", "krippendorff"):
         ss.agreement(scores, kind=kind)
     pd.testing.assert_frame_equal(scores, before)
-
-
-def test_records_name_their_intervals_and_every_term_has_a_label():
-    for name, record in KINDS.items():
-        made = [interval_by_name(interval) for interval in record.estimators]
-        assert [(r.name, r.kind) for r in made] == [(interval, "agreement") for interval in record.estimators]
-        assert next(iter(record.estimators)) == "jackknife", name
-        assert set(record.terms) <= set(LABELS)
-    assert LABELS["icc2"] == "ICC(2,1), absolute agreement, single reading"
 
 
 def test_bland_altman_of_a_frame_is_that_of_its_kernel(values):
@@ -279,35 +168,7 @@ def test_one_way_agreement_of_seeds_is_that_of_their_sd_within_cases(values):
     )
 
 
-def test_unknown_readers_of_a_whole_group_do_not_stand_for_raters(values):
-    # a reader who scored nothing of a group is none of its raters
-    scores = frame_of(values)
-    scores.loc[scores["reader"] == "r2", "score"] = np.nan
-    found = ss.agreement(scores, form="icc3").iloc[0]
-    assert (found["n_raters"], found["n"], found["n_missing"]) == (2, 60, 0)
-
-
-def test_readers_of_one_case_each_are_told_of_the_one_way_design(values):
-    nested = frame_of(values).assign(reader=lambda d: d["case"] + d["reader"])
-    with raises(ColumnError, option="over", value="reader", match="form='icc1'"):
-        ss.agreement(nested)
-    numbered = nested.assign(reading=nested.groupby("case").cumcount().astype(str)).drop(columns="reader")
-    found = ss.agreement(numbered, over="reading", form="icc1")
-    assert found["estimate"].iloc[0] == ss.agreement(frame_of(values), form="icc1")["estimate"].iloc[0]
-
-
 def test_pairs_are_a_family_for_adjust(ratings):
     found = ss.adjust(ss.agreement(ratings, kind="cohen"), procedure="holm")
     assert (found["p_adjusted"] >= found["p_value"]).all()
     assert (found["n_tests"] == 3).all()
-
-
-def test_left_out_units_are_the_same_in_products_and_written_out():
-    rng = np.random.default_rng(5)
-    units = np.array([0, 0, 1, 2, 2, 2, 3])
-    weights = WithoutEach(units, np.array([1, 3]))
-    written = np.asarray(weights)
-    np.testing.assert_array_equal(written, [[1, 1, 0, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1, 0]])
-    for features in (rng.random(7), rng.random((7, 3)), sparse.csr_array(np.eye(7))):
-        expected = written @ (features.toarray() if sparse.issparse(features) else features)
-        np.testing.assert_allclose(weights @ features, expected, rtol=1e-12, atol=1e-12)

@@ -13,8 +13,8 @@ from salstats import datasets
 from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.readers.lanfredi2021 import METHODS, WORKBOOKS
 from salstats.studies.lanfredi2021 import SCORE_ITEMS
-from salstats.studies.lanfredi2021.layouts import beside_published
-from salstats.studies.lanfredi2021.tables import read_workbooks, what_changes
+from salstats.studies.lanfredi2021.layouts import compare_intervals
+from salstats.studies.lanfredi2021.tables import changes_note, read_workbooks
 
 VALUES = ("estimate", "conf_low", "conf_high")
 KEYS = ["metric", "mixing", "method"]
@@ -152,7 +152,7 @@ def test_intervals_of_table_2_are_those_of_its_case_means(design, r_data):
 def disagreeing(item_key, books):
     """The rows of an item that are not what was printed."""
     item = next(i for i in SCORE_ITEMS if i.key == item_key)
-    rows = item.printed.beside(item.make(books).frame)
+    rows = item.printed.compare(item.make(books).frame)
     return rows[~rows["equal"]]
 
 
@@ -348,18 +348,18 @@ def make_rows():
 
 
 def test_chance_is_0_of_correlations_and_one_half_of_areas():
-    rows = beside_published(make_rows())
+    rows = compare_intervals(make_rows())
     assert np.isclose(rows["width_ratio"], [3, 0.5]).all()
     assert rows["published_excludes_chance"].tolist() == [True, False]
     assert rows["excludes_chance"].tolist() == [False, False]
 
 
 def test_what_changes_counts_narrower_intervals_and_names_the_rows_that_turn():
-    said = what_changes(beside_published(make_rows()))
+    said = changes_note(compare_intervals(make_rows()))
     assert "1 of 2 intervals are narrower" in said
     assert said.endswith("changes in 1: Table 1, a, sNCC")
-    same = beside_published(make_rows().iloc[1:])
-    assert what_changes(same).endswith("changes in 0: none")
+    same = compare_intervals(make_rows().iloc[1:])
+    assert changes_note(same).endswith("changes in 0: none")
 
 
 def test_intervals_of_networks_and_cases_in_general_equal_r(made, r_expected):

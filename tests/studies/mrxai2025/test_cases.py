@@ -3,18 +3,19 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
-from salstats.errors import SalstatsError
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP
 from salstats.studies.mrxai2025.cases import (
     FALSE_ALARM,
     MISSED,
     NO_PROB,
+    NO_REASON,
     NO_ROW,
-    NOBODY,
-    UNSAID,
+    UNDEFINED_FOR_ALL,
     at_worst,
-    failed,
+    failed_explanations,
     keep_cases,
 )
 
@@ -33,7 +34,7 @@ def scores_of(cells, **columns):
 
 
 def reasons(scored):
-    return scored.everything.groupby("case")["reason"].agg(lambda r: r.iloc[0]).to_dict()
+    return scored.all_scores.groupby("case")["reason"].agg(lambda r: r.iloc[0]).to_dict()
 
 
 def test_a_case_is_compared_where_the_finding_is_there_and_the_model_says_so():
@@ -41,11 +42,11 @@ def test_a_case_is_compared_where_the_finding_is_there_and_the_model_says_so():
     label = {"right": 1, "missed": 1, "absent": 0, "alarm": 0}
     prob = {"right": 0.5, "missed": 0.49, "absent": 0.1, "alarm": 0.5}
     scored = keep_cases(scores_of(cells, label=label, prob=prob), reference="a")
-    assert set(scored.kept["case"]) == {"right"}
+    assert set(scored.compared["case"]) == {"right"}
     assert scored.by_model
     why = reasons(scored)
     assert (why["missed"], why["absent"], why["alarm"]) == (MISSED, ABSENT, FALSE_ALARM)
-    assert scored.everything.query("case == 'missed'")["score"].isna().all()
+    assert scored.all_scores.query("case == 'missed'")["score"].isna().all()
 
 
 def test_a_case_without_probability_is_left_out_where_others_have_one():
@@ -60,33 +61,33 @@ def test_what_score_says_of_an_absent_finding_needs_no_label():
 
 def test_a_case_that_is_undefined_for_all_without_reason_is_left_out_and_said():
     given = scores_of({"x": (0.5, 0.6), "y": (NAN, NAN)})
-    assert reasons(keep_cases(given, reference="a"))["y"] == NOBODY
+    assert reasons(keep_cases(given, reference="a"))["y"] == UNDEFINED_FOR_ALL
 
 
 def test_an_undefined_score_without_reason_counts_as_empty():
-    kept = keep_cases(scores_of({"x": (0.5, 0.6), "y": (NAN, 0.2)}), reference="a").kept
-    assert kept.loc[kept["score"].isna(), "reason"].to_list() == [UNSAID]
-    assert failed(kept).set_index(["case", "method"])["empty"].to_dict() == {
+    kept = keep_cases(scores_of({"x": (0.5, 0.6), "y": (NAN, 0.2)}), reference="a").compared
+    assert kept.loc[kept["score"].isna(), "reason"].to_list() == [NO_REASON]
+    assert failed_explanations(kept).set_index(["case", "method"])["empty"].to_dict() == {
         ("x", "a"): False, ("x", "b"): False, ("y", "a"): True, ("y", "b"): False,
     }  # fmt: skip
 
 
 def test_a_row_that_is_not_there_is_an_explanation_not_given():
     given = scores_of({"x": (0.5, 0.6), "y": (0.1, 0.2)}).query("not (case == 'y' and method == 'b')")
-    kept = keep_cases(given, reference="a").kept
+    kept = keep_cases(given, reference="a").compared
     assert len(kept) == 4
     assert kept.loc[kept["score"].isna(), "reason"].to_list() == [NO_ROW]
-    found = failed(kept).set_index(["case", "method"]).loc[("y", "b")]
+    found = failed_explanations(kept).set_index(["case", "method"]).loc[("y", "b")]
     assert (bool(found["empty"]), bool(found["not_given"])) == (False, True)
 
 
 def test_an_empty_mask_that_was_scored_is_taken_out_and_counted():
     # as a file of score(undefined="worst") has it
     given = scores_of({"x": (0.5, 0.6), "y": (0.0, 0.2)}).assign(empty_mask=[False, False, True, False])
-    kept = keep_cases(given, reference="a").kept
+    kept = keep_cases(given, reference="a").compared
     assert kept.query("case == 'y' and method == 'a'")["score"].isna().item()
     assert kept.query("case == 'y' and method == 'a'")["reason"].item() == EMPTY
-    assert failed(kept)["empty"].sum() == 1
+    assert failed_explanations(kept)["empty"].sum() == 1
 
 
 def test_at_worst_overlap_is_0_and_a_distance_the_diagonal():
@@ -127,18 +128,28 @@ TWO = {"x": (0.5, 0.6), "y": (0.1, 0.2)}
 
 
 @pytest.mark.parametrize(
-    ("given", "options", "match"),
+    ("scores", "options", "kind", "fields"),
     [
-        (scores_of(TWO).assign(task=["1", "1", "2", "2"]), {}, "several values of 'task'"),
-        (scores_of(TWO).assign(reader=["1", "1", "2", "2"]), {}, "several values of 'reader'"),
-        (scores_of({"x": (0.5, 0.6)}).assign(prob=[0.4, 0.9]), {}, "case 'x' has several values of 'prob'"),
-        (scores_of(TWO), {"reference": "c"}, "reference='c' is not known"),
-        (scores_of(TWO, prob={"x": 0.1, "y": 0.1}), {}, "no case is left: of 2"),
-        (scores_of(TWO), {"cutoff": 1.1}, "cut-off must be a probability"),
-        (scores_of(TWO), {"cutoff": NAN}, "cut-off must be a probability"),
-        (scores_of(TWO).assign(distance_unit=["px", "px", "mm", "mm"]), {}, "distances in several units"),
+        (scores_of(TWO).assign(task=["1", "1", "2", "2"]), {}, SalstatsError, {"column": "task"}),
+        (scores_of(TWO).assign(reader=["1", "1", "2", "2"]), {}, SalstatsError, {"column": "reader"}),
+        (
+            scores_of({"x": (0.5, 0.6)}).assign(prob=[0.4, 0.9]),
+            {},
+            ColumnError,
+            {"column": "prob", "rows": (0, 1)},
+        ),
+        (scores_of(TWO), {"reference": "c"}, ValueRangeError, {"option": "reference", "choices": ("a", "b")}),
+        (scores_of(TWO, prob={"x": 0.1, "y": 0.1}), {}, SalstatsError, {"match": "no case is left: of 2"}),
+        (scores_of(TWO), {"cutoff": 1.1}, ValueRangeError, {"option": "cutoff", "value": 1.1}),
+        (scores_of(TWO), {"cutoff": NAN}, ValueRangeError, {"option": "cutoff"}),
+        (
+            scores_of(TWO).assign(distance_unit=["px", "px", "mm", "mm"]),
+            {},
+            SalstatsError,
+            {"column": "distance_unit"},
+        ),
     ],
 )
-def test_scores_that_cannot_be_compared_are_refused(given, options, match):
-    with pytest.raises(SalstatsError, match=match):
-        keep_cases(given, **({"reference": "a"} | options))
+def test_scores_that_cannot_be_compared_are_errors(scores, options, kind, fields):
+    with raises(kind, **fields):
+        keep_cases(scores, **({"reference": "a"} | options))

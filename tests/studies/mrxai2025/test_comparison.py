@@ -96,7 +96,7 @@ def test_the_printed_means_stand_beside_dice_of_the_tools_that_the_study_has(ite
 @pytest.mark.parametrize("name", ["Grad-CAM", "grad_cam", "GradCAM"])
 def test_a_tool_is_known_by_its_letters(scores, printed, name):
     renamed = scores.replace({"method": {"gradcam": name}})
-    found = means(keep_cases(renamed, reference=name).kept, ComparisonOptions(name, 50), printed)
+    found = means(keep_cases(renamed, reference=name).compared, ComparisonOptions(name, 50), printed)
     assert found.dropna(subset="printed_mean")["method"].to_list().count(name) == 1
 
 
@@ -105,7 +105,7 @@ def test_the_printed_mean_of_grad_cam_is_not_that_of_grad_cam_plus_plus(scores, 
     both = pd.concat(
         [scores, scores[scores["method"] == "gradcam"].assign(method="gradcam++")], ignore_index=True
     )
-    found = means(keep_cases(both, reference="gradcam").kept, ComparisonOptions("gradcam", 50), printed)
+    found = means(keep_cases(both, reference="gradcam").compared, ComparisonOptions("gradcam", 50), printed)
     assert set(found.dropna(subset="printed_mean")["method"]) == {"gradcam", "rex"}
 
 

@@ -288,8 +288,8 @@ def refused(run, tmp_path, *given):
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (["--reference", "gradcamm"], "--reference 'gradcamm' is not known; did you mean 'gradcam'"),
-        (["--cutoff", "1.5"], "cut-off must be a probability"),
+        (["--reference", "gradcamm"], "--reference gradcamm is not known; did you mean 'gradcam'"),
+        (["--cutoff", "1.5"], "--cutoff must be a probability"),
         (["--replicates", "10"], "--replicates must be at least 40"),
         (["--cutoff", "0.95"], "no case is left"),
         (["--predictions", "nowhere.csv"], "nowhere.csv"),
@@ -308,7 +308,7 @@ def test_an_option_that_cannot_be_is_one_line(run, drawn, tmp_path, change, matc
     [
         ([], "--simulations, --data or --scores"),
         (["--data", "somewhere"], "--masks TOOL=DIR or --maps TOOL=DIR"),
-        (["--simulations", "--spacing", "0.5"], "belong to --data"),
+        (["--simulations", "--spacing", "0.5"], "--spacing belongs to --data"),
         (["--scores", "none.csv"], "none.csv"),
     ],
 )
@@ -357,7 +357,7 @@ def test_without_the_studys_reference_and_another_nothing_is_compared_with_it(ru
     assert (tmp_path / "named" / "frames" / "differences.csv").exists()
 
 
-@pytest.mark.filterwarnings("ignore:.*needs images and masks of --data")
+@pytest.mark.filterwarnings("ignore:.*needs images and masks of data")
 def test_answers_of_the_model_stand_in_a_table_of_their_own_and_simulations_beside(tmp_path):
     file, answers = tools_file(tmp_path, "gradcam", "rex")
     frames = ss.reproduce(

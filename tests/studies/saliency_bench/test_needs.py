@@ -3,6 +3,7 @@
 import pytest
 from bench_scores import drawn_scores
 
+from salstats.errors import Setting
 from salstats.studies import engine
 
 
@@ -13,7 +14,8 @@ def missing_of(scores, tmp_path, *given):
     declared = engine.study("saliency_bench")
     options = engine.parser_of(declared, output=False).parse_args(["--scores", str(file), *given])
     opened = engine.open_study(declared, options)
-    return [s for s in engine.missing(opened.items, opened.available) if "--study" not in s]
+    messages = engine.missing(opened.items, opened.available)
+    return [str(message) for message in messages if Setting("study") not in message.settings()]
 
 
 @pytest.fixture

@@ -170,7 +170,7 @@ def test_as_published_there_are_means_and_correlations_without_inference(results
     ("given", "message"),
     [
         ([], "name --scores FILE, --digits or --printed"),
-        (["--printed", "--metrics", "iou"], "--metrics, --unit, --study and --images belong to"),
+        (["--printed", "--metrics", "iou"], "--metrics belongs to --scores and --digits"),
         (["--scores", "none.csv"], "none.csv"),
         (["--printed", "--replicates", "5"], "--replicates must be at least 40, not 5"),
         (["--printed", "--jobs", "0"], "--jobs must be a whole number from 1 up, or -1, not 0"),

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from salstats.studies.saporta2022.covariates import overall_against_tasks, scale_matters
+from salstats.studies.saporta2022.covariates import overall_slope_note, scale_note
 from salstats.studies.saporta2022.study_frames import PER_TASK, POOLED
 
 # statsmodels' pseudo-inverse there, QR here; p-values are as small as 1e-46
@@ -87,7 +87,7 @@ def test_both_scales_of_features_are_shown_and_they_matter(made):
 
 def test_the_scale_of_features_is_said_to_matter_in_numbers(made):
     slopes = made["table_2"].frame
-    said = scale_matters(slopes)
+    said = scale_note(slopes)
     assert said in made["table_2"].note
     rows = slopes[(slopes["pool"] == "all tasks pooled") & (slopes["outcome"] == "IoU")]
     rows = rows.set_index(["scale", "term"])
@@ -105,7 +105,7 @@ def test_an_overall_slope_outside_those_of_the_tasks_is_said(overall, place):
     found = pd.DataFrame(
         {"term": "slope", "task": ["a", "b", "Overall"], "estimate": [0.211, 1.974, overall]}
     )
-    said = overall_against_tasks(found)
+    said = overall_slope_note(found)
     assert said == f"the overall slope, {overall:.3f}, lies {place} of the tasks, 0.211 to 1.974"
 
 

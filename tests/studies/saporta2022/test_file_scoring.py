@@ -10,17 +10,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from saporta_frames import METHOD, long, write_part
+from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import SalstatsError, SalstatsWarning
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.images import masks
 from salstats.readers.pickles import read_pickle
 from salstats.studies import engine
 from salstats.studies.saporta2022.file_scoring import (
     cut_off,
     find,
-    held_by,
     make_frames,
+    needs_met,
     true_positive,
     warn_shared,
 )
@@ -101,7 +102,7 @@ def test_people_without_points_have_no_hits(made_up_study):
     ]
     study = replace(made_up_study, cases=tuple(cases))
     for known, points in ((made_up_study, True), (study, False)):
-        there = held_by(known, None, thresholds=False)
+        there = needs_met(known, None, has_thresholds=False)
         assert SEGMENTATIONS in there
         assert (POINTS in there) == points
 
@@ -131,7 +132,7 @@ def test_what_is_not_made_is_said_before_anything_is_tuned_or_scored(release, tm
     assert "Fig. 2: not made, needs people's segmentations or points" in said
     assert "Extended Data 5: not made, needs people's segmentations" in said
     assert "Extended Data 6: not made, needs people's points" in said
-    with pytest.raises(SalstatsError, match="no task has 45 positive cases"):
+    with raises(ValueRangeError, option="min_positives", value=45):
         engine.reproduce("saporta2022", [*arguments, "45"])
 
 
@@ -139,19 +140,19 @@ def test_what_is_tuned_needs_maps_of_the_main_method_only(results, small_study):
     folder, _ = small_study
     maps = [a for m in ("gradcam", "ig") for a in ("--maps", f"{m}={folder / 'maps'}")]
     own = ["--validation", str(folder), "--validation-maps", f"ig={folder / 'maps'}"]
-    with pytest.raises(SalstatsError, match="tuned for 'gradcam'"):
+    with raises(SalstatsError, option="validation_maps", choices=("gradcam",)):
         results("saporta2022", "--data", folder, *maps, *own)
 
 
 def test_too_few_replicates_for_order_statistics_are_said_before_any_work(results):
-    with pytest.raises(SalstatsError, match="--replicates must be at least 40, not 20"):
+    with raises(ValueRangeError, option="replicates", value=20):
         results("saporta2022", "--data", "nowhere", "--replicates", 20)
 
 
 @pytest.mark.filterwarnings("ignore:.*rest on:salstats.errors.SalstatsWarning")
 def test_cases_that_are_tuned_on_and_scored_are_said(made_up_study, frames):
     study = made_up_study.select(cases=[c.case for c in made_up_study][:5])
-    with pytest.warns(SalstatsWarning, match="3 of 5 cases of --data are in --validation too"):
+    with warns(option="data", match="3 of 5 cases"):
         assert warn_shared(study, study.select(cases=[c.case for c in study][2:])) == 3
     assert "3 cases stand in both studies" in tuned_thresholds(replace(frames, n_shared=3)).note
     assert "both studies" not in tuned_thresholds(frames).note
@@ -217,7 +218,7 @@ def test_maps_are_smoothed_as_the_scripts_do_as_published_or_by_way_of_jet(share
 
 
 def test_a_colormap_without_a_filter_is_an_error(shared):
-    with pytest.raises(SalstatsError, match="give --smooth N"):
+    with raises(SalstatsError, option="colormap", match="smooth"):
         find(options_of("--data", shared / "data" / "chexlocalize_sample", "--colormap", "jet"))
 
 

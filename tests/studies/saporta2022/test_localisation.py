@@ -10,8 +10,9 @@ import pytest
 from matplotlib import pyplot
 from saporta_frames import METHOD, long
 from scipy.stats import mannwhitneyu
+from tests_support import raises
 
-from salstats.errors import SalstatsError
+from salstats.errors import ColumnError
 from salstats.studies.saporta2022.localisation import classifiers
 from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
@@ -220,7 +221,7 @@ def test_aurocs_may_be_of_patients_with_the_largest_probability_of_their_views(f
     known = items["figure_2"].frame.drop_duplicates("task").set_index("task")["auroc"]
     pd.testing.assert_series_equal(known.drop("Average"), got["estimate"], check_names=False, check_like=True)
     without = replace(own, uncut=frames.uncut.drop(columns="patient"))
-    with pytest.raises(SalstatsError, match="--views max needs the patient of every case; --patient-from"):
+    with raises(ColumnError, option="views", value="max", column="patient"):
         classifiers(without)
 
 

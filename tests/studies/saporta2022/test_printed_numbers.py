@@ -18,7 +18,7 @@ ESTIMATES = ["estimate", "conf_low", "conf_high"]
 
 def prints(key):
     """The printed numbers of an item."""
-    return next(item.prints for item in ITEMS if item.key == key)
+    return next(item.printings for item in ITEMS if item.key == key)
 
 
 def means(interval="order"):
@@ -39,7 +39,7 @@ def test_means_of_as_many_findings_are_compared_and_of_others_not():
     text, people, of_2021 = prints("table_1")
     frame = means()
     assert text.applies(frame)
-    assert text.beside(frame)["equal"].tolist() == [True, True]
+    assert text.compare(frame)["equal"].tolist() == [True, True]
     other = frame.assign(n=frame["n"] + (frame["task"] == "Edema"))
     assert not text.applies(other)
     assert not text.applies(frame[frame["task"] != "Edema"])
@@ -70,9 +70,9 @@ def test_a_printed_mean_that_differs_is_an_error_where_it_is_made_as_published()
     text, _, of_2021 = prints("table_1")
     frame = means()
     frame.loc[frame["task"] == "Support Devices", "conf_low"] += 0.001
-    assert text.beside(frame)[["equal", "exact"]].to_numpy().tolist() == [[False, True]] * 2
-    assert not text.beside(means("percentile"))["exact"].any()
-    superseded = of_2021.beside(frame)
+    assert text.compare(frame)[["equal", "exact"]].to_numpy().tolist() == [[False, True]] * 2
+    assert not text.compare(means("percentile"))["exact"].any()
+    superseded = of_2021.compare(frame)
     assert not superseded["exact"].any()
     assert of_2021.source == "March 2021, superseded in places"
     assert len(superseded) == 20
@@ -90,11 +90,11 @@ def test_decreases_are_compared_with_one_digit_and_what_was_not_printed_is_left_
     ):
         frame.loc[frame["task"] == task, ESTIMATES] = values
     assert printed.applies(frame)
-    beside = printed.beside(frame).set_index("key")
+    beside = printed.compare(frame).set_index("key")
     assert beside["equal"].all()
     assert beside.loc["iou, gradcam, Consolidation", "printed"] == "-128.1"
     frame.loc[frame["task"] == "Average", "estimate"] = 24.06
-    assert printed.beside(frame)["equal"].tolist() == [False, True, True]
+    assert printed.compare(frame)["equal"].tolist() == [False, True, True]
     assert not printed.applies(frame.assign(n_pairs=frame["n_pairs"] - 1))
 
 
@@ -103,9 +103,9 @@ def test_slopes_are_compared_where_the_hits_are_of_all_findings():
     frame = rows.assign(scale="Scaled over all tasks", pool="all tasks pooled", n=1534, n_missing=0)
     both = pd.concat([frame, frame.assign(scale="Scaled per task", estimate=9.0)], ignore_index=True)
     assert TABLE_2.applies(both)
-    assert TABLE_2.beside(both)["equal"].all()
-    assert not TABLE_2.beside(both)["exact"].any()
-    assert TABLE_2.beside(both.assign(script_text=""))["exact"].all()
+    assert TABLE_2.compare(both)["equal"].all()
+    assert not TABLE_2.compare(both)["exact"].any()
+    assert TABLE_2.compare(both.assign(script_text=""))["exact"].all()
     assert not TABLE_2.applies(both.assign(n=1533))
 
 
@@ -116,11 +116,11 @@ def test_table_3_is_compared_in_both_modes_where_its_cases_are_as_many(published
     own = load_published("saporta2022_table3").melt(["task", "n"], var_name="term", value_name="estimate")
     assert whole.applies(own)
     own["estimate"] += 0.0004 * (own["task"] == "Edema") + 0.001 * (own["task"] == "Overall")
-    beside = whole.beside(own).set_index("key")
+    beside = whole.compare(own).set_index("key")
     assert beside.index[~beside["equal"]].tolist() == ["Overall, slope", "Overall, spearman"]
     assert beside["exact"].all()
     limits = own.assign(conf_low=0.083, conf_high=0.135)
-    assert overall.beside(limits)[["equal", "exact"]].to_numpy().tolist() == [[True, False], [False, False]]
+    assert overall.compare(limits)[["equal", "exact"]].to_numpy().tolist() == [[True, False], [False, False]]
 
 
 def test_aurocs_and_the_full_slice_are_of_the_notebooks():
@@ -128,13 +128,13 @@ def test_aurocs_and_the_full_slice_are_of_the_notebooks():
     table = load_published("saporta2021_auroc_hit")
     frame = table.assign(estimate=table["auroc"], n=668, n_positive=table["n"])
     assert text.applies(frame)
-    assert of_2021.beside(frame)["equal"].all()
-    assert text.beside(frame)["printed"].tolist() == ["0.969"]
+    assert of_2021.compare(frame)["equal"].all()
+    assert text.compare(frame)["printed"].tolist() == ["0.969"]
     assert not text.applies(frame.assign(n=667))
     (full,) = prints("extended_data_4")
     rows = full.rows().replace({"method": {"gradcam": "cam"}})
     assert full.applies(rows)
-    assert full.beside(rows)["equal"].all()
+    assert full.compare(rows)["equal"].all()
     assert not full.applies(rows.assign(n=rows["n"] + 1))
 
 

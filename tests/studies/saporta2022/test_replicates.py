@@ -84,11 +84,11 @@ def test_what_cannot_be_used_is_named(files, tmp_path):
         ({"bootstrap": [files[1], fewer]}, "100 replicates of some means and 1000 of others"),
         ({"bootstrap": fewer[fewer["replicate"] < 9]}, "at least 40, not 9"),
         ({"bootstrap": tmp_path / "mine.csv"}, "mine.csv.*'iou_bootstrap_results_per_cxr'"),
-        ({"bootstrap": files, "data": tmp_path}, "in the place of --data"),
-        ({"bootstrap": files, "maps": f"gradcam={tmp_path}"}, "--maps has no effect on replicates"),
-        ({"bootstrap": files, "threshold": 0.5}, "--threshold has no effect on replicates"),
-        ({"bootstrap": files, "views": "max"}, "--views has no effect on replicates"),
-        ({"bootstrap": files, "replicates": 200}, "--replicates has no effect on replicates"),
+        ({"bootstrap": files, "data": tmp_path}, "in the place of data"),
+        ({"bootstrap": files, "maps": f"gradcam={tmp_path}"}, "maps has no effect on replicates"),
+        ({"bootstrap": files, "threshold": 0.5}, "threshold has no effect on replicates"),
+        ({"bootstrap": files, "views": "max"}, "views has no effect on replicates"),
+        ({"bootstrap": files, "replicates": 200}, "replicates has no effect on replicates"),
     ]
     for options, named in given:
         with pytest.raises(SalstatsError, match=named):

@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from saporta_frames import METHOD, read_oracle
+from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import SalstatsError, SalstatsWarning
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.studies import engine
 from salstats.studies.saporta2022.file_scoring import cut_off
-from salstats.studies.saporta2022.score_slices import read_given
+from salstats.studies.saporta2022.score_slices import read_slices
 from salstats.studies.saporta2022.study_frames import FEATURES
 
 pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
@@ -31,7 +32,7 @@ def options_of(**given):
 def sentences(scores, **given):
     """What is said to be missing before anything is computed."""
     opened = engine.study("saporta2022").open_scores(scores, options_of(**given))
-    return engine.missing(opened.items, opened.available)
+    return [str(message) for message in engine.missing(opened.items, opened.available)]
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def full(oracle):
 
 
 def test_frames_are_those_of_the_files(scores, full, oracle):
-    given = read_given(scores, options_of(full_scores=[full]))
+    given = read_slices(scores, options_of(full_scores=[full]))
     features = oracle.features[oracle.features["task"].isin(TASKS)].sort_values(["case", "task"])
     np.testing.assert_array_equal(given.features[list(FEATURES)], features[list(FEATURES)])
     np.testing.assert_array_equal(given.features["label"], features["area_ratio"] > 0)
@@ -65,19 +66,19 @@ def test_frames_are_those_of_the_files(scores, full, oracle):
 def test_reasons_are_found_where_the_table_has_none(scores, known):
     given = scores.drop(columns="reason")
     given = given.drop(columns=[c for c in ("label", "area_ratio") if c != known])
-    got = read_given(given, options_of()).true_positive["reason"]
+    got = read_slices(given, options_of()).true_positive["reason"]
     assert got.fillna("").tolist() == scores["reason"].fillna("").tolist()
 
 
 def test_that_undefined_scores_are_taken_for_absent_findings_is_said(scores):
     only = scores.loc[scores["metric"] == "iou", [*KEYS, "score"]].reset_index(drop=True)
-    with pytest.warns(SalstatsWarning, match="taken for absent where no method has a score"):
-        read_given(only, options_of())
+    with warns(column="label"):
+        read_slices(only, options_of())
 
 
 def test_the_true_positive_slice_follows_from_the_full_one_and_its_pixels(scores, full):
     columns = [*KEYS, "score", "patient", "prob", "tp", "fp", "fn"]
-    got = read_given(full[columns].assign(slice="full"), options_of()).true_positive
+    got = read_slices(full[columns].assign(slice="full"), options_of()).true_positive
     want = scores[scores["metric"] == "iou"]
     both = want.merge(got, on=KEYS, suffixes=("", "_got"), how="outer", indicator=True)
     # cases in which one of these two findings is there
@@ -113,13 +114,13 @@ def test_files_give_what_frames_give(scores, full, results, tmp_path):
 
 
 def test_a_cut_off_empties_masks_as_scoring_does(scores, full):
-    given = read_given(scores, options_of(full_scores=[full], cutoff=["0.4"]))
+    given = read_slices(scores, options_of(full_scores=[full], cutoff=["0.4"]))
     got = given.frames(options_of()).full
     cutoffs = {(task, METHOD): 0.4 for task in TASKS}
     np.testing.assert_array_equal(got["score"], cut_off(full, cutoffs)["score"])
     assert (got["score"].fillna(-1) != full["score"].fillna(-1)).any()
-    with pytest.raises(SalstatsError, match=r"--cutoff needs the columns.*'tp'"):
-        read_given(scores, options_of(full_scores=[full.drop(columns=COUNTS)], cutoff=["0.4"]))
+    with raises(ColumnError, option="cutoff", column="tp"):
+        read_slices(scores, options_of(full_scores=[full.drop(columns=COUNTS)], cutoff=["0.4"]))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_a_cut_off_empties_masks_as_scoring_does(scores, full):
         (["prob"], "Extended Data 9: not made, needs the column prob$"),
         (
             list(FEATURES),
-            "Extended Data 8; .*: not made, needs features .n_inst.*--features FILE",
+            "Extended Data 8; .*: not made, needs features .n_inst.*features='FILE'",
         ),
         (["tn"], "Extended Data 2: not made, needs the pixel counts tp, fp, fn, tn"),
         (["elongation"], "Extended Data 8; Table 2; .*: made in part, needs the column elongation"),
@@ -142,8 +143,8 @@ def test_what_is_missing_is_said_by_item_in_words_of_tables(scores, lacking, sen
 @pytest.mark.parametrize("as_published", [False, True])
 def test_without_the_full_slice_or_people_that_is_said_and_the_rest_made(scores, as_published):
     said = sentences(scores[scores["method"] != "human"])
-    assert any(s.startswith("Extended Data 4") and "--full-scores FILE" in s for s in said)
-    assert any(s.startswith("Table 3: made in part") and "--full-scores FILE" in s for s in said)
+    assert any(s.startswith("Extended Data 4") and "full_scores='FILE'" in s for s in said)
+    assert any(s.startswith("Table 3: made in part") and "full_scores='FILE'" in s for s in said)
     assert any(s.startswith("Fig. 2: not made, needs scores of the method human") for s in said)
     made = ss.reproduce(
         "saporta2022",
@@ -160,45 +161,60 @@ def test_without_the_full_slice_or_people_that_is_said_and_the_rest_made(scores,
 
 def test_the_papers_name_of_a_task_is_that_of_the_release(scores):
     named = scores.assign(task=scores["task"].replace("Airspace Opacity", "Lung Opacity"))
-    assert set(read_given(named, options_of()).true_positive["task"]) == set(TASKS)
+    assert set(read_slices(named, options_of()).true_positive["task"]) == set(TASKS)
 
 
 def test_patients_are_found_in_names_or_are_said_to_be_unknown(scores):
     unknown = scores.drop(columns="patient")
-    got = read_given(unknown, options_of()).true_positive["patient"]
+    got = read_slices(unknown, options_of()).true_positive["patient"]
     assert got.tolist() == scores["patient"].tolist()
     other = unknown.assign(case="x" + unknown["case"])
-    with pytest.warns(SalstatsWarning, match="no patient is found"):
-        assert "patient" not in read_given(other, options_of()).true_positive
+    with warns(option="patient_from", column="case"):
+        assert "patient" not in read_slices(other, options_of()).true_positive
     with pytest.raises(SalstatsError, match="finds no patient"):
-        read_given(other, options_of(patient_from=r"^(patient\d+)x"))
+        read_slices(other, options_of(patient_from=r"^(patient\d+)x"))
 
 
 def test_the_main_method_is_the_one_that_is_named(scores):
     two = pd.concat([scores, scores[scores["method"] == METHOD].assign(method="rise")], ignore_index=True)
     for options, main in ((options_of(), METHOD), (options_of(main="rise"), "rise")):
-        assert read_given(two, options).frames(options).main == main
-    with pytest.raises(SalstatsError, match=r"--main lrp .*'gradcam', 'rise'"):
-        read_given(two, options_of(main="lrp"))
+        assert read_slices(two, options).frames(options).main == main
+    with raises(SalstatsError, option="main", value="lrp", choices=("gradcam", "rise")):
+        read_slices(two, options_of(main="lrp"))
 
 
 @pytest.mark.parametrize(
-    ("change", "options", "named"),
+    ("change", "options", "kind", "fields"),
     [
-        (lambda f: f.drop(columns="task"), {}, "no column 'task'"),
-        (lambda f: f.assign(metric="dice"), {}, "no metric 'iou' or 'hit'"),
-        (lambda f: f.assign(slice="predicted-positive"), {}, "predicted-positive"),
-        (lambda f: f.drop(columns=COUNTS).assign(slice="full"), {}, "full slice only"),
-        (lambda f: f.assign(score=100 * f["score"]), {}, "outside 0 to 1 .* --scale 0.01"),
-        (lambda f: f, {"tasks": ["Edema"]}, "--tasks names 'Edema'"),
-        (lambda f: f, {"threshold": ["0.5"]}, "--threshold belongs to --data"),
-        (lambda f: f, {"min_positives": 500}, "no task has 500 positive cases"),
-        (lambda f: f.assign(elongation=np.arange(len(f))), {}, "column 'elongation' has several values"),
+        (lambda f: f.drop(columns="task"), {}, ColumnError, {"column": "task"}),
+        (lambda f: f.assign(metric="dice"), {}, ColumnError, {"column": "metric", "choices": ("iou", "hit")}),
+        (
+            lambda f: f.assign(slice="predicted-positive"),
+            {},
+            ColumnError,
+            {"column": "slice", "choices": ("true-positive", "full")},
+        ),
+        (
+            lambda f: f.drop(columns=COUNTS).assign(slice="full"),
+            {},
+            ColumnError,
+            {"column": "slice", "match": "tp, fp and fn"},
+        ),
+        (
+            lambda f: f.assign(score=100 * f["score"]),
+            {},
+            ValueRangeError,
+            {"column": "score", "hint": "scale=0.01 makes percentages shares"},
+        ),
+        (lambda f: f, {"tasks": ["Edema"]}, SalstatsError, {"option": "tasks", "value": "Edema"}),
+        (lambda f: f, {"threshold": ["0.5"]}, SalstatsError, {"option": "threshold"}),
+        (lambda f: f, {"min_positives": 500}, ValueRangeError, {"option": "min_positives", "value": 500}),
+        (lambda f: f.assign(elongation=np.arange(len(f))), {}, ColumnError, {"column": "elongation"}),
     ],
 )
-def test_what_cannot_be_used_is_one_sentence(scores, change, options, named):
-    with pytest.raises(SalstatsError, match=named) as caught:
-        read_given(change(scores), options_of(**options))
+def test_what_cannot_be_used_is_one_sentence(scores, change, options, kind, fields):
+    with raises(kind, **fields) as caught:
+        read_slices(change(scores), options_of(**options))
     assert "\n" not in str(caught.value)
 
 
@@ -225,5 +241,6 @@ def test_features_with_semicolons_and_decimal_commas_are_read(scores, run, tmp_p
     declared = engine.study("saporta2022")
     options = engine.parser_of(declared).parse_args([*map(str, given), "--sep", ";", "--decimal", ","])
     opened = engine.open_study(declared, options)
-    assert not any("features" in sentence for sentence in engine.missing(opened.items, opened.available))
+    messages = engine.missing(opened.items, opened.available)
+    assert not any("features" in str(message) for message in messages)
     assert run("saporta2022", *given, "-o", tmp_path / "out")[0] == 2

@@ -74,5 +74,5 @@ def test_there_are_no_limits_of_three_pairs_or_a_perfect_correlation(r, n):
 
 def test_draws_are_numpys_old_stream_of_choices():
     random = np.random.RandomState(7)
-    want = [random.inference(11, 11) for _ in range(3)]
+    want = [random.choice(11, 11) for _ in range(3)]
     np.testing.assert_array_equal(published_draws(11, n_replicates=3, seed=7), want)

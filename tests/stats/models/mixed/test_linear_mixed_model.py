@@ -5,26 +5,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from salstats.errors import SalstatsError
-from salstats.stats.models.mixed.kenward_roger import kenward_roger
 from salstats.stats.models.mixed.linear_mixed_model import RandomTerm, fit_mixed
-from salstats.stats.models.mixed.satterthwaite import satterthwaite_f
-
-
-@pytest.fixture
-def slopes():
-    """12 readers and 40 cases, crossed, with 2 methods; readers differ in the methods, too."""
-    rng = np.random.default_rng(3)
-    reader, case, method = (a.ravel() for a in np.meshgrid(range(12), range(40), range(2), indexing="ij"))
-    kept = rng.uniform(size=reader.size) < 0.8
-    reader, case, method = reader[kept], case[kept], method[kept]
-    effects = rng.multivariate_normal([0, 0], [[0.3, 0.1], [0.1, 0.2]], size=12)
-    response = 1 + 0.3 * method + rng.normal(size=40)[case] + effects[reader, 0] + effects[reader, 1] * method
-    matrix = np.column_stack([np.ones(len(reader)), method])
-    terms = [
-        RandomTerm("reader", ("(Intercept)", "method"), reader, 12, matrix),
-        RandomTerm("case", ("(Intercept)",), case, 40, matrix[:, :1]),
-    ]
-    return matrix, response + rng.normal(size=len(reader)), terms
 
 
 def _dense(matrix, terms, covariances, sigma):
@@ -117,19 +98,3 @@ def test_levels_that_the_coefficients_tell_apart_are_refused(slopes):
     method = RandomTerm("method", ("(Intercept)",), matrix[:, 1].astype(int), 2, matrix[:, :1])
     with pytest.raises(SalstatsError, match="'method'"):
         fit_mixed(matrix, response, [*terms, method])
-
-
-def test_combinations_that_repeat_others_add_nothing(slopes):
-    matrix, response, terms = slopes
-    found = fit_mixed(np.column_stack([matrix, np.sin(response)]), response, terms)
-    once, twice = np.eye(3)[1:], np.array([[0, 1.0, 0], [0, 0, 1.0], [0, 1.0, -1.0]])
-    # but to the choice of the uncorrelated ones, by which the degrees of freedom are
-    np.testing.assert_allclose(
-        satterthwaite_f(found, twice)[:2], satterthwaite_f(found, once)[:2], rtol=1e-10
-    )
-    assert np.isnan(satterthwaite_f(found, np.zeros((1, 3))).statistic)
-
-
-def test_kenward_and_rogers_tests_of_maximum_likelihood_are_refused(slopes):
-    with pytest.raises(SalstatsError, match="REML"):
-        kenward_roger(fit_mixed(*slopes, reml=False), np.eye(2))

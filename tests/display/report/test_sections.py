@@ -1,0 +1,77 @@
+"""Sections of a report: numbers, calls and captions of what they show."""
+
+import pytest
+from report_text import composed
+
+import salstats as ss
+from salstats.display.report.sections import caption_text, without_caption
+
+
+@pytest.fixture(scope="module")
+def report(small):
+    """A report on two tasks with a reference, without confidence and covariates."""
+    return composed(small)
+
+
+@pytest.fixture(scope="module")
+def means():
+    return ss.summarize(ss.datasets.load_simulated(), n_replicates=40)
+
+
+def test_sections_without_frames_are_left_out(report):
+    assert [section.key for section in report.sections] == ["summary", "contrasts", "means", "cases"]
+
+
+def test_tables_and_figures_are_numbered_apart_as_they_stand(report):
+    numbers = [item.number for section in report.sections for item in section.items]
+    for kind in ("Table", "Figure"):
+        of_kind = [number for number in numbers if number.startswith(kind)]
+        assert of_kind == [f"{kind} {i}" for i in range(1, len(of_kind) + 1)]
+    assert {number.split()[0] for number in numbers} == {"Table", "Figure"}
+
+
+def test_no_slot_of_a_title_or_caption_is_left_open(report):
+    for section in report.sections:
+        for item in section.items:
+            assert "{" not in f"{section.title}{item.title}{item.caption}{item.alt}"
+
+
+def test_no_sentence_stands_twice_in_a_section(report):
+    for section in report.sections:
+        assert len(set(section.sentences)) == len(section.sentences)
+
+
+def test_a_call_loads_the_scores_makes_its_frames_and_draws_them(report):
+    items = {item.key: item for section in report.sections for item in section.items}
+    lines = items["means"].call.splitlines()
+    assert lines[0] == "import salstats as ss"
+    assert [line.split(" = ")[0] for line in lines if " = " in line] == [
+        "scores", "labels", "difference", "means",
+    ]  # fmt: skip
+    assert lines[-1].startswith("ss.table_estimates(means, differences=difference, ")
+
+
+def test_the_default_style_is_not_in_a_call(small, report):
+    calls = " ".join(item.call for section in report.sections for item in section.items)
+    assert "style=" not in calls
+    other = composed(small, style="ama")
+    assert "style='ama'" in " ".join(item.call for section in other.sections for item in section.items)
+
+
+def test_a_page_without_its_caption_is_lower_by_the_lines_of_the_caption(means):
+    page = ss.plot_intervals(means)
+    bare = without_caption(page)
+    assert bare.labels.caption is None
+    width, height = page.theme.getp("figure_size")
+    bare_width, bare_height = bare.theme.getp("figure_size")
+    assert bare_width == width
+    assert 0 < height - bare_height < 1
+    assert page.labels.caption
+
+
+def test_the_caption_of_a_page_is_one_line_without_its_number(means):
+    page = ss.plot_intervals(means)
+    text = caption_text(page)
+    assert text == " ".join(page.labels.caption.split())
+    page.labels.caption += "\nPage 1 of 3."
+    assert caption_text(page) == text

@@ -1,0 +1,113 @@
+"""Readings of raters from a scores frame."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from agreement_readings import frame_of
+from tests_support import raises, warns
+
+import salstats as ss
+from salstats.errors import ColumnError, ValueRangeError
+
+
+def test_methods_metrics_and_tools_are_compared_too(values):
+    methods = frame_of(values).rename(columns={"reader": "own"}).assign(method=lambda d: d["own"])
+    expected = ss.agreement(frame_of(values), form="icc2")["estimate"].to_list()
+    found = ss.agreement(methods.drop(columns="own"), over="method", form="icc2")
+    assert list(found.columns[:2]) == ["metric", "term"]
+    assert found["estimate"].to_list() == expected
+    metrics = frame_of(values).assign(metric=lambda d: d["reader"]).drop(columns="reader")
+    assert ss.agreement(metrics, over="metric", form="icc2")["estimate"].to_list() == expected
+    tools = frame_of(values).rename(columns={"reader": "tool"})
+    assert ss.agreement(tools, over="tool", form="icc2")["estimate"].to_list() == expected
+    assert (ss.agreement(tools, over="tool", form="icc2")["over"] == "tool").all()
+
+
+def test_repeats_are_for_limits_of_agreement(values, reference):
+    table = pd.read_csv(reference / "cardiac.csv")
+    table["seed"] = table.groupby("case").cumcount()
+    long = table.melt(["case", "seed"], ["rv", "ic"], var_name="method", value_name="score").assign(
+        metric="ef"
+    )
+    # values of the paper, see test_bland_altman
+    for linked, spread in ((None, 0.99062408), (False, 1.0518506)):
+        found = ss.agreement(long, over="method", kind="bland-altman", linked=linked).set_index("term")
+        # in sorted order IC comes first
+        assert found.loc["bias", "estimate"] == pytest.approx(-0.6021667, rel=1e-7)
+        reach = found.loc["loa_high", "estimate"] - found.loc["bias", "estimate"]
+        assert reach / 1.959964 == pytest.approx(spread, rel=1e-6)
+        assert (found["n"] == 120).all()
+        assert (found["n_cases"] == 12).all()
+    with raises(ColumnError, column="seed", option="kind", value="icc", match="case s03 has 6 readings"):
+        ss.agreement(long, over="method")
+    assert len(ss.agreement(long, over="method", kind="ccc")) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "error", "fields"),
+    [
+        (
+            lambda d: d.query("reader == 'r0'"), {}, ColumnError,
+            {"option": "over", "value": "reader", "match": "one reader, 'r0'"},
+        ),
+        (
+            lambda d: d.query("reader != 'r2' or case == 'c003'"), {}, ColumnError,
+            {"column": "reader", "match": "'r2' scored one case"},
+        ),
+        (
+            lambda d: d.assign(score=(d["score"] > 0.5) * 1.0), {}, ValueRangeError,
+            {"option": "kind", "value": "icc", "column": "score"},
+        ),
+        (
+            lambda d: d, {"kind": "fleiss"}, ValueRangeError,
+            {"option": "kind", "value": "fleiss", "column": "score"},
+        ),
+        (lambda d: d, {"unit": "reader"}, ColumnError, {"option": "unit", "rows": (30,), "match": "c000"}),
+        (lambda d: d, {"by": ["reader"]}, ColumnError, {"option": "over", "value": "reader", "choices": ()}),
+        (lambda d: d, {"over": "case"}, ColumnError, {"option": "over", "value": "case"}),
+        (lambda d: d, {"over": "raeder"}, ColumnError, {"column": "raeder", "match": "'reader'"}),
+        (lambda d: d, {"kind": "kappa"}, ValueRangeError, {"option": "kind", "value": "kappa"}),
+        (lambda d: d, {"scale": "ordinal"}, ValueRangeError, {"option": "scale", "match": "krippendorff"}),
+        (lambda d: d, {"form": "icc4"}, ValueRangeError, {"option": "form", "value": "icc4"}),
+        (lambda d: d, {"interval": "lin"}, ValueRangeError, {"option": "interval", "value": "lin"}),
+        (
+            lambda d: d, {"kind": "krippendorff", "scale": "linear"}, ValueRangeError,
+            {"option": "scale", "value": "linear"},
+        ),
+    ],
+)  # fmt: skip
+def test_wrong_designs_are_refused_in_one_sentence(values, change, options, error, fields):
+    with raises(error, **fields) as caught:
+        ss.agreement(change(frame_of(values)), **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_one_reader_of_several_seeds_is_told_what_can_be_compared(values):
+    seeds = frame_of(values).rename(columns={"reader": "seed"}).assign(reader="one")
+    with raises(ColumnError, option="over", value="reader", match="over='seed'"):
+        ss.agreement(seeds)
+    assert len(ss.agreement(seeds, over="seed")) == 6
+
+
+def test_rows_without_a_reader_are_left_out_with_a_warning(scores, values):
+    maps = frame_of(values[:, :1]).drop(columns="reader").assign(method="map")
+    with warns(column="reader", rows=tuple(range(180, 210)), match="30 of 210 rows"):
+        found = ss.agreement(pd.concat([scores.drop(columns="patient"), maps]), form="icc2")
+    assert found["method"].to_list() == ["gradcam", "rise"]
+
+
+def test_unknown_readers_of_a_whole_group_do_not_stand_for_raters(values):
+    # a reader who scored nothing of a group is none of its raters
+    scores = frame_of(values)
+    scores.loc[scores["reader"] == "r2", "score"] = np.nan
+    found = ss.agreement(scores, form="icc3").iloc[0]
+    assert (found["n_raters"], found["n"], found["n_missing"]) == (2, 60, 0)
+
+
+def test_readers_of_one_case_each_are_told_of_the_one_way_design(values):
+    nested = frame_of(values).assign(reader=lambda d: d["case"] + d["reader"])
+    with raises(ColumnError, option="over", value="reader", match="form='icc1'"):
+        ss.agreement(nested)
+    numbered = nested.assign(reading=nested.groupby("case").cumcount().astype(str)).drop(columns="reader")
+    found = ss.agreement(numbered, over="reading", form="icc1")
+    assert found["estimate"].iloc[0] == ss.agreement(frame_of(values), form="icc1")["estimate"].iloc[0]

@@ -1,0 +1,28 @@
+"""Records of the kinds of standard errors."""
+
+from salstats.stats.models.error_kinds import (
+    BETA_ERRORS,
+    CHOICES,
+    CLUSTERED,
+    ERRORS,
+    FIXED_EFFECTS_ERRORS,
+    MIXED_MODEL_ERRORS,
+)
+
+
+def test_texts_name_the_unit_of_clustered_errors_and_of_no_others():
+    for name, kind in ERRORS.items():
+        assert ("{unit}" in kind.label) == (name in CLUSTERED), name
+        assert ("{unit}" in kind.note) == (name in CLUSTERED), name
+
+
+def test_a_kind_is_of_models_with_or_without_random_effects():
+    assert {*FIXED_EFFECTS_ERRORS, *MIXED_MODEL_ERRORS} == set(ERRORS)
+    assert not set(FIXED_EFFECTS_ERRORS) & set(MIXED_MODEL_ERRORS)
+    assert set(BETA_ERRORS) <= set(FIXED_EFFECTS_ERRORS)
+    assert CHOICES == ("recommended", *ERRORS)
+
+
+def test_powers_are_those_of_cr2_and_of_mancl_and_derouen():
+    powers = {name: kind.power for name, kind in ERRORS.items() if kind.power is not None}
+    assert powers == {"cr2": -0.5, "mancl-derouen": -1.0}

@@ -1,0 +1,75 @@
+"""Maximum likelihood by Fisher's scoring, and derivatives of the mean."""
+
+import numpy as np
+import pytest
+from scipy import special
+from tests_support import raises
+
+from salstats.stats.models.beta import beta_regression
+from salstats.stats.models.family import NotEstimableError
+from salstats.stats.models.fisher_scoring import (
+    Likelihood,
+    linear_at,
+    maximize_likelihood,
+    steepness_at,
+)
+from salstats.stats.models.logit import LOGIT, logit
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    matrix = np.column_stack([np.ones(50), rng.normal(size=50)])
+    return matrix, (rng.random(50) < special.expit(matrix @ [0.2, 0.8])).astype(float)
+
+
+def bernoulli_likelihood(response):
+    def likelihood(predictors):
+        mean = special.expit(predictors[:, 0])
+        log_likelihood = float(
+            special.xlogy(response, mean).sum() + special.xlog1py(1 - response, -mean).sum()
+        )
+        return Likelihood(log_likelihood, (response - mean)[:, None], (mean * (1 - mean))[:, None, None])
+
+    return likelihood
+
+
+def test_the_maximum_of_a_bernoulli_likelihood_is_that_of_the_logit_model(rows):
+    matrix, response = rows
+    maximum = maximize_likelihood([matrix], np.zeros(2), bernoulli_likelihood(response), "logit")
+    solution = logit(matrix, response, intercept=True)
+    np.testing.assert_allclose(maximum.parameters, solution.coefficients, rtol=1e-10)
+    np.testing.assert_allclose(maximum.bread, solution.bread, rtol=1e-8)
+    np.testing.assert_allclose(maximum.scores, solution.scores, atol=1e-10)
+    assert maximum.log_likelihood == pytest.approx(solution.log_likelihood, rel=1e-12)
+
+
+def test_the_last_step_is_a_least_squares_problem_with_the_same_information(rows):
+    matrix, response = rows
+    maximum = maximize_likelihood([matrix], np.zeros(2), bernoulli_likelihood(response), "logit")
+    problem_rows, errors = maximum.scoring_problem
+    np.testing.assert_allclose(np.linalg.inv(problem_rows.T @ problem_rows), maximum.bread, rtol=1e-9)
+    np.testing.assert_allclose(problem_rows.T @ errors, maximum.scores.sum(axis=0), atol=1e-9)
+
+
+def test_columns_that_depend_on_each_other_have_no_finite_estimates(rows):
+    matrix, response = rows
+    with raises(NotEstimableError, match="finite"):
+        maximize_likelihood(
+            [np.column_stack([matrix, matrix[:, 1]])], np.zeros(3), bernoulli_likelihood(response), "logit"
+        )
+
+
+@pytest.mark.parametrize("kernel", [logit, beta_regression])
+def test_derivatives_are_those_of_small_steps(rows, kernel):
+    matrix, response = rows
+    if kernel is beta_regression:
+        response = 0.2 + 0.5 * response + 0.1 * special.expit(matrix[:, 1])
+    solution = kernel(matrix, response, intercept=True)
+    points = np.array([[1.0, 0.3], [1.0, -0.7]])
+    slopes = np.array([[0.0, 1.0], [0.0, 1.0]])
+    step = 1e-6
+    above, _ = linear_at(solution, points + step * slopes)
+    below, _ = linear_at(solution, points - step * slopes)
+    steepness, _ = steepness_at(solution, LOGIT, points, slopes)
+    np.testing.assert_allclose(steepness, (LOGIT.mean(above) - LOGIT.mean(below)) / (2 * step), rtol=1e-7)

@@ -1,0 +1,38 @@
+"""Columns that results of fitted models have in common."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+
+# R's models of the made-up scores take their tasks together
+pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")
+
+
+def test_columns_stand_in_the_order_of_the_contract(synth1_scores):
+    formulas = ["iou ~ prob", "hit ~ prob"]
+    clustered = ss.regress(
+        synth1_scores, formulas, by=("method", "task"), errors="cluster", adjust="holm", overall=True
+    )
+    assert list(clustered.columns) == [
+        *("method", "task", "formula", "term", "estimate", "std_error", "statistic", "df", "p_value"),
+        *("p_adjusted", "conf_low", "conf_high", "conf_level", "interval", "unit", "n", "n_missing"),
+        *("n_units", "n_shared", "family", "errors", "exponentiated", "n_tests", "procedure"),
+    ]
+    assert clustered["formula"].unique().tolist() == formulas
+    tasks = clustered.query("formula == 'iou ~ prob' and method == 'human' and term == 'prob'")[
+        "task"
+    ].tolist()
+    assert tasks == [*sorted(tasks[:-1]), "Overall"]
+    assert (clustered["n"] + clustered["n_missing"]).groupby(clustered["task"]).nunique().eq(1).all()
+    edema = synth1_scores.drop(columns="patient").query("task == 'Edema'")
+    plain = ss.regress(edema, "iou ~ prob", errors="hc2")
+    assert {"unit", "n_units", "p_adjusted"}.isdisjoint(plain.columns)
+    assert isinstance(clustered.index, pd.RangeIndex)
+
+
+def test_a_covariate_from_0_to_1_is_marked_and_a_yes_or_no_is_not():
+    rows = pd.DataFrame({"x": [5.0, 7, 6, 9, 4], "yes": [0, 1, 0, 1, 1], "y": [0.1, 0.5, 0.2, 0.6, np.nan]})
+    table = ss.regress(ss.normalize(rows, "x"), "y ~ x + yes").set_index("term")
+    assert table["normalized"].to_dict() == {"(Intercept)": False, "x": True, "yes": False}

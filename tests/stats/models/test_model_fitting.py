@@ -1,0 +1,102 @@
+"""Models are fitted in every group, and what may mislead is said."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from regression_oracle import LINEAR, assert_columns_equal
+from tests_support import raises, warns
+
+import salstats as ss
+from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
+
+# R's models of the made-up scores take their tasks together
+pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")
+# both sides solve by QR in double precision; condition numbers here are below 1e3
+LINEAR_RTOL = 1e-10
+
+
+def test_rows_that_repeat_a_unit_warn_once_with_their_numbers(synth1, synth1_scores):
+    hint = "errors='cr2' lets them depend on each other"
+    with warns(hint=hint, match="in 2 models: .*1363 rows of 180 patients"):
+        ss.regress(synth1_scores, LINEAR["multi"], by="method", errors="classical")
+    with pytest.warns(SalstatsWarning, match=r"1363 rows of \d+ cases"):
+        ss.regress(synth1.drop(columns="patient"), LINEAR["multi"], errors="hc3")
+    ss.regress(synth1.drop(columns="patient"), LINEAR["multi"], by="task", errors="hc3")
+    ss.regress(synth1_scores, LINEAR["multi"])
+
+
+def test_scores_of_several_metrics_in_one_model_warn(synth1_scores):
+    with pytest.warns(SalstatsWarning, match="iou, hit"):
+        ss.regress(synth1_scores, "score ~ prob", errors="cluster")
+    ss.regress(synth1_scores, "score ~ prob", by=("metric", "method"), errors="cluster")
+
+
+def test_a_term_that_depends_on_earlier_ones_is_nan_as_in_r(synth1):
+    rows = synth1.drop(columns=["case", "patient"])
+    rows = rows.assign(twice=2 * rows["prob"], one=1.0)
+    with pytest.warns(SalstatsWarning, match="earlier ones .* one, twice$"):
+        result = ss.regress(rows, "iou ~ one + prob + twice + elongation", errors="hc3").set_index("term")
+    expected = ss.regress(rows, "iou ~ prob + elongation", errors="hc3").set_index("term")
+    assert result.loc[["one", "twice"], ["estimate", "std_error", "p_value", "df"]].isna().all(axis=None)
+    kept = result.loc[["(Intercept)", "prob", "elongation"]]
+    columns = {c: c for c in ("estimate", "std_error", "p_value", "df", "conf_high")}
+    assert_columns_equal(kept, expected, columns, LINEAR_RTOL)
+
+
+def test_too_few_rows_give_nan_and_a_warning_that_names_the_group(synth1):
+    rows = synth1.drop(columns=["case", "patient"])
+    few = pd.concat([rows.query("task == 'Edema'"), rows.query("task == 'Cardiomegaly'").dropna().head(2)])
+    few = pd.concat([few, rows.query("task == 'Lung Lesion'").assign(iou=np.nan)])
+    with pytest.warns(SalstatsWarning) as caught:
+        result = ss.regress(few, "iou ~ prob", by="task")
+    message = str(caught[0].message)
+    assert "no estimates (NaN) in 2 models" in message
+    assert "task Cardiomegaly: 2 complete rows for 2 coefficients" in message
+    assert "task Lung Lesion: no complete rows" in message
+    by_task = result.set_index("task")
+    assert by_task.loc[["Cardiomegaly", "Lung Lesion"], "estimate"].isna().all()
+    assert by_task.loc["Cardiomegaly", "term"].tolist() == ["(Intercept)", "prob"]
+    assert by_task.loc["Edema", "estimate"].notna().all()
+    assert by_task.loc["Lung Lesion", "n"].eq(0).all()
+
+
+@pytest.mark.parametrize("family", ["binomial", "fractional"])
+def test_a_separated_logit_has_no_estimates_and_says_so(family):
+    x = np.arange(12.0)
+    rows = pd.DataFrame({"hit": (x > 5.5).astype(float), "x": x, "task": "perfect"})
+    noisy = rows.assign(task="fine", hit=[0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 1, 1])
+    quasi = rows.assign(task="quasi", x=[0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1])
+    constant = rows.assign(task="constant", hit=1.0)
+    with pytest.warns(SalstatsWarning, match="in 3 models") as caught:
+        result = ss.regress(pd.concat([rows, noisy, quasi, constant]), "hit ~ x", by="task", family=family)
+    message = str(caught[0].message)
+    assert re.search("task constant: [^;]*outcome is constant", message)
+    assert re.search("task quasi: [^;]*separate", message)
+    assert re.search("task perfect: [^;]*separate", message)
+    finite = result.set_index("task")["estimate"].notna()
+    assert finite["fine"].all()
+    assert not finite[["perfect", "quasi", "constant"]].any()
+
+
+def test_a_variable_of_one_level_is_left_out_with_a_warning(synth1):
+    rows = synth1.drop(columns=["case", "patient"]).query("task == 'Edema'")
+    with pytest.warns(SalstatsWarning, match="one level, .*: task$"):
+        result = ss.regress(rows, "iou ~ prob + task")
+    assert result["term"].tolist() == ["(Intercept)", "prob"]
+
+
+def test_outcomes_outside_the_family_are_refused(synth1):
+    rows = synth1.drop(columns=["case", "patient"])
+    with raises(
+        ValueRangeError, option="family", value="binomial", match=r"0 and 1, not 0\.\d+; .*fractional"
+    ):
+        ss.regress(rows, "iou ~ prob", family="binomial")
+    with raises(ValueRangeError, option="family", value="fractional", match="not 1.2"):
+        ss.regress(rows.assign(share=1.2), "share ~ prob", family="fractional")
+
+
+def test_invalid_scores_frames_are_refused(synth1_scores):
+    with pytest.raises(ColumnError, match="same observation"):
+        ss.regress(pd.concat([synth1_scores, synth1_scores.head(1)]), "iou ~ prob")

@@ -1,0 +1,31 @@
+"""Figures of the readers of each group, with warnings of different cases."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests_support import warns
+
+import salstats as ss
+
+
+def test_missing_readings_are_said(sets):
+    scores = sets["synth2_score"].copy()
+    scores.loc[scores.index[3], "score"] = np.nan
+    with warns(match="metric rating: 1 of 60"):
+        found = ss.mrmc(scores)
+    assert found["design"].eq("unbalanced factorial").all()
+    assert list(found["n_missing"]) == [1, 0, 1, 1]
+    # a case that nobody has a score of is left out
+    case = scores["case"] == scores["case"].iloc[0]
+    whole = ss.mrmc(scores.assign(score=scores["score"].mask(case | (scores["case"] == "k04"))))
+    pd.testing.assert_frame_equal(
+        whole.drop(columns="n_missing"),
+        ss.mrmc(scores[~case & (scores["case"] != "k04")]).drop(columns="n_missing"),
+    )
+
+
+@pytest.mark.parametrize("call", [ss.mrmc, ss.mrmc_components, ss.mrmc_readers])
+def test_missing_readings_of_several_metrics_are_said_once(sets, call):
+    scores = sets["synth2_score"].drop(sets["synth2_score"].index[[3, 40]])
+    with warns(match="metric other: 3 of 60; metric rating: 2 of 60"):
+        call(pd.concat([scores, scores.iloc[1:].assign(metric="other")]))

@@ -1,0 +1,142 @@
+"""Designs of studies of readers, and what is none."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from mrmc_readings import quietly
+from tests_support import raises
+
+import salstats as ss
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
+
+#: R prints 15 to 17 digits; sums of a few thousand numbers round in the last few.
+ROUNDING = 1e-9
+
+
+def split(scores, keep):
+    """Rows of a table of cases, methods and readers that `keep` says of their numbers."""
+    names = {c: np.unique(scores[c], return_inverse=True)[1] for c in ("case", "method", "reader")}
+    return scores[keep(names["case"], names["method"], names["reader"])]
+
+
+def one_reader(scores):
+    return scores[scores["reader"] == "R1"]
+
+
+def repeated(scores):
+    return pd.concat([scores.assign(seed=1), scores.assign(seed=2)])
+
+
+@pytest.mark.parametrize(
+    ("design", "keep"),
+    [
+        ("factorial", lambda c, m, r: c < 60),
+        ("cases nested in readers", lambda c, m, r: c % 5 == r),
+        ("cases nested in methods", lambda c, m, r: c % 2 == m),
+        ("split plot", lambda c, m, r: c % 2 == r % 2),
+        ("readers nested in methods", lambda c, m, r: r % 2 == m),
+        ("readers and cases nested in methods", lambda c, m, r: (r % 2 == m) & (c % 2 == m)),
+    ],
+)
+def test_designs_are_known(design, keep, sets):
+    found = quietly(split(sets["synth2_score"], keep))
+    assert found["design"].eq(design).all()
+    assert found["std_error"].notna().sum() == 3
+
+
+def test_cases_nested_in_readers_share_nothing(sets):
+    own = ss.mrmc_components(split(sets["synth2_score"], lambda c, m, r: c % 5 == r)).set_index("term")
+    assert np.abs(own.loc[["cov2", "cov3"], "estimate"]).max() < 1e-18
+    assert own.loc["cov1", "estimate"] > 0
+
+
+def test_patients_are_units(sets):
+    """Of as many cases each, their means are what cases are."""
+    scores = sets["synth2_score"]
+    patients = scores.assign(patient=scores["case"].str[1:].astype(int) // 2)
+    patients = patients[~patients["patient"].isin([0, 30])]
+    found = ss.mrmc(patients)
+    means = patients.groupby(["patient", "method", "reader", "metric"], as_index=False)["score"].mean()
+    expected = ss.mrmc(means.rename(columns={"patient": "case"}))
+    assert found["unit"].eq("patient").all()
+    assert found["n_units"].eq(29).all()
+    columns = ["estimate", "std_error", "df", "p_value", "conf_low"]
+    np.testing.assert_allclose(found[columns], expected[columns], rtol=ROUNDING)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "error", "fields"),
+    [
+        (one_reader, {}, SalstatsError, {"column": "reader", "match": "have 1, 'R1'"}),
+        (
+            lambda s: s.drop(columns="reader"), {}, ColumnError,
+            {"column": "reader", "rows": (), "match": "no column"},
+        ),
+        (
+            lambda s: s.assign(reader=s["reader"].where(s["method"] == "A")), {}, ColumnError,
+            {"column": "reader", "rows": (300,), "match": "method B"},
+        ),
+        (
+            lambda s: s[(s["reader"] != "R2") | (s["case"] == "k01")], {}, SalstatsError,
+            {"column": "case", "match": "'R2' has 1 case .* method 'A'"},
+        ),
+        (
+            lambda s: s[s["case"] == "k01"], {}, SalstatsError,
+            {"column": "case", "match": "every reader has 1 case"},
+        ),
+        (
+            lambda s: s[(s["reader"] != "R2") | (s["method"] == "A")], {}, SalstatsError,
+            {"column": "method", "match": "'R2' has no scores of method 'B'"},
+        ),
+        (
+            lambda s: s[(s["reader"] == "R1") == (s["method"] == "A")], {}, SalstatsError,
+            {"column": "reader", "match": "method 'A' .*single reader"},
+        ),
+        (repeated, {}, SalstatsError, {"rows": (0, 600), "match": "'seed'"}),
+        (
+            lambda s: s, {"unit": "reader"}, SalstatsError,
+            {"option": "unit", "value": "reader", "rows": (60,), "match": "'k01'"},
+        ),
+        (lambda s: s, {"by": "reader"}, SalstatsError, {"column": "reader", "match": "reader R1"}),
+        (
+            lambda s: s, {"reference": "C"}, SalstatsError,
+            {"option": "reference", "value": "C", "choices": ("A", "B")},
+        ),
+        (
+            lambda s: s[s["method"] == "A"], {"reference": "A"}, SalstatsError,
+            {"option": "reference", "value": "A", "choices": ()},
+        ),
+        (
+            lambda s: s, {"readers": "fixed", "cases": "fixed"}, SalstatsError,
+            {"option": "readers", "value": "fixed"},
+        ),
+        (
+            lambda s: s, {"covariance": "delong"}, ValueRangeError,
+            {"option": "covariance", "value": "delong", "choices": ("jackknife", "bootstrap")},
+        ),
+        (
+            lambda s: s, {"covariance": "hanley"}, ValueRangeError,
+            {"option": "covariance", "value": "hanley", "choices": ("jackknife", "bootstrap")},
+        ),
+        (lambda s: s, {"figure": "auc"}, SalstatsError, {"option": "figure", "value": "auc"}),
+        (lambda s: s, {"label": "truth"}, SalstatsError, {"option": "figure", "value": "mean"}),
+        (lambda s: s, {"adjust": "max-t"}, SalstatsError, {"match": "max-t"}),
+    ],
+)  # fmt: skip
+def test_wrong_calls_are_refused_in_one_sentence(change, options, error, fields, sets):
+    with raises(error, **fields) as refused:
+        ss.mrmc(change(sets["synth2_score"]), **options)
+    assert "\n" not in str(refused.value)
+
+
+def test_truths_that_differ_are_refused(vandyke):
+    with raises(ColumnError, column="truth", rows=(0,), match="0 and 1 for case"):
+        ss.mrmc(vandyke.assign(truth=[0, 1] * 570), figure="auc", label="truth")
+    with raises(ColumnError, column="truth", rows=(1,), match="must hold 0 and 1"):
+        ss.mrmc(vandyke.assign(truth=vandyke["score"]), figure="auc", label="truth")
+    with raises(SalstatsError, column="case", match="no positive case"):
+        ss.mrmc(vandyke.assign(truth=0), figure="auc", label="truth")
+    with raises(SalstatsError, option="covariance", value="unbiased", match="patient"):
+        ss.mrmc(
+            vandyke.assign(patient=vandyke["case"] // 2), figure="auc", label="truth", covariance="unbiased"
+        )
