@@ -455,7 +455,7 @@ def find_procedure(name: object) -> Procedure | None:
 
 
 def check_procedure(procedure: str, option: str = "procedure", *, has_draws: bool = False) -> str:
-    """Return the procedure's name in R's spelling; a joint one needs P values counted from draws (`has_draws`)."""
+    """Return the procedure's name in R's spelling; joint ones need P values from draws (`has_draws`)."""
     record = find_procedure(procedure)
     if record is None:
         choices = PROCEDURES
