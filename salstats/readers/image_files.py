@@ -63,10 +63,10 @@ def opened_image(
             yield image
         except InputFileError:
             raise
-        # what Pillow raises on damaged files is not all of one kind
+        # Pillow raises errors of several classes on damaged files
         except Exception as error:
-            said = " ".join(str(error).split())[:200] or type(error).__name__
-            raise InputFileError(f"{path}: not a whole image, or damaged ({said})") from error
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            raise InputFileError(f"{path}: not a whole image, or damaged ({reason})") from error
 
 
 def image_shape(path: Path) -> tuple[int, int]:
@@ -109,16 +109,31 @@ def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
         return np.ascontiguousarray(pixels[..., 0] if image.mode == "LA" else pixels)
 
 
+def holds_objects(file: Path) -> bool:
+    """Return whether the header of a .npy file says that its array is of Python objects."""
+    with opened(file) as stream:
+        try:
+            version = np.lib.format.read_magic(stream)
+            if version == (1, 0):
+                _, _, dtype = np.lib.format.read_array_header_1_0(stream)
+            else:
+                _, _, dtype = np.lib.format.read_array_header_2_0(stream)
+        # a damaged header is an error where the array is read
+        except Exception:
+            return False
+    return bool(dtype.hasobject)
+
+
 def read_npy(file: Path, n_bytes: float = PIXEL) -> np.ndarray:
     """The array of a .npy file, each number of which takes so many bytes; nothing is unpickled."""
     with opened(file):
         try:
             # mapped, so that the header's size is held against the file's before memory is taken
             mapped = np.lib.format.open_memmap(file, mode="r")
-        # what NumPy raises on damaged files is not all of one kind
+        # NumPy raises errors of several classes on damaged files
         except Exception as error:
-            said = " ".join(str(error).split())[:200] or type(error).__name__
-            raise InputFileError(f"{file}: not a NumPy array, or damaged ({said})") from error
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            raise InputFileError(f"{file}: not a NumPy array, or damaged ({reason})") from error
         check_size(mapped.size * n_bytes, f"{file}: its array of shape {mapped.shape}")
         return np.array(mapped)
 

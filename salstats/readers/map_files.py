@@ -17,10 +17,10 @@ from salstats.readers import image_files
 from salstats.readers.case_json import check_name
 from salstats.readers.pickles import read_pickle
 
-#: What a map or a mask may be stored as.
+#: Endings of files of maps and of masks.
 MAP_SUFFIXES = (*image_files.SUFFIXES, ".npy", ".npz")
 MASK_SUFFIXES = (*MAP_SUFFIXES, ".json")
-#: What "marked" is in a mask: 1, or the largest number of 8 or of 16 bits.
+#: Numbers that mark a pixel of a mask: 1, or the largest number of 8 or of 16 bits.
 _MARKS = (1, 255, 65535)
 
 
@@ -29,13 +29,13 @@ def find_case_files(
     suffixes: Sequence[str] = MASK_SUFFIXES,
     named: Callable[[Path], str | None] | None = None,
 ) -> dict[str, Path]:
-    """The file of each case in a folder and below, in the order of the cases.
+    """Find the file of each case in a folder and below, in the order of the cases.
 
     The case is the file's name without its ending, or what `named` gives (None passes a file over). Links to
     files are followed, links to folders are not, with a warning, so that the search stays within the folder
     and ends. Names that begin with a dot are left out; two files of one case are an error.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for path in files_below(Path(folder)):
         if path.suffix.lower() not in suffixes:
             continue
@@ -43,40 +43,45 @@ def find_case_files(
         if name is None:
             continue
         case = check_name(name, f"{path.parent}: a file's case")
-        if case in found:
+        if case in files:
             raise InputFileError(
-                f"case {case} has two files, {found[case]} and {path}; remove one, or give each method its "
-                "folder"
+                f"case {case} has two files, {files[case]} and {path}",
+                hint="remove one, or give each method its folder",
+                path=path,
             )
         if not path.is_file():
             raise InputFileError(f"{path}: a link to a file that is not there, or no plain file")
-        found[case] = path
-    if not found:
+        files[case] = path
+    if not files:
         raise InputFileError(f"{folder}: holds no file whose name ends in {', '.join(suffixes)}")
-    return dict(sorted(found.items()))
+    return dict(sorted(files.items()))
 
 
 def files_below(folder: Path) -> list[Path]:
-    """The files in a folder and below, sorted; hidden ones and links to folders are left out."""
+    """List the files in a folder and below, sorted; hidden ones and links to folders are left out."""
     check_folder(folder)
-    found, linked = [], []
+    files: list[Path] = []
+    linked: list[Path] = []
 
     def fail(error: OSError) -> None:
         raise InputFileError(f"{error.filename}: cannot be read ({error.strerror or error})") from error
 
-    for place, folders, names in os.walk(folder, onerror=fail):
-        here = Path(place)
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        linked += [here / name for name in folders if (here / name).is_symlink()]
-        found += [here / name for name in names if not name.startswith(".")]
+    for parent_name, subfolders, names in os.walk(folder, onerror=fail):
+        parent = Path(parent_name)
+        # os.walk enters the folders that stay in its list
+        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+        linked += [parent / name for name in subfolders if (parent / name).is_symlink()]
+        files += [parent / name for name in names if not name.startswith(".")]
     if linked:
-        more = and_more(linked)
-        warn(f"{min(linked)}{more}: a link to another folder, which was not searched")
-    return sorted(found)
+        warn(
+            f"{min(linked)}{and_more(linked)}: a link to another folder, which was not searched",
+            path=min(linked),
+        )
+    return sorted(files)
 
 
 def read_map(path: str | os.PathLike[str]) -> np.ndarray:
-    """A saliency map from a file as float64, with the numbers that the file holds, NaN and infinity included.
+    """Read a saliency map from a file as float64, with the file's numbers, NaN and infinity included.
 
     A .npy holds an array, or a dict with one (read by `read_pickle`, which runs nothing), an .npz one array;
     a .png or .tif is grey, of 8 or 16 bits (a TIFF also of floats). Axes of length one in front are dropped.
@@ -90,7 +95,7 @@ def read_map(path: str | os.PathLike[str]) -> np.ndarray:
 
 
 def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -> np.ndarray:
-    """A mask from a file: what `read_map` reads, or a .json that holds one COCO run-length code.
+    """Read a mask from a file: one that `read_map` reads, or a .json that holds one COCO run-length code.
 
     A pixel is marked where its number exceeds `threshold`; without one the file must hold a mask: bool, or 0
     and one of 1, 255 and 65535.
@@ -109,7 +114,7 @@ def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -
 
 
 def read_rle(path: str | os.PathLike[str], *, threshold: float | None = None) -> Rle:
-    """The run-length code of a mask in a file; takes and raises what `read_mask` does."""
+    """Read the run-length code of a mask in a file, as `read_mask` reads masks."""
     file = Path(path)
     if file.suffix.lower() == ".json":
         return Rle.from_coco(read_json(file), str(file))
@@ -122,22 +127,25 @@ def read_rle(path: str | os.PathLike[str], *, threshold: float | None = None) ->
 
 
 def _marked(file: Path, numbers: np.ndarray) -> np.ndarray:
-    """Where a mask marks, of numbers that are 0 and one other."""
+    """Return the marked pixels of a mask, whose numbers must be 0 and one other."""
     marked = np.asarray(numbers != 0)
-    there = numbers[marked]
+    marks = numbers[marked]
     # as a number of Python: of 16 bits, NumPy's would overflow beside 65535
-    if not there.size or (there[0].item() in _MARKS and (there == there[0]).all()):
+    if not marks.size or (marks[0].item() in _MARKS and (marks == marks[0]).all()):
         return marked
     values = np.unique(numbers)
-    shown = ", ".join(f"{v:g}" for v in values[:6].tolist()) + (", ..." if len(values) > 6 else "")
+    examples = ", ".join(f"{v:g}" for v in values[:6].tolist())
+    if len(values) > 6:
+        examples += ", ..."
     raise InputFileError(
-        f"{file}: not a mask but {len(values)} different numbers ({shown}); a mask is of bool, or holds 0 "
-        "and one of 1, 255 or 65535; make one with a threshold first"
+        f"{file}: not a mask but {len(values)} different numbers ({examples})",
+        hint="a mask is of bool, or holds 0 and one of 1, 255 or 65535; make one with a threshold first",
+        path=file,
     )
 
 
 def two_dimensional(file: Path, array: np.ndarray, what: str) -> np.ndarray:
-    """An array of bool or real numbers in two dimensions; an error where it is none."""
+    """Return an array of bool or real numbers in two dimensions; raise where it is none."""
     if array.dtype.kind not in "biuf" or not array.size:
         raise InputFileError(
             f"{file}: an array of shape {array.shape} and type {array.dtype} is no {what}; it has numbers"
@@ -148,7 +156,7 @@ def two_dimensional(file: Path, array: np.ndarray, what: str) -> np.ndarray:
 
 
 def _array(file: Path, suffixes: Sequence[str], what: str) -> np.ndarray:
-    """The array of a NumPy file, or the grey values of an image."""
+    """Read the array of a NumPy file, or the grey values of an image."""
     suffix = file.suffix.lower()
     if suffix in image_files.SUFFIXES:
         return image_files.read_grey(file)
@@ -156,42 +164,45 @@ def _array(file: Path, suffixes: Sequence[str], what: str) -> np.ndarray:
         return _only_array(file)
     if suffix != ".npy":
         raise InputFileError(f"{file}: a {what} is read from {', '.join(suffixes)}")
-    try:
-        return image_files.read_npy(file)
-    except InputFileError as error:
-        if "Python objects" in str(error):
-            return _saved_array(file)
-        raise
+    if image_files.holds_objects(file):
+        return _saved_array(file)
+    return image_files.read_npy(file)
 
 
 def _saved_array(file: Path) -> np.ndarray:
-    """The one array of a dict that `numpy.save` took; what else is in it is not run."""
+    """Read the one array of a dict that `numpy.save` wrote; nothing in it is run."""
     with opened(file) as stream:
         head = stream.read(12)
     # the version of the header, and its length in 2 or 4 bytes
     start = 10 if head[6] == 1 else 12
-    held = read_pickle(file, skip=start + int.from_bytes(head[8:start], "little"))
-    arrays = [v for v in held.values() if isinstance(v, np.ndarray)] if isinstance(held, dict) else []
+    content = read_pickle(file, skip=start + int.from_bytes(head[8:start], "little"))
+    arrays = []
+    if isinstance(content, dict):
+        arrays = [value for value in content.values() if isinstance(value, np.ndarray)]
     if len(arrays) != 1:
         raise InputFileError(
-            f"{file}: holds Python objects with {len(arrays)} arrays; an array, or a dict with one, is wanted"
+            f"{file}: holds Python objects with {len(arrays)} arrays",
+            hint="an array, or a dict with one, is wanted",
+            path=file,
         )
     check_size(arrays[0].size * PIXEL, f"{file}: its array of shape {arrays[0].shape}")
     return arrays[0]
 
 
 def _only_array(file: Path) -> np.ndarray:
-    """The one array of an .npz."""
+    """Read the one array of an .npz."""
     arrays = read_npz(file)
     if len(arrays) != 1:
         raise InputFileError(
-            f"{file}: holds {len(arrays)} arrays ({quoted(arrays) or 'none'}); one is wanted"
+            f"{file}: holds {len(arrays)} arrays ({quoted(arrays) or 'none'})",
+            hint="one is wanted",
+            path=file,
         )
     return next(iter(arrays.values()))
 
 
 def read_npz(file: Path, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
-    """The arrays of an .npz, or those of some names that there are; nothing is unpickled."""
+    """Read the arrays of an .npz, or those of some names; nothing is unpickled."""
     with opened(file) as stream:
         if not stream.peek(2).startswith(b"PK"):
             raise InputFileError(f"{file}: not a NumPy archive")

@@ -1,4 +1,4 @@
-"""The rows of a map folder's table, each cell checked where it stands."""
+"""Rows of a map folder's table, each cell checked."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

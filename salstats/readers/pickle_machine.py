@@ -1,4 +1,4 @@
-"""Run a pickle over an allow-list: containers, text, numbers, arrays, and what a caller's functions rebuild.
+"""Run a pickle over an allow-list: containers, text, numbers, arrays, and objects that given functions make.
 
 A pickle is a program. Here it may push values, collect them in containers, and call functions of a given
 table, ours and not the ones it names. Every other name is refused before anything is called.
@@ -20,14 +20,14 @@ from salstats.memory_limit import INSTRUCTION, limit, too_large
 
 
 class UnsafePickleError(InputFileError):
-    """A pickle that asks for something which data never need; it was not run."""
+    """A pickle that asks for something which data never need; it is not run."""
 
 
 class DamagedPickleError(ValueError):
-    """A pickle that is cut short, is none, or contradicts itself; its file is named further up."""
+    """A pickle that is cut short, is none, or contradicts itself; the caller names the file."""
 
 
-#: What a name stands for: a function, or a token such as a storage's element type that nobody may call.
+#: (module, name) -> its replacement: a function, or a token such as a storage's element type, never called.
 AllowList = Mapping[tuple[str, str], Any]
 
 #: Instructions that data need, by the names of `pickletools`.
@@ -40,20 +40,21 @@ _NAMES = (
     "DICT", "FROZENSET", "APPEND", "APPENDS", "ADDITEMS", "SETITEM", "SETITEMS", "GLOBAL", "STACK_GLOBAL",
     "REDUCE", "BUILD", "PERSID", "BINPERSID",
 )  # fmt: skip
-_CODES = {each.name: ord(each.code) for each in pickletools.opcodes}
-#: Copies that calls may make of a pickle's content, in bytes: ten times its size and some.
-_COPIES, _SOME = 10, 1 << 22
+_CODES = {opcode.name: ord(opcode.code) for opcode in pickletools.opcodes}
+#: Bytes that calls may copy of a pickle's content: so many times its size, and so many more.
+_COPIES = 10
+_COPIED_BYTES = 1 << 22
 _KEYS = str | bytes | int | float | None
-#: Whole numbers below this have hashes of their own; beyond, any number of them can share one.
+#: Whole numbers below this have different hashes; any number of larger ones can share one.
 _LARGEST_KEY = sys.hash_info.modulus
 
 
 def run(stream: io.BytesIO, allowed: AllowList, persistent: Callable[[Any], Any] | None = None) -> Any:
-    """What one pickle holds; the stream is left behind its end.
+    """Read one pickle; the stream is left at its end.
 
-    `allowed` says what a (module, name) stands for here; `persistent` gives the object of a persistent id,
-    which is refused without it. The message of an UnsafePickleError begins with "refused to"; the file is put
-    before it further up.
+    `allowed` gives the replacement of each (module, name); `persistent` gives the object of a persistent id,
+    which is an error without it. The message of an UnsafePickleError begins with "refused to"; the caller
+    puts the file before it.
     """
     try:
         return _Unpickler(stream, allowed, persistent).load()
@@ -65,39 +66,43 @@ def run(stream: io.BytesIO, allowed: AllowList, persistent: Callable[[Any], Any]
 
 
 class Pending:
-    """An object between its making and the state that follows it in the pickle."""
+    """An object that is completed by the state that follows it in the pickle."""
 
     def __init__(self, build: Callable[[Any], Any]) -> None:
-        self.build, self.value = build, None
+        self.build = build
+        self.value: Any = None
 
 
 class _Memo(dict[int, Any]):
-    """Values by their place; one that was pending is what it has become."""
+    """Values by their index; a pending one that has been completed is replaced by its value."""
 
-    def __getitem__(self, place: int) -> Any:
-        held = super().__getitem__(place)
-        return held.value if isinstance(held, Pending) and held.value is not None else held
+    def __getitem__(self, index: int) -> Any:
+        value = super().__getitem__(index)
+        if isinstance(value, Pending) and value.value is not None:
+            return value.value
+        return value
 
 
 class _Instructions:
-    """What each instruction does; those that are not listed are refused, and so are too many."""
+    """Functions of the instructions; others are errors, and so are too many."""
 
     def __init__(self) -> None:
-        self.count, self.most = 0, limit() // INSTRUCTION
+        self.count = 0
+        self.limit = limit() // INSTRUCTION
 
     def __getitem__(self, code: int) -> Callable[["_Unpickler"], None]:
         self.count += 1
-        if self.count > self.most:
+        if self.count > self.limit:
             raise UnsafePickleError(f"refused to go on: what it makes {too_large(self.count * INSTRUCTION)}")
         if code not in _DO:
-            name = next((name for name, known in _CODES.items() if known == code), None)
-            if name is None:
-                raise DamagedPickleError(f"byte {code} is no instruction")
-            raise UnsafePickleError(f"refused to follow the instruction {name}")
+            for name, code_of_name in _CODES.items():
+                if code_of_name == code:
+                    raise UnsafePickleError(f"refused to follow the instruction {name}")
+            raise DamagedPickleError(f"byte {code} is no instruction")
         return _DO[code]
 
 
-#: Python's own reader in Python: the one in C hashes keys and takes memory before we can look.
+#: Python's own reader in Python: the one in C hashes keys and takes memory before they can be checked.
 _Python: Any = pickle._Unpickler
 
 
@@ -108,24 +113,27 @@ class _Unpickler(_Python):
         self, stream: io.BytesIO, allowed: AllowList, persistent: Callable[[Any], Any] | None
     ) -> None:
         super().__init__(stream, encoding="latin1")
-        self.allowed, self.persistent = allowed, persistent
-        self.dispatch, self.memo = _Instructions(), _Memo()
-        self.budget = _SOME + _COPIES * (len(stream.getbuffer()) - stream.tell())
+        self.allowed = allowed
+        self.persistent = persistent
+        self.dispatch = _Instructions()
+        self.memo = _Memo()
+        self.budget = _COPIED_BYTES + _COPIES * (len(stream.getbuffer()) - stream.tell())
 
     def find_class(self, module: str, name: str) -> Any:
-        """What a name stands for."""
+        """Return the replacement of a name."""
         # the pair as a whole: a name with dots would reach through an allowed module to another
         if (module, name) not in self.allowed:
-            full = f"{module}.{name}"
-            shown = full if full.isprintable() and len(full) < 100 else repr(full[:100])
-            raise UnsafePickleError(f"refused to load {shown}")
+            full_name = f"{module}.{name}"
+            if not full_name.isprintable() or len(full_name) >= 100:
+                full_name = repr(full_name[:100])
+            raise UnsafePickleError(f"refused to load {full_name}")
         return self.allowed[module, name]
 
-    def persistent_load(self, given: Any) -> Any:
-        """The object of a persistent id."""
+    def persistent_load(self, persistent_id: Any) -> Any:
+        """Return the object of a persistent id."""
         if self.persistent is None:
             raise UnsafePickleError("refused to follow a persistent id, which points out of the file")
-        return self.persistent(given)
+        return self.persistent(persistent_id)
 
     def reduce(self) -> None:
         """Call a function of the table."""
@@ -150,7 +158,8 @@ class _Unpickler(_Python):
 
     def set_item(self) -> None:
         """Put one item into a dict."""
-        value, key = self.stack.pop(), self.stack.pop()
+        value = self.stack.pop()
+        key = self.stack.pop()
         self.fill([key, value])
 
     def set_items(self) -> None:
@@ -158,7 +167,7 @@ class _Unpickler(_Python):
         self.fill(self.pop_mark())
 
     def make_dict(self) -> None:
-        """A new dict of items."""
+        """Push a new dict of items."""
         items = self.pop_mark()
         self.append({})
         self.fill(items)
@@ -173,18 +182,18 @@ class _Unpickler(_Python):
         self.top(set).update(check_keys(items))
 
     def top(self, kind: type) -> Any:
-        """The container on top; another one would hash what is put into it unchecked."""
+        """Return the container on top; one of another type would hash unchecked values."""
         if not isinstance(self.stack[-1], kind):
             raise DamagedPickleError(f"it fills a {kind.__name__} where there is none")
         return self.stack[-1]
 
     def make_frozenset(self) -> None:
-        """A new frozen set of values."""
+        """Push a new frozen set of values."""
         items = self.pop_mark()
         self.append(frozenset(check_keys(items)))
 
     def byte_array(self) -> None:
-        """Bytes, of which there may be fewer than the pickle says."""
+        """Push bytes, of which there may be fewer than the pickle says."""
         self.append(self.read(int.from_bytes(self.read(8), "little")))
 
 
@@ -202,7 +211,7 @@ _DO: dict[int, Callable[[_Unpickler], None]] = {
 
 
 def check_keys(items: list[Any]) -> list[Any]:
-    """Keys of a dict or set: plain values, or flat tuples of text and one number at most.
+    """Return keys of a dict or set: plain values, or flat tuples of text and one number at most.
 
     Hashing a deep tuple would overflow C's stack, and keys whose hashes anyone can make equal would take a
     time that grows with the square of their number; the hashes of text are secret.
@@ -210,15 +219,16 @@ def check_keys(items: list[Any]) -> list[Any]:
     for item in items:
         parts = item if isinstance(item, tuple) else (item,)
         numbers = [part for part in parts if not isinstance(part, str | bytes)]
-        plain = len(numbers) < 2 and all(isinstance(number, _KEYS) for number in numbers)
-        if not plain or (numbers and isinstance(numbers[0], int) and abs(numbers[0]) >= _LARGEST_KEY):
+        is_plain = len(numbers) < 2 and all(isinstance(number, _KEYS) for number in numbers)
+        is_large = any(isinstance(number, int) and abs(number) >= _LARGEST_KEY for number in numbers)
+        if not is_plain or is_large:
             raise DamagedPickleError(
                 f"a key in it is a value of type {type(item).__name__}, not text or a number that is one"
             )
     return items
 
 
-# what pickles call to rebuild NumPy's arrays and plain containers
+# replacements of the functions that pickles call to rebuild NumPy's arrays and plain containers
 
 #: Element types by the name a pickle gives them; of objects (O) an array has one, and is it.
 _DTYPE = re.compile(r"[<>=|]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d{1,4}|\?|O[48]?)")
@@ -226,28 +236,28 @@ _NDARRAY = object()
 
 
 def _encode(text: str, encoding: str = "") -> bytes:
-    """Bytes that a pickle of protocol 2 holds as text."""
+    """Return bytes that a pickle of protocol 2 holds as text."""
     if encoding not in ("latin1", "latin-1"):
         raise UnsafePickleError(f"refused to encode by {str(encoding)[:40]!r}; bytes are stored as latin1")
     return text.encode("latin-1")
 
 
 def _no_bytes(*arguments: object) -> bytes:
-    """The empty bytes, which a pickle of protocol 2 asks for by a call."""
+    """Return empty bytes, which a pickle of protocol 2 makes by a call."""
     if arguments:
         raise UnsafePickleError("refused to make bytes of anything")
     return b""
 
 
 def _dict(items: Iterable[Any] = ()) -> dict[Any, Any]:
-    """A dict from pairs."""
+    """Make a dict of pairs."""
     pairs = [(key, value) for key, value in items]
     check_keys([key for key, _ in pairs])
     return dict(pairs)
 
 
 def _dtype(name: object, *_: object) -> Pending:
-    """An element type, to which the pickle adds the order of its bytes."""
+    """Make an element type, to which the pickle adds the order of its bytes."""
     if not isinstance(name, str) or not _DTYPE.fullmatch(name):
         raise UnsafePickleError(f"refused to load an array of {str(name)[:40]!r}; numbers would do")
 
@@ -260,7 +270,7 @@ def _dtype(name: object, *_: object) -> Pending:
 
 
 def array_of(data: object, dtype: object, shape: object, order: str) -> np.ndarray:
-    """An array on the pickle's bytes, of which there must be exactly enough."""
+    """Make an array on the pickle's bytes, of which there must be exactly enough."""
     if isinstance(data, str):
         # a pickle written by Python 2
         data = data.encode("latin-1")
@@ -269,18 +279,20 @@ def array_of(data: object, dtype: object, shape: object, order: str) -> np.ndarr
     sizes = whole_numbers(shape, "the shape of an array")
     if math.prod(sizes) * dtype.itemsize != len(data):
         raise DamagedPickleError(f"an array of shape {sizes} in it has {len(data)} bytes")
-    return np.frombuffer(data, dtype).reshape(sizes, order=order) if data else np.empty(sizes, dtype)  # type: ignore[call-overload]
+    if not data:
+        return np.empty(sizes, dtype)
+    return np.frombuffer(data, dtype).reshape(sizes, order=order)  # type: ignore[call-overload]
 
 
 def _reconstruct(kind: object, *_: object) -> Pending:
-    """An array without content; the state that follows brings it."""
+    """Make an array without content, which the state that follows completes."""
     if kind is not _NDARRAY:
         raise UnsafePickleError("refused to load a subclass of an array")
 
     def build(state: Any) -> Any:
         _, sizes, dtype, fortran, data = state
         if isinstance(data, list) and len(data) == 1 and sizes == ():
-            # what NumPy makes of an object that is no array, as where a dict is saved
+            # an array of one object is how NumPy saves a dict
             return data[0]
         return array_of(data, dtype, sizes, "F" if fortran else "C")
 
@@ -288,20 +300,20 @@ def _reconstruct(kind: object, *_: object) -> Pending:
 
 
 def _scalar(dtype: object, data: object = b"") -> Any:
-    """A number of NumPy as one of Python."""
+    """Return a number of NumPy as one of Python."""
     return array_of(data, dtype, (), "C").item()
 
 
-def whole_numbers(given: object, what: str) -> tuple[int, ...]:
-    """A tuple of whole numbers from 0, at most 32 of them."""
-    if not isinstance(given, tuple | list) or len(given) > 32:
-        raise DamagedPickleError(f"{what} is not a tuple of whole numbers")
-    if any(isinstance(n, bool) or not isinstance(n, int) or not 0 <= n < 1 << 48 for n in given):
-        raise DamagedPickleError(f"{what} is {str(tuple(given))[:60]}, not whole numbers from 0")
-    return tuple(given)
+def whole_numbers(numbers: object, name: str) -> tuple[int, ...]:
+    """Return a tuple of whole numbers from 0, which may have 32 of them."""
+    if not isinstance(numbers, tuple | list) or len(numbers) > 32:
+        raise DamagedPickleError(f"{name} is not a tuple of whole numbers")
+    if any(isinstance(n, bool) or not isinstance(n, int) or not 0 <= n < 1 << 48 for n in numbers):
+        raise DamagedPickleError(f"{name} is {str(tuple(numbers))[:60]}, not whole numbers from 0")
+    return tuple(numbers)
 
 
-#: Names that pickles of arrays and containers use, and what is called in their place.
+#: Names that pickles of arrays and containers use, and the functions called in their place.
 ARRAYS: dict[tuple[str, str], Any] = {
     **{
         (f"{package}.{module}", name): function

@@ -26,10 +26,10 @@ __all__ = ["UnsafePickleError", "read_pickle"]
 #: First value of a file that torch.save wrote before it wrote zip archives, and of a storage's bytes.
 _MAGIC = 0x1950A86A20F9469CFC6C
 _PROTOCOL = 1001
-#: Pickles may lie in the bytes of a storage, and in those once more; no further.
-_DEEPEST = 2
+#: Pickles may be nested in the bytes of a storage to this depth.
+_MAX_DEPTH = 2
 #: An expanded tensor repeats the elements of its storage; one with more of them than this is refused.
-_MOST_EXPANDED = 1 << 24
+_MAX_EXPANDED = 1 << 24
 _BIG_ENDIAN = "it was written on a machine with the other order of bytes"
 _KEY = re.compile(r"\w{1,40}", re.ASCII)
 
@@ -42,7 +42,7 @@ _ELEMENTS = {
 
 
 def read_pickle(path: PathLike, *, skip: int = 0) -> Any:
-    """What a pickle of arrays, tensors, containers, text and numbers holds; nothing in it is run.
+    """Read a pickle of arrays, tensors, containers, text and numbers; nothing in it is run.
 
     A pickle is a program, and the usual way of loading one runs whatever it says. This reader knows the few
     names that arrays and tensors need and refuses all others (UnsafePickleError), also in the pickles that
@@ -58,18 +58,19 @@ def read_pickle(path: PathLike, *, skip: int = 0) -> Any:
             return _archive(data)
         if data.startswith(_HEAD):
             return _stream(data, depth=0)
-        return run(io.BytesIO(data), _table(0))
+        return run(io.BytesIO(data), _allow_list(0))
     except UnsafePickleError as error:
         raise UnsafePickleError(
-            f"{file}: {error}; a file of maps needs arrays, tensors, text and numbers only, and nothing "
-            "of it was run"
+            f"{file}: {error}",
+            hint="a file of maps needs arrays, tensors, text and numbers only, and nothing of it was run",
+            path=file,
         ) from error
     except DamagedPickleError as error:
-        raise InputFileError(f"{file}: not a pickle, or a damaged one ({error})") from error
+        raise InputFileError(f"{file}: not a pickle, or a damaged one ({error})", path=file) from error
 
 
 class _Storage:
-    """A type of storage: it says what the elements are and cannot be called."""
+    """A type of storage: the type of its elements; a pickle cannot call it."""
 
     def __init__(self, element: str) -> None:
         self.is_bfloat16 = element == _ELEMENTS["BFloat16"]
@@ -77,21 +78,23 @@ class _Storage:
         self.dtype = np.dtype("<f4" if self.is_bfloat16 else element)
 
     def numbers(self, content: bytes, numel: int) -> np.ndarray:
-        """The elements of a storage, of which there must be exactly so many."""
+        """Return the elements of a storage, whose bytes must be exactly those of `numel` elements."""
         if len(content) != numel * self.stored.itemsize:
             raise DamagedPickleError(f"a storage of {numel} elements in it has {len(content)} bytes")
         if self.stored.kind == "b":
             return np.frombuffer(content, "u1") != 0
         numbers = np.frombuffer(content, self.stored)
-        return (numbers.astype("<u4") << 16).view("<f4") if self.is_bfloat16 else numbers
+        if self.is_bfloat16:
+            return (numbers.astype("<u4") << 16).view("<f4")
+        return numbers
 
 
-def _table(depth: int) -> dict[tuple[str, str], Any]:
-    """What a pickle may name, at a depth of pickles within storages."""
+def _allow_list(depth: int) -> dict[tuple[str, str], Any]:
+    """Return the names that a pickle may use, at a depth of pickles within storages."""
 
     def load_from_bytes(data: bytes) -> np.ndarray:
-        if depth >= _DEEPEST:
-            raise UnsafePickleError(f"refused to follow pickles more than {_DEEPEST} deep in one another")
+        if depth >= _MAX_DEPTH:
+            raise UnsafePickleError(f"refused to follow pickles more than {_MAX_DEPTH} deep in one another")
         storage = _stream(data, depth + 1)
         if not isinstance(storage, np.ndarray) or storage.ndim != 1:
             raise DamagedPickleError("the bytes of a storage in it hold something else")
@@ -101,9 +104,11 @@ def _table(depth: int) -> dict[tuple[str, str], Any]:
 
 
 def _stream(data: bytes, depth: int) -> Any:
-    """What torch.save's older form holds: header, a pickle, and the storages that it points to."""
+    """Read torch.save's older form: a header, a pickle, and the storages that it points to."""
     stream = io.BytesIO(data)
-    magic, protocol, system = (run(stream, {}) for _ in range(3))
+    magic = run(stream, {})
+    protocol = run(stream, {})
+    system = run(stream, {})
     if magic != _MAGIC or protocol != _PROTOCOL or not isinstance(system, dict):
         raise DamagedPickleError("a storage in it does not begin as torch writes one")
     if system.get("little_endian", True) is not True:
@@ -112,20 +117,20 @@ def _stream(data: bytes, depth: int) -> Any:
     kinds: dict[str, tuple[_Storage, int]] = {}
     n_free = len(data)
 
-    def persistent(given: Any) -> np.ndarray:
+    def persistent(storage_id: Any) -> np.ndarray:
         nonlocal n_free
-        key, kind, numel = _storage_id(given)
+        key, kind, numel = _storage_id(storage_id)
         if kinds.setdefault(key, (kind, numel)) != (kind, numel):
             raise DamagedPickleError("one storage in it has two sizes")
         if key not in arrays:
             n_free -= numel * kind.stored.itemsize
             if n_free < 0:
                 raise DamagedPickleError(f"a storage of {numel} elements in it has fewer bytes")
-            # its bytes come after the pickle: tensors are views of this array, which is filled then
+            # its bytes follow the pickle: tensors are views of this array, which is filled below
             arrays[key] = np.zeros(numel, kind.dtype)
         return arrays[key]
 
-    result = run(stream, _table(depth), persistent)
+    result = run(stream, _allow_list(depth), persistent)
     keys = run(stream, {})
     if not isinstance(keys, list) or {k for k in keys if isinstance(k, str)} != {*arrays}:
         raise DamagedPickleError("the storages in it are not those that it points to")
@@ -139,48 +144,51 @@ def _stream(data: bytes, depth: int) -> Any:
 
 
 def _archive(data: bytes) -> Any:
-    """What torch.save's zip archive holds. Nothing is unpacked to the disk."""
+    """Read torch.save's zip archive. Nothing is unpacked to the disk."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = {entry.filename: entry for entry in archive.infolist()}
-            tops = [n.removesuffix("data.pkl") for n in entries if n == "data.pkl" or n.endswith("/data.pkl")]
-            if len(tops) != 1:
+            pickle_names = [n for n in entries if n == "data.pkl" or n.endswith("/data.pkl")]
+            if len(pickle_names) != 1:
                 raise DamagedPickleError("a zip archive, but not one that torch.save wrote")
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries.values()):
                 raise DamagedPickleError("a compressed zip archive; torch.save does not compress")
             if sum(entry.file_size for entry in archive.infolist()) > len(data):
                 raise DamagedPickleError("a zip archive whose files overlap")
-            if f"{tops[0]}byteorder" in entries and archive.read(f"{tops[0]}byteorder") != b"little":
+            root = pickle_names[0].removesuffix("data.pkl")
+            if f"{root}byteorder" in entries and archive.read(f"{root}byteorder") != b"little":
                 raise DamagedPickleError(_BIG_ENDIAN)
 
             @functools.cache
             def storage(key: str, kind: _Storage, numel: int) -> np.ndarray:
-                return kind.numbers(archive.read(f"{tops[0]}data/{key}"), numel)
+                return kind.numbers(archive.read(f"{root}data/{key}"), numel)
 
-            pickled = io.BytesIO(archive.read(f"{tops[0]}data.pkl"))
-            return run(pickled, _table(0), lambda given: storage(*_storage_id(given)))
+            pickled = io.BytesIO(archive.read(pickle_names[0]))
+            return run(pickled, _allow_list(0), lambda storage_id: storage(*_storage_id(storage_id)))
     except (UnsafePickleError, DamagedPickleError):
         raise
-    # what zipfile raises on damaged archives is not all of one kind
+    # zipfile raises errors of several classes on damaged archives
     except Exception as error:
         raise DamagedPickleError(f"a zip archive that cannot be read: {error}") from error
 
 
-def _storage_id(given: Any) -> tuple[str, _Storage, int]:
-    """The key, the element type and the number of elements of a storage that a pickle points to."""
+def _storage_id(storage_id: Any) -> tuple[str, _Storage, int]:
+    """Return the key, the element type and the number of elements of a storage that a pickle points to."""
+    is_id = isinstance(storage_id, tuple) and len(storage_id) in (5, 6) and storage_id[0] == "storage"
     # a sixth part is a view of a storage, which torch has not written since 0.4
-    if not isinstance(given, tuple) or len(given) not in (5, 6) or given[0] != "storage" or any(given[5:]):
+    if not is_id or any(storage_id[5:]):
         raise UnsafePickleError("refused to follow a persistent id that is no storage's")
-    _, kind, key, _, numel, *_ = given
+    _, kind, key, _, numel, *_ = storage_id
     if not isinstance(kind, _Storage):
         raise UnsafePickleError("refused to follow a persistent id that is no storage's")
     if not isinstance(key, str) or not _KEY.fullmatch(key):
         raise UnsafePickleError(f"refused to follow the key {str(key)[:40]!r} of a storage")
-    return key, kind, *whole_numbers((numel,), "the size of a storage")  # type: ignore[return-value]
+    (size,) = whole_numbers((numel,), "the size of a storage")
+    return key, kind, size
 
 
 def _rebuild_tensor(storage: object, offset: object, size: object, stride: object, *_: object) -> np.ndarray:
-    """A tensor as a view of its storage; what else comes along concerns gradients."""
+    """Make a tensor as a view of its storage; further arguments concern gradients."""
     if not isinstance(storage, np.ndarray) or storage.ndim != 1:
         raise UnsafePickleError("refused to make a tensor of something that is no storage")
     sizes = whole_numbers(size, "the size of a tensor")
@@ -190,9 +198,10 @@ def _rebuild_tensor(storage: object, offset: object, size: object, stride: objec
         raise DamagedPickleError(f"a tensor of size {sizes} in it has strides {steps}")
     if math.prod(sizes) == 0:
         return np.empty(sizes, storage.dtype)
-    if start + sum((n - 1) * step for n, step in zip(sizes, steps, strict=True)) >= len(storage):
+    last = start + sum((n - 1) * step for n, step in zip(sizes, steps, strict=True))
+    if last >= len(storage):
         raise DamagedPickleError(f"a tensor of size {sizes} in it reaches beyond its storage")
-    if math.prod(sizes) > max(len(storage), _MOST_EXPANDED):
+    if math.prod(sizes) > max(len(storage), _MAX_EXPANDED):
         raise UnsafePickleError(f"refused to make a tensor of size {sizes} of {len(storage)} stored elements")
     # in bounds by the check above; torch's strides count elements
     strides = tuple(step * storage.itemsize for step in steps)
@@ -200,14 +209,14 @@ def _rebuild_tensor(storage: object, offset: object, size: object, stride: objec
 
 
 def _rebuild_parameter(tensor: object, *_: object) -> np.ndarray:
-    """The tensor of a parameter."""
+    """Return the tensor of a parameter."""
     if not isinstance(tensor, np.ndarray):
         raise UnsafePickleError("refused to make a parameter of something that is no tensor")
     return tensor
 
 
 _STORAGES = {name: _Storage(element) for name, element in _ELEMENTS.items()}
-#: How a file of torch.save's older form begins: the magic number as a pickle.
+#: Beginning of a file in torch.save's older form: the magic number as a pickle.
 _HEAD = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 _TORCH: dict[tuple[str, str], Any] = {
     **ARRAYS,

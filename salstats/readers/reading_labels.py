@@ -1,4 +1,4 @@
-"""What most readers of an image found: the labels of a study of gaze, by where the finding is."""
+"""Majority labels of the readers of each image in a study of gaze, by the place of the finding."""
 
 from collections.abc import Mapping, Sequence
 
@@ -53,7 +53,7 @@ MAJORITY_GROUPS: Mapping[str, tuple[str, ...]] = {
 def majority_labels(
     study: Study, *, groups: Mapping[str, Sequence[str]] | None = None, at_least: int = 3
 ) -> pd.DataFrame:
-    """What the majority of the readers of each image found, by where the finding is.
+    """Label the findings of the majority of the readers of each image, by the place of the finding.
 
     A reader finds something in a group where any of its labels is marked with any certainty: neither 0 nor
     empty. Readers whose gaze was discarded have a voice, as in the study: their labels stand.
@@ -127,7 +127,7 @@ def majority_labels(
 
 
 def _majority(readings: Sequence[Mapping[str, float]], labels: Sequence[str], at_least: int) -> int | None:
-    """Whether a majority found something in a group: 1, 0, or None where there is none."""
+    """Return whether a majority marked a finding of a group: 1, 0, or None without a majority."""
     asked = [[read[label] for label in labels if label in read] for read in readings]
     votes = [any(mark > 0 for mark in marks) for marks in asked if marks]
     if sum(votes) >= at_least:

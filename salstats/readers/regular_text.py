@@ -87,7 +87,7 @@ def read_regular_text(
 
 
 def _is_utf8(encoding: str) -> bool:
-    """Whether text in an encoding is UTF-8 as it stands."""
+    """Return whether text in an encoding is UTF-8 as it stands."""
     try:
         return codecs.lookup(encoding).name == "utf-8"
     except LookupError:
@@ -124,7 +124,7 @@ def _are_regular(chunks: Iterable[np.ndarray], sep: str) -> bool:
 
 
 def _has_known_characters(lines: np.ndarray) -> bool:
-    """Whether lines hold no control character but tabs and line ends, nor a second byte-order mark."""
+    """Return whether lines hold no control character but tabs and line ends, nor a second byte-order mark."""
     n_returns = np.count_nonzero(lines == _RETURN)
     n_known = np.count_nonzero(lines == _LINE_FEED) + np.count_nonzero(lines == _TAB) + n_returns
     if np.count_nonzero(lines < _FIRST_PRINTABLE) > n_known or (lines == _DELETE).any():
@@ -160,7 +160,7 @@ def _has_regular_quotes(lines: np.ndarray, sep: str) -> bool:
 
 
 def _has_blank_line(table: Any, content: memoryview) -> bool:
-    """Whether a line is blank, of which pyarrow makes a row of empty cells."""
+    """Return whether a line is blank, of which pyarrow makes a row of empty cells."""
     import pyarrow as pa
     from pyarrow import compute
 

@@ -283,7 +283,7 @@ def _warn_different_members(
         missing_values = all_values - set(values[group_weights[:, row] > 0])
         if missing_values:
             label = group_label(average_keys.drop(columns=average), row)
-            differences.append(f"{label}: {', '.join(sorted(missing_values))}")
+            differences.append(Message(label, f": {', '.join(sorted(missing_values))}"))
     if differences:
         warn(
             f"averages over {average} are not over the same: nothing is defined for ",

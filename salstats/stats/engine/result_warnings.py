@@ -286,7 +286,7 @@ def _warn_undefined_estimates(target: Target, is_undefined: np.ndarray) -> None:
     ):
         if rows.any():
             groups = named_groups(target.keys, rows)
-            warn(f"the {target.estimand.kind} is undefined for {groups}: {reason}")
+            warn(f"the {target.estimand.kind} is undefined for ", groups, f": {reason}")
 
 
 def _warn_missing_limits(kind: str, target: Target, estimate: np.ndarray, is_missing: np.ndarray) -> None:

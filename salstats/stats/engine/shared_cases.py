@@ -263,15 +263,15 @@ def mark_left_out_cases(
     return add_caution(estimates, INCOMPLETE_PAIRS, n_incomplete > 0)
 
 
-def missing_case_texts(cases: SharedCases) -> list[str]:
+def missing_case_texts(cases: SharedCases) -> list[Message]:
     """Write the number of cases that each method lacks, "" for methods that do not lack many."""
-    texts = [""] * len(cases.n_any)
+    texts = [Message()] * len(cases.n_any)
     rows = np.flatnonzero(cases.has_many_missing)
     if not rows.size:
         return texts
     for row, label in zip(rows, group_labels(cases.keys, rows), strict=True):
         numbers = f"{cases.n_missing_cases[row]} of {cases.n_any[row]} ({cases.n_shared[row]} shared)"
-        texts[row] = f"{label} lacks {numbers}"
+        texts[row] = Message(label, f" lacks {numbers}")
     return texts
 
 
@@ -353,21 +353,25 @@ def mark_incomplete_pairs(
     if not is_marked.any():
         return estimates
     n_one_sided = n_any - n_complete
-    texts = []
+    texts = {}
     rows = np.flatnonzero(is_marked)
     for row, label in zip(rows, group_labels(keys, rows), strict=True):
-        texts.append(f"{label}: {n_one_sided[row]} of {n_any[row]}")
-    groups = group_list(list(dict.fromkeys(texts)))
+        text = Message(label, f": {n_one_sided[row]} of {n_any[row]}")
+        # rows of several terms have the same pairs
+        texts[str(text)] = text
+    groups = group_list(list(texts.values()))
     if pairs == "complete":
         warn(
-            f"pairs with one of their two scores are left out ({groups}), so the comparison is of the cases "
-            "that both methods have: ",
+            "pairs with one of their two scores are left out (",
+            groups,
+            "), so the comparison is of the cases that both methods have: ",
             remedy,
         )
         return add_caution(estimates, INCOMPLETE_PAIRS, is_marked)
     warn(
         Setting("pairs", "available"),
-        f" compares means over different cases, as pairs with one of their two scores are {groups}",
+        " compares means over different cases, as pairs with one of their two scores are ",
+        groups,
         hint=Message(Setting("pairs", "complete"), " compares the methods on the cases that both have"),
     )
     return add_caution(estimates, DIFFERENT_CASES, is_marked)

@@ -6,21 +6,25 @@ import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from formulaic.parser import DefaultFormulaParser
 
 from salstats.errors import FormulaError
-from salstats.stats.models.random_effects import QUOTED, without_random_effects
 
 #: Transforms of one argument that a formula may call.
 TRANSFORMS = ("I", "log", "log1p", "sqrt", "exp", "logit", "scale", "center")
 #: `Q("max width")` is a column by its name, `C(site)` a column as categories.
-QUOTE, CATEGORY = "Q", "C"
+QUOTE = "Q"
+CATEGORY = "C"
 MAX_LENGTH = 2000
 MAX_TERMS = 500
 _ALLOWED_NODES = (ast.BinOp, ast.UnaryOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UAdd, ast.USub)
 _ALLOWED_CALLS = ", ".join((CATEGORY, QUOTE, *TRANSFORMS))
+#: Quoted text, in which operators have no meaning.
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
+_RANDOM_EFFECT = re.compile(r"\((?P<effects>[^|]*)(?P<bar>\|\|?)(?P<groups>[^|]*)\)")
 
 
 @dataclass(frozen=True)
@@ -103,16 +107,16 @@ def parse_formula(text: object) -> Formula:
     """
     formula = _check_text(text)
     excerpt = _excerpt(formula)
-    fixed, random_parts = without_random_effects(formula)
-    tree = _tree(fixed, excerpt)
+    fixed_formula, random_effect_texts = _without_random_effects(formula)
+    tree = _tree(fixed_formula, excerpt)
     left, right = tree.args
     response = _response(left, excerpt)
     random: list[RandomEffect] = []
     try:
         terms = _sorted_terms(_terms(right, excerpt))
         intercept = _has_intercept(right)
-        for effects, correlated, groups in random_parts:
-            random.extend(_random_effects(effects, correlated, groups, excerpt))
+        for random_effect_text in random_effect_texts:
+            random.extend(_random_effects(random_effect_text, excerpt))
     except RecursionError:
         raise FormulaError(f"formula {excerpt} is nested too deeply") from None
     random_terms = [term for effect in random for term in effect.terms]
@@ -122,6 +126,64 @@ def parse_formula(text: object) -> Formula:
         raise FormulaError(f"formula {excerpt} has nothing on its right side; 'iou ~ 1' is the mean")
     _check_duplicates(random, excerpt)
     return Formula(formula, response, terms, intercept, tuple(random))
+
+
+class _RandomEffectText(NamedTuple):
+    """The parts of the text of a random effect."""
+
+    effects: str
+    correlated: bool
+    groups: str
+
+
+def _without_random_effects(formula: str) -> tuple[str, list[_RandomEffectText]]:
+    """Return a two-sided formula without its random effects, and the random effects.
+
+    A random effect is a summand of the right side in brackets with a bar. `iou ~ (1|case)` becomes `iou ~ 1`.
+    """
+    # the same text with every quoted character replaced by a letter, for looking for operators
+    masked = _QUOTED.sub(lambda match: "q" * len(match[0]), formula)
+    if "|" not in masked:
+        return formula, []
+    left_side, _, right_side = masked.partition("~")
+    fixed_terms = []
+    random_effects: list[_RandomEffectText] = []
+    for start, end in _summands(right_side, offset=len(left_side) + 1):
+        masked_term = masked[start:end].strip()
+        term = formula[start:end].strip()
+        if "|" not in masked_term:
+            fixed_terms.append(term)
+            continue
+        match = _RANDOM_EFFECT.fullmatch(masked_term)
+        if match is None or not match["effects"].strip() or not match["groups"].strip():
+            raise FormulaError(
+                f"{term!r} in {formula!r} is no random effect",
+                hint=(
+                    "one is added with + and stands in brackets, as (1|reader), (1|patient/case) or "
+                    "(1 + method|reader)"
+                ),
+            )
+        effects = term[slice(*match.span("effects"))].strip()
+        groups = term[slice(*match.span("groups"))].strip()
+        is_correlated = match["bar"] == "|"
+        random_effects.append(_RandomEffectText(effects, is_correlated, groups))
+    new_right_side = " + ".join(fixed_terms) or "1"
+    return f"{formula[: len(left_side)]}~ {new_right_side}", random_effects
+
+
+def _summands(right_side: str, offset: int) -> list[tuple[int, int]]:
+    """Return start and end of the terms between plus signs outside of brackets; `offset` is added to both."""
+    depth = 0
+    boundaries = [-1]
+    for position, character in enumerate(right_side):
+        if character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+        elif character == "+" and depth == 0:
+            boundaries.append(position)
+    boundaries.append(len(right_side))
+    return [(offset + plus + 1, offset + next_plus) for plus, next_plus in pairwise(boundaries)]
 
 
 def _tree(formula: str, excerpt: str) -> Any:
@@ -149,7 +211,7 @@ def _is_number(token: Any) -> bool:
 
 def _parsing_hint(formula: str) -> str:
     """Advice on how to correct a formula that cannot be parsed."""
-    unquoted = QUOTED.sub("", formula)
+    unquoted = _QUOTED.sub("", formula)
     if unquoted.count("(") != unquoted.count(")"):
         return "each ( needs its )"
     last_operator = re.search(r"([-+*/:^~|]) *$", unquoted)
@@ -166,8 +228,9 @@ def _sorted_terms(terms: Terms) -> tuple[tuple[Factor, ...], ...]:
     return tuple(term for term in sorted(terms.values(), key=len) if term)
 
 
-def _random_effects(effects: str, correlated: bool, groups: str, excerpt: str) -> list[RandomEffect]:
+def _random_effects(random_effect_text: "_RandomEffectText", excerpt: str) -> list[RandomEffect]:
     """The random effects of `(effects|groups)`; `patient/case` gives two, of patients and of their cases."""
+    effects, correlated, groups = random_effect_text
     right = _tree(f"y ~ {effects}", excerpt).args[1]
     terms = _sorted_terms(_terms(right, excerpt))
     intercept = _has_intercept(right)
@@ -176,7 +239,7 @@ def _random_effects(effects: str, correlated: bool, groups: str, excerpt: str) -
             f"({effects}|{groups}) in {excerpt} lets nothing differ; (1|{groups}) is an intercept"
         )
     groupings: tuple[tuple[Factor, ...], ...] = ()
-    if not set("+-*^") & set(QUOTED.sub("", groups)):
+    if not set("+-*^") & set(_QUOTED.sub("", groups)):
         groupings = _sorted_terms(_terms(_tree(f"y ~ {groups}", excerpt).args[1], excerpt))
     if not groupings or not all(factor.is_column for grouping in groupings for factor in grouping):
         raise FormulaError(
@@ -192,19 +255,19 @@ def _random_effects(effects: str, correlated: bool, groups: str, excerpt: str) -
 
 def _check_duplicates(random: Sequence[RandomEffect], excerpt: str) -> None:
     """Raise where a term, or the intercept, has two random effects of the same groups."""
-    seen: set[tuple[frozenset[str], frozenset[Factor]]] = set()
+    earlier: set[tuple[frozenset[str], frozenset[Factor]]] = set()
     for effect in random:
         terms = [frozenset(term) for term in effect.terms]
         if effect.intercept:
             terms.append(frozenset())
         for term in terms:
             key = (frozenset(effect.groups), term)
-            if key in seen:
+            if key in earlier:
                 raise FormulaError(
                     f"formula {excerpt} has a random effect of {effect.name} twice; (0 + x|{effect.name}) "
                     "leaves out the intercept"
                 )
-            seen.add(key)
+            earlier.add(key)
 
 
 def _excerpt(formula: str) -> str:

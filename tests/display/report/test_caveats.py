@@ -22,7 +22,7 @@ def test_estimates_of_many_units_have_no_caveat():
 @pytest.mark.parametrize(("n_units", "few"), [(19, True), (20, False)])
 def test_bootstrap_intervals_need_twenty_units(n_units, few):
     text = caveats_of(mean_row("gradcam", 0.3, 0.2, 0.4, n_units=n_units))
-    assert ("rest on only 19 patients" in text) == few
+    assert (f"rest on only {n_units} patients" in text) == few
 
 
 @pytest.mark.parametrize(("df", "few"), [(3.9, True), (4.1, False)])

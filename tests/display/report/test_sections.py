@@ -75,3 +75,10 @@ def test_the_caption_of_a_page_is_one_line_without_its_number(means):
     assert text == " ".join(page.labels.caption.split())
     page.labels.caption += "\nPage 1 of 3."
     assert caption_text(page) == text
+
+
+def test_the_caption_of_a_figure_says_what_its_bars_are_and_the_drawing_has_none(report):
+    items = {item.key: item for section in report.sections for item in section.items}
+    ranking = items["ranking"]
+    assert ranking.caption.startswith("Bars: 95%")
+    assert all(page.labels.caption is None for page in ranking.drawing)

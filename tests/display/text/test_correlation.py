@@ -1,0 +1,28 @@
+"""Sentences on the covariates of correlations."""
+
+import pandas as pd
+import pytest
+
+from salstats.display.estimates import read_estimates
+from salstats.display.text.correlation import covariates_note
+from salstats.display.text.labels import Labels
+
+ROW = {"term": "pearson", "estimate": 0.3, "x": "iou", "y": "prob", "covariates": "age, elongation"}
+
+
+@pytest.mark.parametrize(
+    ("covariates_of", "note"),
+    [
+        ("both", "Partial correlation, given Age and Elongation."),
+        ("x", "Semi-partial correlation: Age and Elongation taken out of IoU."),
+        ("y", "Semi-partial correlation: Age and Elongation taken out of Model confidence."),
+    ],
+)
+def test_the_variable_that_was_adjusted_is_named(covariates_of, note):
+    estimates = read_estimates(pd.DataFrame([ROW | {"covariates_of": covariates_of}] * 2))
+    assert covariates_note(estimates, Labels()) == note
+
+
+def test_correlations_without_covariates_have_no_note():
+    estimates = read_estimates(pd.DataFrame([{"term": "pearson", "estimate": 0.3}]))
+    assert covariates_note(estimates, Labels()) == ""

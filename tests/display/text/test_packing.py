@@ -1,0 +1,24 @@
+"""Packing of items into parts."""
+
+import pytest
+
+from salstats.display.text.packing import packed
+
+
+@pytest.mark.parametrize(
+    ("sizes", "counts"),
+    [
+        ([5, 5, 5], [2, 1]),
+        ([10, 1], [1, 1]),
+        ([11, 11], [1, 1]),
+        ([1, 11, 1], [1, 1, 1]),
+        ([0.1] * 100, [100]),
+        ([], [0]),
+    ],
+)
+def test_parts_are_filled_in_order_and_hold_one_item_at_least(sizes, counts):
+    assert packed(sizes, 10) == counts
+
+
+def test_sums_that_are_exact_but_for_rounding_fit():
+    assert packed([0.1, 0.1, 0.1], 0.3) == [3]

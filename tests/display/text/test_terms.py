@@ -1,0 +1,77 @@
+"""Terms of regressions in print."""
+
+import pandas as pd
+import pytest
+
+from salstats.display.estimates import read_estimates
+from salstats.display.text.labels import Labels
+from salstats.display.text.terms import (
+    TermVariable,
+    factors_of_rows,
+    normalized_note,
+    side_text,
+    term_rows,
+    term_variables,
+    variables_in,
+    with_reference_rows,
+)
+
+FORMULA = "iou ~ task + elongation"
+
+
+def terms(*names, **columns):
+    """Estimates of terms of one model."""
+    return read_estimates(
+        pd.DataFrame(
+            {"method": "gradcam", "formula": FORMULA, "term": list(names), "estimate": 0.1, **columns}
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("term", "formula", "variables"),
+    [
+        ("elongation", FORMULA, [("elongation", "")]),
+        ("taskEdema", FORMULA, [("task", "Edema")]),
+        ("taskEdema:elongation", "iou ~ task:elongation", [("task", "Edema"), ("elongation", "")]),
+        # of two factors the longer name is meant
+        ("task_sizesmall", "iou ~ task + task_size", [("task_size", "small")]),
+        ("C(task)[T.Edema]:age", "y ~ (1 ||", [("C(task)", "[T.Edema]"), ("age", "")]),
+    ],
+)
+def test_terms_are_divided_into_variables_and_levels(term, formula, variables):
+    assert term_variables(term, formula) == tuple(TermVariable(*variable) for variable in variables)
+
+
+def test_levels_stand_below_their_factor_after_the_reference():
+    estimates = terms("taskEdema", "elongation", reference_level=["Atelectasis", None])
+    with_references = with_reference_rows(estimates, ["method", "formula"])
+    assert with_references.frame["term"].tolist() == ["taskAtelectasis", "taskEdema", "elongation"]
+    assert with_references.has_estimate.tolist() == [False, True, True]
+    rows = term_rows(with_references, Labels())
+    assert [(row.text, row.level) for row in rows] == [
+        ("Task", False), ("Atelectasis", True), ("Edema", True), ("Elongation", False),
+    ]  # fmt: skip
+    assert rows[2].full_text == "Task: Edema"
+
+
+def test_estimates_without_factors_have_no_reference_rows():
+    estimates = terms("elongation")
+    assert with_reference_rows(estimates, ["method"]) is estimates
+
+
+def test_each_row_has_its_factor():
+    assert factors_of_rows(terms("taskEdema", "elongation")) == ["task", ""]
+
+
+def test_normalized_covariates_are_named():
+    note = normalized_note(terms("taskEdema", "elongation", normalized=[False, True]), Labels())
+    assert note == "From 0, the smallest value in the data, to 1, the largest: Elongation."
+    assert normalized_note(terms("elongation"), Labels()) == ""
+
+
+def test_the_right_side_of_a_formula_is_written_in_labels():
+    assert side_text(FORMULA, Labels()) == "Task + Elongation"
+    assert side_text("y ~ (1 ||", Labels()) == "(1 ||"
+    assert variables_in(FORMULA) == ["task", "elongation"]
+    assert variables_in(FORMULA, ["taskEdema"]) == ["task"]

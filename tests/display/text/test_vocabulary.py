@@ -1,0 +1,38 @@
+"""Names of estimates in print."""
+
+import pytest
+
+from salstats.display.text.vocabulary import (
+    CONTRASTS,
+    INFERENCE,
+    TERMS,
+    in_sentence,
+    inference_text,
+    limits_name,
+)
+from salstats.stats.engine.fixed_factors import THESE_READERS
+
+
+@pytest.mark.parametrize(
+    ("terms", "name"), [(["rank"], "of replicates"), (["mean"], "CI"), (["rank", "mean"], "CI")]
+)
+def test_limits_of_ranks_alone_are_no_confidence_interval(terms, name):
+    assert limits_name(terms) == name
+
+
+def test_populations_are_named_where_all_estimates_have_the_same_kind():
+    assert inference_text([THESE_READERS, None, THESE_READERS]) == INFERENCE[THESE_READERS]
+    assert inference_text([]) == ""
+    assert inference_text([THESE_READERS, "readers in general"]) == ""
+
+
+def test_contrasts_have_a_singular_and_a_plural():
+    for term in CONTRASTS:
+        assert TERMS[term].noun
+        assert TERMS[term].nouns
+        assert TERMS[term].noun != TERMS[term].nouns
+
+
+def test_common_nouns_lose_their_capital_in_a_sentence():
+    assert in_sentence("Human benchmark") == "human benchmark"
+    assert in_sentence("Grad-CAM") == "Grad-CAM"

@@ -1,0 +1,102 @@
+import os
+import pickle
+from functools import partial
+
+import pytest
+from tests_support import raises
+
+from salstats.errors import InputFileError
+
+pytestmark = pytest.mark.torch
+torch = pytest.importorskip("torch", reason="needs the explain extra")
+
+from explain.tiny_networks import cnn  # noqa: E402
+
+from salstats.explain.checkpoints import load_checkpoint  # noqa: E402
+
+linear = partial(torch.nn.Linear, 4, 2)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A function that saves something and returns the file."""
+
+    def save(content):
+        file = tmp_path / "checkpoint.pt"
+        torch.save(content, file)
+        return file
+
+    return save
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        lambda weights: weights,
+        lambda weights: {"epoch": 3, "state_dict": weights},
+        lambda weights: {"model_state_dict": weights, "optimizer": {}},
+        lambda weights: {"model": {f"module.{name}": value for name, value in weights.items()}},
+    ],
+    ids=["weights", "state_dict", "model_state_dict", "DataParallel"],
+)
+def test_weights_are_found_where_training_runs_keep_them(saved, packed):
+    trained = cnn(5)
+    file = saved(packed(trained.state_dict()))
+    images = torch.ones(2, 1, 8, 8)
+    loaded = load_checkpoint(partial(cnn, 6), file)
+    assert torch.equal(loaded(images), trained(images))
+    assert not torch.equal(cnn(6)(images), trained(images))
+
+
+def test_a_prefix_is_taken_off(saved):
+    trained = linear()
+    file = saved({f"net.{name}": value for name, value in trained.state_dict().items()})
+    assert torch.equal(load_checkpoint(linear, file, prefix="net.").weight, trained.weight)
+    for prefix in (None, "model."):
+        with raises(InputFileError, path=file, match=r"prefix='net\.'"):
+            load_checkpoint(linear, file, prefix=prefix)
+
+
+def test_files_that_are_no_checkpoint_are_named(saved, tmp_path):
+    with raises(InputFileError, path=tmp_path / "none.pt", match="no such file"):
+        load_checkpoint(linear, tmp_path / "none.pt")
+    # a whole module is a pickle that could run anything
+    with raises(InputFileError, hint="save model.state_dict()"):
+        load_checkpoint(linear, saved(linear()))
+    with raises(InputFileError, match="no weights .* 'epoch'"):
+        load_checkpoint(linear, saved({"epoch": 3}))
+    with raises(InputFileError, match=r"weight is \(2, 5\) .* \(2, 4\) "):
+        load_checkpoint(linear, saved(torch.nn.Linear(5, 2).state_dict()))
+    damaged = tmp_path / "damaged.pt"
+    damaged.write_bytes(saved(linear().state_dict()).read_bytes()[:300])
+    with raises(InputFileError, path=damaged, match="damaged,"):
+        load_checkpoint(linear, damaged)
+
+
+class Runs:
+    """What would make a folder if it were unpickled."""
+
+    def __init__(self, place):
+        self.place = place
+
+    def __reduce__(self):
+        return (os.mkdir, (str(self.place),))
+
+
+def test_a_checkpoint_that_runs_code_is_never_run(saved, tmp_path):
+    for content in (Runs(tmp_path / "ran"), {"weight": Runs(tmp_path / "ran")}):
+        with raises(InputFileError, hint="save model.state_dict()"):
+            load_checkpoint(linear, saved(content))
+        # a plain pickle, not of torch.save
+        (tmp_path / "plain.pt").write_bytes(pickle.dumps(content))
+        with raises(InputFileError, hint="save model.state_dict()"):
+            load_checkpoint(linear, tmp_path / "plain.pt")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_pipe_is_never_waited_for_and_a_folder_is_no_checkpoint(tmp_path):
+    os.mkfifo(tmp_path / "pipe.pt")
+    with pytest.raises(InputFileError, match=r"pipe.pt: no plain file"):
+        load_checkpoint(linear, tmp_path / "pipe.pt")
+    with pytest.raises(InputFileError, match="a folder; give a file"):
+        load_checkpoint(linear, tmp_path)

@@ -1,0 +1,56 @@
+"""Paths that the system cannot look for, that are no plain files, or that a command writes."""
+
+import os
+
+import pytest
+from tests_support import raises
+
+from salstats.errors import InputFileError
+from salstats.files.paths import check_folder, check_path, check_plain, mark_output, run_of_command
+
+
+def test_a_plain_file_and_one_that_does_not_exist_pass(tmp_path):
+    file = tmp_path / "a.csv"
+    check_plain(file)
+    file.write_text("a")
+    check_plain(file)
+
+
+def test_a_folder_and_a_pipe_are_no_files(tmp_path):
+    with raises(InputFileError, path=tmp_path, hint="give a file", match="a folder"):
+        check_plain(tmp_path)
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no pipes here")
+    os.mkfifo(tmp_path / "pipe")
+    with raises(InputFileError, path=tmp_path / "pipe", match="no plain file"):
+        check_plain(tmp_path / "pipe")
+
+
+def test_an_output_of_a_command_is_not_read_by_it_under_any_name(tmp_path):
+    file = tmp_path / "out.csv"
+    file.write_text("a")
+    os.link(file, tmp_path / "other.csv")
+    mark_output(file)
+    check_plain(file)
+    with run_of_command():
+        check_plain(file)
+        mark_output(file)
+        with raises(InputFileError, path=file, hint="choose another file"):
+            check_plain(tmp_path / "other.csv")
+    check_plain(file)
+
+
+def test_a_name_that_the_system_cannot_look_for_is_refused(tmp_path):
+    with raises(InputFileError, match="cannot write"):
+        check_path(tmp_path / ("x" * 300), "write")
+    with raises(InputFileError, match="no name of a file"):
+        check_path(tmp_path / "a\0b")
+
+
+def test_a_folder_must_be_one(tmp_path):
+    check_folder(tmp_path)
+    (tmp_path / "a").write_text("")
+    with raises(InputFileError, path=tmp_path / "a", match="not a folder"):
+        check_folder(tmp_path / "a")
+    with raises(InputFileError, path=tmp_path / "b", match="no such folder"):
+        check_folder(tmp_path / "b")

@@ -1,0 +1,75 @@
+"""Predictions of methods whose maps and masks are files, and the names of their series."""
+
+import numpy as np
+import pytest
+from tests_support import raises, warns
+
+from salstats.errors import InputFileError, SalstatsError
+from salstats.images.masks import encode
+from salstats.readers.predictions import (
+    check_cases,
+    check_common,
+    files_in_folders,
+    prediction,
+    series_of,
+    series_sources,
+)
+from salstats.study import Series
+
+SERIES = Series("cam")
+
+
+def test_a_name_is_a_method_a_model_and_a_seed():
+    assert series_of("cam:resnet:1", "maps") == Series("cam", "resnet", "1")
+    assert series_sources("folder", "cam", "maps") == {SERIES: "folder"}
+    assert series_sources(None, "cam", "maps") == {}
+    assert series_sources({"a": "x", "b:m": "y"}, "cam", "maps") == {Series("a"): "x", Series("b", "m"): "y"}
+
+
+@pytest.mark.parametrize("name", ["a:b:c:d", "a:", ":m", " "])
+def test_a_name_of_too_many_or_empty_parts_is_refused(name):
+    with raises(SalstatsError, option="maps", value=name):
+        series_of(name, "maps")
+
+
+def test_people_are_no_method():
+    with raises(SalstatsError, option="masks", value="human", hint="name the method"):
+        series_of("human", "masks")
+
+
+def test_names_without_a_common_case_are_refused_and_other_names_left_out():
+    check_common([], ["a"], "here", "there")
+    check_common(["b"], [], "here", "there")
+    with raises(InputFileError, path="here", match="'b' here, 'a' there"):
+        check_common(["b"], ["a"], "here", "there")
+    with warns(path="here", match="'b'"):
+        check_cases(["a", "b"], ["a"], "here", "there")
+
+
+def test_images_lie_in_folders_and_others_are_said(tmp_path):
+    for path in ("p/b.tif", "p/a.tif", "p/note.txt", "p/.hidden.tif", "top.tif"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_bytes(b"x")
+    with warns(path=tmp_path / "p" / "note.txt", match=r"\(and 1 more\)"):
+        files = files_in_folders(tmp_path, (".tif",), "FOLDER/NAME.tif")
+    assert files == [tmp_path / "p" / "a.tif", tmp_path / "p" / "b.tif"]
+    (tmp_path / "empty").mkdir()
+    with raises(InputFileError, path=tmp_path / "empty"):
+        files_in_folders(tmp_path / "empty", (".tif",), "FOLDER/NAME.tif")
+
+
+def test_a_mask_has_the_size_of_its_image():
+    mask = encode(np.eye(3, dtype=bool))
+    assert prediction("t", SERIES, (3, 3), "a.json", mask=mask).read().mask == mask
+    with raises(InputFileError, match=r"^a\.json: .* 3 x 3 .* 4 x 3"):
+        prediction("t", SERIES, (4, 3), "a.json", mask=mask).read()
+
+
+def test_a_prediction_is_named_by_its_map_then_its_mask(tmp_path):
+    map_file = tmp_path / "map.npy"
+    np.save(map_file, np.eye(2))
+    of_map = prediction("t", SERIES, (2, 2), "source", map_file=map_file, mask=tmp_path / "mask.png")
+    assert (of_map.source, of_map.has_saliency) == (str(map_file), True)
+    of_mask = prediction("t", SERIES, (2, 2), "source", mask=tmp_path / "mask.png")
+    assert (of_mask.source, of_mask.has_saliency) == (str(tmp_path / "mask.png"), False)
+    assert prediction("t", SERIES, (2, 2), "source", prob=0.5).source == "source"
