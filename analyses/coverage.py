@@ -75,7 +75,7 @@ def scenarios(gaze: Path | None = None) -> list[Scenario]:
 
 
 def band(cell: Mapping[str, Any]) -> Band:
-    """What a default is held to in a cell."""
+    """Return the band in which a default has to lie in a cell."""
     n, scenario = cell["n_units"], cell["scenario"]
     own = next((room.BANDS[cell["statistic"]] for room in ROOMS if cell["statistic"] in room.BANDS), None)
     if own is not None:
@@ -94,7 +94,7 @@ def band(cell: Mapping[str, Any]) -> Band:
 
 
 def held(cell: Mapping[str, Any], errors: float = 2) -> str | None:
-    """Whether a default is within its band, outside by at most some Monte-Carlo errors, or further."""
+    """Return whether a default lies in its band, outside by at most some Monte-Carlo errors, or further."""
     if cell["role"] != "default":
         return None
     error = np.sqrt(LEVEL * (1 - LEVEL) / cell["n_studies"])
@@ -109,7 +109,7 @@ def held(cell: Mapping[str, Any], errors: float = 2) -> str | None:
 
 
 def says_so(cell: Mapping[str, Any], errors: float = 2) -> bool:
-    """Whether a default outside its band is cautioned: most studies are, or those that are not hold."""
+    """Return whether a default outside its band has a caution in most studies, or holds in those without."""
     share, without = cell["cautioned"], cell["coverage_without_caution"]
     if share >= CAUTIONED:
         return True
@@ -121,7 +121,7 @@ def says_so(cell: Mapping[str, Any], errors: float = 2) -> bool:
 
 
 def well_behaved(cell: Mapping[str, Any]) -> bool:
-    """Whether a cell holds its level with 20 units or more of like size and scores that are not hard."""
+    """Return whether a cell holds its level with 20 or more units of similar size and no difficult scores."""
     usual = cell["n_units"] >= 20 and cell["cluster"] != "few huge" and cell["statistic"] != "hit rate"
     hard = any(word in cell["scenario"] for word in HARD)
     return bool(usual and not hard and cell["held"] in ("yes", "within error"))

@@ -76,12 +76,12 @@ class Line:
     level: Bbox
 
     def lies_on(self, other: "Line") -> bool:
-        """Whether two lines of text are printed on each other."""
+        """Return whether two lines of text overlap."""
         turned = self.angle != other.angle or self.level.overlaps(other.level)
         return bool(turned and self.room.overlaps(other.room))
 
     def is_in(self, picture: Bbox) -> bool:
-        """Whether all of it can be seen."""
+        """Return whether the whole line is inside the picture."""
         (x0, y0, x1, y1), own = picture.extents, self.room
         return bool(x0 <= own.x0 and y0 <= own.y0 and own.x1 <= x1 and own.y1 <= y1)
 
@@ -114,7 +114,7 @@ def lines_of(page: p9.ggplot) -> tuple[Bbox, list[Line]]:
 
 
 def faults(page: p9.ggplot) -> list[str]:
-    """What is wrong with a page: its height, and letters that are too small, cut or printed on others."""
+    """List the faults of a page: its height, and letters that are too small, cut or overlap others."""
     height, (picture, lines) = size_inches(page)[1] * MM_PER_INCH, lines_of(page)
     wrong = [f"{height:.0f} mm high"] if height > PAGE_MM + 0.5 else []
     wrong += [f"{a.words!r} in {a.size:.1f} pt" for a in lines if a.size < LEAST_PT - 0.01]
@@ -153,7 +153,7 @@ def see_table(table: GT, stem: str, out: Path) -> list[Seen]:
 
 
 def see(item: Item, frame: str, out: Path, names: dict[str, Any]) -> list[Seen]:
-    """What an item makes of a frame."""
+    """Run an item with a frame, and return its part of the page."""
     stem = re.sub(r"\W+", "-", f"{frame}-{item.title}".lower()).strip("-")
     try:
         made = run(item.code, names)

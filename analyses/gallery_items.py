@@ -1,4 +1,4 @@
-"""What the page of figures and tables shows: frames, plain and awkward, and the calls made of them."""
+"""Items of the page of figures and tables: frames, simple and difficult, and the calls that use them."""
 
 from dataclasses import dataclass
 

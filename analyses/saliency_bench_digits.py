@@ -1,4 +1,4 @@
-"""Which change of one digit of the printed Table 2 of Saliency-Bench would give its printed Table 3.
+"""Search the changes of one digit in the printed Table 2 of Saliency-Bench that give its printed Table 3.
 
 Every other digit at every decimal of every printed value is tried, one at a time, for each model and method
 whose correlations do not follow; a change has to make all of them agree, to one unit of the last decimal.
@@ -64,7 +64,7 @@ def one_digit_changed(units: np.ndarray) -> Iterator[tuple[int, int, np.ndarray,
 
 
 def agree(units: np.ndarray, pairs: Sequence[Sequence[int]], wanted: np.ndarray) -> bool:
-    """Whether the correlations of pairs of columns are the printed ones, to the last digit."""
+    """Return whether the correlations of pairs of columns are the printed ones, to the last digit."""
     centred = units - units.mean(axis=0)
     norms = np.sqrt((centred**2).sum(axis=0))
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,1 +1,1 @@
-"""What the coverage atlas measures: studies that are drawn, and the calls that analyse them."""
+"""Scenarios of the coverage atlas: simulated studies, and the calls that analyse them."""

@@ -69,7 +69,7 @@ def _quantile_slope(frame: pd.DataFrame, draws: Mapping[str, Any], **options: An
 
 
 def scenarios(gaze: Path | None = None) -> Iterator[Scenario]:
-    """What is measured."""
+    """Return the scenarios of this module."""
     of_one = {"smooth": SMOOTH, "42 % zeros": LUMPS, "60 % zeros": MOSTLY_0}
     for name, margin in of_one.items():
         make = methods({"cam": margin})

@@ -54,7 +54,7 @@ def _of_two_tasks(margins: Mapping[str, Margin]) -> Make:
 
 
 def scenarios(gaze: Path | None = None) -> list[Scenario]:
-    """What is measured."""
+    """Return the scenarios of this module."""
     return [*_of_ranks(), *_of_tau()]
 
 

@@ -72,13 +72,13 @@ class Scenario:
     dependence: tuple[tuple[str, float], ...] = DEPENDENCE
 
     def truth_of(self, design: Design) -> float:
-        """What is true of a design."""
+        """Return the true value for a design."""
         if isinstance(self.truth, float):
             return self.truth
         return self.truth(design)
 
     def role(self, interval: str) -> str:
-        """What an interval is."""
+        """Return the role of an interval."""
         return (
             "default" if interval in self.defaults else "textbook" if interval == self.textbook else "other"
         )

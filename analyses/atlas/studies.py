@@ -53,7 +53,7 @@ NARROW = Margin(0.7, 0.02, 10)
 
 @dataclass(frozen=True)
 class Design:
-    """How many units a study has, and how its cases hang together."""
+    """Number of units of a study, and the dependence of its cases."""
 
     n_units: int
     cluster: str

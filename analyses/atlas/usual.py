@@ -94,7 +94,7 @@ _SLOPES = {name: {"errors": name} for name in ("classical", "hc3", "cluster")}
 
 
 def scenarios(gaze: Path | None = None) -> list[Scenario]:
-    """What is measured, the most asked for first."""
+    """Return the scenarios of this module, the most common first."""
     return [
         *_of_means(),
         *_of_pairs(),

@@ -1,4 +1,4 @@
-"""How much readers and cases vary, by mixed models: shares of the variance and their profile limits."""
+"""Variances of readers and cases in mixed models: shares of the variance and their profile limits."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -85,7 +85,7 @@ def _overall(own: Margin, other: Margin) -> float:
 
 
 def scenarios(gaze: Path | None = None) -> list[Scenario]:
-    """What is measured; `gaze` is for others."""
+    """Return the scenarios of this module; `gaze` is for other modules."""
     means = named("percentile", "t", "cr2")
     found = []
     for name, own, other in (("IoU", IOU, HUMAN_IOU), ("hit rate .7 and .9", Margin(0.7), Margin(0.9))):

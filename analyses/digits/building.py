@@ -36,7 +36,7 @@ from salstats import __version__
 from salstats.errors import InputFileError, SalstatsWarning
 from salstats.explain.digits import ARCHITECTURES, WIDTHS, read_network
 from salstats.files.outputs import check_parent
-from salstats.jobs import ending_with_us
+from salstats.jobs import options_that_end_workers
 from salstats.readers.arrays import study_from_arrays
 from salstats.scoring.cases import ABSENT
 from salstats.scoring.features import features
@@ -58,7 +58,7 @@ _KEYS = ["dataset", "model", "seed", "case", "task", "method", "metric"]
 
 @dataclass(frozen=True)
 class Plan:
-    """How large the study is."""
+    """Size of the study."""
 
     #: Canvases of each design for training; of the main design, and of each other one, that are scored.
     n_train: int = 1500
@@ -116,7 +116,7 @@ def _build(folder: Path, plan: Plan, jobs: int, say: Callable[[str], None]) -> N
 
     weights = folder / WEIGHTS
     weights.mkdir()
-    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator", **ending_with_us())
+    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator", **options_that_end_workers())
     nets = [(a, s) for s in plan.seeds for a in ARCHITECTURES]
     for a, s in parallel(joblib.delayed(_train)(a, s, plan, weights) for a, s in nets):
         done(f"trained {a}, seed {s}")
@@ -144,7 +144,7 @@ def _build(folder: Path, plan: Plan, jobs: int, say: Callable[[str], None]) -> N
 
 
 class Run(NamedTuple):
-    """What one network makes of one data set; maps of the main design only, for the ensemble."""
+    """Scores and maps of one network on one data set; maps of the main design only, for the ensemble."""
 
     tests: CanvasSet
     architecture: str
@@ -262,7 +262,7 @@ def write_sums(folder: Path) -> None:
 
 
 def settings(plan: Plan) -> dict[str, Any]:
-    """What the study was made with, and by which versions."""
+    """Return the settings of the study and the versions of its software."""
     packages = ("numpy", "scipy", "pandas", "torch", "grad-cam", "captum", "scikit-learn")
     return {
         "what": "real handwritten digits (scikit-learn's copy of the UCI data) on cluttered canvases, real "

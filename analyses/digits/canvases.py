@@ -61,7 +61,7 @@ MARGIN = 1
 
 @dataclass(frozen=True)
 class Design:
-    """How the canvases of one data set are made."""
+    """Settings of the canvases of one data set."""
 
     name: str
     #: Fewest and most digits on a canvas.
@@ -173,7 +173,7 @@ def _warp(image: np.ndarray, height: float, width: float, angle: float) -> np.nd
 
 
 def _outline(drawn: np.ndarray) -> np.ndarray:
-    """What counts as the digit: its ink and a margin, holes filled, in one piece."""
+    """Return the truth of a digit: its ink and a margin, holes filled, in one piece."""
     shape = ndimage.binary_dilation(drawn >= INK, structure=np.ones((3, 3)), iterations=MARGIN)
     shape = ndimage.binary_fill_holes(shape)
     pieces, n = ndimage.label(shape, structure=np.ones((3, 3)))

@@ -83,7 +83,7 @@ def probabilities(network: DigitNetwork, tests: CanvasSet) -> np.ndarray:
 
 
 def score_maps(tests: CanvasSet, maps: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """How well maps lie on the digits: `COLUMNS`, also where a digit is not there."""
+    """Score maps against the digits: `COLUMNS`, also for digits that are absent."""
     made = {
         (*key, method): m for method, stack in maps.items() for key, m in zip(tests.keys, stack, strict=True)
     }
@@ -92,7 +92,7 @@ def score_maps(tests: CanvasSet, maps: Mapping[str, np.ndarray]) -> pd.DataFrame
 
 
 def score_annotator(tests: CanvasSet) -> pd.DataFrame:
-    """How well the simulated annotator's masks and points lie on the digits."""
+    """Score the simulated annotator's masks and points against the digits."""
     drawn = tests.annotations()
     study = study_from_arrays(
         tests.truth,

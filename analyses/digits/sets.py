@@ -100,7 +100,7 @@ class CanvasSet(NamedTuple):
 
     @property
     def images(self) -> np.ndarray:
-        """What a network takes, once per canvas: float32, (n_canvases, 1, 64, 64)."""
+        """Return the input of a network, once per canvas: float32, (n_canvases, 1, 64, 64)."""
         stack = np.stack([c.image for c in self.canvases])[:, None]
         return (stack / np.float32(255)).astype(np.float32)
 
@@ -113,11 +113,11 @@ class CanvasSet(NamedTuple):
 
     @property
     def labels(self) -> np.ndarray:
-        """Whether a digit is there: (n_canvases, 10)."""
+        """Return whether each digit is on each canvas: (n_canvases, 10)."""
         return np.array([[d in c.truth for d in range(N_DIGITS)] for c in self.canvases])
 
     def annotations(self) -> dict[tuple[str, str], Drawn]:
-        """What the simulated annotator drew, by case and task."""
+        """Draw the masks and points of the simulated annotator, by case and task."""
         place = [d.name for d in DESIGNS].index(self.design)
         rng = np.random.default_rng([_ANNOTATOR, place])
         return {key: draw_again(mask, rng) for key, mask in self.truth.items()}

@@ -15,7 +15,7 @@ from salstats.files.outputs import replacing
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how a network is trained."""
+    """Length and settings of the training of a network."""
 
     #: Times through random windows of the canvases, then through the whole.
     window_epochs: int = 20

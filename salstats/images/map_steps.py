@@ -69,7 +69,7 @@ def float32_below(threshold: float) -> np.float32:
     nearest = np.float32(threshold)
     if float(nearest) <= threshold:
         return nearest
-    return np.nextafter(nearest, np.float32(-np.inf))
+    return np.float32(np.nextafter(nearest, np.float32(-np.inf)))
 
 
 def grey_levels(values: np.ndarray) -> np.ndarray:

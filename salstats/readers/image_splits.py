@@ -38,8 +38,9 @@ def split_images(
     # rounded, as 0.7 * 10 is not to be 6.999
     train, validation = (int(round(size * len(placed), 9)) for size in sizes[:2])
     ends = (train, train + validation)
-    found = {
-        name: PARTS[0] if i < ends[0] else PARTS[1] if i < ends[1] else PARTS[2]
-        for i, (_, _, name) in enumerate(placed)
-    }
-    return dict(sorted(found.items()))
+    part_of_image = {}
+    for i, (_, _, name) in enumerate(placed):
+        # the number of ends at or before the place: 0 for training, 1 for validation, 2 for testing
+        n_ends = sum(i >= end for end in ends)
+        part_of_image[name] = PARTS[n_ends]
+    return dict(sorted(part_of_image.items()))

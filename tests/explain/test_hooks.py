@@ -53,3 +53,16 @@ def test_hooks_are_removed_after_an_error():
     with pytest.raises(ZeroDivisionError), hooked({"twice": model.twice}, lambda *_: 1 / 0):
         model(torch.tensor([[1.0]]))
     assert not model.twice._forward_hooks
+
+
+def test_functions_are_followed_from_the_output_that_a_hook_put_in_place():
+    model = Steps()
+    outputs = {}
+
+    def replace(name, output):
+        outputs[name] = output.item()
+        return torch.full_like(output, 7.0) if name == "twice" else None
+
+    with modules_hooked({"twice": model.twice}, replace):
+        model(torch.tensor([[-3.0]]))
+    assert outputs == {"twice": -6.0, "twice+relu": 7.0, "twice+relu+add": 8.0}

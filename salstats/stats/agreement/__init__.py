@@ -1,1 +1,1 @@
-"""How far readers, methods or trainings agree: coefficients on arrays, their intervals, one frame."""
+"""Agreement of readers, methods or trainings: coefficients on arrays, their intervals, one frame."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from salstats.errors import Call, Message, Setting, warn
+from salstats.errors import Call, Message, SalstatsWarning, Setting, warn
 from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.design import named_groups
 from salstats.stats.engine.estimands import Target, ratio
@@ -24,6 +24,10 @@ _NEARLY_ALL = 90.0
 _ENOUGH_UNITS = 40
 #: Terms whose values are bounded by the range of the metric.
 _BOUNDED_TERMS = ("mean", "pooled_rate", "difference", "percent_decrease")
+
+
+class RepeatedUnitsWarning(SalstatsWarning):
+    """Several rows of one unit, such as a patient, are treated as independent."""
 
 
 def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, subject: str, term: str) -> None:

@@ -253,10 +253,10 @@ def _truth_of_cases(all_rows: Rows, rows: np.ndarray, case_of_row: np.ndarray, n
     if all_rows.truth is None:
         return np.ones(n_cases)
     truth_of_row = all_rows.truth[rows]
-    is_known = ~np.isnan(truth_of_row)
+    has_truth = ~np.isnan(truth_of_row)
     truth = np.full(n_cases, -1.0)
-    truth[case_of_row[is_known]] = truth_of_row[is_known]
-    contradictory_rows = np.flatnonzero(is_known & (truth_of_row != truth[case_of_row]))
+    truth[case_of_row[has_truth]] = truth_of_row[has_truth]
+    contradictory_rows = np.flatnonzero(has_truth & (truth_of_row != truth[case_of_row]))
     if len(contradictory_rows):
         case = _case_name(all_rows, rows[contradictory_rows[0]])
         raise ColumnError(

@@ -63,7 +63,7 @@ def test_every_call_shown_runs_and_gives_its_frame(scores, options, tmp_path, mo
     assert len(items) > 5
     for item in items:
         frame, display = pasted(item.call)
-        assert type(display) is type(item.display[0] if isinstance(item.display, tuple) else item.display)
+        assert type(display) is type(item.drawing[0] if isinstance(item.drawing, tuple) else item.drawing)
         frame = frame.reset_index(drop=True)
         pd.testing.assert_frame_equal(frame[list(item.frame)], item.frame, check_dtype=False, obj=item.key)
 

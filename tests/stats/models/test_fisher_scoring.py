@@ -1,5 +1,7 @@
 """Maximum likelihood by Fisher's scoring, and derivatives of the mean."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import special
@@ -73,3 +75,26 @@ def test_derivatives_are_those_of_small_steps(rows, kernel):
     below, _ = linear_at(solution, points - step * slopes)
     steepness, _ = steepness_at(solution, LOGIT, points, slopes)
     np.testing.assert_allclose(steepness, (LOGIT.mean(above) - LOGIT.mean(below)) / (2 * step), rtol=1e-7)
+
+
+def test_the_gradient_of_a_slope_is_that_of_small_steps_of_the_coefficients(rows):
+    solution = logit(*rows, intercept=True)
+    points = np.array([[1.0, 0.3], [1.0, -0.7]])
+    slopes = np.array([[0.0, 1.0], [0.0, 1.0]])
+    _, gradient = steepness_at(solution, LOGIT, points, slopes)
+    for position in range(2):
+        step = 1e-6 * np.eye(2)[position]
+        above, _ = steepness_at(
+            replace(solution, coefficients=solution.coefficients + step), LOGIT, points, slopes
+        )
+        below, _ = steepness_at(
+            replace(solution, coefficients=solution.coefficients - step), LOGIT, points, slopes
+        )
+        np.testing.assert_allclose(gradient[:, position], (above - below) / 2e-6, rtol=1e-6, atol=1e-9)
+
+
+def test_a_start_from_which_full_steps_overshoot_reaches_the_maximum(rows):
+    matrix, response = rows
+    far = maximize_likelihood([matrix], np.array([0.0, 3.0]), bernoulli_likelihood(response), "logit")
+    near = maximize_likelihood([matrix], np.zeros(2), bernoulli_likelihood(response), "logit")
+    np.testing.assert_allclose(far.parameters, near.parameters, rtol=1e-9)

@@ -26,6 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are
             {"option": "unit", "value": "patient", "match": "errors='classical'"},
         ),
         ({"overall": True}, ColumnError, {"match": "'task'"}),
+        ({"reml": False}, ValueRangeError, {"option": "reml", "value": False}),
     ],
 )
 def test_options_that_make_no_sense_are_refused(synth1, options, error, fields):

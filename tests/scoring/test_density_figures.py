@@ -1,0 +1,67 @@
+"""Several densities of one image on one colour scale."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.display.plots.layout.theme import MM_PER_INCH
+from salstats.scoring.density_figures import plot_densities, share_per_pixel
+
+
+def layers(figure):
+    return [layer._data for layer in figure.layers if isinstance(layer._data, pd.DataFrame)]
+
+
+def make_pictures(n=4, shape=(30, 40)):
+    rng = np.random.default_rng(3)
+    return {f"Picture {i}": share_per_pixel(rng.random(shape)) for i in range(n)}
+
+
+def drawn(figure):
+    """The pictures of a figure by title."""
+    (layer,) = [layer for layer in figure.layers if "pictures" in layer.geom.params]
+    return layer.geom.params["pictures"]
+
+
+def size_mm(figure):
+    return np.array(figure.theme.getp("figure_size")) * MM_PER_INCH
+
+
+def test_shares_are_of_the_sum_above_the_least_value():
+    # least value 2: 0, 1, 3 of 4
+    assert share_per_pixel(np.array([[2, 3, 5]])).tolist() == [[0, 0.25, 0.75]]
+
+
+def test_one_colour_is_one_share_in_every_picture():
+    flat = np.full((20, 20), 1 / 400)
+    peaked = np.zeros((20, 20))
+    peaked[:10] = 1 / 200
+    pictures = drawn(plot_densities({"flat": flat, "peaked": peaked}))
+    # half of the largest share in one, all of it and nothing in the other
+    assert len(np.unique(pictures["flat"].reshape(-1, 3), axis=0)) == 1
+    assert pictures["peaked"][0, 0].sum() > pictures["flat"][0, 0].sum() > pictures["peaked"][-1, -1].sum()
+
+
+@pytest.mark.parametrize(("width", "columns"), [(89, 2), (183, 4)])
+def test_pictures_stand_in_rows_that_fit_the_width(width, columns):
+    figure = plot_densities(make_pictures(), width=width, notes=["Case a."])
+    assert figure.facet._ncol == columns
+    assert np.isclose(size_mm(figure)[0], width)
+    assert list(figure.data["picture"]) == [f"Picture {i}" for i in range(4)]
+    figure.draw()
+
+
+def test_maps_lie_over_the_image_and_a_panel_without_one_shows_it():
+    image = np.tile(np.linspace(0, 1, 40, dtype=np.float32), (30, 1))
+    one = np.zeros((30, 40))
+    one[:, :20] = 1 / 600
+    points = {"Fixations": np.array([[2.0, 3.0], [20.0, 30.0]])}
+    figure = plot_densities({"Fixations": None, "Map": one}, grey=image, points=points)
+    bare, laid = (drawn(figure)[name].astype(int) for name in ("Fixations", "Map"))
+    assert (bare == np.round(255 * image)[:, :, None]).all()
+    # in colour where the map is, and the image as it is elsewhere
+    assert (np.ptp(laid[:, :20], axis=2) > 60).all()
+    assert (laid[:, 21:] == bare[:, 21:]).all()
+    (at,) = [d for d in layers(figure) if list(d.columns) == ["x", "y", "picture", "line"]][:1]
+    assert at[["x", "y"]].to_numpy().tolist() == [[3.5, 27.5], [30.5, 9.5]]
+    figure.draw()
