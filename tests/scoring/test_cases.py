@@ -1,5 +1,7 @@
 """Scores of one case, by hand on drawn masks."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -210,6 +212,15 @@ class TestPredictedPositive:
         assert pd.isna(self.slice_reason(prob=prob, cutoff=0.3))
         assert self.slice_reason(prob=prob, cutoff=0.31) == "predicted negative"
         assert self.slice_reason(cutoff=0.3) == "no probability"
+
+    @pytest.mark.parametrize(
+        ("label", "reasons"), [(1, []), (0, ["predicted negative"]), (np.nan, ["no probability"])]
+    )
+    def test_without_a_cutoff_the_label_decides(self, label, reasons):
+        study = drawn(square(*BLOCK) * 1.0)
+        case = replace(study.cases[0], labels={"Edema": label})
+        scores = ss.score(replace(study, cases=(case,)), slice="predicted-positive", metrics="iou")
+        assert scores["reason"].dropna().tolist() == reasons
 
 
 def test_the_size_of_an_image_is_that_of_the_study_or_of_the_prediction():
