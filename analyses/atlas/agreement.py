@@ -103,7 +103,7 @@ def _estimate(kind: str, term: str, readings: Readings, **options: Any) -> float
         return float(apart.mean() + (term == "loa_high") * 1.959963984540054 * apart.std())
     # a jackknife of two halves has the same estimate
     halves = Readings(readings.values, readings.cases, readings.units % 2)
-    return float(KINDS[kind].found["jackknife"](halves, 0.95, **options).estimate[0])
+    return float(KINDS[kind].estimators["jackknife"](halves, 0.95, **options).estimate[0])
 
 
 def scenarios(gaze: Path | None = None) -> list[Scenario]:
