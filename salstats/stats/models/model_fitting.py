@@ -366,7 +366,7 @@ def _with_shared_cases(
         used_rows = np.concatenate([models[position].rows for position in positions])
         codes = ColumnCodes(frame[columns].take(rows).reset_index(drop=True))
         cases = shared_cases(codes, ["method"], np.isin(rows, used_rows), has_no_finding[rows])
-        if not cases.n_lacking.any():
+        if not cases.n_missing_cases.any():
             continue
         methods = cases.keys["method"].astype("str")
         missing_by_method = dict(zip(methods, missing_case_texts(cases), strict=True))
