@@ -20,6 +20,7 @@ from salstats.frames import (
 from salstats.stats.engine.comparisons import KEY_COLUMNS_OF_PAIRS
 from salstats.stats.engine.design import group_list, pooled_by_default, row_groups, warn_pooled_methods
 from salstats.stats.engine.resampling_units import Units, has_units, resolve_unit
+from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import has_absent_finding, is_absent
 from salstats.stats.engine.shared_cases import missing_case_texts, paired_call, shared_cases, shared_rows_call
 from salstats.stats.engine.weighting import UNIT
@@ -365,7 +366,7 @@ def _with_shared_cases(
         used_rows = np.concatenate([models[position].rows for position in positions])
         codes = ColumnCodes(frame[columns].take(rows).reset_index(drop=True))
         cases = shared_cases(codes, ["method"], np.isin(rows, used_rows), has_no_finding[rows])
-        if not cases.n_lacking.any():
+        if not cases.n_missing_cases.any():
             continue
         methods = cases.keys["method"].astype("str")
         missing_by_method = dict(zip(methods, missing_case_texts(cases), strict=True))
@@ -429,6 +430,7 @@ def _note_repeats(units: Units, rows: np.ndarray, label: Message, notes: Notes) 
             "rows of one unit taken as independent",
             Message(label, f": {len(rows)} rows of {n_units} {units.name}s"),
             hint=Message(Setting("errors", "cr2"), " lets them depend on each other"),
+            category=RepeatedUnitsWarning,
         )
 
 

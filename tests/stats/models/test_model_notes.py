@@ -6,6 +6,7 @@ from tests_support import warns
 
 import salstats as ss
 from salstats.errors import Column, Level, Message, Setting
+from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.models.model_notes import Notes, column_or_text
 
 
@@ -49,6 +50,14 @@ def test_each_kind_of_problem_has_its_own_warning():
         "no estimates in 1 model: a",
         "few clusters in 1 model: a",
     ]
+
+
+def test_a_kind_of_problem_may_have_a_class_of_its_own_which_copies_keep():
+    notes = Notes()
+    notes.add("rows taken as independent", "a", category=RepeatedUnitsWarning)
+    with warns() as caught:
+        notes.copy().warn()
+    assert type(caught[0].message) is RepeatedUnitsWarning
 
 
 def test_notes_added_to_a_copy_are_not_in_the_original():

@@ -155,7 +155,7 @@ def _nonzero_root(relative_factor: np.ndarray, *, correlated: bool) -> np.ndarra
         return np.asarray(relative_factor[:, np.diag(relative_factor) >= _SMALL])
     directions, deviations, _ = np.linalg.svd(relative_factor)
     nonzero = deviations >= _SMALL
-    return directions[:, nonzero] * deviations[nonzero]
+    return np.asarray(directions[:, nonzero] * deviations[nonzero])
 
 
 def _steepest_direction(
