@@ -15,7 +15,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from salstats.cli.doctor import doctor
-from salstats.cli.flag_sentences import in_flags
 from salstats.cli.make_maps import make_maps
 from salstats.cli.reproduce import reproduce
 from salstats.cli.spinner import spinner
@@ -129,8 +128,8 @@ def _spelled(problem: BaseException, flags: Mapping[str, str]) -> str:
     from salstats.errors import SalstatsError, SalstatsWarning
 
     if isinstance(problem, SalstatsError | SalstatsWarning):
-        return in_flags(_line(problem.message.spelled(FlagSpelling(flags))), flags)
-    return in_flags(_line(str(problem)), flags)
+        return problem.message.spelled(FlagSpelling(flags))
+    return str(problem)
 
 
 def _line(message: str) -> str:

@@ -476,13 +476,15 @@ def fetch_lanfredi2021(
     target = Path(folder) if folder is not None else Path(pooch.os_cache("salstats")) / "lanfredi2021"
     for name, sha256 in LANFREDI2021_SHA256.items():
         url = f"{base_url.rstrip('/')}/{name}"
+        # a workbook is read whole: streamed, the answer of a failed download would keep its socket open
+        downloader = pooch.HTTPDownloader(timeout=_TIMEOUT_S, stream=False)
         try:
             pooch.retrieve(
                 url,
                 known_hash=f"sha256:{sha256}",
                 fname=name,
                 path=target,
-                downloader=pooch.HTTPDownloader(timeout=_TIMEOUT_S),
+                downloader=downloader,
             )
         except (ValueError, OSError) as error:
             raise InputFileError(

@@ -170,7 +170,7 @@ class Estimates:
         """Return the estimates with the procedure that a caller names for the adjusted P values."""
         if procedure is None:
             return self
-        checked = check_procedure(procedure, "adjust", drawn=True)
+        checked = check_procedure(procedure, "adjust", has_draws=True)
         return replace(self, frame=self.frame.assign(procedure=checked))
 
 

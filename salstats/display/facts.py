@@ -410,7 +410,7 @@ def _test_name(tested: Estimates, test: str) -> str:
     record = TESTS.get(test)
     if record is None:
         return test
-    if record.drawn:
+    if record.resampled:
         return record.label + replicates_text(tested)
     return record.label
 

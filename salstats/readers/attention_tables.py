@@ -132,11 +132,8 @@ def parse_mask(text: str, location: str = "mask", threshold: float | None = None
             examples += ", ..."
         raise InputFileError(
             f"{location}: not a mask but {len(values)} different numbers ({examples})",
-            hint=Message(
-                "a mask holds 0 and one of 1 and 255; or give ",
-                Setting("threshold"),
-                ", above which a pixel is marked",
-            ),
+            # no Setting: the command line gives --threshold to the masks of maps
+            hint="a mask holds 0 and one of 1 and 255; or give threshold, above which a pixel is marked",
             option="threshold",
             column=ATTENTION,
         )

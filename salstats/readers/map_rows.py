@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.errors import InputFileError, SalstatsError, warn
+from salstats.errors import InputFileError, Part, SalstatsError, warn
 from salstats.files.map_table import TABLE, UNKNOWN, MapKey, TableRow, file_inside, read_rows
 from salstats.files.paths import check_folder
 from salstats.images.map_steps import may_cover
@@ -50,6 +50,33 @@ class MapRow:
     patient: str | None = None
 
 
+@dataclass(frozen=True)
+class RowLocation:
+    """A row of the table, for messages."""
+
+    table: Path
+    #: Number of the row in the file; the header is row 1.
+    number: int
+
+    def __str__(self) -> str:
+        """Write the table's name and the row."""
+        return f"{self.table}, row {self.number}"
+
+    def error(
+        self, *parts: Part, hint: str = "", column: str | None = None, choices: Sequence[str] = ()
+    ) -> InputFileError:
+        """Make the error of a cell or of the whole row."""
+        return InputFileError(
+            f"{self}",
+            *parts,
+            hint=hint,
+            column=column,
+            choices=choices,
+            rows=[self.number - 2],
+            path=self.table,
+        )
+
+
 def read_map_rows(folder: Path) -> list[MapRow]:
     """Read the rows of a map folder's table, in its order, and check every cell."""
     check_folder(folder)
@@ -58,19 +85,21 @@ def read_map_rows(folder: Path) -> list[MapRow]:
         raise InputFileError(f"{folder / TABLE} has a header but no data rows", path=folder / TABLE)
     rows = []
     for number, (key, row) in enumerate(table.items(), start=2):
-        location = f"{folder / TABLE}, row {number}"
+        location = RowLocation(folder / TABLE, number)
         prob = _number(row, "prob", location)
         label = _number(row, "label", location)
         height = _number(row, "height", location)
         width = _number(row, "width", location)
-        patient = None if row.get("patient", "") in UNKNOWN else row["patient"]
+        patient: str | None = row.get("patient", "")
+        if patient in UNKNOWN:
+            patient = None
         file = _map_file(folder, row["path"], location)
         shape = _shape(height, width, location)
         rows.append(MapRow(key, number, file, prob, label, shape, patient))
     return rows
 
 
-def _number(row: TableRow, column: str, location: str) -> float:
+def _number(row: TableRow, column: str, location: RowLocation) -> float:
     """Return the number of a column, or NaN where the cell is empty or NA."""
     cell = row.get(column, "")
     rule = _RULES[column]
@@ -82,8 +111,8 @@ def _number(row: TableRow, column: str, location: str) -> float:
     except ValueError:
         number = _NAN
     if not rule.is_allowed(number):
-        raise InputFileError(
-            f"{location}, column {column!r}: {cell!r} is not allowed",
+        raise location.error(
+            f", column {column!r}: {cell!r} is not allowed",
             hint=f"{rule.text}, and an empty cell is unknown",
             column=column,
         )
@@ -119,12 +148,12 @@ def _grid(file: Path) -> tuple[int, ...]:
         return ()
 
 
-def _map_file(folder: Path, path: str, location: str) -> Path:
+def _map_file(folder: Path, path: str, location: RowLocation) -> Path:
     """Return the file of a map, which must exist and be of a kind that is read."""
-    file = file_inside(folder, path, location)
+    file = file_inside(folder, path, str(location))
     if file.suffix.lower() not in MAP_SUFFIXES:
-        raise InputFileError(
-            f"{location}: path {path!r}: a map is read from {', '.join(MAP_SUFFIXES)}",
+        raise location.error(
+            f": path {path!r}: a map is read from {', '.join(MAP_SUFFIXES)}",
             column="path",
             choices=MAP_SUFFIXES,
         )
@@ -134,18 +163,19 @@ def _map_file(folder: Path, path: str, location: str) -> Path:
         problem = "no plain file" if file.exists() else "no such file in the folder"
     except OSError as error:
         problem = str(error.strerror)
-    raise InputFileError(f"{location}: path {path[:60]!r}: {problem}", column="path")
+    raise location.error(f": path {path[:60]!r}: {problem}", column="path")
 
 
-def _shape(height: float, width: float, location: str) -> tuple[int, int] | None:
+def _shape(height: float, width: float, location: RowLocation) -> tuple[int, int] | None:
     """Return the size of an image, of which both sides are known or none."""
     if np.isnan(height) and np.isnan(width):
         return None
     if np.isnan(height) or np.isnan(width):
-        raise InputFileError(
-            f"{location}: of height and width one is empty", hint="give both, or neither", column="height"
+        empty_column = "height" if np.isnan(height) else "width"
+        raise location.error(
+            ": of height and width one is empty", hint="give both, or neither", column=empty_column
         )
     try:
         return check_shape((int(height), int(width)), "height and width")
     except SalstatsError as error:
-        raise InputFileError(f"{location}: ", error.message) from error
+        raise location.error(": ", error.message) from error

@@ -256,7 +256,7 @@ def _adjust_families(
         family = rows[is_tested[rows]]
         if null_draws is not None and joint_formula is not None:
             p_adjusted[family] = joint_formula(null_draws.rows(family), p_values[family])
-            is_bound = p_adjusted[family] <= null_draws.floor * (1 + _ROUNDING)
+            is_bound = p_adjusted[family] <= null_draws.p_floor * (1 + _ROUNDING)
             at_own_floor = smallest_possible[family] == 0
             if joint_formula is _max_t:
                 # max-t is made of statistics: a row's own P value decides only where it is the larger one.
@@ -307,7 +307,7 @@ def _warn_of_replicates(
     """Warn of too few replicates, and of adjusted P values that are bounds or within Monte-Carlo error."""
     if null_draws is not None and _BY_NAME[procedure_name.lower()].joint is not None:
         # A joint procedure counts adjusted P values from draws, whatever test the P values are of.
-        counted = tested.assign(p_value=tested["p_adjusted"], p_floor=null_draws.floor)
+        counted = tested.assign(p_value=tested["p_adjusted"], p_floor=null_draws.p_floor)
         warn_if_undecided(counted, alpha)
     elif not warn_if_replicates_are_few(tested, alpha, procedure_name):
         warn_of_floors(tested)
@@ -454,15 +454,15 @@ def find_procedure(name: object) -> Procedure | None:
     return _BY_NAME.get(name.lower())
 
 
-def check_procedure(procedure: str, option: str = "procedure", *, drawn: bool = False) -> str:
-    """Return the procedure's name in R's spelling; a joint one is an error unless P values are `drawn`."""
+def check_procedure(procedure: str, option: str = "procedure", *, has_draws: bool = False) -> str:
+    """Return the procedure's name in R's spelling; joint ones need P values from draws (`has_draws`)."""
     record = find_procedure(procedure)
     if record is None:
         choices = PROCEDURES
-        if drawn:
+        if has_draws:
             choices += JOINT
         return check_choice(procedure, choices, option)
-    if record.joint is not None and not drawn:
+    if record.joint is not None and not has_draws:
         raise SalstatsError(
             Setting(option, record.name),
             " needs the flips or replicates that P values are counted from",

@@ -59,7 +59,7 @@ class HypothesisOptions(NamedTuple):
         A joint adjustment comes with the simultaneous limits that agree with it unless these are declined,
         and simultaneous limits come with the adjustment that agrees with them.
         """
-        adjust = check_procedure(self.adjust, "adjust", drawn=True)
+        adjust = check_procedure(self.adjust, "adjust", has_draws=True)
         if test in ("wilcoxon", "mcnemar") and isinstance(self.weights, str):
             raise SalstatsError(
                 Setting("test", test),
@@ -90,7 +90,7 @@ class HypothesisOptions(NamedTuple):
                 ),
                 choices=JOINT,
             )
-        if is_joint and not RECORDS[test].drawn:
+        if is_joint and not RECORDS[test].resampled:
             raise SalstatsError(
                 Setting("adjust", adjust),
                 " needs a test from flips or replicates, and ",
@@ -180,9 +180,9 @@ def contrast(
     if reported.conf_set is not None:
         special["conf_set"] = reported.conf_set
     special["test"] = row_test_names(test, estimates)
-    if options.resampled or tested.floor is not None:
+    if options.resampled or tested.p_floor is not None:
         special["n_replicates"] = options.n_replicates
-        if estimates.sign_flips is not None and estimates.sign_flips.drawn.complete:
+        if estimates.sign_flips is not None and estimates.sign_flips.null_draws.complete:
             special["n_replicates"] = estimates.sign_flips.n_patterns
     special |= metric_option_columns(scores, keys)
     if checked.simultaneous:
@@ -197,8 +197,8 @@ def contrast(
     frame = mark_incomplete_pairs(frame, compared.one_sided, scores, remedy, comparison.pairs)
     if checked.adjust != "none" and "p_value" in frame.columns:
         null_draws = None
-        if tested.drawn is not None and checked.adjust in JOINT:
-            null_draws = tested.drawn.rows(order)
+        if tested.null_draws is not None and checked.adjust in JOINT:
+            null_draws = tested.null_draws.rows(order)
         frame = adjusted_frame(frame, checked.adjust, null_draws=null_draws)
     return frame
 
@@ -239,8 +239,8 @@ def _test_columns(tested: PairedTestResult, estimates: Estimates) -> dict[str, n
     if np.isnan(tested.statistic).all():
         df = estimates.df
     columns = {"df": df, "statistic": tested.statistic, "p_value": tested.p_value}
-    if tested.floor is not None:
-        columns["p_floor"] = np.where(np.isnan(tested.p_value), np.nan, tested.floor)
+    if tested.p_floor is not None:
+        columns["p_floor"] = np.where(np.isnan(tested.p_value), np.nan, tested.p_floor)
     return columns
 
 
@@ -250,23 +250,23 @@ def joint_levels(tested: PairedTestResult, keys: pd.DataFrame, level: float) -> 
     Families are those of `adjust`: rows that average or pool other rows are a family of their own.
     """
     levels = np.full(len(keys), np.nan)
-    if tested.drawn is None:
+    if tested.null_draws is None:
         return levels
     is_tested = ~np.isnan(tested.p_value)
     is_summary = summary_rows(keys)
     for family in (is_tested & is_summary, is_tested & ~is_summary):
         if family.any():
-            levels[family] = joint_level(tested.drawn.rows(family), level)
+            levels[family] = joint_level(tested.null_draws.rows(family), level)
     return levels
 
 
 def with_exact_small_p_values(tested: PairedTestResult, alpha: np.ndarray) -> PairedTestResult:
     """Return tests whose small P values from flips are counted over every pattern of signs."""
-    if tested.drawn is None or tested.floor is None:
+    if tested.null_draws is None or tested.p_floor is None:
         return tested
-    floor = np.broadcast_to(tested.floor, tested.p_value.shape)
-    p_value, floor = tested.drawn.refined(tested.p_value, floor, alpha)
-    return tested._replace(p_value=p_value, floor=floor)
+    p_floor = np.broadcast_to(tested.p_floor, tested.p_value.shape)
+    p_value, p_floor = tested.null_draws.refined(tested.p_value, p_floor, alpha)
+    return tested._replace(p_value=p_value, p_floor=p_floor)
 
 
 def infer_and_test(

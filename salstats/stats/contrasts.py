@@ -396,7 +396,7 @@ def percent_decrease(
     if averages_means:
         average = str(average).removesuffix("_mean")
     comparison = Comparison(
-        reference, by=[], pairs=pairs, average=average, overall=overall, after=averages_means
+        reference, by=[], pairs=pairs, average=average, overall=overall, averages_estimates=averages_means
     )
     hypothesis = HypothesisOptions(test, adjust, simultaneous, margin, weights)
     return contrast("percent_decrease", scores, comparison, options, hypothesis, by=by, unit=unit)

@@ -34,6 +34,7 @@ from salstats.stats.engine.few_units import few_events, few_units_of_rows, units
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.intervals import choose_interval, interval_names
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit, unit_columns
+from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import absent_column, absent_observations
 from salstats.stats.engine.shared_cases import mark_shared_cases, shared_rows_call
 from salstats.stats.engine.wide_tables import columns_to_correlate
@@ -574,7 +575,7 @@ def _warn_of_repeats(keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarray, uni
     repeated = np.flatnonzero(n > n_units)
     if len(repeated):
         worst = int(repeated[np.argmax(n[repeated] / n_units[repeated])])
-        warn(
+        warning = RepeatedUnitsWarning(
             f"in {len(repeated)} of {len(n)} groups rows repeat a {units.name} (",
             group_label(keys, worst),
             f": "
@@ -582,3 +583,4 @@ def _warn_of_repeats(keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarray, uni
             "likely too small and too narrow",
             hint=Message(Setting("interval", "cr2"), ", the default, takes units into account"),
         )
+        warn(warning)

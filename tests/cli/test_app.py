@@ -14,7 +14,6 @@ from tests_support import error_line, quick
 
 import salstats as ss
 from salstats.cli.app import run
-from salstats.cli.flag_sentences import in_flags
 
 # help
 
@@ -145,7 +144,7 @@ BAD_ARGUMENTS = {
         "difference scores.csv --reference human --adjust hom",
         "--adjust hom is not known; did you mean 'holm'?",
     ),
-    "unknown reference": ("decrease scores.csv --reference humans", "'humans' is not a method"),
+    "unknown reference": ("decrease scores.csv --reference humans", "--reference humans is not a method"),
     "formula without right side": ("regress scores.csv 'iou ~'", "right side"),
     "formula without left side": ("regress scores.csv '~ prob'", "needs a left"),
     "formula of an unknown name": ("regress scores.csv 'iou ~ size'", "'size' in 'iou ~ size' is neither"),
@@ -187,39 +186,6 @@ def test_bad_input_is_one_clear_line_exit_2_and_no_file(capsys, folder, kind, ou
     assert run([*shlex.split(arguments), *(["-o", out] if out else [])]) == 2
     assert message in error_line(capsys)
     assert contents(folder) == before
-
-
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        ("read it with sep=';' (and decimal=',' too)", "read it with --sep ';' (and --decimal ',' too)"),
-        ("pass overwrite=True (--overwrite) to replace", "pass --overwrite to replace"),
-        (
-            "give columns={'column': ('method', 'metric')} (--score column=method:metric)",
-            "give --score column=method:metric",
-        ),
-        ("rename={'...': 'case'} says which", "--rename ...=case says which"),
-        ("n_replicates must be at least 1", "--replicates must be at least 1"),
-        ("interval='t' holds better", "--interval 't' holds better"),
-        ("classes= names none of x", "--classes names none of x"),
-        (
-            "f.csv: columns names column 'x', which it lacks",
-            "f.csv: --score names column 'x', which it lacks",
-        ),
-        ("interval must be t, as sep must be", "--interval must be t, as sep must be"),
-        ("say by=['method', 'the task'] or by=[]", "say --by 'method,the task' or --by none"),
-        ("or make them anew with overwrite=True", "or make them anew with --overwrite"),
-        ("with reml=True or reml=False, and overwrite=False", "with --reml or --no-reml, and no --overwrite"),
-    ],
-)
-def test_messages_spell_options_as_flags(message, expected):
-    flags = {
-        "n_replicates": "--replicates",
-        "columns": "--score",
-        "reml": "--reml/--no-reml",
-        **{n: f"--{n}" for n in ("overwrite", "sep", "decimal", "interval", "classes", "by")},
-    }
-    assert in_flags(message, flags) == expected
 
 
 def test_warnings_do_not_add_lines_to_an_error(capsys, folder):

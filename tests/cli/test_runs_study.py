@@ -384,7 +384,7 @@ class TestDistances:
             ),
             (
                 ["--metrics", "iou", "--distance-points", "foreground"],
-                "--distance-points 'foreground' is what hausdorff",
+                "--distance-points foreground is what hausdorff",
             ),
             (["--metrics", "hd95", "--hd95-rule", "mean"], "error: --hd95-rule mean is not known"),
             (["--metrics", "assd", "--hd95-rule", "pooled"], "error: --hd95-rule is an option of .* 'hd95'"),

@@ -209,6 +209,13 @@ def test_a_workbook_the_server_lacks_is_named(server, tmp_path):
     assert list((tmp_path / "out").iterdir()) == []
 
 
+def test_a_failed_download_leaves_no_socket_open(server, tmp_path):
+    (server.folder / next(iter(datasets.LANFREDI2021_SHA256))).unlink()
+    with pytest.raises(InputFileError) as caught:
+        datasets.fetch_lanfredi2021(tmp_path / "out", base_url=server.url)
+    assert caught.value.__cause__.response.raw.closed
+
+
 def test_a_server_that_is_not_there_is_said_so(server, tmp_path):
     url = server.url
     server.shutdown()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests_support import quick, raises
 
-from salstats.cli.flag_sentences import in_flags
+from salstats.cli.flag_spelling import FlagSpelling
 from salstats.errors import InputFileError, ValueRangeError
 from salstats.images.masks import decode, encode
 from salstats.readers import attention_tables
@@ -171,4 +171,4 @@ def test_the_threshold_of_annotations_is_not_taken_for_the_commands_own_that_cut
     with pytest.raises(InputFileError) as stopped:
         parse_mask("[[0, 0.3, 0.9]]")
     # --threshold of `salstats score` makes masks of maps
-    assert "--threshold" not in in_flags(str(stopped.value), {"threshold": "--threshold"})
+    assert "--threshold" not in stopped.value.message.spelled(FlagSpelling({"threshold": "--threshold"}))

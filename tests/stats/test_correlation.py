@@ -19,6 +19,7 @@ from salstats.stats.correlation import correlate
 from salstats.stats.engine.coefficients import TESTS, fisher_limits, fisher_std_error
 from salstats.stats.engine.influences import influences
 from salstats.stats.engine.intervals import interval_names
+from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 
 # R's manifest promises 1e-9; sums over up to 1400 pairs are done in another order than in R
 R_AGREES = 1e-9
@@ -177,7 +178,7 @@ def test_model_assurance_of_the_chexlocalize_scripts(shared, metric, file):
     prob = pd.read_csv(folder / "per_map.csv")[["img_id", "task", "prob"]]
     scores = scores.merge(prob, on=["img_id", "task"], validate="one_to_one")
     scores = scores.rename(columns={"img_id": "case"}).assign(method="gradcam", metric=metric)
-    with pytest.warns(SalstatsWarning, match="rows repeat a case .*Overall"):
+    with pytest.warns(RepeatedUnitsWarning, match="Overall"):
         result = correlate(
             scores, metric, "prob", by=("method", "task"), overall=True, unit="case", interval="fisher"
         )

@@ -362,8 +362,10 @@ def _warn_few_minority_units(keys: pd.DataFrame, results: Sequence[_Result]) -> 
     is_few = (n_minority_units > 0) & (n_minority_units < _FEW_MINORITY_UNITS)
     if is_few.any():
         warn(
-            f"only {n_minority_units[is_few].min()} units have another reading than the most frequent one in "
-            f"{named_groups(keys, is_few)}, so that limits of kappa and alpha are too short",
+            f"only {n_minority_units[is_few].min()} units have another reading than the most frequent one "
+            "in ",
+            named_groups(keys, is_few),
+            ", so that limits of kappa and alpha are too short",
             hint=Message("those of ", Setting("kind", "ac1"), " are not"),
         )
     return np.asarray(is_few)
@@ -377,14 +379,15 @@ def _warn_of_gaps(keys: pd.DataFrame, results: Sequence[_Result], term_positions
     if is_undefined.any():
         warn(
             "agreement is undefined (NaN) where all readings are equal or fewer than two cases were read by "
-            f"two: {named_groups(keys, is_undefined)}"
+            "two: ",
+            named_groups(keys, is_undefined),
         )
     has_no_limits = np.isnan(lower_limits).any(axis=1) & ~is_undefined
     if has_no_limits.any():
         warn(
             "there are no limits (NaN) of one unit, nor where all agree, nor where an ICC or SD depends on "
-            "one unit alone or is the same without each unit: "
-            f"{named_groups(keys, has_no_limits)}"
+            "one unit alone or is the same without each unit: ",
+            named_groups(keys, has_no_limits),
         )
 
 
@@ -401,7 +404,8 @@ def _warn_of_units(keys: pd.DataFrame, results: Sequence[_Result], interval: Int
         worst = int(np.argmax(n_cases / np.maximum(n_units, 1)))
         warn(
             Setting("interval", interval.name),
-            f" takes cases for independent, but {group_label(keys, worst)} has "
-            f"{n_cases[worst]} cases of {n_units[worst]} units",
+            " takes cases for independent, but ",
+            group_label(keys, worst),
+            f" has {n_cases[worst]} cases of {n_units[worst]} units",
             hint="the default interval keeps a unit's cases together",
         )

@@ -72,7 +72,7 @@ def light(readings: Readings, weights: Weights) -> np.ndarray:
     kappas = []
     for first, second in combinations(range(readings.n_raters), 2):
         kappas.append(_kappa(indicators[:, first], indicators[:, second], weights, disagreement))
-    return np.mean(kappas, axis=0)[:, None]
+    return np.asarray(np.mean(kappas, axis=0)[:, None])
 
 
 def _observed_agreement(indicators: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:

@@ -39,7 +39,7 @@ class Readings:
     @property
     def n_raters(self) -> int:
         """Number of raters."""
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     @property
     def per_case(self) -> float:
@@ -68,19 +68,19 @@ class WithoutEach:
         """Sums of features (n_rows, ...) over the rows of each set: the sum of all less that of the unit."""
         n_rows = len(self.units)
         unit_rows = sparse.coo_array((np.ones(n_rows), (self.units, np.arange(n_rows)))).tocsr()
+        is_sparse = sparse.issparse(features)
         flat = features
-        if not sparse.issparse(features):
+        if not is_sparse:
             flat = features.reshape(len(features), -1)
-        # sparse where the features are
         left_out_sums: Any = unit_rows[self.left_out] @ flat
-        if sparse.issparse(left_out_sums):
+        if is_sparse:
             left_out_sums = left_out_sums.toarray()
         sums = flat.sum(axis=0) - left_out_sums
         return np.asarray(sums).reshape(len(self.left_out), *features.shape[1:])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """Return the weights as an array."""
-        return (self.units[None] != self.left_out[:, None]).astype(dtype or np.float64)
+        return np.asarray(self.units[None] != self.left_out[:, None]).astype(dtype or np.float64)
 
 
 #: Weights of rows (n_sets, n_rows); kernels multiply them with features of the rows.
@@ -258,7 +258,7 @@ def _size_if_one_disagreed(readings: Readings, kernel: Kernel) -> np.ndarray:
     average_unit_size = n_rows / readings.n_units
     weights = np.append(np.ones(n_rows), average_unit_size)[None]
     share = _share(kernel(extended, weights)[0], readings.n_raters)
-    return np.maximum(ratio(share, 1 - share), 1.0)
+    return np.asarray(np.maximum(ratio(share, 1 - share), 1.0))
 
 
 def normal_coefficients(estimate: np.ndarray, std_error: np.ndarray, level: float) -> Coefficients:

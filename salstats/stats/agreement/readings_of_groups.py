@@ -185,7 +185,8 @@ def readings_of(design: AgreementDesign, group: int, record: Agreement) -> Group
         if varying:
             hint = Message(Setting("over", varying[0]), " compares the values of that column")
         raise ColumnError(
-            f"{label} has {raters_of_group}, and agreement is of two or more",
+            label,
+            f" has {raters_of_group}, and agreement is of two or more",
             hint=hint,
             option="over",
             value=over,
@@ -193,7 +194,9 @@ def readings_of(design: AgreementDesign, group: int, record: Agreement) -> Group
         )
     if (n_readings < 2).all():
         raise ColumnError(
-            f"every {over} of {label} scored one case",
+            f"every {over} of ",
+            label,
+            " scored one case",
             hint=Message(
                 "number the readings of each case in a column, name that with ",
                 Setting("over"),
@@ -207,8 +210,9 @@ def readings_of(design: AgreementDesign, group: int, record: Agreement) -> Group
         )
     if (n_readings < 2).any():
         raise ColumnError(
-            f"{over} {str(raters[n_readings.argmin()])!r} scored one case of {label}, from which agreement "
-            "cannot be estimated",
+            f"{over} {str(raters[n_readings.argmin()])!r} scored one case of ",
+            label,
+            ", from which agreement cannot be estimated",
             hint=f"leave that {over} out",
             column=over,
         )
@@ -273,7 +277,9 @@ def _check_values(values: np.ndarray, record: Agreement, label: Message) -> None
     if record.needs == CONTINUOUS and set(distinct) <= {0.0, 1.0}:
         raise ValueRangeError(
             Setting("kind", record.name),
-            f" is for continuous scores, and {label} holds 0 and 1 only",
+            " is for continuous scores, and ",
+            label,
+            " holds 0 and 1 only",
             hint=Message(
                 "use ", Setting("kind", "cohen"), ", 'fleiss' or 'krippendorff', or leave these scores out"
             ),
@@ -282,7 +288,9 @@ def _check_values(values: np.ndarray, record: Agreement, label: Message) -> None
     if record.needs == CATEGORIES and len(fractional):
         raise ValueRangeError(
             Setting("kind", record.name),
-            f" is for categories, which are whole numbers, and {label} holds {fractional[0]:g}",
+            " is for categories, which are whole numbers, and ",
+            label,
+            f" holds {fractional[0]:g}",
             hint=Message(
                 "use ", Setting("kind", "icc"), ", 'ccc' or 'krippendorff', or make categories first"
             ),

@@ -255,7 +255,7 @@ class Comparison:
     #: Add groups that are pooled over tasks.
     overall: bool
     #: Average the estimates of the groups, instead of estimating from averages of their means.
-    after: bool = False
+    averages_estimates: bool = False
     weights: Weights = EQUAL
 
 
@@ -436,7 +436,7 @@ def _target(
     """
     # a task in which only one side has scores says nothing about their difference
     is_defined = (method.counts.sum(axis=0) > 0) & (reference.counts.sum(axis=0) > 0)
-    if comparison.after:
+    if comparison.averages_estimates:
         # the decreases of the tasks are averaged, and a decrease from a reference of 0 is undefined
         is_defined &= reference.means() != 0
     # messages do not name the reference if there is only one; the column returns at the end
@@ -477,7 +477,7 @@ def _target(
     weights = np.vstack([weights, pooled_weights])
     identity = np.eye(n_cells)
     row_weights = np.hstack([identity, weights])
-    if comparison.after:
+    if comparison.averages_estimates:
         first = identity
         then = row_weights
     else:

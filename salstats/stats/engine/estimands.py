@@ -48,7 +48,7 @@ class Cells:
     #: method and its reference are on complete pairs, and their variances share one number of units.
     sample: np.ndarray
     #: (n_cells,): True where scores may lie outside 0 and 1; None where none does.
-    beyond: np.ndarray | None = None
+    outside_unit_range: np.ndarray | None = None
     #: (n_units, n_cells): Sums of squared weights; None where scores are not weighted.
     squares: np.ndarray | None = None
     #: (n_cells,): Number of defined scores; None where it is the sum of the counts.
@@ -101,7 +101,9 @@ class Cells:
             counts=append(self.counts, weights),
             n_missing=append(self.n_missing, membership),
             sample=np.arange(sum(membership.shape)),
-            beyond=None if self.beyond is None else append(self.beyond, membership > 0),
+            outside_unit_range=None
+            if self.outside_unit_range is None
+            else append(self.outside_unit_range, membership > 0),
             squares=None if self.squares is None else append(self.squares, weights),
             n_scores=None if self.n_scores is None else append(self.n_scores, weights),
             graded=None if self.graded is None else append(self.graded, weights > 0),
@@ -118,7 +120,7 @@ class Cells:
             counts=self.counts[:, cells],
             n_missing=self.n_missing[cells],
             sample=np.arange(len(cells)),
-            beyond=take(self.beyond),
+            outside_unit_range=take(self.outside_unit_range),
             squares=take(self.squares),
             n_scores=take(self.n_scores),
             graded=take(self.graded),
@@ -409,7 +411,7 @@ def mean_target(
     is_outside = (values < -RANGE_ROUNDING) | (values > 1 + RANGE_ROUNDING)
     is_outside |= ~_has_unit_range(design.codes.column("metric"))
     n_outside = np.bincount(design.groups, is_outside & ~np.isnan(values), n_groups)
-    cells = replace(cells, beyond=n_outside > 0)
+    cells = replace(cells, outside_unit_range=n_outside > 0)
     return target_of_cells("mean", cells, design.keys, average, overall, weights)
 
 

@@ -91,7 +91,7 @@ def check_options(
     draws: object,
 ) -> Options:
     """Return checked options for estimates of `term`; `draws` are checked later, against the units."""
-    record = choose_interval(interval, term, drawn=draws is not None)
+    record = choose_interval(interval, term, with_draws=draws is not None)
     check_level(level)
     check_count(n_replicates, "n_replicates")
     generator = check_generator(rng)
@@ -186,7 +186,7 @@ class _RowKinds:
     """Rows that are treated in a special way; bool, shape (n_rows,)."""
 
     #: Scores may lie outside 0 and 1.
-    beyond: np.ndarray
+    outside_unit_range: np.ndarray
     #: Independent 0/1 scores or pairs of them, for which an interval of shares is exact enough.
     trials: np.ndarray
     #: A few outlying units hold most of the variance.
@@ -289,7 +289,7 @@ def infer(
         levels=levels,
         sign_flips=sign_flips,
         ratio=_is_ratio(estimand),
-        beyond=kinds.beyond,
+        outside_unit_range=kinds.outside_unit_range,
         trials=kinds.trials,
         outlying=kinds.exceptional,
     )
@@ -333,14 +333,14 @@ def _row_kinds(
 ) -> _RowKinds:
     """Find the rows that are treated in a special way; `robust` are CR2 variances, if they are needed."""
     membership = estimand.cells_of_rows()
-    beyond = np.zeros(estimand.n_rows, dtype=bool)
-    if cells.beyond is not None:
-        beyond = cells.beyond @ membership
-    trials = np.zeros_like(beyond)
+    outside_unit_range = np.zeros(estimand.n_rows, dtype=bool)
+    if cells.outside_unit_range is not None:
+        outside_unit_range = cells.outside_unit_range @ membership
+    trials = np.zeros_like(outside_unit_range)
     if record.binary_defaults:
-        trials = _is_of_trials(cells, estimand) & ~beyond
-    outlying = np.zeros_like(beyond)
-    exceptional = np.zeros_like(beyond)
+        trials = _is_of_trials(cells, estimand) & ~outside_unit_range
+    outlying = np.zeros_like(outside_unit_range)
+    exceptional = np.zeros_like(outside_unit_range)
     if term in _TERMS_OF_SCORES and estimand.row_weights is None:
         is_graded = cells.is_graded @ membership
         units = _unit_influences(term, cells, estimand, robust)
@@ -348,7 +348,7 @@ def _row_kinds(
         distance = np.where(units.leverage > 0, ratio(units.influence, units.leverage), np.nan)
         outlying = is_graded & depends_on_few_units(units.influence, distance)
         exceptional = outlying & ~_has_many_zeros(cells, estimand)
-    return _RowKinds(beyond, trials, outlying, exceptional)
+    return _RowKinds(outside_unit_range, trials, outlying, exceptional)
 
 
 def _unit_influences(term: str, cells: Cells, estimand: Estimand, robust: Robust | None) -> Influences:
@@ -381,7 +381,7 @@ def _robust_df(robust: Robust, record: Interval, kinds: _RowKinds) -> np.ndarray
     """
     df = robust.df
     if record.bounded:
-        df = np.where(kinds.beyond, df, np.fmin(df, robust.spread_df))
+        df = np.where(kinds.outside_unit_range, df, np.fmin(df, robust.spread_df))
     if record.mistakes_outlying:
         df = np.where(kinds.exceptional, np.fmin(df, robust.spread_df), df)
     if record.kind == "share":

@@ -61,7 +61,7 @@ class Basis:
     #: The sign flips are of the ratio of method and reference, not of their difference.
     ratio: bool = False
     #: Rows of means with scores below 0 or above 1.
-    beyond: np.ndarray = field(default_factory=_empty)
+    outside_unit_range: np.ndarray = field(default_factory=_empty)
     #: Rows whose scores are all 0 or 1, one score for each unit.
     trials: np.ndarray = field(default_factory=_empty)
     #: Rows that depend on a few outlying units, unless most of their scores are 0.
@@ -407,7 +407,7 @@ RECORDS = (
         clustered=True,
         bounded=True,
         recommended=("mean", "curve", "pooled_rate"),
-        cr2_rows=lambda basis: basis.beyond,
+        cr2_rows=lambda basis: basis.outside_unit_range,
         binary_defaults=("exact",),
         scale="remade",
     ),
@@ -684,15 +684,15 @@ def interval_names(term: str) -> tuple[str, ...]:
     return names
 
 
-def choose_interval(interval: str | None, term: str, *, drawn: bool = False) -> Interval:
-    """Return the interval of a name, or the default: percentile where the user gives draws (`drawn`)."""
+def choose_interval(interval: str | None, term: str, *, with_draws: bool = False) -> Interval:
+    """Return the interval of a name, or the default: percentile where the user gives draws (`with_draws`)."""
     if interval is None:
         interval = RECOMMENDED
     check_choice(interval, interval_names(term), "interval")
     if interval != RECOMMENDED:
         record = next(record for record in RECORDS if record.name == interval and term in record.terms)
         return replace(record, binary_defaults=(), mistakes_outlying=False)
-    if drawn:
+    if with_draws:
         record = next(record for record in RECORDS if record.name == "percentile")
     else:
         record = next(record for record in RECORDS if term in record.recommended)

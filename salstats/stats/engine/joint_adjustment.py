@@ -20,7 +20,7 @@ class NullDraws(NamedTuple):
     #: (n_rows,): Distances of the data.
     observed: np.ndarray
     #: (n_draws, n_rows): Distances of the draws, which are sign flips or replicates.
-    drawn: np.ndarray
+    draws: np.ndarray
     #: Weight of a draw exactly as far as the data: 1, or 0.5 for a mid-P value.
     ties: float = 1.0
     #: The draws are all patterns of signs, that of the data among them.
@@ -29,10 +29,10 @@ class NullDraws(NamedTuple):
     unit_shares: np.ndarray | None = None
 
     @classmethod
-    def of(
+    def from_statistics(
         cls,
         observed: np.ndarray,
-        drawn: np.ndarray,
+        draws: np.ndarray,
         std_error: np.ndarray,
         rounding: np.ndarray,
         ties: float = 1.0,
@@ -42,7 +42,7 @@ class NullDraws(NamedTuple):
     ) -> "NullDraws":
         """Divide statistics by their standard errors; all are 0 where a standard error is only `rounding`."""
         divisor = np.where(std_error <= rounding, np.inf, std_error)
-        return cls(np.abs(observed) / divisor, np.abs(drawn) / divisor, ties, complete, unit_shares)
+        return cls(np.abs(observed) / divisor, np.abs(draws) / divisor, ties, complete, unit_shares)
 
     @property
     def n_added(self) -> int:
@@ -50,15 +50,15 @@ class NullDraws(NamedTuple):
         return 0 if self.complete else 1
 
     @property
-    def floor(self) -> float:
+    def p_floor(self) -> float:
         """Smallest possible P value, NaN where the draws are all patterns and the P value is exact."""
         if self.complete:
             return np.nan
-        return self.ties / (len(self.drawn) + 1)
+        return self.ties / (len(self.draws) + 1)
 
     def p_values(self) -> np.ndarray:
         """Compute each row's share of draws at least as far as the data, shape (n_rows,)."""
-        distance = self.drawn - self.observed
+        distance = self.draws - self.observed
         n_further = (distance > _EQUAL).sum(axis=0)
         n_equal = (np.abs(distance) <= _EQUAL).sum(axis=0)
         p = (n_further + self.ties * (n_equal + self.n_added)) / (len(distance) + self.n_added)
@@ -67,43 +67,43 @@ class NullDraws(NamedTuple):
         return np.where(np.isnan(self.observed), np.nan, p)
 
     def refined(
-        self, p_value: np.ndarray, floor: np.ndarray, alpha: np.ndarray
+        self, p_value: np.ndarray, p_floor: np.ndarray, alpha: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Replace small P values by P values of all patterns of signs; return P values and their floors.
 
-        A P value of all patterns has no floor (NaN). `floor` is NaN where a P value is not counted from
+        A P value of all patterns has no floor (NaN). `p_floor` is NaN where a P value is not counted from
         draws. A P value is not replaced if that moves it to the other side of `alpha`, 1 minus the level of
         the row's limits, as these are made from draws.
         """
         if self.unit_shares is None or self.complete:
-            return p_value, floor
-        is_small = p_value < _FEW_FLIPS / (len(self.drawn) + 1)
-        rows = np.flatnonzero(is_small & ~np.isnan(floor))
+            return p_value, p_floor
+        is_small = p_value < _FEW_FLIPS / (len(self.draws) + 1)
+        rows = np.flatnonzero(is_small & ~np.isnan(p_floor))
         exact = sign_p_values(self.unit_shares[:, rows], self.ties)
         same_side = (exact <= alpha[rows]) == (p_value[rows] <= alpha[rows])
         p_value = p_value.copy()
-        floor = floor.copy()
+        p_floor = p_floor.copy()
         p_value[rows[same_side]] = exact[same_side]
-        floor[rows[same_side]] = np.nan
-        return p_value, floor
+        p_floor[rows[same_side]] = np.nan
+        return p_value, p_floor
 
     def rows(self, rows: np.ndarray) -> "NullDraws":
         """Select rows."""
         unit_shares = None
         if self.unit_shares is not None:
             unit_shares = self.unit_shares[:, rows]
-        return self._replace(observed=self.observed[rows], drawn=self.drawn[:, rows], unit_shares=unit_shares)
+        return self._replace(observed=self.observed[rows], draws=self.draws[:, rows], unit_shares=unit_shares)
 
     def balanced(self) -> "NullDraws":
         """Replace each distance by its mid-rank, as a share, among the row's draws and its data."""
         observed = np.round(self.observed / _EQUAL)
-        drawn = np.round(self.drawn / _EQUAL)
-        distances = drawn if self.complete else np.vstack([drawn, observed])
+        draws = np.round(self.draws / _EQUAL)
+        distances = draws if self.complete else np.vstack([draws, observed])
         n_less = (distances < observed).sum(axis=0)
         n_equal = (distances == observed).sum(axis=0)
         observed_share = (n_less + n_equal / 2) / len(distances)
         shares = (stats.rankdata(distances, axis=0) - 0.5) / len(distances)
-        return self._replace(observed=observed_share, drawn=shares[: len(drawn)])
+        return self._replace(observed=observed_share, draws=shares[: len(draws)])
 
 
 def step_down(family: NullDraws) -> np.ndarray:
@@ -119,8 +119,8 @@ def step_down(family: NullDraws) -> np.ndarray:
     """
     order = np.argsort(-family.observed, kind="stable")
     sorted_rows = family.rows(order)
-    largest_from_row_on = np.maximum.accumulate(sorted_rows.drawn[:, ::-1], axis=1)[:, ::-1]
-    p_values = sorted_rows._replace(drawn=largest_from_row_on).p_values()
+    largest_from_row_on = np.maximum.accumulate(sorted_rows.draws[:, ::-1], axis=1)[:, ::-1]
+    p_values = sorted_rows._replace(draws=largest_from_row_on).p_values()
     adjusted = np.empty(len(order))
     adjusted[order] = np.maximum.accumulate(p_values)
     return adjusted
@@ -175,9 +175,9 @@ def joint_level(family: NullDraws, level: float) -> float:
 
 def smallest_p_values(family: NullDraws) -> np.ndarray:
     """Find the smallest P value of each draw among all rows; ascending, shape (n_draws,)."""
-    return np.sort(1 - family.balanced().drawn.max(axis=1))
+    return np.sort(1 - family.balanced().draws.max(axis=1))
 
 
 def _p_value_margin(family: NullDraws) -> float:
     """Return an eighth of the distance between adjacent P values, which rounding errors do not exceed."""
-    return 0.125 / (len(family.drawn) + 1)
+    return 0.125 / (len(family.draws) + 1)

@@ -34,7 +34,7 @@ class PairedTest:
     #: for the number of replicates or flips.
     note: str
     #: Its P values are counted from replicates or flips.
-    drawn: bool = False
+    resampled: bool = False
 
 
 _FROM = "Two-sided P values were from"
@@ -49,7 +49,7 @@ RECORDS = {
             "smaller of (1 + k)/(B + 1), at most 1, with k the number of replicates of the difference at or "
             "below 0, or at or above 0, and B the number of defined replicates (Davison and Hinkley 1997); "
             "with all {replicates} replicates defined the smallest possible was 2/(B + 1).",
-            drawn=True,
+            resampled=True,
         ),
         PairedTest(
             "t", "paired t test", f"{_FROM} paired t tests with standard errors clustered by {{unit}}."
@@ -71,14 +71,14 @@ RECORDS = {
             f"{_FROM} a permutation test that flips the signs of all differences of a {{unit}} together, as "
             "(1 + k)/(B + 1) with k the number of B = {replicates} random flips that lie at least as far "
             f"from 0 as the data; {_SMALL}.",
-            drawn=True,
+            resampled=True,
         ),
         PairedTest(
             "wild", "wild cluster bootstrap test",
             "Two-sided mid-P values were from a wild cluster bootstrap that flips the signs of each {unit} "
             "under the hypothesis (Cameron et al. 2008), with {replicates} flips, or every one "
             f"where there are no more; {_SMALL}.",
-            drawn=True,
+            resampled=True,
         ),
         PairedTest(
             "score", "McNemar's score test, without correction",
@@ -96,8 +96,8 @@ class PairedTestResult(NamedTuple):
     statistic: np.ndarray
     df: np.ndarray
     p_value: np.ndarray
-    floor: np.ndarray | float | None = None  # smallest possible P value; None if none is counted from draws
-    drawn: NullDraws | None = None  # the draws that P values are counted from
+    p_floor: np.ndarray | float | None = None  # smallest possible P value; None if none is counted from draws
+    null_draws: NullDraws | None = None  # the draws that P values are counted from
 
 
 def p_values_of_pairs(test: str, compared: Compared, estimates: Estimates, units: Units) -> PairedTestResult:
@@ -117,13 +117,13 @@ def p_values_of_pairs(test: str, compared: Compared, estimates: Estimates, units
         assert estimates.replicates is not None
         assert estimates.difference_replicates is not None
         replicates = np.where(by_estimate, estimates.replicates, estimates.difference_replicates)
-        p_value, floor = bootstrap_p_values(replicates, ROUNDING * scale)
+        p_value, p_floor = bootstrap_p_values(replicates, ROUNDING * scale)
         p_value = np.where(too_few_units, np.nan, p_value)
         value = np.where(by_estimate, estimates.estimate, difference.value(means))
         _, std_error, _ = moments(replicates)
         deviations = np.nan_to_num(replicates - value)
-        drawn = NullDraws.of(value, deviations, std_error, rounding=ROUNDING * scale)
-        return PairedTestResult(undefined, undefined, p_value, floor, drawn)
+        null_draws = NullDraws.from_statistics(value, deviations, std_error, rounding=ROUNDING * scale)
+        return PairedTestResult(undefined, undefined, p_value, p_floor, null_draws)
     if test == "score":
         return PairedTestResult(undefined, undefined, _score_p_values(compared, estimates))
     if test in ("t", "cr2"):
@@ -133,9 +133,9 @@ def p_values_of_pairs(test: str, compared: Compared, estimates: Estimates, units
     if test == "signflip":
         per_sum, _ = influence_weights(difference.gradient(means), means, cells.counts.sum(axis=0))
         signs = sign_blocks(estimates.options.n_replicates, units.n, estimates.options.rng)
-        drawn = sign_flips(cells.sums @ per_sum.T, signs, scale)
-        p_value = np.where(by_estimate | too_few_units, np.nan, drawn.p_values())
-        return PairedTestResult(undefined, undefined, p_value, drawn.floor, drawn)
+        null_draws = sign_flips(cells.sums @ per_sum.T, signs, scale)
+        p_value = np.where(by_estimate | too_few_units, np.nan, null_draws.p_values())
+        return PairedTestResult(undefined, undefined, p_value, null_draws.p_floor, null_draws)
     if test == "none":
         return PairedTestResult(undefined, undefined, undefined)
     return _test_single_rows(test, compared, scale, units.name)
@@ -167,19 +167,19 @@ def _wild_tests(compared: Compared, estimates: Estimates) -> PairedTestResult:
     """
     assert estimates.sign_flips is not None
     p_value = estimates.sign_flips.p_value
-    floor: np.ndarray | float = estimates.sign_flips.drawn.floor
+    p_floor: np.ndarray | float = estimates.sign_flips.null_draws.p_floor
     undefined = np.full(len(p_value), np.nan)
     if estimates.uses_cr2 is not None:
         _, _, t_p_value = t_test(estimates.estimate, estimates.std_error**2, estimates.df)
         p_value = np.where(estimates.uses_cr2, t_p_value, p_value)
-        floor = np.where(estimates.uses_cr2, np.nan, floor)
+        p_floor = np.where(estimates.uses_cr2, np.nan, p_floor)
     if estimates.options.interval.binary_defaults and estimates.basis.trials.any():
         trials = estimates.basis.trials
         p_value = np.where(trials, _score_p_values(compared, estimates), p_value)
         if trials.all():
             return PairedTestResult(undefined, undefined, p_value)
-        floor = np.where(trials, np.nan, floor)
-    return PairedTestResult(undefined, undefined, p_value, floor, estimates.sign_flips.drawn)
+        p_floor = np.where(trials, np.nan, p_floor)
+    return PairedTestResult(undefined, undefined, p_value, p_floor, estimates.sign_flips.null_draws)
 
 
 def _score_p_values(compared: Compared, estimates: Estimates) -> np.ndarray:
@@ -275,7 +275,9 @@ def sign_flips(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray)
     with few_threads(*sums.shape):
         flipped = np.concatenate([block.astype(np.float64) @ sums for block in signs])
     std_error = np.sqrt((sums**2).sum(axis=0))
-    return NullDraws.of(sums.sum(axis=0), flipped, std_error, rounding=1e-12 * scale, unit_shares=sums)
+    return NullDraws.from_statistics(
+        sums.sum(axis=0), flipped, std_error, rounding=1e-12 * scale, unit_shares=sums
+    )
 
 
 def check_paired_shares(compared: Compared, option: str, choice: str, unit: str) -> None:

@@ -80,7 +80,7 @@ class Rankings:
     #: Values that are ranked.
     values: np.ndarray
     #: (n_replicates, n_rows): Values of each draw, NaN where it has no score.
-    drawn: np.ndarray
+    drawn_values: np.ndarray
     ties: str
     #: Columns `n_shared` and `caution`, where methods have scores of different cases.
     shared: dict[str, Any]
@@ -97,30 +97,32 @@ class Rankings:
         """
         signs = self.signs[rows]
         ranks = ranks_of(self.values[None, rows], signs, self.ties)[0]
-        drawn = self.drawn[:, rows]
-        drawn_ranks = np.full(drawn.shape, np.nan)
-        is_defined = ~np.isnan(drawn).any(axis=1)
+        drawn_values = self.drawn_values[:, rows]
+        drawn_ranks = np.full(drawn_values.shape, np.nan)
+        is_defined = ~np.isnan(drawn_values).any(axis=1)
         if is_defined.any():
-            drawn_ranks[is_defined] = ranks_of(drawn[is_defined], signs, self.ties)
+            drawn_ranks[is_defined] = ranks_of(drawn_values[is_defined], signs, self.ties)
         return ranks, drawn_ranks
 
 
-def rank_methods(scores: pd.DataFrame, asked: RankingOptions, options: Options) -> Rankings:
+def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options: Options) -> Rankings:
     """Compute the values that methods of a scores frame are ranked by; warn of groups with few units."""
     codes = coded_scores(scores)
-    groups = ranking_groups(scores, asked.by, asked.last_group)
-    scheme = _check_scheme(asked, groups)
+    groups = ranking_groups(scores, ranking_options.by, ranking_options.last_group)
+    scheme = _check_scheme(ranking_options, groups)
     columns = [*groups, "method"]
-    units = resolve_unit(codes, asked.unit)
+    units = resolve_unit(codes, ranking_options.unit)
     ranked = codes
     observations = np.zeros(len(scores), dtype=np.int64)
-    if asked.pairs == "complete":
+    if ranking_options.pairs == "complete":
         ranked, observations = _complete_observations(codes, groups)
 
     design = mean_of_rows_design(ranked, columns, units)
     target = mean_target(design)
     keys = target.keys
-    metric_signs = np.array([direction_of(metric, asked.directions) for metric in metrics_of(keys, scores)])
+    metric_signs = np.array(
+        [direction_of(metric, ranking_options.directions) for metric in metrics_of(keys, scores)]
+    )
     group_codes, group_keys = index_groups(ColumnCodes(keys), groups)
     _check_means(target, codes, groups, group_codes, group_keys)
 
@@ -137,7 +139,7 @@ def rank_methods(scores: pd.DataFrame, asked: RankingOptions, options: Options) 
     if scheme.of_ranks:
         values = values.copy()
         for rows, data in group_scores:
-            values[rows] = ranks_within(data, asked.ties)
+            values[rows] = ranks_within(data, ranking_options.ties)
         group_scores = [(rows, data._replace(scores=values[rows])) for rows, data in group_scores]
     if scheme.kernel is None:
         ranked_target = target
@@ -145,12 +147,12 @@ def rank_methods(scores: pd.DataFrame, asked: RankingOptions, options: Options) 
             rank_codes = ranked.with_scores(pd.Series(values, scores.index))
             ranked_target = mean_target(replace(design, codes=rank_codes))
         ranked_values = ranked_target.cells.means()
-        drawn, _, _ = replicate(ranked_target.cells, ranked_target.estimand, options)
+        drawn_values, _, _ = replicate(ranked_target.cells, ranked_target.estimand, options)
     else:
         data_of_groups = [data for _, data in group_scores]
-        ranked_values, drawn = _aggregate(scheme, data_of_groups, units.n, options)
+        ranked_values, drawn_values = _aggregate(scheme, data_of_groups, units.n, options)
 
-    if asked.pairs == "complete":
+    if ranking_options.pairs == "complete":
         remedy = Message("leave out that method to rank the others on more")
         marked = mark_left_out_cases(keys, codes, columns, remedy)
     else:
@@ -169,22 +171,22 @@ def rank_methods(scores: pd.DataFrame, asked: RankingOptions, options: Options) 
         metric_signs=metric_signs,
         signs=np.array([scheme.sign(int(sign)) for sign in metric_signs]),
         values=ranked_values,
-        drawn=drawn,
-        ties=asked.ties,
+        drawn_values=drawn_values,
+        ties=ranking_options.ties,
         shared={c: marked[c].array for c in ("n_shared", "caution") if c in marked.columns},
     )
 
 
-def _check_scheme(asked: RankingOptions, groups: Sequence[str]) -> Scheme:
+def _check_scheme(ranking_options: RankingOptions, groups: Sequence[str]) -> Scheme:
     """Check the options of a ranking, and return its scheme."""
     if "method" in groups:
         raise ColumnError(
             Setting("by"), " has 'method', which is what is ranked", hint="leave it out", column="method"
         )
-    check_choice(asked.pairs, PAIRS, "pairs")
-    check_choice(asked.ties, TIES, "ties")
-    scheme = RECORDS[check_choice(asked.scheme, SCHEMES, "scheme")]
-    if scheme.paired and asked.pairs != "complete":
+    check_choice(ranking_options.pairs, PAIRS, "pairs")
+    check_choice(ranking_options.ties, TIES, "ties")
+    scheme = RECORDS[check_choice(ranking_options.scheme, SCHEMES, "scheme")]
+    if scheme.paired and ranking_options.pairs != "complete":
         raise ValueRangeError(
             Setting("scheme", scheme.name),
             " compares methods on the same case, so that it needs ",
@@ -257,12 +259,12 @@ def _aggregate(
     if options.draws is not None:
         draws = check_draws(options.draws, n_units)
     largest = max(len(data.scores) for data in groups)
-    drawn = np.empty((options.n_replicates, sum(data.n_methods for data in groups)))
+    drawn_values = np.empty((options.n_replicates, sum(data.n_methods for data in groups)))
     for rows, weights in weight_blocks(n_units, options.n_replicates, options.rng, draws, largest):
-        drawn[rows] = np.hstack([kernel(weights) for kernel in kernels])
+        drawn_values[rows] = np.hstack([kernel(weights) for kernel in kernels])
     all_units = np.ones((1, n_units))
     values = np.hstack([kernel(all_units)[0] for kernel in kernels])
-    return values, drawn
+    return values, drawn_values
 
 
 def ranking_groups(

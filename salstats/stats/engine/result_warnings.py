@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from salstats.errors import Call, Message, Setting, warn
+from salstats.errors import Call, Message, SalstatsWarning, Setting, warn
 from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.design import named_groups
 from salstats.stats.engine.estimands import Target, ratio
@@ -24,6 +24,10 @@ _NEARLY_ALL = 90.0
 _ENOUGH_UNITS = 40
 #: Terms whose values are bounded by the range of the metric.
 _BOUNDED_TERMS = ("mean", "pooled_rate", "difference", "percent_decrease")
+
+
+class RepeatedUnitsWarning(SalstatsWarning):
+    """Several rows of one unit, such as a patient, are treated as independent."""
 
 
 def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, subject: str, term: str) -> None:
@@ -215,12 +219,12 @@ def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFram
         )
 
 
-def warn_single_units(kind: str, alone: np.ndarray, keys: pd.DataFrame) -> None:
+def warn_single_units(kind: str, is_single_unit: np.ndarray, keys: pd.DataFrame) -> None:
     """Warn of samples of one unit, which have no limits; `kind` is the name of the interval."""
-    if alone.any():
+    if is_single_unit.any():
         warn(
             f"no {kind} limits for ",
-            named_groups(keys, alone),
+            named_groups(keys, is_single_unit),
             ": a sample of one unit says nothing of how others differ from it",
         )
 
@@ -231,7 +235,7 @@ def warn_limits(
     limits: tuple[np.ndarray, np.ndarray],
     estimate: np.ndarray,
     scale: np.ndarray,
-    alone: np.ndarray,
+    is_single_unit: np.ndarray,
     *,
     constant: bool = False,
 ) -> None:
@@ -249,7 +253,7 @@ def warn_limits(
         Estimates.
     scale : ndarray, shape (n_rows,)
         Size of the numbers that the estimates are made of.
-    alone : ndarray of bool, shape (n_rows,)
+    is_single_unit : ndarray of bool, shape (n_rows,)
         Rows with a sample of one unit.
     constant : bool
         Do not warn of width 0.
@@ -271,10 +275,10 @@ def warn_limits(
     if target.estimand.reference_weights is not None:
         _warn_undefined_estimates(target, ~is_defined)
     is_missing = (np.isnan(low) | np.isnan(high)) & is_defined
-    warn_single_units(kind, is_missing & alone, target.keys)
-    _warn_missing_limits(kind, target, estimate, is_missing & ~alone)
+    warn_single_units(kind, is_missing & is_single_unit, target.keys)
+    _warn_missing_limits(kind, target, estimate, is_missing & ~is_single_unit)
     is_unbounded = np.isinf(low) | np.isinf(high)
-    _warn_unbounded_limits(kind, target.keys, is_unbounded, alone)
+    _warn_unbounded_limits(kind, target.keys, is_unbounded, is_single_unit)
 
 
 def _warn_undefined_estimates(target: Target, is_undefined: np.ndarray) -> None:
@@ -316,7 +320,7 @@ def _warn_missing_limits(kind: str, target: Target, estimate: np.ndarray, is_mis
 
 
 def _warn_unbounded_limits(
-    kind: str, keys: pd.DataFrame, is_unbounded: np.ndarray, alone: np.ndarray
+    kind: str, keys: pd.DataFrame, is_unbounded: np.ndarray, is_single_unit: np.ndarray
 ) -> None:
     """Warn of infinite limits, with the reason."""
     name = f"the {kind} interval"
@@ -328,8 +332,8 @@ def _warn_unbounded_limits(
     else:
         near_zero = f"too few units have scores that speak against any value, or {near_zero}"
     for rows, reason in (
-        (is_unbounded & ~alone, near_zero),
-        (is_unbounded & alone, "a task of one unit has too much of the weight"),
+        (is_unbounded & ~is_single_unit, near_zero),
+        (is_unbounded & is_single_unit, "a task of one unit has too much of the weight"),
     ):
         if rows.any():
             warn(f"{name} is unbounded for ", named_groups(keys, rows), f": {reason}{hint}")

@@ -140,12 +140,12 @@ def absent_observations(data: pd.DataFrame, names: Sequence[str], by: Sequence[s
     metrics = [n for n in names if n not in data.columns]
     if metrics:
         # metrics are variables of one observation
-        is_lacking = rows["metric"].isin(metrics)
+        has_no_value = rows["metric"].isin(metrics)
         key = [c for c in KEY_COLUMNS if c in rows.columns and c != "metric"]
     else:
-        is_lacking = rows[list(names)].isna().any(axis=1)
+        has_no_value = rows[list(names)].isna().any(axis=1)
         key = [c for c in dict.fromkeys(("dataset", "case", "task", *by)) if c in rows.columns]
-    return rows[is_lacking.to_numpy()].drop_duplicates(key)[list(by)]
+    return rows[has_no_value.to_numpy()].drop_duplicates(key)[list(by)]
 
 
 def missing_scores(estimates: pd.DataFrame) -> np.ndarray:

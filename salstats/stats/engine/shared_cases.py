@@ -40,14 +40,14 @@ class SharedCases:
         return self.frame[list(self.by)].iloc[self.rows].reset_index(drop=True)
 
     @property
-    def n_lacking(self) -> np.ndarray:
+    def n_missing_cases(self) -> np.ndarray:
         """Number of cases that another method of the group has and this one lacks."""
         return self.n_any - self.n_cases
 
     @property
     def has_many_missing(self) -> np.ndarray:
         """True for methods that lack so many cases that their estimates are not comparable."""
-        return has_many_missing(self.n_lacking, self.n_any)
+        return has_many_missing(self.n_missing_cases, self.n_any)
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,13 @@ class RowsWithCases:
     is_average: bool
 
 
-def has_many_missing(n_lacking: np.ndarray, n_any: np.ndarray) -> np.ndarray:
+def has_many_missing(n_missing_cases: np.ndarray, n_any: np.ndarray) -> np.ndarray:
     """Return True where so many of `n_any` cases are missing that a mean without them may be biased.
 
     These are more than a tenth, and more than the root of the number of cases: if they scored a standard
     deviation less than all, the mean without them would be too high by more than its standard error.
     """
-    return (n_lacking > _MAX_MISSING_SHARE * n_any) & (n_lacking > np.sqrt(n_any))
+    return (n_missing_cases > _MAX_MISSING_SHARE * n_any) & (n_missing_cases > np.sqrt(n_any))
 
 
 def shared_cases(
@@ -162,7 +162,7 @@ def mark_shared_cases(
         in rows of methods that lack many cases (see `has_many_missing`).
     """
     blocks = cases_of_rows(estimates, codes, by, defined, averaged)
-    if not any((block.cases.n_lacking > 0).any() for block in blocks):
+    if not any((block.cases.n_missing_cases > 0).any() for block in blocks):
         return estimates
     warn_of_different_cases(blocks, remedy)
     n_shared = np.zeros(len(estimates), dtype=np.int64)
@@ -270,7 +270,7 @@ def missing_case_texts(cases: SharedCases) -> list[Message]:
     if not rows.size:
         return texts
     for row, label in zip(rows, group_labels(cases.keys, rows), strict=True):
-        numbers = f"{cases.n_lacking[row]} of {cases.n_any[row]} ({cases.n_shared[row]} shared)"
+        numbers = f"{cases.n_missing_cases[row]} of {cases.n_any[row]} ({cases.n_shared[row]} shared)"
         texts[row] = Message(label, f" lacks {numbers}")
     return texts
 

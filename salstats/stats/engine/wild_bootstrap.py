@@ -41,7 +41,7 @@ class SignFlips(NamedTuple):
     """
 
     p_value: np.ndarray  # (n_rows,)
-    drawn: NullDraws
+    null_draws: NullDraws
     low: np.ndarray  # (n_flips, n_rows), lower end of each set
     high: np.ndarray  # (n_flips, n_rows), upper end of each set
     n_always: np.ndarray  # (n_rows,)
@@ -132,7 +132,7 @@ def flip(
     # Flips do not change the sum of squares of the units' shares under the hypothesis.
     unit_shares = numerator_influence - theta * denominator_influence + statistic * leverage
     std_error = np.sqrt((unit_shares**2).sum(axis=0))
-    drawn = NullDraws.of(
+    null_draws = NullDraws.from_statistics(
         statistic,
         np.concatenate(flipped_statistics),
         std_error,
@@ -142,8 +142,8 @@ def flip(
         unit_shares=unit_shares,
     )
     return SignFlips(
-        p_value=drawn.p_values(),
-        drawn=drawn,
+        p_value=null_draws.p_values(),
+        null_draws=null_draws,
         low=np.concatenate(lows),
         high=np.concatenate(highs),
         n_always=n_always,

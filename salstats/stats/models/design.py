@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_numeric, quoted
-from salstats.errors import ColumnError, FormulaError, Message, Setting, ValueRangeError, warn
+from salstats.errors import Column, ColumnError, FormulaError, Message, Setting, ValueRangeError, warn
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.stats.engine.label_columns import holds_labels
 from salstats.stats.models.formulas import Factor, Formula, alias
@@ -144,8 +144,10 @@ def warn_of_label_slopes(formula: Formula, variables: Variables) -> None:
         if holds_labels(factor.name, variables[factor.columns[0]].values):
             name = factor.name if factor.name.isidentifier() else f'Q("{factor.name}")'
             warn(
-                f"{factor.name!r} in {formula.text!r} is taken as a number and gets a slope, though by its "
-                "name it holds labels",
+                "'",
+                Column(factor.name),
+                f"' in {formula.text!r} is taken as a number and gets a slope, though by its name it holds "
+                "labels",
                 hint=f"write C({name}) for a level each",
                 column=name,
             )
@@ -356,7 +358,7 @@ def _evaluate(factor: Factor, values: Mapping[str, np.ndarray], n_fitted: int) -
     """
 
     def center(x: np.ndarray) -> np.ndarray:
-        return x - x[:n_fitted].mean()
+        return np.asarray(x - x[:n_fitted].mean())
 
     def scale(x: np.ndarray) -> np.ndarray:
         deviation = 0.0

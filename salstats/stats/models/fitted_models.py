@@ -30,7 +30,7 @@ class Model:
     #: Values of the grouping columns.
     key: tuple[object, ...]
     #: Formula and group, for messages.
-    label: str
+    label: Message
     #: Positions in the frame of the rows that the model is fitted to.
     rows: np.ndarray
     #: Model matrix of these rows.

@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import quoted
-from salstats.errors import FormulaError
+from salstats.errors import FormulaError, Message
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.resampling_units import Unit
@@ -19,7 +19,7 @@ from salstats.stats.models.fitted_models import Fitted, Model, count_columns, ke
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.marginal_hypotheses import marginal_hypotheses
 from salstats.stats.models.model_fitting import fit_models
-from salstats.stats.models.model_notes import Notes
+from salstats.stats.models.model_notes import Notes, column_or_text
 from salstats.stats.models.model_options import ModelOptions
 from salstats.stats.models.standard_errors import covariance, note_few_clusters, working_least_squares
 
@@ -228,11 +228,15 @@ def joint_wald_test(model: Model, positions: Sequence[int], notes: Notes) -> Wal
         return WaldTest(np.nan, np.nan, np.nan, np.nan)
     hypotheses = marginal_hypotheses(model.design, solution.column_positions, positions)
     if hypotheses is None:
-        names = _term_names(model.formula)
-        tested = ", ".join(names[position] for position in positions)
+        tested = []
+        for position in positions:
+            factors = [
+                column_or_text(factor.name, model.variables) for factor in model.formula.terms[position]
+            ]
+            tested.append(Message.joined(factors, ":"))
         notes.add(
             _NOT_DETERMINED,
-            f"{model.label}: {tested}",
+            Message(model.label, ": ", Message.joined(tested, ", ")),
             hint="leave out the interaction, the levels or that term",
         )
         return WaldTest(np.nan, 0.0, np.nan, np.nan)
@@ -289,6 +293,6 @@ def _wald_test(model: Model, solution: Solution, coefficient_contrasts: np.ndarr
     if np.isnan(statistic) and not is_undefined and is_clustered:
         notes.add(
             "no joint test (NaN) with so few clusters",
-            f"{model.label}: {model.n_units} clusters for {q} coefficients",
+            Message(model.label, f": {model.n_units} clusters for {q} coefficients"),
         )
     return WaldTest(statistic, float(q), df_den, float(special.fdtrc(q, df_den, statistic)))

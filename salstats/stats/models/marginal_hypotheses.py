@@ -58,7 +58,7 @@ def marginal_hypotheses(design: Design, estimated: np.ndarray, positions: Sequen
     weights = weights[tested_and_estimated]
     if not _are_determined(design.matrix, estimated, weights, is_tested):
         return None
-    return weights[:, estimated]
+    return np.asarray(weights[:, estimated])
 
 
 def _averaged_effects(design: Design, levels: Mapping[Factor, np.ndarray], position: int) -> np.ndarray:
@@ -83,7 +83,7 @@ def _averaged_effects(design: Design, levels: Mapping[Factor, np.ndarray], posit
         elif _replaces_intercept(design, position):
             same_level[:, np.isnan(column_levels)] = 1.0
         weights *= same_level
-    return weights
+    return np.asarray(weights)
 
 
 def _levels_of_columns(design: Design) -> dict[Factor, np.ndarray]:

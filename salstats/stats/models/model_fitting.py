@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_frame
-from salstats.errors import Message, Part, SalstatsError, Setting, ValueRangeError
+from salstats.errors import Level, Message, Part, SalstatsError, Setting, ValueRangeError
 from salstats.frames import (
     SCORES_COLUMNS,
     ColumnCodes,
@@ -20,6 +20,7 @@ from salstats.frames import (
 from salstats.stats.engine.comparisons import KEY_COLUMNS_OF_PAIRS
 from salstats.stats.engine.design import group_list, pooled_by_default, row_groups, warn_pooled_methods
 from salstats.stats.engine.resampling_units import Units, has_units, resolve_unit
+from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import has_absent_finding, is_absent
 from salstats.stats.engine.shared_cases import missing_case_texts, paired_call, shared_cases, shared_rows_call
 from salstats.stats.engine.weighting import UNIT
@@ -37,7 +38,7 @@ from salstats.stats.models.fitted_models import Fitted, Model
 from salstats.stats.models.formulas import Formula, parse_formula
 from salstats.stats.models.gee import exchangeable
 from salstats.stats.models.model_frame import grouping_columns, model_frame
-from salstats.stats.models.model_notes import Notes
+from salstats.stats.models.model_notes import Notes, column_or_text
 from salstats.stats.models.model_options import ModelOptions, resolve_errors, resolve_family
 from salstats.stats.models.random_terms import MixedInference, check_random, mixed_model
 from salstats.stats.models.sampling import Sampling, check_weights, sampling_weights
@@ -86,8 +87,8 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         formula_models = []
         for group, rows in enumerate(groups):
             key = tuple(keys.iloc[group])
-            group_texts = [f"{column} {value}" for column, value in zip(by, key, strict=True)]
-            label = ", ".join([parsed.text, *group_texts])
+            levels = [Level(column, value) for column, value in zip(by, key, strict=True)]
+            label = Message.joined([parsed.text, *levels], ", ")
             model = _fit_group(formula_data, key, label, rows, family, options, notes, inference_notes)
             formula_models.append(model)
         used_rows = np.unique(np.concatenate([model.rows for model in formula_models]))
@@ -197,7 +198,7 @@ def _units(frame: pd.DataFrame, options: ModelOptions, errors: str) -> Units | N
 def _fit_group(
     formula_data: _FormulaData,
     key: tuple[object, ...],
-    label: str,
+    label: Message,
     group_rows: np.ndarray,
     family: Family,
     options: ModelOptions,
@@ -216,7 +217,7 @@ def _fit_group(
     try:
         design = build_design(formula, variables, rows)
     except SalstatsError as error:
-        raise error.prefixed(f"{label}: ") from None
+        raise error.prefixed(label, ": ") from None
     clusters = None
     if units and formula_data.clustered_by:
         _, clusters = np.unique(units.codes[rows], return_inverse=True)
@@ -250,24 +251,32 @@ def _fit_group(
     )
 
 
-def _solve(design: Design, family: Family, label: str, notes: Notes) -> Solution | None:
+def _solve(design: Design, family: Family, label: Message, notes: Notes) -> Solution | None:
     """Fit a model; None, with a note, if it has no estimates."""
     try:
         family.check_outcome(design.response, family.name)
     except ValueRangeError as error:
-        raise error.prefixed(f"{label}: ") from None
+        raise error.prefixed(label, ": ") from None
     if design.single_level and len(design.response):
-        notes.add("a variable of one level, which is left out,", f"{label}: {', '.join(design.single_level)}")
+        variables = Message.joined(
+            [column_or_text(name, design.values) for name in design.single_level], ", "
+        )
+        notes.add("a variable of one level, which is left out,", Message(label, ": ", variables))
     intercept = design.formula.intercept
     try:
         solution = fit_model(design.matrix, design.response, design.names, family, intercept=intercept)
     except NotEstimableError as error:
-        notes.add("no estimates (NaN)", Message(f"{label}: ", error.message))
+        notes.add("no estimates (NaN)", Message(label, ": ", error.message))
         return None
     if solution.rank < len(design.names):
         estimated = set(solution.column_positions.tolist())
-        aliased = [name for i, name in enumerate(design.names) if i not in estimated]
-        notes.add("terms that depend on earlier ones (NaN, as in R)", f"{label}: {', '.join(aliased)}")
+        aliased = [
+            column_or_text(name, design.values) for i, name in enumerate(design.names) if i not in estimated
+        ]
+        notes.add(
+            "terms that depend on earlier ones (NaN, as in R)",
+            Message(label, ": ", Message.joined(aliased, ", ")),
+        )
     if isinstance(solution.inference, MixedInference):
         _note_mixed_fit(solution, solution.inference, label, notes)
     if np.isnan(solution.dispersion):
@@ -275,7 +284,7 @@ def _solve(design: Design, family: Family, label: str, notes: Notes) -> Solution
     return solution
 
 
-def _note_mixed_fit(solution: Solution, inference: MixedInference, label: str, notes: Notes) -> None:
+def _note_mixed_fit(solution: Solution, inference: MixedInference, label: Message, notes: Notes) -> None:
     """Note a mixed model of a binary outcome, a singular fit, or a search that did not converge."""
     if np.isin(solution.response, (0, 1)).all():
         notes.add(
@@ -310,7 +319,12 @@ def _note_references(models: Sequence[Model], notes: Notes) -> None:
             for model in models_with_reference:
                 notes.add(
                     "a reference level that is not that of the other models",
-                    f"{model.label}: {factor} against {reference!r}, elsewhere against {usual!r}",
+                    Message(
+                        model.label,
+                        ": ",
+                        column_or_text(factor, model.variables),
+                        f" against {reference!r}, elsewhere against {usual!r}",
+                    ),
                 )
 
 
@@ -352,7 +366,7 @@ def _with_shared_cases(
         used_rows = np.concatenate([models[position].rows for position in positions])
         codes = ColumnCodes(frame[columns].take(rows).reset_index(drop=True))
         cases = shared_cases(codes, ["method"], np.isin(rows, used_rows), has_no_finding[rows])
-        if not cases.n_lacking.any():
+        if not cases.n_missing_cases.any():
             continue
         methods = cases.keys["method"].astype("str")
         missing_by_method = dict(zip(methods, missing_case_texts(cases), strict=True))
@@ -362,7 +376,7 @@ def _with_shared_cases(
                 missing_texts = [text for text in missing_by_method.values() if text]
             else:
                 method = str(model.key[by.index("method")])
-                text = missing_by_method.get(method, "")
+                text = missing_by_method.get(method, Message())
                 missing_texts = [text] if text else []
             different_cases = len(missing_texts) > 0
             n_shared = int(cases.n_shared[0])
@@ -370,7 +384,7 @@ def _with_shared_cases(
             if different_cases:
                 notes.add(
                     "methods that have scores of different cases, which compares unlike with unlike,",
-                    f"{model.label}: {group_list(missing_texts)}",
+                    Message(model.label, ": ", group_list(missing_texts)),
                     hint=remedy,
                 )
     return marked
@@ -408,19 +422,20 @@ def _note_pooled_tasks(
     return True
 
 
-def _note_repeats(units: Units, rows: np.ndarray, label: str, notes: Notes) -> None:
+def _note_repeats(units: Units, rows: np.ndarray, label: Message, notes: Notes) -> None:
     """Note a model with several rows of one unit, which are treated as independent."""
     n_units = len(np.unique(units.codes[rows]))
     if n_units < len(rows):
         notes.add(
             "rows of one unit taken as independent",
-            f"{label}: {len(rows)} rows of {n_units} {units.name}s",
+            Message(label, f": {len(rows)} rows of {n_units} {units.name}s"),
             hint=Message(Setting("errors", "cr2"), " lets them depend on each other"),
+            category=RepeatedUnitsWarning,
         )
 
 
 def _note_units_without_effect(
-    units: Units, inference: MixedInference, rows: np.ndarray, label: str, notes: Notes
+    units: Units, inference: MixedInference, rows: np.ndarray, label: Message, notes: Notes
 ) -> None:
     """Note a mixed model without a random effect that the rows of a unit share."""
     codes = units.codes[rows]
@@ -428,7 +443,7 @@ def _note_units_without_effect(
     if n_units < len(rows) and inference.spans_groups(codes):
         notes.add(
             f"rows of one {units.name} that share no random effect",
-            f"{label}: {len(rows)} rows of {n_units} {units.name}s",
+            Message(label, f": {len(rows)} rows of {n_units} {units.name}s"),
             hint=f"add (1|{units.name}) to the formula",
         )
 

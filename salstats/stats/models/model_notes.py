@@ -1,11 +1,22 @@
 """Problems of fitted models, collected so that a warning names all models with the same problem."""
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 
-from salstats.errors import Message, Part, warn
+from salstats.errors import Column, Message, Part, SalstatsWarning, warn
 
 #: Number of models that a warning names.
 _MAX_NAMED_MODELS = 5
+
+
+def column_or_text(name: str, columns: Container[str]) -> Part:
+    """Return the name of a variable or coefficient for a note; as a `Column` if a column is called so.
+
+    Other names, such as "taskEdema" or "log(prob)", are text.
+    """
+    if name in columns:
+        return Column(name)
+    return name
 
 
 @dataclass
@@ -15,6 +26,8 @@ class _Note:
     problem: Part
     #: What would do.
     hint: Part
+    #: Class of the warning.
+    category: type[SalstatsWarning]
     #: Label of each model, often with details.
     models: list[Part] = field(default_factory=list)
 
@@ -25,7 +38,13 @@ class Notes:
     def __init__(self) -> None:
         self._notes: dict[str, _Note] = {}
 
-    def add(self, problem: Part, model: Part, hint: Part = "") -> None:
+    def add(
+        self,
+        problem: Part,
+        model: Part,
+        hint: Part = "",
+        category: type[SalstatsWarning] = SalstatsWarning,
+    ) -> None:
         """Add a model to those with a problem.
 
         Parameters
@@ -36,15 +55,17 @@ class Notes:
             Label of the model, often with details.
         hint : str or Message
             What would do, the same for all models with this problem.
+        category : type of SalstatsWarning
+            Class of the warning, the same for all models with this problem.
         """
-        note = self._notes.setdefault(str(problem), _Note(problem, hint))
+        note = self._notes.setdefault(str(problem), _Note(problem, hint, category))
         note.models.append(model)
 
     def copy(self) -> "Notes":
         """Return the same notes, to which others can be added."""
         copied = Notes()
         for kind, note in self._notes.items():
-            copied._notes[kind] = _Note(note.problem, note.hint, list(note.models))
+            copied._notes[kind] = _Note(note.problem, note.hint, note.category, list(note.models))
         return copied
 
     def warn(self) -> None:
@@ -57,4 +78,4 @@ class Notes:
                 models = Message(models, separator, model)
             if len(note.models) > _MAX_NAMED_MODELS:
                 models = Message(models, f"; and {len(note.models) - _MAX_NAMED_MODELS} more")
-            warn(note.problem, f" in {n_models}: ", models, hint=note.hint)
+            warn(note.category(note.problem, f" in {n_models}: ", models, hint=note.hint))

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import check_count, check_level, quoted
-from salstats.errors import Call, ColumnError, Message, Setting, ValueRangeError
+from salstats.errors import Call, Column, ColumnError, Level, Message, Setting, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import is_categorical, level_name
@@ -171,7 +171,7 @@ def display_values(model: Model, column: str, codes: np.ndarray) -> list[Any]:
     """Return the values of a column as results show them: numbers, or levels (None for an unknown one)."""
     variable = model.variables[column]
     if variable.levels is None:
-        return codes.tolist()
+        return list(codes.tolist())
     levels: list[str | None] = []
     for code in codes:
         levels.append(None if np.isnan(code) else variable.levels[int(code)])
@@ -201,8 +201,9 @@ def design_points(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
         is_unknown = ~np.isin(codes[column], model.design.levels[factor])
         if is_unknown.any():
             points = np.where(is_unknown[:, None], np.nan, points)
-            levels = quoted(display_values(model, column, np.unique(codes[column][is_unknown])))
-            notes.add("no means (NaN) at levels that do not occur", f"{model.label}: {column} {levels}")
+            values = display_values(model, column, np.unique(codes[column][is_unknown]))
+            levels = Message.joined([Level(column, value) for value in values], ", ")
+            notes.add("no means (NaN) at levels that do not occur", Message(model.label, ": ", levels))
     return points
 
 
@@ -212,8 +213,12 @@ def design_slopes(model: Model, covariate: str, codes: Codes, notes: Notes) -> n
     slopes, n_unresolved = _numerical_slopes(model, covariate, codes, _FIRST_STEP * spread)
     if n_unresolved:
         notes.add(
-            f"slopes that are not known (NaN), as {covariate} or its transform does not vary smoothly,",
-            f"{model.label}: {n_unresolved} of {len(slopes)} values",
+            Message(
+                "slopes that are not known (NaN), as ",
+                Column(covariate),
+                " or its transform does not vary smoothly,",
+            ),
+            Message(model.label, f": {n_unresolved} of {len(slopes)} values"),
         )
     # The tolerance follows the slopes, not the values: values far from 0 hardly move, however much the slopes
     # differ.
@@ -285,7 +290,7 @@ def _estimable_columns(
     if not_estimable.any():
         notes.add(
             f"{noun} that cannot be estimated (NaN), as terms depend on each other,",
-            f"{model.label}: {int(not_estimable.sum())} of {len(matrix)} values",
+            Message(model.label, f": {int(not_estimable.sum())} of {len(matrix)} values"),
         )
         points = np.where(not_estimable[:, None], np.nan, points)
     return np.asarray(points)

@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import optimize, special
 
 from salstats.checks import check_level
-from salstats.errors import FormulaError
+from salstats.errors import FormulaError, Message
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.resampling_units import Unit
@@ -289,5 +289,5 @@ def _coefficient_table(model: Model, quantile: float, level: float, notes: Notes
         table.loc[column] = [estimates[i], statistic, df, p_value, conf_low, conf_high]
     if np.isinf(table[["conf_low", "conf_high"]].to_numpy()).any():
         units = "1 unit" if n_units == 1 else f"{n_units} units"
-        notes.add("limits without an end, as units are too few,", f"{model.label}: {units}")
+        notes.add("limits without an end, as units are too few,", Message(model.label, f": {units}"))
     return table

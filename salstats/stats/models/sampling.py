@@ -33,7 +33,7 @@ class Sampling:
         """Return those of some rows whose weight is above 0."""
         if self.row_weights is None:
             return rows
-        return rows[self.row_weights[rows] > 0]
+        return np.asarray(rows[self.row_weights[rows] > 0])
 
     def model_weights(self, rows: np.ndarray) -> np.ndarray:
         """Return the weights of the rows of a model, 1 on average."""

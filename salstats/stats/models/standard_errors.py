@@ -17,7 +17,7 @@ from salstats.stats.models.covariance import (
 from salstats.stats.models.error_kinds import CLUSTERED, ERRORS
 from salstats.stats.models.family import Solution, decomposed
 from salstats.stats.models.fitted_models import Model
-from salstats.stats.models.model_notes import Notes
+from salstats.stats.models.model_notes import Notes, column_or_text
 
 #: Number of coefficients that a note names.
 _MAX_NAMES = 5
@@ -136,13 +136,12 @@ def _bias_reduced_covariance(
 
 def _note_coefficients(model: Model, positions: Sequence[int], problem: str, notes: Notes) -> None:
     """Note a problem of the coefficients at some positions, if there are any."""
-    names = [model.terms[i] for i in positions]
-    if not names:
+    if not positions:
         return
-    shown_names = ", ".join(names[:_MAX_NAMES])
-    if len(names) > _MAX_NAMES:
-        shown_names += f" and {len(names) - _MAX_NAMES} more"
-    notes.add(problem, f"{model.label}: {shown_names}")
+    terms = model.terms
+    names = [column_or_text(terms[i], model.variables) for i in positions[:_MAX_NAMES]]
+    more = f" and {len(positions) - _MAX_NAMES} more" if len(positions) > _MAX_NAMES else ""
+    notes.add(problem, Message(model.label, ": ", Message.joined(names, ", "), more))
 
 
 def note_few_clusters(model: Model, n_tested: int, notes: Notes) -> None:
@@ -154,7 +153,7 @@ def note_few_clusters(model: Model, n_tested: int, notes: Notes) -> None:
         Message(
             "few clusters, with which ", Setting("errors", model.errors), " has p-values that are too small,"
         ),
-        f"{model.label}: {model.n_units} clusters{tested}",
+        Message(model.label, f": {model.n_units} clusters{tested}"),
         hint=Message("p-values of ", Setting("errors", "cr2"), " are not"),
     )
 

@@ -126,9 +126,11 @@ def _analyse_groups(
         readings = study.readings
         if study.design.startswith(UNBALANCED):
             n_incomplete = np.count_nonzero(~readings.read.all(axis=1))
-            incomplete.append(f"{group_label(keys, group)}: {n_incomplete} of {len(readings.read)}")
+            incomplete.append(Message(group_label(keys, group), f": {n_incomplete} of {len(readings.read)}"))
         elif study.different_cases:
-            different_cases.append(f"{group_label(keys, group)}: {study.n_shared} of {study.n_any} shared")
+            different_cases.append(
+                Message(group_label(keys, group), f": {study.n_shared} of {study.n_any} shared")
+            )
         units_repeat = len(np.unique(readings.units)) < len(readings.units)
         if units_repeat and not options.covariance.clustered:
             raise SalstatsError(
@@ -141,13 +143,17 @@ def _analyse_groups(
         yield GroupFigures(study, values, covariance)
     if incomplete:
         warn(
-            f"cases lack readings of some reader with some method ({group_list(incomplete)}), so figures "
-            "are of different cases, which compare fairly only where readings are missing by chance",
+            "cases lack readings of some reader with some method (",
+            group_list(incomplete),
+            "), so figures are of different cases, which compare fairly only where readings are missing by "
+            "chance",
             hint="keep the cases that all have read to compare figures of the same ones",
         )
     if different_cases:
         warn(
-            f"methods have different cases ({group_list(different_cases)}), so a difference of methods is "
-            "one of cases too, unless cases were assigned to methods by chance",
-            hint=("keep the cases that all methods have, if there are any, to compare them on the same ones"),
+            "methods have different cases (",
+            group_list(different_cases),
+            "), so a difference of methods is one of cases too, unless cases were assigned to methods by "
+            "chance",
+            hint="keep the cases that all methods have, if there are any, to compare them on the same ones",
         )

@@ -50,7 +50,7 @@ def sharing_factor(present: np.ndarray) -> np.ndarray:
     products = np.outer(n, n)
     inverse = (products - n[:, None] - n + n_shared) / products
     is_defined = (n_shared > 0) & (inverse > 0)
-    return np.divide(1.0, inverse, out=np.zeros_like(inverse), where=is_defined)
+    return np.asarray(np.divide(1.0, inverse, out=np.zeros_like(inverse), where=is_defined))
 
 
 def _jackknife(readings: Readings, figure: Figure, _: Drawing) -> np.ndarray:

@@ -33,7 +33,7 @@ class Readings:
     @cached_property
     def read(self) -> np.ndarray:
         """Mask of the readings that there are, (n_cases, n_cells)."""
-        return ~np.isnan(self.scores)
+        return np.asarray(~np.isnan(self.scores))
 
     @cached_property
     def won(self) -> np.ndarray:

@@ -7,7 +7,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.plots.layout.axis_ticks import log_breaks, log_texts, tick_texts
-from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.points import even_share
@@ -160,7 +160,7 @@ def sampled_values(recordings: Recordings) -> Result | None:
 
 
 @plot_function
-def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
+def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     """Plot the standard deviation of sampled AUC and sAUC by sample size, both axes logarithmic."""
     labels = Labels(RAW_LABELS)
     rows = spread[spread["sd"] > 0]
@@ -220,7 +220,7 @@ def _spread_notes(spread: pd.DataFrame, rows: pd.DataFrame, labels: Labels) -> l
 
 
 @plot_function
-def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> p9.ggplot:
+def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     """Plot sampled values of one map against one truth by sample size, the exact value as a line."""
     rows = samples[samples["estimate"].notna()].reset_index(drop=True)
     labels = Labels(RAW_LABELS)

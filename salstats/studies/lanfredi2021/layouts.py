@@ -80,7 +80,7 @@ def published_interval(scores: pd.DataFrame, by: list[str], value: str, unit: st
     groups = scores.groupby(by, sort=False, dropna=False)
     means = groups[value].mean()
     n_units = groups[unit].nunique()
-    half_width = 1.96 * groups[value].std(ddof=1) / np.sqrt(n_units)
+    half_width: pd.Series = 1.96 * groups[value].std(ddof=1) / np.sqrt(n_units)
     columns = {
         "estimate": means,
         "conf_low": means - half_width,

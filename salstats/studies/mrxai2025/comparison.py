@@ -12,6 +12,7 @@ from great_tables import GT
 import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import interval_name, interval_note, paragraph
+from salstats.display.plots.layout.figure import Figure
 from salstats.display.tables import notes
 from salstats.display.tables.record import Column
 from salstats.display.text.format import (
@@ -427,7 +428,7 @@ def _verdict_change_text(row: Any) -> str:
     return f"{row.verdict} {_ARROW} {row.worst_verdict}"
 
 
-def _sensitivity_figure(rows: pd.DataFrame, comparison: Comparison) -> p9.ggplot:
+def _sensitivity_figure(rows: pd.DataFrame, comparison: Comparison) -> Figure:
     """Plot the differences that failures change, a panel for each of the metrics that fit on a page."""
     names = comparison.names
     changed = rows[_is_changed_difference(rows)]

@@ -11,6 +11,7 @@ import plotnine as p9
 from great_tables import GT
 
 from salstats.display.plots.layout.axis_ticks import tick_texts
+from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.legends import legend_columns
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped
@@ -211,7 +212,7 @@ def _variant_name(row: Any) -> str:
     return VARIANTS[row.simulation]
 
 
-def plot_masks(series: Mapping[str, MaskSeries]) -> p9.ggplot:
+def plot_masks(series: Mapping[str, MaskSeries]) -> Figure:
     """Draw the masks of some simulations as wide as a page: a row for each, a panel per step."""
     names = list(series)
     height, width = next(iter(series.values())).truth.shape
@@ -243,7 +244,7 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> p9.ggplot:
     panels_height = len(names) * panel_height + (len(names) - 1) * _GAP_MM
     figure_height = panels_height + _STEPS_MM + 2 * _EDGE_MM + _LEGEND_MM + caption_mm(note)
     return (
-        p9.ggplot(lines, p9.aes("x", "y", group="line"))
+        Figure(lines, p9.aes("x", "y", group="line"))
         + p9.annotate("rect", **edge, fill="none", color=GUIDE, size=0.4)
         + p9.geom_polygon(p9.aes(fill="kind"), explanations, alpha=0.55)
         + p9.geom_path(p9.aes(color="kind"), truths, size=0.45)
@@ -275,7 +276,7 @@ def _step_texts(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["simulation", "step", "text"])
 
 
-def plot_curves(scores: pd.DataFrame) -> p9.ggplot:
+def plot_curves(scores: pd.DataFrame) -> Figure:
     """Plot the measures of some simulations: agreement beside distance, a row of panels per simulation."""
     rows = scores.assign(measure=[_LOOKS[key].text for key in measure_keys(scores)])
     hidden = _hidden_measures(rows)
@@ -318,7 +319,7 @@ def plot_curves(scores: pd.DataFrame) -> p9.ggplot:
     guides = {aesthetic: p9.guide_legend(ncol=n_columns, byrow=True) for aesthetic in _GUIDES}
     scale = {"limits": texts, "name": ""}
     return (
-        p9.ggplot(rows, p9.aes("x", "score", color="measure", shape="measure", linetype="measure"))
+        Figure(rows, p9.aes("x", "score", color="measure", shape="measure", linetype="measure"))
         + p9.geom_vline(xintercept=perfect_x, color=GUIDE, size=0.4)
         + p9.geom_blank(p9.aes("x", "score"), ends, inherit_aes=False)
         + p9.geom_blank(p9.aes("x", "top"), ends, inherit_aes=False)

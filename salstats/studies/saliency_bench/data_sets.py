@@ -5,11 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 import pandas as pd
-import plotnine as p9
 from great_tables import GT
 
 import salstats as ss
-from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.gallery_layout import gallery_layout
 from salstats.display.plots.layout.overlay_sheet import EDGE_MM, GAP_MM, Placed
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
@@ -83,7 +82,7 @@ def figure_1(benchmark: Benchmark) -> Result:
 @plot_function
 def plot_truths(
     study: Study, picks: pd.DataFrame, *, images: ImageSource | None, labels: Labels, width: float = PAGE_MM
-) -> p9.ggplot:
+) -> Figure:
     """Draw an image of each data set with the outline of the truth, side by side."""
     titles = {row.dataset: labels.value("dataset", row.dataset) for row in picks.itertuples()}
     n_panels = len(titles)

@@ -8,6 +8,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.plots.layout.axis_ticks import tick_texts
+from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.legends import method_styles
 from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm
 from salstats.display.plots.layout.theme import (
@@ -41,7 +42,7 @@ def plot_dots(
     breaks: Sequence[float],
     note: str = "",
     guide: float | None = None,
-) -> p9.ggplot:
+) -> Figure:
     """Plot estimates, with their limits where they have any.
 
     Parameters
@@ -92,7 +93,7 @@ def plot_dots(
         marks.append(p9.geom_segment(bars, data=with_limits, size=0.5, show_legend=False))
     model_styles = method_styles(drawn["model"].cat.categories).values()
     return (
-        p9.ggplot(drawn, p9.aes("estimate", "y", color="model", shape="model"))
+        Figure(drawn, p9.aes("estimate", "y", color="model", shape="model"))
         + marks
         + p9.geom_point(size=1.3, stroke=0.2, na_rm=True)
         + facets

@@ -6,6 +6,7 @@ import plotnine as p9
 from great_tables import GT
 
 import salstats as ss
+from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.text_fit import wrapped
 from salstats.display.tables.record import Column
 from salstats.display.text.format import MISSING, interval_text
@@ -83,7 +84,7 @@ def _summary_table(counts: pd.DataFrame, features: pd.DataFrame) -> GT:
     return table_of(counts.merge(shown, on="task"), "saporta2022", {"Task": "task"}, columns)
 
 
-def _count_figure(counts: pd.DataFrame, left_out: str) -> p9.ggplot:
+def _count_figure(counts: pd.DataFrame, left_out: str) -> Figure:
     """Plot how many cases have each finding, and of how many patients they are."""
     names = {"n_positive": "Cases with the finding", "n_patients": "Patients with the finding"}
     columns = [column for column in names if column in counts]
@@ -134,7 +135,7 @@ def table_2(frames: StudyFrames) -> Result:
     )
 
 
-def _slope_figure(slopes: pd.DataFrame) -> p9.ggplot:
+def _slope_figure(slopes: pd.DataFrame) -> Figure:
     """Plot the slopes of IoU and of the hit rate without task effects, the scales of features as methods."""
     is_shown = (slopes["pool"] != TASK_EFFECTS) & slopes["outcome"].isin(("IoU", "Hit rate"))
     rows = slopes[is_shown]

@@ -7,6 +7,7 @@ import pandas as pd
 import plotnine as p9
 
 import salstats as ss
+from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.gallery_layout import gallery_layout
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import Placed
@@ -113,7 +114,7 @@ def figure_3(frames: StudyFrames) -> Result:
     return Result(rows, table, _extremes_figure(frames, rows), note=note)
 
 
-def _letter_value_figure(frames: StudyFrames) -> p9.ggplot:
+def _letter_value_figure(frames: StudyFrames) -> Figure:
     """Plot the letter values of each feature over the findings of all tasks."""
     features = [feature for feature in FEATURES if frames.positives[feature].notna().any()]
     values = ss.letter_values(frames.positives, features, by=())

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-import plotnine as p9
 
 import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.plots.decrease import loss_order
+from salstats.display.plots.layout.figure import Figure
 from salstats.stats.engine.design import AVERAGE
 from salstats.studies.engine import Result
 from salstats.studies.saporta2022.labels_and_notes import (
@@ -274,7 +274,7 @@ def _decreases_by_model(
     return rows.reset_index("model").reset_index(drop=True)
 
 
-def _model_figure(estimates: pd.DataFrame, model_names: Sequence[str]) -> p9.ggplot:
+def _model_figure(estimates: pd.DataFrame, model_names: Sequence[str]) -> Figure:
     """Plot means over tasks where models are named, else means per task."""
     average = estimates[estimates["task"] == AVERAGE].drop(columns="task")
     # the scripts have no average

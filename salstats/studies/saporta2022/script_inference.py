@@ -19,6 +19,7 @@ from salstats.stats.contrasts import percent_decrease
 from salstats.stats.correlation import correlate
 from salstats.stats.engine import limits
 from salstats.stats.engine.design import AVERAGE
+from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.summaries import bootstrap, summarize
 from salstats.study import HUMAN
 
@@ -190,8 +191,7 @@ def order_limits(replicates: pd.Series) -> tuple[float, float]:
 def correlate_as_published(data: pd.DataFrame, x: str, y: str, **groups: object) -> pd.DataFrame:
     """Return Spearman correlations of independent rows, with limits tanh(atanh(r) ± 1.96 / sqrt(n - 3))."""
     with warnings.catch_warnings():
-        repeat = r"in \d+ of \d+ groups rows repeat"
-        warnings.filterwarnings("ignore", message=repeat, category=SalstatsWarning)
+        warnings.simplefilter("ignore", RepeatedUnitsWarning)
         result = correlate(data, x, y, interval="fisher", **groups)  # type: ignore[arg-type]
     low, high = published_fisher_limits(result["estimate"].to_numpy(), result["n"].to_numpy())
     return result.assign(conf_low=low, conf_high=high)

@@ -14,6 +14,7 @@ import plotnine as p9
 from great_tables import GT
 
 import salstats as ss
+from salstats.display.plots.layout.figure import Figure
 from salstats.display.text.format import interval_text
 from salstats.scoring.cases import EMPTY
 from salstats.studies.engine import Cell, Need, Result, if_possible, table_of
@@ -222,7 +223,7 @@ def _stacked_sides(rows: pd.DataFrame, keys: pd.DataFrame, sides: Sequence[_Side
     return pd.concat(parts, ignore_index=True)
 
 
-def _slopes_figure(rows: pd.DataFrame) -> p9.ggplot:
+def _slopes_figure(rows: pd.DataFrame) -> Figure:
     """Plot the slopes of the features with each choice, a panel per outcome."""
     names = rows["of"].str.rpartition(", ")
     keys = pd.DataFrame({"outcome": names[0], "method": "", "task": names[2]})

@@ -12,13 +12,13 @@ from salstats.errors import (
     ColumnError,
     Message,
     SalstatsError,
-    SalstatsWarning,
     Setting,
     ValueRangeError,
     warn,
 )
 from salstats.frames import ESTIMATE_COLUMNS
 from salstats.readers.case_images import ImageSource
+from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import ABSENT_REASONS
 from salstats.studies.engine import ItemNotMade, Need, if_possible
 from salstats.studies.saporta2022.script_inference import (
@@ -422,7 +422,7 @@ def slopes_of(
     if not inference.published:
         return ss.regress(data, formula, **options)  # type: ignore[arg-type]
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="rows of|.*rows of .* cases", category=SalstatsWarning)
+        warnings.simplefilter("ignore", RepeatedUnitsWarning)
         return ss.regress(data, formula, errors="classical", **options)  # type: ignore[arg-type]
 
 
@@ -452,7 +452,7 @@ def _spearman(rows: pd.DataFrame, metric: str, inference: Inference, **groups: o
         return correlate_as_published(rows, metric, "prob", **groups)
     # the scripts have no correlation within tasks
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*rows repeat", category=SalstatsWarning)
+        warnings.simplefilter("ignore", RepeatedUnitsWarning)
         return ss.correlate(rows, metric, "prob", interval="fisher", **groups)  # type: ignore[arg-type]
 
 

@@ -10,7 +10,7 @@ from salstats.display.estimates import read_estimates
 from salstats.display.facts import interval_caption, with_interval
 from salstats.display.plots.decrease import loss_order
 from salstats.display.plots.layout.estimate_drawing import quantity_label
-from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales, legend_mm, method_labels
 from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm, text_mm, wrapped
 from salstats.display.plots.layout.theme import GUIDE, PAGE_MM, figure_size, theme_salstats
@@ -39,7 +39,7 @@ def plot_upright(
     method: str,
     labels: Labels,
     width: float = PAGE_MM,
-) -> p9.ggplot:
+) -> Figure:
     """Plot means of a method and of people with their intervals, a panel for each metric.
 
     Parameters

@@ -50,10 +50,10 @@ def test_step_down_is_closed_testing_with_max_t(ties, complete):
 def test_of_one_row_it_is_the_p_value_itself():
     rng = np.random.default_rng(1)
     one = NullDraws(np.array([1.4]), np.abs(rng.normal(size=(99, 1))))
-    want = (1 + (one.drawn[:, 0] >= 1.4).sum()) / 100
+    want = (1 + (one.draws[:, 0] >= 1.4).sum()) / 100
     assert step_down(one) == one.p_values() == want
-    assert one.floor == 1 / 100
-    assert np.isnan(one._replace(complete=True).floor)
+    assert one.p_floor == 1 / 100
+    assert np.isnan(one._replace(complete=True).p_floor)
 
 
 def test_rows_that_are_copies_cost_nothing_and_independent_ones_what_sidak_says():

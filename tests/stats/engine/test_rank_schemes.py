@@ -55,7 +55,7 @@ def test_values_and_ranks_of_every_draw_are_challengers(scores, draws, ranks, sc
         for name in ("value", "rank")
     }
     assert list(wide["value"].columns) == [*found.keys.itertuples(index=False, name=None)]
-    every = np.vstack([found.values, found.drawn])
+    every = np.vstack([found.values, found.drawn_values])
     np.testing.assert_allclose(every, wide["value"], rtol=0, atol=EXACT)
     for group in range(3):
         rows = found.rows_of(group)
@@ -225,7 +225,7 @@ def test_medians_of_draws_are_numpys():
         frame(values), RankingOptions(None, None, "complete", None, "median", "average"),
         check_options("rank", "percentile", 0.95, 10, 0, drawn),
     )  # fmt: skip
-    np.testing.assert_array_equal(found.drawn, [np.median(values[d], axis=0) for d in drawn])
+    np.testing.assert_array_equal(found.drawn_values, [np.median(values[d], axis=0) for d in drawn])
 
 
 def test_patients_are_tested_by_their_mean_difference():

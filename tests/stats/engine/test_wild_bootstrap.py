@@ -87,7 +87,7 @@ def test_drawn_signs_agree_with_all_of_them() -> None:
     signs, complete = sign_patterns(12, 2_000, rng)
     drawn = flip(contrast, 0.0, signs, complete=complete)
     assert not complete
-    assert drawn.drawn.floor == 0.5 / 2_001
+    assert drawn.null_draws.p_floor == 0.5 / 2_001
     assert abs(drawn.p_value - every.p_value)[0] < 4 * np.sqrt(0.25 / 2_000)
     width = np.diff([limit[0] for limit in every.limits(0.9)])
     for one, other in zip(drawn.limits(0.9), every.limits(0.9), strict=True):
@@ -99,7 +99,7 @@ def test_units_too_few_for_a_level_have_no_limits() -> None:
     found = flip(contrast, 0.0, all_signs(3), complete=True)
     assert found.p_value == 0.125
     # all patterns are there: the smallest P value is no bound
-    assert np.isnan(found.drawn.floor)
+    assert np.isnan(found.null_draws.p_floor)
     assert np.isinf(found.limits(0.95)).all()
     assert np.isfinite(found.limits(0.7)).all()
 

@@ -243,7 +243,7 @@ def test_a_level_that_a_group_lacks_is_nan_there_and_told_once(lacking):
             found = ask(fit)
         texts = [str(w.message) for w in told if "no means (NaN)" in str(w.message)]
         assert texts == [
-            "no means (NaN) at levels that do not occur in 1 model: score ~ site * x, task q: site 'a'"
+            "no means (NaN) at levels that do not occur in 1 model: score ~ site * x, task q: site a"
         ]
         own = found[found["task"] == "p"].reset_index(drop=True)
         pd.testing.assert_frame_equal(own, ask(alone))

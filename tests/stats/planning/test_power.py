@@ -9,7 +9,6 @@ from tests_support import raises
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.planning import formulas
-from salstats.stats.planning.curves import crossing
 
 VAN_DYKE = {
     "error": 0.000802288265572067, "cov1": 0.00034661370944073208, "cov2": 0.00034407482886088904,
@@ -353,15 +352,6 @@ def test_a_group_without_a_pair_is_named():
     pilot.loc[(pilot["task"] == "Edema") & (pilot["method"] == "gradcam"), "score"] = np.nan
     with pytest.warns(SalstatsWarning), pytest.raises(SalstatsError, match="both scores for task Edema"):
         ss.power(pilot, reference="human", by="task", effect=-0.15, n_cases=50, n_studies=10)
-
-
-def test_needed_units_lie_between_those_simulated():
-    units, z = np.array([25, 100]), 1.0
-    # quantiles -0.1587 and .8413 of a standard normal are -1 and 1: half way is power .5, at root 7.5
-    shown = np.round(100_000 * special.ndtr([-z, z])).astype(int)
-    assert crossing(units, shown, 100_000, 0.5) == int(np.ceil(7.5**2))
-    assert crossing(units, shown, 100_000, 0.9) is None
-    assert crossing(units, shown, 100_000, 0.1) == 25
 
 
 @pytest.mark.slow

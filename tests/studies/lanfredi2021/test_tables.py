@@ -347,13 +347,6 @@ def make_rows():
     )  # fmt: skip
 
 
-def test_chance_is_0_of_correlations_and_one_half_of_areas():
-    rows = compare_intervals(make_rows())
-    assert np.isclose(rows["width_ratio"], [3, 0.5]).all()
-    assert rows["published_excludes_chance"].tolist() == [True, False]
-    assert rows["excludes_chance"].tolist() == [False, False]
-
-
 def test_what_changes_counts_narrower_intervals_and_names_the_rows_that_turn():
     said = changes_note(compare_intervals(make_rows()))
     assert "1 of 2 intervals are narrower" in said

@@ -7,6 +7,7 @@ from saporta_frames import METHOD, read_oracle
 
 import salstats as ss
 from salstats.errors import SalstatsError
+from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.studies.saporta2022.script_inference import (
     correlate_as_published,
     percent_decrease_as_published,
@@ -45,6 +46,9 @@ def test_correlations_of_confidence_are_those_of_the_script_unrounded(expected, 
     want = want[(want["script"] == "model_assurance") & (want["y"] == name)].set_index("task")
     frame = oracle.full if outcome == "iou" else oracle.scores
     rows = frame[(frame["method"] == METHOD) & (frame["metric"] == outcome)]
+    with pytest.warns(RepeatedUnitsWarning):
+        ss.correlate(rows, outcome, "prob", by="task", overall=True, interval="fisher")
+    # the scripts treat rows as independent, so that no such warning is shown
     got = correlate_as_published(rows, outcome, "prob", by="task", overall=True).set_index("task")
     got = got.loc[want.index]
     columns = {

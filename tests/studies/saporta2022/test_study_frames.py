@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from saporta_frames import METHOD, long
 
+import salstats as ss
 from salstats.errors import SalstatsWarning
+from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.studies.saporta2022.study_frames import (
     PER_TASK,
     POOLED,
@@ -16,6 +18,7 @@ from salstats.studies.saporta2022.study_frames import (
     full_rows,
     means,
     scaled_features,
+    slopes_of,
 )
 
 pytestmark = pytest.mark.filterwarnings(
@@ -105,3 +108,17 @@ def test_a_task_that_people_always_hit_has_an_interval_with_width(frames):
         found = means(scores, Inference(False, 40)).query("metric == 'hit' and task == 'Edema'")
     assert (found["conf_high"] == 1).all()
     assert (found["conf_low"] < 0.9).all()
+
+
+def test_only_the_repeated_patients_of_published_regressions_are_silent(frames):
+    rows = frames.scores.query("method == @METHOD and metric == 'iou'").merge(
+        frames.positives[["case", "task", "area_ratio"]], on=["case", "task"]
+    )
+    formula = "iou ~ area_ratio + task"
+    with pytest.warns(RepeatedUnitsWarning):
+        classical = ss.regress(rows, formula, errors="classical")
+    pd.testing.assert_frame_equal(slopes_of(rows, formula, Inference(True)), classical)
+    # a variable of one level is still warned of
+    with pytest.warns(SalstatsWarning) as caught:
+        slopes_of(rows, f"{formula} + metric", Inference(True))
+    assert RepeatedUnitsWarning not in {warning.category for warning in caught}

@@ -60,7 +60,7 @@ class Crossproducts:
     @property
     def n_blocked(self) -> int:
         """Number of columns of Z in blocks."""
-        return self.batches[-1].columns.stop
+        return int(self.batches[-1].columns.stop)
 
     @property
     def n_dense(self) -> int:

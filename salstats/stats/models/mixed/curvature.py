@@ -29,7 +29,7 @@ def parameter_covariance(
     eigenvalues, eigenvectors = np.linalg.eigh(second_derivatives * np.outer(scale, scale))
     rising = eigenvalues > _ROUNDING
     root = scale[:, None] * eigenvectors[:, rising] / np.sqrt(eigenvalues[rising])
-    return 2 * root @ root.T
+    return np.asarray(2 * root @ root.T)
 
 
 def covariance_slopes(

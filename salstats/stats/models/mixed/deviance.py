@@ -177,7 +177,7 @@ def _summed_level_products(products: Crossproducts, weighted: WeightedProducts, 
     """Return Z'V^-1 Z of each level of a term with itself, summed over the levels, (n_effects, n_effects)."""
     columns = products.term_columns[term]
     loadings = weighted.loadings[:, columns].reshape(-1, columns.shape[1])
-    return level_products(products, weighted, term).sum(axis=0) - loadings.T @ loadings
+    return np.asarray(level_products(products, weighted, term).sum(axis=0) - loadings.T @ loadings)
 
 
 def level_products(products: Crossproducts, weighted: WeightedProducts, term: int) -> np.ndarray:
@@ -185,7 +185,7 @@ def level_products(products: Crossproducts, weighted: WeightedProducts, term: in
     columns = products.term_columns[term]
     if term in products.dense:
         dense_columns = columns - products.n_blocked
-        return weighted.dense_products[columns[:, :, None], dense_columns[:, None, :]]
+        return np.asarray(weighted.dense_products[columns[:, :, None], dense_columns[:, None, :]])
     level_blocks = np.empty((*columns.shape, columns.shape[1]))
     for batch, block in zip(products.batches, weighted.blocks, strict=True):
         size = block.shape[1]

@@ -54,7 +54,7 @@ def weighted_products_times(
         block_rows = rows[batch.columns].reshape(*block.shape[:2], -1)
         result[batch.columns] += (block @ block_rows).reshape(-1, rows.shape[1])
     result[n_blocked:] += weighted.dense_products[:n_blocked].T @ rows[:n_blocked]
-    return result - loadings.T @ (loadings @ rows)
+    return np.asarray(result - loadings.T @ (loadings @ rows))
 
 
 def traces(
@@ -154,13 +154,13 @@ def _term_covariances(products: Crossproducts, entry: CovarianceEntry) -> np.nda
 
 def _times_entry(matrix: np.ndarray, entry: CovarianceEntry, columns: np.ndarray) -> np.ndarray:
     """Return the `columns` (n_levels, n_effects) of a matrix times E_r, (n_rows, n_levels * n_effects)."""
-    return (matrix[:, columns] @ entry.matrix).reshape(len(matrix), columns.size)
+    return np.asarray((matrix[:, columns] @ entry.matrix).reshape(len(matrix), columns.size))
 
 
 def _quadratic_form(products: Crossproducts, entry: CovarianceEntry, matrix: np.ndarray) -> np.ndarray:
     """Return A E_r A' for a matrix A whose columns are the first columns of Z."""
     columns = products.term_columns[entry.term]
-    return _times_entry(matrix, entry, columns) @ matrix[:, columns.ravel()].T
+    return np.asarray(_times_entry(matrix, entry, columns) @ matrix[:, columns.ravel()].T)
 
 
 def restricted_loadings(evaluation: Evaluation, *, reml: bool) -> np.ndarray:
@@ -207,7 +207,7 @@ def hessian(
     if sigma is None:
         by_entries -= rss_slopes @ rss_slopes.T / (df * variance**2)
     jacobian, entry_curvature = _entry_derivatives(terms, relative_factors, evaluation.gradients)
-    by_theta = jacobian.T @ by_entries @ jacobian + entry_curvature
+    by_theta = np.asarray(jacobian.T @ by_entries @ jacobian + entry_curvature)
     if sigma is None:
         return by_theta
     by_theta_and_sigma = 2 * jacobian.T @ rss_slopes / sigma**3

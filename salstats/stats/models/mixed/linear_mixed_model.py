@@ -79,7 +79,7 @@ class MixedSolution:
     @property
     def p(self) -> int:
         """Number of coefficients."""
-        return self.matrix.shape[1]
+        return int(self.matrix.shape[1])
 
     @property
     def n_parameters(self) -> int:
@@ -133,7 +133,7 @@ class MixedSolution:
         """Derivatives of the coefficients' covariance by the scaled theta and sigma, (m + 1, p, p)."""
         scaled_slopes = covariance_slopes(self.evaluated, self.terms, self.scaled_theta, self.scaled_sigma)
         transform = self.scaled.unit * self.scaled.coefficient_basis
-        return transform @ scaled_slopes @ transform.T
+        return np.asarray(transform @ scaled_slopes @ transform.T)
 
     @cached_property
     def adjusted_covariance(self) -> AdjustedCovariance:
@@ -143,7 +143,7 @@ class MixedSolution:
 
     def scaled_contrasts(self, contrasts: np.ndarray) -> np.ndarray:
         """Return contrasts (k, p) of the coefficients as contrasts of the scaled model's coefficients."""
-        return self.scaled.unit * contrasts @ self.scaled.coefficient_basis
+        return np.asarray(self.scaled.unit * contrasts @ self.scaled.coefficient_basis)
 
     @cached_property
     def random_effects(self) -> tuple[np.ndarray, ...]:
@@ -183,7 +183,7 @@ class MixedSolution:
             (term.matrix * effects[term.codes]).sum(axis=1)
             for term, effects in zip(self.terms, self.random_effects, strict=True)
         )
-        return self.matrix @ self.coefficients + random_part
+        return np.asarray(self.matrix @ self.coefficients + random_part)
 
 
 def fit_mixed(
@@ -270,7 +270,7 @@ def _basis(term: RandomTerm, *, orthogonalize: bool) -> np.ndarray:
     triangle = np.asarray(np.linalg.qr(reversed_columns, mode="r"))[::-1, ::-1]
     triangle = triangle * np.sign(np.diag(triangle))[:, None]
     inverse = solve_triangular(triangle, np.eye(len(sizes)), lower=True) * np.sqrt(len(term.matrix))
-    return inverse / sizes[:, None]
+    return np.asarray(inverse / sizes[:, None])
 
 
 def _check_distinct_from_coefficients(term: RandomTerm, orthogonal: np.ndarray) -> None:

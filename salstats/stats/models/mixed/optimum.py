@@ -152,10 +152,10 @@ def _with_positive_diagonal(relative_factor: np.ndarray) -> np.ndarray:
 def _nonzero_root(relative_factor: np.ndarray, *, correlated: bool) -> np.ndarray:
     """Return a root of Lambda Lambda', (n_effects, rank), without directions of almost no variance."""
     if not correlated:
-        return relative_factor[:, np.diag(relative_factor) >= _SMALL]
+        return np.asarray(relative_factor[:, np.diag(relative_factor) >= _SMALL])
     directions, deviations, _ = np.linalg.svd(relative_factor)
     nonzero = deviations >= _SMALL
-    return directions[:, nonzero] * deviations[nonzero]
+    return np.asarray(directions[:, nonzero] * deviations[nonzero])
 
 
 def _steepest_direction(

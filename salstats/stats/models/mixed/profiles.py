@@ -231,7 +231,7 @@ class _ProfileRegion:
         variance = float(slopes @ direction)
         if not variance > 0:
             return np.zeros_like(direction)
-        return direction * np.sqrt(self.excess / variance)
+        return np.asarray(direction * np.sqrt(self.excess / variance))
 
 
 def _second_derivatives(function: QuantityFunction, parameters: np.ndarray) -> np.ndarray:

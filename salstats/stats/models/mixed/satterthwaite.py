@@ -34,7 +34,7 @@ def satterthwaite(solution: MixedSolution, contrasts: np.ndarray) -> np.ndarray:
     slopes = np.einsum("ku,tuv,kv->kt", contrasts, solution.covariance_slopes, contrasts)
     variances_of_variances = np.einsum("ki,ij,kj->k", slopes, solution.parameter_covariance, slopes)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return 2 * variances**2 / variances_of_variances
+        return np.asarray(2 * variances**2 / variances_of_variances)
 
 
 def satterthwaite_f(solution: MixedSolution, contrasts: np.ndarray) -> FTest:

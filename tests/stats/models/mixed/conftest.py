@@ -1,5 +1,8 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from lme4_oracle import MODELS, RTOL, RTOL_ON_BOUNDARY, fit_model
 
 from salstats.stats.models.mixed.linear_mixed_model import RandomTerm
 
@@ -19,3 +22,16 @@ def slopes():
         RandomTerm("case", ("(Intercept)",), case, 40, matrix[:, :1]),
     ]
     return matrix, response + rng.normal(size=len(reader)), terms
+
+
+@pytest.fixture(scope="session", params=[True, False], ids=["REML", "ML"])
+def reml(request):
+    return request.param
+
+
+@pytest.fixture(scope="session", params=MODELS)
+def lme4_model(request, reml):
+    """A model of the lme4 oracle: its name, names of coefficients, solution, and R's tolerances."""
+    terms, solution = fit_model(request.param, reml)
+    rtol = RTOL_ON_BOUNDARY if solution.singular else RTOL
+    return SimpleNamespace(name=request.param, reml=reml, terms=terms, solution=solution, rtol=rtol)

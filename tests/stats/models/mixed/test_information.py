@@ -1,66 +1,53 @@
-"""Second derivatives of the deviance against differences of the first, and those of the deviance."""
+"""Second derivatives of the deviance against differences of the first."""
 
 import numpy as np
 import pytest
+from dense_mixed import THETA, differences, four_terms
 
 from salstats.stats.models.mixed.deviance import evaluate, gradient
-from salstats.stats.models.mixed.information import hessian
-from salstats.stats.models.mixed.linear_mixed_model import RandomTerm, scale
+from salstats.stats.models.mixed.information import covariance_entries, hessian
+from salstats.stats.models.mixed.linear_mixed_model import scale
 from salstats.stats.models.mixed.terms import lambdas
 
-# five-point differences with a step of 1e-3
+#: Five-point differences with a step of 1e-3.
 TOLERANCE = 1e-8
-THETA = np.array([0.5, 0.2, 0.3, 0.4, -0.1, 0.6, 0.3, 0.2, 0.35])
 
 
 @pytest.fixture(scope="module")
 def model():
-    """Slopes of crossed and nested factors, correlated and not, in blocks and dense."""
-    rng = np.random.default_rng(3)
-    n = 300
-    reader, case, method = rng.integers(0, 12, n), rng.integers(0, 40, n), rng.integers(0, 2, n)
-    matrix = np.column_stack([np.ones(n), method, rng.normal(size=n)])
-    terms = [
-        RandomTerm("reader", ("a", "b"), reader, 12, matrix[:, :2]),
-        RandomTerm("case", ("a", "b"), case, 40, matrix[:, :2]),
-        RandomTerm("patient", ("a", "b"), case // 4, 10, matrix[:, [0, 2]], correlated=False),
-        RandomTerm("group", ("a",), method * 3 + reader // 4, 6, matrix[:, :1]),
-    ]
-    return scale(matrix, rng.normal(size=n), terms)
-
-
-def _differences(function, at):
-    """Derivatives by each element, exact for polynomials of degree four."""
-    steps = 1e-3 * np.eye(len(at))
-    near = [8 * (function(at + h) - function(at - h)) for h in steps]
-    far = [function(at + 2 * h) - function(at - 2 * h) for h in steps]
-    return (np.array(near) - np.array(far)) / 12e-3
+    return scale(*four_terms())
 
 
 @pytest.mark.parametrize("reml", [True, False], ids=["REML", "ML"])
 @pytest.mark.parametrize("sigma", [None, 0.8], ids=["profiled", "sigma"])
-def test_derivatives_are_those_of_the_deviance(model, reml, sigma):
-    def value(theta):
-        return evaluate(model.products, lambdas(theta, model.terms), reml=reml, sigma=sigma).deviance
-
+def test_second_derivatives_are_those_of_the_gradient(model, reml, sigma):
     def slope(theta, sigma=sigma):
         factors = lambdas(theta, model.terms)
         return gradient(evaluate(model.products, factors, reml=reml, sigma=sigma), factors, model.terms)
 
-    first = slope(THETA)
-    np.testing.assert_allclose(_differences(value, THETA), first, atol=TOLERANCE * np.abs(first).max())
     factors = lambdas(THETA, model.terms)
-    found = evaluate(model.products, factors, reml=reml, sigma=sigma)
-    second = hessian(model.products, model.terms, factors, found, reml=reml, sigma=sigma)
+    evaluation = evaluate(model.products, factors, reml=reml, sigma=sigma)
+    second = hessian(model.products, model.terms, factors, evaluation, reml=reml, sigma=sigma)
     m = len(THETA)
-    np.testing.assert_allclose(
-        _differences(slope, THETA), second[:m, :m], atol=TOLERANCE * np.abs(second).max()
-    )
+    tolerance = TOLERANCE * np.abs(second).max()
+    np.testing.assert_allclose(differences(slope, THETA), second[:m, :m], atol=tolerance)
     if sigma is not None:
-        by_sigma = _differences(lambda s: slope(THETA, s.item()), np.array([sigma]))[0]
-        np.testing.assert_allclose(by_sigma, second[m, :m], atol=TOLERANCE * np.abs(second).max())
+        by_sigma = differences(lambda s: slope(THETA, s.item()), np.array([sigma]))[0]
+        np.testing.assert_allclose(by_sigma, second[m, :m], atol=tolerance)
+
+        # -2 log likelihood is df log(sigma^2) + rss / sigma^2 + terms without sigma
+        def by_sigma_alone(s):
+            return evaluate(model.products, factors, reml=reml, sigma=s.item()).deviance
+
+        def slope_by_sigma(s):
+            return differences(by_sigma_alone, s)[0]
+
+        twice = differences(slope_by_sigma, np.array([sigma]))[0]
+        np.testing.assert_allclose(twice, second[m, m], rtol=1e-6)
 
 
-def test_both_parts_of_the_layout_are_met(model):
-    assert model.products.dense == (0, 3)
-    assert model.products.batches[0].products.shape[:2] == (10, 10)
+def test_entries_are_symmetric_and_stand_in_the_order_of_theta(model):
+    entries = covariance_entries(model.terms)
+    assert [entry.term for entry in entries] == [0, 0, 0, 1, 1, 1, 2, 2, 3]
+    reader = [entry.matrix.tolist() for entry in entries[:3]]
+    assert reader == [[[1, 0], [0, 0]], [[0, 1], [1, 0]], [[0, 0], [0, 1]]]

@@ -1,7 +1,8 @@
-"""Mixed models against their definition, and what they are not to depend on."""
+"""Mixed models against their definition and R's lme4, and what they are not to depend on."""
 
 import numpy as np
 import pytest
+from lme4_oracle import ATOL_LIKELIHOOD, r_rows
 from scipy.stats import multivariate_normal
 
 from salstats.errors import SalstatsError
@@ -98,3 +99,53 @@ def test_levels_that_the_coefficients_tell_apart_are_refused(slopes):
     method = RandomTerm("method", ("(Intercept)",), matrix[:, 1].astype(int), 2, matrix[:, :1])
     with pytest.raises(SalstatsError, match="'method'"):
         fit_mixed(matrix, response, [*terms, method])
+
+
+def test_coefficients_are_lme4s(lme4_model, reml):
+    expected = r_rows("fixed", lme4_model.name, reml).set_index("term").loc[lme4_model.terms]
+    solution = lme4_model.solution
+    rtol = lme4_model.rtol
+    np.testing.assert_allclose(solution.coefficients, expected["estimate"], rtol=rtol["estimate"])
+    errors = np.sqrt(np.diag(solution.covariance))
+    np.testing.assert_allclose(errors, expected["std_error"], rtol=rtol["error"])
+
+
+def test_variances_are_lme4s(lme4_model, reml):
+    solution = lme4_model.solution
+    rtol = lme4_model.rtol["variance"]
+    rows = r_rows("variances", lme4_model.name, reml).fillna("")
+    # lme4 calls the second of the independent terms of one factor reader.1
+    rows["group"] = rows["group"].str.replace(r"\.1$", "", regex=True)
+    expected = rows.set_index(["group", "first", "second"])["covariance"]
+    assert len(expected) == len(solution.theta) + 1
+    np.testing.assert_allclose(solution.sigma**2, expected["Residual", "", ""], rtol=rtol)
+    for term, covariance in zip(solution.terms, solution.covariances, strict=True):
+        for i, first in enumerate(term.effects):
+            np.testing.assert_allclose(covariance[i, i], expected[term.name, first, ""], rtol=rtol)
+            if not term.correlated:
+                continue
+            for j in range(i + 1, len(term.effects)):
+                size = np.sqrt(covariance[i, i] * covariance[j, j])
+                theirs = expected[term.name, first, term.effects[j]]
+                np.testing.assert_allclose(covariance[i, j], theirs, rtol=0, atol=rtol * size)
+    fit = r_rows("fits", lme4_model.name, reml).iloc[0]
+    np.testing.assert_allclose(solution.log_likelihood, fit["log_likelihood"], rtol=0, atol=ATOL_LIKELIHOOD)
+    assert solution.singular == fit["singular"]
+    assert solution.converged
+
+
+def test_random_effects_are_lme4s(lme4_model, reml):
+    rows = r_rows("effects", lme4_model.name, reml)
+    solution = lme4_model.solution
+    rtol = lme4_model.rtol
+    for k, term in enumerate(solution.terms):
+        for e, effect in enumerate(term.effects):
+            expected = rows[(rows["group"] == term.name) & (rows["effect"] == effect)].sort_values("level")
+            np.testing.assert_allclose(
+                solution.random_effects[k][:, e],
+                expected["estimate"],
+                rtol=100 * rtol["estimate"],
+                atol=10 * rtol["estimate"],
+            )
+            errors = np.sqrt(solution.conditional_variances[k][:, e, e])
+            np.testing.assert_allclose(errors, expected["std_error"], rtol=10 * rtol["error"])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from lme4_oracle import fit_model, r_table
 from scipy.optimize import minimize
 from scipy.stats import chi2, multivariate_normal
 
@@ -11,6 +12,8 @@ from salstats.stats.models.mixed.profiles import variance_limits
 CUT = chi2.ppf(0.95, 1)
 # the brute-force search over the other variances stops near this
 ATOL_DEVIANCE = 1e-6
+# Brent's root of a deviance that is searched by bobyqa
+RTOL_LME4 = 1e-6
 
 
 @pytest.fixture
@@ -122,3 +125,24 @@ def test_perfect_correlation_is_its_own_limit():
     sds = [*np.sqrt(np.diag(found.covariances[0])), np.sqrt(found.covariances[1].item()), found.sigma]
     best = minimize(above, np.log(sds), args=(correlation.conf_low,), method="BFGS", options={"gtol": 1e-3})
     np.testing.assert_allclose(best.fun + 2 * found.log_likelihood, CUT, rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["crossed", "nested", "independent", "room"])
+def test_limits_are_those_of_lme4s_deviance(name):
+    _, solution = fit_model(name, reml=False)
+    expected = r_table("limits").query("model == @name").set_index("parameter")
+    limits = [limit for limit in variance_limits(solution) if limit.kind != "share"]
+    assert len(limits) == len(expected)
+    for limit in limits:
+        if limit.term is None:
+            parameter = "sigma"
+        elif limit.kind == "sd":
+            parameter = f"sd_{limit.effects[0]}|{solution.terms[limit.term].name}"
+        else:
+            pair = f"{limit.effects[1]}.{limit.effects[0]}"
+            parameter = f"cor_{pair}|{solution.terms[limit.term].name}"
+        row = expected.loc[parameter]
+        # lme4 has no lower root where the deviance does not rise so far down to a variance of zero
+        low = 0.0 if np.isnan(row["conf_low"]) else row["conf_low"]
+        expected_limits = [low, row["conf_high"]]
+        np.testing.assert_allclose([limit.conf_low, limit.conf_high], expected_limits, rtol=RTOL_LME4)

@@ -1,9 +1,36 @@
-"""F tests with Satterthwaite's degrees of freedom."""
+"""Tests with Satterthwaite's degrees of freedom against R's lmerTest."""
 
 import numpy as np
+from lme4_oracle import r_rows
 
 from salstats.stats.models.mixed.linear_mixed_model import fit_mixed
-from salstats.stats.models.mixed.satterthwaite import satterthwaite_f
+from salstats.stats.models.mixed.satterthwaite import satterthwaite, satterthwaite_f
+
+
+def _contrasts(model, row):
+    """The contrasts of a row of R's tests: the coefficients of the method, or all but the intercept."""
+    if row["set"] == "method":
+        is_tested = ["method" in term for term in model.terms]
+    else:
+        is_tested = [term != "(Intercept)" for term in model.terms]
+    return np.eye(len(model.terms))[is_tested]
+
+
+def test_degrees_of_freedom_are_lmertests(lme4_model, reml):
+    expected = r_rows("fixed", lme4_model.name, reml).set_index("term").loc[lme4_model.terms]
+    df = satterthwaite(lme4_model.solution, np.eye(len(lme4_model.terms)))
+    np.testing.assert_allclose(df, expected["df"], rtol=lme4_model.rtol["df"])
+
+
+def test_f_tests_are_lmertests(lme4_model, reml):
+    rows = r_rows("tests", lme4_model.name, reml).query("test == 'satterthwaite'")
+    assert len(rows) == 2
+    for _, row in rows.iterrows():
+        test = satterthwaite_f(lme4_model.solution, _contrasts(lme4_model, row))
+        rtol = lme4_model.rtol
+        np.testing.assert_allclose(test.statistic, row["statistic"], rtol=10 * rtol["error"])
+        assert test.df_num == row["df_num"]
+        np.testing.assert_allclose(test.df_den, row["df_den"], rtol=rtol["df"])
 
 
 def test_combinations_that_repeat_others_add_nothing(slopes):
