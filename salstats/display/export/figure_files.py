@@ -128,7 +128,9 @@ def size_inches(
 ) -> tuple[float, float]:
     """Return a figure's width and height in inches: those given in a unit, else those of its theme."""
     if not isinstance(figure, p9.ggplot):
-        raise SalstatsError(f"only a plotnine figure can be written, not {type(figure).__name__}")
+        raise SalstatsError(
+            f"only a plotnine figure can be written, not {type(figure).__name__}", option="figure"
+        )
     check_choice(unit, tuple(_MM), "unit")
     units_per_inch = MM_PER_INCH / _MM[unit]
     theme_width, theme_height = figure.theme.getp("figure_size")

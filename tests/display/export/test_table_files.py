@@ -101,17 +101,17 @@ def test_what_the_record_does_not_hold_is_refused_and_can_be_written_as_html(for
 
 
 @pytest.mark.parametrize(
-    ("path", "message"),
+    ("path", "fields"),
     [
-        ("t.pdf", r"must end in \.html, \.tex, \.docx, \.csv, \.png"),
-        ("nowhere/t.csv", "does not exist"),
-        ("there.csv", "overwrite=True"),
+        ("t.pdf", {"choices": (".html", ".tex", ".docx", ".csv", ".png")}),
+        ("nowhere/t.csv", {"option": None, "choices": ()}),
+        ("there.csv", {"option": "overwrite"}),
     ],
 )
-def test_a_file_that_cannot_be_written_is_named_before_any_work(tmp_path, path, message, monkeypatch):
+def test_a_file_that_cannot_be_written_is_named_before_any_work(tmp_path, path, fields, monkeypatch):
     (tmp_path / "there.csv").write_text("mine")
     monkeypatch.setattr(table_files, "html_page", lambda _: pytest.fail("rendered"))
-    with pytest.raises(InputFileError, match=message):
+    with raises(InputFileError, path=tmp_path / path, **fields):
         ss.save_table(one_cell(), tmp_path / path)
     assert (tmp_path / "there.csv").read_text() == "mine"
 

@@ -8,7 +8,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PALETTE, REFERENCE
-from salstats.errors import SalstatsError, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.stats.descriptions import box_values
 
 SCORES = ss.datasets.load_simulated()
@@ -138,7 +138,7 @@ def test_bad_input_gets_a_sentence():
         ss.plot_box(SCORES.assign(score=np.nan))
     with raises(ValueRangeError, option="reference", value="Humen", match="'human'"):
         ss.plot_box(SCORES, reference="Humen")
-    with pytest.raises(SalstatsError, match="add 'metric' to by"):
+    with raises(ColumnError, column="metric", hint="add 'metric' to by, or keep one of them"):
         ss.plot_box(SCORES, by="method")
     with raises(ValueRangeError, option="n_columns", value=0):
         ss.plot_box(SCORES, n_columns=0)

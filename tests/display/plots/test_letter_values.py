@@ -113,7 +113,7 @@ def test_bad_input_gets_a_sentence():
         ss.plot_letter_values(SCORES)
     with raises(SalstatsError, column="n"):
         ss.plot_letter_values(ss.letter_values(SCORES.assign(prob=np.nan), "prob"))
-    with pytest.raises(SalstatsError, match="same label"):
+    with raises(SalstatsError, option="labels", column="task"):
         ss.plot_letter_values(VALUES, labels={"task": {"Edema": "x", "Cardiomegaly": "x"}})
     with raises(ValueRangeError, option="n_columns", value=0):
         ss.plot_letter_values(VALUES, n_columns=0)

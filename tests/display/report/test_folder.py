@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pandas as pd
-import pytest
 from report_text import files, page_text
 from tests_support import raises
 
@@ -35,7 +34,7 @@ def test_an_earlier_report_is_replaced_only_when_asked_and_other_files_never(tmp
     write(out, "Second", overwrite=True)
     assert "Second" in page_text(out)
     (out / "figures" / "thesis.pdf").write_text("mine")
-    with pytest.raises(InputFileError, match=r"other files \(figures/thesis.pdf\)"):
+    with raises(InputFileError, path=out, match="figures/thesis.pdf"):
         write(out, overwrite=True)
     assert (out / "figures" / "thesis.pdf").read_text() == "mine"
 
@@ -43,7 +42,7 @@ def test_an_earlier_report_is_replaced_only_when_asked_and_other_files_never(tmp
 def test_a_folder_that_no_report_made_is_left_alone(tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "index.html").write_text("mine")
-    with pytest.raises(InputFileError, match="other files"):
+    with raises(InputFileError, path=tmp_path / "out", match="index.html"):
         ss.report(pd.DataFrame(), tmp_path / "out", overwrite=True)
     assert (tmp_path / "out" / "index.html").read_text() == "mine"
 
@@ -57,7 +56,7 @@ def test_a_report_that_fails_leaves_the_earlier_one(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("salstats.display.report.folder.render_page", broken)
-    with pytest.raises(InputFileError, match="No space left"):
+    with raises(InputFileError, path=out, match="No space left"):
         write(out, overwrite=True)
     assert files(out) == before
     assert list(tmp_path.iterdir()) == [out]
@@ -75,20 +74,20 @@ def test_the_earlier_report_comes_back_where_the_new_one_cannot_take_its_place(t
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", refusing)
-    with pytest.raises(InputFileError, match="Input/output"):
+    with raises(InputFileError, path=out, match="Input/output"):
         write(out, overwrite=True)
     assert files(out) == before
 
 
 def test_folders_that_cannot_be_made_or_replaced_are_named(tmp_path, monkeypatch):
-    with pytest.raises(InputFileError, match="does not exist"):
+    with raises(InputFileError, path=tmp_path / "no" / "out", hint=""):
         write(tmp_path / "no" / "out")
     write(tmp_path / "real")
     (tmp_path / "real" / "mine").symlink_to(tmp_path)
-    with pytest.raises(InputFileError, match=r"other files \(mine\)"):
+    with raises(InputFileError, path=tmp_path / "real", match="mine"):
         write(tmp_path / "real", overwrite=True)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputFileError, match="current folder"):
+    with raises(InputFileError, path=tmp_path, hint="name a new one in it"):
         write(".")
 
 

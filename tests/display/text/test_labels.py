@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises, warns
 
 import salstats as ss
 from salstats.display.text.format import MISSING
@@ -66,14 +67,14 @@ def test_labels_of_what_is_not_shown_are_said():
     known = {"gradcam": "GC", "own": "Ours", "taskEdema": "Edema", "size": "Size", "method": ["own"]}
     # lime and Average are the house's own words, one dict may serve many tables
     Labels(known | {"subset": "S", "lime": "LIME-50", "Average": "All"}, frame)
-    with pytest.warns(SalstatsWarning, match="'gradcm'.*did you mean 'gradcam'"):
+    with warns(option="labels", value=["gradcm"], choices=("gradcam",)):
         Labels({"gradcm": "GC"}, frame)
     for within in ({"method": {"gradcm": "Grad-CAM"}}, {"method": ["human", "gradcm"]}):
-        with pytest.warns(SalstatsWarning, match="'gradcm'.*did you mean 'gradcam'"):
+        with warns(option="labels", value=["gradcm"], choices=("gradcam",)):
             Labels(within, frame)
-    with pytest.warns(SalstatsWarning, match="'Method' .did you mean 'method'"):
+    with warns(option="labels", value=["Method"], choices=("method",)):
         Labels({"Method": ["own"], "own": "Ours"}, frame)
-    with pytest.warns(SalstatsWarning, match="'nothing', 'of_this'"):
+    with warns(option="labels", value=["nothing", "of_this"], choices=()):
         Labels({"nothing": "A", "of_this": "B"}, frame)
 
 
@@ -89,7 +90,7 @@ def test_what_a_formula_is_made_of_is_known_though_only_its_levels_are_shown(rig
         warnings.simplefilter("error", SalstatsWarning)
         for labels in (*of_vendor, {"my_score": "My score"}, {"Philips": "Ph"}, {"GE": "G.E."}):
             Labels(labels, terms)
-    with pytest.warns(SalstatsWarning, match="'vendr' .did you mean 'vendor'"):
+    with warns(option="labels", value=["vendr"], choices=("vendor",)):
         Labels({"vendr": "Scanner"}, terms)
     # ready labels are a study's own: no user has written them
     with warnings.catch_warnings():
@@ -144,12 +145,12 @@ def test_a_categorical_keeps_its_order_with_average_last():
 
 def test_two_values_with_one_label_are_refused():
     frame = pd.DataFrame({"task": ["a", "b"]})
-    with pytest.raises(SalstatsError, match="same label"):
+    with raises(SalstatsError, option="labels", column="task"):
         Labels({"a": "X", "b": "X"}).categorical(frame, "task")
 
 
 def test_labels_must_be_a_mapping():
-    with pytest.raises(SalstatsError, match="mapping"):
+    with raises(SalstatsError, option="labels", match="not list"):
         Labels(["a"])
 
 

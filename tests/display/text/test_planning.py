@@ -1,6 +1,7 @@
 import pandas as pd
 import pytest
 from display.plots.test_power import plan
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import ColumnError
@@ -83,5 +84,5 @@ def test_a_formula_may_say_that_no_number_is_enough():
 
 
 def test_what_is_no_plan_is_refused():
-    with pytest.raises(ColumnError, match="plan has no column 'term'"):
+    with raises(ColumnError, column="term", hint="power() makes the frame"):
         ss.power_sentence(pd.DataFrame({"power": [0.8]}))

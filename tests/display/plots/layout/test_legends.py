@@ -4,6 +4,7 @@ from itertools import combinations
 
 import pandas as pd
 import pytest
+from tests_support import raises, warns
 
 import salstats as ss
 from salstats.display.plots.layout.legends import (
@@ -77,11 +78,11 @@ def test_colours_can_be_chosen_and_what_is_no_colour_is_an_error():
     assert found["Occlusion"] == PALETTE[0].lower()
     assert found["Human benchmark"] == "#808080"
     assert found["Grad-CAM"] in PALETTE[1:]
-    with pytest.raises(SalstatsError, match="gives 'occlusion' 'bluish', which is no colour"):
+    with raises(SalstatsError, option="labels", value="bluish", match="'occlusion'"):
         ss.plot_box(scores, labels={"colours": {"occlusion": "bluish"}})
-    with pytest.raises(SalstatsError, match=r"labels\['colours'\] must be a mapping"):
+    with raises(SalstatsError, option="labels", match="not str"):
         ss.plot_box(scores, labels={"colours": "red"})
-    with pytest.warns(UserWarning, match="did you mean 'occlusion'"):
+    with warns(option="labels", value=["oclusion"], choices=("occlusion",)):
         ss.plot_box(scores, labels={"colours": {"oclusion": "red"}})
 
 

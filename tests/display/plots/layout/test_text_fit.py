@@ -4,6 +4,7 @@ import pytest
 from display.plots.estimate_figures import LONG
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from tests_support import raises
 
 from salstats.display.plots.layout.text_fit import (
     caption,
@@ -45,7 +46,7 @@ def test_labels_that_are_cut_to_the_same_text_are_numbered():
     assert len(set(texts.values())) == 3
     assert texts[LONG + "2"].endswith("… (2)")
     assert text_mm(texts[LONG + "2"]) <= text_mm("m" * 24)
-    with pytest.raises(SalstatsError, match="same label"):
+    with raises(SalstatsError, option="labels", column="task"):
         short_labels(Labels({"a": "x", "b": "x"}), "task", ["a", "b"])
 
 
