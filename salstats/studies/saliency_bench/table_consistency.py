@@ -255,8 +255,8 @@ def _search_sentences(
         sentence = (
             f"All change the same place: {names.value('metric', digit['metric'])} of "
             f"{names.value('dataset', digit['dataset'])}, the {_DECIMAL_PLACES.get(digit['place'])} decimal "
-            f"({counted(len(changes), 'value')}). {n_exact} of {len(corrected_check)} correlations then are the "
-            "printed ones"
+            f"({counted(len(changes), 'value')}). {n_exact} of {len(corrected_check)} correlations then are "
+            "the printed ones"
         )
         if n_inexact:
             sentence += f", {n_inexact} one unit of the last decimal off"
