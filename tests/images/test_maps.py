@@ -5,12 +5,9 @@ import numpy as np
 import pytest
 
 from salstats.errors import ShapeError, ValueRangeError
-from salstats.images.map_steps import box_filter, float32_below, resize
 from salstats.images.maps import SaliencyOnImage, is_finite
 from salstats.images.masks import Rle, decode, encode
 
-#: float32 holds positions among 29 samples to about 2e-6 of the step between two of them.
-FLOAT32 = 3e-6
 #: The scripts' float32 sums are fused on the oracle's processor; elsewhere 7 of 2000 masks at Otsu's level
 #: and 8 to 11 at a fixed threshold differ, by the pixel or two that lie within rounding of the edge.
 MASKS_THAT_DIFFER, PIXELS_THAT_DIFFER = 12, 2
@@ -136,40 +133,6 @@ def test_edge_cases_smoothed_are_the_scripts_unless_constant(edge_cases, smooth)
         assert expected.all() or not laid.is_constant
 
 
-SHAPES = [
-    ((20, 20), (61, 47)),  # larger
-    ((47, 61), (20, 19)),  # smaller: no antialiasing
-    ((40, 60), (20, 30)),  # half
-    ((9, 30), (30, 9)),
-    ((1, 7), (1, 20)),
-    ((7, 1), (3, 5)),
-    ((1, 1), (4, 3)),
-    ((8, 8), (8, 8)),
-    ((5, 9000), (10, 300)),
-    ((3, 4), (40_000, 2)),
-]
-
-
-@pytest.mark.parametrize(("given", "shape"), SHAPES)
-def test_resize_is_bilinear_between_centres(interpolated, given, shape):
-    saliency = np.random.default_rng(0).random(given)
-    resized = resize(saliency, shape)
-    assert resized.shape == shape
-    assert resized.dtype == np.float32
-    # float32 holds positions among 9000 samples no better than to 5e-4 of a step
-    tolerance = max(FLOAT32, max(given) * 1.2e-7)
-    np.testing.assert_allclose(resized, interpolated(saliency, shape), atol=tolerance)
-
-
-def test_an_even_box_reaches_up_and_left_and_borders_are_mirrored_about_their_pixels():
-    spot = np.zeros((5, 5), np.float32)
-    spot[2, 2] = 4
-    expected = np.zeros((5, 5))
-    expected[2:4, 2:4] = 1
-    np.testing.assert_array_equal(box_filter(spot, 2), expected)
-    np.testing.assert_allclose(box_filter(np.array([[3, 6, 0]], np.float32), 3), [[5, 3, 4]], rtol=1e-6)
-
-
 def test_smoothing_comes_before_the_threshold_and_the_map_is_not_stretched_again():
     spot = np.zeros((5, 7))
     spot[2, 3] = 9
@@ -205,13 +168,6 @@ def test_a_fixed_threshold_is_strict_and_neither_fills_nor_drops():
     assert np.array_equal(SaliencyOnImage(ring, ring.shape).mask(0.5), ring == 1)
     filled = [[1, 1, 1, 0, 0], [1, 1, 1, 0, 0], [1, 1, 1, 0, 0]]
     assert np.array_equal(SaliencyOnImage(ring, ring.shape).mask("otsu"), np.array(filled, bool))
-
-
-def test_a_threshold_compares_as_float64():
-    # 0.3 and 0.4 are more than themselves in float32, 0.7 is less
-    values = np.array([[0.3, 0.4, 0.7]], np.float32)
-    for threshold in (0.3, 0.4, 0.7):
-        assert np.array_equal(values > float32_below(threshold), values.astype(np.float64) > threshold)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Scores of a study: against the CheXlocalize scripts' own results, and by hand on drawn masks."""
+"""Scores of a study, against the CheXlocalize scripts' own results, and the options of `score`."""
 
 import os
 import signal
@@ -12,6 +12,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from drawn_studies import BLOCK, drawn, only, square
 from tests_support import raises
 
 import salstats as ss
@@ -139,145 +140,6 @@ class TestFromTheMaps:
         assert np.allclose(by_metric["recall"]["score"], by_metric["recall"].eval("tp / (tp + fn)"))
         assert np.allclose(by_metric["precision"]["score"], by_metric["precision"].eval("tp / (tp + fp)"))
         assert np.allclose(by_metric["specificity"]["score"], by_metric["specificity"].eval("tn / (tn + fp)"))
-
-
-def square(*cells, shape=(8, 8)):
-    """A mask with some pixels."""
-    mask = np.zeros(shape, bool)
-    for row, col in cells:
-        mask[row, col] = True
-    return mask
-
-
-BLOCK = [(r, c) for r in (2, 3, 4) for c in (2, 3, 4)]
-
-
-def drawn(saliency=None, truth=None, **given):
-    """A study of one case and task."""
-    truths = {("a", "Edema"): square(*BLOCK) if truth is None else truth}
-    return ss.study_from_arrays(
-        truths, {} if saliency is None else {("a", "Edema", "cam"): saliency}, **given
-    )
-
-
-def only(scores, metric="iou", method="cam"):
-    """The one row of a metric and method."""
-    rows = scores[scores["metric"].eq(metric) & scores["method"].eq(method)]
-    assert len(rows) == 1
-    return rows.iloc[0]
-
-
-class TestByHand:
-    def test_a_shifted_block(self):
-        shifted = square(*[(r, c + 1) for r, c in BLOCK]) * 1.0
-        scores = ss.score(
-            drawn(shifted), metrics=["iou", "dice", "precision", "recall", "specificity"], threshold=0.5
-        )
-        assert [only(scores, "iou")[n] for n in ("tp", "fp", "fn", "tn")] == [6, 3, 3, 52]
-        assert only(scores, "iou")["score"] == 6 / 12
-        assert only(scores, "dice")["score"] == 12 / 18
-        assert only(scores, "precision")["score"] == 6 / 9
-        assert only(scores, "specificity")["score"] == 52 / 55
-
-    def test_a_constant_map_points_at_nothing(self):
-        scores = ss.score(drawn(np.full((8, 8), 0.7)))
-        assert only(scores, "hit")["score"] == 0
-        assert np.isnan(only(scores)["score"])
-        assert only(scores)["reason"] == "empty mask"
-
-    def test_misses_can_count_as_zero(self):
-        scores = ss.score(drawn(np.full((8, 8), 0.7)), misses="zero", metrics=["iou", "recall", "precision"])
-        assert only(scores)["score"] == only(scores, "recall")["score"] == 0
-        # nothing was marked, so nothing marked can be right
-        assert np.isnan(only(scores, "precision")["score"])
-
-    def test_a_map_of_nan_is_a_counted_row(self):
-        saliency = square(*BLOCK) * 1.0
-        saliency[0, 0] = np.nan
-        scores = ss.score(drawn(saliency))
-        assert scores["score"].isna().all()
-        assert set(scores["reason"]) == {"map is not finite"}
-
-    def test_an_absent_finding(self):
-        study = drawn(square(*BLOCK) * 1.0, truth=square())
-        positive, full = ss.score(study), ss.score(study, slice="full", threshold=0.5)
-        assert set(positive["reason"]) == {"finding absent"}
-        assert only(full)["score"] == 0
-        assert only(full, "hit")["reason"] == "finding absent"
-
-    def test_neither_mask_nor_finding_is_a_true_negative(self):
-        scores = ss.score(
-            drawn(np.zeros((8, 8)), truth=square()), slice="full", metrics=["iou", "specificity"]
-        )
-        assert only(scores)["reason"] == "true negative"
-        # specificity has something to divide by: all 64 pixels were rightly left out
-        assert only(scores, "specificity")["score"] == 1
-
-    def test_below_the_cutoff_the_mask_is_empty_and_the_hit_stays(self):
-        study = drawn(square(*BLOCK) * 1.0, prob={("a", "Edema"): 0.3})
-        scores = ss.score(study, slice="full", cutoff={"Edema": 0.4})
-        assert only(scores)["score"] == 0
-        assert [only(scores)[n] for n in ("tp", "fp", "fn", "tn")] == [0, 0, 9, 55]
-        assert only(scores, "hit")["score"] == 1
-        at_it = ss.score(study, slice="full", cutoff=0.3, threshold=0.5)
-        assert only(at_it)["score"] == 1
-
-    def test_a_cutoff_without_a_probability_is_said(self):
-        scores = ss.score(drawn(square(*BLOCK) * 1.0), slice="full", cutoff=0.4)
-        assert only(scores)["reason"] == "no probability"
-
-    def test_predicted_positive_by_probability(self):
-        study = drawn(square(*BLOCK) * 1.0, prob={("a", "Edema"): 0.3}, human={})
-        out = ss.score(study, slice="predicted-positive", cutoff=0.4)
-        assert set(out["reason"]) == {"predicted negative"}
-        inside = ss.score(study, slice="predicted-positive", cutoff=0.2, threshold=0.5)
-        assert only(inside)["score"] == 1
-        # the person is asked where the method is, and marked nothing
-        assert only(inside, method="human")["score"] == 0
-
-    def test_people_who_mark_nothing_miss(self):
-        scores = ss.score(drawn(human={}, points={}))
-        assert only(scores, method="human")["reason"] == "empty mask"
-        assert only(scores, "hit", method="human")["score"] == 0
-
-    @pytest.mark.parametrize(
-        ("points", "hit"), [([(0, 0)], 0), ([(0, 0), (2.9, 4.2)], 1), ([(-1, 3)], 0), ([(3, 99)], 0)]
-    )
-    def test_any_point_of_a_person_may_hit(self, points, hit):
-        scores = ss.score(drawn(points={("a", "Edema"): points}), metrics="hit")
-        assert only(scores, "hit", "human")["score"] == hit
-
-    def test_any_maximum_may_hit(self):
-        saliency = square((0, 0), (3, 3)) * 1.0
-        scores = ss.score(drawn(saliency), metrics=["hit", "hit_any"])
-        assert only(scores, "hit")["score"] == 0
-        assert only(scores, "hit_any")["score"] == 1
-
-    def test_a_missing_map_is_a_row(self):
-        study = ss.study_from_arrays(
-            {("a", "Edema"): square(*BLOCK), ("b", "Edema"): square(*BLOCK)},
-            {("a", "Edema", "cam"): square(*BLOCK) * 1.0},
-        )
-        scores = ss.score(study)
-        assert scores.query("case == 'b'")["reason"].tolist() == ["no map", "no map"]
-
-    def test_the_peak_is_taken_before_smoothing(self):
-        saliency = np.zeros((8, 8))
-        saliency[3, 3], saliency[6:, 6:] = 1.0, 0.9
-        assert only(ss.score(drawn(saliency), smooth=3), "hit")["score"] == 1
-
-    @pytest.mark.parametrize(("name", "value"), [("smooth", 5), ("threshold", 0.6), ("cutoff", 0.5)])
-    def test_a_method_has_masks_of_its_own_and_the_others_are_as_they_were(self, name, value):
-        saliency = np.random.default_rng(0).random((8, 8))
-        maps = {("a", "Edema", method): saliency for method in ("cam", "ig")}
-        study = ss.study_from_arrays({("a", "Edema"): square(*BLOCK)}, maps, prob={("a", "Edema"): 0.3})
-        plain, everywhere = ss.score(study, metrics="iou"), ss.score(study, metrics="iou", **{name: value})
-        own = ss.score(study, metrics="iou", **{name: {(None, "ig"): value}})
-        want = [only(plain)["score"], only(everywhere, method="ig")["score"]]
-        assert [only(own, method=m)["score"] for m in ("cam", "ig")] == pytest.approx(
-            want, abs=0, nan_ok=True
-        )
-        assert str(want[0]) != str(want[1])
 
 
 class TestBadInput:

@@ -248,15 +248,6 @@ def test_pictures_are_as_small_as_their_panels():
     assert all(p.shape[1] == pytest.approx(printed, abs=1) for p in pictures)
 
 
-def test_people_are_drawn_in_other_panels_on_request_only():
-    def kinds(**options):
-        figure = plot_gallery(STUDY, PICKED, methods=["gradcam"], **options)
-        return {str(k) for layer in layers(figure, "geom_path") for k in layer._data["kind"].unique()}
-
-    assert kinds() == {"truth", "mask"}
-    assert kinds(human=True) == {"truth", "mask", "human"}
-
-
 def test_cases_without_an_image_are_named():
     rows = pd.DataFrame({"case": ["a", "b"], "task": "Edema"})
     figure = plot_gallery(STUDY, rows, images={"a": np.zeros(SHAPE, dtype=np.uint8)})
@@ -276,52 +267,3 @@ def test_cases_without_an_image_are_named():
 def test_what_cannot_be_shown_is_said(cases, options, error, message):
     with pytest.raises(error, match=message):
         plot_gallery(STUDY, cases, **options)
-
-
-def test_masks_are_cut_where_the_scores_say_they_were():
-    scored = SCORES.assign(threshold=np.where(SCORES["method"].eq("gradcam"), "0.75", None))
-    picked = pick_cases(scored, method="gradcam", by=["metric", "method"])
-    assert "Threshold: 0.75." in caption(plot_gallery(STUDY, picked, scores=scored))
-    assert "Threshold: Otsu's level." in caption(plot_gallery(STUDY, PICKED, scores=SCORES))
-    assert "Threshold: 0.5." in caption(plot_gallery(STUDY, picked, scores=scored, threshold=0.5))
-    by_name = scored.assign(threshold="yen")
-    assert "Threshold: Yen's level." in caption(plot_gallery(STUDY, picked, scores=by_name))
-
-
-def test_cases_picked_by_one_method_show_the_masks_of_all(tmp_path):
-    """One threshold for every method that was scored holds for those of the other columns, too."""
-    examples = ss.datasets.digits_examples()
-    study = ss.read_study(examples)
-    scores = ss.score(study, metrics="iou")
-    picked = ss.pick_cases(scores, metric="iou", method="gradcam")
-    figure = ss.plot_gallery(study, picked.head(1), methods=["gradcam", "layercam"])
-    assert figure.data["method"].tolist() == ["gradcam", "layercam"]
-    assert ss.plot_gallery(study, picked.head(1)).data["method"].nunique() > 5
-
-
-def mask_outline(figure):
-    """The points of the outlines of masks made of maps."""
-    frames = [layer._data for layer in figure.layers if isinstance(layer._data, pd.DataFrame)]
-    lines = next(frame for frame in frames if "kind" in frame and "mask" in set(frame["kind"]))
-    return lines.query("kind == 'mask'")[["x", "y"]].to_numpy()
-
-
-def test_masks_that_were_scored_by_way_of_a_colormap_are_drawn_so():
-    figures = []
-    for options in ({}, {"colormap": "jet"}):
-        scores = ss.score(STUDY, metrics="iou", smooth=9, **options)
-        scores = scores[scores["method"] == "gradcam"].reset_index(drop=True)
-        assert ("colormap" in scores) == bool(options)
-        figures.append(plot_gallery(STUDY, scores.head(1), scores=scores, methods=["gradcam"]))
-    plain, jet = figures
-    assert not np.array_equal(mask_outline(plain), mask_outline(jet))
-    assert "of means over 9 x 9 pixels of the grey levels of its colours (jet)." in caption(jet)
-    assert "of means over 9 x 9 pixels." in caption(plain)
-    # the last scores are those by way of jet
-    shown = {"scores": scores, "methods": ["gradcam"]}
-    otsu = plot_gallery(STUDY, scores.head(1), **shown, threshold="otsu")
-    np.testing.assert_array_equal(mask_outline(otsu), mask_outline(jet))
-    # the filter and its colormap go together: with another threshold neither is used
-    half = plot_gallery(STUDY, scores.head(1), **shown, threshold=0.5)
-    unfiltered = plot_gallery(STUDY, scores.head(1), **shown, threshold=0.5, smooth=0)
-    np.testing.assert_array_equal(mask_outline(half), mask_outline(unfiltered))

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from display.plots.estimate_figures import caption, drawn_texts, layers, scale
-from display.plots.overlay_study import GRADCAM, PEOPLE, SHAPE, answer, box, hill, study
-from tests_support import raises
+from display.plots.overlay_study import GRADCAM, SHAPE, answer, box, hill, study
 
 from salstats.display.plots.layout.overlay_layers import bar_length
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
@@ -149,23 +148,6 @@ def test_legend_scale_and_caption_say_what_is_seen():
     assert set(renamed.values()) <= set(drawn_texts(plot_overlay(STUDY, "a", "Edema", labels=renamed)))
 
 
-def test_a_scale_bar_is_in_mm_where_the_size_of_a_pixel_is_known(tmp_path):
-    def bar(**options):
-        figure = plot_overlay(STUDY, "a", "Edema", **options)
-        (line,) = (layer._data for layer in layers(figure, "geom_segment")[1:])
-        return line["label"].item(), (line["x1"] - line["x0"]).item() / figure.data["mm_per_pixel"].item()
-
-    assert bar() == ("20 px", pytest.approx(20))
-    # 24 pixels of 4 mm are 96 mm; 50 mm of them are 12.5 pixels
-    assert bar(spacing=4) == ("50 mm", pytest.approx(12.5))
-    assert bar(spacing={"a": 4}) == ("50 mm", pytest.approx(12.5))
-    assert bar(spacing={"b": 4}) == ("20 px", pytest.approx(20))
-    # as for scores: (row, col), or a file; a bar lies along the columns
-    (tmp_path / "mm.csv").write_text("case,row_mm,col_mm\na,3,4\n")
-    for spacing in ((3, 4), {"a": (3, 4)}, tmp_path / "mm.csv"):
-        assert bar(spacing=spacing) == ("50 mm", pytest.approx(12.5))
-
-
 @pytest.mark.parametrize("width", [COLUMN_MM, PAGE_MM])
 def test_a_figure_keeps_its_width_and_the_form_of_the_image(width):
     figure = plot_overlay(STUDY, "b", "Edema", width=width)
@@ -211,61 +193,9 @@ def test_an_image_that_cannot_be_is_named(tmp_path):
         plot_overlay(STUDY, "a", "Edema", images={"a": np.zeros(60)})
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        (("c", "Edema"), {}, "the study has no case 'c' .*'a', 'b'"),
-        (("a", "Fibrosis"), {}, "the study has no task 'Fibrosis' .*'Edema'"),
-        (("a", "Edema"), {"method": "lime"}, "the study has no method 'lime' .*'gradcam', 'human'"),
-        (
-            ("a", "Edema"),
-            {"threshold": {"Nodule": 0.3}},
-            "threshold has no value for task 'Edema'",
-        ),
-        (("a", "Edema"), {"threshold": 1.5}, "threshold must lie between 0 and 1"),
-        (("a", "Edema"), {"width": 10}, "width must be a number of mm between 40"),
-    ],
-)
-def test_what_is_not_there_is_named(arguments, options, message):
-    with pytest.raises(SalstatsError, match=message):
-        plot_overlay(STUDY, *arguments, **options)
-
-
-def test_one_of_several_series_has_to_be_named():
-    series = (Series("gradcam", "densenet"), Series("gradcam", "resnet"))
-    case = Case("a", SHAPE, {}, tuple(answer("Edema", s, saliency=hill(3, 4)) for s in series))
-    two = Study((case,), ("Edema",), (*series, PEOPLE), "the study")
-    with raises(SalstatsError, choices=("gradcam:densenet", "gradcam:resnet")):
-        plot_overlay(two, "a", "Edema", method="gradcam")
-    assert "Grad-CAM, resnet." in caption(plot_overlay(two, "a", "Edema", method="gradcam:resnet"))
-    other = Study((case,), ("Edema",), (*series, Series("lime")), "the study")
-    with raises(SalstatsError, option="method", choices=("gradcam", "lime")):
-        plot_overlay(other, "a", "Edema")
-
-
-def test_sizes_that_disagree_are_named():
-    case = replace(STUDY.cases[0], shape=(50, 80))
-    with pytest.raises(SalstatsError, match=r"case a, task Edema: .*50 x 80 and 60 x 80"):
-        plot_overlay(replace(STUDY, cases=(case,)), "a", "Edema")
-    nothing = Case("a", None, {}, (answer("Edema", saliency=hill(3, 4)),))
-    with pytest.raises(SalstatsError, match="nothing says how large the image is"):
-        plot_overlay(Study((nothing,), ("Edema",), (GRADCAM,)), "a", "Edema")
-
-
 def test_a_finding_that_is_absent_is_said():
     assert "Absent in the truth: Nodule of b." in caption(plot_overlay(STUDY, "b", "Nodule"))
     assert "Absent" not in caption(plot_overlay(STUDY, "a", "Nodule"))
-
-
-def test_a_tuned_file_and_a_cutoff_are_taken_as_for_score(tmp_path):
-    file = tmp_path / "thresholds.csv"
-    file.write_text("threshold,task\n0.4,Edema\n")
-    assert "Threshold: 0.4." in caption(plot_overlay(STUDY, "a", "Edema", threshold=file))
-    sure = replace(STUDY, cases=tuple(c for c in STUDY.cases if c.case == "a"))
-    told = caption(plot_overlay(sure, "a", "Edema", cutoff=0.5))
-    # the map has no probability, so nothing says that its mask is to be shown
-    assert "empty mask" in told
-    assert "masks below the probability cut-off are empty" in told
 
 
 def test_a_stored_mask_stands_before_one_made_of_the_map():

@@ -21,7 +21,7 @@ class KenwardRogerTests(NamedTuple):
     """The adjusted covariance of the coefficients, and tests of contrasts of them."""
 
     covariance: np.ndarray  # (p, p)
-    df: np.ndarray  # (k,), of each contrast's t test with the adjusted covariance
+    df: np.ndarray  # (k,), of each contrast's t test with the adjusted covariance; NaN for one of zeros
     test: FTest  # that all contrasts are zero
 
 
@@ -31,12 +31,11 @@ def kenward_roger(solution: MixedSolution, contrasts: np.ndarray) -> KenwardRoge
         raise SalstatsError("Kenward and Roger's tests need a fit by REML")
     contrasts = np.atleast_2d(contrasts)
     scaled_covariance = solution.adjusted_covariance
-    df = np.array(
-        [
-            _scaling_and_df(scaled_covariance, solution.scaled_contrasts(contrast[None]))[1]
-            for contrast in contrasts
-        ]
-    )
+    df = np.full(len(contrasts), np.nan)
+    for position, contrast in enumerate(contrasts):
+        # a contrast of zeros has no variance, and so no degrees of freedom
+        if contrast.any():
+            _, df[position] = _scaling_and_df(scaled_covariance, solution.scaled_contrasts(contrast[None]))
     scaled = solution.scaled
     transform = scaled.unit * scaled.coefficient_basis
     covariance = (solution.sigma / scaled.unit) ** 2 * transform @ scaled_covariance.adjusted @ transform.T
