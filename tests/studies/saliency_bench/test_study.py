@@ -58,35 +58,6 @@ def test_digits_are_read_from_the_package(results, monkeypatch):
     assert set(items["ranks"].frame["n_units"]) == {22}
 
 
-def test_the_digits_have_the_papers_pictures(results, allowed):
-    keys = ("table_1", "figure_1", "figure_3", "figure_4")
-    items = results("saliency_bench", "--digits", "--replicates", 40, only=keys)
-    # the examples are of one model
-    assert set(items) == set(keys[:3])
-    sets = items["table_1"].frame.set_index("dataset")
-    assert sets["n_cases"].to_dict() == {"crowded": 100, "quiet": 100, "textured": 200}
-    truths, maps = items["figure_1"].figure, items["figure_3"].figure
-    assert list(truths.data["column"]) == list(sets.index)
-    assert len(maps.data) == 3 * 8
-    assert set(maps.data["case"]) == set(truths.data["case"])
-    found = items["figure_3"].frame.set_index(["case", "method"])["score"]
-    shown = maps.data.set_index(["case", "method"])["score"]
-    np.testing.assert_allclose(shown, found.loc[shown.index], rtol=1e-12)
-    for width in (89, 183):
-        truths.at(width).draw()
-    assert not {"table_1", "figure_1", "figure_3"} & allowed("saliency_bench", "--printed")
-
-
-def test_scores_of_other_cases_than_the_studys_have_no_pictures(run, tmp_path):
-    file, folder = tmp_path / "scores.csv", ss.datasets.digits_examples()
-    scores_like_the_digits().to_csv(file, index=False)
-    given = ["--data", file, "--study", folder, "--images", folder / "images", "--replicates", 40]
-    code, said, _ = run("saliency_bench", *given, "-o", tmp_path / "out")
-    assert code == 0
-    assert "Fig. 1: not made, no case of the scores is in" in said
-    assert (tmp_path / "out" / "tables" / "table_1.html").exists()
-
-
 @pytest.mark.parametrize("flag", ["--scores", "--data"])
 def test_scores_of_chosen_metrics(results, tmp_path, flag):
     file = tmp_path / "scores.csv"

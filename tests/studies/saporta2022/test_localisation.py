@@ -2,12 +2,10 @@
 
 import re
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib import pyplot
 from saporta_frames import METHOD, long
 from scipy.stats import mannwhitneyu
 from tests_support import raises
@@ -18,9 +16,6 @@ from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
     SEVERAL,
     Inference,
-    decreases,
-    main_rows,
-    metric_rows,
 )
 
 # Edema has 19 patients and two misses
@@ -145,40 +140,6 @@ def test_figure_2_has_the_classifiers_auroc_in_its_frame(frames, made):
     gaps = positive[:, None] - negative
     np.testing.assert_allclose(got, (np.sign(gaps) + 1).mean() / 2, rtol=1e-12)
     assert item.frame.loc[item.frame["task"] == "Average", "auroc"].isna().all()
-
-
-def test_both_parts_of_figure_2_have_the_order_of_their_own_metric(frames, made):
-    choice, data = Inference(False, 40), made["figure_2"].figure.data
-    assert list(data["panel"].cat.categories) == ["a  Mean IoU (95% CI)", "b  Hit rate (95% CI)"]
-    orders = []
-    for metric in ("iou", "hit"):
-        rows = metric_rows(main_rows(frames, frames.scores), metric)
-        lost = decreases(rows, choice).query("task != 'Average'")
-        unsure = lost.assign(unsure=lost["verdict"] != "lower")
-        want = unsure.sort_values(["unsure", "estimate"], ascending=[True, False])["task"]
-        drawn = data[data["metric"] == metric].sort_values("at")["task"].unique()
-        assert list(drawn) == [*want, "Average"]
-        orders.append(list(drawn))
-    assert orders[0] != orders[1]
-
-
-@pytest.mark.parametrize("width", [89, 183])
-def test_figure_2_is_upright_with_the_tasks_of_each_panel_below_it(made, width):
-    figure = made["figure_2"].figure.at(width)
-    drawn = figure.draw()
-    try:
-        panels = drawn.axes[:2]
-        for axes in panels:
-            texts = [tick.get_text() for tick in axes.get_xticklabels()]
-            assert len(texts) == 10
-            assert texts[-1] == "Average"
-            assert all(re.search(r"\(0\.\d\d\)$", text) for text in texts[:-1])
-            boxes = [tick.get_window_extent() for tick in axes.get_xticklabels()]
-            assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
-        aside = panels[0].get_position().y0 == panels[1].get_position().y0
-        assert aside == (width == 183)
-    finally:
-        pyplot.close(drawn)
 
 
 def test_the_main_methods_surest_losses_lead_extended_data_5_and_6(frames, make):

@@ -1,0 +1,72 @@
+"""The data sets: their table, an image of each with its truth, and the maps of it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from bench_scores import drawn_scores
+
+import salstats as ss
+from salstats.studies.saliency_bench.cell_means import (
+    MeanOptions,
+    keep_scores,
+    printed_benchmark,
+    score_benchmark,
+)
+from salstats.studies.saliency_bench.data_sets import data_sets
+
+
+def bench_of(scores):
+    return score_benchmark(keep_scores(scores), MeanOptions(n_replicates=40))
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_table_1_counts_what_each_data_set_holds_and_describes_its_findings():
+    rng = np.random.default_rng(2)
+    scores = drawn_scores(n_sets=2, n_cases=7)
+    cases = sorted(set(scores["case"]))
+    scores["patient"] = scores["case"].map({case: f"p{i // 2}" for i, case in enumerate(cases)})
+    scores["label"] = scores["case"].ne(cases[0]).astype(float)
+    areas = {case: rng.uniform(0.01, 0.4) for case in cases}
+    scores["area_ratio"] = scores["case"].map(areas)
+    frame = data_sets(bench_of(scores)).frame.set_index("dataset")
+    assert frame.index.to_list() == ["set 0", "set 1"]
+    # people are no method of a model; two models have three methods and one has attention alone
+    counts = {"n_patients": 4, "n_cases": 7, "n_tasks": 1, "n_models": 3, "n_methods": 4, "n_present": 6}
+    assert (frame[list(counts)] == pd.Series(counts)).all(axis=None)
+    # every finding counts once, however many methods drew it
+    quartiles = np.quantile([areas[case] for case in cases[1:]], [0.25, 0.5, 0.75])
+    for dataset in frame.index:
+        np.testing.assert_allclose(frame.loc[dataset, ["q1", "median", "q3"]].astype(float), quartiles)
+
+
+def test_printed_means_have_no_table_of_data_sets():
+    assert data_sets(printed_benchmark(MeanOptions(n_replicates=40))) is None
+
+
+def test_the_digits_have_the_papers_pictures(results, allowed):
+    keys = ("table_1", "figure_1", "figure_3", "figure_4")
+    items = results("saliency_bench", "--digits", "--replicates", 40, only=keys)
+    # the examples are of one model
+    assert set(items) == set(keys[:3])
+    sets = items["table_1"].frame.set_index("dataset")
+    assert sets["n_cases"].to_dict() == {"crowded": 100, "quiet": 100, "textured": 200}
+    truths, maps = items["figure_1"].figure, items["figure_3"].figure
+    assert list(truths.data["column"]) == list(sets.index)
+    assert len(maps.data) == 3 * 8
+    assert set(maps.data["case"]) == set(truths.data["case"])
+    found = items["figure_3"].frame.set_index(["case", "method"])["score"]
+    shown = maps.data.set_index(["case", "method"])["score"]
+    np.testing.assert_allclose(shown, found.loc[shown.index], rtol=1e-12)
+    for width in (89, 183):
+        truths.at(width).draw()
+    assert not {"table_1", "figure_1", "figure_3"} & allowed("saliency_bench", "--printed")
+
+
+def test_scores_of_other_cases_than_the_studys_have_no_pictures(run, tmp_path):
+    file, folder = tmp_path / "scores.csv", ss.datasets.digits_examples()
+    drawn_scores(n_sets=3, n_cases=4).to_csv(file, index=False)
+    given = ["--data", file, "--study", folder, "--images", folder / "images", "--replicates", 40]
+    code, said, _ = run("saliency_bench", *given, "-o", tmp_path / "out")
+    assert code == 0
+    assert "Fig. 1: not made, no case of the scores is in" in said
+    assert (tmp_path / "out" / "tables" / "table_1.html").exists()

@@ -1,0 +1,100 @@
+"""Names of features and slices, and what the notes say of estimates."""
+
+import pandas as pd
+import pytest
+
+from salstats.stats.engine.result_warnings import FEW_UNITS
+from salstats.studies.saporta2022.labels_and_notes import (
+    LABELS,
+    cutoff_note,
+    decrease_note,
+    error_note,
+    estimate_note,
+    few_patients_note,
+    full_name,
+    labels_with,
+    print_names,
+    shared_note,
+)
+from salstats.studies.saporta2022.study_frames import AS_SCORED, Inference, StudyFrames
+
+CLUSTERED = Inference(published=False, n_replicates=1000)
+PUBLISHED = Inference(published=True)
+
+
+def frames_with(**fields):
+    """Frames without rows, of some choices."""
+    scores = pd.DataFrame({"case": [], "task": [], "method": [], "metric": [], "score": []})
+    return StudyFrames(scores, scores, scores, scores, **fields)
+
+
+def test_labels_of_an_item_stand_beside_those_of_the_study():
+    labels = labels_with(method={"a": "Method A"})
+    assert labels.value("method", "a") == "Method A"
+    assert labels.value("term", "slope") == LABELS.value("term", "slope") == "Slope"
+
+
+def test_names_in_print_leave_out_missing_values_and_means():
+    values = ["iou", "gradcam", "area_ratio", "mean", "percent_decrease", None, float("nan"), "prob"]
+    assert print_names(values) == ["IoU", "Grad-CAM", LABELS.column("area_ratio"), "confidence"]
+
+
+def test_cases_that_were_tuned_on_and_scored_are_counted():
+    assert shared_note(frames_with()) == ""
+    assert shared_note(frames_with(n_shared=3)).startswith("; 3 cases ")
+
+
+@pytest.mark.parametrize(
+    ("cut_off", "name"),
+    [("", "full"), (AS_SCORED, "full"), ("given", "full, given probability cut-offs")],
+)
+def test_the_full_slice_is_named_with_its_cut_offs(cut_off, name):
+    assert full_name(frames_with(cut_off=cut_off)) == name
+
+
+def test_the_note_on_cut_offs_depends_on_where_they_come_from():
+    notes = {cut_off: cutoff_note(frames_with(cut_off=cut_off), CLUSTERED) for cut_off in ("", AS_SCORED)}
+    assert "without cut-offs" in notes[""]
+    assert "do not say" in notes[AS_SCORED]
+    assert cutoff_note(frames_with(cut_off="given"), CLUSTERED) == ""
+    tuned = frames_with(cut_off="tuned", n_shared=2)
+    assert "largest mean IoU;" in cutoff_note(tuned, CLUSTERED)
+    assert "three digits" in cutoff_note(tuned, PUBLISHED)
+    assert cutoff_note(tuned, CLUSTERED).endswith(shared_note(tuned))
+
+
+def test_wilsons_interval_is_named_for_hits_alone():
+    assert "Wilson" in estimate_note(CLUSTERED, hits=True)
+    assert "Wilson" not in estimate_note(CLUSTERED)
+    assert "Wilson" not in estimate_note(PUBLISHED, hits=True)
+
+
+def test_the_smallest_p_is_that_of_both_tails_of_the_replicates():
+    # no replicate beyond 0: (0 + 1) / (999 + 1) in each of two tails
+    assert "P is 0.002 at least" in decrease_note(Inference(published=False, n_replicates=999))
+    assert "P is" not in decrease_note(PUBLISHED)
+
+
+def estimates_of(**columns):
+    table = {"task": ["Edema", "Mass"], "n_units": [5, 5], "unit": "patient", "interval": "percentile"}
+    return pd.DataFrame(table | columns)
+
+
+def test_tasks_with_few_patients_are_named_once_in_order():
+    assert few_patients_note(estimates_of(n_units=[FEW_UNITS, FEW_UNITS])) == ""
+    assert few_patients_note(estimates_of(n_units=[FEW_UNITS, FEW_UNITS - 1])).endswith("(Mass)")
+    twice = pd.concat([estimates_of(task=["Mass", "Edema"]), estimates_of(task=["Average", "Edema"])])
+    assert few_patients_note(twice).endswith("(Edema, Mass)")
+
+
+@pytest.mark.parametrize("columns", [{"unit": "case"}, {"interval": "wilson"}])
+def test_few_cases_and_other_intervals_are_not_named(columns):
+    assert few_patients_note(estimates_of(**columns)) == ""
+
+
+def test_standard_errors_are_those_of_the_inference():
+    assert "CR2" in error_note(CLUSTERED)
+    assert "correlations" not in error_note(CLUSTERED)
+    assert "correlations with patients" in error_note(CLUSTERED, correlations=True)
+    assert "Fisher" in error_note(PUBLISHED, correlations=True)
+    assert "Fisher" not in error_note(PUBLISHED)

@@ -1,0 +1,89 @@
+"""Fig. 2: the order of its tasks, their names below the axis, and panels side by side where they fit."""
+
+import re
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot
+
+import salstats as ss
+from salstats.display.text.labels import Labels
+from salstats.studies.saporta2022.study_frames import Inference, decreases, main_rows, metric_rows
+from salstats.studies.saporta2022.upright_panels import plot_upright
+
+# Edema has 19 patients and two misses
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(rest on|replicates have no correlation):salstats.errors.SalstatsWarning"
+)
+
+
+def test_both_parts_of_figure_2_have_the_order_of_their_own_metric(frames, made):
+    choice, data = Inference(False, 40), made["figure_2"].figure.data
+    assert list(data["panel"].cat.categories) == ["a  Mean IoU (95% CI)", "b  Hit rate (95% CI)"]
+    orders = []
+    for metric in ("iou", "hit"):
+        rows = metric_rows(main_rows(frames, frames.scores), metric)
+        lost = decreases(rows, choice).query("task != 'Average'")
+        unsure = lost.assign(unsure=lost["verdict"] != "lower")
+        want = unsure.sort_values(["unsure", "estimate"], ascending=[True, False])["task"]
+        drawn = data[data["metric"] == metric].sort_values("at")["task"].unique()
+        assert list(drawn) == [*want, "Average"]
+        orders.append(list(drawn))
+    assert orders[0] != orders[1]
+
+
+@pytest.mark.parametrize("width", [89, 183])
+def test_figure_2_is_upright_with_the_tasks_of_each_panel_below_it(made, width):
+    figure = made["figure_2"].figure.at(width)
+    drawn = figure.draw()
+    try:
+        panels = drawn.axes[:2]
+        for axes in panels:
+            texts = [tick.get_text() for tick in axes.get_xticklabels()]
+            assert len(texts) == 10
+            assert texts[-1] == "Average"
+            assert all(re.search(r"\(0\.\d\d\)$", text) for text in texts[:-1])
+            boxes = [tick.get_window_extent() for tick in axes.get_xticklabels()]
+            assert all(a.x1 < b.x0 for a, b in pairwise(boxes))
+        aside = panels[0].get_position().y0 == panels[1].get_position().y0
+        assert aside == (width == 183)
+    finally:
+        pyplot.close(drawn)
+
+
+def upright(n_tasks, auroc=None, width=183):
+    """Fig. 2 of drawn scores of one metric."""
+    rng = np.random.default_rng(4)
+    tasks = [f"task {i}" for i in range(n_tasks)]
+    index = pd.MultiIndex.from_product(
+        [tasks, ["gradcam", "human"], range(25)], names=["task", "method", "case"]
+    )
+    scores = index.to_frame(index=False).assign(metric="iou", score=rng.uniform(0.2, 0.8, len(index)))
+    scores["case"] = scores["case"].astype("str")
+    means = ss.summarize(scores, by=["metric", "method", "task"], interval="t", average="task")
+    decrease = ss.percent_decrease(
+        scores, reference="human", by=["metric", "task"], average="task", n_replicates=40
+    )
+    return means, plot_upright(means, decrease, auroc, method="gradcam", labels=Labels(), width=width)
+
+
+def test_points_and_limits_are_those_of_the_frame_and_a_line_parts_the_average():
+    means, figure = upright(3)
+    drawn = figure.data.sort_values(["task", "method"])[["estimate", "conf_low", "conf_high"]]
+    expected = means.sort_values(["task", "method"])[["estimate", "conf_low", "conf_high"]]
+    np.testing.assert_array_equal(drawn, expected)
+    # three tasks stand at 1 to 3, the average at 4
+    assert figure.layers[0]._data["at"].to_list() == [3.5]
+
+
+def test_an_auroc_stands_behind_its_task_and_the_note_says_what_it_is():
+    auroc = pd.DataFrame({"task": ["task 0", "task 1"], "estimate": [0.876, np.nan]})
+    figure = upright(2, auroc)[1]
+    drawn = figure.draw()
+    pyplot.close(drawn)
+    texts = {tick.get_text() for tick in drawn.axes[0].get_xticklabels()}
+    assert texts == {"task 0 (0.88)", "task 1", "Average"}
+    assert "AUROC" in figure.labels.caption
+    assert "AUROC" not in upright(2)[1].labels.caption
