@@ -6,13 +6,13 @@
 Studies are simulated, analysed by the package's public functions as a user calls them, and counted. The
 studies of one call are groups of one frame, with units of the same names, so that they share its draws.
 
-What is drawn and how it is analysed stands in `atlas`: a module for each kind of analysis, whose
-`scenarios` are listed in `ROOMS` below.
+The package `atlas` has a module for each kind of analysis; `MODULES` below lists them. A module says how its
+studies are drawn and analysed.
 
-Every cell (scenario, design, interval) is a file of its own in `parts`; defaults come first, then what
-textbooks do, then the rest, of half as many studies; half as many are also of what is large or slow.
-`coverage.parquet` gathers what is there; `not_held.csv` names defaults outside their bands, and in what share
-of their studies the estimate carries a caution. To embed them:
+Every cell (scenario, design, interval) is a file of its own in `parts`. Defaults come first, then the
+intervals of textbooks, then the others. Cells that are not defaults, large or slow have half as many studies
+for each of these. `coverage.parquet` gathers all cells so far; `not_held.csv` names the defaults outside
+their bands, with the share of their studies whose estimate carries a caution. To embed them:
 copy the former and `build.json` to `data/coverage`, the latter to `tests/validity`, checksums to
 `data/README.md`, and the tables that are printed to `docs/explanation/coverage.md`.
 """
@@ -41,12 +41,14 @@ from atlas.scenario import N_UNITS, ROLES, Band, Scenario
 from atlas.studies import Design
 from salstats.files.frame_files import write_frame
 
-#: What is measured, the most asked for first.
-ROOMS = (usual, readers, bounded, correlated, ranks, weights, agreement, variances)
+#: Modules of the atlas, the most common analyses first.
+MODULES = (usual, readers, bounded, correlated, ranks, weights, agreement, variances)
 LEVEL = 0.95
-#: Rows of one call, about, and its groups at most.
-_ROWS_AT_ONCE, _GROUPS_AT_ONCE = 60_000, 250
-#: What most studies report, first in the documentation.
+#: Approximate number of rows in one call.
+_ROWS_AT_ONCE = 60_000
+#: Largest number of groups in one call.
+_GROUPS_AT_ONCE = 250
+#: Statistics that most studies report; they come first in the documentation.
 USUAL = (
     "mean", "hit rate", "difference", "decrease", "slope", "Spearman", "AUROC", "difference of readers",
 )  # fmt: skip
@@ -61,74 +63,101 @@ COLUMNS = (
 )  # fmt: skip
 #: Share of its studies that carry a caution, from which a cell counts as cautioned.
 CAUTIONED = 0.75
-#: The same where limits of the studies without a caution hold.
-CAUTIONED_IF_OTHERS_HOLD = 0.2
-#: Scores and covariates that are hard for any interval, by what their scenarios are called.
-HARD = ("sparse", "hits", "hit rate", "skewed", "0.95", "rare", "failures", "zeros")
-#: What names a cell.
+#: Share from which it counts if the limits of the studies without a caution hold.
+CAUTIONED_WITH_GOOD_REST = 0.2
+#: Parts of the names of scenarios whose scores or covariates are difficult for any interval.
+DIFFICULT = ("sparse", "hits", "hit rate", "skewed", "0.95", "rare", "failures", "zeros")
+#: Columns that name a cell.
 CELL = ("statistic", "source", "scenario", "n_units", "cluster", "icc", "interval")
 
 
 def scenarios(gaze: Path | None = None) -> list[Scenario]:
-    """All scenarios; those of the gaze study where its folder is given."""
-    return [scenario for room in ROOMS for scenario in room.scenarios(gaze)]
+    """Return all scenarios; those of the gaze study need its folder."""
+    return [scenario for module in MODULES for scenario in module.scenarios(gaze)]
 
 
 def band(cell: Mapping[str, Any]) -> Band:
     """Return the band in which a default has to lie in a cell."""
-    n, scenario = cell["n_units"], cell["scenario"]
-    own = next((room.BANDS[cell["statistic"]] for room in ROOMS if cell["statistic"] in room.BANDS), None)
-    if own is not None:
-        return own
+    n = cell["n_units"]
+    scenario = cell["scenario"]
+    statistic = cell["statistic"]
+    for module in MODULES:
+        if statistic in module.BANDS:
+            return module.BANDS[statistic]
     if cell["cluster"] == "few huge":
         return Band(0.92, 1.0, 0.0, 0.07)
-    rejected = (0.0, 0.065) if n < 30 else (0.04, 0.06)
-    lowest, highest = (0.94, 0.96) if n >= 50 else (0.93, 0.97) if n >= 20 else (0.92, 1.0)
+    lowest = 0.92
+    highest = 1.0
+    if n >= 50:
+        lowest = 0.94
+        highest = 0.96
+    elif n >= 20:
+        lowest = 0.93
+        highest = 0.97
     if scenario.startswith("sparse") and n < 50:
-        lowest, highest = 0.92, 1.0
-    if (cell["statistic"], scenario) == ("AUROC", "0.95") and n < 50:
+        lowest = 0.92
         highest = 1.0
-    if (cell["statistic"], scenario) == ("hit rate", "0.99"):
-        lowest, highest = 0.93, 1.0
-    return Band(lowest, highest, *rejected)
+    if statistic == "AUROC" and scenario == "0.95" and n < 50:
+        highest = 1.0
+    if statistic == "hit rate" and scenario == "0.99":
+        lowest = 0.93
+        highest = 1.0
+    if n < 30:
+        return Band(lowest, highest, 0.0, 0.065)
+    return Band(lowest, highest, 0.04, 0.06)
 
 
 def held(cell: Mapping[str, Any], errors: float = 2) -> str | None:
-    """Return whether a default lies in its band, outside by at most some Monte-Carlo errors, or further."""
+    """Return "yes" for a default in its band, "within error" within some Monte-Carlo errors, or "no"."""
     if cell["role"] != "default":
         return None
     error = np.sqrt(LEVEL * (1 - LEVEL) / cell["n_studies"])
-    covered, rejected = cell.get("coverage", np.nan), cell.get("rejected", np.nan)
+    coverage = cell.get("coverage", np.nan)
+    rejected = cell.get("rejected", np.nan)
     limits = band(cell)
-    beyond = [
-        limits.lowest - covered, covered - limits.highest,
-        limits.least_rejected - rejected, rejected - limits.most_rejected,
-    ]  # fmt: skip
-    furthest = np.nanmax([*beyond, -1.0])
-    return "yes" if furthest <= 1e-12 else "within error" if furthest <= errors * error else "no"
+    excesses = [
+        limits.lowest - coverage,
+        coverage - limits.highest,
+        limits.least_rejected - rejected,
+        rejected - limits.most_rejected,
+    ]
+    # a cell without coverage and rejections is outside no band
+    largest = np.nanmax([*excesses, -1.0])
+    if largest <= 1e-12:
+        return "yes"
+    if largest <= errors * error:
+        return "within error"
+    return "no"
 
 
-def says_so(cell: Mapping[str, Any], errors: float = 2) -> bool:
-    """Return whether a default outside its band has a caution in most studies, or holds in those without."""
-    share, without = cell["cautioned"], cell["coverage_without_caution"]
+def has_caution(cell: Mapping[str, Any], errors: float = 2) -> bool:
+    """Return whether cautions account for a default outside its band.
+
+    They do if most studies carry one, or if the studies without one hold the level.
+    """
+    share = cell["cautioned"]
+    coverage = cell["coverage_without_caution"]
     if share >= CAUTIONED:
         return True
-    if not share >= CAUTIONED_IF_OTHERS_HOLD:
+    # written so that a missing share is no caution
+    if not share >= CAUTIONED_WITH_GOOD_REST:
         return False
     error = np.sqrt(LEVEL * (1 - LEVEL) / (cell["n_studies"] * (1 - share)))
     limits = band(cell)
-    return bool(limits.lowest - errors * error <= without <= limits.highest + errors * error)
+    return bool(limits.lowest - errors * error <= coverage <= limits.highest + errors * error)
 
 
 def well_behaved(cell: Mapping[str, Any]) -> bool:
     """Return whether a cell holds its level with 20 or more units of similar size and no difficult scores."""
-    usual = cell["n_units"] >= 20 and cell["cluster"] != "few huge" and cell["statistic"] != "hit rate"
-    hard = any(word in cell["scenario"] for word in HARD)
-    return bool(usual and not hard and cell["held"] in ("yes", "within error"))
+    if cell["n_units"] < 20 or cell["cluster"] == "few huge" or cell["statistic"] == "hit rate":
+        return False
+    if any(name in cell["scenario"] for name in DIFFICULT):
+        return False
+    return cell["held"] in ("yes", "within error")
 
 
 def studies(scenario: Scenario, design: Design, n: int, at_once: int) -> Iterator[tuple[int, pd.DataFrame]]:
-    """Studies, some at a time, each with the number of the first."""
+    """Yield frames of some studies at a time, each with the number of its first study."""
     key = crc32(f"{scenario.source}|{scenario.statistic}|{scenario.name}|{design}".encode())
     for start in range(0, n, at_once):
         yield start, scenario.make(design, min(at_once, n - start), np.random.default_rng([key, start]))
@@ -138,60 +167,72 @@ def measure(
     scenario: Scenario, design: Design, n: int, interval: str, n_replicates: int = N_REPLICATES
 ) -> dict[str, Any]:
     """Coverage, misses on either side, width and rejections of one interval in one cell of the grid."""
-    began, options = time.process_time(), scenario.asked()[interval]
-    of_one = len(scenario.make(design, 1, np.random.default_rng(0)))
-    # variances of every replicate are a product of all groups with each
-    most = 10 if interval == "studentized" else _GROUPS_AT_ONCE // scenario.groups
-    at_once = int(np.clip(_ROWS_AT_ONCE // of_one, 1, most))
+    start_s = time.process_time()
+    options = scenario.interval_options()[interval]
+    rows_per_study = len(scenario.make(design, 1, np.random.default_rng(0)))
+    # the variances of all replicates are a product of all groups with each other
+    most_studies = 10 if interval == "studentized" else _GROUPS_AT_ONCE // scenario.groups
+    at_once = int(np.clip(_ROWS_AT_ONCE // rows_per_study, 1, most_studies))
     parts = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for start, frame in studies(scenario, design, n, at_once):
-            parts.append(scenario.call(frame, {"n_replicates": n_replicates, "rng": start}, **options))
-    found = pd.concat(parts, ignore_index=True)
-    low, high = found["conf_low"].to_numpy(float), found["conf_high"].to_numpy(float)
-    known = ~(np.isnan(low) | np.isnan(high))
+        for first, frame in studies(scenario, design, n, at_once):
+            parts.append(scenario.call(frame, {"n_replicates": n_replicates, "rng": first}, **options))
+    estimates = pd.concat(parts, ignore_index=True)
+    low = estimates["conf_low"].to_numpy(float)
+    high = estimates["conf_high"].to_numpy(float)
+    has_limits = ~(np.isnan(low) | np.isnan(high))
     row = {
-        "statistic": scenario.statistic, "scenario": scenario.name, "source": scenario.source,
-        **asdict(design), "role": scenario.role(interval), "interval": interval,
-        "taken": "; ".join(sorted(found["interval"].dropna().astype("str").unique())),
-        "n_studies": n, "n_known": int(known.sum()), "seconds": round(time.process_time() - began, 2),
-    }  # fmt: skip
-    if known.any():
+        "statistic": scenario.statistic,
+        "scenario": scenario.name,
+        "source": scenario.source,
+        **asdict(design),
+        "role": scenario.role(interval),
+        "interval": interval,
+        "taken": "; ".join(sorted(estimates["interval"].dropna().astype("str").unique())),
+        "n_studies": n,
+        "n_known": int(has_limits.sum()),
+        "seconds": round(time.process_time() - start_s, 2),
+    }
+    if has_limits.any():
         truth = scenario.truth_of(design)
-        below, above = high[known] < truth - 1e-12, low[known] > truth + 1e-12
-        covered = 1 - float(below.mean()) - float(above.mean())
-        row |= {
-            "coverage": covered, "mc_error": float(np.sqrt(covered * (1 - covered) / known.sum())),
-            "missed_below": float(below.mean()), "missed_above": float(above.mean()),
-            "width": float(np.median((high - low)[known])),
-        }  # fmt: skip
-        row |= cautioned(found, low, high, truth)
-    if scenario.null and "p_value" in found:
-        # no P value rejects nothing
-        rejected = float((found["p_value"] <= 1 - LEVEL).sum() / n)
-        row |= {"rejected": rejected, "rejected_mc_error": float(np.sqrt(rejected * (1 - rejected) / n))}
+        missed_below = float((high[has_limits] < truth - 1e-12).mean())
+        missed_above = float((low[has_limits] > truth + 1e-12).mean())
+        coverage = 1 - missed_below - missed_above
+        row["coverage"] = coverage
+        row["mc_error"] = float(np.sqrt(coverage * (1 - coverage) / has_limits.sum()))
+        row["missed_below"] = missed_below
+        row["missed_above"] = missed_above
+        row["width"] = float(np.median((high - low)[has_limits]))
+        row |= caution_columns(estimates, low, high, truth)
+    if scenario.null and "p_value" in estimates:
+        # a missing P value rejects nothing
+        rejected = float((estimates["p_value"] <= 1 - LEVEL).sum() / n)
+        row["rejected"] = rejected
+        row["rejected_mc_error"] = float(np.sqrt(rejected * (1 - rejected) / n))
     return row
 
 
-def cautioned(found: pd.DataFrame, low: np.ndarray, high: np.ndarray, truth: float) -> dict[str, float]:
-    """Share of studies whose row has a caution, and coverage of the limits of the others."""
-    without = np.ones(len(found), dtype=bool)
-    if "caution" in found.columns:
-        without = found["caution"].isna().to_numpy()
-    row = {"cautioned": float(1 - without.mean())}
-    known = without & ~np.isnan(low) & ~np.isnan(high)
-    if known.any():
-        holds = (low[known] <= truth + 1e-12) & (high[known] >= truth - 1e-12)
-        row["coverage_without_caution"] = float(holds.mean())
+def caution_columns(
+    estimates: pd.DataFrame, low: np.ndarray, high: np.ndarray, truth: float
+) -> dict[str, float]:
+    """Return the share of studies with a caution, and the coverage of the limits of the others."""
+    no_caution = np.ones(len(estimates), dtype=bool)
+    if "caution" in estimates.columns:
+        no_caution = estimates["caution"].isna().to_numpy()
+    row = {"cautioned": float(1 - no_caution.mean())}
+    counted = no_caution & ~np.isnan(low) & ~np.isnan(high)
+    if counted.any():
+        covers = (low[counted] <= truth + 1e-12) & (high[counted] >= truth - 1e-12)
+        row["coverage_without_caution"] = float(covers.mean())
     return row
 
 
 def finish(scenario: Scenario, design: Design, n: int, interval: str, file: Path) -> str:
-    """Measure one cell, and keep it in a file of its own; what went wrong, if anything did."""
+    """Measure one cell and write it into its file; return the error, or "" if there is none."""
     try:
         row = measure(scenario, design, n, interval)
-    except Exception as error:  # the other cells are worth having, and this one is tried again next time
+    except Exception as error:  # the other cells go on, and the next run tries this one again
         return f"{file.stem}: {error!r}"
     part = file.with_suffix(".part")
     part.write_text(json.dumps(row))
@@ -201,59 +242,92 @@ def finish(scenario: Scenario, design: Design, n: int, interval: str, file: Path
 
 def numbers_of_units(chosen: list[Scenario]) -> tuple[int, ...]:
     """List every number of units that scenarios have, the usual ones first."""
-    return tuple(dict.fromkeys([*N_UNITS, *(n for scenario in chosen for n in scenario.units)]))
+    sizes = list(N_UNITS)
+    for scenario in chosen:
+        sizes.extend(scenario.units)
+    return tuple(dict.fromkeys(sizes))
 
 
 def grid(chosen: list[Scenario], sizes: tuple[int, ...]) -> list[tuple[Scenario, Design, str]]:
-    """Cells in the order in which they are measured; of what is neither default nor textbook only some."""
-    found = []
-    every = itertools.product(ROLES, sizes, chosen)
-    # those of fewer sizes are slow
-    for role, n, scenario in sorted(every, key=lambda cell: (ROLES.index(cell[0]), -len(cell[2].units))):
-        simulated = scenario.source == "simulated"
-        designs = (
-            [Design(n, *d) for d in scenario.dependence] if simulated else [Design(n, "as observed", np.nan)]
-        )
-        if n not in scenario.units:
-            continue
+    """List the cells in the order in which they are measured; intervals of the role "other" have fewer."""
+    cells = []
+    for role in ROLES:
+        # scenarios of fewer sizes are slow, and come last
+        by_speed = sorted(itertools.product(sizes, chosen), key=lambda cell: -len(cell[1].units))
+        for n, scenario in by_speed:
+            if n not in scenario.units:
+                continue
+            intervals = [name for name in scenario.interval_options() if scenario.role(name) == role]
+            for design in designs_of(scenario, n, role):
+                cells += [(scenario, design, name) for name in intervals]
+    return cells
+
+
+def designs_of(scenario: Scenario, n_units: int, role: str) -> list[Design]:
+    """Return the designs of a scenario with a number of units that intervals of a role are measured in."""
+    if scenario.source != "simulated":
         if role == "other":
-            designs = [d for d in designs if n in (10, 30, 100) and d.icc in (0, 0.3) and simulated]
-        asked = [name for name in scenario.asked() if scenario.role(name) == role]
-        found += [(scenario, design, name) for design in designs for name in asked]
-    return found
+            return []
+        return [Design(n_units, "as observed", np.nan)]
+    if role != "other":
+        return [Design(n_units, cluster, icc) for cluster, icc in scenario.dependence]
+    if n_units not in (10, 30, 100):
+        return []
+    return [Design(n_units, cluster, icc) for cluster, icc in scenario.dependence if icc in (0, 0.3)]
 
 
 def gather(parts: Path) -> pd.DataFrame:
-    """All cells that are there, and of defaults their band and whether they held it."""
+    """Return all cells that are measured; defaults have their band and whether they held it."""
     rows = [json.loads(file.read_text()) for file in parts.glob("*.json")]
     for row in rows:
-        row |= (band(row)._asdict() if row["role"] == "default" else {}) | {"held": held(row)}
+        if row["role"] == "default":
+            row |= band(row)._asdict()
+        row["held"] = held(row)
     keys = ["statistic", "source", "scenario", "cluster", "icc", "n_units", "role", "interval"]
     return pd.DataFrame(rows).sort_values(keys, ignore_index=True).reindex(columns=list(COLUMNS))
 
 
 def summaries(cells: pd.DataFrame) -> tuple[str, str]:
-    """Both tables of the documentation: of what most studies report, and of the rest."""
-    known = cells.dropna(subset="coverage")["statistic"].unique()
-    return summary(cells, USUAL), summary(cells, sorted({*known} - {*USUAL}))
+    """Return both tables of the documentation: the statistics that most studies report, and the others."""
+    measured = cells.dropna(subset="coverage")["statistic"].unique()
+    return summary(cells, USUAL), summary(cells, sorted(set(measured) - set(USUAL)))
 
 
 def summary(cells: pd.DataFrame, statistics: Iterable[str]) -> str:
-    """Range of coverage of each statistic, in percent, as a table of the documentation."""
+    """Return the range of coverage of each statistic, in percent, as a table of the documentation."""
     columns = [("default", 10), ("default", 30), ("default", 100), ("textbook", 30)]
     lines = ["| statistic | default, 10 units | 30 | 100 | textbook, 30 |", "|---|---|---|---|---|"]
     for statistic in statistics:
         rows = cells[cells["statistic"] == statistic].dropna(subset="coverage")
         texts = []
         for role, n in columns:
-            found = 100 * rows.loc[(rows["role"] == role) & (rows["n_units"] == n), "coverage"]
-            texts.append(f"{found.min():.1f} to {found.max():.1f}" if len(found) else "")
+            percent = 100 * rows.loc[(rows["role"] == role) & (rows["n_units"] == n), "coverage"]
+            texts.append(f"{percent.min():.1f} to {percent.max():.1f}" if len(percent) else "")
         lines.append(f"| {statistic} | {' | '.join(texts)} |")
     return "\n".join(lines) + "\n"
 
 
+def cell_file(parts: Path, scenario: Scenario, design: Design, interval: str) -> Path:
+    """Return the file of a cell."""
+    values = [scenario.source, scenario.statistic, scenario.name, *asdict(design).values(), interval]
+    name = "_".join(str(value) for value in values)
+    return parts / f"{''.join(c if c.isalnum() else '-' for c in name)}.json"
+
+
+def studies_of_cell(scenario: Scenario, design: Design, interval: str, n: int) -> int:
+    """Return the number of studies of a cell, from that of a default of usual size and speed."""
+    if scenario.role(interval) != "default":
+        n //= 2
+    # scenarios with other sizes than the usual ones are slow
+    if scenario.units != N_UNITS:
+        n //= 2
+    if design.n_units > 100:
+        n //= 2
+    return max(n, 1)
+
+
 def main() -> None:
-    """Measure what is not there yet, and gather what is."""
+    """Measure the cells that are missing, and gather all."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -269,37 +343,35 @@ def main() -> None:
     parts = options.output / "parts"
     parts.mkdir(parents=True, exist_ok=True)
     listed = scenarios(options.gaze if options.gaze.is_dir() else None)
-    sizes = tuple(int(n) for n in options.units.split(",")) if options.units else numbers_of_units(listed)
-    chosen = [s for s in listed if not options.only or s.statistic in options.only.split(",")]
+    sizes = numbers_of_units(listed)
+    if options.units:
+        sizes = tuple(int(n) for n in options.units.split(","))
+    chosen = listed
+    if options.only:
+        chosen = [scenario for scenario in listed if scenario.statistic in options.only.split(",")]
+    roles = options.roles.split(",") if options.roles else ROLES
     work = []
     for scenario, design, interval in grid(chosen, sizes):
-        name = "_".join(
-            str(v)
-            for v in (scenario.source, scenario.statistic, scenario.name, *asdict(design).values(), interval)
-        )
-        file = parts / f"{''.join(c if c.isalnum() else '-' for c in name)}.json"
-        role = scenario.role(interval)
-        if not file.exists() and (not options.roles or role in options.roles.split(",")):
-            halved = (role != "default") + (scenario.units != N_UNITS) + (design.n_units > 100)
-            n = max(options.studies // 2**halved, 1)
+        file = cell_file(parts, scenario, design, interval)
+        if scenario.role(interval) in roles and not file.exists():
+            n = studies_of_cell(scenario, design, interval, options.studies)
             work.append(joblib.delayed(finish)(scenario, design, n, interval, file))
-    began = time.monotonic()
-    done = joblib.Parallel(n_jobs=options.jobs, batch_size=1, return_as="generator_unordered")(work)
-    for i, wrong in enumerate(done, 1):
-        if wrong:
-            print(wrong, flush=True)
+    start_s = time.monotonic()
+    errors = joblib.Parallel(n_jobs=options.jobs, batch_size=1, return_as="generator_unordered")(work)
+    for i, error in enumerate(errors, 1):
+        if error:
+            print(error, flush=True)
         if i % 20 == 0 or i == len(work):
-            print(f"{i} of {len(work)} cells, {(time.monotonic() - began) / 60:.1f} min", flush=True)
+            print(f"{i} of {len(work)} cells, {(time.monotonic() - start_s) / 60:.1f} min", flush=True)
     cells = gather(parts)
     write_frame(cells, options.output / "coverage.parquet", overwrite=True)
     outside = cells.loc[cells["held"] == "no", [*CELL, "cautioned"]].round({"cautioned": 3})
     outside.to_csv(options.output / "not_held.csv", index=False)
     print(*summaries(cells), sep="\n")
-    versions = {m.__name__: m.__version__ for m in (ss, np, scipy, pd)} | {
-        "python": platform.python_version()
-    }
-    about = {"n_studies": options.studies, "n_replicates": N_REPLICATES, "versions": versions}
-    (options.output / "build.json").write_text(json.dumps(about, indent=1) + "\n")
+    versions = {module.__name__: module.__version__ for module in (ss, np, scipy, pd)}
+    versions["python"] = platform.python_version()
+    build = {"n_studies": options.studies, "n_replicates": N_REPLICATES, "versions": versions}
+    (options.output / "build.json").write_text(json.dumps(build, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import pandas as pd
 
 import salstats as ss
 from atlas.scenario import Band, Scenario, named
-from atlas.studies import IOU, NARROW, Cases, Design, Margin
+from atlas.studies import HIGH_IOU, IOU, Cases, Design, Margin
 from salstats.stats.agreement.icc import single_reading_icc
 from salstats.stats.agreement.readings import Readings, equal_weights
 from salstats.stats.agreement.records import KINDS
@@ -40,7 +40,7 @@ class Graded:
     """Scores as ratings from 1 to 5."""
 
     @staticmethod
-    def of(z: np.ndarray) -> np.ndarray:
+    def scores(z: np.ndarray) -> np.ndarray:
         """Ratings of standard normal numbers."""
         return np.digitize(z, [-1.0, -0.3, 0.3, 1.0]) + 1.0
 
@@ -51,7 +51,7 @@ def _values(
     """Scores (n_cases, n_readers)."""
     of_case = np.sqrt(shares[0]) * cases.effects(rng, 1)[0]
     own = np.sqrt(1 - sum(shares)) * rng.standard_normal((len(cases.unit), shifts.shape[-1]))
-    return np.asarray(margin.of(of_case[:, None] + own + shifts))
+    return np.asarray(margin.scores(of_case[:, None] + own + shifts))
 
 
 def _studies(
@@ -59,7 +59,7 @@ def _studies(
     design: Design, n: int, rng: np.random.Generator,
 ) -> pd.DataFrame:  # fmt: skip
     """Studies of readers who are drawn for each, or are the same."""
-    cases = Cases.of(design, n, rng)
+    cases = Cases.draw(design, n, rng)
     shifts = np.array(_SHIFTS[:n_readers])
     if at_large:
         shifts = np.sqrt(shares[1]) * rng.standard_normal((n, n_readers))[cases.study]
@@ -78,7 +78,7 @@ def _call(
 
 def _of_many(margin: Any, shares: tuple[float, float], shifts: np.ndarray) -> Readings:
     """Readings of many independent cases; with one shift per case and reader, of as many readers."""
-    cases = Cases.of(Design(100_000, "1", 0.0), 1, np.random.default_rng(1))
+    cases = Cases.draw(Design(100_000, "1", 0.0), 1, np.random.default_rng(1))
     values = _values(cases, margin, shares, shifts, np.random.default_rng(2))
     return Readings(values, cases.unit, cases.unit)
 
@@ -128,7 +128,7 @@ def scenarios(gaze: Path | None = None) -> list[Scenario]:
 
     for how, shares in _SHARES.items():
         for n_readers in (3, 5):
-            for score, margin in (("IoU", IOU), ("narrow", NARROW)):
+            for score, margin in (("IoU", IOU), ("narrow", HIGH_IOU)):
                 make = partial(_studies, margin, shares, n_readers, True)
                 call = partial(_call, "icc", "icc2", form="icc2")
                 name = f"{score}, {n_readers} {how}"
@@ -136,7 +136,7 @@ def scenarios(gaze: Path | None = None) -> list[Scenario]:
     three, two = 3, 2
     fixed: list[tuple[str, str, str, str, Any, int, dict[str, Any], str]] = [
         ("consistency", "IoU", "icc", "icc3", IOU, three, {}, "mcgraw-wong"),
-        ("consistency", "narrow", "icc", "icc3", NARROW, three, {}, "mcgraw-wong"),
+        ("consistency", "narrow", "icc", "icc3", HIGH_IOU, three, {}, "mcgraw-wong"),
         ("Krippendorff's alpha", "IoU", "krippendorff", "krippendorff_interval", IOU, three, {}, ""),
         ("Krippendorff's alpha", "hits", "krippendorff", "krippendorff_nominal", HITS, three,
          {"scale": "nominal"}, ""),
@@ -149,10 +149,10 @@ def scenarios(gaze: Path | None = None) -> list[Scenario]:
          {"weighting": "quadratic"}, "fleiss-cohen-everitt"),
         ("AC1", "rare hits", "ac1", "ac1", RARE, three, {}, ""),
         ("concordance", "IoU", "ccc", "ccc", IOU, two, {}, "lin"),
-        ("concordance", "narrow", "ccc", "ccc", NARROW, two, {}, "lin"),
+        ("concordance", "narrow", "ccc", "ccc", HIGH_IOU, two, {}, "lin"),
         ("bias of two readers", "IoU", "bland-altman", "bias", IOU, two, {}, "bland-altman"),
         ("limit of agreement", "IoU", "bland-altman", "loa_high", IOU, two, {}, "bland-altman"),
-        ("limit of agreement", "narrow", "bland-altman", "loa_high", NARROW, two, {}, "bland-altman"),
+        ("limit of agreement", "narrow", "bland-altman", "loa_high", HIGH_IOU, two, {}, "bland-altman"),
     ]  # fmt: skip
     for statistic, name, kind, term, margin, n_readers, options, textbook in fixed:
         make = partial(_studies, margin, (0.65, 0.0), n_readers, False)

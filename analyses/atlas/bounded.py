@@ -29,7 +29,7 @@ class Lumped:
     mean: float = 0.4
     precision: float = 4.0
 
-    def of(self, z: np.ndarray) -> np.ndarray:
+    def scores(self, z: np.ndarray) -> np.ndarray:
         """Scores of standard normal numbers."""
         u = special.ndtr(z)
         inside = np.clip((u - self.zeros) / (1 - self.zeros - self.ones), 1e-12, 1 - 1e-12)
@@ -39,7 +39,7 @@ class Lumped:
     @property
     def median(self) -> float:
         """The median."""
-        return float(self.of(np.zeros(1))[0])
+        return float(self.scores(np.zeros(1))[0])
 
 
 SMOOTH, LUMPS, HIGHER = Lumped(0, 0), Lumped(0.42, 0.05), Lumped(0.25, 0.15, 0.5)
@@ -83,15 +83,15 @@ def scenarios(gaze: Path | None = None) -> Iterator[Scenario]:
         yield Scenario(
             "median difference", name, make, gap, _difference, _RESAMPLED, "percentile", null=not gap
         )
-    for of_unit in (False, True):
-        make = covariate(HIGHER, of_unit=of_unit, name="outcome")
+    for by_unit in (False, True):
+        make = covariate(HIGHER, by_unit=by_unit, name="outcome")
         for family in ("ordered-beta", "zero-one-inflated-beta"):
-            name = f"{family}, on a covariate{' of the unit, skewed' if of_unit else ''}"
+            name = f"{family}, on a covariate{' of the unit, skewed' if by_unit else ''}"
             call = partial(_effect, family=family)
             yield Scenario("effect", name, make, 0.0, call, _ERRORS, "classical", null=True, units=_UNITS)
-    for of_unit in (False, True):
-        make = covariate(LUMPS, of_unit=of_unit, name="outcome")
-        name = f"42 % zeros on a covariate{' of the unit, skewed' if of_unit else ''}"
+    for by_unit in (False, True):
+        make = covariate(LUMPS, by_unit=by_unit, name="outcome")
+        name = f"42 % zeros on a covariate{' of the unit, skewed' if by_unit else ''}"
         # hundreds of linear programs a study
         few = (("1", 0.0), ("1-5", 0.3), ("few huge", 0.8))
         yield Scenario(

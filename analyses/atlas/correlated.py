@@ -39,8 +39,8 @@ def scenarios(gaze: Path | None = None) -> list[Scenario]:
     made = [
         Scenario(
             "slope by GEE",
-            f"{family}, {what} on a covariate{' of the unit, skewed' if of_unit else ''}",
-            covariate(margin, of_unit=of_unit, name="outcome"),
+            f"{family}, {what} on a covariate{' of the unit, skewed' if by_unit else ''}",
+            covariate(margin, by_unit=by_unit, name="outcome"),
             0.0,
             partial(_slope, family=family),
             _SLOPES,
@@ -49,7 +49,7 @@ def scenarios(gaze: Path | None = None) -> list[Scenario]:
             units=N_UNITS[:-1],
             dependence=clustered,
         )
-        for of_unit in (False, True)
+        for by_unit in (False, True)
         for family, (what, margin) in outcomes.items()
     ]
     made += [

@@ -43,7 +43,7 @@ def _of_two_tasks(margins: Mapping[str, Margin]) -> Make:
     """Studies of two tasks, asked of every case, in which the methods are as good."""
 
     def make(design: Design, n: int, rng: np.random.Generator) -> pd.DataFrame:
-        cases = Cases.of(design, n, rng)
+        cases = Cases.draw(design, n, rng)
         parts = [
             cases.long({m: {"score": s} for m, s in cases.scores(margins, rng).items()}).assign(task=task)
             for task in ("one", "other")

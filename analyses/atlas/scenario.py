@@ -1,4 +1,4 @@
-"""A scenario: what is drawn, what is true of it, and how it is analysed."""
+"""A scenario: the studies that are drawn, the true value, and the analysis."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,10 +9,12 @@ import pandas as pd
 from atlas.studies import Design, Make
 
 N_UNITS = (30, 10, 50, 20, 100, 300)
-#: How cases hang together: sizes of the units, and the unit's share of the variance.
+#: Dependence of cases: sizes of the units, and the unit's share of the variance.
 DEPENDENCE = (("1", 0.0), ("1-5", 0.3), ("1-5", 0.8), ("few huge", 0.3), ("few huge", 0.8))
+#: Names of the covariate `x`, by whether it is of the unit.
+COVARIATES = {False: "a covariate", True: "a covariate of the unit, skewed"}
 
-#: Whether an interval is what is taken where none is asked for, what textbooks take, or one more.
+#: Roles of an interval: the one that the package takes by default, the one of textbooks, and the others.
 ROLES = ("default", "textbook", "other")
 
 
@@ -31,7 +33,7 @@ Call = Callable[..., pd.DataFrame]
 
 @dataclass(frozen=True)
 class Scenario:
-    """A statistic of studies: what is drawn, what is true, how it is analysed.
+    """A statistic of studies: how they are drawn, its true value, and how it is analysed.
 
     Attributes
     ----------
@@ -40,19 +42,19 @@ class Scenario:
     truth : float, or callable of a design
     call : callable
     intervals : dict
-        What is measured beside the default: the options that ask for it.
+        Intervals that are measured beside the default, each with its options of the call.
     textbook : str
-        Which of them textbooks take.
+        The one that textbooks take.
     null : bool
-        Whether the truth is nothing, so that P values are counted as well.
+        True if the null hypothesis holds, so that rejections are counted as well.
     source : str
-        "simulated", or the real scores that studies are drawn from.
+        "simulated", or the name of the real scores that studies are drawn from.
     defaults : tuple of str
-        Which intervals are defaults; "default" asks for nothing.
+        Intervals that are defaults; "default" stands for the call without options.
     groups : int
-        How many groups of scores a study has.
+        Number of groups of scores in a study.
     units : tuple of int
-        Numbers of units; with fewer of them than `N_UNITS` half as many studies have to do.
+        Numbers of units; scenarios with other ones than `N_UNITS` get half as many studies.
     dependence : tuple
         Kinds of units and their shares of the variance.
     """
@@ -79,15 +81,21 @@ class Scenario:
 
     def role(self, interval: str) -> str:
         """Return the role of an interval."""
-        return (
-            "default" if interval in self.defaults else "textbook" if interval == self.textbook else "other"
-        )
+        if interval in self.defaults:
+            return "default"
+        if interval == self.textbook:
+            return "textbook"
+        return "other"
 
-    def asked(self) -> dict[str, Mapping[str, Any]]:
-        """Options of every interval."""
-        return {**({"default": {}} if "default" in self.defaults else {}), **self.intervals}
+    def interval_options(self) -> dict[str, Mapping[str, Any]]:
+        """Return the options of the call for each interval, the default first."""
+        options: dict[str, Mapping[str, Any]] = {}
+        if "default" in self.defaults:
+            options["default"] = {}
+        options.update(self.intervals)
+        return options
 
 
 def named(*names: str) -> dict[str, dict[str, str]]:
-    """Options that ask for intervals by name."""
+    """Return intervals that the option `interval` chooses by name."""
     return {name: {"interval": name} for name in names}

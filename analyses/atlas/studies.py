@@ -1,9 +1,9 @@
-"""Studies that are drawn: scores, ratings and covariates of cases that hang together by unit.
+"""Simulated studies: scores, ratings and covariates of cases that depend on each other within a unit.
 
-Scores come from a Gaussian copula: every unit and every case has an effect, `icc` is the unit's share of
-it, methods of one case share 0.4 of the rest; margins are beta with a share of zeros, or 0/1. Units have
-one case, 1 to 5, or 1 to 5 but for two that have 40. Beside them stand studies whose units are drawn, with
-replacement, from those of real scores.
+Scores come from a Gaussian copula. Each unit and each case has an effect; `icc` is the unit's share of the
+variance, and methods of one case share 0.4 of the rest. Margins are beta distributions with a share of zeros,
+or 0/1. A unit has one case, or 1 to 5; in the design "few huge" two units have 40. Other studies draw their
+units, with replacement, from those of real scores.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 from scipy import special, stats
 
-#: Probabilities of which quantiles are kept.
+#: Probabilities at which the quantiles of a margin are computed.
 _GRID = np.linspace(0, 1, 20_001)
-#: Correlation of methods beyond what their unit gives them.
+#: Correlation of the methods of a case, its unit's effect apart.
 _SHARED = 0.4
-#: Share of the cases that have each task of an average; few have the last ones.
+#: Share of the cases that have each task of an average; the last tasks are rare.
 _PREVALENCE = (0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.12, 0.1)
 
 
@@ -31,24 +31,29 @@ class Margin:
     _quantiles: np.ndarray = field(init=False, repr=False, default_factory=lambda: _GRID)
 
     def __post_init__(self) -> None:
-        """Quantiles of the scores that are not zero."""
+        """Compute the quantiles of the scores that are not zero."""
         if self.precision:
-            inner = self.mean / (1 - self.zeros)
-            found = stats.beta.ppf(_GRID, inner * self.precision, (1 - inner) * self.precision)
-            object.__setattr__(self, "_quantiles", found)
+            beta_mean = self.mean / (1 - self.zeros)
+            quantiles = stats.beta.ppf(_GRID, beta_mean * self.precision, (1 - beta_mean) * self.precision)
+            object.__setattr__(self, "_quantiles", quantiles)
 
-    def of(self, z: np.ndarray) -> np.ndarray:
-        """Scores of standard normal numbers."""
+    def scores(self, z: np.ndarray) -> np.ndarray:
+        """Return the scores that belong to standard normal numbers."""
         u = special.ndtr(z)
         if not self.precision:
             return (u >= 1 - self.mean).astype(np.float64)
         return np.interp((u - self.zeros) / (1 - self.zeros), _GRID, self._quantiles, left=0.0)
 
 
-IOU, HUMAN_IOU = Margin(0.3, 0.15, 6), Margin(0.45, 0.02, 8)
-SPARSE, TWICE = Margin(0.03, 0.8, 8), Margin(0.06, 0.6, 8)
-TIGHT, WIDE = Margin(0.5, 0.05, 20), Margin(0.5, 0.05, 2)
-NARROW = Margin(0.7, 0.02, 10)
+IOU = Margin(0.3, 0.15, 6)
+HUMAN_IOU = Margin(0.45, 0.02, 8)
+SPARSE = Margin(0.03, 0.8, 8)
+#: Twice the mean of `SPARSE`.
+LESS_SPARSE = Margin(0.06, 0.6, 8)
+#: Margins of one mean with a small and with a large spread.
+SMALL_SPREAD = Margin(0.5, 0.05, 20)
+LARGE_SPREAD = Margin(0.5, 0.05, 2)
+HIGH_IOU = Margin(0.7, 0.02, 10)
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ class Design:
 
 @dataclass(frozen=True)
 class Cases:
-    """Cases of some studies of one design: of which study and which of its units each is."""
+    """Cases of some studies of one design, each with its study and its unit."""
 
     design: Design
     n_studies: int
@@ -70,8 +75,8 @@ class Cases:
     unit: np.ndarray
 
     @classmethod
-    def of(cls, design: Design, n_studies: int, rng: np.random.Generator) -> "Cases":
-        """As many cases in each unit as the design says."""
+    def draw(cls, design: Design, n_studies: int, rng: np.random.Generator) -> "Cases":
+        """Draw the number of cases of each unit."""
         shape = (n_studies, design.n_units)
         sizes = np.ones(shape, np.int64) if design.cluster == "1" else rng.integers(1, 6, shape)
         if design.cluster == "few huge":
@@ -79,35 +84,38 @@ class Cases:
         study, unit = np.divmod(np.arange(sizes.size).repeat(sizes.ravel()), design.n_units)
         return cls(design, n_studies, study, unit)
 
-    def of_units(self, values: np.ndarray) -> np.ndarray:
-        """For each case what its unit has, of values (..., n_studies * n_units)."""
+    def unit_values(self, values: np.ndarray) -> np.ndarray:
+        """Return the value of each case's unit, from values of shape (..., n_studies * n_units)."""
         return values[..., self.study * self.design.n_units + self.unit]
 
     def effects(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """Standard normal numbers (n, n_cases) that cases of one unit share."""
-        own = rng.standard_normal((n, len(self.unit)))
-        units = self.of_units(rng.standard_normal((n, self.n_studies * self.design.n_units)))
-        return np.sqrt(self.design.icc) * units + np.sqrt(1 - self.design.icc) * own
+        """Draw standard normal numbers, (n, n_cases), with correlation `icc` between cases of one unit."""
+        case_effects = rng.standard_normal((n, len(self.unit)))
+        unit_effects = self.unit_values(rng.standard_normal((n, self.n_studies * self.design.n_units)))
+        return np.sqrt(self.design.icc) * unit_effects + np.sqrt(1 - self.design.icc) * case_effects
 
     def scores(self, margins: Mapping[str, Margin], rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """Scores of methods, those of one case hanging together."""
-        common, *own = self.effects(rng, 1 + len(margins))
-        mixed = (np.sqrt(_SHARED) * common + np.sqrt(1 - _SHARED) * e for e in own)
-        return {method: margin.of(z) for (method, margin), z in zip(margins.items(), mixed, strict=True)}
+        """Draw scores of methods, which are correlated within a case."""
+        case_effect, *method_effects = self.effects(rng, 1 + len(margins))
+        scores = {}
+        for (method, margin), effect in zip(margins.items(), method_effects, strict=True):
+            z = np.sqrt(_SHARED) * case_effect + np.sqrt(1 - _SHARED) * effect
+            scores[method] = margin.scores(z)
+        return scores
 
     def frame(self, **columns: np.ndarray) -> pd.DataFrame:
-        """A row for each case; a case's number is its own in all studies."""
+        """Return a row for each case; no two studies share the number of a case."""
         return pd.DataFrame(
             {"study": self.study, "patient": self.unit, "case": np.arange(len(self.unit)), **columns}
         )
 
     def long(self, scores: Mapping[str, Mapping[str, np.ndarray]]) -> pd.DataFrame:
-        """Columns of methods, one method after the other."""
+        """Return a frame of the columns of each method, one method after the other."""
         parts = [self.frame(**columns).assign(method=method) for method, columns in scores.items()]
         return pd.concat(parts, ignore_index=True).assign(metric="iou")
 
 
-#: Studies of a design, some at a time.
+#: Takes a design, a number of studies and a generator, and returns the frame of these studies.
 Make = Callable[[Design, int, np.random.Generator], pd.DataFrame]
 
 
@@ -115,105 +123,133 @@ def methods(margins: Mapping[str, Margin]) -> Make:
     """Studies of methods."""
 
     def make(design: Design, n: int, rng: np.random.Generator) -> pd.DataFrame:
-        cases = Cases.of(design, n, rng)
-        return cases.long({method: {"score": s} for method, s in cases.scores(margins, rng).items()})
+        cases = Cases.draw(design, n, rng)
+        return cases.long(score_columns(cases.scores(margins, rng)))
 
     return make
 
 
+def score_columns(scores: Mapping[str, np.ndarray]) -> dict[str, dict[str, np.ndarray]]:
+    """Return the scores of each method as its column `score`."""
+    return {method: {"score": values} for method, values in scores.items()}
+
+
 def tasks(margins: Mapping[str, Margin]) -> Make:
-    """Studies of several tasks, of which some are rare."""
+    """Studies of several tasks, some of them rare."""
 
     def make(design: Design, n: int, rng: np.random.Generator) -> pd.DataFrame:
-        cases, parts = Cases.of(design, n, rng), []
-        for task, share in enumerate(_PREVALENCE):
-            whole = cases.long({m: {"score": s} for m, s in cases.scores(margins, rng).items()})
-            has = rng.random(len(cases.unit)) < share
-            parts.append(whole[has[whole["case"]]].assign(task=f"task {task}"))
+        cases = Cases.draw(design, n, rng)
+        parts = []
+        for task, prevalence in enumerate(_PREVALENCE):
+            all_cases = cases.long(score_columns(cases.scores(margins, rng)))
+            has_task = rng.random(len(cases.unit)) < prevalence
+            parts.append(all_cases[has_task[all_cases["case"]]].assign(task=f"task {task}"))
         return pd.concat(parts, ignore_index=True)
 
     return make
 
 
 def pixels(margins: Mapping[str, Margin]) -> Make:
-    """Studies whose counts of pixels are pooled: larger findings are found better."""
+    """Studies whose counts of pixels are pooled; recall is higher for larger findings."""
 
     def make(design: Design, n: int, rng: np.random.Generator) -> pd.DataFrame:
-        cases = Cases.of(design, n, rng)
-        size, common, *own = cases.effects(rng, 2 + len(margins))
+        cases = Cases.draw(design, n, rng)
+        size, case_effect, *method_effects = cases.effects(rng, 2 + len(margins))
         truth = np.ceil(np.exp(6 + 0.8 * size))
-        found = {}
-        for (method, margin), e in zip(margins.items(), own, strict=True):
-            recall = margin.of(
-                0.5 * size + np.sqrt(0.75 * _SHARED) * common + np.sqrt(0.75 * (1 - _SHARED)) * e
-            )
+        columns = {}
+        for (method, margin), effect in zip(margins.items(), method_effects, strict=True):
+            # a quarter of the variance is the size's
+            z = 0.5 * size + np.sqrt(0.75 * _SHARED) * case_effect + np.sqrt(0.75 * (1 - _SHARED)) * effect
+            recall = margin.scores(z)
             tp = np.round(truth * recall)
-            found[method] = {"score": recall, "tp": tp, "fn": truth - tp, "fp": 0 * tp, "tn": 50_000 - truth}
-        return cases.long(found)
+            columns[method] = {
+                "score": recall,
+                "tp": tp,
+                "fn": truth - tp,
+                "fp": np.zeros_like(tp),
+                "tn": 50_000 - truth,
+            }
+        return cases.long(columns)
 
     return make
 
 
-def covariate(margin: Margin, *, slope: float = 0.0, of_unit: bool = False, name: str = "score") -> Make:
-    """Studies of a score and a covariate `x`, of the case or of the unit (and then skewed)."""
+def covariate(margin: Margin, *, slope: float = 0.0, by_unit: bool = False, name: str = "score") -> Make:
+    """Studies of a score and a covariate `x`: a normal one of the case, or a skewed one of the unit."""
 
     def make(design: Design, n: int, rng: np.random.Generator) -> pd.DataFrame:
-        cases = Cases.of(design, n, rng)
-        x, e = cases.effects(rng, 2)
-        if of_unit:
-            x = cases.of_units(np.exp(rng.standard_normal(n * design.n_units)))
-        return cases.frame(**{name: margin.of(slope * x + np.sqrt(1 - slope**2) * e), "x": x})
+        cases = Cases.draw(design, n, rng)
+        x, residual = cases.effects(rng, 2)
+        if by_unit:
+            x = cases.unit_values(np.exp(rng.standard_normal(n * design.n_units)))
+        z = slope * x + np.sqrt(1 - slope**2) * residual
+        return cases.frame(**{name: margin.scores(z), "x": x})
 
     return make
 
 
 def ratings(area: float) -> Make:
-    """Studies of two ratings of images, of which three in ten have a finding."""
+    """Studies of two ratings of images, three in ten of which have a finding."""
 
     def make(design: Design, n: int, rng: np.random.Generator) -> pd.DataFrame:
-        cases = Cases.of(design, n, rng)
-        common, one, two = cases.effects(rng, 3)
+        cases = Cases.draw(design, n, rng)
+        case_effect, x_effect, y_effect = cases.effects(rng, 3)
         label = (rng.random(len(cases.unit)) < 0.3).astype(np.float64)
-        apart = np.sqrt(2) * stats.norm.ppf(area) * label
+        # binormal model: the area is Phi(shift / sqrt(2))
+        shift = np.sqrt(2) * stats.norm.ppf(area) * label
         return cases.frame(
-            label=label, x=apart + np.sqrt(0.5) * (common + one), y=apart + np.sqrt(0.5) * (common + two)
+            label=label,
+            x=shift + np.sqrt(0.5) * (case_effect + x_effect),
+            y=shift + np.sqrt(0.5) * (case_effect + y_effect),
         )
 
     return make
 
 
 def pooled_area(area: float, design: Design) -> float:
-    """The area of all pairs of a design, of which those within a unit differ by less than others.
+    """Return the area over all pairs of cases of a design.
 
-    Pairs of one unit do not differ by what it has in common; they are as many as sizes of units say.
+    Cases of one unit share its effect, so that their difference has less variance than that of other pairs.
+    The number of such pairs follows from the sizes of the units.
     """
-    within = stats.norm.cdf(stats.norm.ppf(area) / np.sqrt(1 - design.icc))
-    usual, huge = (1, 0) if design.cluster == "1" else (3, 2 * (design.cluster == "few huge"))
-    mean = huge * 40 + (design.n_units - huge) * usual
-    # sizes 1 to 5 have a mean of squares of 11, and a variance of 2
-    same = huge * 40 * 39 + (design.n_units - huge) * (11 - 3 if usual == 3 else 0)
-    pairs = mean**2 + (design.n_units - huge) * 2 * (usual == 3) - mean
-    return float(area + (within - area) * same / pairs)
+    area_within = stats.norm.cdf(stats.norm.ppf(area) / np.sqrt(1 - design.icc))
+    n_huge = 2 if design.cluster == "few huge" else 0
+    n_usual = design.n_units - n_huge
+    if design.cluster == "1":
+        mean_size = 1
+        variance = 0
+        pairs_of_unit = 0
+    else:
+        # sizes 1 to 5 have a mean of 3, a variance of 2, and so a mean square of 11
+        mean_size = 3
+        variance = 2
+        pairs_of_unit = 11 - mean_size
+    n_cases = n_huge * 40 + n_usual * mean_size
+    pairs_within = n_huge * 40 * 39 + n_usual * pairs_of_unit
+    pairs = n_cases**2 + n_usual * variance - n_cases
+    return float(area + (area_within - area) * pairs_within / pairs)
 
 
-def drawn(table: pd.DataFrame) -> Make:
-    """Studies whose units are drawn with replacement from the cases of real scores."""
-    rows = table.groupby("case").indices
-    first = np.concatenate(list(rows.values()))
-    sizes = np.array([len(r) for r in rows.values()])
+def resampled(table: pd.DataFrame) -> Make:
+    """Studies whose units are the cases of real scores, drawn with replacement."""
+    rows_by_case = table.groupby("case").indices
+    table_rows = np.concatenate(list(rows_by_case.values()))
+    sizes = np.array([len(rows) for rows in rows_by_case.values()])
     starts = np.cumsum(sizes) - sizes
 
     def make(design: Design, n: int, rng: np.random.Generator) -> pd.DataFrame:
         chosen = rng.integers(0, len(sizes), n * design.n_units)
-        place = np.arange(len(chosen)).repeat(sizes[chosen])
-        within = np.arange(len(place)) - (np.cumsum(sizes[chosen]) - sizes[chosen]).repeat(sizes[chosen])
-        found = table.iloc[first[starts[chosen].repeat(sizes[chosen]) + within]].reset_index(drop=True)
-        study, unit = np.divmod(place, design.n_units)
-        return found.assign(study=study, patient=unit, case=place)
+        chosen_sizes = sizes[chosen]
+        draw = np.arange(len(chosen)).repeat(chosen_sizes)
+        first_rows = np.cumsum(chosen_sizes) - chosen_sizes
+        row_in_case = np.arange(len(draw)) - first_rows.repeat(chosen_sizes)
+        rows = table_rows[starts[chosen].repeat(chosen_sizes) + row_in_case]
+        study, unit = np.divmod(draw, design.n_units)
+        return table.iloc[rows].reset_index(drop=True).assign(study=study, patient=unit, case=draw)
 
     return make
 
 
-def truth_of(make: Make, statistic: Callable[[pd.DataFrame], float]) -> float:
-    """A statistic of many independent cases."""
+def statistic_at_large(make: Make, statistic: Callable[[pd.DataFrame], float]) -> float:
+    """Return a statistic of 400,000 independent cases."""
     return float(statistic(make(Design(400_000, "1", 0.0), 1, np.random.default_rng(1))))

@@ -10,7 +10,7 @@ from scipy import special
 
 import salstats as ss
 from atlas.scenario import N_UNITS, Band, Scenario, named
-from atlas.studies import HUMAN_IOU, IOU, TIGHT, Cases, Design, Make, Margin
+from atlas.studies import HUMAN_IOU, IOU, SMALL_SPREAD, Cases, Design, Make, Margin
 
 #: Defaults of these statistics are held to what those without weights are.
 BANDS: dict[str, Band] = {}
@@ -26,7 +26,7 @@ def _enriched(margins: Mapping[str, tuple[Margin, Margin]]) -> Make:
     share = {True: _PREVALENCE / _TAKEN, False: (1 - _PREVALENCE) / (1 - _TAKEN)}
 
     def make(design: Design, n: int, rng: np.random.Generator) -> pd.DataFrame:
-        cases = Cases.of(design, n, rng)
+        cases = Cases.draw(design, n, rng)
         finding = rng.random(len(cases.unit)) < _TAKEN
         columns = {
             "weight": np.where(finding, share[True], share[False]),
@@ -47,9 +47,9 @@ def _enriched(margins: Mapping[str, tuple[Margin, Margin]]) -> Make:
 
 def _sized(design: Design, n: int, rng: np.random.Generator) -> pd.DataFrame:
     """Studies whose units score the worse the more cases they have."""
-    cases = Cases.of(design, n, rng)
+    cases = Cases.draw(design, n, rng)
     sizes = np.bincount(cases.study * design.n_units + cases.unit, minlength=n * design.n_units)
-    effect = cases.effects(rng, 1)[0] - _SLOPE * np.minimum(cases.of_units(sizes), _LARGEST)
+    effect = cases.effects(rng, 1)[0] - _SLOPE * np.minimum(cases.unit_values(sizes), _LARGEST)
     return cases.long({"cam": {"score": special.ndtr(effect)}})
 
 
@@ -93,7 +93,7 @@ def scenarios(gaze: Path | None = None) -> list[Scenario]:
         found.append(Scenario("weighted mean", name, make, _overall(own, other), _mean, means, "percentile"))
     pairs = {
         "IoU, equal": {"cam": (IOU, HUMAN_IOU), "human": (IOU, HUMAN_IOU)},
-        "IoU, lower with the finding": {"cam": (IOU, TIGHT), "human": (HUMAN_IOU, TIGHT)},
+        "IoU, lower with the finding": {"cam": (IOU, SMALL_SPREAD), "human": (HUMAN_IOU, SMALL_SPREAD)},
     }
     for name, margins in pairs.items():
         make, gap = _enriched(margins), _overall(*margins["cam"]) - _overall(*margins["human"])

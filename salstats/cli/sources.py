@@ -63,7 +63,7 @@ class Run:
             return
         from salstats.display.text.console import print_frame
 
-        print_frame(frame, whole=self.print_all, option="--all")
+        print_frame(frame, all_columns=self.print_all, option="--all")
 
 
 def read_scores(run: Run) -> "pd.DataFrame":

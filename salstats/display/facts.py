@@ -32,7 +32,9 @@ from salstats.stats.mrmc.covariances import BY_NAME as COVARIANCES
 #: Sentence on estimates without limits.
 NO_LIMITS = "No confidence intervals."
 #: Sentence on limits beyond the range of possible values.
-BEYOND = "Limits beyond the range of what is estimated are impossible values: the interval does not fit."
+IMPOSSIBLE_LIMITS = (
+    "Limits beyond the range of what is estimated are impossible values: the interval does not fit."
+)
 #: Sentence on the bounds of estimates with undefined scores.
 BOUNDS = "Bounds: the estimate if all undefined scores were the worst or best possible."
 #: Most estimates without a value that a caption names one by one.
@@ -101,20 +103,22 @@ def limits_of(estimates: Estimates) -> Limits:
 
 def interval_name(estimates: Estimates) -> str:
     """Return "95% CI", "CI" where levels differ, nothing where no row has limits."""
-    return limits_of(estimates).name if estimates.has_limits.any() else ""
+    if not estimates.has_limits.any():
+        return ""
+    return limits_of(estimates).name
 
 
-def with_interval(heading: str, estimates: Estimates, *, beside_p: bool = False) -> str:
+def with_interval(heading: str, estimates: Estimates, *, with_p_values: bool = False) -> str:
     """Return a heading with the interval that stands in brackets behind the estimates: "Mean (95% CI)".
 
-    With `beside_p` they stand beside P values: if these are adjusted and the intervals are not, the heading
+    If they stand beside P values (`with_p_values`) that are adjusted, and the intervals are not, the heading
     says so.
     """
     heading = of_quantile(heading, estimates)
     name = interval_name(estimates)
     if not name:
         return heading
-    if beside_p and _is_unadjusted(estimates):
+    if with_p_values and _is_unadjusted(estimates):
         name += ", unadjusted"
     return f"{heading} ({name})"
 
@@ -133,7 +137,7 @@ def _is_unadjusted(estimates: Estimates) -> bool:
     return estimates.is_adjusted and not estimates.values("family_level")
 
 
-def bars_sentence(estimates: Estimates, *, mark: str = "Bars", beside_p: bool = False) -> str:
+def bars_sentence(estimates: Estimates, *, mark: str = "Bars", with_p_values: bool = False) -> str:
     """Say briefly what the bars of a figure are: "Bars: 95% percentile intervals, unit: patient."."""
     if not estimates.has_limits.any():
         return NO_LIMITS
@@ -141,7 +145,7 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars", beside_p: bool = 
     level = joined([f"{level_text(value)}%" for value in limits.levels], "or")
     if limits.family_level is not None:
         level = f"simultaneous {level_text(limits.family_level)}%"
-    if beside_p and _is_unadjusted(estimates):
+    if with_p_values and _is_unadjusted(estimates):
         level = f"unadjusted {level}"
     kinds = joined([_brief_kind(kind) for kind in limits.kinds] or ["intervals"], "or")
     sentence = f"{mark}: {level} {kinds}" if level else f"{mark}: {kinds}"
@@ -184,7 +188,7 @@ def limits_sentences(estimates: Estimates) -> str:
     if limits.n_without:
         sentences.append("An estimate that stands alone has no interval.")
     if limits.any_beyond:
-        sentences.append(BEYOND)
+        sentences.append(IMPOSSIBLE_LIMITS)
     if limits.any_infinite:
         sentences.append("Infinite limits: the set is unbounded.")
     if limits.family_level is not None:
@@ -247,13 +251,13 @@ def interval_note(estimates: Estimates) -> str:
     return paragraph(limits_sentences(estimates), doubt_sentences(estimates))
 
 
-def interval_caption(estimates: Estimates, *, mark: str = "Bars", beside_p: bool = False) -> str:
+def interval_caption(estimates: Estimates, *, mark: str = "Bars", with_p_values: bool = False) -> str:
     """Say briefly what bars are, how scores are weighted, and for which population intervals hold.
 
     Cautions on doubtful estimates follow.
     """
     return paragraph(
-        bars_sentence(estimates, mark=mark, beside_p=beside_p),
+        bars_sentence(estimates, mark=mark, with_p_values=with_p_values),
         weights_sentence(estimates.subset(estimates.has_limits)),
         doubt_sentences(estimates),
     )
@@ -278,22 +282,24 @@ def pooled_tasks_sentence(estimates: Estimates) -> str:
     return "All tasks of the scores are taken together."
 
 
-def count_sentence(estimates: Estimates, what: str = "score", missing: str = "undefined") -> str:
+def count_sentence(estimates: Estimates, observation: str = "score", missing: str = "undefined") -> str:
     """Say how many observations each estimate rests on: "n, 136 to 140 scores of 109 to 114 patients each.".
 
-    `what` is the noun of an observation, `missing` the words for those that are missing. Averages and pooled
-    rows are counted apart; estimates that are not drawn count among the missing.
+    `observation` is the noun of an observation, `missing` the adjective of those that are missing. Averages
+    and pooled rows are counted apart; estimates that are not drawn count among the missing.
     """
     single = estimates.subset(~estimates.is_summary_row)
     if not len(single):
         single = estimates
     # an estimate of no observations has no value
     is_empty = single.numbers("n") == 0
-    counted_rows = single if is_empty.all() else single.subset(~is_empty)
+    counted_rows = single
+    if not is_empty.all():
+        counted_rows = single.subset(~is_empty)
     n = counted_rows.non_missing("n")
     if not len(n):
         return ""
-    text = f"n, {counted_range(n, what)}{_units_text(counted_rows, n, what)}"
+    text = f"n, {counted_range(n, observation)}{_units_text(counted_rows, n, observation)}"
     if counted_rows.values("n_readers"):
         text += f" by {counted_range(counted_rows.non_missing('n_readers'), 'reader')}"
     if len(counted_rows) > 1:
@@ -316,13 +322,13 @@ def _missing_text(estimates: Estimates, missing: str) -> str:
     return f"; {counts} {missing}"
 
 
-def _units_text(estimates: Estimates, n: np.ndarray, what: str) -> str:
+def _units_text(estimates: Estimates, n: np.ndarray, observation: str) -> str:
     """Return the units behind a count, "" where each observation is a unit: " of 80 patients"."""
     unit = estimates.only_value("unit")
     n_units = estimates.non_missing("n_units")
     if unit is None or not len(n_units):
         return ""
-    if noun(str(unit)) == noun(what) and np.array_equal(n, n_units):
+    if noun(str(unit)) == noun(observation) and np.array_equal(n, n_units):
         return ""
     return f" of {counted_range(n_units, str(unit))}"
 
@@ -336,17 +342,19 @@ def _closing_counts(estimates: Estimates) -> str:
         rows = estimates.subset((estimates.frame[list(estimates.keys)] == name).any(axis=1))
         if len(rows.non_missing("n")):
             texts.append(f"{name}, {count_range(rows.non_missing('n'))}")
-    return f" ({'; '.join(texts)})" if texts else ""
+    if not texts:
+        return ""
+    return f" ({'; '.join(texts)})"
 
 
-def clustering_sentence(estimates: Estimates, what: str = "pair") -> str:
+def clustering_sentence(estimates: Estimates, pair_noun: str = "pair") -> str:
     """Say whether limits and P values are clustered by unit, where a unit has several pairs."""
     unit = estimates.only_value("unit")
     if unit is None or not (estimates.numbers("n_units") < estimates.numbers("n")).any():
         return ""
     if estimates.values("interval") == ["cr2"]:
         return f"Limits and P values are clustered by {noun(str(unit))}."
-    return f"{capitalized(plural(what))} of one {noun(str(unit))} are taken as independent."
+    return f"{capitalized(plural(pair_noun))} of one {noun(str(unit))} are taken as independent."
 
 
 def undefined_sentence(estimates: Estimates) -> str:

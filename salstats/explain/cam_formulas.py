@@ -17,12 +17,12 @@ _PIXELS = (2, 3)
 
 
 def gradcam_weights(activations: np.ndarray, gradients: np.ndarray) -> np.ndarray:
-    """Mean gradient of each channel: Selvaraju et al. (2017), equation 1."""
+    """Mean gradient of each channel: Selvaraju et al. (2017)."""
     return gradients.mean(axis=_PIXELS, keepdims=True)
 
 
 def gradcamplusplus_weights(activations: np.ndarray, gradients: np.ndarray) -> np.ndarray:
-    """Sum of the positive gradients, weighted by equation 19 of Chattopadhay et al. (2017)."""
+    """Sum of the positive gradients, with the weights of Chattopadhay et al. (2017)."""
     squares = gradients**2
     sums = activations.sum(axis=_PIXELS, keepdims=True)
     alphas = squares / (2 * squares + sums * squares * gradients + 1e-6)
@@ -31,7 +31,7 @@ def gradcamplusplus_weights(activations: np.ndarray, gradients: np.ndarray) -> n
 
 
 def xgradcam_weights(activations: np.ndarray, gradients: np.ndarray) -> np.ndarray:
-    """Mean gradient of each channel, weighted by its activations: Fu et al. (2020), equation 7."""
+    """Mean gradient of each channel, weighted by its activations: Fu et al. (2020)."""
     sums = activations.sum(axis=_PIXELS, keepdims=True)
     return (gradients * activations / (sums + 1e-7)).sum(axis=_PIXELS, keepdims=True)
 

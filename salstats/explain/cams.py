@@ -201,7 +201,7 @@ def _score_weights(request: Request, activations: _Activations, name: str, row: 
     """Return the softmax, over channels, of the outputs for the image masked by each channel.
 
     A channel is enlarged to the image and scaled to 0 to 1: M = (A - min A) / (max A - min A + 1e-8); the
-    network is shown the product of image and M (Wang et al. 2020, equations 6 to 8).
+    network is shown the product of image and M (Wang et al. 2020).
     """
     image = activations.images[row]
     targets = request.targets[activations.groups[row]].cpu()
@@ -220,7 +220,7 @@ def _score_weights(request: Request, activations: _Activations, name: str, row: 
 def _ablation_weights(request: Request, activations: _Activations, name: str, row: int) -> np.ndarray:
     """Return the share of the output that is lost without each channel: (y - y_k) / y.
 
-    y is the target's output, y_k the one with channel k set to 0 (Desai & Ramaswamy 2020, equation 3). All
+    y is the target's output, y_k the one with channel k set to 0 (Desai & Ramaswamy 2020). All
     passes of an image are the same one up to the layer. Where the network lets it, one image is shown and the
     layer gives a batch of outputs; whether it does is tested on the first batch, which is made both ways.
     """

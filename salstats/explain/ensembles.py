@@ -82,31 +82,31 @@ class EnsembleMaps:
 def best_trainings(
     results: pd.DataFrame, *, n_best: int = 10, value: str = "estimate", training: str = "seed"
 ) -> dict[str, list[Any]]:
-    """The trainings of each task that did best on other images, for the ensemble of that task.
+    """Return the best trainings of each task by results on other images, for the ensemble of the task.
 
     Parameters
     ----------
     results : DataFrame
-        A row per task and training, such as `salstats.auroc(validation, "prob", "label", by=["task",
-        "seed"])` of the probabilities for a validation study.
+        One row per task and training, such as `salstats.auroc(validation, "prob", "label", by=["task",
+        "seed"])` for the probabilities of a validation study.
     n_best : int
-        Trainings of each task. Ten are those of Saporta et al. (2022), of 120 checkpoints.
+        Number of trainings to choose for each task. Saporta et al. (2022) took 10 of 120 checkpoints.
     value : str
-        The column whose largest values are best.
+        Column of the result; larger values are better.
     training : str
-        The column that names the training.
+        Column that names the training.
 
     Returns
     -------
     dict
-        Task -> its trainings, the best first; of equal ones the first in `results`.
+        Task -> its trainings, the best first; ties are in the order of `results`.
 
     Raises
     ------
     ColumnError
-        A column is not there, or `value` is not numeric.
+        A column is missing, or `value` is not numeric.
     SalstatsError
-        A training stands twice in a task, or a task has fewer than `n_best` with a value.
+        A task has two rows of one training, or fewer than `n_best` trainings with a value.
 
     See Also
     --------
@@ -175,24 +175,25 @@ def explain_ensemble(
     Parameters
     ----------
     networks : sequence of Network, or mapping of str to sequence of Network
-        Checkpoints or trainings. As a mapping: task -> its own list, such as the ten checkpoints that were
-        best for it. A network that stands in several lists is loaded once.
+        Checkpoints or trainings. A mapping gives each task its own list, such as its ten best checkpoints; a
+        network in several lists is loaded once.
     images : ndarray or Tensor of float, shape (n, channels, height, width)
-        What all of the networks take; their `preparation` is not applied here (`make_maps` does).
+        Images as all networks take them. The `preparation` of a network is not applied; `make_maps` does so.
     tasks : sequence of str or mapping of str to int, optional
-        Tasks, with the index of their output where networks do not say it; by default all that they know.
+        Tasks, or task -> index of its output for networks without `tasks`; by default all tasks of the
+        networks.
     method : str
-        As for `explain`.
+        Saliency method, as for `explain`.
     scale : {"none", "max", "range"}
-        What is done to each network's map before the mean. "none": the raw maps, so that a network whose
-        maps have larger values weighs more. "max": divided by the largest magnitude. "range": stretched to
-        [0, 1]; a constant map is 0 then.
+        Scaling of each network's map before the mean. "none": raw maps, so that networks with larger values
+        have more weight. "max": divided by the largest magnitude. "range": stretched to [0, 1]; a constant
+        map becomes 0.
     resolution, batch_size, device, mixed_precision
         As for `explain`.
     rng : int or numpy.random.Generator
-        Of methods that draw; each network has draws of its own.
+        Seed or generator of random methods; each network has draws of its own.
     **options
-        As for `explain`; where a network says another, its own wins.
+        Options of the method, as for `explain`; the options of a network take precedence.
 
     Returns
     -------
@@ -203,8 +204,7 @@ def explain_ensemble(
     Raises
     ------
     SalstatsError
-        No network or task, a task that a network does not know, an output that it does not have; and as for
-        `explain`.
+        There is no network or task; a network lacks a task or an output; or an error of `explain`.
 
     Examples
     --------

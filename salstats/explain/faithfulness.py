@@ -68,49 +68,50 @@ def insertion(
     Parameters
     ----------
     model : torch.nn.Module or Network
-        Its outputs are (n, n_outputs). No hooks, no gradients: TorchScript and exported models will do; one
-        that was exported for a single image takes `batch_size=1`.
+        The network, with outputs of shape (n, n_outputs). It needs neither hooks nor gradients, so that
+        TorchScript and exported models work; one exported for a single image needs `batch_size=1`.
     images : ndarray or Tensor of float, shape (n, channels, height, width)
-        What the network takes: resized, scaled. An image with several targets stands here once for each.
-        For the maps of a folder: case -> image, as `make_maps` takes them, of every case there.
+        Images as the network takes them, resized and scaled. An image with several targets is repeated, once
+        for each. If `maps` is a folder: case -> image for each of its cases, as `make_maps` takes them.
     maps : array_like of float, shape (n, m, k), mapping of str to such, or path
-        One map per image, or of each method: `{"gradcam": ..., "ig": ...}`. Finite; larger means more
-        salient. Maps of another size are laid over the images as `score` does (bilinear, half-pixel
-        centres); a list may hold maps of several sizes. A path: a folder of `make_maps`, or of anything
-        else; the maps of this `Network`, laid where it saw them, padded and cropped images too.
+        One map per image, or method -> maps: `{"gradcam": ..., "ig": ...}`. Values are finite; larger ones
+        are more salient. Maps of another size are resized to the images as `score` does it (bilinear,
+        half-pixel centres); a list may hold maps of several sizes. A path names a map folder, of `make_maps`
+        or another program, and `model` is a `Network`; its maps are placed on the part of each image that the
+        network saw, also where images were padded or cropped.
     targets : int or sequence of int, shape (n,), optional
-        Index of the network's output, for all images or for each; by default what a `Network` says of
-        `tasks`, or of those of the folder.
+        Index of the network's output, for all images or for each. By default a `Network` gives the outputs
+        of `tasks`, or of the tasks of the folder.
     cases : sequence of str, optional
         Name of each image; by default "0", "1", ...
     tasks : sequence of str, optional
-        What is looked for on each; with several targets per image the case and task tell them apart.
+        Task of each image, such as a finding. Images with several targets need it.
     method : str, optional
-        Name of the method where `maps` is no mapping; by default "saliency".
+        Name of the method if `maps` is not a mapping; by default "saliency".
     baseline : {"blur", "zero", "mean", "black"}, number or array_like
-        What stands where a pixel is not shown. "blur": the image blurred. "zero": 0, the mean colour where
-        images are standardised. "black": what the preparation of a `Network` makes of a pixel of 0, so that
-        the first image is blank. "mean": the image's own mean, by channel. A number; a value by channel,
-        shape (channels,); an image, shape (channels, height, width), or one for each image.
+        Values of the pixels that are not shown. "blur": the image blurred. "zero": 0, which is the mean
+        colour of standardised images. "black": the value that the preparation of a `Network` gives a pixel of
+        0. "mean": the mean of each channel of the image. Or a number; a value for each channel, shape
+        (channels,); an image, shape (channels, height, width), or one for each image.
     kernel, sigma : int, float
-        Side and standard deviation in pixels of the blur.
+        Side and standard deviation of the blur in pixels.
     steps : int
-        Steps of the curve, of as nearly as possible the same number of pixels. Both ends are always there:
-        a curve has `steps + 1` points, fewer where the image has fewer pixels than steps.
+        Number of steps of the curve, as equal in pixels as possible. A curve has `steps + 1` points with
+        both ends, and fewer if the image has fewer pixels than steps.
     chunk : int, optional
-        Pixels of a step, instead of `steps`; the last step takes what is left.
+        Pixels of a step, instead of `steps`; the last step takes the remaining pixels.
     probability : {"sigmoid", "softmax", "none"}, optional
-        "sigmoid": each output for itself. "softmax": one class per image. "none": the output as it is, for
-        a model that ends in probabilities. By default that of the `Network`; of a module as for `predict`.
+        "sigmoid": each output is a probability of its own. "softmax": one class per image. "none": the
+        output is a probability already. By default that of the `Network`; for a module as in `predict`.
     batch_size : int
-        Images in a forward pass; batches are filled across steps, maps and images. On a CPU a pass has no
-        more than 8 images of 224 x 224 pixels, or as many as have so many pixels.
+        Images in a forward pass; a batch may hold several steps, maps and images. On a CPU a pass has at most
+        as many pixels as 8 images of 224 x 224.
     device : str or torch.device, optional
-        "cpu", "cuda", "mps", or "auto", the best there is; by default where the model is.
+        "cpu", "cuda", "mps", or "auto" for the fastest available; by default the model's device.
     mixed_precision : bool
-        Half precision where the device has it.
+        Compute in half precision if the device supports it.
     progress : bool
-        Whether to show a bar on stderr, where that is a terminal.
+        Show a bar on stderr if it is a terminal.
 
     Returns
     -------

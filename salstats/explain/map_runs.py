@@ -59,74 +59,76 @@ def make_maps(
 ) -> Path:
     """Make the maps of a study into a folder that `score` reads, and return the folder.
 
-    A second run makes only what is missing, whether the first ended or was killed. A network or an option
-    that has changed since is refused. One network is in memory at a time, and a batch of images; where there
-    are several networks, `cases_at_once` of them, ready for the networks.
+    A second run makes only the missing maps, whether the first ended or was killed. If a network or an option
+    has changed since then, it raises an error. One network and one batch of images are in memory at a time;
+    with several networks, the prepared images of `cases_at_once` cases.
 
     Parameters
     ----------
     folder : path
-        A new folder, an empty one, or one that an earlier run made.
+        New or empty folder, or the folder of an earlier run.
     images : mapping of str to image, or iterable of (str, image)
-        Case -> array of shape (M, N) or (M, N, 3), or its file, or what takes nothing and returns either;
-        of networks without a `preparation`, arrays of shape (channels, height, width). An iterable is gone
-        through once, `cases_at_once` of its items at a time.
+        Case -> array of shape (M, N) or (M, N, 3), or its file, or a function without arguments that returns
+        either. Networks without a `preparation` take arrays of shape (channels, height, width). An iterable
+        is read once, `cases_at_once` items at a time.
     networks : Network, sequence of Network, or mapping of str to sequence of Network
-        Each has maps of its own, `model` being its name and `seed` that of its training. As a mapping: task
-        -> the networks for it.
+        Networks, each with maps of its own; the columns `model` and `seed` have its name and training. A
+        mapping gives each task its own networks.
     tasks : sequence of str or mapping of str to int, optional
-        Tasks, with the index of their output where networks do not say it; by default all that they know.
+        Tasks, or task -> index of its output for networks without `tasks`; by default all tasks of the
+        networks.
     methods : str or sequence of str
-        Names of `list_methods`, or names of your own whose entry in `options` says the method.
+        Names of `list_methods`, or names of your own with the method in their entry of `options`.
     options : mapping of str to mapping, optional
         Method -> its options, as `explain` takes them: {"occlusion40": {"method": "occlusion", "window": 40,
-        "stride": 40}}. Where a network says another, its own wins.
+        "stride": 40}}. The options of a network take precedence.
     ensemble : bool or str
-        Whether the folder holds the mean over the networks instead, under this name ("ensemble").
+        Write the mean over the networks instead of their maps, under this name; True names it "ensemble".
     scale : {"none", "max", "range"}
-        What is done to each network's map before the mean, see `explain_ensemble`.
+        Scaling of each network's map before the mean, see `explain_ensemble`.
     resolution : {"network", "image"}
-        "network": maps as small as they come, such as 7 x 7; where images are padded or cropped, laid on the
-        whole image at the network's resolution. "image": at that of the image. `score` takes either.
+        "network": maps at the resolution of the method, such as 7 x 7; if images are padded or cropped, they
+        cover the whole image at the network's resolution. "image": maps at the resolution of the image.
+        `score` takes either.
     truths, human : mapping of (str, str) to mask, optional
-        Masks of the truth, and of people, written beside the maps: (case, task) -> array or Rle.
+        Masks of the ground truth and of human readers to write with the maps: (case, task) -> array or Rle.
     labels : mapping of (str, str) to 0 or 1, or DataFrame, optional
-        Whether a finding is there, by case and task; as a frame with columns `case, task, label`.
+        (case, task) -> 1 if the finding is present, else 0; or a frame with columns `case, task, label`.
     patients : mapping of str to str, optional
-        Case -> patient; as `labels`, also of maps that are there already.
+        Case -> patient. Labels and patients are also written for maps of an earlier run.
     seeds : sequence of int, optional
-        Draw random methods once with each, for `map_repeatability`; they stand in the column `seed`.
-        Methods that draw nothing are made once.
+        Seeds of random methods, one map with each, for `map_repeatability`; the column `seed` has them.
+        Other methods have one map.
     rng : int
-        Seed of random methods otherwise; it is in no column. Each case has draws of its own.
+        Seed of random methods without `seeds`; no column has it. Each case has draws of its own.
     batch_size : int
-        Images in a forward pass; on a CPU fewer where they are large, see `explain`.
+        Images in a forward pass; fewer for large images on a CPU, see `explain`.
     cases_at_once : int
-        Cases between two loadings of a network; more are faster where there are several networks.
+        Cases that each network explains before the next is loaded; larger is faster with several networks.
     device, mixed_precision
         As for `explain`.
     progress : bool
-        Show a bar on stderr, where that is a terminal.
+        Show a bar on stderr if it is a terminal.
     overwrite : bool
-        Make maps anew that are there.
+        Make existing maps again.
 
     Returns
     -------
     Path
-        The folder: `maps.csv`, the maps, and masks. The probabilities are in its table.
+        The folder with the maps, the masks, and the table `maps.csv`, which has the probabilities.
 
     Raises
     ------
     SalstatsError
-        A network, task, method or option does not fit; a map or a probability is NaN (case, task and network
-        are named); memory ran out.
+        A network, task, method or option is invalid; a map or a probability is NaN (the message names case,
+        task and network); memory is exhausted.
     InputFileError
-        The folder cannot be used, or its maps were made in another way; an image cannot be read.
+        The folder cannot be used, its maps were made with other settings, or an image cannot be read.
 
     Warns
     -----
     SalstatsWarning
-        Maps have one value everywhere: how many of each method, once.
+        Maps are constant; one warning counts them for each method.
 
     See Also
     --------

@@ -69,28 +69,28 @@ def minimal_mask(
     Parameters
     ----------
     model : torch.nn.Module
-        Its outputs are (n, n_outputs).
+        The network, with outputs of shape (n, n_outputs).
     images, maps
-        As for `insertion`, which alone takes a `Network` and the maps of a folder.
+        As for `insertion`, but from no map folder.
     cases, tasks, method, kernel, sigma, batch_size, device, mixed_precision
         As for `insertion`.
     targets : int or sequence of int, shape (n,), optional
-        The class to be kept; by default the one that the network gives the whole image. With "sigmoid" the
-        output, which has to be given.
+        Class that the mask has to keep; by default the one that the network gives the whole image. With
+        "sigmoid" the index of the output, which is required.
     baseline : {"blur", "zero", "mean"}, number or array_like
-        As for `insertion`; by default a blank image.
+        Values of the pixels that are not shown, as for `insertion`; by default 0.
     chunk : int, optional
         Pixels added at a time; by default about a hundredth of the image.
     probability : {"softmax", "sigmoid"}
-        "softmax": the class is kept where its output is the largest (the first of equal ones). "sigmoid":
-        where its probability is `cutoff` at least.
+        "softmax": a class is kept if its output is the largest (the first of equal ones). "sigmoid": it is
+        kept if its probability is at least `cutoff`.
     cutoff : float
-        Strictly between 0 and 1; for "sigmoid" only.
+        Least probability of a class with "sigmoid", strictly between 0 and 1.
     search : {"exact", "bisection"}
-        "exact": chunks in order, those of many maps in one batch: the first step that suffices, always.
-        "bisection": intervals are halved, or cut into as many parts as a batch has room for. The same answer
-        where more pixels never lose the class again; elsewhere a step that suffices while the one before
-        does not, maybe not the first. It needs the class on the whole image.
+        "exact": try the steps in order, and return the first that suffices; a batch holds steps of many maps.
+        "bisection": halve the interval of steps, or cut it into as many parts as a batch has images. The
+        answer is the same if more pixels never lose the class again. Otherwise it is a step that suffices
+        while the one before does not, but maybe not the first. The whole image must be of the class.
 
     Returns
     -------

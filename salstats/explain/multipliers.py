@@ -163,7 +163,7 @@ class Rescale(_Pass):
 class Relevance(_Pass):
     """LRP's epsilon rule: mixing functions pass back the share z / (z + epsilon), activations all relevance.
 
-    z is a result of the function, and epsilon has its sign (Bach et al. 2015, equation 58).
+    z is a result of the function, and epsilon has its sign (Bach et al. 2015).
     """
 
     def __init__(self, epsilon: float) -> None:

@@ -97,7 +97,7 @@ def explain(
         The way to join the maps of several layers at the size of `images`. "average", the default: each is
         scaled by its range after the sign rule, and the mean taken, as pytorch-grad-cam does. "sum": they are
         added as they are, and the sign rule comes last, so that a Grad-CAM is the ReLU of the sum over the
-        channels of all layers, as in equation 1 of Bigolin Lanfredi et al. (2021).
+        channels of all layers, as in Bigolin Lanfredi et al. (2021).
     preset : str, optional
         The choices of a study for the method (see `list_presets`); explicit arguments win. If the
         study smoothed its maps for the mask alone, the filter is `score`'s: `preset_arguments(preset, method,
@@ -129,7 +129,7 @@ def explain(
     seeds : sequence of int, optional
         One seed per image instead.
     progress : bool
-        Show a bar on stderr, where that is a terminal.
+        Show a bar on stderr if it is a terminal.
     **options
         The method's own, see `list_methods`: `window`, `stride`, `n_steps`, ...
 

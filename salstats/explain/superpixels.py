@@ -90,7 +90,7 @@ def shapley_samples(generator: np.random.Generator, n_samples: int, n_features: 
 
     The first sample shows all, the second none. The others show k of the M superpixels with a probability
     proportional to 1 / (k (M - k)), which is, up to a factor, the Shapley kernel summed over the sets of k
-    superpixels (Lundberg & Lee 2017, theorem 2).
+    superpixels (Lundberg & Lee 2017).
     """
     numbers = np.arange(1, n_features)
     kernel = 1 / (numbers * (n_features - numbers))

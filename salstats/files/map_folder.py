@@ -161,13 +161,7 @@ class MapFolder:
             shape = shape_of(row)
             if shape is not None:
                 self._shapes.setdefault(key.case, shape)
-        # another command may be writing a file beside the table, so only old ones are left behind
-        remove_abandoned(self.folder)
-        maps = self.folder / MAPS
-        for series_folder in () if maps.is_symlink() else maps.glob("*"):
-            if not series_folder.is_symlink():
-                # of any age: only the holder of the lock writes into these folders
-                remove_abandoned(series_folder, age=0)
+        self._remove_temporary_files()
         stored_settings = read_settings(self.folder / SETTINGS)
         dropped = self._dropped(stored_settings)
         files = [self._file(key) for key in dropped]
@@ -182,6 +176,18 @@ class MapFolder:
             all_settings = {**stored_settings, **self._settings}
             if all_settings != stored_settings:
                 write_json(self.folder / SETTINGS, all_settings)
+
+    def _remove_temporary_files(self) -> None:
+        """Remove the temporary files of killed runs; links to folders are not followed."""
+        # another command may be writing a file beside the table, so only old ones are left behind
+        remove_abandoned(self.folder)
+        maps = self.folder / MAPS
+        if maps.is_symlink():
+            return
+        for series_folder in maps.glob("*"):
+            if not series_folder.is_symlink():
+                # of any age: only the holder of the lock writes into these folders
+                remove_abandoned(series_folder, age=0)
 
     def _file(self, key: MapKey) -> Path:
         """Return the file of a map that has a row."""

@@ -19,7 +19,8 @@ _CASE_TASK_METHOD = ("case", "task", "method")
 _CASE_TASK_READER = ("case", "task", "reader")
 
 
-def study_from_arrays(
+# each mapping of arrays is checked and becomes predictions or truths in its own way
+def study_from_arrays(  # noqa: C901, PLR0912
     truths: Mapping[CaseTask, np.ndarray] | str,
     maps: Mapping[CaseTaskName, np.ndarray],
     *,
@@ -159,10 +160,10 @@ def study_from_arrays(
 
 
 def _checked_masks(
-    given_masks: Mapping[Any, np.ndarray], option: str, shapes: dict[str, tuple[int, int]]
+    arrays: Mapping[Any, np.ndarray], option: str, shapes: dict[str, tuple[int, int]]
 ) -> dict[Any, np.ndarray]:
     """Return masks as arrays of bool; those of a case must have one size, which `shapes` receives."""
-    checked = {key: masks.check_mask(mask, f"{option}: {key}") for key, mask in given_masks.items()}
+    checked = {key: masks.check_mask(mask, f"{option}: {key}") for key, mask in arrays.items()}
     for (case, task, *_), mask in checked.items():
         shape = shapes.setdefault(case, (mask.shape[0], mask.shape[1]))
         if mask.shape != shape:

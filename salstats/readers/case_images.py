@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
+from salstats.errors import InputFileError, SalstatsError, Setting, ShapeError, ValueRangeError
 from salstats.images.printed_images import grey_image, resize_for_print
 from salstats.readers.image_files import GREY, opened_image
 
@@ -22,22 +22,24 @@ _ASPECT = 0.02
 
 
 def check_images(images: ImageSource | None) -> ImageSource | None:
-    """Where images come from, if it is a folder that is there or a mapping."""
+    """Return the source of images; raise where it is neither an existing folder nor a mapping."""
     if images is None or isinstance(images, Mapping):
         return images
     if not isinstance(images, str | os.PathLike):
         raise SalstatsError(
-            "images must be a folder, or a mapping of cases to files or arrays, not " + type(images).__name__
+            f"images must be a folder, or a mapping of cases to files or arrays, not {type(images).__name__}",
+            option="images",
         )
     if not Path(images).is_dir():
-        raise InputFileError(f"images={os.fspath(images)!r} is not a folder")
+        folder = os.fspath(images)
+        raise InputFileError(Setting("images", folder), " is not a folder", path=folder)
     return images
 
 
 def read_grey(
     images: ImageSource | None, case: str, shape: tuple[int, int], printed: tuple[int, int]
 ) -> np.ndarray | None:
-    """The image of a case as grey from 0 to 1, of `printed` (rows, cols); None where there is none.
+    """Read the image of a case as grey from 0 to 1, of `printed` (rows, cols); None where there is none.
 
     `shape` is the (height, width) of the case's masks; the image may have another size, not another form.
     """
@@ -46,12 +48,18 @@ def read_grey(
     if isinstance(images, Mapping):
         if case not in images:
             return None
-        given = images[case]
+        image = images[case]
     else:
-        given = _find(Path(images), case)
-    grey = _checked(given, case) if isinstance(given, np.ndarray) else _read(Path(given), case, printed)
-    high, wide = shape[0] / grey.shape[0], shape[1] / grey.shape[1]
-    if abs(high / wide - 1) > _ASPECT + 1 / min(grey.shape):
+        image = _find(Path(images), case)
+    if isinstance(image, np.ndarray):
+        grey = _checked(image, case)
+    else:
+        path = Path(image)
+        grey = _read(path, case, printed)
+    height_ratio = shape[0] / grey.shape[0]
+    width_ratio = shape[1] / grey.shape[1]
+    # a side that is rounded to whole pixels may be wrong by one
+    if abs(height_ratio / width_ratio - 1) > _ASPECT + 1 / min(grey.shape):
         raise ShapeError(
             f"the image of case {case} is {grey.shape[0]} x {grey.shape[1]} (height x width) and "
             f"its masks are {shape[0]} x {shape[1]}; they must have the same form"
@@ -60,8 +68,10 @@ def read_grey(
 
 
 def _checked(array: np.ndarray, case: str) -> np.ndarray:
-    """An array given as an image as grey."""
-    if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (3, 4)) or not array.size:
+    """Return an array of grey values or colours as grey; raise where it is no image."""
+    is_grey = array.ndim == 2
+    is_colour = array.ndim == 3 and array.shape[2] in (3, 4)
+    if not array.size or not (is_grey or is_colour):
         raise ShapeError(
             f"the image of case {case} has shape {array.shape}; "
             "(height, width) or (height, width, 3) would do"
@@ -72,22 +82,27 @@ def _checked(array: np.ndarray, case: str) -> np.ndarray:
 
 
 def _find(folder: Path, case: str) -> Path:
-    """The file of a case in a folder."""
+    """Find the file of a case in a folder."""
     for path in _candidates(folder, case):
         if path.is_file():
             return path
+    below = ""
+    if _chexpert_path(case):
+        below = f", and for {_chexpert_path(case)}.jpg below it"
     raise InputFileError(
-        f"no image of case {case} in {folder}; looked for {case}.jpg and the like"
-        + (f", and for {_layout(case)}.jpg below it" if _layout(case) else "")
-        + "; a mapping of cases to files would do"
+        f"no image of case {case} in {folder}; looked for {case}.jpg and the like{below}",
+        hint="a mapping of cases to files would do",
+        path=folder,
     )
 
 
 def _candidates(folder: Path, case: str) -> Iterator[Path]:
-    """Where the file of a case may be, never outside the folder."""
-    stems = [
-        s for s in (case, _layout(case)) if s and ".." not in Path(s).parts and not Path(s).is_absolute()
-    ]
+    """Give the files that may hold the image of a case, none of them outside the folder."""
+    stems = []
+    for stem in (case, _chexpert_path(case)):
+        is_inside = ".." not in Path(stem).parts and not Path(stem).is_absolute()
+        if stem and is_inside:
+            stems.append(stem)
     for split in _SPLITS:
         for stem in stems:
             for suffix in _SUFFIXES:
@@ -95,20 +110,21 @@ def _candidates(folder: Path, case: str) -> Iterator[Path]:
                 yield folder / split / f"{stem}{suffix.upper()}"
 
 
-def _layout(case: str) -> str:
-    """The path of a case in the folders of CheXpert, nothing for other names."""
+def _chexpert_path(case: str) -> str:
+    """Return the path of a case in the folders of CheXpert, "" for names of another form."""
     match = _CHEXPERT.fullmatch(case)
     return "/".join(match.groups()) if match else ""
 
 
 def _read(path: Path, case: str, printed: tuple[int, int]) -> np.ndarray:
-    """A file's image as grey, no smaller than printed."""
+    """Read a file's image as grey, no smaller than printed."""
     try:
         with opened_image(path) as image:
             # a JPEG is decoded at an eighth, a quarter or half of its size where that is enough
             image.draft("L", (printed[1], printed[0]))
-            deep = image.mode in GREY and image.mode not in ("1", "L")
-            grey = np.asarray(image if deep else image.convert("L"))
+            # grey values of more than 8 bits stay as they are
+            is_deep_grey = image.mode in GREY and image.mode not in ("1", "L")
+            grey = np.asarray(image if is_deep_grey else image.convert("L"))
     except InputFileError as error:
         raise InputFileError(f"the image of case {case} cannot be read: {error}") from error
     return _checked(grey, case)

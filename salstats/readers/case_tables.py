@@ -1,4 +1,4 @@
-"""Tables with a row per case: what a model said of it, and how large its pixels are."""
+"""Tables with a row per case: probabilities of a model, and sizes of pixels."""
 
 from pathlib import Path
 
@@ -12,27 +12,42 @@ _SPACING = ("row_mm", "col_mm")
 
 
 def read_predictions(path: PathLike) -> dict[str, tuple[float, float]]:
-    """Probability (0 to 1) and, where it is there, label (0 or 1) of each case, NaN where a cell is empty."""
+    """Read the probability (0 to 1) and the label (0 or 1) of each case.
+
+    NaN where a cell is empty, and for all labels of a table without them.
+    """
     table = read_format_table(Path(path), ColumnError)
     table.check_columns(("case", "prob"), "predictions have case and prob, and may have label")
     cases = table.cases()
-    probs = table.numbers("prob", lambda v: (v < 0) | (v > 1), "is not between 0 and 1")
+    probs = table.numbers("prob", _is_no_probability, "is not between 0 and 1")
     labels = np.full(len(table), np.nan)
     if "label" in table.columns:
-        labels = table.numbers("label", lambda v: ~np.isin(v, (0, 1)) & ~np.isnan(v), "is not 0 or 1")
-    return dict(zip(cases, zip(probs.tolist(), labels.tolist(), strict=True), strict=True))
+        labels = table.numbers("label", _is_no_label, "is not 0 or 1")
+    predictions = zip(probs.tolist(), labels.tolist(), strict=True)
+    return dict(zip(cases, predictions, strict=True))
 
 
 def read_spacing(path: PathLike) -> dict[str, tuple[float, float]]:
-    """The size of a pixel of each case in mm: columns `case`, `row_mm` (to the next row) and `col_mm`."""
+    """Read the size of a pixel of each case in mm: from one row to the next, and from column to column."""
     table = read_format_table(Path(path), ColumnError)
     table.check_columns(("case", *_SPACING), f"it needs case, {' and '.join(_SPACING)}")
-    sizes = [
-        table.numbers(
-            column,
-            lambda v: ~(np.isfinite(v) & (v > 0)),
-            "is no size; it is a positive number, mm per pixel",
-        ).tolist()
-        for column in _SPACING
-    ]
-    return dict(zip(table.cases(), zip(*sizes, strict=True), strict=True))
+    problem = "is no size; it is a positive number, mm per pixel"
+    row_mm = table.numbers("row_mm", _is_no_size, problem)
+    col_mm = table.numbers("col_mm", _is_no_size, problem)
+    sizes = zip(row_mm.tolist(), col_mm.tolist(), strict=True)
+    return dict(zip(table.cases(), sizes, strict=True))
+
+
+def _is_no_probability(values: np.ndarray) -> np.ndarray:
+    """Return which numbers lie outside 0 to 1; NaN does not."""
+    return (values < 0) | (values > 1)
+
+
+def _is_no_label(values: np.ndarray) -> np.ndarray:
+    """Return which numbers are none of 0, 1 and NaN."""
+    return ~np.isin(values, (0, 1)) & ~np.isnan(values)
+
+
+def _is_no_size(values: np.ndarray) -> np.ndarray:
+    """Return which numbers are not finite and positive."""
+    return ~(np.isfinite(values) & (values > 0))

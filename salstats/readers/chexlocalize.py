@@ -34,7 +34,8 @@ _SPLITS = {"val": "val", "valid": "val", "validation": "val", "test": "test"}
 SPLITS = ("val", "test")
 
 
-def read_chexlocalize(
+# each option has a check or a default of its own
+def read_chexlocalize(  # noqa: C901, PLR0912
     folder: PathLike | None = None,
     *,
     maps: Sources | None = None,
@@ -251,23 +252,15 @@ def _files_of_folder(
             name for name in names if pattern.fullmatch(name) and _may_be_of_split(split_of(name), split)
         ]
         if len(matching) > 1:
-            choice = Message()
-            if {split_of(name) for name in matching} == {"val", "test"}:
-                choice = Message(Setting("split", "val"), " or ", Setting("split", "test"), ", or ")
-            raise InputFileError(
-                f"{folder} holds {quoted(matching)}, and one of them is wanted",
-                hint=Message("choose with ", choice, Setting(kind)),
-                option=kind,
-                choices=matching,
-                path=folder,
-            )
+            raise _several_files_error(folder, kind, matching)
         for name in matching:
             files[kind] = folder / name
             file_split = split_of(name)
             if file_split is not None:
                 name_of_split.setdefault(file_split, name)
     maps = []
-    for file in _maps_below(folder) if with_maps else ():
+    all_maps = _maps_below(folder) if with_maps else []
+    for file in all_maps:
         map_split, parent = _split_of_parents(file.relative_to(folder))
         if _may_be_of_split(map_split, split):
             maps.append(file)
@@ -282,6 +275,20 @@ def _files_of_folder(
             path=folder,
         )
     return files, maps
+
+
+def _several_files_error(folder: Path, kind: str, names: Sequence[str]) -> InputFileError:
+    """Make the error of a folder that holds several files of a kind of which one is read."""
+    choice = Message()
+    if {split_of(name) for name in names} == {"val", "test"}:
+        choice = Message(Setting("split", "val"), " or ", Setting("split", "test"), ", or ")
+    return InputFileError(
+        f"{folder} holds {quoted(names)}, and one of them is wanted",
+        hint=Message("choose with ", choice, Setting(kind)),
+        option=kind,
+        choices=names,
+        path=folder,
+    )
 
 
 def _may_be_of_split(file_split: str | None, split: str | None) -> bool:

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from PIL.BmpImagePlugin import BmpImageFile
@@ -52,8 +52,8 @@ def opened_image(
         try:
             image = _KINDS[kind][1](stream)
             # a small file can claim to hold any number of pixels
-            what = f"{path}: its {image.height} x {image.width} pixels"
-            check_size(image.width * image.height * PIXEL, what)
+            n_pixels = image.height * image.width
+            check_size(n_pixels * PIXEL, f"{path}: its {image.height} x {image.width} pixels")
             n_images = getattr(image, "n_frames", 1)
             if n_images > 1:
                 raise InputFileError(f"{path}: holds {n_images} images; save each as a file of its own")
@@ -70,13 +70,13 @@ def opened_image(
 
 
 def image_shape(path: Path) -> tuple[int, int]:
-    """(height, width) of an image, in colour or grey, from its header; raises what `opened_image` does."""
+    """Return (height, width) of an image from its header; raise as `opened_image` does."""
     with opened_image(path) as image:
         return image.height, image.width
 
 
 def read_grey(path: Path) -> np.ndarray:
-    """Pixels of a PNG or TIFF that is grey, as the file has them: bool, uint8, uint16, int32 or float32.
+    """Read the pixels of a grey PNG or TIFF as the file has them: bool, uint8, uint16, int32 or float32.
 
     A colour image whose channels are equal is grey, and so is one with a palette of greys.
     """
@@ -93,7 +93,7 @@ def read_grey(path: Path) -> np.ndarray:
 
 
 def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
-    """Pixels of an image to be shown to a network, (M, N) or (M, N, 3), as the file has them.
+    """Read an image to be shown to a network, (M, N) or (M, N, 3), as the file has its pixels.
 
     A PNG, JPEG, TIFF or BMP, whatever its name, or an array (`.npy`).
     """
@@ -112,20 +112,25 @@ def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
 def holds_objects(file: Path) -> bool:
     """Return whether the header of a .npy file says that its array is of Python objects."""
     with opened(file) as stream:
-        try:
-            version = np.lib.format.read_magic(stream)
-            if version == (1, 0):
-                _, _, dtype = np.lib.format.read_array_header_1_0(stream)
-            else:
-                _, _, dtype = np.lib.format.read_array_header_2_0(stream)
-        # a damaged header is an error where the array is read
-        except Exception:
-            return False
+        return header_has_objects(stream)
+
+
+def header_has_objects(stream: BinaryIO) -> bool:
+    """Return whether a header in the .npy format, at the stream's position, is of an array of objects."""
+    try:
+        version = np.lib.format.read_magic(stream)
+        if version == (1, 0):
+            _, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        else:
+            _, _, dtype = np.lib.format.read_array_header_2_0(stream)
+    # a damaged header is an error where the array is read
+    except Exception:
+        return False
     return bool(dtype.hasobject)
 
 
 def read_npy(file: Path, n_bytes: float = PIXEL) -> np.ndarray:
-    """The array of a .npy file, each number of which takes so many bytes; nothing is unpickled."""
+    """Read the array of a .npy file, which takes `n_bytes` a number in memory; nothing is unpickled."""
     with opened(file):
         try:
             # mapped, so that the header's size is held against the file's before memory is taken
@@ -139,7 +144,7 @@ def read_npy(file: Path, n_bytes: float = PIXEL) -> np.ndarray:
 
 
 def _opaque(path: Path, image: Any) -> np.ndarray:
-    """An image as red, green and blue, of which no pixel is transparent."""
+    """Return red, green and blue of an image; raise where a pixel is transparent."""
     pixels = np.array(image.convert("RGBA"))
     if (pixels[..., 3] != 255).any():
         raise InputFileError(f"{path}: has transparent pixels, whose value is not known; save it opaque")
@@ -148,9 +153,11 @@ def _opaque(path: Path, image: Any) -> np.ndarray:
 
 def _check_sixteen_bits(path: Path, image: Any) -> None:
     """Raise where Pillow would change the numbers of an image of 16 bits without a word."""
-    raw = image.tile[0][3] if image.tile else ""
-    raw = raw if isinstance(raw, str) else str(raw[0]) if raw else ""
-    if image.mode not in GREY and "16" in raw:
+    # Pillow's name of the stored pixels, such as "RGB;16B", alone or first in a tuple
+    raw_mode = image.tile[0][3] if image.tile else ""
+    if isinstance(raw_mode, tuple):
+        raw_mode = raw_mode[0] if raw_mode else ""
+    if image.mode not in GREY and "16" in str(raw_mode):
         raise InputFileError(f"{path}: a colour image of 16 bits a channel; save it as grey")
     if image.mode.startswith("I;16") and "transparency" in image.info:
         raise InputFileError(f"{path}: has transparent pixels, whose value is not known; save it opaque")

@@ -1,7 +1,7 @@
 """Read the published workbooks of the gaze study of Bigolin Lanfredi et al. (2021)."""
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -31,12 +31,39 @@ NORMAL_ABNORMAL = "normal_abnormal_separated.xlsx"
 CLASSIFICATION = "auc_classification_etsaliencymap_paper.xlsx"
 WORKBOOKS = (JOINT, NORMAL_ABNORMAL, CLASSIFICATION)
 
-#: What may be read: the workbook, its sheet, the mixing of classes behind Grad-CAM, the cases' prefix.
+
+@dataclass(frozen=True)
+class _Sheet:
+    """A sheet of per-case scores."""
+
+    workbook: str
+    #: name of the sheet in its workbook
+    name: str
+    #: mixing of classes behind Grad-CAM
+    mixing: str
+    #: beginning of the names of its cases
+    case_prefix: str
+    #: column of the network's number
+    seed_column: str
+    #: The sheet has a column for the reading.
+    has_readings: bool = False
+    #: columns of the image's majority labels, in the order of `LABELS`
+    label_columns: tuple[str, ...] = ()
+
+
 _SHEETS = {
-    "thresholded": (JOINT, "thresholded_samples", "thresholded", "p"),
-    "weighted": (JOINT, "weighted_samples", "weighted", "p"),
-    "uniform": (JOINT, "uniform_samples", "uniform", "p"),
-    "normal_abnormal": (NORMAL_ABNORMAL, "results_uniform_df", "uniform", "q"),
+    "thresholded": _Sheet(JOINT, "thresholded_samples", "thresholded", "p", "model"),
+    "weighted": _Sheet(JOINT, "weighted_samples", "weighted", "p", "model"),
+    "uniform": _Sheet(JOINT, "uniform_samples", "uniform", "p", "model"),
+    "normal_abnormal": _Sheet(
+        NORMAL_ABNORMAL,
+        "results_uniform_df",
+        "uniform",
+        "q",
+        "model number",
+        has_readings=True,
+        label_columns=tuple(f"{label}_majority" for label in LABELS),
+    ),
 }
 SHEETS = tuple(_SHEETS)
 
@@ -112,7 +139,8 @@ def read_lanfredi2021(folder: str | os.PathLike[str], *, sheet: str = "threshold
     salstats.errors.InputFileError: ...: no such file; salstats.datasets.fetch_lanfredi2021() downloads ...
     """
     check_choice(sheet, SHEETS, "sheet")
-    return _read_sheet(workbook(folder, _SHEETS[sheet][0]), sheet)
+    layout = _SHEETS[sheet]
+    return _read_sheet(workbook(folder, layout.workbook), layout)
 
 
 def read_lanfredi2021_workbook(file: Path) -> pd.DataFrame | None:
@@ -125,43 +153,41 @@ def read_lanfredi2021_workbook(file: Path) -> pd.DataFrame | None:
         return None
     names = sheet_names(file)
     parts = [
-        _read_sheet(file, sheet).assign(dataset=sheet)
-        for sheet, (_, sheet_name, _, _) in _SHEETS.items()
-        if sheet_name in names
+        _read_sheet(file, layout).assign(dataset=sheet)
+        for sheet, layout in _SHEETS.items()
+        if layout.name in names
     ]
     if not parts:
         return None
     return pd.concat(parts, ignore_index=True)
 
 
-def _read_sheet(file: Path, sheet: str) -> pd.DataFrame:
+def _read_sheet(file: Path, layout: _Sheet) -> pd.DataFrame:
     """Read one sheet as `read_lanfredi2021` returns it."""
-    name, sheet_name, mixing, prefix = _SHEETS[sheet]
-    second = name == NORMAL_ABNORMAL
-    seed = "model number" if second else "model"
-    flags = [f"{label}_majority" for label in LABELS] if second else []
-    whole = ["trial", "phase", seed, *(["index_image"] if second else []), *flags]
+    whole_numbers = ["trial", "phase", layout.seed_column, *layout.label_columns]
+    if layout.has_readings:
+        whole_numbers.append("index_image")
     scores = [f"score_{source}" for source in METHODS]
-    values, texts = _columns(file, sheet_name, [*whole, *scores], "metric")
-    values = values.astype(dict.fromkeys(whole, "int64"))
+    values, metrics = _columns(file, layout.name, [*whole_numbers, *scores], "metric")
+    values = values.astype(dict.fromkeys(whole_numbers, "int64"))
+    phase = values["phase"].astype("str")
+    trial = values["trial"].astype("str").str.zfill(3)
     frame = pd.DataFrame(
         {
-            "case": prefix
-            + values["phase"].astype("str")
-            + "_t"
-            + values["trial"].astype("str").str.zfill(3),
+            "case": layout.case_prefix + phase + "_t" + trial,
             "reader": "",
-            "seed": values[seed].astype("str"),
-            "metric": texts,
+            "seed": values[layout.seed_column].astype("str"),
+            "metric": metrics,
         }
     )
-    reading = values["index_image"] if second else _readings(file, frame)
-    frame["reader"] = reading.astype("str")
-    frame[list(LABELS) if second else []] = values[flags]
+    readings = values["index_image"] if layout.has_readings else _readings(file, frame)
+    frame["reader"] = readings.astype("str")
+    for label, column in zip(LABELS, layout.label_columns, strict=False):
+        frame[label] = values[column]
     # a row for each method, in the order of the columns
     frame = frame.loc[frame.index.repeat(len(METHODS))].reset_index(drop=True)
     frame.insert(3, "method", pd.Series([*METHODS.values()] * len(values), dtype="str"))
-    frame.insert(4, "mixing", pd.Series(mixing, index=frame.index, dtype="str"))
+    frame.insert(4, "mixing", pd.Series(layout.mixing, index=frame.index, dtype="str"))
     frame.insert(6, "score", values[scores].to_numpy().ravel())
     return check_scores(frame, str(file))
 
@@ -195,39 +221,46 @@ def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataF
     values, names = _columns(file, "results_all_models", ["modeln", "auc"], "model")
     model = names.map({"sononet": "woag", "ag_sononet": "wag"})
     if model.isna().any():
-        other = names[model.isna()].iloc[0]
-        raise InputFileError(f"{file}: model {other!r} is neither 'sononet' nor 'ag_sononet'")
+        unknown_model = names[model.isna()].iloc[0]
+        raise InputFileError(
+            f"{file}: model {unknown_model!r} is neither 'sononet' nor 'ag_sononet'",
+            column="model",
+            path=file,
+        )
     seed = values["modeln"].astype("int64").astype("str")
     return pd.DataFrame({"model": model.astype("str"), "seed": seed, "auroc": values["auc"]})
 
 
 def workbook(folder: str | os.PathLike[str], name: str) -> Path:
-    """The path of a workbook; where it is missing, the error says where to get it."""
+    """Return the path of a workbook; where it is missing, the error tells where to get it."""
     file = Path(folder) / name
     if not file.is_file():
         raise InputFileError(
             f"{file}: no such file; salstats.datasets.fetch_lanfredi2021() downloads the study's workbooks "
-            "(or get them by hand from the folder results_tables_paper of github.com/ricbl/etsaliencymaps)"
+            "(or get them by hand from the folder results_tables_paper of github.com/ricbl/etsaliencymaps)",
+            path=file,
         )
     return file
 
 
 def _columns(file: Path, sheet: str, numbers: list[str], text: str) -> tuple[pd.DataFrame, pd.Series]:
-    """Columns of numbers, every cell of which must be one, and one of text."""
+    """Return columns of numbers, every cell of which must be one, and one column of text."""
     table = replace(read_table(file, TableOptions(sheet=sheet)), error=InputFileError)
     table.check_columns([*numbers, text], "it is not the published workbook")
     return pd.DataFrame(table.finite(numbers), columns=numbers), table.text(text).astype("str")
 
 
 def _readings(file: Path, keys: pd.DataFrame) -> pd.Series:
-    """The position of each row among those of its case, seed and metric, from 0."""
+    """Return the position of each row among those of its case, seed and metric, from 0."""
     groups = keys.groupby(["case", "seed", "metric"], sort=False)
     sizes = groups.size()
     if sizes.nunique() != 1:
-        odd = sizes[sizes != sizes.mode().iloc[0]]
-        case, seed, metric = odd.index[0]
+        usual_size = sizes.mode().iloc[0]
+        unusual_sizes = sizes[sizes != usual_size]
+        case, seed, metric = unusual_sizes.index[0]
         raise InputFileError(
-            f"{file}: case {case}, seed {seed} has {odd.iloc[0]} rows of {metric} where others have "
-            f"{sizes.mode().iloc[0]}, so it cannot be told which reading a row is"
+            f"{file}: case {case}, seed {seed} has {unusual_sizes.iloc[0]} rows of {metric} where others "
+            f"have {usual_size}, so it cannot be told which reading a row is",
+            path=file,
         )
     return groups.cumcount()

@@ -1,8 +1,10 @@
 """Maps and masks that other tools wrote, one file a case: PNG, TIFF, NPY, NPZ or a run-length code."""
 
 import os
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import numpy as np
 
@@ -144,18 +146,18 @@ def _marked(file: Path, numbers: np.ndarray) -> np.ndarray:
     )
 
 
-def two_dimensional(file: Path, array: np.ndarray, what: str) -> np.ndarray:
-    """Return an array of bool or real numbers in two dimensions; raise where it is none."""
+def two_dimensional(file: Path, array: np.ndarray, content: str) -> np.ndarray:
+    """Return the array of a map or mask (`content`), bool or real numbers, in two dimensions, or raise."""
     if array.dtype.kind not in "biuf" or not array.size:
         raise InputFileError(
-            f"{file}: an array of shape {array.shape} and type {array.dtype} is no {what}; it has numbers"
+            f"{file}: an array of shape {array.shape} and type {array.dtype} is no {content}; it has numbers"
         )
     if array.ndim < 2 or any(n != 1 for n in array.shape[:-2]):
-        raise InputFileError(f"{file}: its array has shape {array.shape}; a {what} is (height, width)")
+        raise InputFileError(f"{file}: its array has shape {array.shape}; a {content} is (height, width)")
     return array.reshape(array.shape[-2:])
 
 
-def _array(file: Path, suffixes: Sequence[str], what: str) -> np.ndarray:
+def _array(file: Path, suffixes: Sequence[str], content: str) -> np.ndarray:
     """Read the array of a NumPy file, or the grey values of an image."""
     suffix = file.suffix.lower()
     if suffix in image_files.SUFFIXES:
@@ -163,7 +165,7 @@ def _array(file: Path, suffixes: Sequence[str], what: str) -> np.ndarray:
     if suffix == ".npz":
         return _only_array(file)
     if suffix != ".npy":
-        raise InputFileError(f"{file}: a {what} is read from {', '.join(suffixes)}")
+        raise InputFileError(f"{file}: a {content} is read from {', '.join(suffixes)}")
     if image_files.holds_objects(file):
         return _saved_array(file)
     return image_files.read_npy(file)
@@ -211,15 +213,32 @@ def read_npz(file: Path, names: Sequence[str] | None = None) -> dict[str, np.nda
             with np.load(stream, allow_pickle=False) as archive:
                 # an archive of a few bytes can unpack to any number of them
                 check_size(sum(info.file_size for info in archive.zip.infolist()), f"{file}: its content")
-                arrays = {n: np.asarray(archive[n]) for n in archive.files if names is None or n in names}
+                chosen = [name for name in archive.files if names is None or name in names]
+                for name in chosen:
+                    _check_no_objects(file, archive.zip, name)
+                arrays = {name: np.asarray(archive[name]) for name in chosen}
         except SalstatsError:
             raise
         # what NumPy and zipfile raise on damaged files is not all of one kind
         except Exception as error:
-            said = " ".join(str(error).split())[:200]
-            if "Object arrays" in said:
-                said = "it holds Python objects, which are not unpickled; save numbers"
-            raise InputFileError(f"{file}: not a NumPy archive, or damaged ({said})") from error
+            reason = " ".join(str(error).split())[:200]
+            raise InputFileError(f"{file}: not a NumPy archive, or damaged ({reason})", path=file) from error
     for array in arrays.values():
         check_size(array.size * PIXEL, f"{file}: its array of shape {array.shape}")
     return arrays
+
+
+def _check_no_objects(file: Path, archive: zipfile.ZipFile, name: str) -> None:
+    """Raise where an array of an archive is of Python objects, as its header says."""
+    # np.savez names the member after the array; a member without the ending is no array
+    member = f"{name}.npy"
+    if member not in archive.namelist():
+        return
+    with archive.open(member) as stream:
+        has_objects = image_files.header_has_objects(cast(BinaryIO, stream))
+    if has_objects:
+        raise InputFileError(
+            f"{file}: its array {name!r} holds Python objects, which are not unpickled",
+            hint="save numbers",
+            path=file,
+        )

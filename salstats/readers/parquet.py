@@ -16,7 +16,7 @@ from salstats.readers.parquet_pages import PageSizes, page_sizes
 
 #: What pandas calls the row labels of a frame that has no name for them.
 _ROW_LABELS = re.compile(r"__index_level_\d+__")
-_WHOLE = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+_WHOLE_NUMBERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
 #: Texts that share their beginnings may take much more memory than their pages, so that they are decoded in
 #: batches: the most rows of one, and the share of the memory limit that it may take.
 _BATCH_ROWS = 1 << 16
@@ -28,8 +28,13 @@ def read_parquet(file: Path, data: bytes | memoryview) -> pd.DataFrame:
     import pyarrow as pa
     from pyarrow import parquet
 
-    exact = {getattr(pa, name.lower())(): getattr(pd, f"{name}Dtype")() for name in _WHOLE}
+    # pyarrow's type -> the type of pandas that holds its numbers beside empty cells
+    exact = {getattr(pa, name.lower())(): getattr(pd, f"{name}Dtype")() for name in _WHOLE_NUMBERS}
     exact[pa.bool_()] = pd.BooleanDtype()
+
+    def pandas_type(kind: Any) -> Any:
+        return exact.get(kind) or text_dtype(kind)
+
     try:
         parquet_file = parquet.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
         schema = parquet_file.schema_arrow
@@ -41,15 +46,14 @@ def read_parquet(file: Path, data: bytes | memoryview) -> pd.DataFrame:
         table = _decoded(file, data, schema, parquet_file.metadata)
         table = table.select(names).replace_schema_metadata()
         table = _simplified(file, data, table)
-        frame: pd.DataFrame = table.to_pandas(
-            ignore_metadata=True, types_mapper=lambda kind: exact.get(kind) or text_dtype(kind)
-        )
+        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, types_mapper=pandas_type)
     except SalstatsError:
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
-        reason = [*str(error).splitlines(), "damaged"][0]
+        lines = str(error).splitlines()
+        reason = lines[0] if lines else "damaged"
         raise InputFileError(
-            f"{file}: not a Parquet file, or damaged ({reason}); write the file again"
+            f"{file}: not a Parquet file, or damaged ({reason})", hint="write the file again", path=file
         ) from error
     _check_dates(file, frame)
     return frame
@@ -61,12 +65,15 @@ def _check_dates(file: Path, frame: pd.DataFrame) -> None:
         dates = frame[name]
         if not pd.api.types.is_datetime64_any_dtype(dates):
             continue
-        odd = dates.notna() & ~dates.dt.year.between(dt.MINYEAR, dt.MAXYEAR)
-        if odd.any():
-            row = int(odd.to_numpy().argmax()) + 1
+        is_outside = dates.notna() & ~dates.dt.year.between(dt.MINYEAR, dt.MAXYEAR)
+        if is_outside.any():
+            position = int(is_outside.to_numpy().argmax())
             raise ColumnError(
-                f"{file}, row {row}, column {name!r}: a time outside the years 1 to 9999; "
-                "correct it or store the column as text"
+                f"{file}, row {position + 1}, column {name!r}: a time outside the years 1 to 9999",
+                hint="correct it or store the column as text",
+                column=str(name),
+                rows=[position],
+                path=file,
             )
 
 
@@ -74,17 +81,25 @@ def _check_columns(file: Path, schema: Any) -> None:
     """Raise where a column holds neither text nor numbers."""
     from pyarrow import types
 
-    without_text = (
-        *(types.is_nested, types.is_binary, types.is_large_binary, types.is_binary_view),
+    unreadable_types = (
+        types.is_nested,
+        types.is_binary,
+        types.is_large_binary,
+        types.is_binary_view,
         types.is_fixed_size_binary,
     )
     for field in schema:
-        kind = field.type.value_type if types.is_dictionary(field.type) else field.type
-        stored = getattr(kind, "storage_type", kind)
-        if any(is_it(stored) for is_it in without_text):
+        kind = field.type
+        if types.is_dictionary(kind):
+            kind = kind.value_type
+        # a type of an extension says how its cells are stored
+        stored_type = getattr(kind, "storage_type", kind)
+        if any(is_unreadable(stored_type) for is_unreadable in unreadable_types):
             raise ColumnError(
-                f"{file}, column {field.name!r}: its cells are of type {kind}, not text or numbers; "
-                "leave the column out of the file"
+                f"{file}, column {field.name!r}: its cells are of type {kind}, not text or numbers",
+                hint="leave the column out of the file",
+                column=field.name,
+                path=file,
             )
 
 
@@ -94,11 +109,11 @@ def _decoded(file: Path, data: bytes | memoryview, schema: Any, metadata: Any) -
     from pyarrow import parquet
 
     pages = page_sizes(data, metadata.num_columns)
-    # a few bytes can stand for any number of rows, and unpack to any number of bytes
+    # a file of a few bytes can have any number of rows, and its pages can unpack to any number of bytes
     size = metadata.num_rows * metadata.num_columns * CELL + sum(column.total for column in pages)
-    what = f"{file}: its {metadata.num_rows} rows of {metadata.num_columns} columns"
-    check_size(size, what, len(data))
-    # and one text for any number of cells: their length is known before they are written out
+    content = f"{file}: its {metadata.num_rows} rows of {metadata.num_columns} columns"
+    check_size(size, content, len(data))
+    # one text can stand in any number of cells, so texts are read as dictionaries, whose size is known
     texts = [
         field.name
         for field, column in zip(schema, pages, strict=True)
@@ -108,24 +123,27 @@ def _decoded(file: Path, data: bytes | memoryview, schema: Any, metadata: Any) -
         pa.BufferReader(data), page_checksum_verification=True, read_dictionary=texts
     )
     if any(column.has_shared_beginnings for column in pages):
-        table = pa.Table.from_batches(_batches(opened, pages, size, what, len(data)), opened.schema_arrow)
+        table = pa.Table.from_batches(_batches(opened, pages, size, content, len(data)), opened.schema_arrow)
     else:
         table = opened.read()
     table.validate(full=True)
     return table
 
 
-def _batches(opened: Any, pages: list[PageSizes], size: float, what: str, file_bytes: int) -> Iterator[Any]:
-    """Decode some rows after the other, as long as all of them together keep to the limit of memory.
+def _batches(
+    opened: Any, pages: list[PageSizes], size: float, content: str, file_bytes: int
+) -> Iterator[Any]:
+    """Decode batches of rows as long as all of them together keep to the limit of memory.
 
-    Where texts share their beginnings, each may be as long as its page.
+    Where texts share their beginnings, each text may be as long as its page.
     """
-    longest = sum(column.largest for column in pages if column.has_shared_beginnings)
-    room = _BATCH_SHARE * limit(file_bytes)
-    n_rows = min(max(int(room / max(longest, 1)), 1), _BATCH_ROWS)
+    largest_row = sum(column.largest for column in pages if column.has_shared_beginnings)
+    batch_bytes = _BATCH_SHARE * limit(file_bytes)
+    n_fitting_rows = int(batch_bytes / max(largest_row, 1))
+    n_rows = min(max(n_fitting_rows, 1), _BATCH_ROWS)
     for batch in opened.iter_batches(batch_size=n_rows):
         size += batch.nbytes
-        check_size(size, what, file_bytes)
+        check_size(size, content, file_bytes)
         yield batch
 
 
@@ -140,22 +158,24 @@ def _simplified(file: Path, data: bytes | memoryview, table: Any) -> Any:
     """Bring a table's text to sorted dictionaries, its other dictionaries and its decimals to numbers."""
     import pyarrow as pa
 
-    coded = []
-    for place, field in enumerate(table.schema):
-        column = table.column(place)
+    text_positions = []
+    for position, field in enumerate(table.schema):
+        column = table.column(position)
         if pa.types.is_decimal(field.type):
-            table = table.set_column(place, field.name, column.cast(pa.float64()))
+            table = table.set_column(position, field.name, column.cast(pa.float64()))
         elif pa.types.is_dictionary(field.type) and _is_text(field.type.value_type):
-            coded.append(place)
+            text_positions.append(position)
         elif pa.types.is_dictionary(field.type):
-            table = table.set_column(place, field.name, column.cast(field.type.value_type))
-    columns = list(in_threads(sorted_dictionary, (table.column(place) for place in coded)))
+            table = table.set_column(position, field.name, column.cast(field.type.value_type))
+    text_columns = [table.column(position) for position in text_positions]
+    sorted_columns = list(in_threads(sorted_dictionary, text_columns))
+    text_sizes = in_threads(_text_size, sorted_columns)
     size = len(table) * table.num_columns * CELL
-    for place, column, n_bytes in zip(coded, columns, in_threads(_text_size, columns), strict=True):
-        name = table.schema.names[place]
-        size += n_bytes
+    for position, column, text_size in zip(text_positions, sorted_columns, text_sizes, strict=True):
+        name = table.schema.names[position]
+        size += text_size
         check_size(size, f"{file}: its {len(table)} rows, as far as column {name!r},", len(data))
-        table = table.set_column(place, name, column)
+        table = table.set_column(position, name, column)
     return table
 
 

@@ -15,7 +15,7 @@ _DELTAS = (DELTA_LENGTH, DELTA_TEXT)
 #: with the field of each that is the encoding.
 _UNPACKED, _PACKED = 2, 3
 _ENCODING_FIELDS = ((5, 2), (8, 4))
-#: Fields of the footer down to a column of a row group, and of that what says where its pages lie.
+#: Fields of the footer down to a column of a row group, and the fields of a column that locate its pages.
 _ROW_GROUPS, _COLUMNS, _CHUNK = 4, 1, 3
 _N_VALUES, _PACKED_TOTAL, _FIRST_DATA_PAGE, _DICTIONARY_PAGE = 5, 7, 9, 11
 #: Types of Thrift's compact protocol.
@@ -50,13 +50,13 @@ def page_sizes(data: bytes | memoryview, n_columns: int) -> list[PageSizes]:
         for column_sizes, chunk in zip(sizes, _structs(group, _COLUMNS), strict=True):
             (column,) = _structs({_CHUNK: [chunk.get(_CHUNK)]}, _CHUNK)
             if column.get(_N_VALUES) == 0:
-                # no page is read, and places of pages may be anything
+                # no page is read, and the positions of pages may be anything
                 continue
-            start = _whole(column, _FIRST_DATA_PAGE)
+            start = _whole_number(column, _FIRST_DATA_PAGE)
             dictionary = column.get(_DICTIONARY_PAGE)
             if isinstance(dictionary, int) and 0 < dictionary < start:
                 start = dictionary
-            _add_pages(column_sizes, data, start, start + _whole(column, _PACKED_TOTAL))
+            _add_pages(column_sizes, data, start, start + _whole_number(column, _PACKED_TOTAL))
     return sizes
 
 
@@ -64,11 +64,11 @@ def _structs(struct: dict[int, Any], field: int) -> list[dict[int, Any]]:
     """Return the structs of a field that is a list of them."""
     values = struct.get(field, [])
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
-        raise ValueError("its footer lacks the places of columns")
+        raise ValueError("its footer lacks the positions of columns")
     return values
 
 
-def _whole(struct: dict[int, Any], field: int) -> int:
+def _whole_number(struct: dict[int, Any], field: int) -> int:
     """Return the whole number of a field, which is 0 or more."""
     value = struct.get(field)
     if not isinstance(value, int) or value < 0:
@@ -77,13 +77,13 @@ def _whole(struct: dict[int, Any], field: int) -> int:
 
 
 def _add_pages(sizes: PageSizes, data: bytes | memoryview, start: int, end: int) -> None:
-    """Add the pages that lie between two places of a file."""
+    """Add the pages that lie between two positions of a file."""
     if end > len(data):
         raise ValueError("a column lies outside the file")
     while start < end:
         reader = _CompactReader(data, start)
         header = reader.struct()
-        unpacked = _whole(header, _UNPACKED)
+        unpacked = _whole_number(header, _UNPACKED)
         sizes.total += unpacked
         sizes.largest = max(sizes.largest, unpacked)
         for kind, field in _ENCODING_FIELDS:
@@ -91,15 +91,15 @@ def _add_pages(sizes: PageSizes, data: bytes | memoryview, start: int, end: int)
             encoding = page.get(field) if isinstance(page, dict) else None
             sizes.has_delta |= encoding in _DELTAS
             sizes.has_shared_beginnings |= encoding == DELTA_TEXT
-        start = reader.place + _whole(header, _PACKED)
+        start = reader.position + _whole_number(header, _PACKED)
 
 
 class _CompactReader:
     """Values of Thrift's compact protocol, one after the other."""
 
-    def __init__(self, data: bytes | memoryview, place: int) -> None:
+    def __init__(self, data: bytes | memoryview, position: int) -> None:
         self.data = data
-        self.place = place
+        self.position = position
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
         """Read the fields of a struct by their numbers."""
@@ -112,11 +112,12 @@ class _CompactReader:
             if kind == _STOP:
                 return fields
             step = head >> 4
+            # a field's number is given as the step from the one before, or, beyond 15, on its own
             number = number + step if step else self._integer()
             fields[number] = self._value(kind, depth)
 
     def _value(self, kind: int, depth: int) -> Any:
-        """Read a value of a type; of binary values only the end is looked for."""
+        """Read a value of a type; binary values and floats are skipped."""
         if kind in (_TRUE, _FALSE):
             return kind == _TRUE
         if kind == _BYTE:
@@ -157,24 +158,25 @@ class _CompactReader:
 
     def _check_left(self, n_bytes: int) -> None:
         """Raise where fewer bytes are left."""
-        if self.place < 0 or n_bytes > len(self.data) - self.place:
+        if self.position < 0 or n_bytes > len(self.data) - self.position:
             raise ValueError("a header is cut short")
 
     def _skip(self, n_bytes: int) -> None:
-        """Go on behind some bytes that are not looked at."""
+        """Skip some bytes."""
         self._check_left(n_bytes)
-        self.place += n_bytes
+        self.position += n_bytes
 
     def _byte(self) -> int:
         """Read one byte."""
         self._check_left(1)
-        value = self.data[self.place]
-        self.place += 1
+        value = self.data[self.position]
+        self.position += 1
         return value
 
     def _varint(self) -> int:
         """Read a whole number, seven bits a byte, the lowest first."""
-        value = shift = 0
+        value = 0
+        shift = 0
         while True:
             byte = self._byte()
             value |= (byte & 0x7F) << shift
@@ -187,4 +189,5 @@ class _CompactReader:
     def _integer(self) -> int:
         """Read a signed whole number, whose lowest bit is the sign."""
         value = self._varint()
+        # "zigzag" code: 0, -1, 1, -2, 2 are stored as 0, 1, 2, 3, 4
         return (value >> 1) ^ -(value & 1)

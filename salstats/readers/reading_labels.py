@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_count, did_you_mean, quoted
-from salstats.errors import SalstatsError
+from salstats.errors import SalstatsError, Setting
 from salstats.frames import integer_column, text_column
 from salstats.study import Study, check_gaze
 
@@ -110,42 +110,65 @@ def majority_labels(
     """
     check_gaze(study)
     check_count(at_least, "at_least")
-    wanted = MAJORITY_GROUPS if groups is None else _checked_groups(groups, study)
-    # the labels of every reader who gave some
-    readings = [[r.labels for r in case.recordings if r.labels] for case in study]
+    labels_of_group: Mapping[str, Sequence[str]] = MAJORITY_GROUPS
+    if groups is not None:
+        labels_of_group = _checked_groups(groups, study)
+    # for each case the labels of every reader who gave some
+    readings: list[list[Mapping[str, float]]] = []
+    for case in study:
+        readings.append([recording.labels for recording in case.recordings if recording.labels])
     frame = pd.DataFrame(
         {
             "case": text_column(case.case for case in study),
             "patient": text_column(case.patient for case in study),
             "phase": np.array([case.phase for case in study], dtype=np.int64),
-            "n_readings": np.array([len(own) for own in readings], dtype=np.int64),
+            "n_readings": np.array([len(case_readings) for case_readings in readings], dtype=np.int64),
         }
     )
-    for group, labels in wanted.items():
-        frame[group] = integer_column(_majority(own, labels, at_least) for own in readings)
+    for group, labels in labels_of_group.items():
+        frame[group] = integer_column(
+            _majority(case_readings, labels, at_least) for case_readings in readings
+        )
     return frame
 
 
 def _majority(readings: Sequence[Mapping[str, float]], labels: Sequence[str], at_least: int) -> int | None:
     """Return whether a majority marked a finding of a group: 1, 0, or None without a majority."""
-    asked = [[read[label] for label in labels if label in read] for read in readings]
-    votes = [any(mark > 0 for mark in marks) for marks in asked if marks]
-    if sum(votes) >= at_least:
+    votes = []
+    for reading in readings:
+        marks = [reading[label] for label in labels if label in reading]
+        # a reader who has none of the labels does not vote
+        if marks:
+            votes.append(any(mark > 0 for mark in marks))
+    if votes.count(True) >= at_least:
         return 1
-    return 0 if votes.count(False) >= at_least else None
+    if votes.count(False) >= at_least:
+        return 0
+    return None
 
 
 def _checked_groups(groups: Mapping[str, Sequence[str]], study: Study) -> dict[str, tuple[str, ...]]:
-    """Groups given by the user: each of labels that the study has."""
-    known = sorted({label for case in study for r in case.recordings for label in r.labels})
-    checked = {group: (own,) if isinstance(own, str) else tuple(own) for group, own in groups.items()}
-    for group, names in checked.items():
+    """Return groups of the user, each of labels that the study has."""
+    study_labels: set[str] = set()
+    for case in study:
+        for recording in case.recordings:
+            study_labels.update(recording.labels)
+    choices = sorted(study_labels)
+    checked: dict[str, tuple[str, ...]] = {}
+    for group, names in groups.items():
+        labels = (names,) if isinstance(names, str) else tuple(names)
         if group in ("case", "patient", "phase", "n_readings"):
-            raise SalstatsError(f"groups={group!r} is the name of another column; call it something else")
-        for name in names or ("",):
-            if name not in known:
+            raise SalstatsError(
+                Setting("groups", group), " is the name of another column", hint="call it something else"
+            )
+        # a group of nothing is an error as a label without a name is
+        for label in labels or ("",):
+            if label not in study_labels:
                 raise SalstatsError(
-                    f"{study.source} has no label {name!r} (groups={group!r}){did_you_mean(name, known)} "
-                    f"(labels: {quoted(known)})"
+                    f"{study.source} has no label {label!r} (",
+                    Setting("groups", group),
+                    f"){did_you_mean(label, choices)} (labels: {quoted(choices)})",
+                    choices=choices,
                 )
+        checked[group] = labels
     return checked

@@ -1,8 +1,8 @@
-"""Read a delimited text file with pyarrow where it is regular; the strict reader answers for all others.
+"""Read a delimited text file with pyarrow where it is regular; the strict reader reads all others.
 
 Both readers give the same cells of a regular file. What makes a file irregular, such as a blank line or a
-quotation mark inside a cell, is found here only as far as to leave the file to the strict reader, whose
-messages name row and column.
+quotation mark inside a cell, is only noticed here; the strict reader finds it again, and its messages name
+row and column.
 """
 
 import codecs
@@ -14,12 +14,18 @@ from typing import Any
 
 import numpy as np
 
-#: Bytes looked at together, so that what is made of them stays in the processor's cache.
+#: Bytes of a chunk: few enough that arrays of them stay in the processor's cache.
 _CHUNK = 1 << 20
-_TAB, _LINE_FEED, _RETURN, _QUOTE, _DELETE = b'\t\n\r"\x7f'
-#: Smaller bytes are control characters, larger ones parts of characters beyond ASCII.
-_FIRST_PRINTABLE, _FIRST_BEYOND_ASCII = 32, 128
-#: Characters of a cell that Python's csv module may read, the most that it can be told.
+_TAB = ord("\t")
+_LINE_FEED = ord("\n")
+_RETURN = ord("\r")
+_QUOTE = ord('"')
+_DELETE = 0x7F
+#: Smaller bytes are control characters.
+_FIRST_PRINTABLE = 32
+#: This byte and larger ones are parts of characters beyond ASCII.
+_FIRST_BEYOND_ASCII = 128
+#: Largest limit of Python's csv module for the characters of a cell.
 _LONGEST = 2**31 - 1
 #: First byte of the C1 controls in UTF-8, and of some letters.
 _MAYBE_CONTROL = b"\xc2"
@@ -28,11 +34,11 @@ _MAYBE_CONTROL = b"\xc2"
 @contextmanager
 def cells_of_any_length() -> Iterator[None]:
     """Let Python's csv module read cells of any length within the block."""
-    before = csv.field_size_limit(_LONGEST)
+    earlier_limit = csv.field_size_limit(_LONGEST)
     try:
         yield
     finally:
-        csv.field_size_limit(before)
+        csv.field_size_limit(earlier_limit)
 
 
 def read_regular_text(
@@ -47,7 +53,7 @@ def read_regular_text(
     encoding : str
         Its encoding; a file that is not in UTF-8 is not regular.
     sep : str
-        What separates its cells.
+        Separator of its cells.
     coded : collection of str
         Columns whose text is likely to repeat, which are read as dictionaries.
 
@@ -59,7 +65,9 @@ def read_regular_text(
     """
     if not _is_utf8(encoding) or not sep.isascii():
         return None
-    start = len(codecs.BOM_UTF8) if bytes(data[: len(codecs.BOM_UTF8)]) == codecs.BOM_UTF8 else 0
+    start = 0
+    if bytes(data[: len(codecs.BOM_UTF8)]) == codecs.BOM_UTF8:
+        start = len(codecs.BOM_UTF8)
     if not _are_regular(_whole_lines(data, start), sep):
         return None
     first_line = start
@@ -95,7 +103,7 @@ def _is_utf8(encoding: str) -> bool:
 
 
 def _whole_lines(data: bytes | memoryview, start: int = 0) -> Iterator[np.ndarray]:
-    """Give the bytes from a place on in chunks of whole lines: as many as a chunk holds, and at least one."""
+    """Give the bytes from `start` on in chunks of whole lines: as many as a chunk holds, at least one."""
     content = np.frombuffer(data, dtype=np.uint8)
     while start < len(content):
         size = _CHUNK
@@ -112,24 +120,26 @@ def _whole_lines(data: bytes | memoryview, start: int = 0) -> Iterator[np.ndarra
 
 
 def _are_regular(chunks: Iterable[np.ndarray], sep: str) -> bool:
-    """Return whether all chunks of lines have known characters and regular quotation marks."""
+    """Return whether all chunks of lines have regular characters and regular quotation marks."""
     import pyarrow as pa
 
     def is_regular(lines: np.ndarray) -> bool:
-        return _has_known_characters(lines) and _has_regular_quotes(lines, sep)
+        return _has_regular_characters(lines) and _has_regular_quotes(lines, sep)
 
-    # NumPy looks at several chunks at the same time
+    # NumPy lets other threads run while it compares bytes
     with ThreadPoolExecutor(pa.cpu_count()) as threads:
         return all(threads.map(is_regular, chunks))
 
 
-def _has_known_characters(lines: np.ndarray) -> bool:
+def _has_regular_characters(lines: np.ndarray) -> bool:
     """Return whether lines hold no control character but tabs and line ends, nor a second byte-order mark."""
     n_returns = np.count_nonzero(lines == _RETURN)
-    n_known = np.count_nonzero(lines == _LINE_FEED) + np.count_nonzero(lines == _TAB) + n_returns
-    if np.count_nonzero(lines < _FIRST_PRINTABLE) > n_known or (lines == _DELETE).any():
+    n_line_feeds = np.count_nonzero(lines == _LINE_FEED)
+    n_tabs = np.count_nonzero(lines == _TAB)
+    n_controls = np.count_nonzero(lines < _FIRST_PRINTABLE)
+    if n_controls > n_line_feeds + n_tabs + n_returns or (lines == _DELETE).any():
         return False
-    # a return alone ends a line, too, and is left to the strict reader
+    # a carriage return without a line feed ends a line, too; such files are left to the strict reader
     if n_returns and n_returns != bytes(lines).count(b"\r\n"):
         return False
     if not (lines >= _FIRST_BEYOND_ASCII).any():
@@ -148,12 +158,14 @@ def _has_regular_quotes(lines: np.ndarray, sep: str) -> bool:
     # before the first cell and after the last there is the end of a line
     edge = np.array([_LINE_FEED], dtype=np.uint8)
     padded = np.concatenate([edge, lines, edge])
+    # padded[i] is the byte before lines[i], and padded[i + 2] the byte after it
     before_opening = padded[marks[0::2]]
     after_closing = padded[marks[1::2] + 2]
-    # a doubled mark closes and opens again
+    # a doubled mark inside a cell closes the cell and opens it again, so a mark may stand beside a mark
     neighbours = np.array([ord(sep), _LINE_FEED, _RETURN, _QUOTE], dtype=np.uint8)
     if not np.isin(before_opening, neighbours).all() or not np.isin(after_closing, neighbours).all():
         return False
+    # a line that ends inside a cell has an odd number of marks before its end
     line_ends = np.flatnonzero(lines == _LINE_FEED)
     n_marks_before = np.searchsorted(marks, line_ends)
     return not (n_marks_before % 2).any()
@@ -171,7 +183,7 @@ def _has_blank_line(table: Any, content: memoryview) -> bool:
         has_empty = compute.any(compute.equal(first, "")).as_py()
     if not has_empty:
         return False
-    # a chunk begins behind the end of a line
+    # a chunk begins after the end of a line, which is put before it
     texts = (b"\n" + bytes(lines) for lines in _whole_lines(content))
     return any(b"\n\n" in text or b"\n\r" in text for text in texts)
 

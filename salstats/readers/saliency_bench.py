@@ -40,7 +40,8 @@ _SUFFIXES = (".jpg", ".jpeg", ".png")
 PIXELS = ("annotation", "image")
 
 
-def read_saliency_bench(
+# each option is checked and looked up in the order of its parameters
+def read_saliency_bench(  # noqa: C901
     folder: PathLike,
     *,
     maps: Sources | None = None,

@@ -294,17 +294,19 @@ def arrange_scores(
     return frame[[*leading, *trailing]], row_numbers
 
 
-def _constants(frame: pd.DataFrame, names: Mapping[str, str]) -> dict[str, pd.Series]:
+def _constants(frame: pd.DataFrame, names: Mapping[str, str | None]) -> dict[str, pd.Series]:
     """Return columns that have the same name in every row."""
     return {name: pd.Series(value, index=frame.index, dtype="str") for name, value in names.items()}
 
 
-def _score_columns(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str, str]]:
+def _score_columns(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str, str | None]]:  # noqa: C901
     """Return the columns of scores of a wide file, each with its task, method, metric or reader.
 
     A long file has none.
     """
+    # one branch for each form of a file: a column per task, per method and metric, or one of scores
     file = table.file
+    score_columns: dict[str, dict[str, str | None]] = {}
     if layout.wide:
         names = layout.tasks
         if names is None:
@@ -325,8 +327,7 @@ def _score_columns(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str,
         remedies = {"task": Message("leave ", Setting("wide"), " out")}
     elif layout.columns:
         table.check_named(layout.columns, "columns")
-        targets = pd.DataFrame(layout.columns, _OF_TARGET, dtype="object").dropna(how="all")
-        score_columns = {name: targets[name].to_dict() for name in targets}
+        score_columns = _named_targets(layout.columns)
         name, (method, metric, _) = next(iter(layout.columns.items()))
         setting = Setting("columns")
         metric_only = Setting("columns", {name: (None, metric or name)})
@@ -367,6 +368,16 @@ def _score_columns(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str,
                 f"{file} has a column {name!r} beside ", setting, hint=hint, column=name, path=file
             )
     return score_columns
+
+
+def _named_targets(columns: Mapping[str, Target]) -> dict[str, dict[str, str | None]]:
+    """Return method, metric and reader of each column by name, without those that no column has."""
+    named = {column: dict(zip(_OF_TARGET, target, strict=True)) for column, target in columns.items()}
+    for part in _OF_TARGET:
+        if all(target[part] is None for target in named.values()):
+            for target in named.values():
+                del target[part]
+    return named
 
 
 def _check_complete(frame: pd.DataFrame, table: FileTable, rows: np.ndarray) -> None:

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from tests_support import raises, warns
 
-from salstats.errors import InputFileError, ValueRangeError
+from salstats.errors import InputFileError, SalstatsError, ValueRangeError
+from salstats.memory_limit import COLUMN, LIMIT
 from salstats.readers.cells import (
     EXACT,
     TableOptions,
@@ -82,6 +83,13 @@ def test_a_column_that_is_twice_there_or_holds_what_nobody_sees_is_named():
         check_header(FILE, ["score", "case", "case"])
     with raises(InputFileError, column="case ", path=FILE):
         check_header(FILE, ["score", "case "])
+
+
+def test_a_header_of_too_many_columns_is_an_error_before_a_table_is_made(monkeypatch):
+    monkeypatch.setenv(LIMIT, repr(10 * COLUMN / 2**30))
+    check_header(FILE, [str(number) for number in range(10)])
+    with pytest.raises(SalstatsError, match="its 11 columns"):
+        check_header(FILE, [str(number) for number in range(11)])
 
 
 # numbers

@@ -31,7 +31,7 @@ def test_a_list_longer_than_the_bytes_that_are_left_is_an_error_at_once(kind):
 
 @pytest.mark.parametrize("header", [DOUBLE + bytes(7), BINARY + length(2**40), BINARY + length(2) + b"a"])
 def test_a_value_that_ends_behind_the_last_byte_is_an_error(header):
-    reader = _CompactReader(header, place=1)
+    reader = _CompactReader(header, position=1)
     with pytest.raises(ValueError, match="cut short"):
         reader._value(header[0] & 0x0F, depth=0)
 
@@ -47,4 +47,4 @@ def test_values_are_read_up_to_the_last_byte():
     header = DOUBLE + bytes(8) + BINARY + length(2) + b"ab" + LIST + b"\x25\x02\x04" + STOP
     reader = _CompactReader(header, 0)
     assert reader.struct() == {1: None, 2: None, 3: [1, 2]}
-    assert reader.place == len(header)
+    assert reader.position == len(header)

@@ -240,6 +240,13 @@ def test_an_array_has_exactly_the_bytes_of_its_shape():
             array_of(data, dtype, (6,), "C")
 
 
+def test_an_array_without_axes_that_holds_an_object_is_the_object():
+    assert read(pickle.dumps(np.array({"map": 1}, dtype=object))) == {"map": 1}
+    for objects in ([{}], [{}, {}]):
+        with raises(UnsafePickleError, match="not made of bytes"):
+            read(pickle.dumps(np.array(objects, dtype=object)))
+
+
 def test_whole_numbers_are_32_from_0():
     assert whole_numbers([0, 2**48 - 1], "the size") == (0, 2**48 - 1)
     assert whole_numbers((1,) * 32, "the size") == (1,) * 32

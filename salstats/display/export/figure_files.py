@@ -28,7 +28,7 @@ _MM = {"mm": 1.0, "cm": 10.0, "in": MM_PER_INCH}
 _LARGEST_MM = 2000.0
 #: Fonts are embedded as TrueType (journals do not accept Type 3), glyphs are outlines in SVG, files hold no
 #: date, and letters are as wide in pixels as on paper.
-_SETTINGS = {
+_SETTINGS: dict[Any, Any] = {
     "pdf.fonttype": 42,
     "ps.fonttype": 42,
     "svg.fonttype": "path",

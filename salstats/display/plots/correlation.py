@@ -275,7 +275,8 @@ def _checked(correlations: object) -> tuple[Estimates, list[str], str]:
         )
     groups = [key for key in estimates.keys if key not in ("x", "y")]
     pairs = [frozenset(pair) for pair in zip(frame["x"], frame["y"], strict=True)]
-    is_repeated = frame[groups].assign(pair=pairs).duplicated()
+    pair_column = pd.Series(pairs, index=frame.index, dtype=object)
+    is_repeated = frame[groups].assign(pair=pair_column).duplicated()
     if is_repeated.any():
         row = frame.loc[is_repeated].iloc[0]
         group = "".join(f", {column} {row[column]}" for column in groups)

@@ -101,7 +101,7 @@ def plot_coverage(
     if n_keys < len(legend):
         # a row of keys for each role
         n_keys = min(n_keys, rows["cluster"].nunique())
-    line_layers = []
+    line_layers: list[Any] = []
     if len(means):
         linetypes = [style.linetype for style in styles.values()]
         line_layers = [

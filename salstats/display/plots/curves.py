@@ -99,7 +99,7 @@ def plot_curves(
     if bands is None:
         bands = len(methods) <= _MAX_BANDS
     has_bands = bands and bool(points.has_limits.any())
-    band_layers = []
+    band_layers: list[Any] = []
     aesthetics = ["color", "linetype"]
     if has_bands:
         limits = p9.aes(ymin="conf_low", ymax="conf_high", fill="method_label")

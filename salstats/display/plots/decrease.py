@@ -148,7 +148,7 @@ def plot_decrease(
         rows,
         x_title=contrast_title(drawing.estimates, drawing.labels, term),
         notes=[
-            interval_caption(drawing.estimates, beside_p=True),
+            interval_caption(drawing.estimates, with_p_values=True),
             fill_note,
             order_note,
             count_sentence(drawing.estimates, "pair", "incomplete"),

@@ -300,10 +300,10 @@ def _method_lines(
     rows: pd.DataFrame, methods: list[Hashable], columns: dict[str, str], names: Labels
 ) -> list[str]:
     """Lines of the box of a stage: one for each method, or for all methods if their numbers are equal."""
-    of_method = rows.set_index("method")
+    counts_of = rows.set_index("method")[list(columns)].to_dict("index")
     texts = []
     for method in methods:
-        amounts = [_amount(of_method.loc[method, column], noun) for column, noun in columns.items()]
+        amounts = [_amount(counts_of[method][column], noun) for column, noun in columns.items()]
         texts.append(", ".join(amounts))
     if len(texts) > 1 and len(set(texts)) == 1:
         return [f"Each of {_amount(len(texts), 'method')}: {texts[0]}"]

@@ -170,7 +170,7 @@ def plot_forest(
         x_title=_axis_title(defined_estimates, names, term, ratio),
         notes=[
             scope_note(frame, names, [] if "task" in row_columns else ["task"]),
-            interval_caption(prepared, beside_p=p_values),
+            interval_caption(prepared, with_p_values=p_values),
             marginal_note(prepared, names),
             reference_note,
             counts,

@@ -1,6 +1,6 @@
 """Galleries: a row per case and a column per method, with scores below the pictures."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,9 +131,9 @@ def gallery_width(width: float | None, n_columns: int) -> float:
 class PanelRows:
     """Rows of a frame by case and method."""
 
-    rows: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]]
+    rows: Mapping[tuple[str, str], Sequence[Mapping[Hashable, Any]]]
 
-    def for_picture(self, picture: Picture) -> list[Mapping[str, Any]]:
+    def for_picture(self, picture: Picture) -> list[Mapping[Hashable, Any]]:
         """Rows of a picture's case, task and series, each once."""
         rows = {}
         for series in picture.series:
@@ -143,7 +143,7 @@ class PanelRows:
         return list(rows.values())
 
 
-def _is_of_series(row: Mapping[str, Any], series: Series) -> bool:
+def _is_of_series(row: Mapping[Hashable, Any], series: Series) -> bool:
     """Return whether model, seed and reader of a row are those of a series, as far as both have them."""
     for column in _SERIES_COLUMNS:
         value = getattr(series, column)
@@ -154,7 +154,7 @@ def _is_of_series(row: Mapping[str, Any], series: Series) -> bool:
 
 def panel_rows(frame: pd.DataFrame, cases: Collection[str]) -> PanelRows:
     """Rows of some cases by case and method."""
-    rows: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    rows: dict[tuple[str, str], list[Mapping[Hashable, Any]]] = {}
     for row in frame[frame["case"].astype("str").isin(cases)].to_dict("records"):
         rows.setdefault((str(row["case"]), str(row["method"])), []).append(row)
     return PanelRows(rows)

@@ -121,7 +121,7 @@ def plot_letter_values(
         + grid.elements(axis_title, notes, legend)
         + p9.theme(
             legend_key_size=8,
-            legend_title=p9.element_text(margin={"r": 4, "units": "pt"}),
+            legend_title=p9.element_text(margin={"r": 4, "unit": "pt"}),
             legend_title_position="left",
         )
     )

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -160,7 +160,7 @@ def overlay_figure(
     outside_mm += _COLOUR_SCALE_MM if has_maps else 0
     outside_mm = outside_mm + caption_mm(note) + _RESERVE_MM
     # one list, since each addition copies the whole figure
-    elements = [
+    elements: list[Any] = [
         geom_picture(
             p9.aes(xmin="left", xmax="right", ymin="bottom", ymax="top", label="picture"),
             pictures={str(number): _tinted(picture.panel) for number, picture in enumerate(placed)},

@@ -127,8 +127,11 @@ def plot_power(
         layers.append(p9.geom_line(p9.aes(linetype="line"), rows[is_on_line], size=0.6))
     layers.append(p9.geom_point(size=0.9 if has_lines else 2.0, stroke=0, show_legend=not has_lines))
     if len(curves.target_marks):
-        ring = {"shape": "o", "fill": "white", "size": 2.2, "stroke": 0.4}
-        layers.append(p9.geom_point(data=curves.target_marks, show_legend=False, **ring))
+        layers.append(
+            p9.geom_point(
+                data=curves.target_marks, shape="o", fill="white", size=2.2, stroke=0.4, show_legend=False
+            )
+        )
     layers.append(p9.expand_limits(y=[0, 100] if show == "power" else [0]))
     if rows["n_cases"].nunique() == 1:
         # a single number of cases would give the axis no length

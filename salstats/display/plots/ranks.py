@@ -120,7 +120,7 @@ def plot_ranks(
     height = len(order) * row_mm
     # ranks beyond the first and the last, so that a whole blob has room there
     margin = max(0.5, (n_ranks - 1) / (2 * max(grid.panel_width / _ROW_MM - 1, 1)))
-    blob_layers = []
+    blob_layers: list[Any] = []
     if frequencies is not None:
         shares = _rank_shares(frequencies, groups, y_of_method)
         shares["panel"] = group_titles(shares, names, groups)
@@ -245,7 +245,7 @@ def plot_significance(
         )
     height = n * row_mm
     number_pt = min(_NUMBER_PT, grid.panel_width / panel_mm_per_pt)
-    number_layers = []
+    number_layers: list[Any] = []
     if number_pt >= _MIN_NUMBER_PT:
         number = p9.aes(label="text", color="ink")
         number_layers = [p9.geom_text(number, size=number_pt, family=font(), va="center")]

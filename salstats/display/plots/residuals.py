@@ -139,7 +139,9 @@ def plot_residuals(
         point_layers = cell_layers(points.rename(columns={"across": "x", "up": "y"}), PALETTE[5])
     else:
         point_layers = [_point_layer(points)]
-    curve_layers = [p9.geom_line(data=curves, color=PALETTE[1], size=0.6)] if len(curves) else []
+    curve_layers: list[Any] = []
+    if len(curves):
+        curve_layers.append(p9.geom_line(data=curves, color=PALETTE[1], size=0.6))
     ringed = points[points["ringed"]]
     height = grid.panel_height(_HEIGHT_SHARE)
     unnamed = [column for column in ("method", "task") if column not in groups or len(models) == 1]

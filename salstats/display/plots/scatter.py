@@ -148,7 +148,8 @@ def plot_scatter(
     groups = list(scatter.points["group"].cat.categories)
     legend = groups if len(groups) > 1 else []
     if not legend:
-        scales.append(p9.guides(**dict.fromkeys(aesthetics, "none")))
+        hidden_guides: dict[str, Any] = dict.fromkeys(aesthetics, "none")
+        scales.append(p9.guides(**hidden_guides))
     has_cells = "alpha" in mapped
     if has_cells:
         legend = [*legend, "cells"]
@@ -255,7 +256,7 @@ def _line_layers(lines: pd.DataFrame) -> list[Any]:
         band = p9.aes("value", ymin="conf_low", ymax="conf_high", fill="group")
         line_colour = {}
         band_colour = {}
-    layers = [p9.geom_line(line, lines, size=0.6, **line_colour)]
+    layers: list[Any] = [p9.geom_line(line, lines, size=0.6, **line_colour)]
     banded = barred_rows(lines)
     if len(banded):
         layers.insert(0, p9.geom_ribbon(band, banded, alpha=0.2, show_legend=False, **band_colour))

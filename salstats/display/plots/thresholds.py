@@ -94,7 +94,7 @@ def plot_thresholds(
     grid = panel_grid(panels, 2 if len(panels) == 4 else _MAX_COLUMNS, width)
     height = grid.panel_height(_HEIGHT_SHARE)
     barred = barred_rows(rows)
-    bar_layers = []
+    bar_layers: list[Any] = []
     if len(barred):
         limits = p9.aes(ymin="conf_low", ymax="conf_high")
         bar_layers.append(p9.geom_linerange(limits, barred, size=0.3, alpha=0.6, show_legend=False))

@@ -30,6 +30,7 @@ def best_first(means: Estimates, reference: str | None) -> Estimates:
     """
     is_reference = means.frame["method"].astype(str) == reference
     rows = means.subset(means.has_estimate & ~is_reference)
-    signs = [-1 if direction(metric) < 0 else 1 for metric in rows.frame["metric"]]
-    order = (-rows.numbers("estimate") * np.array(signs, dtype=float)).argsort(kind="stable")
+    is_smaller_better = np.array([direction(metric) < 0 for metric in rows.frame["metric"]], dtype=bool)
+    estimates = rows.numbers("estimate")
+    order = np.where(is_smaller_better, estimates, -estimates).argsort(kind="stable")
     return rows.take(order)

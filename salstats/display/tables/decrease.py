@@ -248,7 +248,7 @@ def _contrast_values(
     if "verdict" in frame.columns:
         differs = np.isin(split_verdicts(frame["verdict"])[0], SIDES[:2])
     contrast_texts = interval_texts(contrasts, contrast_digits, style, margin_marks(contrasts))
-    contrast_heading = with_interval(_contrast_heading(contrasts, metric), contrasts, beside_p=is_tested)
+    contrast_heading = with_interval(_contrast_heading(contrasts, metric), contrasts, with_p_values=is_tested)
     values = [
         Value(reference_heading, means["reference_mean"]),
         Value(method_heading, means["method_mean"]),

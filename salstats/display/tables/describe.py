@@ -1,6 +1,6 @@
 """Table that describes scores, usually the first one of a paper."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -131,7 +131,7 @@ def _values(summaries: Estimates, metric: str, digits: int, style: str) -> list[
     return values
 
 
-def _mean_text(row: dict[str, Any], digits: int) -> str:
+def _mean_text(row: dict[Hashable, Any], digits: int) -> str:
     """Return the mean (SD), blank for 0/1 scores."""
     if row["binary"]:
         return ""
@@ -141,14 +141,14 @@ def _mean_text(row: dict[str, Any], digits: int) -> str:
     return f"{mean} ({fixed_text(row['sd'], digits)})"
 
 
-def _median_text(row: dict[str, Any], digits: int, style: str) -> str:
+def _median_text(row: dict[Hashable, Any], digits: int, style: str) -> str:
     """Return the median (quartiles), blank for 0/1 scores."""
     if row["binary"]:
         return ""
     return interval_text(row["median"], row["q1"], row["q3"], digits, style)
 
 
-def _share_text(row: dict[str, Any], bound: Literal["zero", "one"]) -> str:
+def _share_text(row: dict[Hashable, Any], bound: Literal["zero", "one"]) -> str:
     """Return how many scores are exactly 0 or 1 and their percentage, blank where these are no bounds."""
     metric = registered_metric(row.get("metric"))
     if metric is not None and (metric.low, metric.high) != (0, 1):

@@ -226,12 +226,12 @@ def stars_of(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
                 rows=np.flatnonzero(is_unadjusted).tolist(),
             )
         texts = [star_text(value) for value in adjusted]
-        return Stars(texts, star_note(adjusted=adjustment_text(estimates), shown=any(texts)))
+        return Stars(texts, star_note(adjusted=adjustment_text(estimates), has_stars=any(texts)))
     if n_tests is None:
         n_tests = int(np.count_nonzero(~np.isnan(p)))
     family_size = max(n_tests, 1)
     texts = [star_text(value, family_size) for value in p]
-    return Stars(texts, star_note(family_size, shown=any(texts)))
+    return Stars(texts, star_note(family_size, has_stars=any(texts)))
 
 
 def p_heading(estimates: Estimates) -> str:

@@ -200,7 +200,10 @@ def lay_out(frame: pd.DataFrame, placement: Placement, labels: Labels) -> CellGr
     first_rows_of_columns = [column_ranks.index(ranks) for ranks in columns]
 
     def labels_of(label_columns: Key, positions: Sequence[int]) -> list[Key]:
-        return [tuple(texts[column][position] for column in label_columns) for position in positions]
+        labels = []
+        for position in positions:
+            labels.append(tuple(texts[column][position] for column in label_columns))
+        return labels
 
     closing = []
     for row in first_rows:

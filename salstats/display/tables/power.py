@@ -15,7 +15,7 @@ from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, fixed_text, interval_text, level_text, plural
 from salstats.display.text.labels import Labels
 from salstats.display.text.planning import (
-    NEEDED,
+    REQUIRED_COLUMNS,
     curve_text,
     curves_of,
     effect_text,
@@ -67,7 +67,7 @@ def table_power(
     >>> isinstance(ss.table_power(plan), GT)
     True
     """
-    planned = check_display(plan, digits, style, "plan", NEEDED)
+    planned = check_display(plan, digits, style, "plan", REQUIRED_COLUMNS)
     frame = planned.frame
     names = Labels(labels, frame)
     curve = pd.Series("", index=frame.index)

@@ -31,10 +31,10 @@ _LAST_ROWS = 10
 _GAP = "  "
 
 
-def print_frame(frame: pd.DataFrame, *, whole: bool = False, option: str = "") -> None:
-    """Print a frame, in a terminal with as many columns as it has room for unless `whole` is set."""
+def print_frame(frame: pd.DataFrame, *, all_columns: bool = False, option: str = "") -> None:
+    """Print a frame, in a terminal with as many columns as it has room for unless `all_columns` is set."""
     width = None
-    if sys.stdout.isatty() and not whole:
+    if sys.stdout.isatty() and not all_columns:
         width = shutil.get_terminal_size().columns
     print(console_table(frame, width, option))
 
@@ -43,9 +43,9 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option: str = "
     """Return a frame, usually of estimates, as text: aligned columns, rounded numbers, settings above.
 
     Settings that are the same in all rows stand once above the table. Of a table that is wider than `width`
-    characters the columns are shown that fit, the others named below; of one longer than `ROWS` the first
-    and the last rows. `option` is the option of a command that shows all of them. Without a width all are
-    shown.
+    characters only the columns that fit are shown, and a line below names the others; of a table longer than
+    `ROWS` the first and the last rows are shown. `option` is the option of a command that shows all of them.
+    Without a width everything is shown.
     """
     settings = [column for column in _SETTINGS if column in frame.columns and _is_constant(frame, column)]
     if "family_level" in settings:
@@ -93,11 +93,13 @@ def _cells(frame: pd.DataFrame, name: Any) -> list[str]:
     if not is_numeric:
         texts = list(map(number_text, values))
     else:
-        # whole numbers that may be missing are no floats yet
+        # counts that may be missing have no float dtype
         texts = _number_texts(frame, name, values.to_numpy(dtype="float64", na_value=float("nan")))
     cells = [printable(cell) for cell in (str(name), *texts)]
     widest = max(map(len, cells))
-    return [cell.rjust(widest) if is_numeric else cell.ljust(widest) for cell in cells]
+    if is_numeric:
+        return [cell.rjust(widest) for cell in cells]
+    return [cell.ljust(widest) for cell in cells]
 
 
 def _number_texts(frame: pd.DataFrame, name: Any, values: Any) -> list[str]:
@@ -105,7 +107,7 @@ def _number_texts(frame: pd.DataFrame, name: Any, values: Any) -> list[str]:
     if str(name).startswith("p_"):
         has_floors = _FLOORS.get(name) in frame.columns
         floors = frame[_FLOORS[name]] if has_floors else [None] * len(frame)
-        return [p_text(value, floor=floor) for value, floor in zip(values, floors, strict=True)]
+        return [p_text(value, p_floor=p_floor) for value, p_floor in zip(values, floors, strict=True)]
     numbers = list(values)
     if name in _SAME_DECIMALS:
         for column in _SAME_DECIMALS:
@@ -133,11 +135,13 @@ def _fitting(columns: dict[str, list[str]], width: int) -> tuple[dict[str, list[
         candidates = names
     for name in dict.fromkeys(candidates):
         # no limit is shown without the other
-        new_names = [limit for limit in _LIMITS if limit in names] if name in _LIMITS else [name]
+        new_names = [name]
+        if name in _LIMITS:
+            new_names = [limit for limit in _LIMITS if limit in names]
         if name not in fitting and table_width([*fitting, *new_names]) <= width:
             fitting += new_names
-    shown = {name: columns[name] for name in names if name in fitting}
-    return shown, [name for name in names if name not in fitting]
+    fitting_columns = {name: columns[name] for name in names if name in fitting}
+    return fitting_columns, [name for name in names if name not in fitting]
 
 
 def _shortened(cells: list[str], max_length: int) -> list[str]:

@@ -43,7 +43,7 @@ class JournalStyle:
         Whether a zero stands before the decimal point of a P value.
     p_digits : int
         Decimals of a P value that is not small.
-    between : str
+    limit_separator : str
         Text between the limits of an interval.
     brackets : str
         Opening and closing bracket around an interval in running text.
@@ -56,17 +56,21 @@ class JournalStyle:
     name: str
     p_zero: bool
     p_digits: int
-    between: str
+    limit_separator: str
     brackets: str
     ci: str
     cell: str = "()"
 
 
-_NATURE = JournalStyle("nature", p_zero=True, p_digits=3, between=", ", brackets="[]", ci="{level}% CI ")
-_RADIOLOGY = JournalStyle(
-    "radiology", p_zero=False, p_digits=2, between=", ", brackets="()", ci="{level}% CI: "
+_NATURE = JournalStyle(
+    "nature", p_zero=True, p_digits=3, limit_separator=", ", brackets="[]", ci="{level}% CI "
 )
-_AMA = JournalStyle("ama", p_zero=False, p_digits=2, between=" to ", brackets="()", ci="{level}% CI, ")
+_RADIOLOGY = JournalStyle(
+    "radiology", p_zero=False, p_digits=2, limit_separator=", ", brackets="()", ci="{level}% CI: "
+)
+_AMA = JournalStyle(
+    "ama", p_zero=False, p_digits=2, limit_separator=" to ", brackets="()", ci="{level}% CI, "
+)
 #: As nature, with square brackets in tables, too: they stay legible around limits with a minus sign.
 _BRACKETS = replace(_NATURE, name="brackets", cell="[]")
 #: Styles of Nature portfolio, Radiology (RSNA) and the AMA Manual of Style (11th edition, as JAMA has it).
@@ -99,34 +103,41 @@ def number_text(value: Any, digits: int = 4) -> str:
         return "∞" if number > 0 else "-∞"
     if number == 0:
         return "0"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(number))))
-    return f"{number:.{decimals}f}" if decimals <= _MAX_DECIMALS else f"{number:.{digits - 1}e}"
+    exponent = math.floor(math.log10(abs(number)))
+    decimals = max(0, digits - 1 - exponent)
+    if decimals > _MAX_DECIMALS:
+        return f"{number:.{digits - 1}e}"
+    return f"{number:.{decimals}f}"
 
 
 def column_text(values: Iterable[float], digits: int = 4) -> list[str]:
-    """Return numbers of one column with the same decimals, which leave the largest `digits` significant ones.
+    """Return numbers of a column with the same decimals, which give the largest `digits` significant digits.
 
     >>> column_text([0.12345, 12.5, float("nan")]), column_text([3.0, 139.0])
     (['0.12', '12.50', '—'], ['3', '139'])
     """
     numbers = [float(value) for value in values]
     sizes = [abs(number) for number in numbers if math.isfinite(number)]
-    has_whole_numbers = all(size.is_integer() for size in sizes)
-    decimals = 0 if has_whole_numbers else decimals_of(max(sizes), digits)
+    decimals = 0
+    if not all(size.is_integer() for size in sizes):
+        decimals = decimals_of(max(sizes), digits)
     texts = []
     for number in numbers:
-        texts.append(f"{number:.{decimals}f}" if math.isfinite(number) else number_text(number))
+        if math.isfinite(number):
+            texts.append(f"{number:.{decimals}f}")
+        else:
+            texts.append(number_text(number))
     return texts
 
 
-def decimals_of(number: float, digits: int, most: int = _MAX_DECIMALS) -> int:
-    """Return the decimals that leave a number above 0 `digits` significant ones, at `most` so many.
+def decimals_of(number: float, digits: int, max_decimals: int = _MAX_DECIMALS) -> int:
+    """Return the decimals that give a positive number `digits` significant digits, at most `max_decimals`.
 
     >>> decimals_of(0.000347, 3), decimals_of(123.4, 3)
     (6, 0)
     """
     exponent = math.floor(math.log10(number))
-    return min(max(0, digits - 1 - exponent), most)
+    return min(max(0, digits - 1 - exponent), max_decimals)
 
 
 def fixed_text(value: Any, digits: int = 3) -> str:
@@ -141,7 +152,9 @@ def fixed_text(value: Any, digits: int = 3) -> str:
         return "∞" if value > 0 else f"{MINUS}∞"
     text = f"{abs(float(value)):,.{digits}f}"
     is_rounded_to_zero = not text.strip("0.")
-    return f"{MINUS}{text}" if value < 0 and not is_rounded_to_zero else text
+    if value < 0 and not is_rounded_to_zero:
+        return f"{MINUS}{text}"
+    return text
 
 
 def count_text(value: Any) -> str:
@@ -177,45 +190,49 @@ def noun(column: str) -> str:
     """
     nouns = []
     for name in column.split(", "):
-        words = name.replace("_", " ")
-        nouns.append(re.sub(r"(?<=\w)(?:[ .-]?id|ID)$", "", words))
-    text = " and ".join(nouns)
-    return f"{text} cluster" if " and " in text else text
+        text = name.replace("_", " ")
+        nouns.append(re.sub(r"(?<=\w)(?:[ .-]?id|ID)$", "", text))
+    joined_nouns = " and ".join(nouns)
+    if " and " in joined_nouns:
+        return f"{joined_nouns} cluster"
+    return joined_nouns
 
 
-def plural(word: str) -> str:
+def plural(singular: str) -> str:
     """Return the plural of a noun or of a column's name.
 
     >>> plural("patient"), plural("study_id"), plural("class"), plural("exam_day")
     ('patients', 'studies', 'classes', 'exam days')
     """
-    word = noun(word)
-    if re.search("[^aeiou]y$", word):
-        return f"{word[:-1]}ies"
-    if re.search("(s|x|z|ch|sh)$", word):
-        return f"{word}es"
-    return f"{word}s"
+    singular = noun(singular)
+    if re.search("[^aeiou]y$", singular):
+        return f"{singular[:-1]}ies"
+    if re.search("(s|x|z|ch|sh)$", singular):
+        return f"{singular}es"
+    return f"{singular}s"
 
 
-def counted(n: float, word: str, many: str = "") -> str:
-    """Return a count with its noun; `many` is the plural of words that do not end in a noun.
+def counted(n: float, singular: str, plural_text: str = "") -> str:
+    """Return a count with its noun; `plural_text` is the plural where it is not that of a noun.
 
     >>> counted(1, "task"), counted(1200, "study"), counted(2, "slope rests", "slopes rest")
     ('1 task', '1,200 studies', '2 slopes rest')
     """
     if n == 1:
-        return f"{count_text(n)} {noun(word)}"
-    return f"{count_text(n)} {many or plural(word)}"
+        return f"{count_text(n)} {noun(singular)}"
+    return f"{count_text(n)} {plural_text or plural(singular)}"
 
 
-def counted_range(values: Iterable[float], word: str) -> str:
+def counted_range(values: Iterable[float], singular: str) -> str:
     """Return a count or a range of counts with its noun.
 
     >>> counted_range([1, 1], "case"), counted_range([1, 3], "case")
     ('1 case', '1 to 3 cases')
     """
     counts = list(values)
-    noun_text = word.replace("_", " ") if max(counts) == 1 else plural(word)
+    noun_text = plural(singular)
+    if max(counts) == 1:
+        noun_text = singular.replace("_", " ")
     return f"{count_range(counts)} {noun_text}"
 
 
@@ -229,14 +246,15 @@ def percent_text(value: Any, digits: int = 1) -> str:
     return text if text == MISSING else f"{text}%"
 
 
-def p_text(value: Any, style: str = "nature", *, named: bool = False, floor: Any = None) -> str:
+def p_text(value: Any, style: str = "nature", *, named: bool = False, p_floor: Any = None) -> str:
     """Return a P value as a style writes it, with "P = " or "P " before it if `named`.
 
-    Three decimals with a leading zero, or (radiology, ama) two without, three below .01 and where two would
-    hide on which side of .05 it lies. `floor` is the smallest value that replicates allow: a P value that is
-    no larger is only an upper bound, and is rounded up.
+    Styles write three decimals with a leading zero, or (radiology, ama) two without one; these two write
+    three below .01, and more where two would hide on which side of .05 a value lies. `p_floor` is the
+    smallest value that replicates allow: a P value that is no larger is only an upper bound, and is rounded
+    up.
 
-    >>> p_text(0.0444, floor=0.0444), p_text(0.05, floor=0.05), p_text(0.0312, floor=0.002)
+    >>> p_text(0.0444, p_floor=0.0444), p_text(0.05, p_floor=0.05), p_text(0.0312, p_floor=0.002)
     ('<0.045', '≤0.050', '0.031')
     >>> p_text(0.0312), p_text(0.00002), p_text(0.0312, "ama"), p_text(0.0496, "ama", named=True)
     ('0.031', '<0.001', '.03', 'P = .0496')
@@ -246,7 +264,7 @@ def p_text(value: Any, style: str = "nature", *, named: bool = False, floor: Any
     journal = STYLES[style]
     if value < _SMALLEST_P:
         text = f"<{_SMALLEST_P}"
-    elif floor is not None and value <= floor * (1 + ROUNDING):
+    elif p_floor is not None and value <= p_floor * (1 + ROUNDING):
         text = _p_bound_text(float(value), journal.p_digits)
     else:
         text = _p_value_text(float(value), journal.p_digits)
@@ -256,7 +274,7 @@ def p_text(value: Any, style: str = "nature", *, named: bool = False, floor: Any
 
 
 def p_statement(text: str, name: str = "P") -> str:
-    """Return the text of a P value behind its name.
+    """Return a P value with its name before it.
 
     >>> p_statement("<0.001"), p_statement("0.020", "Holm-adjusted P")
     ('P < 0.001', 'Holm-adjusted P = 0.020')
@@ -268,7 +286,8 @@ def p_statement(text: str, name: str = "P") -> str:
 
 def _p_bound_text(bound: float, digits: int) -> str:
     """Return an upper bound of a P value, rounded up."""
-    digits = max(digits, 3) if bound < _SMALL_P else digits
+    if bound < _SMALL_P:
+        digits = max(digits, 3)
     # a bound of 0.05 does not say that P is below 0.05
     is_star_level = abs(bound / STAR_LEVELS[0] - 1) <= ROUNDING
     sign = "≤" if is_star_level else "<"
@@ -278,14 +297,17 @@ def _p_bound_text(bound: float, digits: int) -> str:
 
 
 def _p_value_text(value: float, digits: int) -> str:
-    """Return a P value with the decimals that show its size and its side of 0.05; ">0.99" of 1."""
+    """Return a P value with the decimals that show its size and its side of 0.05; ">0.99" for 1."""
     p_digits = max(digits, 3) if value < _SMALL_P else digits
     text = f"{value:.{p_digits}f}"
-    while float(text) == STAR_LEVELS[0] and value < STAR_LEVELS[0] and p_digits < _MAX_DECIMALS:
+    alpha = STAR_LEVELS[0]
+    while value < alpha and float(text) == alpha and p_digits < _MAX_DECIMALS:
+        # a value below 0.05 is not written as 0.05
         p_digits += 1
         text = f"{value:.{p_digits}f}"
     if float(text) >= 1:
-        return f">{1 - 10.0**-digits:.{digits}f}"
+        largest_below_one = 1 - 10.0**-digits
+        return f">{largest_below_one:.{digits}f}"
     return text
 
 
@@ -299,7 +321,7 @@ def limits_text(low: Any, high: Any, digits: int = 3, style: str = "nature") -> 
     high_text = fixed_text(high, digits)
     if low_text == MISSING and high_text == MISSING:
         return MISSING
-    return f"{low_text}{STYLES[style].between}{high_text}"
+    return f"{low_text}{STYLES[style].limit_separator}{high_text}"
 
 
 def interval_text(
@@ -333,8 +355,8 @@ def star_text(p_value: Any, n_tests: int = 1) -> str:
     return "*" * n_stars
 
 
-def star_note(n_tests: int = 1, adjusted: str | None = None, *, shown: bool = True) -> str:
-    """Return the footnote that says what the stars mean, or that none is `shown`.
+def star_note(n_tests: int = 1, adjusted: str | None = None, *, has_stars: bool = True) -> str:
+    """Return the footnote that says what the stars mean, or, unless the table `has_stars`, why it has none.
 
     `adjusted` is the procedure by which P values were adjusted.
 
@@ -344,11 +366,11 @@ def star_note(n_tests: int = 1, adjusted: str | None = None, *, shown: bool = Tr
     '*P < 0.05; **P < 0.01; ***P < 0.001; P values adjusted (Holm, 24 tests).'
     """
     divisor = f"/{n_tests}" if n_tests > 1 else ""
-    if shown:
-        stars = ("*", "**", "***")
-        levels = "; ".join(
-            f"{star}P < {level}{divisor}" for star, level in zip(stars, STAR_LEVELS, strict=True)
-        )
+    if has_stars:
+        definitions = []
+        for stars, level in zip(("*", "**", "***"), STAR_LEVELS, strict=True):
+            definitions.append(f"{stars}P < {level}{divisor}")
+        levels = "; ".join(definitions)
     else:
         levels = f"No star: no P < {STAR_LEVELS[0]}{divisor}"
     if adjusted is not None:
@@ -372,7 +394,9 @@ def family_level(rows: pd.DataFrame) -> float | None:
     distinct = np.unique(family_levels[~np.isnan(family_levels)])
     # in a family of one test both levels are the same
     is_simultaneous = (levels > family_levels + 1e-9).any()
-    return float(distinct[0]) if len(distinct) == 1 and is_simultaneous else None
+    if len(distinct) == 1 and is_simultaneous:
+        return float(distinct[0])
+    return None
 
 
 def short_level_text(level: float) -> str:
@@ -467,9 +491,10 @@ def _inline_interval_name(row: Any, journal: JournalStyle) -> str:
 def row_p_text(row: Any, style: str = "nature", *, named: bool = False) -> str:
     """Return a row's adjusted P value, else its P value, as text; "<" where it is only a bound."""
     adjusted = row.get("p_adjusted")
-    is_adjusted = adjusted is not None and adjusted == adjusted
-    floor = row.get("p_adjusted_floor" if is_adjusted else "p_floor")
-    return p_text(reported_p(row), style, named=named, floor=floor)
+    floor_column = "p_floor"
+    if adjusted is not None and adjusted == adjusted:
+        floor_column = "p_adjusted_floor"
+    return p_text(reported_p(row), style, named=named, p_floor=row.get(floor_column))
 
 
 def reported_p(row: Any) -> float:
@@ -481,9 +506,9 @@ def reported_p(row: Any) -> float:
     return float("nan")
 
 
-def joined(words: Sequence[str], last: str = "and") -> str:
-    """Return words as a list in a sentence: "a, b and c"; `last` is the word before the last of them."""
-    words = list(words)
-    if len(words) < 2:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} {last} {words[-1]}"
+def joined(items: Sequence[str], conjunction: str = "and") -> str:
+    """Return items as a list in a sentence: "a, b and c"; `conjunction` stands before the last item."""
+    items = list(items)
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {conjunction} {items[-1]}"

@@ -10,7 +10,7 @@ import pandas as pd
 
 from salstats.checks import quoted
 from salstats.display.text.format import MISSING
-from salstats.errors import FormulaError, SalstatsError, warn
+from salstats.errors import FormulaError, SalstatsError, Setting, warn
 from salstats.metrics.registry import METRICS, registered_metric
 from salstats.stats.agreement.records import LABELS as AGREEMENT
 from salstats.stats.engine.design import AVERAGE, OVERALL
@@ -18,11 +18,11 @@ from salstats.stats.engine.score_reasons import SEVERAL
 from salstats.stats.models.formulas import parse_formula
 from salstats.study import HUMAN
 
-#: Between the variables of an interaction.
+#: Text between the variables of an interaction.
 TIMES = " \u00d7 "
 #: Rows that stand last in a table.
 LAST = (OVERALL, AVERAGE)
-#: Names of columns in print; others are made from the name itself.
+#: Headings of columns in print; other headings are made from the column's name.
 _COLUMNS = {
     "n": "n",
     "prob": "Model confidence",
@@ -40,7 +40,7 @@ _MODEL_PARTS = {
     "zero": "Zeros over scores in between",
     "one": "Ones over scores in between",
 }
-#: Columns whose values are metrics, or may be: these stand in the registry's order.
+#: Columns whose values are metrics or may be; metrics stand in the registry's order.
 _METRIC_COLUMNS = ("metric", "x", "y")
 #: Methods as their authors spell them, by their names in lower case without blanks, hyphens and underscores.
 METHODS = {
@@ -76,22 +76,25 @@ _COLOURS_KEY = "colours"
 
 
 class Labels:
-    """Labels and order of columns' values: those that a user gave, else those of the package.
+    """Labels and order of columns' values: those of a user, else those of the package.
 
-    `given` is any mix of raw text -> label, for column names, methods, tasks and terms alike, and of
-    column -> mapping or list, for one column's values in the order they should stand
-    (`{"prob": "Confidence", "method": {"human": "Radiologist"}, "task": ["Edema", "Atelectasis"]}`). Values
-    that are not named follow in the order of a Categorical's categories, else of text, numbers in it by
-    their size; "Overall" and "Average" stand last unless they are named. `"colours"` maps methods, or
-    whatever else figures tell apart by colour, to colours: `{"colours": {"gradcam": "#004488"}}`.
-
-    `frame` is what is shown: its Categoricals say the order of their values, `distance_unit` the unit of its
-    metrics, `human_label` what the method `human` stands for, where that is no human benchmark. What is
-    given and looks like a slip of what it shows warns; ready `Labels` are not looked at again.
+    Parameters
+    ----------
+    labels : Mapping or Labels, optional
+        A label for a column, method, task or term of that name (`{"prob": "Confidence"}`), or for a column
+        the labels of its values as a mapping, or its values as a list, in the order in which they stand:
+        `{"method": {"human": "Radiologist"}, "task": ["Edema", "Atelectasis"]}`. Values without an entry
+        follow in the order of a Categorical's categories, else of their text, with numbers in it by size;
+        "Overall" and "Average" stand last unless they have an entry. `"colours"` maps the methods or other
+        groups of a figure to colours: `{"colours": {"gradcam": "#004488"}}`.
+    frame : DataFrame, optional
+        The frame of the table or figure. Its Categoricals give the order of their values, `distance_unit` the
+        unit of its metrics, `human_label` the name of the method `human` where that is no human benchmark. A
+        mapping with a misspelled name of the frame raises a warning; `Labels` are not checked again.
     """
 
     def __init__(
-        self, given: "Mapping[str, Any] | Labels | None" = None, frame: pd.DataFrame | None = None
+        self, labels: "Mapping[str, Any] | Labels | None" = None, frame: pd.DataFrame | None = None
     ) -> None:
         #: Labels that a user gave for names and values in any column.
         self._flat: dict[str, str] = {}
@@ -107,35 +110,42 @@ class Labels:
         self._ranks: dict[str, dict[str, int]] = {}
         if frame is not None:
             self._ranks = {str(column): _ranks(frame[column]) for column in frame.columns}
-        if isinstance(given, Labels):
-            self._add_ready(given)
+        if isinstance(labels, Labels):
+            self._take_over(labels)
         else:
-            self._add_mapping(given)
-            if given and frame is not None:
-                values = [value for labels in self._columns.values() for value in labels]
-                _warn_of_unknown([*self._flat, *self._columns, *values, *self.colours], frame)
+            self._add_mapping(labels)
+            if labels and frame is not None:
+                self._warn_of_misspellings(frame)
 
-    def _add_ready(self, ready: "Labels") -> None:
-        """Take over labels that were made before; the frame at hand outweighs theirs."""
-        self._flat = ready._flat
-        self._columns = ready._columns
-        self.colours = ready.colours
-        self._units = ready._units | self._units
-        self._human = ready._human or self._human
-        self._methods = tuple(dict.fromkeys((*ready._methods, *self._methods)))
+    def _warn_of_misspellings(self, frame: pd.DataFrame) -> None:
+        """Warn if names that have a label or a colour are misspelled names of a frame."""
+        names = [*self._flat, *self._columns]
+        for labels_of_values in self._columns.values():
+            names += labels_of_values
+        _warn_of_unknown([*names, *self.colours], frame)
+
+    def _take_over(self, labels: "Labels") -> None:
+        """Take labels from other `Labels`; facts of the own frame outweigh those of theirs."""
+        self._flat = labels._flat
+        self._columns = labels._columns
+        self.colours = labels.colours
+        self._units = labels._units | self._units
+        self._human = labels._human or self._human
+        self._methods = tuple(dict.fromkeys((*labels._methods, *self._methods)))
         self._shared = _shared_spellings(self._methods)
-        self._other_label = ready._other_label or self._other_label
-        self._ranks = ready._ranks | {column: ranks for column, ranks in self._ranks.items() if ranks}
+        self._other_label = labels._other_label or self._other_label
+        self._ranks = labels._ranks | {column: ranks for column, ranks in self._ranks.items() if ranks}
 
-    def _add_mapping(self, given: Mapping[str, Any] | None) -> None:
-        """Sort what a user gave into labels of one column, labels of any column, and colours."""
-        if given is not None and not isinstance(given, Mapping):
+    def _add_mapping(self, labels: Mapping[str, Any] | None) -> None:
+        """Divide a user's mapping into labels of one column, labels of any column, and colours."""
+        if labels is not None and not isinstance(labels, Mapping):
             raise SalstatsError(
                 "labels must be a mapping, such as {'gradcam': 'Grad-CAM'} or "
-                f"{{'task': ['Edema', 'Atelectasis']}}, not {type(given).__name__}"
+                f"{{'task': ['Edema', 'Atelectasis']}}, not {type(labels).__name__}",
+                option="labels",
             )
         lists = {}
-        for key, value in (given or {}).items():
+        for key, value in (labels or {}).items():
             if key == _COLOURS_KEY:
                 self.colours = _colours(value)
             elif isinstance(value, Mapping):
@@ -176,14 +186,18 @@ class Labels:
         if column == "metric":
             metric = registered_metric(text)
             label = text if metric is None else metric.label
-            return f"{label} ({self._units[text]})" if text in self._units else label
+            if text in self._units:
+                return f"{label} ({self._units[text]})"
+            return label
         if column == "part" and text in _MODEL_PARTS:
             return _MODEL_PARTS[text]
         if column in ("method", "reference", "reference_level"):
             if text == HUMAN and self._human:
                 return self._human
             spelling = method_spelling(text)
-            return text if spelling is None or spelling in self._shared else spelling
+            if spelling is None or spelling in self._shared:
+                return text
+            return spelling
         if column in ("term", "x", "y", "covariate", "predictor", "response"):
             return self.term(text)
         return text
@@ -206,7 +220,7 @@ class Labels:
         return tuple(self._columns.get(column, {}))
 
     def order(self, column: str, values: Iterable[Hashable]) -> list[Any]:
-        """Return the distinct values in the order in which they stand: named ones first, "Average" last.
+        """Return the distinct values in their order: those that a user named first, "Average" last.
 
         The others have the order of their categories if they are a Categorical, here or in the frame.
         """
@@ -230,19 +244,21 @@ class Labels:
             distinct.sort(key=lambda value: by_numbers(self.value(column, value)))
         return sorted(distinct, key=sort_key)
 
-    def methods(self, shown: Iterable[str]) -> list[str]:
+    def methods(self, figure_methods: Iterable[str]) -> list[str]:
         """Return the methods that share colours with those that a figure shows, in the order of labels."""
-        shown = list(shown)
-        if set(shown).isdisjoint(self._methods):
+        figure_methods = list(figure_methods)
+        if set(figure_methods).isdisjoint(self._methods):
             # tasks, models, or lines that have other names
-            return shown
-        return self.order("method", list(dict.fromkeys((*self._methods, *shown))))
+            return figure_methods
+        return self.order("method", list(dict.fromkeys((*self._methods, *figure_methods))))
 
     def texts(self, column: str, values: Iterable[Hashable]) -> dict[Any, str]:
-        """Return the label of each distinct value in order; SalstatsError where two values have the same."""
+        """Return the label of each distinct value in order; raise if two values have the same label."""
         texts = {value: self.value(column, value) for value in self.order(column, values)}
         if len(set(texts.values())) < len(texts):
-            raise SalstatsError(f"labels give two values of column {column!r} the same label")
+            raise SalstatsError(
+                f"labels give two values of column {column!r} the same label", option="labels", column=column
+            )
         return texts
 
     def categorical(self, frame: pd.DataFrame, column: str, reverse: bool = False) -> pd.Categorical:
@@ -258,14 +274,17 @@ class Labels:
 def by_numbers(text: str) -> list[tuple[float, str]]:
     """Return a sort key that ignores case and sorts numbers by their size: "Task 2" before "Task 10"."""
     key = []
-    for piece in re.split(r"(\d+)", text.casefold()):
-        # words stand before numbers
-        key.append((float(piece), "") if piece.isdecimal() else (-1.0, piece))
+    for substring in re.split(r"(\d+)", text.casefold()):
+        if substring.isdecimal():
+            key.append((float(substring), ""))
+        else:
+            # text sorts before numbers
+            key.append((-1.0, substring))
     return key
 
 
 def method_spelling(name: str) -> str | None:
-    """Return a method as its authors spell it, None for one that is not known.
+    """Return the name of a method as its authors spell it, None for other methods.
 
     >>> method_spelling("grad_cam"), method_spelling("Grad-CAM \N{GREEK SMALL LETTER ALPHA}")
     ('Grad-CAM', None)
@@ -274,34 +293,37 @@ def method_spelling(name: str) -> str | None:
 
 
 def _shared_spellings(methods: Iterable[str]) -> set[str]:
-    """Return spellings that several methods have in common: these methods keep the names that they have."""
+    """Return the spellings that several methods share; these methods keep the names of the frame."""
     spellings = [method_spelling(method) for method in methods]
     return {spelling for spelling in spellings if spelling is not None and spellings.count(spelling) > 1}
 
 
 def _is_other_label(frame: pd.DataFrame | None) -> bool:
-    """Return whether a frame's column `label` has other values than 0 for absent and 1 for present."""
+    """Return whether a frame's column `label` has values besides 0 for absent and 1 for present."""
     if frame is None or "label" not in frame.columns:
         return False
     return not frame["label"].dropna().isin([0, 1]).all()
 
 
-def _colours(given: object) -> dict[str, str]:
+def _colours(colours: object) -> dict[str, str]:
     """Return colours that a user gave, as Matplotlib writes them."""
     # imported late: Matplotlib takes a while to load, and few users choose colours
     from matplotlib.colors import is_color_like, to_hex
 
-    if not isinstance(given, Mapping):
+    if not isinstance(colours, Mapping):
         raise SalstatsError(
             f"labels[{_COLOURS_KEY!r}] must be a mapping, such as {{'gradcam': '#004488'}}, not "
-            f"{type(given).__name__}"
+            f"{type(colours).__name__}",
+            option="labels",
         )
-    for name, colour in given.items():
+    for name, colour in colours.items():
         if not is_color_like(colour):
             raise SalstatsError(
-                f"labels[{_COLOURS_KEY!r}] gives {name!r} {colour!r}, which is no colour such as '#004488'"
+                f"labels[{_COLOURS_KEY!r}] gives {name!r} {colour!r}, which is no colour such as '#004488'",
+                option="labels",
+                value=colour,
             )
-    return {str(name): to_hex(colour) for name, colour in given.items()}
+    return {str(name): to_hex(colour) for name, colour in colours.items()}
 
 
 def _methods_of(frame: pd.DataFrame | None) -> tuple[str, ...]:
@@ -321,7 +343,7 @@ def _warn_of_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
     package_names = {*_COLUMNS, *METHODS, *METRICS, *LAST}
     unknown = [key for key in keys if key not in package_names and key not in column_names]
     if not unknown:
-        # the values of a large frame are not searched in vain
+        # a search of all values of a large frame would take long
         return
     frame_names = column_names | _names_in_terms(frame)
     for column in frame.columns:
@@ -331,22 +353,34 @@ def _warn_of_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
     # one mapping may serve many tables: a name that is absent here is no misspelling unless it resembles a
     # name of the frame that no label is given for
     spellings = {name.casefold(): name for name in frame_names.difference(keys)}
-    misspelled = []
+    suggestions = {}
     for key in unknown:
         matches = get_close_matches(key.casefold(), spellings, n=1, cutoff=0.8)
         if matches:
-            misspelled.append(f"{key!r} (did you mean {spellings[matches[0]]!r}?)")
+            suggestions[key] = spellings[matches[0]]
     are_all_unknown = bool(unknown) and len(unknown) == len(keys)
-    if misspelled or are_all_unknown:
-        names = ", ".join(misspelled) or quoted(unknown)
-        warn(f"labels= names {names}: no column and no value of what is shown")
+    if suggestions:
+        names = ", ".join(f"{key!r} (did you mean {name!r}?)" for key, name in suggestions.items())
+        misspelled = list(suggestions)
+    elif are_all_unknown:
+        names = quoted(unknown)
+        misspelled = unknown
+    else:
+        return
+    warn(
+        Setting("labels"),
+        f" names {names}: no column and no value of what is shown",
+        value=misspelled,
+        choices=suggestions.values(),
+    )
 
 
 def _names_in_terms(frame: pd.DataFrame) -> set[str]:
     """Return columns and levels in the terms of a frame (`area_ratio:taskEdema`), and formulas' variables."""
-    pieces: set[str] = set()
+    factors_with_levels: set[str] = set()
     for term in _distinct(frame, "term"):
-        pieces |= {*re.findall(r"\w+", str(term)), *str(term).split(":")}
+        identifiers = re.findall(r"\w+", str(term))
+        factors_with_levels |= {*identifiers, *str(term).split(":")}
     variables = {str(factor) for factor in _distinct(frame, "factor")}
     for text in _distinct(frame, "formula"):
         # the column may hold another package's model
@@ -357,13 +391,17 @@ def _names_in_terms(frame: pd.DataFrame) -> set[str]:
                 variables |= {factor.name for factor in factors}
     levels = set()
     for variable in variables:
-        levels |= {piece.removeprefix(variable) for piece in pieces if piece.startswith(variable)}
-    return (pieces | variables | levels) - {""}
+        for name in factors_with_levels:
+            if name.startswith(variable):
+                levels.add(name.removeprefix(variable))
+    return (factors_with_levels | variables | levels) - {""}
 
 
 def _distinct(frame: pd.DataFrame, column: str) -> Sequence[Any]:
     """Return the distinct values of a column, none where the frame does not have it."""
-    return list(frame[column].dropna().unique()) if column in frame.columns else []
+    if column not in frame.columns:
+        return []
+    return list(frame[column].dropna().unique())
 
 
 def _is_measured(column: pd.Series) -> bool:
@@ -385,9 +423,7 @@ def _units(frame: pd.DataFrame | None) -> dict[str, str]:
     pairs = frame.loc[frame["distance_unit"].notna(), ["metric", "distance_unit"]].drop_duplicates()
     has_several_units = pairs["metric"].duplicated(keep=False) | (pairs["distance_unit"] == SEVERAL)
     pairs = pairs[~has_several_units]
-    return {
-        str(metric): str(unit) for metric, unit in zip(pairs["metric"], pairs["distance_unit"], strict=True)
-    }
+    return dict(zip(pairs["metric"].astype(str), pairs["distance_unit"].astype(str), strict=True))
 
 
 def _human(frame: pd.DataFrame | None) -> str | None:
@@ -395,10 +431,13 @@ def _human(frame: pd.DataFrame | None) -> str | None:
     if frame is None or "human_label" not in frame.columns:
         return None
     names = frame["human_label"].dropna().unique()
-    return str(names[0]) if len(names) == 1 else None
+    if len(names) != 1:
+        return None
+    return str(names[0])
 
 
 def _sentence(name: str) -> str:
     """Return a column's name as words: `std_error` -> "Std error"; names that are not snake case stay."""
-    is_snake_case = re.fullmatch(r"[a-z][a-z0-9_]*", name)
-    return name.replace("_", " ").capitalize() if is_snake_case else name
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        return name
+    return name.replace("_", " ").capitalize()

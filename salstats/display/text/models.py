@@ -28,8 +28,7 @@ _AVERAGES = {
 
 def kind_text(estimates: Estimates, labels: Labels) -> str:
     """Return the kind of models: "Linear mixed regression with random effects of case"."""
-    families = [str(family) for family in estimates.values("family")]
-    family_labels = [FAMILIES[family].label if family in FAMILIES else family for family in families]
+    family_labels = [_family_label(str(family)) for family in estimates.values("family")]
     groups: dict[tuple[str, ...], None] = {}
     for formula in estimates.values("formula"):
         groups |= dict.fromkeys(random_groups(str(formula)))
@@ -40,6 +39,13 @@ def kind_text(estimates: Estimates, labels: Labels) -> str:
     for correlation in estimates.values("correlation"):
         text += f" by generalised estimating equations with an {correlation} working correlation"
     return _capitalized(text)
+
+
+def _family_label(family: str) -> str:
+    """Return the name of a family of models in print; a family of another package keeps its name."""
+    if family not in FAMILIES:
+        return family
+    return FAMILIES[family].label
 
 
 def _capitalized(text: str) -> str:
@@ -57,13 +63,17 @@ def errors_text(estimates: Estimates) -> str:
             texts.append(str(errors))
         else:
             texts.append(record.label.format(unit=unit.replace("_", " ")))
-    return f"; {joined(texts, 'or')}." if texts else "."
+    if not texts:
+        return "."
+    return f"; {joined(texts, 'or')}."
 
 
 def outcome_text(estimates: Estimates, labels: Labels) -> str:
     """Return the outcome of models, "" where they have several or there are none."""
     outcomes = {str(formula).partition("~")[0].strip() for formula in estimates.values("formula")}
-    return labels.term(outcomes.pop()) if len(outcomes) == 1 else ""
+    if len(outcomes) != 1:
+        return ""
+    return labels.term(outcomes.pop())
 
 
 def is_marginal(estimates: Estimates) -> bool:
@@ -74,9 +84,11 @@ def is_marginal(estimates: Estimates) -> bool:
 def marginal_text(estimates: Estimates, labels: Labels) -> str:
     """Return the name of marginal estimates as a heading begins: "IoU, difference"."""
     name = _marginal_name(estimates, labels)
-    # where the metric varies the outcome is the score
+    # with a column of metrics the outcome is the score, and each row has its metric
     outcome = "" if estimates.values("metric") else outcome_text(estimates, labels)
-    return _capitalized(f"{outcome}, {name}" if outcome else name)
+    if outcome:
+        return _capitalized(f"{outcome}, {name}")
+    return _capitalized(name)
 
 
 def _marginal_name(estimates: Estimates, labels: Labels) -> str:
@@ -93,7 +105,7 @@ def _marginal_name(estimates: Estimates, labels: Labels) -> str:
 
 
 def as_deviations(estimates: Estimates, labels: Labels) -> Estimates:
-    """Return variance components as SDs of what differs between groups; other estimates as they are."""
+    """Return variance components as standard deviations between groups; other estimates as they are."""
     frame = estimates.frame
     if not {"group", "parameter", "std_dev"} <= set(frame.columns):
         return estimates
@@ -128,19 +140,22 @@ def term_names(
     The level of a number is "".
     """
     names = {}
-    references = []
+    reference_levels = []
     factor = ""
     terms = set(estimates.values("term"))
     for row in term_rows(with_reference_rows(estimates, models), labels):
         if row.term is None:
             factor = row.text
         elif row.term not in terms:
-            references.append(f"{row.text} ({factor})")
+            reference_levels.append(f"{row.text} ({factor})")
         elif row.level:
             names[row.term] = (factor, row.text)
         else:
             names[row.term] = (row.text, "")
-    return names, f"Reference level: {joined(references)}." if references else ""
+    note = ""
+    if reference_levels:
+        note = f"Reference level: {joined(reference_levels)}."
+    return names, note
 
 
 def model_note(estimates: Estimates, labels: Labels, average: str = "") -> str:

@@ -4,29 +4,29 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 
-def packed(sizes: Sequence[float], room: float) -> list[int]:
-    """Return the number of items in each part, filled in order; an item larger than `room` has its own part.
+def packed(sizes: Sequence[float], capacity: float) -> list[int]:
+    """Return the number of items in each part, filled in order; an item above `capacity` has its own part.
 
-    >>> packed([4, 5, 3, 12, 1], room=10)
+    >>> packed([4, 5, 3, 12, 1], capacity=10)
     [2, 1, 1, 1]
     """
     counts = [0]
-    free = room
+    free = capacity
     for size in sizes:
         # the tolerance is for sums of sizes that are not exact
         if counts[-1] and size > free + 1e-6:
             counts.append(0)
-            free = room
+            free = capacity
         counts[-1] += 1
         free -= size
     return counts
 
 
-def packed_slices(sizes: Sequence[float], room: float) -> list[slice]:
+def packed_slices(sizes: Sequence[float], capacity: float) -> list[slice]:
     """Return the items of each part as slices.
 
-    >>> [list("abcde")[part] for part in packed_slices([4, 5, 3, 12, 1], room=10)]
+    >>> [list("abcde")[part] for part in packed_slices([4, 5, 3, 12, 1], capacity=10)]
     [['a', 'b'], ['c'], ['d'], ['e']]
     """
-    ends = accumulate(packed(sizes, room), initial=0)
+    ends = accumulate(packed(sizes, capacity), initial=0)
     return [slice(start, stop) for start, stop in pairwise(ends)]

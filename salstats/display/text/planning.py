@@ -1,4 +1,4 @@
-"""Plans in print: names of the curves of power, and the sentence of a Methods section."""
+"""Names of the curves of power in print, and the sentence of a Methods section on a planned study."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,8 +23,8 @@ from salstats.stats.engine.paired_tests import RECORDS as TESTS
 from salstats.stats.planning.spreads import LIMITS_LEVEL
 
 #: Columns that a plan must have; the columns before `term` are the grouping columns.
-NEEDED = ("term", "goal", "n_cases", "power", "width", "target", "n_needed", "level", "approach")
-#: Text in place of a number of cases where no number is enough.
+REQUIRED_COLUMNS = ("term", "goal", "n_cases", "power", "width", "target", "n_needed", "level", "approach")
+#: Text in the place of a number of cases where no number of cases is enough.
 NONE = "none"
 #: Columns that tell curves apart, besides the grouping columns.
 _CURVE_COLUMNS = ("n_readers", "effect")
@@ -33,7 +33,7 @@ _CURVE_COLUMNS = ("n_readers", "effect")
 def check_plan(plan: object) -> pd.DataFrame:
     """Return a frame of `power` with a default index; ColumnError where a column is missing."""
     frame = check_frame(plan, "plan")
-    check_columns(frame, NEEDED, "plan", "power() makes the frame")
+    check_columns(frame, REQUIRED_COLUMNS, "plan", "power() makes the frame")
     return frame.reset_index(drop=True)
 
 
@@ -54,7 +54,8 @@ def curves_of(plan: pd.DataFrame) -> list[pd.DataFrame]:
 
 def effect_text(value: float, term: object) -> str:
     """Return an effect with its sign, a decrease in percent: "−0.05"."""
-    return f"{value:.6g}".replace("-", MINUS) + _percent_sign(term)
+    number = f"{value:.6g}".replace("-", MINUS)
+    return f"{number}{_percent_sign(term)}"
 
 
 def _percent_sign(term: object) -> str:
@@ -63,7 +64,7 @@ def _percent_sign(term: object) -> str:
 
 
 def curve_text(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
-    """Return what tells a curve from others of its group: "6 readers, effect −0.05"; "" if nothing does."""
+    """Return the properties in which a curve differs from others of its group: "6 readers, effect −0.05"."""
     first = rows.iloc[0]
     texts = []
     if "n_readers" in plan.columns and plan["n_readers"].nunique() > 1:
@@ -84,7 +85,8 @@ def needed_text(rows: pd.DataFrame) -> str:
         if rows["approach"].iloc[0] == "formula":
             return NONE
         return f"> {count_text(rows['n_cases'].max())}"
-    smallest = rows.iloc[int(rows["n_cases"].astype("int64").argmin())]
+    smallest_row = int(rows["n_cases"].astype("int64").argmin())
+    smallest = rows.iloc[smallest_row]
     is_smallest_simulated = smallest["approach"] == "simulation" and n_needed == smallest["n_cases"]
     if is_smallest_simulated and smallest["power"] > smallest["target"]:
         return f"≤ {count_text(n_needed)}"
@@ -116,10 +118,10 @@ def label_of_test(test: object) -> str:
 
 
 def power_sentence(plan: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | None = None) -> str:
-    """Return one sentence for a Methods section: what was planned for, how, and the cases that are needed.
+    """Return one sentence for a Methods section: the goal of a plan, its method, and the cases it needs.
 
-    It says what was assumed (the pilot's SD, moved to the effect), and between which limits the needed cases
-    lie as the pilot's SD is uncertain.
+    The sentence names the assumed spread, such as the pilot's SD, and limits of the number of cases that
+    follow from the uncertainty of that SD.
 
     Parameters
     ----------
@@ -131,7 +133,7 @@ def power_sentence(plan: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | N
     Returns
     -------
     str
-        With the needed cases of every effect, number of readers and group.
+        It has the number of cases for every effect, number of readers and group.
 
     Raises
     ------
@@ -185,7 +187,7 @@ def _effect_name(plan: pd.DataFrame, names: Labels) -> str:
 
 
 def _goal_phrase(plan: pd.DataFrame, effect_name: str) -> str:
-    """Return what studies are to show, and how often: "80% power to show a difference ..."."""
+    """Return the goal of a plan and the share of studies that reach it: "80% power to show ..."."""
     first = plan.iloc[0]
     target = f"{level_text(first['target'])}%"
     if first["goal"] == "width":
@@ -193,8 +195,9 @@ def _goal_phrase(plan: pd.DataFrame, effect_name: str) -> str:
         widest = effect_text(first["widest"], first["term"])
         return f"{target} of studies to have {interval} no wider than {widest}"
     alpha = f"{1 - first['level']:.6g}"
-    effects = list(plan["effect"].unique()) if "effect" in plan.columns else []
-    effect = effect_text(effects[0], first["term"]) if len(effects) == 1 else ""
+    effect = ""
+    if "effect" in plan.columns and plan["effect"].nunique(dropna=False) == 1:
+        effect = effect_text(first["effect"], first["term"])
     if first["goal"] == "margin":
         margin = span_text(first["margin_low"], first["margin_high"], _percent_sign(first["term"]))
         condition = f" if it is {effect}" if effect else ""
@@ -210,31 +213,37 @@ def _cases_phrase(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
     """Return the cases that a curve needs, with their units, limits and test: "41 cases (20 patients)"."""
     first = rows.iloc[0]
     n_needed = first["n_needed"]
-    text = needed_text(rows).replace("> ", "more than ").replace("≤ ", "at most ") + " cases"
+    number = needed_text(rows).replace("> ", "more than ").replace("≤ ", "at most ")
+    text = f"{number} cases"
     details = []
     if pd.notna(n_needed) and "unit" in plan.columns and first["unit"] != "case":
         n_units = round(int(n_needed) * first["n_units"] / first["n_cases"])
         details.append(counted(n_units, str(first["unit"])))
     limits = limits_text(rows)
     if limits:
-        # behind a number of units limits have to say that they are of cases
+        # after a number of units the limits name the cases that they are of
         noun_of_limits = " cases" if details else ""
         details.append(f"{level_text(LIMITS_LEVEL)}% limits {limits}{noun_of_limits}")
     if has_several_tests(plan):
         details.append(label_of_test(_planned_test(rows)))
-    return f"{text} ({'; '.join(details)})" if details else text
+    if not details:
+        return text
+    return f"{text} ({'; '.join(details)})"
 
 
 def _planned_test(rows: pd.DataFrame) -> object:
     """Return the test of the planned number of cases that is nearest to the number that a curve needs."""
     n_needed = rows["n_needed"].iloc[0]
     n_cases = rows["n_cases"].astype("float64")
-    nearest = n_cases.argmax() if pd.isna(n_needed) else (n_cases - n_needed).abs().argmin()
+    if pd.isna(n_needed):
+        # no planned number is enough: the largest one is the nearest
+        n_needed = n_cases.max()
+    nearest = (n_cases - n_needed).abs().argmin()
     return rows["test"].iloc[int(nearest)]
 
 
 def _curve_phrase(rows: pd.DataFrame, plan: pd.DataFrame, names: Labels) -> str:
-    """Return the words that tell a curve from others: " with 6 readers for Grad-CAM"."""
+    """Return the properties in which a curve differs from all others: " with 6 readers for Grad-CAM"."""
     first = rows.iloc[0]
     varying = [column for column in grouping_of(plan) if plan[column].nunique() > 1]
     groups = [names.value(column, first[column]) for column in varying]
@@ -246,7 +255,7 @@ def _curve_phrase(rows: pd.DataFrame, plan: pd.DataFrame, names: Labels) -> str:
 
 
 def _approach_phrase(plan: pd.DataFrame) -> str:
-    """Return how power was computed, and what that assumes: "by the noncentral t distribution ..."."""
+    """Return the computation of power and its assumptions: "by the noncentral t distribution ..."."""
     first = plan.iloc[0]
     populations: list[str] = []
     if "inference_to" in plan.columns:
@@ -282,7 +291,7 @@ def _analysis_label(plan: pd.DataFrame) -> str:
 
 
 def _spread_phrase(plan: pd.DataFrame) -> str:
-    """Return which spread was assumed, and that it stays the same if the pilot's effect is changed."""
+    """Return the assumed spread, which stays the pilot's where its differences are moved to the effect."""
     if "sd" not in plan.columns:
         return ""
     sd = _sd_text(plan)
@@ -296,7 +305,7 @@ def _spread_phrase(plan: pd.DataFrame) -> str:
 
 
 def spread_note(plan: pd.DataFrame) -> str:
-    """Say in a caption which spread was assumed; "" where it is that of readers."""
+    """Return the assumed spread as a sentence of a caption; "" for the spread between readers."""
     if "sd" not in plan.columns:
         return ""
     sd = _sd_text(plan)

@@ -113,17 +113,22 @@ def term_variables(
             matches.append(tuple(map(TermVariable, names, match.groups())))
     if matches:
         # of `task` and `task_size` the longer one is meant
-        return max(matches, key=lambda variables: sum(len(variable.name) for variable in variables))
+        return max(matches, key=_total_name_length)
     variables = []
-    for piece in re.split(r":(?![^()]*\))", term):
-        coded = re.fullmatch(r"(C\(\w+[^()]*\))(.+)", piece)
-        if piece in factor_levels:
-            variables.append(factor_levels[piece])
+    for factor in re.split(r":(?![^()]*\))", term):
+        coded = re.fullmatch(r"(C\(\w+[^()]*\))(.+)", factor)
+        if factor in factor_levels:
+            variables.append(factor_levels[factor])
         elif coded:
             variables.append(TermVariable(coded[1], coded[2]))
         else:
-            variables.append(TermVariable(piece, ""))
+            variables.append(TermVariable(factor, ""))
     return tuple(variables)
+
+
+def _total_name_length(variables: Sequence[TermVariable]) -> int:
+    """Return the number of characters in the names of some variables."""
+    return sum(len(variable.name) for variable in variables)
 
 
 def variable_text(name: str, labels: Labels) -> str:
@@ -187,11 +192,14 @@ def term_rows(estimates: Estimates, labels: Labels) -> list[TermRow]:
         variables = term_variables(term, formula_of[term], factor_levels)
         heading, text = _texts(term, variables, labels)
         if not heading:
-            # a key that is no heading: rows without one are not put together
+            # a row without a heading is a group of its own; no heading begins with a line break
             rows_by_heading[f"\n{term}"] = [TermRow(term, text, full_text=text)]
             continue
         is_interaction = len(variables) > 1
-        row = TermRow(term, text, full_text=text if is_interaction else f"{heading}: {text}", level=True)
+        full_text = text
+        if not is_interaction:
+            full_text = f"{heading}: {text}"
+        row = TermRow(term, text, full_text, level=True)
         rows_by_heading.setdefault(heading, []).append(row)
         if not is_interaction:
             variable = variables[0]
@@ -219,7 +227,7 @@ def _ordered_levels(
     if levels == sorted(levels):
         ordered = labels.order(column, levels)
     else:
-        # an order that is not that of the alphabet was chosen by who made the frame
+        # whoever made the frame chose an order that is not that of the alphabet
         ordered = labels.order(column, pd.Categorical(levels, levels))
     named = labels.named(column)
     reference_levels = [level for level in ordered if rows[level].term in references and level not in named]
@@ -235,8 +243,10 @@ def factors_of_rows(estimates: Estimates) -> list[str]:
     factors = []
     for term, formula in zip(estimates.frame["term"], _formulas(estimates), strict=True):
         variables = term_variables(str(term), formula, factor_levels)
-        has_level = any(variable.level for variable in variables)
-        factors.append(":".join(variable.name for variable in variables) if has_level else "")
+        factor = ""
+        if any(variable.level for variable in variables):
+            factor = ":".join(variable.name for variable in variables)
+        factors.append(factor)
     return factors
 
 
@@ -272,7 +282,9 @@ def _factor_levels(estimates: Estimates) -> dict[str, TermVariable]:
 def _column(name: str) -> str:
     """Return the column of a factor: `C(task)` and `C(task, Sum)` are of tasks."""
     coded = re.fullmatch(r"C\(([^(),]+)(?:,.*)?\)", name)
-    return coded[1] if coded else name
+    if coded is None:
+        return name
+    return coded[1]
 
 
 def _texts(term: str, variables: Sequence[TermVariable], labels: Labels) -> tuple[str, str]:
@@ -288,5 +300,8 @@ def _texts(term: str, variables: Sequence[TermVariable], labels: Labels) -> tupl
         return "", TIMES.join(names)
     levels = []
     for variable, name in zip(variables, names, strict=True):
-        levels.append(labels.value(_column(variable.name), variable.level) if variable.level else name)
+        if variable.level:
+            levels.append(labels.value(_column(variable.name), variable.level))
+        else:
+            levels.append(name)
     return TIMES.join(names), TIMES.join(levels)

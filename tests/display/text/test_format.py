@@ -85,8 +85,8 @@ def test_named_p_values():
     assert p_text(0.0312, named=True) == "P = 0.031"
     assert p_text(0.00001, "ama", named=True) == "P < .001"
     # 25 tests at the floor of 999 replicates are not below .05, and nor is what is printed of them
-    assert p_text(25 * 0.002, "ama", named=True, floor=25 * 0.002) == "P ≤ .05"
-    assert p_text(0.0499, "ama", named=True, floor=0.0499) == "P < .05"
+    assert p_text(25 * 0.002, "ama", named=True, p_floor=25 * 0.002) == "P ≤ .05"
+    assert p_text(0.0499, "ama", named=True, p_floor=0.0499) == "P < .05"
 
 
 def test_a_p_value_at_its_floor_is_a_bound_and_an_exact_one_is_not():

@@ -24,7 +24,7 @@ _OVERHANG_MM = 2.2
 _EXPANSION = 0.03
 
 
-def tick_texts(breaks: Iterable[float]) -> list[str]:
+def tick_texts(breaks: Iterable[float | str]) -> list[str]:
     """Texts of breaks, all with the fewest decimals that write each of them exactly."""
     numbers = [float(number) for number in breaks]
     finite = np.array([number for number in numbers if np.isfinite(number)])
@@ -110,7 +110,7 @@ def log_breaks(limits: tuple[float, float], length: float = 35.0) -> list[float]
     )
 
 
-def log_texts(breaks: Iterable[float]) -> list[str]:
+def log_texts(breaks: Iterable[float | str]) -> list[str]:
     """Texts of breaks of a logarithmic axis, each with its own number of decimals."""
     return [tick_texts([number])[0] for number in breaks]
 

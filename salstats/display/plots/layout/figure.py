@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, ParamSpec, Self
+from typing import Any, ParamSpec, Self, cast
 
 import pandas as pd
 import plotnine as p9
@@ -49,6 +49,11 @@ class Figure(p9.ggplot):
     def pages(self) -> tuple["Figure", ...]:
         """Its pages in order."""
         return (self, *self._further_pages)
+
+    def __add__(self, rhs: Any) -> Self:
+        """Copy with something added to all pages."""
+        # plotnine adds to a copy of the figure, which has the figure's class
+        return cast(Self, super().__add__(rhs))
 
     def __iadd__(self, other: Any) -> Self:
         """Add to all pages, and record the addition for a layout of another width."""

@@ -68,7 +68,8 @@ class Rows:
 
     def are_on(self, page: p9.ggplot) -> np.ndarray:
         """Return whether each row is on a page of the figure."""
-        low, high = getattr(page.coordinates.limits, "y", None) or (-np.inf, np.inf)
+        limits = getattr(page.coordinates, "limits", None)
+        low, high = getattr(limits, "y", None) or (-np.inf, np.inf)
         return (self.centres > low) & (self.centres < high)
 
     def layers(self, *, striped: bool = True) -> list[Any]:
@@ -139,7 +140,7 @@ def count_closing(values: Sequence[Any]) -> int:
     return n
 
 
-def dodge_offsets(positions: Sequence[int] | np.ndarray, n_marks: int) -> np.ndarray:
+def dodge_offsets(positions: Sequence[int] | np.ndarray | pd.Series, n_marks: int) -> np.ndarray:
     """Distance in mm of marks above the middle of their row; position 0 is on top."""
     return ((n_marks - 1) / 2 - np.asarray(positions, dtype=float)) * _MARK_MM
 

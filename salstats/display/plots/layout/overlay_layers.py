@@ -187,10 +187,11 @@ def _bar_note(bars: pd.DataFrame, labels: Labels) -> str:
     """Sentence that gives the length of bars, with the cases of each where lengths differ."""
     cases_of_length = {}
     for length, rows in bars.sort_values("length", kind="stable").groupby("label", sort=False):
-        cases_of_length[length] = joined([labels.value("case", case) for case in dict.fromkeys(rows["case"])])
+        cases = [labels.value("case", case) for case in dict.fromkeys(rows["case"])]
+        cases_of_length[str(length)] = joined(cases)
     if len(cases_of_length) == 1:
         return f"Bars: {next(iter(cases_of_length))}."
-    lengths = "; ".join(f"{length} ({cases})" for length, cases in cases_of_length.items())
+    lengths = "; ".join(f"{length} ({names})" for length, names in cases_of_length.items())
     return f"Bars: {lengths}."
 
 

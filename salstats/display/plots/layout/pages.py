@@ -192,7 +192,7 @@ def _axis_ends(figure: p9.ggplot, panels: Sequence[str]) -> pd.DataFrame:
         is_free = getattr(figure.facet, "free", {}).get(axis, False)
         for panel in panels:
             if is_free and panel in panel_ends.index:
-                ends[axis] += list(panel_ends.loc[panel])
+                ends[axis] += [panel_ends["min"][panel], panel_ends["max"][panel]]
             else:
                 ends[axis] += list(figure_ends)
     return pd.DataFrame({"panel": np.repeat(list(panels), 2), **ends}).dropna()

@@ -1,9 +1,9 @@
 """Panels in rows and columns: the figure around them, and panels of equal size in a grid."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -55,6 +55,8 @@ _MIN_HEIGHT_MM = 13.0
 _MAX_HEIGHT_MM = 48.0
 #: Most panels side by side, unless there are more than its square.
 _MAX_COLUMNS = 5
+#: Scales of panels, as plotnine's facets have them.
+FacetScales = Literal["fixed", "free", "free_x", "free_y"]
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,12 @@ class Panels:
         if not legend:
             return 0.0
         return legend_width(legend, legend_columns(legend, self.width))
+
+    def facet_wrap(self, column: str, title: Callable[[str], str], scales: FacetScales) -> p9.facet_wrap:
+        """Panels by the values of a column; `title` returns the title of a value."""
+        # plotnine takes a function for titles, which its annotation leaves out
+        labeller = cast(Any, title)
+        return p9.facet_wrap(column, ncol=self.n_columns, labeller=labeller, scales=scales)
 
     def figure_around(
         self,
@@ -208,10 +216,10 @@ class PanelGrid(Panels):
         """Panels by the values of a column, to be added after the theme; an empty list for one panel."""
         if len(self.titles) == 1:
             return []
-        scales = "free" if self.free else "fixed"
+        scales: FacetScales = "free" if self.free else "fixed"
         title = p9.element_text(ha="left", va="bottom", ma="left")
         return [
-            p9.facet_wrap(column, ncol=self.n_columns, labeller=self.titles.__getitem__, scales=scales),
+            self.facet_wrap(column, self.titles.__getitem__, scales),
             p9.theme(panel_spacing=GAP_MM / self.width, strip_text=title),
         ]
 

@@ -20,7 +20,7 @@ from salstats.display.plots.layout.legends import (
     centred_justification,
     group_scales,
 )
-from salstats.display.plots.layout.panel_grid import Panels
+from salstats.display.plots.layout.panel_grid import FacetScales, Panels
 from salstats.display.plots.layout.text_columns import (
     COLUMN_GAP_MM,
     text_column_layers,
@@ -282,10 +282,8 @@ class RowPanels(Panels):
         if not legend:
             elements.append(p9.theme(legend_position="none"))
         if self._has_titles:
-            scales = "fixed" if common else "free_x"
-            elements.append(
-                p9.facet_wrap("panel", ncol=self.n_columns, scales=scales, labeller=self._padded_title)
-            )
+            scales: FacetScales = "fixed" if common else "free_x"
+            elements.append(self.facet_wrap("panel", self._padded_title, scales))
         return elements
 
     def _theme(self, x_title: str, legend: Sequence[str]) -> p9.theme:
@@ -395,7 +393,7 @@ def _mark_layers(frame: pd.DataFrame, *, by_method: bool) -> list[Any]:
     is_summary = frame["last"] if "last" in frame.columns else pd.Series(False, index=frame.index)
     bar = p9.aes("conf_low", xend="conf_high", yend="y", **colour)
     point = p9.aes(**colour, **shape, **fill)
-    layers = [
+    layers: list[Any] = [
         p9.geom_segment(bar, barred_rows(frame), size=_BAR_PT, show_legend=False, **fixed_colour),
         p9.geom_point(point, frame[~is_summary], size=_MARK_PT, stroke=0.4, **fixed_colour, **fixed_shape),
     ]

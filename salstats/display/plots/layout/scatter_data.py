@@ -1,7 +1,8 @@
 """Data of a scatter figure: points, lines of models and correlations, each in its panel."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -218,7 +219,7 @@ def correlation_texts(correlations: pd.DataFrame, x: str, y: str, scatter: Scatt
     return rows
 
 
-def _correlation_text(row: dict[str, object]) -> str:
+def _correlation_text(row: Mapping[Hashable, Any]) -> str:
     """Text such as "ρ = 0.45 (0.30, 0.58)"."""
     value = interval_text(row["estimate"], row.get("conf_low"), row.get("conf_high"), 2)
     return f"{_symbol(str(row.get('term')))} = {value}"

@@ -166,7 +166,7 @@ def crossed_labels(frame: pd.DataFrame, labels: Mapping[str, Mapping[Any, str]])
         for labels_of_values, value in zip(labels.values(), combination, strict=True):
             texts.append(labels_of_values[value])
         text_of[combination] = ", ".join(text for text in texts if text)
-    row_texts = [text_of[combination] for combination in combinations]
+    row_texts: list[Any] = [text_of[combination] for combination in combinations]
     return pd.Categorical(row_texts, list(text_of.values()), ordered=True)
 
 

@@ -1,7 +1,7 @@
 """The house theme, palette and sizes of every figure."""
 
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import plotnine as p9
 from matplotlib import font_manager
@@ -99,6 +99,7 @@ def theme_salstats(*, base_size: float = TEXT_PT, font_family: str | None = None
     """
     face = font_family or font()
     line = p9.element_line(color="black", size=0.4)
+    legend_margin = p9.themes.elements.margin(t=1.7, r=1.7, b=1.7, l=1.7)
     return p9.theme_classic(base_size=base_size, base_family=face) + p9.theme(
         text=p9.element_text(family=face, color="black"),
         axis_text=p9.element_text(size=base_size, color="black"),
@@ -113,7 +114,7 @@ def theme_salstats(*, base_size: float = TEXT_PT, font_family: str | None = None
         plot_caption_position="plot",
         legend_position="top",
         legend_title=p9.element_blank(),
-        legend_text=p9.element_text(size=base_size, ma="left", margin=dict.fromkeys("trbl", 1.7)),
+        legend_text=p9.element_text(size=base_size, ma="left", margin=legend_margin),
         legend_key=p9.element_blank(),
         legend_background=p9.element_blank(),
         legend_margin=0,
@@ -145,6 +146,6 @@ def figure_size(width_mm: float, height_mm: float) -> p9.theme:
     )
 
 
-def top_margin(mm: float, width_mm: float) -> dict[str, Any]:
+def top_margin(mm: float, width_mm: float) -> dict[Literal["t", "b", "l", "r", "unit"], Any]:
     """Margin above text as plotnine takes it: as a share of the figure's width."""
     return {"t": mm / width_mm, "unit": "fig"}
