@@ -371,13 +371,13 @@ def _holm(p: np.ndarray, size: int) -> np.ndarray:
 
 def _max_t(family: NullDraws, p: np.ndarray) -> np.ndarray:
     """Adjust by step-down max-t; no adjusted P value is below its own P value."""
-    return np.maximum(step_down(family), p)
+    return np.asarray(np.maximum(step_down(family), p))
 
 
 def _min_p(family: NullDraws, p: np.ndarray) -> np.ndarray:
     """Adjust by step-down min-p, bounded from above by Holm's procedure, which no number of draws limits."""
     adjusted = np.minimum(step_down_min_p(family), _holm(p, size=len(p)))
-    return np.maximum(adjusted, p)
+    return np.asarray(np.maximum(adjusted, p))
 
 
 @dataclass(frozen=True)

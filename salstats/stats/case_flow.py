@@ -117,15 +117,16 @@ def case_flow(
         branch = expected[branch_codes == code]
         if not (branch["method_row"] >= 0).any():
             continue
+        branch_key = {str(column): level for column, level in key.items()}
         is_compared = reference is not None and key["method"] != reference
         for row in _stages(branch, counted_codes, reason_of_row, file_counts, is_compared=is_compared):
-            rows.append({**key, **row})
+            rows.append({**branch_key, **row})
     flow = pd.DataFrame(
         rows, columns=["step", "stage", *columns, "reason", "excluded", *counted_codes, "n_rows"]
     )
-    flow.insert(flow.columns.get_loc("n_cases"), "unit", units.name)
+    flow.insert(list(flow.columns).index("n_cases"), "unit", units.name)
     if reference is not None:
-        flow.insert(flow.columns.get_loc("reason"), "reference", reference)
+        flow.insert(list(flow.columns).index("reason"), "reference", reference)
     categorical = {}
     for column, dtype in keys.dtypes.items():
         if isinstance(dtype, pd.CategoricalDtype):

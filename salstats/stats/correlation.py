@@ -404,7 +404,7 @@ class _StrataCorrelations(NamedTuple):
     @property
     def usable(self) -> np.ndarray:
         """Mask of the strata whose correlation has a Fisher transform and a standard error."""
-        return (np.abs(self.r) < 1) & np.isfinite(self.std_error)
+        return np.asarray((np.abs(self.r) < 1) & np.isfinite(self.std_error))
 
 
 def _correlate_strata(

@@ -130,7 +130,8 @@ def _pixels(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
     """Sum of columns of pixels; NaN where they are not known."""
     if not set(names) <= set(rows.columns):
         return np.full(len(rows), np.nan)
-    return np.sum([rows[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names], axis=0)
+    pixels = [rows[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names]
+    return np.asarray(np.sum(pixels, axis=0))
 
 
 def _no_finding(rows: pd.DataFrame, empty: np.ndarray) -> np.ndarray:

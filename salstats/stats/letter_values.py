@@ -129,7 +129,7 @@ def letter_values(
             group_of_row = np.full(len(letters), group)
             table = {column: keys[column].array.take(group_of_row) for column in keys.columns}
             table["covariate"] = covariate
-            table |= letters.to_dict("series")
+            table |= {str(column): letters[column] for column in letters.columns}
             tables.append(pd.DataFrame(table))
     return pd.concat(tables, ignore_index=True)
 

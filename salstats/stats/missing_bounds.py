@@ -140,7 +140,7 @@ def missing_bounds(
     bounds = _bounds_of_estimates(frame, means)
     for row, members in members_of_averages.items():
         n_undefined[row] = n_undefined[members].sum() if members else np.nan
-        if _is_mean_of_decreases(frame.loc[row]):
+        if _is_mean_of_decreases(frame.iloc[row]):
             bounds.loc[row] = bounds.loc[members].mean(axis=0, skipna=False)
     # Where every score is defined the bounds are the estimate, without rounding errors.
     all_defined = n_undefined == 0
@@ -259,7 +259,7 @@ def _members_of_averages(frame: pd.DataFrame, keys: list[str]) -> dict[int, list
         is_member = ~is_average_row & ~is_overall & frame["estimate"].notna()
         for column in keys:
             if column != averaged_column:
-                is_member &= frame[column] == frame.loc[row, column]
+                is_member &= frame[column] == frame[column].iloc[row]
         members_of_averages[int(row)] = [int(member) for member in np.flatnonzero(is_member)]
     n_without_members = sum(not members for members in members_of_averages.values())
     if n_without_members:

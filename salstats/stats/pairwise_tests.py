@@ -231,12 +231,14 @@ def rank_limits(significance: pd.DataFrame) -> pd.DataFrame:
     n_better = as_reference["better"].sum().to_numpy(np.int64)
     n_methods = as_method.size().to_numpy() + 1
     advantage = as_method["advantage"].mean()
+    ranks = advantage.rank(ascending=False)
     if groups:
-        advantage = advantage.groupby(level=list(range(len(groups))), observed=True)
+        advantages_of_groups = advantage.groupby(level=list(range(len(groups))), observed=True)
+        ranks = advantages_of_groups.rank(ascending=False)
     first_rows = as_method.first().reset_index()
     table = {
         "term": "true_rank",
-        "estimate": advantage.rank(ascending=False).to_numpy(),
+        "estimate": ranks.to_numpy(),
         "conf_low": 1 + n_better,
         "conf_high": n_methods - n_worse,
         "conf_level": first_rows["conf_level"].to_numpy(),

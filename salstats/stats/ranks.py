@@ -139,7 +139,7 @@ def rank_stability(
     special = {
         "mean": cells.means(),
         "value": rankings.values,
-        **ranked.to_dict("series"),
+        **{str(column): ranked[column] for column in ranked.columns},
         "larger_is_better": rankings.metric_signs > 0,
         "pairs": pairs,
         "scheme": scheme,

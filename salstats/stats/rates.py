@@ -348,7 +348,8 @@ def _rate_cells(design: Design, rate_names: Sequence[str], counts: pd.DataFrame)
     n_rates = len(rate_names)
     keys = pd.concat([design.keys] * n_rates, ignore_index=True)
     rate_of_cell = np.repeat(list(rate_names), n_groups)
-    keys.insert(0, "metric", pd.Categorical(rate_of_cell, categories=list(rate_names), ordered=True))
+    rates = pd.Categorical(rate_of_cell, categories=list(rate_names), ordered=True)
+    keys.insert(0, "metric", pd.Series(rates))
     cells = Cells(
         sums=np.hstack(numerators),
         counts=np.hstack(denominators),
@@ -362,4 +363,4 @@ def _rate_cells(design: Design, rate_names: Sequence[str], counts: pd.DataFrame)
 def _weighted_sum(weights: Sequence[int], count_cells: Sequence[Cells]) -> np.ndarray:
     """Weighted sum of tp, fp, fn and tn by unit and group, shape (n_units, n_groups)."""
     weighted_sums = [weight * cells.sums for weight, cells in zip(weights, count_cells, strict=True)]
-    return np.sum(weighted_sums, axis=0)
+    return np.asarray(np.sum(weighted_sums, axis=0))

@@ -176,7 +176,7 @@ def within_case_sd(
         {"n_units": "int64", "n_undefined": "int64"}
     )
     table: dict[str, Any] = {"term": "within_case_sd"}
-    table |= {name: estimates[name].to_numpy() for name in estimates}
+    table |= {str(name): estimates[name].to_numpy() for name in estimates.columns}
     table |= {"conf_level": level, "interval": options.interval.name, "unit": units.name}
     table |= inference_to(scores, units.codes, keys)
     table |= {"n": n_repeated, "n_missing": np.bincount(groups, minlength=len(keys)) - n_repeated}

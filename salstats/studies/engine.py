@@ -223,7 +223,7 @@ class PublishedStudy:
     #: Citation of the paper.
     source: str
     #: Description for `--help`.
-    about: str
+    description: str
     #: Adds the study's options to a parser.
     add_options: Callable[["Parser"], None]
     #: Finds the data that the options name.
@@ -400,7 +400,7 @@ def parser_of(declaration: PublishedStudy, *, output: bool = True) -> Parser:
     """
     parser = Parser(
         prog=f"salstats reproduce {declaration.key}",
-        description=f"{declaration.source}\n\n{declaration.about}",
+        description=f"{declaration.source}\n\n{declaration.description}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         # `--replicate 3` of a misspelt option must not become another one
         allow_abbrev=False,

@@ -107,7 +107,7 @@ def test_damaged_maps_are_named_errors(folder, changed, message):
 def test_a_map_that_says_another_task_than_its_name_is_a_named_error(folder):
     wrong = write_map(folder / "other", ONE, "Cardiomegaly")
     wrong.rename(folder / "maps" / f"{ONE}_Edema_map.pkl")
-    with pytest.raises(InputFileError, match="its name says task 'Edema', its content 'Cardiomegaly'"):
+    with pytest.raises(InputFileError, match=r"'Edema'.*'Cardiomegaly'"):
         answer(read_chexlocalize(folder))
 
 
@@ -143,5 +143,5 @@ def test_a_map_cut_short_or_no_dict_is_a_named_error(folder):
     with pytest.raises(InputFileError, match=r"Edema_map\.pkl: not a pickle, or a damaged one"):
         answer(study)
     file.write_bytes(pickle.dumps([1, 2]))
-    with pytest.raises(InputFileError, match=r"Edema_map\.pkl: holds a list, not a dict with a map"):
+    with pytest.raises(InputFileError, match=r"Edema_map\.pkl: holds a list"):
         answer(study)

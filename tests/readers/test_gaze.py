@@ -191,7 +191,7 @@ class TestWhatIsRead:
         np.testing.assert_array_equal(read_gaze(release).cases[0].used[0].read().points, expected)
         lacking = FIXATION_COLUMNS.replace(extra.removeprefix("average_"), extra)
         write_fixations(release / FIRST, fixation_rows("img-a", 0), lacking)
-        with pytest.raises(InputFileError, match=f"columns of two kinds, .*{extra}.*'y_position' and 'x_pos"):
+        with raises(InputFileError, path=release / FIRST / "fixations.csv", match=f"two kinds.*{extra}"):
             read_gaze(release)
 
     def test_some_phases(self, release):
@@ -369,7 +369,7 @@ class TestDamagedFixations:
     def test_a_fixation_that_stands_twice(self, release):
         rows = fixation_rows("img-a", 0)
         write_fixations(release / FIRST, [*rows, rows[1]])
-        with pytest.raises(InputFileError, match=r"fixations.csv, row 8: a fixation that stands in a row"):
+        with raises(InputFileError, rows=(6,), path=release / FIRST / "fixations.csv"):
             read_gaze(release)
         # two that begin at once are not one that stands twice
         write_fixations(release / FIRST, [*rows, [*rows[1][:2], 9.5, *rows[1][3:]]])
@@ -399,7 +399,7 @@ class TestDamagedMetadata:
     @pytest.mark.parametrize("name", ["../P0R1", "/etc", "a/b", "..", ".", r"a\b", r"C:x"])
     def test_a_name_that_leads_out_of_the_folder(self, release, name):
         changed_metadata(release, 0, "id", name)
-        with pytest.raises(InputFileError, match=r"row 2, column 'id': .* is no plain name of a folder"):
+        with raises(InputFileError, column="id", rows=(0,), path=release / "metadata_phase_1.csv"):
             read_gaze(release)
 
     @pytest.mark.parametrize(

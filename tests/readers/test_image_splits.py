@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from tests_support import raises
 
 from salstats.errors import ValueRangeError
 from salstats.readers.image_splits import PARTS, split_images
@@ -54,5 +55,5 @@ def test_every_image_can_come_into_every_part():
 
 @pytest.mark.parametrize("shares", [(1, 0), (0.5, 0.5, 0.5), (1.2, -0.1, -0.1), (float("nan"), 0, 1)])
 def test_shares_that_are_none_are_refused(shares):
-    with pytest.raises(ValueRangeError, match="shares must be three numbers from 0 that add up to 1"):
+    with raises(ValueRangeError, option="shares"):
         split_images(labels_of(a=3), shares=shares)

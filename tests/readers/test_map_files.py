@@ -79,7 +79,7 @@ class TestFindCaseFiles:
         folder.mkdir()
         (folder / "a.npy").touch()
         (folder / "link").symlink_to(tmp_path / "elsewhere")
-        with pytest.warns(SalstatsWarning, match="link: a link to another folder, which was not searched"):
+        with pytest.warns(SalstatsWarning, match="link to another folder"):
             assert list(find_case_files(folder)) == ["a"]
 
 
@@ -291,7 +291,7 @@ class TestReadMask:
         with pytest.raises(InputFileError, match=r"12 different numbers \(0, 1, 2, 3, 4, 5, \.\.\.\)"):
             read_mask(tmp_path / "a.npy")
         np.save(tmp_path / "b.npy", np.array([[0, 1, 255]]))
-        with pytest.raises(InputFileError, match=r"b\.npy: not a mask but 3 different numbers \(0, 1, 255\)"):
+        with pytest.raises(InputFileError, match=r"b\.npy.*3 different numbers \(0, 1, 255\)"):
             read_mask(tmp_path / "b.npy")
 
     def test_a_threshold_makes_a_mask_of_them(self, tmp_path):
@@ -330,5 +330,5 @@ def test_numbers_of_any_type_are_held_against_the_marks(tmp_path, kind):
     np.save(tmp_path / "a.npy", np.array([[0, 1]], kind))
     np.save(tmp_path / "b.npy", np.array([[0, 7]], kind))
     assert read_mask(tmp_path / "a.npy").tolist() == [[False, True]]
-    with pytest.raises(InputFileError, match=r"b\.npy: not a mask but 2 different numbers \(0, 7\)"):
+    with pytest.raises(InputFileError, match=r"b\.npy.*2 different numbers \(0, 7\)"):
         read_mask(tmp_path / "b.npy")

@@ -164,7 +164,8 @@ def _transformation(scale: str) -> tuple[Callable[..., np.ndarray], Callable[...
 def _check_agreement(agrees: np.ndarray, record: Interval, rows: pd.DataFrame, new_level: float) -> None:
     """Raise SalstatsError where limits do not agree with the estimate, standard error and df of the row."""
     if not agrees.all():
-        row = rows.iloc[int(np.flatnonzero(~agrees)[0])]
+        position = int(np.flatnonzero(~agrees)[0])
+        row = rows.iloc[position]
         raise SalstatsError(
             f"the {record.name!r} limits {row['conf_low']:g} to {row['conf_high']:g} are not those of the "
             "std_error and df beside them, so they cannot be widened",
@@ -175,5 +176,5 @@ def _check_agreement(agrees: np.ndarray, record: Interval, rows: pd.DataFrame, n
             ),
             option="intervals",
             value=True,
-            rows=[int(row.name)],
+            rows=[int(rows.index[position])],
         )

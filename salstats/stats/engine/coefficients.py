@@ -249,7 +249,8 @@ def weighted_spearman(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.n
     varies = (squares_x > 0) & (squares_y > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         r: np.ndarray = np.where(varies, sum_of_products / np.sqrt(squares_x * squares_y), np.nan)
-    return np.clip(r, -1, 1)
+    bounded_r: np.ndarray = np.clip(r, -1, 1)
+    return bounded_r
 
 
 def _centred_ranks(

@@ -562,4 +562,5 @@ def _is_absent_pair(scores: pd.DataFrame, pairs: Pairs) -> np.ndarray:
     reference_is_absent = np.where(
         pairs.reference_rows >= 0, is_absent_score[pairs.reference_rows], is_absent_label[pairs.method_rows]
     )
-    return method_is_absent | reference_is_absent
+    is_absent: np.ndarray = method_is_absent | reference_is_absent
+    return is_absent

@@ -50,7 +50,7 @@ class CorrelatedPairs:
         """Return the rows that affect the correlation: within units, those of units with several rows."""
         if self.test != "rm":
             return rows
-        return rows[repeated_units(self.units[rows])]
+        return np.asarray(rows[repeated_units(self.units[rows])])
 
     def effective_n(self, rows: np.ndarray) -> int:
         """Return the number of pairs of a simple correlation with the same degrees of freedom.

@@ -60,14 +60,14 @@ class Cells:
     def n(self) -> np.ndarray:
         """Number of defined scores of each cell."""
         if self.n_scores is None:
-            return self.counts.sum(axis=0)
+            return np.asarray(self.counts.sum(axis=0))
         return self.n_scores
 
     @property
     def is_graded(self) -> np.ndarray:
         """True for cells with a score that is neither 0 nor 1; judged by sums if scores are unknown."""
         if self.graded is None:
-            return ~(self.sums % 1 == 0).all(axis=0)
+            return np.asarray(~(self.sums % 1 == 0).all(axis=0))
         return self.graded
 
     def means(self) -> np.ndarray:
@@ -77,7 +77,7 @@ class Cells:
     def sample_units(self) -> np.ndarray:
         """Return the number of units of each cell's sample: the smallest of the sample's cells."""
         n_units = np.count_nonzero(self.counts, axis=0)[None].astype(np.float64)
-        return smallest_sample(n_units, self.sample)[0]
+        return np.asarray(smallest_sample(n_units, self.sample)[0])
 
     def with_pooled(self, membership: np.ndarray, is_used: np.ndarray | None = None) -> "Cells":
         """Return the cells, followed by cells that pool some of them.
@@ -361,17 +361,18 @@ def _average(values: np.ndarray, weights: np.ndarray, partial: bool) -> np.ndarr
     is_missing = np.isnan(values)
     with np.errstate(invalid="ignore", divide="ignore"):
         if not is_missing.any():
-            return values @ weights / weights.sum(axis=0)
+            return np.asarray(values @ weights / weights.sum(axis=0))
         sums = np.where(is_missing, 0.0, values) @ weights
         if partial:
-            return sums / ((~is_missing).astype(np.float64) @ weights)
+            return np.asarray(sums / ((~is_missing).astype(np.float64) @ weights))
         is_incomplete = is_missing.astype(np.float64) @ weights > 0
         return np.where(is_incomplete, np.nan, sums / weights.sum(axis=0))
 
 
 def _weights(membership: np.ndarray) -> np.ndarray:
     """Return the weight of each value in each average, shape (n_averages, n_values), with sum 1 or 0."""
-    return np.nan_to_num(ratio(membership, membership.sum(axis=0))).T
+    weights: np.ndarray = np.nan_to_num(ratio(membership, membership.sum(axis=0)))
+    return weights.T
 
 
 @dataclass(frozen=True)
@@ -396,7 +397,7 @@ def _has_unit_range(metrics: CodedColumn) -> np.ndarray:
         is_unit_range.append(metric is None or (metric.low, metric.high) == (0, 1))
     # rows without a metric have the last code
     is_unit_range.append(True)
-    return np.array(is_unit_range)[metrics.codes]
+    return np.asarray(np.array(is_unit_range)[metrics.codes])
 
 
 def mean_target(

@@ -137,7 +137,7 @@ def fixed_rows(
         if group_columns:
             levels_of_groups = levels.groupby(group_columns, dropna=False, observed=True)
             has_several_levels = levels_of_groups.transform("nunique").to_numpy() > 1
-    is_fixed = levels.notna().to_numpy() & has_several_levels
+    is_fixed: np.ndarray = levels.notna().to_numpy() & has_several_levels
     if units is None or not is_fixed.any():
         return is_fixed
     units_of_level = pd.Series(units[is_fixed]).groupby(levels.to_numpy()[is_fixed]).nunique()

@@ -432,7 +432,7 @@ def _has_no_limits(record: Interval, basis: Basis, smallest: np.ndarray, use_cr2
         has_no_variance = ~(basis.std_error > 0)
         if record.bounded:
             has_no_variance &= use_cr2
-        return has_no_variance & ~basis.trials
+        return np.asarray(has_no_variance & ~basis.trials)
     if record.kind == "share":
         return np.zeros(len(smallest), dtype=bool)
     return smallest < 2

@@ -151,7 +151,8 @@ def single_step(family: NullDraws, p_value: np.ndarray) -> np.ndarray:
     n_at_most = np.searchsorted(smallest, p_value + _p_value_margin(family), side="left")
     adjusted = (n_at_most + family.n_added) / (len(smallest) + family.n_added)
     bonferroni = len(family.observed) * p_value
-    return np.maximum(np.minimum(adjusted, bonferroni), p_value)
+    bounded: np.ndarray = np.maximum(np.minimum(adjusted, bonferroni), p_value)
+    return bounded
 
 
 def joint_level(family: NullDraws, level: float) -> float:

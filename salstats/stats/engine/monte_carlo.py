@@ -28,7 +28,8 @@ def p_floors(estimates: pd.DataFrame) -> np.ndarray:
     if "n_replicates" not in estimates.columns:
         return np.full(len(estimates), np.nan)
     n_replicates = check_numeric(estimates, "n_replicates", "estimates")
-    return _sides(estimates) / (n_replicates + 1)
+    p_floor: np.ndarray = _sides(estimates) / (n_replicates + 1)
+    return p_floor
 
 
 def _sides(estimates: pd.DataFrame) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -232,7 +232,7 @@ def t_test(
     df = np.where(is_defined, df, np.nan)
     std_error = np.sqrt(np.where(variance > 0, variance, np.nan))
     statistic = ratio(estimate, std_error)
-    p_value: np.ndarray = 2 * stats.t.sf(np.abs(statistic), df)
+    p_value = np.asarray(2 * stats.t.sf(np.abs(statistic), df))
     return np.where(is_defined, statistic, np.nan), df, p_value
 
 
@@ -251,8 +251,11 @@ def wilcoxon(differences: np.ndarray) -> tuple[float, float]:
     has_zeros = n < len(differences)
     has_ties = len(np.unique(ranks)) < n
     # SciPy's "auto" differs from R: it is exact for 50 differences, too, and permutes differences with ties.
-    kind = "exact" if n < 50 and not has_zeros and not has_ties else "asymptotic"
-    p_value = stats.wilcoxon(nonzero, method=kind, correction=True).pvalue
+    method = "asymptotic"
+    if n < 50 and not has_zeros and not has_ties:
+        method = "exact"
+    # The types of SciPy's stubs lack "asymptotic".
+    p_value = stats.wilcoxon(nonzero, method=cast("Any", method), correction=True).pvalue
     return statistic, float(p_value)
 
 

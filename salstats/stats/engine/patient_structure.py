@@ -330,5 +330,5 @@ def numbering_restarts(patients: pd.Series, sites: pd.Series) -> bool:
     n_patients = by_site.nunique()
     if not 2 <= len(n_patients) <= len(patients) / 4 or n_patients.nunique() == 1:
         return False
-    is_complete = largest.eq(n_patients) & n_patients.ge(3)
+    is_complete = largest.eq(n_patients.astype("float")) & n_patients.ge(3)
     return bool(is_complete.all())

@@ -7,7 +7,7 @@ The kernel of a scheme takes the scores of one group and returns a function of t
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 from scipy import special, stats
@@ -76,7 +76,9 @@ def ranks_of(values: np.ndarray, signs: np.ndarray, ties: str = "average") -> np
     # Sums in a different order may differ in their last bits; rounded to steps they are equal.
     steps = np.where(scale > 0, scale, 1.0) * ROUNDING
     rounded = np.rint(values / steps)
-    ranks: np.ndarray = stats.rankdata(-signs * rounded, method=ties, axis=1)
+    # The options have checked that `ties` is a method of `rankdata`.
+    method = cast(Literal["average", "min", "max", "dense", "ordinal"], ties)
+    ranks: np.ndarray = stats.rankdata(-signs * rounded, method=method, axis=1)
     return ranks
 
 
@@ -85,7 +87,7 @@ def ranks_within(data: GroupScores, ties: str) -> np.ndarray:
     means, _ = data.table()
     ranks = ranks_of(means, np.full(data.n_methods, data.sign), ties)
     observation_rows = np.unique(data.observations, return_inverse=True)[1]
-    return ranks[observation_rows, data.methods]
+    return np.asarray(ranks[observation_rows, data.methods])
 
 
 def medians(data: GroupScores) -> Aggregate:

@@ -35,8 +35,8 @@ def missing_reasons(scores: pd.DataFrame, *, scored: bool = True) -> np.ndarray:
         is_negative = (scores["label"] == 0).to_numpy(dtype=bool, na_value=False)
         row_reasons[is_negative] = ABSENT
     if "reason" in scores.columns:
-        has_reason = scores["reason"].notna() & scores["reason"].ne("")
-        has_reason = has_reason.to_numpy(dtype=bool, na_value=False)
+        is_filled = scores["reason"].notna() & scores["reason"].ne("")
+        has_reason = is_filled.to_numpy(dtype=bool, na_value=False)
         row_reasons[has_reason] = scores["reason"][has_reason].astype("str").to_numpy(dtype=object)
     if not scored:
         return row_reasons
@@ -63,7 +63,8 @@ def absent_pairs(pairs: pd.DataFrame) -> np.ndarray:
     """Return True for pairs of `pair_with_reference` that lack a score because the finding is absent."""
     columns = [c for c in ("score", "reason") if c in pairs.columns]
     reference_scores = pairs.assign(**{c: pairs[f"reference_{c}"] for c in columns})
-    return is_absent(pairs) | is_absent(reference_scores)
+    is_absent_pair: np.ndarray = is_absent(pairs) | is_absent(reference_scores)
+    return is_absent_pair
 
 
 def absent_column(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) -> dict[str, Any]:
@@ -93,7 +94,7 @@ def counts_of_rows(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) -
     for estimates, columns in pooled_columns(keys, list(rows.columns), data):
         combined = pd.concat([rows[columns], keys.loc[estimates, columns]], ignore_index=True)
         combined = combined.astype("object")
-        codes = np.zeros(len(combined), dtype=np.int64)
+        codes: np.ndarray = np.zeros(len(combined), dtype=np.int64)
         if columns:
             codes = combined.groupby(columns, dropna=False).ngroup().to_numpy()
         row_codes = codes[: len(rows)]

@@ -42,7 +42,8 @@ class SharedCases:
     @property
     def n_missing_cases(self) -> np.ndarray:
         """Number of cases that another method of the group has and this one lacks."""
-        return self.n_any - self.n_cases
+        n_missing: np.ndarray = self.n_any - self.n_cases
+        return n_missing
 
     @property
     def has_many_missing(self) -> np.ndarray:
@@ -66,7 +67,8 @@ def has_many_missing(n_missing_cases: np.ndarray, n_any: np.ndarray) -> np.ndarr
     These are more than a tenth, and more than the root of the number of cases: if they scored a standard
     deviation less than all, the mean without them would be too high by more than its standard error.
     """
-    return (n_missing_cases > _MAX_MISSING_SHARE * n_any) & (n_missing_cases > np.sqrt(n_any))
+    are_many: np.ndarray = (n_missing_cases > _MAX_MISSING_SHARE * n_any) & (n_missing_cases > np.sqrt(n_any))
+    return are_many
 
 
 def shared_cases(

@@ -184,7 +184,7 @@ def worth_units(sums: np.ndarray, squares: np.ndarray) -> np.ndarray:
     sum_of_squares = (weight**2).sum(axis=0)
     effective_number = weight.sum(axis=0) ** 2 / np.where(sum_of_squares > 0, sum_of_squares, 1.0)
     # Rounding gives the exact number of units where all weights are equal.
-    return np.round(effective_number, 9)
+    return np.asarray(np.round(effective_number, 9))
 
 
 def weights_text(values: Sequence[object], unit: str) -> str:

@@ -49,7 +49,8 @@ class Pilot:
     @property
     def complete(self) -> np.ndarray:
         """Mask (n_pairs,) of the pairs with both scores."""
-        return ~np.isnan(self.method_scores - self.reference_scores)
+        is_complete: np.ndarray = ~np.isnan(self.method_scores - self.reference_scores)
+        return is_complete
 
     @property
     def is_binary(self) -> bool:

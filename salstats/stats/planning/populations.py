@@ -32,20 +32,23 @@ class Population:
         scores = self.pilot.method_scores
         if self.flip is None:
             return scores
-        return scores + self.flip * (1 - 2 * scores)
+        expected_scores: np.ndarray = scores + self.flip * (1 - 2 * scores)
+        return expected_scores
 
     @property
     def flip_variance(self) -> np.ndarray:
         """Variance of the method's score in each pair, which random flips give 0/1 scores."""
         if self.flip is None:
             return np.zeros_like(self.pilot.method_scores)
-        return self.flip * (1 - self.flip)
+        variance: np.ndarray = self.flip * (1 - self.flip)
+        return variance
 
     @property
     def flip_covariance(self) -> np.ndarray:
         """Sum over each unit of the covariances of the method's scores in two pairs, shape (n_units,)."""
         variance = self.flip_variance
-        return self.together * (self.pilot.sums(np.sqrt(variance)) ** 2 - self.pilot.sums(variance))
+        covariances = self.pilot.sums(np.sqrt(variance)) ** 2 - self.pilot.sums(variance)
+        return np.asarray(self.together * covariances)
 
     def means(self) -> tuple[float, float]:
         """Mean scores of the method and of the reference."""

@@ -133,8 +133,8 @@ def score(recordings: Recordings, center_bias: str, **options: object) -> pd.Dat
 def study_phases(folder: Path) -> list[int] | None:
     """Return the phases of a release that the study used; None where it has only these, or none of them."""
     phases = [int(phase) for phase in find_phases(folder, None)]
-    used = [phase for phase in phases if phase in STUDY_PHASES]
-    if not used or used == phases:
+    used_phases = [phase for phase in phases if phase in STUDY_PHASES]
+    if not used_phases or used_phases == phases:
         return None
     unused = [str(phase) for phase in phases if phase not in STUDY_PHASES]
     warn(
@@ -143,10 +143,10 @@ def study_phases(folder: Path) -> list[int] | None:
         Setting("phases", phases),
         " reads all)",
         option="phases",
-        value=used,
+        value=used_phases,
         path=folder,
     )
-    return used
+    return used_phases
 
 
 def _counted_reasons(rows: pd.DataFrame) -> str:

@@ -49,14 +49,14 @@ _PAIR = ("case", "method", "model", "seed", "mixing", "reader", "metric")
 def all_recordings(recordings: Recordings) -> Result:
     """List all recordings, and count them by the reason why they are left out."""
     frame = ss.recordings(recordings.study)
-    used = frame[frame["used"]]
+    used_recordings = frame[frame["used"]]
     reasons = frame["reason"].fillna("used").value_counts()
-    boxes = used.loc[used["box"] != "used", "box"].value_counts()
+    boxes = used_recordings.loc[used_recordings["box"] != "used", "box"].value_counts()
     fixation_texts = {"n_fixations": "all", "n_outside": "outside the image", "n_zero": "of no duration"}
     counts = {
         "Recordings": reasons,
         "Chest boxes left out of the centre bias": boxes,
-        "Fixations of recordings used": used[list(fixation_texts)].sum().rename(fixation_texts),
+        "Fixations of recordings used": used_recordings[list(fixation_texts)].sum().rename(fixation_texts),
     }
     rows = []
     for heading, counts_by_reason in counts.items():

@@ -33,30 +33,38 @@ from salstats.studies.mrxai2025.simulations import Simulations, curves_of, masks
 from salstats.studies.options import check_replicates, named_folder
 from salstats.study import Study
 
-_ABOUT = """\
-With --simulations, which needs no data: Figs. 1 to 6, one irregular shape that is shifted, too small or too
-large, or both, drawn as masks and as curves of every measure.
+_DESCRIPTION = """\
+This makes the figures of the simulations, and compares tools that explain a classifier by masks: Table 1,
+Figs. 7 and 8, and what the study does not have: paired differences with intervals, and the effect of failed
+explanations.
 
-With --data or --scores: which cases are compared (those with the finding that the model gets right), Table
-1 (mean and SD, beside the printed ones), Fig. 7 (box plots), the share of empty explanations, paired
-differences from --reference with patients as clusters and Holm's correction, and the same with failed
-explanations at the worst score; with --data also Fig. 8, the worst, median, mean and best case by the
-Penalised Dice of the tool called rex, as in the study (without it by Dice of --reference), or by --pick.
-Tools that are named as in the study have the printed mean and SD of Dice beside theirs; of how many cases
-these are is not at hand, so they are not compared digit by digit.
+Data
+  --simulations  Figs. 1 to 6, which need no data: one irregular shape is shifted, scaled, or both, and drawn
+                 as masks and as a curve of every measure
+  --scores FILE  existing scores of one task and one model, with the columns case, method, metric and score;
+                 prob and label of the model stand in the same file or in --features, by case
+  --data DIR     images, a folder per patient with NAME.tif and NAME_mask.tif. The explanations come from the
+                 tools themselves: --masks are read as they are, --maps become masks (--threshold).
+                 --predictions is a table with the columns case, prob and, if known, label.
 
---scores is a scores file with columns case, method, metric, score, of one task and model; prob and label of
-the model stand in it or in --features, by case.
+Results of --scores and --data
+  Cases        those with the finding that the model gets right are compared; the others are counted
+  Table 1      mean and SD. A tool that is named as in the study has the printed mean and SD of Dice beside
+               its own. The number of cases behind a printed mean is unknown, so digits are not compared.
+  Fig. 7       box plots
+  Fig. 8       with --data: the worst, median, mean and best case by the Penalised Dice of the tool rex, as in
+               the study. Without rex they are picked by Dice of --reference. --pick names another tool and
+               metric.
+  Empty        the share of empty explanations of each tool
+  Differences  paired, from --reference, with patients as clusters and Holm's correction
+  Sensitivity  the same with failed explanations at the worst score
 
---as-published: which cases are compared, Table 1 as mean and SD, and the figures. The study has no inference
-of its own: no intervals, no differences, no failures at the worst score.
+--as-published makes the cases, Table 1 as mean and SD, and the figures: the study has no intervals or tests.
 
---data is a folder with one folder per patient, in it NAME.tif and NAME_mask.tif. The explanations come from
-tools outside: --masks are read as they are, of --maps a mask is made (--threshold). --predictions is a
-table with columns case, prob and, where it is there, label. The Hausdorff distance is over all pixels of
-both masks, as in the study's equation 3 (--points boundary: over outlines, as salstats score has it; the
-two differ where a mask has holes). The Penalised Dice is a reconstruction from the study's text; of tools
-it has no size penalty, as printed.
+Measures
+  The Hausdorff distance is over all pixels of both masks, as in equation 3 of the study. --points boundary
+  takes the outlines alone, as `salstats score` does; the two differ where a mask has holes. The Penalised
+  Dice is reconstructed from the study's text; for tools it has no size penalty, as printed.
 
 Example: salstats reproduce mrxai2025 --simulations -o out
 Example: salstats reproduce mrxai2025 --data lgg --masks rex=rex --maps gradcam=cams -o out
@@ -303,7 +311,7 @@ def _items(options: argparse.Namespace) -> list[Item]:
 STUDY = PublishedStudy(
     key="mrxai2025",
     source="Blake et al. 2025, MRxaI: black-box explainability for image classifiers in a medical setting",
-    about=_ABOUT,
+    description=_DESCRIPTION,
     add_options=_add_options,
     open=_open,
     open_scores=_open_scores,

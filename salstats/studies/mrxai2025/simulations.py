@@ -75,8 +75,8 @@ _HEADINGS = {
 
 
 @dataclass(frozen=True)
-class _MeasureLook:
-    """Text and look of a measure in the figures."""
+class _MeasureStyle:
+    """Text and style of a measure in the figures."""
 
     text: str
     colour: str
@@ -85,16 +85,16 @@ class _MeasureLook:
 
 
 #: Measures in the order of the legend, by metric, form and size penalty.
-_LOOKS: dict[MeasureKey, _MeasureLook] = {
-    ("dice", "", ""): _MeasureLook("Dice", PALETTE[0], "solid", "o"),
-    ("pdc", "product", "with"): _MeasureLook("PDC, product", PALETTE[2], "solid", "^"),
-    ("pdc", "product", "without"): _MeasureLook("PDC, product, no size penalty", PALETTE[2], "dotted", "v"),
-    ("iou", "", ""): _MeasureLook("IoU", PALETTE[3], "dashed", "s"),
-    ("pdc", "mean", "with"): _MeasureLook("PDC, mean", PALETTE[4], "solid", "D"),
-    ("pdc", "mean", "without"): _MeasureLook("PDC, mean, no size penalty", PALETTE[4], "dotted", "P"),
-    ("hausdorff", "", ""): _MeasureLook("Hausdorff distance", "#000000", "solid", "o"),
-    ("hd95", "", ""): _MeasureLook("Its 95th percentile", "#555555", "dashed", "s"),
-    ("assd", "", ""): _MeasureLook("Average surface distance", "#888888", "dotted", "^"),
+_STYLES: dict[MeasureKey, _MeasureStyle] = {
+    ("dice", "", ""): _MeasureStyle("Dice", PALETTE[0], "solid", "o"),
+    ("pdc", "product", "with"): _MeasureStyle("PDC, product", PALETTE[2], "solid", "^"),
+    ("pdc", "product", "without"): _MeasureStyle("PDC, product, no size penalty", PALETTE[2], "dotted", "v"),
+    ("iou", "", ""): _MeasureStyle("IoU", PALETTE[3], "dashed", "s"),
+    ("pdc", "mean", "with"): _MeasureStyle("PDC, mean", PALETTE[4], "solid", "D"),
+    ("pdc", "mean", "without"): _MeasureStyle("PDC, mean, no size penalty", PALETTE[4], "dotted", "P"),
+    ("hausdorff", "", ""): _MeasureStyle("Hausdorff distance", "#000000", "solid", "o"),
+    ("hd95", "", ""): _MeasureStyle("Its 95th percentile", "#555555", "dashed", "s"),
+    ("assd", "", ""): _MeasureStyle("Average surface distance", "#888888", "dotted", "^"),
 }
 #: Titles of the vertical axes.
 _AGREEMENT = "Agreement"
@@ -278,12 +278,12 @@ def _step_texts(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
 
 def plot_curves(scores: pd.DataFrame) -> Figure:
     """Plot the measures of some simulations: agreement beside distance, a row of panels per simulation."""
-    rows = scores.assign(measure=[_LOOKS[key].text for key in measure_keys(scores)])
+    rows = scores.assign(measure=[_STYLES[key].text for key in measure_keys(scores)])
     hidden = _hidden_measures(rows)
     rows = rows[~rows["measure"].isin(hidden)].reset_index(drop=True)
     simulations = list(dict.fromkeys(rows["simulation"]))
-    drawn_looks = [look for look in _LOOKS.values() if look.text in set(rows["measure"])]
-    texts = [look.text for look in drawn_looks]
+    measure_styles = [style for style in _STYLES.values() if style.text in set(rows["measure"])]
+    texts = [style.text for style in measure_styles]
     axes = np.where(rows["metric"].isin(DISTANCES), _DISTANCE, _AGREEMENT)
     titles = list(axes)
     if len(simulations) > 1:
@@ -325,9 +325,9 @@ def plot_curves(scores: pd.DataFrame) -> Figure:
         + p9.geom_blank(p9.aes("x", "top"), ends, inherit_aes=False)
         + p9.geom_line(size=0.55)
         + p9.geom_point(size=1.2, stroke=0)
-        + p9.scale_color_manual([look.colour for look in drawn_looks], **scale)
-        + p9.scale_linetype_manual([look.line for look in drawn_looks], **scale)
-        + p9.scale_shape_manual([look.mark for look in drawn_looks], **scale)
+        + p9.scale_color_manual([style.colour for style in measure_styles], **scale)
+        + p9.scale_linetype_manual([style.line for style in measure_styles], **scale)
+        + p9.scale_shape_manual([style.mark for style in measure_styles], **scale)
         + p9.guides(**guides)
         + p9.scale_x_continuous(breaks=breaks, minor_breaks=[], labels=tick_texts)
         + p9.scale_y_continuous(minor_breaks=[], labels=tick_texts, expand=(0, 0, 0.03, 0))
@@ -348,8 +348,8 @@ def _hidden_measures(rows: pd.DataFrame) -> list[str]:
     """Return the measures without size penalty whose curve that with the penalty would hide."""
     hidden = []
     for form in ("product", "mean"):
-        penalised = _LOOKS["pdc", form, "with"].text
-        unpenalised = _LOOKS["pdc", form, "without"].text
+        penalised = _STYLES["pdc", form, "with"].text
+        unpenalised = _STYLES["pdc", form, "without"].text
         penalised_scores = rows.loc[rows["measure"] == penalised, "score"].to_numpy()
         unpenalised_scores = rows.loc[rows["measure"] == unpenalised, "score"].to_numpy()
         if len(unpenalised_scores) and np.array_equal(penalised_scores, unpenalised_scores):

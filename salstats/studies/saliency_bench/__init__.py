@@ -38,28 +38,36 @@ from salstats.studies.saliency_bench.tables import (
     table_4,
 )
 
-_ABOUT = """\
-With --scores or --digits: Table 1 (what each data set holds), Table 2 (mean IoU, pointing game and
-insertion AUC of each method, the best in bold), Table 3 (correlation between the metrics over data sets,
-per model and method, with intervals: n is the number of data sets), Table 4 (models with a single
-explanation, where there are such), and how the ranking of the methods moves when cases, or whole data sets,
-are drawn again. --scores is a scores file with columns case, method, metric, score and, where there are
-several, dataset and model; people (method human) are left out. --digits takes the embedded digits study: a
-real model's maps on three canvas designs, which stand for data sets. With --study (truth and maps of scored
-cases, a folder that read_study knows) and its --images also Fig. 1, an image of each data set with its
-truth, and Figs. 3 and 4, every method's map of it, a figure for each of two models; --digits has them of a
-dozen canvases and one model. The study's own images and maps are not at hand: none of its pictures is made
-with --printed.
+_DESCRIPTION = """\
+This compares saliency methods over several data sets and models: Tables 1 to 4, Figs. 1, 3 and 4, and how
+stable the ranking of the methods is.
 
-Where data sets, models and methods are named as in the study, their means and correlations are compared
-with the printed ones (PG with hit_any). Of how many images a printed mean is was not printed.
+Data
+  --scores FILE  scores, with the columns case, method, metric and score, and dataset and model where there
+                 are several. Rows of people (method human) are left out.
+  --digits       the embedded digits study: maps of a real model on three canvas designs, which stand for data
+                 sets
+  --printed      the printed tables of the study, which need no data
 
---as-published: means and correlations alone. The study has no inference of its own: no intervals, no
-rankings of drawn cases.
+Results of --scores and --digits
+  Table 1   the contents of each data set
+  Table 2   mean IoU, pointing game and insertion AUC of each method, the best in bold
+  Table 3   correlations between the metrics over data sets, per model and method, with intervals; n is the
+            number of data sets
+  Table 4   models with a single explanation, where there are any
+  Ranks     the rank of each method when cases, or whole data sets, are drawn again
+  Figures   an image of each data set with its truth (Fig. 1), and every method's map of it for each of two
+            models (Figs. 3 and 4). They need --study, a folder that `read_study` knows, and --images.
+            --digits has them for a dozen canvases and one model.
+  Where data sets, models and methods are named as in the study, means and correlations are compared with the
+  printed ones (the pointing game is hit_any). The number of images behind a printed mean was not printed.
 
-With --printed, which needs no data: the printed Tables 2 and 4 in this layout, Table 3 recomputed, and the
-check of the printed Table 3 against the printed Table 2: which correlations follow, and which change of a
-digit would make the others follow.
+Results of --printed
+  Tables 2 and 4 in this layout, Table 3 recomputed from Table 2, and a check of the printed Table 3: which
+  correlations follow from the printed Table 2, and which change of one digit would make the others follow.
+  The study's own images and maps are not public, so there are no pictures.
+
+--as-published makes means and correlations alone: the study has no intervals and no rankings of drawn cases.
 
 Example: salstats reproduce saliency_bench --printed -o out
 Example: salstats reproduce saliency_bench --scores scores.csv --metrics iou,hit_any,insertion -o out
@@ -178,8 +186,8 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
         )
     mean_options = _mean_options(options)
     metrics = names_in(options.metrics)
-    kept_scores = keep_scores(scores, metrics)
-    available = {_DATA, *needs.needs_met(scores, kept_scores, metrics_chosen=metrics is not None)}
+    compared_scores = keep_scores(scores, metrics)
+    available = {_DATA, *needs.needs_met(scores, compared_scores, metrics_chosen=metrics is not None)}
 
     folder = options.study
     images = check_images(options.images)
@@ -192,9 +200,9 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
         available.add(FILES)
 
     def load() -> Benchmark:
-        return replace(score_benchmark(kept_scores, mean_options), study=study, images=images)
+        return replace(score_benchmark(compared_scores, mean_options), study=study, images=images)
 
-    items = _with_printed(_chosen_items(SCORE_ITEMS, mean_options), kept_scores)
+    items = _with_printed(_chosen_items(SCORE_ITEMS, mean_options), compared_scores)
     return OpenedStudy(items, frozenset(available), load)
 
 
@@ -211,12 +219,12 @@ def _chosen_items(items: Iterable[Item], options: MeanOptions) -> list[Item]:
     return [item for item in items if item.key not in RANKINGS]
 
 
-def _with_printed(items: Iterable[Item], kept_scores: pd.DataFrame) -> list[Item]:
+def _with_printed(items: Iterable[Item], compared_scores: pd.DataFrame) -> list[Item]:
     """Add to items the printed numbers of those scores that are named as in the study."""
-    cells = split_models(kept_scores[list(CELL)].drop_duplicates())
+    cells = split_models(compared_scores[list(CELL)].drop_duplicates())
     printed_rows = {
         "table_2": printed_cells(cells.several),
-        "table_3": printed_correlations(kept_scores),
+        "table_3": printed_correlations(compared_scores),
         "table_4": printed_cells(cells.single),
     }
     keys = {"table_2": CELL, "table_3": ("model", "method", "x", "y"), "table_4": CELL}
@@ -236,7 +244,7 @@ STUDY = PublishedStudy(
     key="saliency_bench",
     source="Zhang et al., Saliency-Bench: a comprehensive benchmark for evaluating visual explanations, "
     "doi:10.48550/arXiv.2310.08537",
-    about=_ABOUT,
+    description=_DESCRIPTION,
     add_options=_add_options,
     open=_open,
     open_scores=_open_scores,

@@ -104,9 +104,9 @@ class Benchmark:
         return split_models(self.means).single
 
 
-def score_benchmark(kept_scores: pd.DataFrame, options: MeanOptions) -> Benchmark:
+def score_benchmark(compared_scores: pd.DataFrame, options: MeanOptions) -> Benchmark:
     """Compute the means of the rows that `keep_scores` returns."""
-    return Benchmark(cell_means(kept_scores, options), options, kept_scores)
+    return Benchmark(cell_means(compared_scores, options), options, compared_scores)
 
 
 def printed_benchmark(options: MeanOptions) -> Benchmark:
@@ -143,23 +143,25 @@ def keep_scores(scores: pd.DataFrame, metrics: Sequence[str] | None = None) -> p
             value=missing[0],
             choices=available,
         )
-    kept_scores = scores[scores["metric"].isin(chosen) & (scores["method"] != HUMAN)].reset_index(drop=True)
-    if kept_scores.empty:
+    compared_scores = scores[scores["metric"].isin(chosen) & (scores["method"] != HUMAN)].reset_index(
+        drop=True
+    )
+    if compared_scores.empty:
         raise ColumnError(f"the scores have no method but {HUMAN!r}, which no model made", column="method")
     for column, name in UNNAMED.items():
-        if column not in kept_scores.columns:
-            kept_scores[column] = name
+        if column not in compared_scores.columns:
+            compared_scores[column] = name
             continue
-        is_empty = kept_scores[column].isna()
+        is_empty = compared_scores[column].isna()
         if is_empty.any():
-            row = kept_scores[is_empty].iloc[0]
+            row = compared_scores[is_empty].iloc[0]
             raise ColumnError(
                 f"column {column!r} is empty for method {row['method']}, case {row['case']}",
                 hint="fill it in",
                 column=column,
             )
-    _warn_of_seeds(kept_scores)
-    return kept_scores
+    _warn_of_seeds(compared_scores)
+    return compared_scores
 
 
 def _warn_of_seeds(scores: pd.DataFrame) -> None:

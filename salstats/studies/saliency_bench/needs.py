@@ -20,14 +20,16 @@ METRIC_NEEDS = {
 }
 
 
-def needs_met(scores: pd.DataFrame, kept_scores: pd.DataFrame, *, metrics_chosen: bool = False) -> set[Need]:
+def needs_met(
+    scores: pd.DataFrame, compared_scores: pd.DataFrame, *, metrics_chosen: bool = False
+) -> set[Need]:
     """Return the needs that some scores meet.
 
     Parameters
     ----------
     scores : DataFrame
         All scores.
-    kept_scores : DataFrame
+    compared_scores : DataFrame
         The rows that `keep_scores` returns.
     metrics_chosen : bool
         True where the metrics were chosen by name; then those of the study are not missed.
@@ -36,14 +38,14 @@ def needs_met(scores: pd.DataFrame, kept_scores: pd.DataFrame, *, metrics_chosen
     for column, need in (("dataset", DATASET_COLUMN), ("model", MODEL_COLUMN)):
         if column in scores.columns:
             met.add(need)
-    metrics = set(kept_scores["metric"])
+    metrics = set(compared_scores["metric"])
     for need, names in METRIC_NEEDS.items():
         if metrics_chosen or names & metrics:
             met.add(need)
     if len(metrics) > 1:
         met.add(TWO_METRICS)
 
-    cells = kept_scores[list(CELL)].drop_duplicates()
+    cells = compared_scores[list(CELL)].drop_duplicates()
     several, single = split_models(cells)
     if len(several):
         met.add(SEVERAL_METHODS)

@@ -199,9 +199,9 @@ def change(benchmark: Benchmark) -> Result:
     values, correlations = printed_tables()
     changes = pd.read_csv(data_folder() / CHANGES)
     names = benchmark.names
-    before = check_correlations(values, correlations)
-    after = check_correlations(changed_values(values, changes), correlations)
-    agreements = after.groupby(_BY, as_index=False).agg(
+    printed_check = check_correlations(values, correlations)
+    corrected_check = check_correlations(changed_values(values, changes), correlations)
+    agreements = corrected_check.groupby(_BY, as_index=False).agg(
         n_printed=("agrees", "size"), n_exact=("agrees", "sum")
     )
     rows = changes.merge(agreements, on=_BY, validate="1:1")
@@ -218,7 +218,7 @@ def change(benchmark: Benchmark) -> Result:
             "Instead": ("new_value", 4),
             Column("Correlations that then agree", align="right"): _reconciled_text,
         },
-        notes=[paragraph(*_search_sentences(before, after, rows, names))],
+        notes=[paragraph(*_search_sentences(printed_check, corrected_check, rows, names))],
     )
     return Result(
         rows,
@@ -236,10 +236,10 @@ def _reconciled_text(row: Any) -> str:
 
 
 def _search_sentences(
-    before: pd.DataFrame, after: pd.DataFrame, changes: pd.DataFrame, names: Labels
+    printed_check: pd.DataFrame, corrected_check: pd.DataFrame, changes: pd.DataFrame, names: Labels
 ) -> list[str]:
     """Write the result of the search in sentences."""
-    groups = before.groupby(_BY)
+    groups = printed_check.groupby(_BY)
     n_inconsistent = int((~groups["within_one"].all()).sum())
     sentences = [
         f"{n_inconsistent} of {groups.ngroups} models and methods have correlations that do not follow. "
@@ -249,14 +249,14 @@ def _search_sentences(
     ]
     places = changes[["metric", "dataset", "place"]].drop_duplicates()
     if len(places) == 1:
-        place = places.iloc[0]
-        n_exact = int(after["agrees"].sum())
-        n_inexact = len(after) - n_exact
+        digit = places.iloc[0]
+        n_exact = int(corrected_check["agrees"].sum())
+        n_inexact = len(corrected_check) - n_exact
         sentence = (
-            f"All change the same place: {names.value('metric', place['metric'])} of "
-            f"{names.value('dataset', place['dataset'])}, the {_DECIMAL_PLACES.get(place['place'])} decimal "
-            f"({counted(len(changes), 'value')}). {n_exact} of {len(after)} correlations then are the "
-            "printed ones"
+            f"All change the same place: {names.value('metric', digit['metric'])} of "
+            f"{names.value('dataset', digit['dataset'])}, the {_DECIMAL_PLACES.get(digit['place'])} decimal "
+            f"({counted(len(changes), 'value')}). {n_exact} of {len(corrected_check)} correlations then are "
+            "the printed ones"
         )
         if n_inexact:
             sentence += f", {n_inexact} one unit of the last decimal off"

@@ -68,47 +68,60 @@ from salstats.studies.saporta2022.study_frames import (
     warn_of_left_out,
 )
 
-_ABOUT = """\
-Makes Tables 1 to 3 and S1, Figs. 1 to 3, Extended Data 1 to 10, every headline number as published and
-with patients as clusters, what changes under other choices (S1 misses, S2 cut-offs, S3 task effects, S7
-logistic model), and cases picked by their IoU. What cannot be made of the data at hand is said, with
-what it needs, before anything is tuned, scored or computed; the rest is made. Printed numbers stand
-beside results of as many cases as the study's (printed.csv).
+_DESCRIPTION = """\
+This compares saliency maps with radiologists on chest X-rays: Tables 1 to 3 and S1, Figs. 1 to 3, and
+Extended Data 1 to 10. It also makes every headline number as published beside the same with patients as
+clusters, shows which conclusions change under other choices (misses, cut-offs, task effects, a logistic
+model), and picks example cases by IoU. A result that the data do not allow is named at the start, with what
+it needs; the others are made. Where there are as many cases as in the study, the printed numbers stand
+beside the results (printed.csv).
 
-From scores (--scores, --features, --full-scores): CSV, TSV, Parquet or XLSX files with the columns
-case, task, method (human for people), metric (iou, hit) and score; patient, prob, label, n_instances,
-area_ratio, elongation, irrectangularity, tp, fp, fn, tn, model, seed and reason where they are known,
-beside the scores or (those of a case and task) in --features. Files of the study's scripts are read as
-they are, by their names: iou_results_per_cxr.csv, hitmiss_humanbenchmark_results_per_cxr.csv,
-num_instances.csv and so on, and probabilities.csv with a column per task. Scores are of the
-true-positive slice, unless a column slice says full; --full-scores names those of the full slice, which
-Table 3 and Extended Data 4 need. Made: Tables 1 to 3 and S1, Fig. 2, Fig. 3 without pictures, Extended
-Data 2 to 10. Masks are as they were scored; with the columns prob, tp, fp and fn --cutoff empties those
-of low probability.
+Data (one of these)
+  --scores FILE     scores of single cases
+  --data DIR        heat maps, truth, and people's segmentations and points
+  --bootstrap FILE  bootstrap replicates of the study's scripts
 
-From replicates (--bootstrap): the files of eval.py, iou_bootstrap_results_per_cxr.csv,
-iou_humanbenchmark_bootstrap_results_per_cxr.csv and so on, known by their names, or what a run wrote
-(frames/replicates.csv). Made, as published: Table 1, Extended Data 5 and 6.
+From scores (--scores, --features, --full-scores)
+  The files are CSV, TSV, Parquet or XLSX with the columns case, task, method (human for people), metric (iou,
+  hit) and score. Further columns are used where they are known: patient, prob, label, n_instances,
+  area_ratio, elongation, irrectangularity, tp, fp, fn, tn, model, seed and reason. Those of a case and task
+  may stand in --features.
+  Files of the study's scripts are recognised by name: iou_results_per_cxr.csv,
+  hitmiss_humanbenchmark_results_per_cxr.csv, num_instances.csv and so on, and probabilities.csv with a column
+  per task.
+  Scores are of the true-positive slice, unless a column slice says full. --full-scores names scores of the
+  full slice, which Table 3 and Extended Data 4 need.
+  Everything is made but Fig. 1, Extended Data 1, the examples, and the pictures of Fig. 3. Masks are as they
+  were scored; with the columns prob, tp, fp and fn, --cutoff empties those of low probability.
 
-From files (--data): reads heat maps, the truth, people's segmentations and points in the CheXlocalize
-format. The public release has maps for its validation set only, and people's marks for its test set
-only. Extended Data 3 needs several methods or models, Extended Data 7 single trainings of a model, as
-METHOD:MODEL:SEED beside METHOD:MODEL. Thresholds and cut-offs are given, or tuned on --validation,
-never on --data; without either Extended Data 1 is left out and no mask is emptied for want of
-confidence. The first --maps is the method of all single-method items, and what is tuned is tuned for
-it. --maps without a name is a folder of folders METHOD or METHOD_MODEL; trainings of a model are named
-one by one, METHOD:MODEL:SEED=DIR. The study smoothed integrated gradients (100 pixels; 50 for ResNet152
-and Inception-v4), DeepLIFT (50) and LRP (80), at the size of the image: --smooth integrated_gradients=100.
-Here that is a box filter of the map. The scripts filter the grey levels of its colours in jet, negated,
-which do not rise with the map, so that masks are mostly background (in the public sample a median of 87 %
-of the image, 15 % without); they do it for Otsu's threshold alone, and never where they tune. So do
---as-published and --colormap jet. Peaks are of the map as it is. A long run that is stopped goes on with
-the same --resume FOLDER.
+From replicates (--bootstrap)
+  The files of eval.py are recognised by name (iou_bootstrap_results_per_cxr.csv,
+  iou_humanbenchmark_bootstrap_results_per_cxr.csv and so on); frames/replicates.csv of an earlier run will do
+  too. Table 1 and Extended Data 5 and 6 are made, as published.
 
-By default intervals resample patients (a task's hit rate has Wilson's, of the effective number of
-patients), estimates are means of the scores, pairs are complete. With --as-published: the mean of 1000
-replicates of cases, order statistics, rows for independent, the scripts' rounding, and cut-offs chosen
-as the scripts do (above, not from; means to three digits; 0 not tried for Lung Lesion).
+From files (--data)
+  The files are in the CheXlocalize format. The public release has maps for its validation set only, and
+  people's marks for its test set only.
+  Maps: the first --maps is the method of all results of a single method, and thresholds and cut-offs are
+  tuned for it. --maps DIR without a name is a folder of folders METHOD or METHOD_MODEL. Trainings of a model
+  are named one by one, METHOD:MODEL:SEED=DIR. Extended Data 3 needs several methods or models, Extended Data
+  7 single trainings (METHOD:MODEL:SEED) beside their ensemble (METHOD:MODEL).
+  Tuning: thresholds and cut-offs are set by options, or tuned on --validation, never on --data. With neither,
+  Extended Data 1 is left out and no mask is emptied for low confidence.
+  Smoothing: the study smoothed integrated gradients (100 pixels; 50 for ResNet152 and Inception-v4), DeepLIFT
+  (50) and LRP (80), at the size of the image: --smooth integrated_gradients=100. Here a box filter smooths
+  the map itself. The scripts filter the negated grey levels of its colours in jet instead. These do not rise
+  with the map, so that masks are mostly background (a median of 87 % of the image in the public sample, 15 %
+  without). The scripts do so for Otsu's threshold alone, never where they tune; --as-published and
+  --colormap jet follow them. Peaks are those of the map as it is.
+  A long run that was stopped goes on with the same --resume FOLDER.
+
+Intervals
+  By default patients are resampled, estimates are means of the scores, and pairs are complete. The hit rate
+  of a task has Wilson's interval with the effective number of patients. --as-published follows the scripts:
+  the mean of 1000 replicates of cases, order statistics, rows as independent, their rounding, and their
+  choice of cut-offs (a mask is kept above the cut-off, not at it; means to three digits; 0 is not tried for
+  Lung Lesion).
 
 Example: salstats reproduce saporta2022 --scores scores.csv --full-scores full.csv -o out
 Example: salstats reproduce saporta2022 --data test --validation val -o out --maps gradcam=test/gradcam_maps
@@ -247,7 +260,7 @@ STUDY = PublishedStudy(
     key="saporta2022",
     source="Saporta et al. 2022, Benchmarking saliency methods for chest X-ray interpretation, "
     "doi:10.1038/s42256-022-00536-x",
-    about=_ABOUT,
+    description=_DESCRIPTION,
     add_options=add_options,
     open=_open,
     open_scores=_open_scores,

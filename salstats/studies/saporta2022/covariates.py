@@ -71,17 +71,19 @@ def _summary_table(counts: pd.DataFrame, features: pd.DataFrame) -> GT:
     for row in features.itertuples():
         digits = 1 if row.metric == "n_instances" else 3
         texts.append(interval_text(row.median, row.q1, row.q3, digits, "brackets"))
-    shown = features.assign(text=texts).pivot(index="task", columns="metric", values="text")
-    known = [name for name in FEATURES if features.loc[features["metric"] == name, "median"].notna().any()]
+    table_rows = features.assign(text=texts).pivot(index="task", columns="metric", values="text")
+    known_features = [
+        name for name in FEATURES if features.loc[features["metric"] == name, "median"].notna().any()
+    ]
     # a task without findings has no row
-    shown = shown.reindex(counts["task"])[known].fillna(MISSING).reset_index()
+    table_rows = table_rows.reindex(counts["task"])[known_features].fillna(MISSING).reset_index()
 
     columns: dict[str | Column, str] = {"Cases": "n_cases", "Positive": "n_positive"}
     if "n_patients" in counts:
         columns["Patients with it"] = "n_patients"
-    for name in known:
+    for name in known_features:
         columns[Column(feature_name(name), ("Median [Q1, Q3]",))] = name
-    return table_of(counts.merge(shown, on="task"), "saporta2022", {"Task": "task"}, columns)
+    return table_of(counts.merge(table_rows, on="task"), "saporta2022", {"Task": "task"}, columns)
 
 
 def _count_figure(counts: pd.DataFrame, left_out: str) -> Figure:
@@ -204,9 +206,9 @@ def by_confidence(frames: StudyFrames, metric: str) -> Result:
     rows = present(confidence_rows(frames, metric))
     estimates = confidence_of(frames, metric, inference)
     tasks = [task for task in dict.fromkeys(estimates["task"]) if task not in ("Overall", WITHIN)]
-    shown = estimates.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")
+    table_rows = estimates.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")
     table = ss.table_estimates(
-        shown,
+        table_rows,
         rows="task",
         columns="term",
         bold=False,

@@ -135,11 +135,11 @@ def thresholds(frames: StudyFrames) -> Result:
     """Extended Data 1a: mean IoU by threshold."""
     assert frames.sweep is not None
     sweep = frames.sweep.assign(threshold=frames.sweep["threshold"].round(6)).reset_index(drop=True)
-    shown = sweep[["task", "threshold", "metric", "estimate"]]
+    table_rows = sweep[["task", "threshold", "metric", "estimate"]]
     return Result(
         sweep,
-        ss.table_estimates(shown, rows="task", columns="threshold", bold="threshold", labels=LABELS),
-        ss.plot_thresholds(shown, labels=labels_with(estimate="Mean IoU")),
+        ss.table_estimates(table_rows, rows="task", columns="threshold", bold="threshold", labels=LABELS),
+        ss.plot_thresholds(table_rows, labels=labels_with(estimate="Mean IoU")),
         note="the threshold with the largest mean is chosen, the smallest of equal ones"
         f"{_smoothing_note(frames)}",
     )
@@ -321,14 +321,14 @@ def classifiers(frames: StudyFrames) -> Result | None:
     if not len(rows):
         return None
     areas = ss.auroc(classifier_rows(rows, frames.inference), "prob", "label", by=by)
-    shown = areas.drop(columns=["x", "y"], errors="ignore")
+    table_rows = areas.drop(columns=["x", "y"], errors="ignore")
     note = "labels are those of the truth; tasks without a negative or without a positive case have none"
     if frames.inference.by_patient:
         note += "; a patient has the largest probability of its views"
     return Result(
         areas,
-        ss.table_estimates(shown, rows="task", columns="model" if by_model else None, labels=LABELS),
-        ss.plot_intervals(shown.rename(columns={"model": "method"}), labels=LABELS),
+        ss.table_estimates(table_rows, rows="task", columns="model" if by_model else None, labels=LABELS),
+        ss.plot_intervals(table_rows.rename(columns={"model": "method"}), labels=LABELS),
         note=note,
     )
 

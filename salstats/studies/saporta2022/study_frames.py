@@ -372,11 +372,11 @@ def feature_slopes(
     rows = main_rows(frames, frames.scores)
     for scale in scales:
         features = scaled_features(frames.positives, scale)
-        used = [feature for feature in FEATURES if features[feature].notna().any()]
-        if not used:
+        varying_features = [feature for feature in FEATURES if features[feature].notna().any()]
+        if not varying_features:
             warn(ItemNotMade(f"Table 2, {scale.lower()}", "no feature of the findings varies there"))
             continue
-        features = features[["case", "task", *used]]
+        features = features[["case", "task", *varying_features]]
         data = ss.join_features(rows.merge(features[["case", "task"]], on=["case", "task"]), features)
         has_tasks = data["task"].nunique() > 1
         for pool in pools:
@@ -385,7 +385,7 @@ def feature_slopes(
             for outcome in OUTCOMES:
                 if not _has_outcome(frames, outcome):
                     continue
-                formulas = [f"{outcome.metric} ~ {feature}{task_term}" for feature in used]
+                formulas = [f"{outcome.metric} ~ {feature}{task_term}" for feature in varying_features]
                 with if_possible(f"Table 2 for {outcome.name}, {scale.lower()}, {pool}"):
                     slopes = _slopes_of_outcome(frames, data, outcome, formulas, inference)
                     slopes.insert(0, "outcome", outcome.name)

@@ -1,6 +1,8 @@
 """Records of kinds of agreement."""
 
-from salstats.stats.agreement.records import KINDS, LABELS
+import pandas as pd
+
+from salstats.stats.agreement.records import KINDS, LABELS, common_label, is_agreement, short_label
 from salstats.stats.engine.intervals import interval_by_name
 
 
@@ -11,3 +13,19 @@ def test_records_name_their_intervals_and_every_term_has_a_label():
         assert next(iter(record.estimators)) == "jackknife", name
         assert set(record.terms) <= set(LABELS)
     assert LABELS["icc2"] == "ICC(2,1), absolute agreement, single reading"
+
+
+def test_a_frame_is_of_agreement_if_all_its_terms_are():
+    assert is_agreement(pd.DataFrame({"term": ["icc2"]}))
+    assert is_agreement(pd.DataFrame({"term": ["icc2", "icc3"]}))
+    assert not is_agreement(pd.DataFrame({"term": ["icc2", "(Intercept)"]}))
+    assert not is_agreement(pd.DataFrame({"term": []}))
+    assert not is_agreement(pd.DataFrame({"estimate": [0.5]}))
+
+
+def test_terms_have_a_short_label_and_that_of_their_kind():
+    assert short_label("icc2") == "ICC(2,1)"
+    assert common_label(["icc2", "icc3"]) == "Intraclass correlation"
+    other_kind = next(term for name, record in KINDS.items() if name != "icc" for term in record.terms)
+    assert common_label(["icc2", other_kind]) is None
+    assert common_label([]) is None

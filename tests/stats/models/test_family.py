@@ -1,6 +1,10 @@
-import numpy as np
+"""Columns that can be estimated, and fitting a model of a family."""
 
-from salstats.stats.models.family import estimable_columns
+import numpy as np
+from tests_support import raises
+
+from salstats.stats.models.family import NotEstimableError, estimable_columns, fit_model
+from salstats.stats.models.linear import GAUSSIAN
 
 
 def test_estimable_columns_keeps_the_first_of_those_that_depend_on_each_other():
@@ -11,3 +15,19 @@ def test_estimable_columns_keeps_the_first_of_those_that_depend_on_each_other():
     assert estimable_columns(matrix).tolist() == [0, 2, 4, 6]
     assert estimable_columns(matrix[:3]).tolist() == [0, 2, 4]
     assert estimable_columns(np.zeros((5, 2))).tolist() == []
+
+
+def test_a_model_needs_more_rows_than_coefficients():
+    matrix = np.column_stack([np.ones(4), [1.0, 2, 4, 3], [2.0, 4, 8, 6]])
+    response = np.array([0.1, 0.4, 0.2, 0.5])
+    solution = fit_model(matrix[:3], response[:3], ["a", "b", "c"], GAUSSIAN, intercept=True)
+    assert solution.column_positions.tolist() == [0, 1]
+    assert solution.df_residual == 1
+    with raises(NotEstimableError, match="2 complete rows for 3"):
+        fit_model(matrix[:2], response[:2], ["a", "b", "c"], GAUSSIAN, intercept=True)
+    with raises(NotEstimableError, match="1 complete row for 1"):
+        fit_model(matrix[:1, :1], response[:1], ["a"], GAUSSIAN, intercept=True)
+    with raises(NotEstimableError, match="no complete rows"):
+        fit_model(matrix[:0], response[:0], ["a", "b", "c"], GAUSSIAN, intercept=True)
+    with raises(NotEstimableError, match="4 complete rows"):
+        fit_model(0 * matrix, response, ["a", "b", "c"], GAUSSIAN, intercept=False)

@@ -36,3 +36,12 @@ def test_a_covariate_from_0_to_1_is_marked_and_a_yes_or_no_is_not():
     rows = pd.DataFrame({"x": [5.0, 7, 6, 9, 4], "yes": [0, 1, 0, 1, 1], "y": [0.1, 0.5, 0.2, 0.6, np.nan]})
     table = ss.regress(ss.normalize(rows, "x"), "y ~ x + yes").set_index("term")
     assert table["normalized"].to_dict() == {"(Intercept)": False, "x": True, "yes": False}
+
+
+def test_counts_are_those_of_each_model():
+    rows = pd.DataFrame({"x": [5.0, 7, 6, 9, 4, 1], "y": [0.1, 0.5, 0.2, 0.6, np.nan, 0.3]})
+    rows["site"] = list("ababab")
+    statistics = ss.fit(rows, ["y ~ x", "y ~ 1"], by=(), errors="hc0").glance()
+    assert statistics["n_missing"].tolist() == [1, 1]
+    terms = ss.fit(rows, ["y ~ x", "y ~ 1"], by=(), errors="hc0").tidy()
+    assert terms["n_missing"].tolist() == [1, 1, 1]

@@ -16,6 +16,11 @@ from salstats.stats.models.mixed.adjusted_covariance import AdjustedCovariance
 from salstats.stats.models.mixed.linear_mixed_model import MixedSolution
 from salstats.stats.models.mixed.satterthwaite import FTest, uncorrelated_contrasts
 
+#: Differences of the intermediate results below this are rounding errors, as in pbkrtest.
+_ROUNDING = 1e-10
+#: Distance from 2 degrees of freedom within which the statistic is not scaled, as in pbkrtest.
+_NEAR_TWO = 1e-2
+
 
 class KenwardRogerTests(NamedTuple):
     """The adjusted covariance of the coefficients, and tests of contrasts of them."""
@@ -53,8 +58,16 @@ def kenward_roger(solution: MixedSolution, contrasts: np.ndarray) -> KenwardRoge
 def _scaling_and_df(covariance: AdjustedCovariance, contrasts: np.ndarray) -> tuple[float, float]:
     """Return the factor of the F statistic of linearly independent contrasts, and its denominator df.
 
-    Both are chosen so that mean and variance of the scaled statistic are those of an F distribution. The
-    names of the intermediates are those of Kenward and Roger (1997) and of pbkrtest.
+    Both are chosen so that mean and variance of the scaled statistic are those of an F distribution. With
+    C the covariance of the coefficients (`AdjustedCovariance.unadjusted`), C_i its derivatives, W the
+    covariance of the parameters and L the n contrasts, Theta = L'(L C L')^-1 L and
+
+        a1 = sum of W_ij trace(Theta C_i) trace(Theta C_j)
+        a2 = sum of W_ij trace(Theta C_i Theta C_j)
+
+    The other names are those of Kenward and Roger (1997) and of pbkrtest, in capitals there: b, g, c1 to c3;
+    v0 to v2 are the factors of the approximate variance of the statistic, and rho is that variance over
+    twice the square of the approximate mean, 1 / (1 - a2 / n).
     """
     n = len(contrasts)
     theta = contrasts.T @ np.linalg.solve(contrasts @ covariance.unadjusted @ contrasts.T, contrasts)
@@ -73,12 +86,13 @@ def _scaling_and_df(covariance: AdjustedCovariance, contrasts: np.ndarray) -> tu
     v1 = 1 - c2 * b
     v2 = 1 - c3 * b
     # pbkrtest, too, treats a difference that is mere rounding as zero
-    if abs(v1) < 1e-10:
+    if abs(v1) < _ROUNDING:
         v1 = 0.0
     inverse_mean = 1 - a2 / n
     with np.errstate(divide="ignore", invalid="ignore"):
         rho = (inverse_mean / v1) ** 2 * v0 / v2 / n
         df = float(4 + (n + 2) / (n * rho - 1))
-    if abs(df - 2) < 1e-2:
+    # The factor is df (1 - a2 / n) / (df - 2), which has no value at 2 degrees of freedom; pbkrtest takes 1.
+    if abs(df - 2) < _NEAR_TWO:
         return 1.0, df
     return float(df * inverse_mean / (df - 2)), df

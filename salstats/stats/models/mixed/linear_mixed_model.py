@@ -24,6 +24,10 @@ __all__ = ["MixedSolution", "RandomTerm", "fit_mixed"]
 
 #: Singular values of Lambda (standard deviations over sigma) below this are zero, as in lme4's `isSingular`.
 _SINGULAR = 1e-4
+#: Root mean square of the residuals over the largest response, up to which a fit is exact but for rounding.
+_EXACT = 1e-12
+#: Mean square per row of what coefficients leave of an effect's columns, up to which they explain the effect.
+_EXPLAINED = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -237,7 +241,7 @@ def scale(
     projected = orthogonal.T @ response
     residual = response - orthogonal @ projected
     unit = float(np.sqrt(np.mean(residual**2)))
-    if not unit > 1e-12 * np.abs(response).max():
+    if not unit > _EXACT * np.abs(response).max():
         raise SalstatsError(
             "the coefficients fit the response exactly, which leaves nothing to a mixed model"
         )
@@ -283,7 +287,7 @@ def _check_distinct_from_coefficients(term: RandomTerm, orthogonal: np.ndarray) 
     for effect, column in zip(term.effects, term.matrix.T, strict=True):
         explained = np.sum((level_indicators @ (column[:, None] * orthogonal)) ** 2)
         unexplained = column @ column - explained
-        if unexplained < 1e-9 * len(rows):
+        if unexplained < _EXPLAINED * len(rows):
             raise SalstatsError(
                 f"the coefficients say already how {effect} differs between the levels of "
                 f"{term.name!r}; leave out that random effect, or those coefficients"

@@ -17,9 +17,16 @@ _SMALL = 3e-3
 _RESTART = 0.05
 #: Largest derivative of the deviance by a theta, per row, at an optimum.
 _GRADIENT_TOLERANCE = 1e-8
-#: Newton's steps end once all derivatives are below this.
+#: Newton's steps end once all derivatives per row are below this, far below what an optimum needs.
 _NEWTON_TOLERANCE = _GRADIENT_TOLERANCE * 1e-4
-_MAX_ROUNDS = 6
+#: Largest number of quasi-Newton searches, each from where the one before raised a variance.
+_MAX_SEARCHES = 6
+#: Largest number of Newton's steps.
+_MAX_NEWTON_STEPS = 6
+#: Singular values of the second derivatives up to this share of the largest one are rounding errors.
+_SINGULAR_CURVATURE = 1e-10
+#: Rise of the deviance per row that may be rounding error.
+_DEVIANCE_ROUNDING = 1e-9
 #: Limits of the quasi-Newton search, which Newton's steps follow.
 _MAX_SEARCH_ITERATIONS = 500
 _SEARCH_DEVIANCE_TOLERANCE = 1e-12
@@ -64,7 +71,7 @@ class Search:
         if start is None:
             start = is_diagonal(self.terms).astype(np.float64)
         theta = start
-        for _ in range(_MAX_ROUNDS):
+        for _ in range(_MAX_SEARCHES):
             result = minimize(
                 self,
                 theta,
@@ -125,16 +132,17 @@ class Search:
         ]
         free = theta_entries(free_by_term, self.terms) > 0
         deviance, slopes = self(theta)
-        for _ in range(_MAX_ROUNDS):
+        for _ in range(_MAX_NEWTON_STEPS):
             if np.abs(slopes[free]).max(initial=0.0) < _NEWTON_TOLERANCE:
                 break
             step = np.zeros_like(theta)
             second_derivatives = self.hessian(theta)[np.ix_(free, free)]
-            step[free] = -np.linalg.lstsq(second_derivatives, slopes[free], rcond=1e-10)[0]
+            solution = np.linalg.lstsq(second_derivatives, slopes[free], rcond=_SINGULAR_CURVATURE)
+            step[free] = -solution[0]
             new_deviance, new_slopes = self(theta + step)
             if np.abs(new_slopes[free]).max() >= np.abs(slopes[free]).max():
                 break
-            if new_deviance > deviance + 1e-9:
+            if new_deviance > deviance + _DEVIANCE_ROUNDING:
                 break
             theta = theta + step
             deviance = new_deviance

@@ -33,6 +33,11 @@ _START = 0.05
 _MAX_STEPS = 30
 #: Shortest step towards the bound of the deviance, as a share of it, before a search fails.
 _SHORTEST_STEP = 0.01
+#: Largest change of a parameter in one step, as a share of its size; smaller sizes count as `_SMALLEST_SIZE`.
+_MAX_RELATIVE_STEP = 0.5
+_SMALLEST_SIZE = 0.2
+#: Smallest squared length that slopes are divided by.
+_TINY = 1e-300
 #: Step of the differences from which a quantity's second derivatives are computed.
 _DIFFERENCE = 1e-5
 
@@ -182,7 +187,8 @@ class _ProfileRegion:
                 return None
             _, slopes = function(parameters)
             if multiplier is None:
-                multiplier = float(deviance_slopes @ slopes) / max(float(slopes @ slopes), 1e-300)
+                # the multiplier of least squares; the bound keeps a quantity without slopes from 0 / 0
+                multiplier = float(deviance_slopes @ slopes) / max(float(slopes @ slopes), _TINY)
             slope_error = deviance_slopes - multiplier * slopes
             deviance_error = deviance - excess
             slopes_agree = np.abs(slope_error).max() < _TOLERANCE * self.solution.n
@@ -197,10 +203,10 @@ class _ProfileRegion:
                 step = np.linalg.solve(jacobian, -np.append(slope_error, deviance_error))
             except np.linalg.LinAlgError:
                 return None
-            # no parameter changes by more than half of itself (of 0.2, if it is smaller)
-            relative_step = np.abs(step[:-1] / np.maximum(np.abs(parameters), 0.2)).max()
+            sizes = np.maximum(np.abs(parameters), _SMALLEST_SIZE)
+            relative_step = np.abs(step[:-1] / sizes).max()
             if relative_step > 0:
-                step *= min(1.0, 0.5 / relative_step)
+                step *= min(1.0, _MAX_RELATIVE_STEP / relative_step)
             parameters = parameters + step[:-1]
             multiplier = multiplier + step[-1]
         return None

@@ -61,8 +61,9 @@ def uncorrelated_contrasts(contrasts: np.ndarray, covariance: np.ndarray) -> tup
 def _pooled_df(df: np.ndarray) -> float:
     """Return the denominator degrees of freedom of F, a mean of squared t values.
 
-    They are those of the F distribution with the expectation of that mean, which is the mean of df / (df -
-    2).
+    A squared t value with df degrees of freedom has the expectation df / (df - 2). The result is that of the
+    F distribution whose expectation is the mean of these; lmerTest does the same, and takes 2 where an
+    expectation is infinite.
     """
     if len(df) == 1 or np.ptp(df) < _ROUNDING:
         return float(df.mean())
