@@ -86,11 +86,13 @@ def test_the_settings_of_a_report_are_its_options(monkeypatch, tmp_path, unit, t
         return {}
 
     monkeypatch.setattr(reports, "write_report", record)
+    scores_file = tmp_path / "scores.csv"
+    SCORES.to_csv(scores_file, index=False)
     options = {
         "reference": "human", "covariates": "size", "only": {"task": "Edema"}, "level": 0.9,
         "interval": "t", "n_replicates": 99, "adjust": "bh", "margin": 0.1,
         "weights": "unit", "style": "ama", "labels": {"iou": "Overlap"}, "title": "A title",
-        "inputs": ("scores.csv",), "code": "scores()",
+        "inputs": (scores_file,), "code": "scores()",
     }  # fmt: skip
     reports.report(SCORES, tmp_path / "out", unit=unit, rng=7, jobs=1, **options)
     settings = vars(written["settings"])

@@ -18,8 +18,7 @@ import pytest
 import salstats as ss
 from atlas.agreement import BANDS as AGREEMENT
 from atlas.scenario import DEPENDENCE, Band
-from atlas.studies import Cases, Design, Margin, drawn
-from atlas.usual import IOU, SPARSE, WIDE
+from atlas.studies import IOU, LARGE_SPREAD, SPARSE, Cases, Design, Margin, resampled
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Studies of a cell that is run again; it fails beyond three of their Monte-Carlo errors, 3.3 % in all.
@@ -96,7 +95,7 @@ def test_fewer_than_20_cells_fail_without_a_caution(coverage):
     failing = coverage[coverage["held"] == "no"].to_dict("records")
     # those in which a method sometimes fails have a test of their own
     failing = [cell for cell in failing if "failures" not in cell["scenario"]]
-    silent = [cell for cell in failing if not atlas.says_so(cell)]
+    silent = [cell for cell in failing if not atlas.has_caution(cell)]
     assert len(silent) < 20, named(pd.DataFrame(silent))
 
 
@@ -256,15 +255,15 @@ def test_docstrings_quote_what_holds_where_a_method_sometimes_fails(coverage, fu
     assert quoted in " ".join(function.__doc__.split())
 
 
-@pytest.mark.parametrize("margin", [IOU, SPARSE, WIDE, Margin(0.9)])
+@pytest.mark.parametrize("margin", [IOU, SPARSE, LARGE_SPREAD, Margin(0.9)])
 def test_scores_have_the_mean_zeros_and_dependence_that_are_stated(margin):
     rng = np.random.default_rng(1)
-    cases = Cases.of(Design(20_000, "1-5", 0.6), 2, rng)
-    scores = margin.of(cases.effects(rng, 1)[0])
+    cases = Cases.draw(Design(20_000, "1-5", 0.6), 2, rng)
+    scores = margin.scores(cases.effects(rng, 1)[0])
     # standard errors are below .003
     assert abs(scores.mean() - margin.mean) < 0.01
     assert abs((scores == 0).mean() - (margin.zeros if margin.precision else 1 - margin.mean)) < 0.015
-    z = pd.Series(cases.effects(rng, 1)[0]).groupby(cases.of_units(np.arange(40_000)))
+    z = pd.Series(cases.effects(rng, 1)[0]).groupby(cases.unit_values(np.arange(40_000)))
     first, second = z.nth(0), z.nth(1)
     pairs = np.column_stack([first.iloc[np.flatnonzero(z.size() > 1)], second])
     assert abs(np.corrcoef(pairs.T)[0, 1] - 0.6) < 0.02
@@ -272,7 +271,7 @@ def test_scores_have_the_mean_zeros_and_dependence_that_are_stated(margin):
 
 def test_units_drawn_from_real_scores_bring_their_rows():
     table = pd.DataFrame({"case": list("abbccc"), "score": [1.0, 2, 2, 3, 3, 3]})
-    frame = drawn(table)(Design(4, "as observed", np.nan), 50, np.random.default_rng(0))
+    frame = resampled(table)(Design(4, "as observed", np.nan), 50, np.random.default_rng(0))
     assert frame.groupby("study")["patient"].nunique().eq(4).all()
     each = frame.groupby(["study", "patient"])["score"].agg(["first", "size", "nunique"])
     assert (each["first"] == each["size"]).all()
