@@ -205,7 +205,7 @@ class Names:
         return {name: count for name, count in pairs if isinstance(name, str) and count}
 
 
-def bytes_of_text(values: pd.Index) -> np.ndarray:
+def bytes_of_text(values: pd.Index | pd.Series) -> np.ndarray:
     """Return the bytes of all values of a column of text, one after the other."""
     import pyarrow as pa
 

@@ -490,7 +490,7 @@ def _are_too_large(cells: pd.Series, numbers: pd.Series) -> np.ndarray:
     return too_large
 
 
-def _doubtful_names(names: pd.Index) -> list[str]:
+def _doubtful_names(names: pd.Index | pd.Series) -> list[str]:
     """Return the distinct names in doubt: with more than plain characters, or that look rounded."""
     import pyarrow as pa
     from pyarrow import compute
