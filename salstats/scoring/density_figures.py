@@ -157,17 +157,17 @@ def _panel_points(
     lines: Mapping[str, Sequence[np.ndarray]], panels: Sequence[str], height: int
 ) -> pd.DataFrame:
     """Return lines or sets of points (row, col) of panels on their axes, which have 0 at the bottom."""
-    parts = [pd.DataFrame({"x": [], "y": [], "picture": [], "line": []})]
+    frames = []
     for panel, panel_lines in lines.items():
         for number, line in enumerate(panel_lines):
             x = line[:, 1]
             y = height - line[:, 0]
-            parts.append(pd.DataFrame({"x": x, "y": y, "picture": panel, "line": f"{panel} {number}"}))
-    if len(parts) > 1:
-        parts = parts[1:]
-    frame = pd.concat(parts)
-    panel = pd.Categorical(frame["picture"], categories=panels, ordered=True)
-    return frame.assign(picture=panel)
+            frames.append(pd.DataFrame({"x": x, "y": y, "picture": panel, "line": f"{panel} {number}"}))
+    if not frames:
+        return pd.DataFrame({"x": [], "y": [], "picture": [], "line": []})
+    frame = pd.concat(frames)
+    panel_order = pd.CategoricalDtype(list(panels), ordered=True)
+    return frame.astype({"picture": panel_order})
 
 
 def _line_layers(lines: pd.DataFrame) -> list[Any]:

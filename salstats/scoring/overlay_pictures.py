@@ -48,14 +48,20 @@ class PictureOptions:
 class _MethodContent:
     """Map, mask and peak of a method that a picture shows, or the reason why there is nothing to show."""
 
-    note: str
+    note: str = ""
     saliency: np.ndarray | None = None
     mask: np.ndarray | None = None
+    #: The map's first maximum, shape (1, 2): (row, col) from the upper left corner of the image.
     peak: np.ndarray | None = None
+    #: Options of `Picture` that a mask was made of the map with; empty for a mask that was stored.
+    mask_options: dict[str, Any] = field(default_factory=dict)
 
 
 def series_of(study: Study, name: str) -> tuple[Series, ...]:
-    """Return the series of a method: all of people, the only one of a saliency method."""
+    """Return the series of a method: the only one of a saliency method, all of the human readers.
+
+    `name` is that of a method ("human") or of one series ("human:reader 2").
+    """
     matching = tuple(series for series in study.series if name in (series.method, str(series)))
     if not matching:
         methods = list(dict.fromkeys(map(str, study.series)))
@@ -99,7 +105,10 @@ def methods_shown(study: Study, methods: Iterable[str] | None) -> dict[str, tupl
 
 
 def _method_names(study: Study) -> list[str]:
-    """Return the names of all methods, of which one with several series has several, people's last."""
+    """Return the names of all methods, the human benchmark's last.
+
+    A saliency method with several series (models, seeds) has one name for each of them.
+    """
     n_series = Counter(series.method for series in study.series)
     names: dict[str, None] = {}
     for series in study.series:
@@ -111,78 +120,60 @@ def _method_names(study: Study) -> list[str]:
 
 
 def as_scored(scores: pd.DataFrame, option: str) -> Any:
-    """Return the value of an option that scores were made with: one for all, or by task and series.
+    """Return the value of an option that scores were made with; None if they hold none.
 
-    None if the scores have no column of the option.
+    A value if the threshold is one for all rows, else a dict of values by (task, name of the series).
     """
     if not {option, "task", "method"} <= set(scores.columns):
         return None
     rows = scores[scores[option].notna()]
     if option == "threshold" and rows[option].nunique() == 1:
-        # also for series that these scores do not hold, such as those of cases picked by one method
+        # one threshold for all is also that of series without scores here
         return rows[option].iloc[0]
-    name_columns = [
-        rows[column] for column in ("method", "model", "seed", "reader") if column in rows.columns
-    ]
-    series = name_columns[0].astype("str")
-    for name_column in name_columns[1:]:
-        series = series + name_column.map(lambda part: "" if pd.isna(part) else f":{part}")
+    # the name of a series is "method:model:seed:reader", without what is missing
+    series = rows["method"].astype("str")
+    for column in ("model", "seed", "reader"):
+        if column in rows.columns:
+            series = series + rows[column].map(lambda part: "" if pd.isna(part) else f":{part}")
+    if rows.empty:
+        return None
     keys = zip(rows["task"].astype("str"), series, strict=True)
-    return dict(zip(keys, rows[option], strict=True)) or None
+    return dict(zip(keys, rows[option], strict=True))
 
 
 def overlay_picture(
     case: Case, task: str, method: str | None, series: Sequence[Series], options: PictureOptions
 ) -> Picture:
-    """Return the picture of one case, task and method; `series` are several only if they are people's."""
-    contents = [_content(case, task, one_series) for one_series in series]
+    """Return the picture of one case, task and method; only human readers have several `series`."""
     truth = case.truths[task].read() if task in case.truths else None
-    people = _people(case, task, method, series, options.human)
-    shapes = [None if truth is None else truth.shape]
-    for content in (*contents, *people):
-        if content is not None:
-            shapes.append(_content_shape(content))
+    contents = [_content(case, task, one_series) for one_series in series]
+    reader_contents = _reader_contents(case, task, method, series, options.human)
+    shapes = [_content_shape(content) for content in (*contents, *reader_contents) if content is not None]
+    if truth is not None:
+        shapes.insert(0, truth.shape)
     shape = _common_shape(case, task, shapes)
     printed = printed_shape(shape, max(shape) * mm_per_pixel(shape, options.box))
-    printed_pixel = max(shape) / max(printed)
 
-    lines: dict[str, list[np.ndarray]] = {}
-    points: dict[str, np.ndarray] = {}
-    if truth is not None:
-        lines["truth"] = outlines(decode(truth), printed_pixel)
-    people_masks = [decode(content.mask) for content in people if content.mask is not None]
-    if people_masks:
-        lines["human"] = []
-        for mask in people_masks:
-            lines["human"] += outlines(mask, printed_pixel)
-    people_points = [content.points for content in people if content.points is not None]
-    people_points = [marked for marked in people_points if len(marked)]
-    if people_points:
-        points["marked"] = np.vstack(people_points).astype(np.float64)
-
-    note = ""
-    saliency = None
-    mask_options: dict[str, Any] = {}
+    reader_masks = [decode(content.mask) for content in reader_contents if content.mask is not None]
+    points = _reader_points(reader_contents)
+    shown = _MethodContent()
     saliency_series = [one_series for one_series in series if one_series.method != HUMAN]
     if saliency_series:
         content = contents[list(series).index(saliency_series[0])]
-        setting = options.rule.setting(task, saliency_series[0])
-        shown = _method_content(content, shape, setting)
-        note = shown.note
-        saliency = shown.saliency
-        if shown.mask is not None:
-            lines["mask"] = outlines(shown.mask, printed_pixel)
-        if shown.peak is not None:
-            points["peak"] = shown.peak
-        if saliency is not None and content is not None and content.mask is None:
-            mask_options = {
-                "threshold": setting.threshold,
-                "smooth": setting.smooth,
-                "colormap": setting.colormap,
-                "cutoff": setting.cutoff,
-            }
-    elif series and not lines.get("human") and not people_points:
-        note = EMPTY if people_masks else NO_MASK
+        shown = _method_content(content, shape, options.rule.setting(task, saliency_series[0]))
+    elif series:
+        shown = _MethodContent(note=_reader_note(reader_masks, has_points=len(points) > 0))
+
+    masks = {"human": reader_masks}
+    if truth is not None:
+        masks["truth"] = [decode(truth)]
+    if shown.mask is not None:
+        masks["mask"] = [shown.mask]
+    if shown.peak is not None:
+        points["peak"] = shown.peak
+    saliency = None
+    if shown.saliency is not None:
+        saliency = rescale(resize_for_print(shown.saliency, printed))
     return Picture(
         case=case.case,
         task=task,
@@ -191,52 +182,100 @@ def overlay_picture(
         shape=shape,
         printed=printed,
         grey=options.grey(case.case, shape, printed),
-        saliency=None if saliency is None else rescale(resize_for_print(saliency, printed)),
-        lines={kind: kind_lines for kind, kind_lines in lines.items() if kind_lines},
+        saliency=saliency,
+        lines=_mask_outlines(masks, pixel=max(shape) / max(printed)),
         points=points,
-        people=sum(bool(mask.any()) for mask in people_masks),
-        note=note,
-        **mask_options,
+        people=sum(bool(mask.any()) for mask in reader_masks),
+        note=shown.note,
+        **shown.mask_options,
     )
 
 
-def _people(
+def _mask_outlines(masks: dict[str, list[np.ndarray]], pixel: float) -> dict[str, list[np.ndarray]]:
+    """Return the outlines of masks by kind, without kinds that have none.
+
+    `pixel` is the size of a printed pixel in pixels of the image: finer detail is left out.
+    """
+    lines: dict[str, list[np.ndarray]] = {}
+    for kind, kind_masks in masks.items():
+        kind_lines = []
+        for mask in kind_masks:
+            kind_lines += outlines(mask, pixel)
+        if kind_lines:
+            lines[kind] = kind_lines
+    return lines
+
+
+def _reader_points(contents: Sequence[Content]) -> dict[str, np.ndarray]:
+    """Return the points (row, col) of all readers as `marked`; empty if no reader marked a point."""
+    points = [content.points for content in contents if content.points is not None and len(content.points)]
+    if not points:
+        return {}
+    return {"marked": np.vstack(points).astype(np.float64)}
+
+
+def _reader_note(masks: Sequence[np.ndarray], *, has_points: bool) -> str:
+    """Return the reason why readers have nothing to show; "" if they marked a pixel or a point."""
+    if has_points or any(mask.any() for mask in masks):
+        return ""
+    if not masks:
+        return NO_MASK
+    return EMPTY
+
+
+def _reader_contents(
     case: Case, task: str, method: str | None, series: Sequence[Series], human: bool
 ) -> list[Content]:
-    """Return the contents of people: those of the series, or with `human` those of the case."""
-    people = []
+    """Return the human readers' contents: those of the series, or with `human` those of the case.
+
+    A picture of human readers only shows the readers that its series name, nobody else.
+    """
+    contents = []
     for one_series in series:
         if one_series.method == HUMAN:
             content = _content(case, task, one_series)
             if content is not None:
-                people.append(content)
-    shows_people_only = method is not None and all(one_series.method == HUMAN for one_series in series)
-    if people or not human or shows_people_only:
-        return people
+                contents.append(content)
+    shows_readers_only = method is not None and all(one_series.method == HUMAN for one_series in series)
+    if contents or not human or shows_readers_only:
+        return contents
     for prediction in case.predictions:
         if prediction.task == task and prediction.series.method == HUMAN:
-            people.append(prediction.read())
-    return people
+            contents.append(prediction.read())
+    return contents
 
 
 def _method_content(content: Content | None, shape: tuple[int, int], setting: MaskSetting) -> _MethodContent:
     """Return map, mask and peak of a method, with a note if there is no map or nothing is marked."""
     if content is None or (content.saliency is None and content.mask is None):
-        return _MethodContent(NO_MAP)
-    # a stored mask precedes one made of the map, as in `score`
-    mask = None if content.mask is None else decode(content.mask)
+        return _MethodContent(note=NO_MAP)
+    mask = None
+    if content.mask is not None:
+        mask = decode(content.mask)
     peak = None
+    mask_options: dict[str, Any] = {}
     if content.saliency is not None:
         if not is_finite(content.saliency):
-            return _MethodContent(NOT_FINITE)
+            return _MethodContent(note=NOT_FINITE)
         on_image = setting.on_image(content.saliency, shape)
         if on_image.peak is None:
-            return _MethodContent(CONSTANT)
+            return _MethodContent(note=CONSTANT)
+        # from the corner of pixel (0, 0) instead of its centre
         peak = np.array([on_image.peak], dtype=np.float64) + 0.5
-        if mask is None and setting.keeps(content.prob):
-            mask = on_image.mask(setting.threshold)
-    is_empty = mask is None or not mask.any()
-    return _MethodContent(EMPTY if is_empty else "", content.saliency, mask, peak)
+        # a stored mask precedes one made of the map, as in `score`
+        if mask is None:
+            mask_options = {
+                "threshold": setting.threshold,
+                "smooth": setting.smooth,
+                "colormap": setting.colormap,
+                "cutoff": setting.cutoff,
+            }
+            if setting.keeps(content.prob):
+                mask = on_image.mask(setting.threshold)
+    note = ""
+    if mask is None or not mask.any():
+        note = EMPTY
+    return _MethodContent(note, content.saliency, mask, peak, mask_options)
 
 
 def _content(case: Case, task: str, series: Series) -> Content | None:
@@ -246,13 +285,15 @@ def _content(case: Case, task: str, series: Series) -> Content | None:
 
 
 def _content_shape(content: Content) -> tuple[int, int] | None:
-    """Return the size of the image as far as a prediction knows it."""
-    return content.shape if content.mask is None else content.mask.shape
+    """Return (height, width) of the image by its mask or its file; None if a prediction has neither."""
+    if content.mask is not None:
+        return content.mask.shape
+    return content.shape
 
 
 def _common_shape(case: Case, task: str, shapes: Sequence[tuple[int, int] | None]) -> tuple[int, int]:
-    """Return the size of a case's image, which all masks and predictions must share."""
-    distinct = list(dict.fromkeys(tuple(shape) for shape in (case.shape, *shapes) if shape is not None))
+    """Return (height, width) of a case's image, which all masks and predictions must share."""
+    distinct = list(dict.fromkeys(shape for shape in (case.shape, *shapes) if shape is not None))
     if not distinct:
         raise SalstatsError(f"case {case.case}, task {task}: nothing says how large the image is")
     if len(distinct) > 1:
