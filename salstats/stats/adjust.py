@@ -21,8 +21,8 @@ from salstats.checks import (
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS, combined_codes
 from salstats.stats.engine.bonferroni import bonferroni_limits
-from salstats.stats.engine.design import summary_rows
 from salstats.stats.engine.equivalence import SIDES, is_below, split_verdicts, verdicts
+from salstats.stats.engine.grouping import summary_rows
 from salstats.stats.engine.joint_adjustment import NullDraws, single_step, step_down, step_down_min_p
 from salstats.stats.engine.monte_carlo import (
     p_floors,

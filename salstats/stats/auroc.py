@@ -13,10 +13,10 @@ from salstats.frames import ColumnCodes, estimates_frame
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
 from salstats.stats.engine.comparisons import MISSING_SIDE, fill_from_reference, pair_rows
-from salstats.stats.engine.design import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.engine.equivalence import sides
 from salstats.stats.engine.few_units import few_misranked, few_misranked_by_both, few_units_of_rows
 from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.grouping import group_label, named_groups, row_groups, warn_pooled_methods
 from salstats.stats.engine.intervals import RECOMMENDED, Basis, Interval, choose_interval
 from salstats.stats.engine.limits import wilson
 from salstats.stats.engine.resampling_units import Unit, has_units, resolve_unit, unit_columns

@@ -8,7 +8,7 @@ import pandas as pd
 from salstats.checks import check_by
 from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, coded_scores
 from salstats.stats.engine.comparisons import pair_rows
-from salstats.stats.engine.design import index_groups
+from salstats.stats.engine.grouping import index_groups
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.score_reasons import missing_reasons
 

@@ -10,7 +10,7 @@ from salstats.checks import check_by, check_choice, quoted
 from salstats.errors import ColumnError, SalstatsError, Setting, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, case_key, check_scores
 from salstats.metrics.registry import direction
-from salstats.stats.engine.design import check_one_metric, group_label, group_list, row_groups
+from salstats.stats.engine.grouping import check_one_metric, group_label, group_list, row_groups
 
 #: Target score of each pick, for scores of which more is better. Extremes choose before the others.
 _TARGETS: dict[str, Callable[[np.ndarray], float]] = {

@@ -11,9 +11,9 @@ from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import estimates_frame
 from salstats.stats.correlation import correlate, warn_pooled_pairs
 from salstats.stats.engine.coefficients import FEWEST_PAIRS, weighted_spearman
-from salstats.stats.engine.design import named_groups, row_groups, warn_pooled_methods
 from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.grouping import named_groups, row_groups, warn_pooled_methods
 from salstats.stats.engine.inference import bootstrap_p_values, check_options, moments
 from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.resampling_units import Unit, has_units, resolve_unit

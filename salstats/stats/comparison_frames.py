@@ -12,8 +12,17 @@ from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import JOINT, SINGLE_STEP, adjusted_frame, check_procedure
 from salstats.stats.engine.cautions import carry_cautions
-from salstats.stats.engine.comparisons import PAIRS, Compared, Comparison, compare, reference_in_every_group
-from salstats.stats.engine.design import (
+from salstats.stats.engine.comparisons import (
+    PAIRS,
+    ComparisonOptions,
+    PairedTarget,
+    reference_in_every_group,
+    target_of_scores,
+)
+from salstats.stats.engine.effect_sizes import EFFECT_SIZES, effect_columns
+from salstats.stats.engine.equivalence import Margin, margin_test_columns, sides
+from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.grouping import (
     check_one_metric,
     code_scores,
     display_order,
@@ -21,10 +30,7 @@ from salstats.stats.engine.design import (
     metrics_of,
     summary_rows,
 )
-from salstats.stats.engine.effect_sizes import EFFECT_SIZES, effect_columns
-from salstats.stats.engine.equivalence import Margin, margin_test_columns, sides
-from salstats.stats.engine.fixed_factors import inference_to
-from salstats.stats.engine.inference import Estimates, Options, at_levels, infer
+from salstats.stats.engine.inference import InferredEstimates, Options, at_levels, infer
 from salstats.stats.engine.joint_adjustment import joint_level
 from salstats.stats.engine.paired_tests import (
     RECORDS,
@@ -120,7 +126,7 @@ class HypothesisOptions(NamedTuple):
 def contrast(
     term: str,
     scores: pd.DataFrame,
-    comparison: Comparison,
+    comparison: ComparisonOptions,
     options: Options,
     hypothesis: HypothesisOptions,
     *,
@@ -148,12 +154,12 @@ def contrast(
             Setting("pairs", "complete"),
         )
     scores = codes.frame
-    compared = compare(term, codes, units, replace(comparison, by=columns, weights=weights))
+    paired_target = target_of_scores(term, codes, units, replace(comparison, by=columns, weights=weights))
     if checked.adjust in JOINT:
         # All rows of a family share its flips, so no row may be inferred without flips for outlying units.
         options = replace(options, interval=replace(options.interval, mistakes_outlying=False))
-    keys = compared.target.keys
-    estimates, tested = infer_and_test(compared, options, test, units)
+    keys = paired_target.target.keys
+    estimates, tested = infer_and_test(paired_target, options, test, units)
     order = display_order(keys)
     reported = estimates
     if checked.simultaneous:
@@ -161,18 +167,18 @@ def contrast(
     tested = with_exact_small_p_values(tested, alpha=1 - reported.conf_level)
 
     table = reported.columns(units.name)
-    table |= absent_column(keys, compared.absent, scores)
+    table |= absent_column(keys, paired_target.absent, scores)
     table |= inference_to(scores, units.codes, keys)
     table |= weights.columns(is_average(keys, comparison.average))
     table |= _test_columns(tested, estimates)
     for name in ("statistic", "df", "p_value"):
         if np.isnan(table[name]).all():
             del table[name]
-    method_mean, reference_mean = compared.target.estimand.row_levels(compared.target.cells.means())
+    method_mean, reference_mean = paired_target.target.estimand.row_levels(paired_target.target.cells.means())
     special: dict[str, Any] = {
         "reference_mean": reference_mean,
         "method_mean": method_mean,
-        "n_pairs": compared.n_pairs,
+        "n_pairs": paired_target.n_pairs,
     }
     special |= verdict_columns(
         reported, reference_mean, method_mean, metrics_of(keys, scores), checked.margin
@@ -188,13 +194,13 @@ def contrast(
     if checked.simultaneous:
         special["family_level"] = options.level
     if checked.effect_size is not None:
-        special |= effect_columns(compared, checked.effect_size, options.level)
+        special |= effect_columns(paired_target, checked.effect_size, options.level)
 
     frame = carry_cautions(estimates_frame(keys, table, special, order), scores)
     if not options.interval.bounded:
         warn_beyond_range(frame)
     remedy = bounds_call(comparison.reference)
-    frame = mark_incomplete_pairs(frame, compared.one_sided, scores, remedy, comparison.pairs)
+    frame = mark_incomplete_pairs(frame, paired_target.one_sided, scores, remedy, comparison.pairs)
     if checked.adjust != "none" and "p_value" in frame.columns:
         null_draws = None
         if tested.null_draws is not None and checked.adjust in JOINT:
@@ -203,7 +209,9 @@ def contrast(
     return frame
 
 
-def _check_pairs(comparison: Comparison, options: Options, test: str, hypothesis: HypothesisOptions) -> None:
+def _check_pairs(
+    comparison: ComparisonOptions, options: Options, test: str, hypothesis: HypothesisOptions
+) -> None:
     """Check that the pairs compared suit the interval, the test and the effect size."""
     check_choice(comparison.pairs, PAIRS, "pairs")
     all_pairs = comparison.pairs != "complete"
@@ -230,7 +238,7 @@ def _check_pairs(comparison: Comparison, options: Options, test: str, hypothesis
         )
 
 
-def _test_columns(tested: PairedTestResult, estimates: Estimates) -> dict[str, np.ndarray]:
+def _test_columns(tested: PairedTestResult, estimates: InferredEstimates) -> dict[str, np.ndarray]:
     """Columns `df`, `statistic`, `p_value`, and `p_floor` of a test with replicates.
 
     `df` is that of the test where it has a statistic, else that of the interval.
@@ -270,16 +278,18 @@ def with_exact_small_p_values(tested: PairedTestResult, alpha: np.ndarray) -> Pa
 
 
 def infer_and_test(
-    compared: Compared, options: Options, test: str, units: Units
-) -> tuple[Estimates, PairedTestResult]:
+    paired_target: PairedTarget, options: Options, test: str, units: Units
+) -> tuple[InferredEstimates, PairedTestResult]:
     """Return the estimates with their limits, and the test of each row."""
     for option, name in score_choices(options, test):
-        check_paired_shares(compared, option, name, units.name)
-    estimates = infer(compared.target, options, differences=test == "bootstrap", flip_signs=test == "wild")
-    return estimates, p_values_of_pairs(test, compared, estimates, units)
+        check_paired_shares(paired_target, option, name, units.name)
+    estimates = infer(
+        paired_target.target, options, differences=test == "bootstrap", flip_signs=test == "wild"
+    )
+    return estimates, p_values_of_pairs(test, paired_target, estimates, units)
 
 
-def row_test_names(test: str, estimates: Estimates) -> np.ndarray | str:
+def row_test_names(test: str, estimates: InferredEstimates) -> np.ndarray | str:
     """Name of each row's test; `wild` falls back on `cr2` or `score` in some rows."""
     if test != "wild":
         return test
@@ -309,7 +319,7 @@ def score_choices(options: Options, test: str) -> list[tuple[str, str]]:
 
 
 def verdict_columns(
-    estimates: Estimates,
+    estimates: InferredEstimates,
     reference_mean: np.ndarray,
     method_mean: np.ndarray,
     metrics: np.ndarray,

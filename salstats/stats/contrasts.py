@@ -8,7 +8,7 @@ import pandas as pd
 from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
 from salstats.metrics.registry import has_true_zero
 from salstats.stats.comparison_frames import HypothesisOptions, contrast
-from salstats.stats.engine.comparisons import Comparison
+from salstats.stats.engine.comparisons import ComparisonOptions
 from salstats.stats.engine.equivalence import Margin
 from salstats.stats.engine.inference import check_options
 from salstats.stats.engine.resampling_units import Unit
@@ -283,7 +283,7 @@ def difference(
     if _averages_means(average, by):
         # the difference of averages is the average of differences
         average = str(average).removesuffix("_mean")
-    comparison = Comparison(reference, by=[], pairs=pairs, average=average, overall=overall)
+    comparison = ComparisonOptions(reference, by=[], pairs=pairs, average=average, overall=overall)
     hypothesis = HypothesisOptions(test, adjust, simultaneous, margin, weights, effect_size)
     return contrast("difference", scores, comparison, options, hypothesis, by=by, unit=unit)
 
@@ -395,7 +395,7 @@ def percent_decrease(
         )
     if averages_means:
         average = str(average).removesuffix("_mean")
-    comparison = Comparison(
+    comparison = ComparisonOptions(
         reference, by=[], pairs=pairs, average=average, overall=overall, averages_estimates=averages_means
     )
     hypothesis = HypothesisOptions(test, adjust, simultaneous, margin, weights)

@@ -23,15 +23,15 @@ from salstats.stats.engine.coefficients import (
 )
 from salstats.stats.engine.correlated_pairs import CorrelatedPairs, check_covariates, check_repeats
 from salstats.stats.engine.cr2 import cr2
-from salstats.stats.engine.design import (
+from salstats.stats.engine.few_units import few_events, few_units_of_rows, units_with_rarer_value
+from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.grouping import (
     group_label,
     group_list,
     row_groups,
     warn_pooled_by_default,
     warn_pooled_methods,
 )
-from salstats.stats.engine.few_units import few_events, few_units_of_rows, units_with_rarer_value
-from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.intervals import choose_interval, interval_names
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit, unit_columns
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning

@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.checks import check_by
 from salstats.frames import DEFAULT_BY, ColumnCodes, coded_scores
-from salstats.stats.engine.design import check_one_metric, index_groups, warn_pooled_methods
+from salstats.stats.engine.grouping import check_one_metric, index_groups, warn_pooled_methods
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.score_reasons import absent_column, is_absent, metric_option_columns
 from salstats.stats.engine.shared_cases import mark_shared_cases, paired_call

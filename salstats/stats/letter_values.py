@@ -17,7 +17,7 @@ from salstats.checks import (
 )
 from salstats.errors import ColumnError, SalstatsError, Setting
 from salstats.frames import case_key, check_table
-from salstats.stats.engine.design import index_groups
+from salstats.stats.engine.grouping import index_groups
 from salstats.stats.engine.wide_tables import one_value
 
 #: Median, fourths, eighths, D, C, B, A, then Z backwards; M stands for the median only.

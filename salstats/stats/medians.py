@@ -13,17 +13,17 @@ from salstats.frames import DEFAULT_BY, ColumnCodes, estimates_frame
 from salstats.metrics.registry import registered_metric
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.comparisons import compared_rows, one_sided_pairs
-from salstats.stats.engine.design import (
-    Design,
-    check_one_metric,
-    code_scores,
-    index_groups,
-    mean_of_rows_design,
-    named_groups,
-)
 from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.engine.equivalence import sides
 from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.grouping import (
+    GroupedRows,
+    check_one_metric,
+    code_scores,
+    group_rows_for_means,
+    index_groups,
+    named_groups,
+)
 from salstats.stats.engine.inference import Options, check_options, moments
 from salstats.stats.engine.intervals import Basis
 from salstats.stats.engine.quantile_limits import (
@@ -117,11 +117,11 @@ def medians(
     options = check_options(term, interval, level, n_replicates, rng, draws)
     codes, columns = code_scores(scores, by, DEFAULT_BY)
     check_one_metric(codes, columns)
-    design = mean_of_rows_design(codes, columns, resolve_unit(codes, unit))
+    grouped_rows = group_rows_for_means(codes, columns, resolve_unit(codes, unit))
     sides_scores = scores["score"].to_numpy(dtype=np.float64)[None]
-    table, _ = _infer_quantiles(design, sides_scores, options, quantile)
-    table |= {"term": term} | inference_to(scores, design.units.codes, design.keys)
-    frame = estimates_frame(design.keys, table, {"quantile": float(quantile)} | options.columns())
+    table, _ = _infer_quantiles(grouped_rows, sides_scores, options, quantile)
+    table |= {"term": term} | inference_to(scores, grouped_rows.units.codes, grouped_rows.keys)
+    frame = estimates_frame(grouped_rows.keys, table, {"quantile": float(quantile)} | options.columns())
     return mark_shared_cases(frame, codes, columns, lambda: paired_call(scores, "median_difference"))
 
 
@@ -213,9 +213,11 @@ def median_difference(
     key_columns = list(pair_keys)
     pair_groups, keys = index_groups(ColumnCodes(pd.DataFrame(pair_keys)), key_columns)
     pair_units = replace(units, codes=units.codes[pairs.source])
-    design = Design(ColumnCodes(scores.iloc[pairs.source]), key_columns, pair_groups, keys, pair_units)
+    grouped_rows = GroupedRows(
+        ColumnCodes(scores.iloc[pairs.source]), key_columns, pair_groups, keys, pair_units
+    )
     sides_scores = np.array([method_scores, reference_scores])
-    table, sides_quantiles = _infer_quantiles(design, sides_scores, options, quantile)
+    table, sides_quantiles = _infer_quantiles(grouped_rows, sides_scores, options, quantile)
     method_quantiles, reference_quantiles = sides_quantiles.T
     excludes_zero = (table["conf_low"] > 0) | (table["conf_high"] < 0)
     has_width = table["conf_low"] < table["conf_high"]
@@ -261,7 +263,7 @@ def _score_ranges(scores: pd.DataFrame, groups: np.ndarray) -> list[tuple[float,
 
 
 @dataclass(frozen=True)
-class _Group:
+class _QuantileSample:
     """Scores of one group of a design, without missing ones."""
 
     #: One array (n,) for quantiles; for their differences that of the method and that of the reference.
@@ -272,7 +274,7 @@ class _Group:
     score_range: tuple[float, float]
 
 
-class _Limits(NamedTuple):
+class _QuantileLimits(NamedTuple):
     """Limits of each group and the P values of differences, each of shape (n_groups,)."""
 
     low: np.ndarray
@@ -283,7 +285,7 @@ class _Limits(NamedTuple):
 
 
 def _infer_quantiles(
-    design: Design, sides_scores: np.ndarray, options: Options, quantile: float
+    grouped_rows: GroupedRows, sides_scores: np.ndarray, options: Options, quantile: float
 ) -> tuple[dict[str, Any], np.ndarray]:
     """Infer the quantile of each group, or the difference of its two sides' quantiles.
 
@@ -291,15 +293,15 @@ def _infer_quantiles(
     estimates frame, and the quantile of each side of each group, shape (n_groups, n_sides).
     """
     record = options.interval
-    units = design.units
-    keys = design.keys
+    units = grouped_rows.units
+    keys = grouped_rows.keys
     is_defined = ~np.isnan(sides_scores).any(axis=0)
-    ranges = _score_ranges(design.frame, design.groups)
+    ranges = _score_ranges(grouped_rows.frame, grouped_rows.groups)
     groups = []
     for group in range(len(keys)):
-        rows = np.flatnonzero(is_defined & (design.groups == group))
+        rows = np.flatnonzero(is_defined & (grouped_rows.groups == group))
         group_scores = tuple(scores[rows] for scores in sides_scores)
-        groups.append(_Group(group_scores, units.codes[rows], ranges[group]))
+        groups.append(_QuantileSample(group_scores, units.codes[rows], ranges[group]))
     sides_quantiles = np.array([[_quantile(side, quantile) for side in group.sides] for group in groups])
     is_difference = len(sides_scores) == 2
     estimate = sides_quantiles[:, 0]
@@ -341,20 +343,20 @@ def _infer_quantiles(
         "interval": record.name,
         "unit": units.name,
         "n": unit_sizes.sum(axis=0),
-        "n_missing": np.bincount(design.groups[~is_defined], minlength=len(keys)),
+        "n_missing": np.bincount(grouped_rows.groups[~is_defined], minlength=len(keys)),
         "n_units": n_units,
     }
     return table, sides_quantiles
 
 
 def _inverted_limits(
-    groups: Sequence[_Group],
+    groups: Sequence[_QuantileSample],
     sides_quantiles: np.ndarray,
     n_units: np.ndarray,
     n_all_units: int,
     quantile: float,
     level: float,
-) -> _Limits:
+) -> _QuantileLimits:
     """Limits by inverted intervals of shares of scores, NaN for groups of one unit or none.
 
     `n_units` (n_groups,) are the units of each group, `n_all_units` those of all groups together.
@@ -381,7 +383,7 @@ def _inverted_limits(
             low[row], high[row], p_value[row] = difference_limits(
                 method_shares, reference_shares, (method_quantile, reference_quantile), level
             )
-    return _Limits(low, high, p_value, beyond_scores)
+    return _QuantileLimits(low, high, p_value, beyond_scores)
 
 
 def _quantile(scores: np.ndarray, quantile: float) -> float:
@@ -393,7 +395,7 @@ def _quantile(scores: np.ndarray, quantile: float) -> float:
 
 
 def _replicates(
-    groups: Sequence[_Group], units: Units, options: Options, quantile: float
+    groups: Sequence[_QuantileSample], units: Units, options: Options, quantile: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Bootstrap replicates (n_replicates, n_groups), and jackknife values (n_units, n_groups).
 
@@ -413,7 +415,9 @@ def _replicates(
     return replicates, jackknife
 
 
-def _weighted_estimates(groups: Sequence[_Group], weights: np.ndarray, quantile: float) -> np.ndarray:
+def _weighted_estimates(
+    groups: Sequence[_QuantileSample], weights: np.ndarray, quantile: float
+) -> np.ndarray:
     """Estimates (n_weights, n_groups) where units count `weights` (n_weights, n_units) times."""
     estimates = []
     for group in groups:

@@ -11,7 +11,7 @@ from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeErr
 from salstats.frames import check_scores
 from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.comparisons import pair_with_reference, reference_in_every_group
-from salstats.stats.engine.design import AVERAGE, OVERALL
+from salstats.stats.engine.grouping import AVERAGE, OVERALL
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.score_reasons import absent_pairs, missing_scores
 
@@ -150,7 +150,7 @@ def missing_bounds(
     )
 
 
-class _Side(NamedTuple):
+class _ScoreTotals(NamedTuple):
     """Scores behind the means of methods, or of the reference, each of shape (n_rows,)."""
 
     #: Sum of the defined scores.
@@ -168,16 +168,16 @@ class _Side(NamedTuple):
         return np.asarray((self.total + undefined_total) / np.where(self.n > 0, self.n, np.nan))
 
 
-def _side_of_means(n_defined: pd.Series, mean: pd.Series, n_undefined: np.ndarray) -> _Side:
+def _side_of_means(n_defined: pd.Series, mean: pd.Series, n_undefined: np.ndarray) -> _ScoreTotals:
     """Return the scores of means by their number and mean."""
     n = n_defined.to_numpy(dtype=np.float64)
     total = np.where(n > 0, n * mean.to_numpy(dtype=np.float64), 0.0)
-    return _Side(total, n_undefined, n + n_undefined)
+    return _ScoreTotals(total, n_undefined, n + n_undefined)
 
 
 def _sides_of_comparison(
     frame: pd.DataFrame, keys: list[str], scores: pd.DataFrame | None
-) -> tuple[_Side, _Side]:
+) -> tuple[_ScoreTotals, _ScoreTotals]:
     """Return the scores of methods and of the reference, from the estimates or from the scores themselves."""
     if scores is not None:
         return _sides_of_scores(frame, keys, check_scores(scores))
@@ -195,7 +195,9 @@ def _sides_of_comparison(
     return method, reference
 
 
-def _sides_of_scores(frame: pd.DataFrame, keys: list[str], scores: pd.DataFrame) -> tuple[_Side, _Side]:
+def _sides_of_scores(
+    frame: pd.DataFrame, keys: list[str], scores: pd.DataFrame
+) -> tuple[_ScoreTotals, _ScoreTotals]:
     """Return the scores of methods and of the reference, from pairs of which one score may be defined."""
     by = [column for column in keys if column not in ("method", "reference")]
     check_columns(scores, by)
@@ -238,8 +240,10 @@ def _sides_of_scores(frame: pd.DataFrame, keys: list[str], scores: pd.DataFrame)
             hint=Message("take ", Setting("pairs", "complete")),
         )
     n = row_sums["n"].to_numpy()
-    method = _Side(row_sums["method_total"].to_numpy(), n - row_sums["n_method"].to_numpy(), n)
-    reference = _Side(row_sums["reference_total"].to_numpy(), n - row_sums["n_reference"].to_numpy(), n)
+    method = _ScoreTotals(row_sums["method_total"].to_numpy(), n - row_sums["n_method"].to_numpy(), n)
+    reference = _ScoreTotals(
+        row_sums["reference_total"].to_numpy(), n - row_sums["n_reference"].to_numpy(), n
+    )
     return method, reference
 
 

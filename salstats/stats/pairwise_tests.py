@@ -10,9 +10,9 @@ from salstats.errors import Call, Message, Setting, ValueRangeError
 from salstats.frames import coded_scores, combined_codes, estimates_frame
 from salstats.stats.adjust import adjust_p_values, check_procedure
 from salstats.stats.contrasts import difference
-from salstats.stats.engine.comparisons import ALL, Comparison, compare
-from salstats.stats.engine.design import check_one_metric, metrics_of
+from salstats.stats.engine.comparisons import ALL, ComparisonOptions, target_of_scores
 from salstats.stats.engine.equivalence import is_below
+from salstats.stats.engine.grouping import check_one_metric, metrics_of
 from salstats.stats.engine.paired_tests import TESTS
 from salstats.stats.engine.rank_schemes import signed_rank_test
 from salstats.stats.engine.rankings import direction_of, ranking_groups
@@ -263,13 +263,13 @@ def _signed_rank_tests(scores: pd.DataFrame, groups: list[str], unit: Unit) -> p
     codes = coded_scores(scores)
     check_one_metric(codes, groups)
     units = resolve_unit(codes, unit)
-    comparison = Comparison(ALL, by=groups, pairs="complete", average=None, overall=False)
-    compared = compare("difference", codes, units, comparison)
-    differences = compared.method_scores - compared.reference_scores
+    comparison = ComparisonOptions(ALL, by=groups, pairs="complete", average=None, overall=False)
+    paired_target = target_of_scores("difference", codes, units, comparison)
+    differences = paired_target.method_scores - paired_target.reference_scores
     rows = []
-    for row in range(len(compared.n_pairs)):
-        is_in_row = compared.groups == row
-        pair_units = compared.units[is_in_row]
+    for row in range(len(paired_target.n_pairs)):
+        is_in_row = paired_target.groups == row
+        pair_units = paired_target.units[is_in_row]
         pair_differences = differences[is_in_row]
         counts = np.bincount(pair_units)
         unit_means = np.bincount(pair_units, pair_differences) / np.maximum(counts, 1)
@@ -280,7 +280,7 @@ def _signed_rank_tests(scores: pd.DataFrame, groups: list[str], unit: Unit) -> p
         greater, less = signed_rank_test(unit_means)(np.ones((1, len(unit_means))))
         mean = pair_differences.mean() if is_in_row.any() else np.nan
         rows.append({"estimate": mean, "greater": greater[0], "less": less[0]})
-    keys = compared.target.keys.reset_index(drop=True)
+    keys = paired_target.target.keys.reset_index(drop=True)
     tests = keys.join(pd.DataFrame(rows))
-    tests = tests.assign(n_pairs=compared.n_pairs, unit=units.name, test="wilcoxon")
-    return mark_incomplete_pairs(tests, compared.one_sided, codes.frame, bounds_call(ALL))
+    tests = tests.assign(n_pairs=paired_target.n_pairs, unit=units.name, test="wilcoxon")
+    return mark_incomplete_pairs(tests, paired_target.one_sided, codes.frame, bounds_call(ALL))

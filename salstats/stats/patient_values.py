@@ -8,7 +8,7 @@ import pandas as pd
 from salstats.checks import check_by, check_choice, check_columns, check_frame, check_numeric, quoted
 from salstats.errors import ColumnError, Setting
 from salstats.frames import KEY_COLUMNS, check_table
-from salstats.stats.engine.design import index_groups
+from salstats.stats.engine.grouping import index_groups
 
 #: Rules by which the values of several views become one.
 RULES = ("max", "mean")

@@ -11,7 +11,7 @@ import pandas as pd
 from salstats.checks import check_columns
 from salstats.errors import ColumnError, SalstatsWarning, Setting, warn
 from salstats.frames import ColumnCodes, estimates_frame
-from salstats.stats.engine.design import index_groups
+from salstats.stats.engine.grouping import index_groups
 from salstats.stats.engine.inference import check_options
 from salstats.stats.engine.rank_schemes import kendall_tau
 from salstats.stats.engine.rankings import RankingOptions, Rankings, rank_methods

@@ -10,18 +10,18 @@ from salstats.checks import check_by, check_choice, check_columns, check_numeric
 from salstats.errors import ColumnError, SalstatsError
 from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
 from salstats.stats.engine.comparisons import fill_from_reference, one_sided_pairs, pair_rows
-from salstats.stats.engine.design import (
-    OVERALL,
-    Design,
-    display_order,
-    index_groups,
-    mean_of_rows_design,
-    pool_over,
-)
 from salstats.stats.engine.equivalence import sides
 from salstats.stats.engine.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
 from salstats.stats.engine.fixed_factors import inference_to
-from salstats.stats.engine.inference import Estimates, check_options, infer
+from salstats.stats.engine.grouping import (
+    OVERALL,
+    GroupedRows,
+    display_order,
+    group_rows_for_means,
+    index_groups,
+    pool_over,
+)
+from salstats.stats.engine.inference import InferredEstimates, check_options, infer
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.shared_cases import (
@@ -140,19 +140,19 @@ def pooled_rates(
     coded = coded_scores(scores)
     columns = [column for column in check_by(scores, by, _BY) if column != "metric"]
     codes = ColumnCodes(_pixel_counts(coded))
-    design = mean_of_rows_design(codes, columns, resolve_unit(codes, unit))
-    rate_cells = _rate_cells(design, rate_names, design.frame)
+    grouped_rows = group_rows_for_means(codes, columns, resolve_unit(codes, unit))
+    rate_cells = _rate_cells(grouped_rows, rate_names, grouped_rows.frame)
     keys = rate_cells.keys
     n_cases = rate_cells.n_cases
     target = target_of_cells("pooled_rate", rate_cells.cells, keys, average, overall)
     estimates = infer(target, options)
-    table = estimates.columns(design.units.name)
+    table = estimates.columns(grouped_rows.units.name)
     if overall:
         membership, _ = pool_over(keys, "task", OVERALL)
         n_cases = np.concatenate([n_cases, n_cases @ membership])
     # The rates' cells count pixels; the frame's `n` are cases.
     table["n"] = (n_cases @ target.estimand.method_weights).astype(np.int64)
-    frame = _rates_frame(estimates, design, table, {})
+    frame = _rates_frame(estimates, grouped_rows, table, {})
     return mark_shared_cases(frame, codes, columns, lambda: paired_call(scores, "pooled_difference"))
 
 
@@ -213,9 +213,9 @@ def pooled_difference(
     codes = ColumnCodes(pairs.method_rows)
     group_columns = [*columns, "method"]
     groups, group_keys = index_groups(codes, group_columns)
-    design = Design(codes, group_columns, groups, group_keys, resolve_unit(codes, unit))
-    method = _rate_cells(design, rate_names, pairs.method_rows)
-    reference_cells = _rate_cells(design, rate_names, pairs.reference_rows).cells
+    grouped_rows = GroupedRows(codes, group_columns, groups, group_keys, resolve_unit(codes, unit))
+    method = _rate_cells(grouped_rows, rate_names, pairs.method_rows)
+    reference_cells = _rate_cells(grouped_rows, rate_names, pairs.reference_rows).cells
     identity = np.eye(len(method.keys))
     zeros = np.zeros_like(identity)
     # The first half of the cells are the methods', the second half the reference's.
@@ -224,7 +224,7 @@ def pooled_difference(
     cells = method.cells.followed_by(reference_cells)
     target = Target("difference", cells, estimand, keys, method.cells.n_missing)
     estimates = infer(target, options)
-    table = estimates.columns(design.units.name) | {"n": method.n_cases.astype(np.int64)}
+    table = estimates.columns(grouped_rows.units.name) | {"n": method.n_cases.astype(np.int64)}
     del table["n_missing"]
     method_rate, reference_rate = estimand.row_levels(target.cells.means())
     excludes_zero = (estimates.conf_low > 0) | (estimates.conf_high < 0)
@@ -235,16 +235,16 @@ def pooled_difference(
         "method_mean": method_rate,
         "verdict": sides(estimates.estimate, excludes_zero & has_width),
     }
-    frame = _rates_frame(estimates, design, table, special)
+    frame = _rates_frame(estimates, grouped_rows, table, special)
     return mark_incomplete_pairs(frame, pairs.one_sided, pairs.method_rows, flow_call(reference))
 
 
 def _rates_frame(
-    estimates: Estimates, design: Design, table: dict[str, Any], special: dict[str, Any]
+    estimates: InferredEstimates, grouped_rows: GroupedRows, table: dict[str, Any], special: dict[str, Any]
 ) -> pd.DataFrame:
     """Return the estimates frame, with rates in the order of the argument `rates`."""
     keys = estimates.target.keys
-    table |= inference_to(design.frame, design.units.codes, keys)
+    table |= inference_to(grouped_rows.frame, grouped_rows.units.codes, keys)
     special = special | estimates.options.columns()
     frame = estimates_frame(keys, table, special, display_order(keys))
     return frame.assign(metric=frame["metric"].astype("str"))
@@ -335,18 +335,18 @@ class _RateCells(NamedTuple):
     n_cases: np.ndarray
 
 
-def _rate_cells(design: Design, rate_names: Sequence[str], counts: pd.DataFrame) -> _RateCells:
+def _rate_cells(grouped_rows: GroupedRows, rate_names: Sequence[str], counts: pd.DataFrame) -> _RateCells:
     """Sum the numerators and denominators of rates by unit and group."""
-    units = design.units
-    n_groups = len(design.keys)
+    units = grouped_rows.units
+    n_groups = len(grouped_rows.keys)
     count_cells = []
     for column in COUNT_COLUMNS:
         pixels = counts[column].to_numpy(dtype=np.float64)
-        count_cells.append(sum_cells(pixels, units.codes, units.n, design.groups, n_groups))
+        count_cells.append(sum_cells(pixels, units.codes, units.n, grouped_rows.groups, n_groups))
     numerators = [_weighted_sum(_RATES[name].numerator, count_cells) for name in rate_names]
     denominators = [_weighted_sum(_RATES[name].denominator, count_cells) for name in rate_names]
     n_rates = len(rate_names)
-    keys = pd.concat([design.keys] * n_rates, ignore_index=True)
+    keys = pd.concat([grouped_rows.keys] * n_rates, ignore_index=True)
     rate_of_cell = np.repeat(list(rate_names), n_groups)
     rates = pd.Categorical(rate_of_cell, categories=list(rate_names), ordered=True)
     keys.insert(0, "metric", pd.Series(rates))

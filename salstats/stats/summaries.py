@@ -9,15 +9,15 @@ from salstats.checks import check_by, check_columns, check_frame, check_numeric,
 from salstats.errors import SalstatsError, Setting
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, estimates_frame
 from salstats.stats.engine.cautions import carry_cautions
-from salstats.stats.engine.design import (
-    code_scores,
-    display_order,
-    is_average,
-    mean_of_rows_design,
-    warn_pooled_by_default,
-)
 from salstats.stats.engine.estimands import mean_target
 from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.grouping import (
+    code_scores,
+    display_order,
+    group_rows_for_means,
+    is_average,
+    warn_pooled_by_default,
+)
 from salstats.stats.engine.inference import check_binary, check_options, infer, replicate
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import warn_beyond_range
@@ -189,11 +189,11 @@ def summarize(
         check_binary(scores["score"].to_numpy(dtype=np.float64), "interval", options.interval.name)
     codes, units, case_weights = apply_weights(codes, resolve_unit(codes, unit), weights, average)
     scores = codes.frame
-    design = mean_of_rows_design(codes, columns, units, each_unit=case_weights.each_unit)
-    estimates = infer(mean_target(design, average, overall, case_weights), options)
+    grouped_rows = group_rows_for_means(codes, columns, units, each_unit=case_weights.each_unit)
+    estimates = infer(mean_target(grouped_rows, average, overall, case_weights), options)
     keys = estimates.target.keys
-    table = estimates.columns(design.units.name)
-    table |= inference_to(scores, design.units.codes, keys)
+    table = estimates.columns(grouped_rows.units.name)
+    table |= inference_to(scores, grouped_rows.units.codes, keys)
     table |= case_weights.columns(is_average(keys, average))
     table |= absent_column(keys, scores.loc[is_absent(scores), columns], scores)
     special = options.columns() | metric_option_columns(scores, keys)
@@ -249,8 +249,8 @@ def bootstrap(
     )
     codes, columns = code_scores(scores, by, DEFAULT_BY)
     codes, units, case_weights = apply_weights(codes, resolve_unit(codes, unit), weights, average)
-    design = mean_of_rows_design(codes, columns, units, each_unit=case_weights.each_unit)
-    target = mean_target(design, average, overall, case_weights)
+    grouped_rows = group_rows_for_means(codes, columns, units, each_unit=case_weights.each_unit)
+    target = mean_target(grouped_rows, average, overall, case_weights)
     warn_of_different_cases(cases_of_rows(target.keys, codes, columns), lambda: paired_call(codes.frame))
     replicates, _, _ = replicate(target.cells, target.estimand, options)
     group_order = display_order(target.keys)
@@ -320,12 +320,12 @@ def mean_curves(
     )
     codes = ColumnCodes(scores)
     _check_steps(scores, groups, codes)
-    design = mean_of_rows_design(codes, [*groups, "fraction"], resolve_unit(codes, unit, "curves"))
+    grouped_rows = group_rows_for_means(codes, [*groups, "fraction"], resolve_unit(codes, unit, "curves"))
     # A blank image is the same for every case, so a step without any spread is no cause for a warning.
-    estimates = infer(mean_target(design), options, constant=True)
+    estimates = infer(mean_target(grouped_rows), options, constant=True)
     keys = estimates.target.keys
-    table = estimates.columns(design.units.name)
-    table |= inference_to(scores, design.units.codes, keys)
+    table = estimates.columns(grouped_rows.units.name)
+    table |= inference_to(scores, grouped_rows.units.codes, keys)
     for name in ("n_undefined", "bias"):
         table.pop(name, None)
     frame = estimates_frame(

@@ -9,9 +9,9 @@ import pandas as pd
 from salstats.checks import check_by, check_columns
 from salstats.errors import ColumnError, Message, Setting, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, coded_scores, estimates_frame
-from salstats.stats.engine.design import check_one_metric, index_groups, warn_pooled_methods
 from salstats.stats.engine.estimands import Cells, Estimand, Target, ratio, sum_cells
 from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.grouping import check_one_metric, index_groups, warn_pooled_methods
 from salstats.stats.engine.inference import check_options, infer
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.shared_cases import mark_shared_cases, shared_rows_call
@@ -222,7 +222,7 @@ def _check_groups(
         )
 
 
-class _Series(NamedTuple):
+class _RepeatedScores(NamedTuple):
     """Repeated scores of each case, without undefined ones; arrays of shape (n_series,)."""
 
     n: np.ndarray
@@ -232,7 +232,7 @@ class _Series(NamedTuple):
     df: np.ndarray
 
 
-def _summarize_series(values: np.ndarray, series_of_row: np.ndarray, n_series: int) -> _Series:
+def _summarize_series(values: np.ndarray, series_of_row: np.ndarray, n_series: int) -> _RepeatedScores:
     """Return number, mean and squares of the defined scores of each series."""
     defined = ~np.isnan(values)
     series_of_row = series_of_row[defined]
@@ -244,10 +244,10 @@ def _summarize_series(values: np.ndarray, series_of_row: np.ndarray, n_series: i
     deviations = values - origin[series_of_row]
     mean = origin + ratio(np.bincount(series_of_row, deviations, n_series), n)
     squares = np.bincount(series_of_row, (values - mean[series_of_row]) ** 2, n_series)
-    return _Series(n, mean, squares, df=np.maximum(n - 1, 0))
+    return _RepeatedScores(n, mean, squares, df=np.maximum(n - 1, 0))
 
 
-def _reliability_columns(series: _Series, groups: np.ndarray, n_groups: int) -> dict[str, np.ndarray]:
+def _reliability_columns(series: _RepeatedScores, groups: np.ndarray, n_groups: int) -> dict[str, np.ndarray]:
     """Columns of the mean number of repeats, the mean and the intraclass correlation of each group.
 
     The intraclass correlation is that of a one-way analysis of variance of cases with unequal numbers n:

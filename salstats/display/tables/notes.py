@@ -31,7 +31,7 @@ from salstats.display.text.format import (
 from salstats.display.text.labels import Labels
 from salstats.display.text.vocabulary import ABBREVIATIONS, in_sentence
 from salstats.metrics.registry import METRICS
-from salstats.stats.engine.design import AVERAGE, OVERALL
+from salstats.stats.engine.grouping import AVERAGE, OVERALL
 from salstats.stats.engine.score_reasons import SEVERAL
 from salstats.stats.engine.weighting import MEMBERS
 from salstats.stats.mrmc.designs import PAIRED

@@ -13,7 +13,7 @@ from salstats.display.text.format import MISSING
 from salstats.errors import FormulaError, SalstatsError, Setting, warn
 from salstats.metrics.registry import METRICS, registered_metric
 from salstats.stats.agreement.records import LABELS as AGREEMENT
-from salstats.stats.engine.design import AVERAGE, OVERALL
+from salstats.stats.engine.grouping import AVERAGE, OVERALL
 from salstats.stats.engine.score_reasons import SEVERAL
 from salstats.stats.models.formulas import parse_formula
 from salstats.study import HUMAN

@@ -20,9 +20,9 @@ from salstats.stats.agreement.readings_of_groups import (
 )
 from salstats.stats.agreement.records import CONTINUOUS, KINDS, RECORDS, Agreement
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
-from salstats.stats.engine.design import group_label, named_groups
 from salstats.stats.engine.few_units import FEW_DF, few_equal_units
 from salstats.stats.engine.fixed_factors import NOUNS, fixed_factor_text, inference_to, random_factor_text
+from salstats.stats.engine.grouping import group_label, named_groups
 from salstats.stats.engine.intervals import RECOMMENDED, Interval, interval_by_name
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.engine.result_warnings import warn_few_df, warn_unequal_units

@@ -13,7 +13,7 @@ from salstats.errors import ColumnError, Message, SalstatsWarning, Setting, Valu
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, coded_scores
 from salstats.stats.agreement.readings import Readings
 from salstats.stats.agreement.records import CATEGORIES, CONTINUOUS, KINDS, Agreement
-from salstats.stats.engine.design import (
+from salstats.stats.engine.grouping import (
     check_one_metric,
     group_label,
     index_groups,

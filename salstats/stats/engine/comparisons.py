@@ -9,7 +9,8 @@ import pandas as pd
 from salstats.checks import did_you_mean, quoted
 from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import ColumnCodes
-from salstats.stats.engine.design import (
+from salstats.stats.engine.estimands import Cells, Estimand, Target, sum_cells
+from salstats.stats.engine.grouping import (
     OVERALL,
     append_keys,
     average_over,
@@ -17,7 +18,6 @@ from salstats.stats.engine.design import (
     pool_over,
     warn_uneven_rows,
 )
-from salstats.stats.engine.estimands import Cells, Estimand, Target, sum_cells
 from salstats.stats.engine.resampling_units import Units
 from salstats.stats.engine.score_reasons import has_absent_finding
 from salstats.stats.engine.weighting import EQUAL, Weights
@@ -242,7 +242,7 @@ def _check_reference(scores: pd.DataFrame, reference: str, is_reference: np.ndar
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparisonOptions:
     """Options of a comparison, as the public functions take them."""
 
     reference: str
@@ -260,7 +260,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Compared:
+class PairedTarget:
     """A target with the complete pairs behind it."""
 
     #: Cells of methods, then of the reference.
@@ -283,7 +283,9 @@ class Compared:
     one_sided: pd.DataFrame
 
 
-def compare(kind: str, codes: ColumnCodes, units: Units, comparison: Comparison) -> Compared:
+def target_of_scores(
+    kind: str, codes: ColumnCodes, units: Units, comparison: ComparisonOptions
+) -> PairedTarget:
     """Pair scores with the reference's and return the target of the comparison with its pairs.
 
     `kind` is "difference" or "percent_decrease".
@@ -316,7 +318,7 @@ def compare(kind: str, codes: ColumnCodes, units: Units, comparison: Comparison)
     pair_weights = None
     if weights.of_rows is not None:
         pair_weights = weights.of_rows[pairs.source]
-    compared = compare_pairs(
+    paired_target = target_of_pairs(
         kind,
         method_scores,
         reference_scores,
@@ -330,25 +332,25 @@ def compare(kind: str, codes: ColumnCodes, units: Units, comparison: Comparison)
     )
     absent = np.flatnonzero(_is_absent_pair(scores, pairs))
     return replace(
-        compared,
+        paired_target,
         absent=_keys(scores, comparison.by, pairs, absent),
         one_sided=one_sided_pairs(scores, comparison.by, pairs, method_scores, reference_scores),
     )
 
 
-def compare_pairs(
+def target_of_pairs(
     kind: str,
     method_scores: np.ndarray,
     reference_scores: np.ndarray,
     units: Units,
     groups: np.ndarray,
     keys: pd.DataFrame,
-    comparison: Comparison,
+    comparison: ComparisonOptions,
     *,
     weights: np.ndarray | None = None,
     reference_cells: Cells | None = None,
     is_repeated: np.ndarray | bool = False,
-) -> Compared:
+) -> PairedTarget:
     """Return the target of a comparison of pairs of scores, and its complete pairs.
 
     Parameters
@@ -363,7 +365,7 @@ def compare_pairs(
         Group of each pair, a row of `keys`.
     keys : DataFrame
         Grouping columns, method and reference of each group.
-    comparison : Comparison
+    comparison : ComparisonOptions
         Options.
     weights : ndarray, shape (n_pairs,), optional
         Weight of each pair.
@@ -389,7 +391,7 @@ def compare_pairs(
     method_cells = replace(method_cells, n_missing=n_incomplete)
     target, n_pairs, members = _target(kind, method_cells, reference_cells, keys, n_pairs, comparison)
     no_keys = keys.iloc[:0]
-    return Compared(
+    return PairedTarget(
         target=target,
         n_pairs=n_pairs,
         method_scores=method_scores[is_complete],
@@ -427,9 +429,9 @@ def _target(
     reference: Cells,
     keys: pd.DataFrame,
     n_pairs: np.ndarray,
-    comparison: Comparison,
+    comparison: ComparisonOptions,
 ) -> tuple[Target, np.ndarray, np.ndarray]:
-    """Return the target, the pairs of each estimate (n_rows,), and `Compared.members`.
+    """Return the target, the pairs of each estimate (n_rows,), and `PairedTarget.members`.
 
     The rows are the groups, then the groups pooled over tasks ("Overall"), then the averages over a grouping
     column ("Average").
@@ -516,7 +518,7 @@ def _keys(scores: pd.DataFrame, by: list[str], pairs: Pairs, positions: np.ndarr
 
 
 def _available_reference_cells(
-    codes: ColumnCodes, comparison: Comparison, units: Units, pairs: Pairs, first_pairs: np.ndarray
+    codes: ColumnCodes, comparison: ComparisonOptions, units: Units, pairs: Pairs, first_pairs: np.ndarray
 ) -> Cells:
     """Return cells of all scores of each group's reference, in the order of the groups.
 

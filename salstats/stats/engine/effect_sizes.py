@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from salstats.stats.engine.comparisons import Compared
+from salstats.stats.engine.comparisons import PairedTarget
 from salstats.stats.engine.cr2 import cr2
 
 #: Pairs below which an effect size is undefined.
@@ -146,23 +146,23 @@ RECORDS = {
 EFFECT_SIZES = tuple(RECORDS)
 
 
-def effect_columns(compared: Compared, name: str, level: float) -> dict[str, object]:
+def effect_columns(paired_target: PairedTarget, name: str, level: float) -> dict[str, object]:
     """Return the columns `effect_size`, `effect`, `effect_low` and `effect_high` of a frame of differences.
 
     Effect sizes are those of the complete pairs of each row; averages of other rows have no pairs, and NaN.
     """
     record = RECORDS[name]
-    n_rows = len(compared.target.keys)
+    n_rows = len(paired_target.target.keys)
     effect = np.full(n_rows, np.nan)
     low = np.full(n_rows, np.nan)
     high = np.full(n_rows, np.nan)
-    for row, is_member in enumerate(compared.members.T):
-        pairs = is_member[compared.groups]
+    for row, is_member in enumerate(paired_target.members.T):
+        pairs = is_member[paired_target.groups]
         effect[row], low[row], high[row] = _effect_with_limits(
             record,
-            compared.method_scores[pairs],
-            compared.reference_scores[pairs],
-            compared.units[pairs],
+            paired_target.method_scores[pairs],
+            paired_target.reference_scores[pairs],
+            paired_target.units[pairs],
             level,
         )
     return {"effect_size": name, "effect": effect, "effect_low": low, "effect_high": high}

@@ -15,7 +15,7 @@ import pandas as pd
 from salstats.checks import did_you_mean, quoted
 from salstats.errors import SalstatsError, Setting, ValueRangeError, warn
 from salstats.metrics.registry import direction, registered_metric
-from salstats.stats.engine.inference import Estimates
+from salstats.stats.engine.inference import InferredEstimates
 from salstats.stats.engine.intervals import RECORDS, Basis, Interval, interval_by_name
 from salstats.stats.engine.one_sided_tests import Tails
 
@@ -119,7 +119,7 @@ def _bounds(bounds: object) -> tuple[float, float]:
 
 
 def margin_test_columns(
-    estimates: Estimates,
+    estimates: InferredEstimates,
     margin: Margin,
     metrics: np.ndarray,
     sense: np.ndarray,
@@ -130,7 +130,7 @@ def margin_test_columns(
 
     Parameters
     ----------
-    estimates : Estimates
+    estimates : InferredEstimates
         Differences or percentage decreases.
     margin : Margin
         The margin, or that of each metric.

@@ -9,9 +9,9 @@ from salstats.errors import ValueRangeError
 from salstats.frames import CodedColumn
 from salstats.metrics.registry import registered_metric
 from salstats.score_checks import RANGE_ROUNDING
-from salstats.stats.engine.design import (
+from salstats.stats.engine.grouping import (
     OVERALL,
-    Design,
+    GroupedRows,
     append_keys,
     average_over,
     check_one_metric,
@@ -401,19 +401,21 @@ def _has_unit_range(metrics: CodedColumn) -> np.ndarray:
 
 
 def mean_target(
-    design: Design, average: str | None = None, overall: bool = False, weights: Weights = EQUAL
+    grouped_rows: GroupedRows, average: str | None = None, overall: bool = False, weights: Weights = EQUAL
 ) -> Target:
     """Return the target of each group's mean, of averages over a grouping column and of pooled tasks."""
-    check_one_metric(design.codes, design.by)
-    values = design.frame["score"].to_numpy(dtype=np.float64)
-    n_groups = len(design.keys)
-    cells = sum_cells(values, design.units.codes, design.units.n, design.groups, n_groups, weights.of_rows)
+    check_one_metric(grouped_rows.codes, grouped_rows.by)
+    values = grouped_rows.frame["score"].to_numpy(dtype=np.float64)
+    n_groups = len(grouped_rows.keys)
+    cells = sum_cells(
+        values, grouped_rows.units.codes, grouped_rows.units.n, grouped_rows.groups, n_groups, weights.of_rows
+    )
     # scores that are outside by rounding alone keep limits within 0 and 1
     is_outside = (values < -RANGE_ROUNDING) | (values > 1 + RANGE_ROUNDING)
-    is_outside |= ~_has_unit_range(design.codes.column("metric"))
-    n_outside = np.bincount(design.groups, is_outside & ~np.isnan(values), n_groups)
+    is_outside |= ~_has_unit_range(grouped_rows.codes.column("metric"))
+    n_outside = np.bincount(grouped_rows.groups, is_outside & ~np.isnan(values), n_groups)
     cells = replace(cells, outside_unit_range=n_outside > 0)
-    return target_of_cells("mean", cells, design.keys, average, overall, weights)
+    return target_of_cells("mean", cells, grouped_rows.keys, average, overall, weights)
 
 
 def target_of_cells(

@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 
 from salstats.frames import text_column
-from salstats.stats.engine.design import AVERAGE, OVERALL
+from salstats.stats.engine.grouping import AVERAGE, OVERALL
 
 READERS = "readers"
 TRAININGS = "trainings"
 
 
 @dataclass(frozen=True)
-class Factor:
+class FixedFactor:
     """A column whose values are a sample from a population, such as readers."""
 
     column: str
@@ -30,7 +30,11 @@ class Factor:
 
 
 #: All factors, in the order in which `inference_to` names them.
-FACTORS = (Factor("reader", READERS), Factor("seed", TRAININGS), Factor("model", TRAININGS, compared=True))
+FACTORS = (
+    FixedFactor("reader", READERS),
+    FixedFactor("seed", TRAININGS),
+    FixedFactor("model", TRAININGS, compared=True),
+)
 #: Noun of each factor's column.
 NOUNS = {factor.column: factor.noun for factor in FACTORS}
 
@@ -104,7 +108,7 @@ def inference_column(fixed: Mapping[str, np.ndarray]) -> dict[str, Any]:
 
 
 def fixed_rows(
-    frame: pd.DataFrame, factor: Factor, units: np.ndarray | None, groups: Collection[str] = ()
+    frame: pd.DataFrame, factor: FixedFactor, units: np.ndarray | None, groups: Collection[str] = ()
 ) -> np.ndarray:
     """Find the rows in which a factor is fixed: it has several levels, and some level has several units.
 
@@ -115,7 +119,7 @@ def fixed_rows(
     ----------
     frame : DataFrame
         The scores.
-    factor : Factor
+    factor : FixedFactor
         The factor.
     units : array of int, optional
         Unit of each row, if units are drawn.

@@ -104,7 +104,7 @@ def check_options(
 
 
 @dataclass(frozen=True)
-class Estimates:
+class InferredEstimates:
     """Estimates with their limits and facts about them; arrays have shape (n_rows,) unless said otherwise."""
 
     target: Target
@@ -202,7 +202,7 @@ def infer(
     differences: bool = False,
     flip_signs: bool = False,
     constant: bool = False,
-) -> Estimates:
+) -> InferredEstimates:
     """Estimate a target with standard errors and limits, and warn of doubtful ones.
 
     Parameters
@@ -220,7 +220,7 @@ def infer(
 
     Returns
     -------
-    Estimates
+    InferredEstimates
         One row per estimate of the target.
     """
     cells = target.cells
@@ -297,7 +297,7 @@ def infer(
     if record.extra_input != "cr2":
         # one unit says nothing about the variance between units
         std_error = np.where(smallest < 2, np.nan, std_error)
-    estimates = Estimates(
+    estimates = InferredEstimates(
         target=target,
         options=options,
         basis=basis,
@@ -389,7 +389,7 @@ def _robust_df(robust: Robust, record: Interval, kinds: _RowKinds) -> np.ndarray
     return np.where(kinds.trials, np.nan, df)
 
 
-def _at_level(estimates: Estimates, level: float) -> Estimates:
+def _at_level(estimates: InferredEstimates, level: float) -> InferredEstimates:
     """Return the estimates with their limits at a level."""
     record = estimates.options.interval
     basis = replace(estimates.basis, level=level)
@@ -438,7 +438,7 @@ def _has_no_limits(record: Interval, basis: Basis, smallest: np.ndarray, use_cr2
     return smallest < 2
 
 
-def at_levels(estimates: Estimates, levels: np.ndarray) -> Estimates:
+def at_levels(estimates: InferredEstimates, levels: np.ndarray) -> InferredEstimates:
     """Return the estimates with each row's limits at its level in `levels`; NaN keeps its limits."""
     low = estimates.conf_low.copy()
     high = estimates.conf_high.copy()
@@ -483,7 +483,7 @@ def _has_many_zeros(cells: Cells, estimand: Estimand) -> np.ndarray:
 
 
 def _cautions(
-    estimates: Estimates, unit_sizes: np.ndarray, outlying: np.ndarray
+    estimates: InferredEstimates, unit_sizes: np.ndarray, outlying: np.ndarray
 ) -> dict[Caution, np.ndarray]:
     """Find the rows that each caution concerns.
 
@@ -516,7 +516,7 @@ def _cautions(
     return cautions
 
 
-def _has_few_df(estimates: Estimates) -> np.ndarray:
+def _has_few_df(estimates: InferredEstimates) -> np.ndarray:
     """Find rows whose limits are Student's t with few degrees of freedom."""
     record = estimates.options.interval
     uses_t = np.full(len(estimates.df), record.kind == "t")
@@ -529,7 +529,7 @@ def _has_few_df(estimates: Estimates) -> np.ndarray:
     return result_warnings.has_few_df(np.where(uses_t, df, np.nan))
 
 
-def _warn(estimates: Estimates, unit_sizes: np.ndarray, constant: bool) -> None:
+def _warn(estimates: InferredEstimates, unit_sizes: np.ndarray, constant: bool) -> None:
     """Warn of estimates and limits that are doubtful."""
     target = estimates.target
     term = target.term

@@ -13,7 +13,7 @@ from scipy import special
 from salstats.checks import check_choice
 from salstats.stats.engine import limits, paired_shares
 from salstats.stats.engine.coefficients import fisher_limits
-from salstats.stats.engine.limits import Limits
+from salstats.stats.engine.limits import LimitArrays
 from salstats.stats.engine.one_sided_tests import Tails, fieller_tails, flip_tails, percentile_tails, t_tails
 from salstats.stats.engine.roc import area_limits
 from salstats.stats.engine.wild_bootstrap import SignFlips
@@ -123,10 +123,10 @@ class Interval:
         return self.kernel(basis)
 
 
-def _share(kernel: Callable[[np.ndarray, np.ndarray, float], Limits]) -> Callable[[Basis], Limits]:
+def _share(kernel: Callable[[np.ndarray, np.ndarray, float], LimitArrays]) -> Callable[[Basis], LimitArrays]:
     """Make a function that computes limits of a proportion from its effective sample size."""
 
-    def share_limits(basis: Basis) -> Limits:
+    def share_limits(basis: Basis) -> LimitArrays:
         n_effective = limits.effective_size(
             basis.estimate, basis.n, variance=basis.std_error**2, n_units=basis.n_units, level=basis.level
         )
@@ -135,7 +135,7 @@ def _share(kernel: Callable[[np.ndarray, np.ndarray, float], Limits]) -> Callabl
     return share_limits
 
 
-def _studentized(basis: Basis) -> Limits:
+def _studentized(basis: Basis) -> LimitArrays:
     return limits.studentized(
         replicates=basis.replicates,
         variances=basis.variances,
@@ -146,7 +146,7 @@ def _studentized(basis: Basis) -> Limits:
     )
 
 
-def _studentized_log(basis: Basis) -> Limits:
+def _studentized_log(basis: Basis) -> LimitArrays:
     """Limits on the log scale; of a percentage decrease, on that of the ratio 1 - decrease / 100."""
     if basis.term != "percent_decrease":
         return limits.studentized_log(
@@ -168,21 +168,21 @@ def _studentized_log(basis: Basis) -> Limits:
     return _decreases(ratio_low, ratio_high)
 
 
-def _decreases(ratio_low: np.ndarray, ratio_high: np.ndarray) -> Limits:
+def _decreases(ratio_low: np.ndarray, ratio_high: np.ndarray) -> LimitArrays:
     """Limits of a percentage decrease from those of the ratio of method and reference."""
     return 100 * (1 - ratio_high), 100 * (1 - ratio_low)
 
 
-def _t(basis: Basis) -> Limits:
+def _t(basis: Basis) -> LimitArrays:
     return limits.t_limits(basis.estimate, basis.std_error, basis.df, basis.level)
 
 
-def _wilson_t(basis: Basis) -> Limits:
+def _wilson_t(basis: Basis) -> LimitArrays:
     variance = basis.std_error**2
     return limits.wilson_t(basis.estimate, variance, basis.df, basis.n_units, basis.level)
 
 
-def _wild(basis: Basis) -> Limits:
+def _wild(basis: Basis) -> LimitArrays:
     """Limits where the P value of the wild cluster bootstrap test crosses 1 - level."""
     assert basis.sign_flips is not None
     low, high = basis.sign_flips.limits(basis.level)
@@ -193,7 +193,7 @@ def _wild(basis: Basis) -> Limits:
     return low, high
 
 
-def _tango(basis: Basis) -> Limits:
+def _tango(basis: Basis) -> LimitArrays:
     return paired_shares.difference_limits(basis.estimate, basis.std_error, basis.n_units, basis.level)
 
 
@@ -201,7 +201,7 @@ def _tango_tails(basis: Basis, bound: np.ndarray) -> Tails:
     return paired_shares.difference_tails(basis.estimate, basis.std_error, basis.n_units, bound)
 
 
-def _tang(basis: Basis) -> Limits:
+def _tang(basis: Basis) -> LimitArrays:
     method, reference, std_error = _paired_means(basis)
     ratio_low, ratio_high = paired_shares.ratio_limits(
         method, reference, std_error, basis.n_units, basis.level
@@ -226,7 +226,7 @@ def _paired_means(basis: Basis) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return method, reference, np.sqrt(np.maximum(variance, 0))
 
 
-def _delta(basis: Basis) -> Limits:
+def _delta(basis: Basis) -> LimitArrays:
     kernel = limits.logit_t_limits if basis.term == "pooled_rate" else limits.t_limits
     return kernel(basis.estimate, basis.std_error, basis.df, basis.level)
 
@@ -271,12 +271,12 @@ def _fieller(basis: Basis) -> tuple[np.ndarray, ...]:
     return low, high, description, zero_in_gap
 
 
-def _fisher(basis: Basis) -> Limits:
+def _fisher(basis: Basis) -> LimitArrays:
     quantile = float(special.ndtri((1 + basis.level) / 2))
     return fisher_limits(basis.estimate, basis.std_error, quantile)
 
 
-def _area(basis: Basis, *, on_logit: bool = False) -> Limits:
+def _area(basis: Basis, *, on_logit: bool = False) -> LimitArrays:
     """Limits by Student's t, or by the normal distribution where the degrees of freedom are NaN."""
     upper = (1 + basis.level) / 2
     quantile = np.where(np.isnan(basis.df), special.ndtri(upper), special.stdtrit(basis.df, upper))

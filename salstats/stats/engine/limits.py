@@ -7,7 +7,7 @@ upper. A replicate that is NaN is undefined and left out, unless a docstring say
 import numpy as np
 from scipy import special, stats
 
-Limits = tuple[np.ndarray, np.ndarray]
+LimitArrays = tuple[np.ndarray, np.ndarray]
 
 
 def quantiles(replicates: np.ndarray, probabilities: np.ndarray | list[float]) -> np.ndarray:
@@ -32,13 +32,13 @@ def quantiles(replicates: np.ndarray, probabilities: np.ndarray | list[float]) -
     return row_quantiles
 
 
-def percentile(replicates: np.ndarray, level: float) -> Limits:
+def percentile(replicates: np.ndarray, level: float) -> LimitArrays:
     """Percentile interval: the (1 - level)/2 and (1 + level)/2 quantiles of the replicates."""
     low, high = quantiles(replicates, _tail_probabilities(level))
     return low, high
 
 
-def order(replicates: np.ndarray, level: float) -> Limits:
+def order(replicates: np.ndarray, level: float) -> LimitArrays:
     """Order statistics of the replicates, as in the scripts of CheXlocalize; undefined replicates sort last.
 
     With B replicates and a = 1 - level these are number `int(B*a/2)` and `int(B*(1 - a/2))`, counted
@@ -53,13 +53,13 @@ def order(replicates: np.ndarray, level: float) -> Limits:
     return ordered[low_position], ordered[high_position]
 
 
-def basic(replicates: np.ndarray, estimate: np.ndarray, level: float) -> Limits:
+def basic(replicates: np.ndarray, estimate: np.ndarray, level: float) -> LimitArrays:
     """Basic interval: 2 * estimate minus the opposite percentile limits."""
     low, high = percentile(replicates, level)
     return 2 * estimate - high, 2 * estimate - low
 
 
-def normal(bias: np.ndarray, std_error: np.ndarray, estimate: np.ndarray, level: float) -> Limits:
+def normal(bias: np.ndarray, std_error: np.ndarray, estimate: np.ndarray, level: float) -> LimitArrays:
     """Normal interval of R's `boot.ci`: estimate - bias -+ z * SD of the replicates."""
     half_width = stats.norm.ppf((1 + level) / 2) * std_error
     return estimate - bias - half_width, estimate - bias + half_width
@@ -95,7 +95,7 @@ def bca_probabilities(
     return np.where(np.isfinite(z0), probabilities, np.nan)
 
 
-def bca(replicates: np.ndarray, estimate: np.ndarray, jackknife: np.ndarray, level: float) -> Limits:
+def bca(replicates: np.ndarray, estimate: np.ndarray, jackknife: np.ndarray, level: float) -> LimitArrays:
     """Bias-corrected and accelerated interval; see `bca_probabilities`."""
     probabilities = bca_probabilities(replicates, estimate, jackknife, level)
     low, high = quantiles(replicates, probabilities)
@@ -109,7 +109,7 @@ def studentized(
     variance: np.ndarray,
     rounding: np.ndarray,
     level: float,
-) -> Limits:
+) -> LimitArrays:
     """Bootstrap-t interval: the estimate less quantiles of t* times its standard error.
 
     t* = (replicate - estimate) / its own standard error. `variances` (n_replicates, n_rows) and `variance`
@@ -139,7 +139,7 @@ def studentized_log(
     variance: np.ndarray,
     rounding: np.ndarray,
     level: float,
-) -> Limits:
+) -> LimitArrays:
     """Bootstrap-t interval of a positive parameter on the log scale, as `boot.ci(h = log)` of R's boot.
 
     Arguments are those of `studentized`. By the delta method, the standard error of log(x) is that of x
@@ -166,7 +166,7 @@ def studentized_log(
     return np.exp(low), np.exp(high)
 
 
-def t_limits(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, level: float) -> Limits:
+def t_limits(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, level: float) -> LimitArrays:
     """Limits estimate -+ t quantile * standard error; NaN where `df` is below 1."""
     half_width = t_quantile(df, level) * std_error
     return estimate - half_width, estimate + half_width
@@ -197,7 +197,7 @@ def effective_size(
     return np.where(no_variance, n_units, n / design_effect * df_correction)
 
 
-def wilson(share: np.ndarray, n: np.ndarray, level: float, df: np.ndarray | float = np.inf) -> Limits:
+def wilson(share: np.ndarray, n: np.ndarray, level: float, df: np.ndarray | float = np.inf) -> LimitArrays:
     """Wilson's (1927) score interval for a proportion of `n`, which need not be a whole number.
 
     With a finite `df` the quantile is Student's t instead of the normal distribution's.
@@ -215,7 +215,7 @@ def wilson(share: np.ndarray, n: np.ndarray, level: float, df: np.ndarray | floa
 
 def wilson_t(
     mean: np.ndarray, variance: np.ndarray, df: np.ndarray, n_units: np.ndarray, level: float
-) -> Limits:
+) -> LimitArrays:
     """Wilson's interval for the mean of scores from 0 to 1.
 
     The effective sample size is mean (1 - mean) / variance, the number of 0/1 scores whose mean has this
@@ -227,7 +227,7 @@ def wilson_t(
     return wilson(mean, n, level, df)
 
 
-def exact(share: np.ndarray, n: np.ndarray, level: float) -> Limits:
+def exact(share: np.ndarray, n: np.ndarray, level: float) -> LimitArrays:
     """Clopper and Pearson's (1934) interval for a proportion of `n`, which need not be a whole number."""
     n_hits = share * n
     tail = (1 - level) / 2
@@ -238,7 +238,7 @@ def exact(share: np.ndarray, n: np.ndarray, level: float) -> Limits:
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
 
-def logit_t_limits(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, level: float) -> Limits:
+def logit_t_limits(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, level: float) -> LimitArrays:
     """Limits of a rate, symmetric on the logit scale: t limits with the standard error se / (p (1 - p)).
 
     Where the logit or its standard error is undefined (a rate of 0 or 1) they are the limits of `t_limits`.

@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from scipy import special
 
-from salstats.stats.engine.limits import Limits
+from salstats.stats.engine.limits import LimitArrays
 from salstats.stats.engine.one_sided_tests import Tails
 
 #: Number of bisections: more than a float has binary digits.
@@ -78,7 +78,7 @@ def ratio_statistic(
 
 def difference_limits(
     difference: np.ndarray, std_error: np.ndarray, n_units: np.ndarray, level: float
-) -> Limits:
+) -> LimitArrays:
     """Return Tango's limits of a difference of shares: those between which the score test does not reject."""
     only_method, only_reference = discordant_pairs(difference, std_error, n_units)
     statistic = partial(difference_statistic, only_method, only_reference, n_units)
@@ -89,7 +89,7 @@ def difference_limits(
 
 def ratio_limits(
     method: np.ndarray, reference: np.ndarray, std_error: np.ndarray, n_units: np.ndarray, level: float
-) -> Limits:
+) -> LimitArrays:
     """Return limits of the ratio of two shares, infinite where no ratio is too large.
 
     `std_error` is that of the difference of the shares. A limit r is searched as r / (1 + r), which lies

@@ -9,12 +9,12 @@ import pandas as pd
 from scipy import stats
 
 from salstats.errors import Message, SalstatsError, Setting
-from salstats.stats.engine.comparisons import Compared
+from salstats.stats.engine.comparisons import PairedTarget
 from salstats.stats.engine.cr2 import cr2
-from salstats.stats.engine.design import group_label
 from salstats.stats.engine.draws import few_threads, sign_blocks
 from salstats.stats.engine.estimands import ratio
-from salstats.stats.engine.inference import Estimates, bootstrap_p_values, check_binary, moments
+from salstats.stats.engine.grouping import group_label
+from salstats.stats.engine.inference import InferredEstimates, bootstrap_p_values, check_binary, moments
 from salstats.stats.engine.joint_adjustment import NullDraws
 from salstats.stats.engine.paired_shares import equality_p_value
 from salstats.stats.engine.resampling_units import Units
@@ -100,16 +100,18 @@ class PairedTestResult(NamedTuple):
     null_draws: NullDraws | None = None  # the draws that P values are counted from
 
 
-def p_values_of_pairs(test: str, compared: Compared, estimates: Estimates, units: Units) -> PairedTestResult:
+def p_values_of_pairs(
+    test: str, paired_target: PairedTarget, estimates: InferredEstimates, units: Units
+) -> PairedTestResult:
     """Test equality of method and reference in each row."""
-    cells = compared.target.cells
-    estimand = compared.target.estimand
+    cells = paired_target.target.cells
+    estimand = paired_target.target.estimand
     difference = estimand.as_difference()
     means = cells.means()
     scale = difference.scale(means)
     undefined = np.full(estimand.n_rows, np.nan)
     # An average of percentage decreases is not a function of one difference: the average itself is tested.
-    n_single = compared.members.shape[1]
+    n_single = paired_target.members.shape[1]
     is_average = np.arange(estimand.n_rows) >= n_single
     by_estimate = is_average & (estimand.row_weights is not None)
     too_few_units = estimates.smallest_sample < 2
@@ -125,11 +127,11 @@ def p_values_of_pairs(test: str, compared: Compared, estimates: Estimates, units
         null_draws = NullDraws.from_statistics(value, deviations, std_error, rounding=ROUNDING * scale)
         return PairedTestResult(undefined, undefined, p_value, p_floor, null_draws)
     if test == "score":
-        return PairedTestResult(undefined, undefined, _score_p_values(compared, estimates))
+        return PairedTestResult(undefined, undefined, _score_p_values(paired_target, estimates))
     if test in ("t", "cr2"):
-        return _t_tests(test, compared, by_estimate)
+        return _t_tests(test, paired_target, by_estimate)
     if test == "wild":
-        return _wild_tests(compared, estimates)
+        return _wild_tests(paired_target, estimates)
     if test == "signflip":
         per_sum, _ = influence_weights(difference.gradient(means), means, cells.counts.sum(axis=0))
         signs = sign_blocks(estimates.options.n_replicates, units.n, estimates.options.rng)
@@ -138,13 +140,13 @@ def p_values_of_pairs(test: str, compared: Compared, estimates: Estimates, units
         return PairedTestResult(undefined, undefined, p_value, null_draws.p_floor, null_draws)
     if test == "none":
         return PairedTestResult(undefined, undefined, undefined)
-    return _test_single_rows(test, compared, scale, units.name)
+    return _test_single_rows(test, paired_target, scale, units.name)
 
 
-def _t_tests(test: str, compared: Compared, by_estimate: np.ndarray) -> PairedTestResult:
+def _t_tests(test: str, paired_target: PairedTarget, by_estimate: np.ndarray) -> PairedTestResult:
     """Test each row by Student's t: its difference, or its estimate in rows where `by_estimate` is True."""
-    cells = compared.target.cells
-    estimand = compared.target.estimand
+    cells = paired_target.target.cells
+    estimand = paired_target.target.estimand
     means = cells.means()
     results = []
     for tested in (estimand.as_difference(), estimand):
@@ -160,7 +162,7 @@ def _t_tests(test: str, compared: Compared, by_estimate: np.ndarray) -> PairedTe
     return PairedTestResult(statistic, df, p_value)
 
 
-def _wild_tests(compared: Compared, estimates: Estimates) -> PairedTestResult:
+def _wild_tests(paired_target: PairedTarget, estimates: InferredEstimates) -> PairedTestResult:
     """Test each row by the test that its limits invert.
 
     That is the test by sign flips, by CR2 where units are few, or the score test of paired 0/1 scores.
@@ -175,45 +177,47 @@ def _wild_tests(compared: Compared, estimates: Estimates) -> PairedTestResult:
         p_floor = np.where(estimates.uses_cr2, np.nan, p_floor)
     if estimates.options.interval.binary_defaults and estimates.basis.trials.any():
         trials = estimates.basis.trials
-        p_value = np.where(trials, _score_p_values(compared, estimates), p_value)
+        p_value = np.where(trials, _score_p_values(paired_target, estimates), p_value)
         if trials.all():
             return PairedTestResult(undefined, undefined, p_value)
         p_floor = np.where(trials, np.nan, p_floor)
     return PairedTestResult(undefined, undefined, p_value, p_floor, estimates.sign_flips.null_draws)
 
 
-def _score_p_values(compared: Compared, estimates: Estimates) -> np.ndarray:
+def _score_p_values(paired_target: PairedTarget, estimates: InferredEstimates) -> np.ndarray:
     """Compute P values of the score test of paired 0/1 scores, NaN for averages and with one unit."""
-    cells = compared.target.cells
-    difference = compared.target.estimand.as_difference()
+    cells = paired_target.target.cells
+    difference = paired_target.target.estimand.as_difference()
     variance, _ = analytic_variance(cells, difference)
     p_value = equality_p_value(difference.value(cells.means()), np.sqrt(variance), estimates.n_units)
     is_single = difference.cells_of_rows().sum(axis=0) == 2
     return np.where(is_single & (estimates.smallest_sample >= 2), p_value, np.nan)
 
 
-def _test_single_rows(test: str, compared: Compared, scale: np.ndarray, unit: str) -> PairedTestResult:
+def _test_single_rows(
+    test: str, paired_target: PairedTarget, scale: np.ndarray, unit: str
+) -> PairedTestResult:
     """Make Wilcoxon's or McNemar's test of each row that is not an average of others."""
     n_rows = len(scale)
     statistic = np.full(n_rows, np.nan)
     p_value = np.full(n_rows, np.nan)
     if test == "mcnemar":
-        for values in (compared.method_scores, compared.reference_scores):
+        for values in (paired_target.method_scores, paired_target.reference_scores):
             check_binary(values, "test", test)
-    n_groups, n_single = compared.members.shape
+    n_groups, n_single = paired_target.members.shape
     for row in range(n_single):
-        pairs = compared.members[compared.groups, row]
+        pairs = paired_target.members[paired_target.groups, row]
         if not pairs.any():
             continue
-        method = compared.method_scores[pairs]
-        reference = compared.reference_scores[pairs]
-        units = compared.units[pairs]
+        method = paired_target.method_scores[pairs]
+        reference = paired_target.reference_scores[pairs]
+        units = paired_target.units[pairs]
         if test == "mcnemar":
             is_pooled = row >= n_groups
             if is_pooled and len(np.unique(units)) < len(units):
                 # Pairs of one unit in several tasks are not independent.
                 continue
-            check_independent(units, compared.target.keys, row, unit)
+            check_independent(units, paired_target.target.keys, row, unit)
             statistic[row], p_value[row] = mcnemar(method, reference)
         else:
             counts = np.bincount(units)
@@ -283,16 +287,16 @@ def sign_flips(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray)
     )
 
 
-def check_paired_shares(compared: Compared, option: str, choice: str, unit: str) -> None:
+def check_paired_shares(paired_target: PairedTarget, option: str, choice: str, unit: str) -> None:
     """Raise an error unless scores are 0 or 1 and each unit has one pair of scores in each group.
 
     `option` and `choice` are the user's option and its value, `unit` the unit's name, for the message.
     """
-    check_binary(compared.method_scores, option, choice)
-    check_binary(compared.reference_scores, option, choice)
-    for group in range(compared.members.shape[0]):
-        units = compared.units[compared.groups == group]
-        check_independent(units, compared.target.keys, group, unit, option, choice)
+    check_binary(paired_target.method_scores, option, choice)
+    check_binary(paired_target.reference_scores, option, choice)
+    for group in range(paired_target.members.shape[0]):
+        units = paired_target.units[paired_target.groups == group]
+        check_independent(units, paired_target.target.keys, group, unit, option, choice)
 
 
 def check_independent(

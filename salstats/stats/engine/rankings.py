@@ -13,15 +13,15 @@ from salstats.errors import ColumnError, Message, Setting, ValueRangeError, warn
 from salstats.frames import ColumnCodes, coded_scores
 from salstats.metrics.registry import direction
 from salstats.stats.engine.comparisons import KEY_COLUMNS_OF_PAIRS, OPTIONAL_KEY_COLUMNS, PAIRS
-from salstats.stats.engine.design import (
-    group_label,
-    group_list,
-    index_groups,
-    mean_of_rows_design,
-    metrics_of,
-)
 from salstats.stats.engine.draws import weight_blocks
 from salstats.stats.engine.estimands import Target, mean_target
+from salstats.stats.engine.grouping import (
+    group_label,
+    group_list,
+    group_rows_for_means,
+    index_groups,
+    metrics_of,
+)
 from salstats.stats.engine.inference import Options, replicate
 from salstats.stats.engine.rank_schemes import (
     RECORDS,
@@ -117,8 +117,8 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
     if ranking_options.pairs == "complete":
         ranked, observations = _complete_observations(codes, groups)
 
-    design = mean_of_rows_design(ranked, columns, units)
-    target = mean_target(design)
+    grouped_rows = group_rows_for_means(ranked, columns, units)
+    target = mean_target(grouped_rows)
     keys = target.keys
     metric_signs = np.array(
         [direction_of(metric, ranking_options.directions) for metric in metrics_of(keys, scores)]
@@ -129,7 +129,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
     values = ranked.frame["score"].to_numpy(dtype=np.float64)
     group_scores = _scores_of_groups(
         values,
-        cells=design.groups,
+        cells=grouped_rows.groups,
         units=units.codes,
         observations=observations,
         group_codes=group_codes,
@@ -145,7 +145,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
         ranked_target = target
         if scheme.of_ranks:
             rank_codes = ranked.with_scores(pd.Series(values, scores.index))
-            ranked_target = mean_target(replace(design, codes=rank_codes))
+            ranked_target = mean_target(replace(grouped_rows, codes=rank_codes))
         ranked_values = ranked_target.cells.means()
         drawn_values, _, _ = replicate(ranked_target.cells, ranked_target.estimand, options)
     else:

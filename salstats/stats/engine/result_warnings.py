@@ -5,9 +5,9 @@ import pandas as pd
 
 from salstats.errors import Call, Message, SalstatsWarning, Setting, warn
 from salstats.metrics.registry import registered_metric
-from salstats.stats.engine.design import named_groups
 from salstats.stats.engine.estimands import Target, ratio
 from salstats.stats.engine.few_units import FEW_DF
+from salstats.stats.engine.grouping import named_groups
 from salstats.stats.engine.intervals import BOOTSTRAP, RECOMMENDED, RECORDS
 
 #: Share of undefined replicates above which an interval is doubtful.

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS
-from salstats.stats.engine.design import AVERAGE, OVERALL
+from salstats.stats.engine.grouping import AVERAGE, OVERALL
 
 #: Reasons why a score is undefined: the finding is not in the image and nothing is scored, it is not in the
 #: image and nothing was predicted, or any other.

@@ -11,7 +11,7 @@ from salstats.errors import Call, Message, Setting, warn
 from salstats.frames import ColumnCodes, distinct_codes, first_rows, insert_column
 from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution
 from salstats.stats.engine.comparisons import ALL, KEY_COLUMNS_OF_PAIRS, MISSING_SIDE
-from salstats.stats.engine.design import AVERAGE, group_labels, group_list
+from salstats.stats.engine.grouping import AVERAGE, group_labels, group_list
 from salstats.stats.engine.score_reasons import counts_of_rows, has_absent_finding, pooled_columns
 
 #: Largest share of missing cases without a caution, as a few undefined scores are ordinary.

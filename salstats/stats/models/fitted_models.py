@@ -10,7 +10,7 @@ import pandas as pd
 from salstats.errors import ColumnError, Message, Setting
 from salstats.frames import integer_column
 from salstats.stats.engine.cautions import DIFFERENT_CASES, POOLED_TASKS, caution_column
-from salstats.stats.engine.fixed_factors import FACTORS, NOUNS, Factor, fixed_rows, inference_column
+from salstats.stats.engine.fixed_factors import FACTORS, NOUNS, FixedFactor, fixed_rows, inference_column
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import Design, Variable
 from salstats.stats.models.family import Family, Solution
@@ -167,7 +167,7 @@ def count_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[
     return columns
 
 
-def _has_fixed_factor(model: Model, factor: Factor) -> bool:
+def _has_fixed_factor(model: Model, factor: FixedFactor) -> bool:
     """Return True if a model's rows are of several readers (or trainings) without a random effect of them."""
     # a training may be named by its seed, or by model and seed
     noun_columns = {column for column, noun in NOUNS.items() if noun == factor.noun}

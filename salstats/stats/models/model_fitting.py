@@ -18,7 +18,7 @@ from salstats.frames import (
     coded_scores,
 )
 from salstats.stats.engine.comparisons import KEY_COLUMNS_OF_PAIRS
-from salstats.stats.engine.design import group_list, pooled_by_default, row_groups, warn_pooled_methods
+from salstats.stats.engine.grouping import group_list, pooled_by_default, row_groups, warn_pooled_methods
 from salstats.stats.engine.resampling_units import Units, has_units, resolve_unit
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import has_absent_finding, is_absent

@@ -8,7 +8,7 @@ import pandas as pd
 
 from salstats.checks import check_choice, check_count, check_generator
 from salstats.errors import Message, SalstatsError, Setting, ValueRangeError, warn
-from salstats.stats.engine.design import check_one_metric, code_scores, group_label, group_list, row_groups
+from salstats.stats.engine.grouping import check_one_metric, code_scores, group_label, group_list, row_groups
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.mrmc import covariances, figures
 from salstats.stats.mrmc.anova import ANALYSES, Analysis, AnovaTable, anova_table, random_effects

@@ -15,7 +15,6 @@ from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import estimates_frame, text_column
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import DIFFERENT_CASES, add_caution
-from salstats.stats.engine.design import group_label, group_list, metrics_of
 from salstats.stats.engine.equivalence import (
     Margin,
     check_margin,
@@ -25,6 +24,7 @@ from salstats.stats.engine.equivalence import (
     sides,
     warn_of_units,
 )
+from salstats.stats.engine.grouping import group_label, group_list, metrics_of
 from salstats.stats.engine.limits import t_limits
 from salstats.stats.engine.one_sided_tests import t_tails
 from salstats.stats.engine.resampling_units import Unit

@@ -14,8 +14,8 @@ from salstats.checks import check_by
 from salstats.errors import SalstatsError, SalstatsWarning, Setting, ValueRangeError
 from salstats.frames import ColumnCodes, case_key
 from salstats.stats.engine.comparisons import pair_with_reference, reference_in_every_group
-from salstats.stats.engine.design import group_label, row_groups
 from salstats.stats.engine.equivalence import check_margin
+from salstats.stats.engine.grouping import group_label, row_groups
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.wide_tables import is_scores_frame

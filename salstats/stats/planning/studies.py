@@ -17,7 +17,7 @@ from salstats.stats.comparison_frames import (
     verdict_columns,
 )
 from salstats.stats.contrasts import difference, percent_decrease
-from salstats.stats.engine.comparisons import Comparison, compare_pairs
+from salstats.stats.engine.comparisons import ComparisonOptions, target_of_pairs
 from salstats.stats.engine.equivalence import CLAIMS, SIDES, Margin, is_below
 from salstats.stats.engine.inference import check_options
 from salstats.stats.engine.resampling_units import Units
@@ -79,15 +79,19 @@ class Plan:
         options = check_options(self.term, self.interval, self.level, self.n_replicates, rng, draws=None)
         options = options_for_flips(options, self.test, adjust="none")
         test = self.test or options.test
-        comparison = Comparison("reference", by=["study"], pairs="complete", average=None, overall=False)
+        comparison = ComparisonOptions(
+            "reference", by=["study"], pairs="complete", average=None, overall=False
+        )
         keys = pd.DataFrame({"study": np.unique(studies), "method": "method", "reference": "reference"})
-        compared = compare_pairs(self.term, method_scores, reference_scores, units, studies, keys, comparison)
-        target = compared.target
-        estimates, tested = infer_and_test(compared, options, test, units)
+        paired_target = target_of_pairs(
+            self.term, method_scores, reference_scores, units, studies, keys, comparison
+        )
+        target = paired_target.target
+        estimates, tested = infer_and_test(paired_target, options, test, units)
         method_mean, reference_mean = target.estimand.row_levels(target.cells.means())
         metrics = np.full(len(keys), metric)
         columns = {
-            "n_pairs": compared.n_pairs,
+            "n_pairs": paired_target.n_pairs,
             "interval": estimates.interval_names,
             "test": row_test_names(test, estimates),
             "conf_low": estimates.conf_low,

@@ -9,7 +9,7 @@ import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.plots.decrease import loss_order
 from salstats.display.plots.layout.figure import Figure
-from salstats.stats.engine.design import AVERAGE
+from salstats.stats.engine.grouping import AVERAGE
 from salstats.studies.engine import Result
 from salstats.studies.saporta2022.labels_and_notes import (
     LABELS,

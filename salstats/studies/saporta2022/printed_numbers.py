@@ -10,7 +10,7 @@ from functools import partial
 import pandas as pd
 
 from salstats.datasets import load_published
-from salstats.stats.engine.design import AVERAGE
+from salstats.stats.engine.grouping import AVERAGE
 from salstats.studies.engine import PrintedNumbers
 from salstats.studies.saporta2022.study_frames import ALL_TASKS, POOLED
 from salstats.study import HUMAN

@@ -10,7 +10,7 @@ import salstats as ss
 from salstats.checks import check_columns, quoted
 from salstats.errors import ColumnError, InputFileError, SalstatsError, Setting
 from salstats.readers.chexlocalize_maps import TASKS, task_name
-from salstats.stats.engine.design import AVERAGE
+from salstats.stats.engine.grouping import AVERAGE
 from salstats.studies.engine import Item, Need, Result
 from salstats.studies.options import check_replicates
 from salstats.studies.saporta2022.labels_and_notes import LABELS

@@ -18,7 +18,7 @@ from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.stats.contrasts import percent_decrease
 from salstats.stats.correlation import correlate
 from salstats.stats.engine import limits
-from salstats.stats.engine.design import AVERAGE
+from salstats.stats.engine.grouping import AVERAGE
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.summaries import bootstrap, summarize
 from salstats.study import HUMAN

@@ -11,8 +11,8 @@ import salstats as ss
 from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.frames import ColumnCodes
 from salstats.stats.engine import limits as kernels
-from salstats.stats.engine.design import index_groups
 from salstats.stats.engine.estimands import Estimand, sum_cells
+from salstats.stats.engine.grouping import index_groups
 from salstats.stats.engine.resampling_units import resolve_unit
 from salstats.stats.engine.variances import jackknife
 

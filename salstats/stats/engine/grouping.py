@@ -22,7 +22,7 @@ OVERALL = "Overall"
 
 
 @dataclass(frozen=True)
-class Design:
+class GroupedRows:
     """Units and groups of a frame's rows."""
 
     #: Codes of the frame's columns.
@@ -41,9 +41,9 @@ class Design:
         return self.codes.frame
 
 
-def mean_of_rows_design(
+def group_rows_for_means(
     codes: ColumnCodes, by: list[str], units: Units, *, each_unit: bool = False
-) -> Design:
+) -> GroupedRows:
     """Return the design for means over rows, with warnings if such means mislead.
 
     With `each_unit`, means are over the units' means.
@@ -52,7 +52,7 @@ def mean_of_rows_design(
     equal_units = units if each_unit else None
     warn_uneven_rows(codes, by, equal_units)
     groups, keys = index_groups(codes, by)
-    return Design(codes, by, groups, keys, units)
+    return GroupedRows(codes, by, groups, keys, units)
 
 
 def index_groups(codes: ColumnCodes, by: Sequence[str]) -> tuple[np.ndarray, pd.DataFrame]:
