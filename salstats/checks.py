@@ -13,7 +13,7 @@ from salstats.errors import (
     ColumnError,
     FormulaError,  # noqa: F401
     InputFileError,  # noqa: F401
-    Part,
+    MessagePart,
     SalstatsError,
     SalstatsWarning,  # noqa: F401
     Setting,
@@ -94,7 +94,7 @@ def check_frame(frame: object, name: str = "scores") -> pd.DataFrame:
 
 
 def check_columns(
-    frame: pd.DataFrame, columns: Iterable[str], name: str = "scores", remedy: Part = ""
+    frame: pd.DataFrame, columns: Iterable[str], name: str = "scores", remedy: MessagePart = ""
 ) -> None:
     """Raise ColumnError when a column is missing, with the closest name there is or the remedy."""
     for column in columns:

@@ -52,7 +52,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnName:
     """A column that a message names; a report writes its label."""
 
     name: str
@@ -76,13 +76,13 @@ class Spelling:
         """Write a value of a column: `metric iou`."""
         return f"{level.column} {level.value}"
 
-    def column(self, column: Column) -> str:
+    def column(self, column: ColumnName) -> str:
         """Write a column: its name."""
         return column.name
 
 
 #: Part of a message that holds no other parts.
-SimplePart = str | Setting | Call | Level | Column
+SimplePart = str | Setting | Call | Level | ColumnName
 PYTHON = Spelling()
 
 
@@ -91,7 +91,7 @@ class Message:
 
     Parameters
     ----------
-    *parts : str, Setting, Call, Level, Column or Message
+    *parts : str, Setting, Call, Level, ColumnName or Message
         Parts that follow each other without a blank between them.
 
     Examples
@@ -100,7 +100,7 @@ class Message:
     'the file exists; pass overwrite=True to replace it'
     """
 
-    def __init__(self, *parts: "Part") -> None:
+    def __init__(self, *parts: "MessagePart") -> None:
         simple: list[SimplePart] = []
         for part in parts:
             if isinstance(part, Message):
@@ -110,19 +110,19 @@ class Message:
         self.parts: tuple[SimplePart, ...] = tuple(simple)
 
     @classmethod
-    def joined(cls, members: "Iterable[Part]", separator: str) -> "Message":
+    def joined(cls, members: "Iterable[MessagePart]", separator: str) -> "Message":
         """Return several messages as one, with a separator between them."""
-        parts: list[Part] = []
+        parts: list[MessagePart] = []
         for member in members:
             if parts:
                 parts.append(separator)
             parts.append(member)
         return cls(*parts)
 
-    def __add__(self, other: "Part") -> "Message":
+    def __add__(self, other: "MessagePart") -> "Message":
         return Message(self, other)
 
-    def __radd__(self, other: "Part") -> "Message":
+    def __radd__(self, other: "MessagePart") -> "Message":
         return Message(other, self)
 
     def __bool__(self) -> bool:
@@ -142,7 +142,7 @@ class Message:
                     texts.append(spelling.call(part))
                 case Level():
                     texts.append(spelling.level(part))
-                case Column():
+                case ColumnName():
                     texts.append(spelling.column(part))
                 case _:
                     texts.append(str(part))
@@ -153,7 +153,7 @@ class Message:
         return [part for part in self.parts if isinstance(part, Setting)]
 
 
-Part = SimplePart | Message
+MessagePart = SimplePart | Message
 
 
 class _WithFacts(Exception):
@@ -161,8 +161,8 @@ class _WithFacts(Exception):
 
     def __init__(
         self,
-        *parts: Part,
-        hint: Part = "",
+        *parts: MessagePart,
+        hint: MessagePart = "",
         option: str | None = None,
         value: object = NO_VALUE,
         choices: Iterable[str] = (),
@@ -195,7 +195,7 @@ class SalstatsError(_WithFacts, ValueError):
 
     Parameters
     ----------
-    *parts : str, Setting, Call, Level, Column or Message
+    *parts : str, Setting, Call, Level, ColumnName or Message
         The problem, in parts that follow each other without a blank between them.
     hint : str, Setting, Call or Message
         What would do; it follows the problem after a semicolon.
@@ -211,7 +211,7 @@ class SalstatsError(_WithFacts, ValueError):
         File or folder that the problem lies in.
     """
 
-    def prefixed(self, *parts: Part) -> Self:
+    def prefixed(self, *parts: MessagePart) -> Self:
         """Return an error of this class with the same fields, its message behind other parts.
 
         The caller of a check writes so which case or file the error is about.
@@ -261,7 +261,7 @@ class SalstatsWarning(_WithFacts, UserWarning):
         a report shows the first.
     """
 
-    def __init__(self, *parts: Part, subject: object = None, **fields: Any) -> None:
+    def __init__(self, *parts: MessagePart, subject: object = None, **fields: Any) -> None:
         super().__init__(*parts, **fields)
         self.subject = str(self.message) if subject is None else subject
 
@@ -279,12 +279,12 @@ def distinct_warnings(caught: Iterable[warnings.WarningMessage]) -> dict[object,
 _NOT_THE_CALLER = (f"{Path(__file__).parent}{os.sep}", contextlib.__file__)
 
 
-def warn(*parts: Part | Warning, **fields: Any) -> None:
+def warn(*parts: MessagePart | Warning, **fields: Any) -> None:
     """Warn at the line that called the package, however deep in it we are.
 
     Parameters
     ----------
-    *parts : str, Setting, Call, Level, Column, Message or Warning
+    *parts : str, Setting, Call, Level, ColumnName, Message or Warning
         The message in parts, or one warning that is made already.
     **fields
         Keyword arguments of `SalstatsWarning`.

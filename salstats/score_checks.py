@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import and_more, hidden
-from salstats.errors import ColumnError, Message, Part, Setting, warn
+from salstats.errors import ColumnError, Message, MessagePart, Setting, warn
 from salstats.metrics.records import Metric
 from salstats.metrics.registry import registered_metric
 
@@ -71,7 +71,7 @@ class MetricScores:
             return f"{self.metric.low:g} or more"
         return f"{self.metric.low:g} ... {self.metric.high:g}"
 
-    def remedy(self) -> Part:
+    def remedy(self) -> MessagePart:
         """Propose how to correct the scores outside the range, by their size and sign."""
         outside = self.values[self.outside]
         if self.is_share and outside.min() > 1 and _SMALLEST_PERCENTAGE < outside.max() <= 100:

@@ -11,7 +11,7 @@ import pandas as pd
 from salstats.checks import check_columns, check_frame
 from salstats.display.text.format import family_level
 from salstats.display.text.labels import LAST
-from salstats.errors import ColumnError, Part, SalstatsError
+from salstats.errors import ColumnError, MessagePart, SalstatsError
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
 from salstats.stats.adjust import check_procedure
 
@@ -175,7 +175,7 @@ class Estimates:
 
 
 def read_estimates(
-    frame: object, name: str = "estimates", needed: Sequence[str] = ("estimate",), source: Part = ""
+    frame: object, name: str = "estimates", needed: Sequence[str] = ("estimate",), source: MessagePart = ""
 ) -> Estimates:
     """Read an estimates frame.
 

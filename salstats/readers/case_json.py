@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from salstats.checks import and_more, hidden
-from salstats.errors import InputFileError, Message, Part, SalstatsError, Setting, warn
+from salstats.errors import InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.inputs import read_json
 from salstats.images.polygons import vertices_of
 from salstats.images.run_lengths import check_shape, shortened
@@ -160,7 +160,7 @@ def _values(
     return values
 
 
-def check_name(name: str, owner: Part) -> str:
+def check_name(name: str, owner: MessagePart) -> str:
     """Return the name of a case or task, which may not be empty nor hold characters that nobody sees.
 
     `owner` says in a message whose name it is.

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, hidden
-from salstats.errors import InputFileError, Message, Part, Setting, warn
+from salstats.errors import InputFileError, Message, MessagePart, Setting, warn
 from salstats.memory_limit import COLUMN, check_size
 
 PathLike = str | os.PathLike[str]
@@ -57,7 +57,7 @@ class TableOptions:
         na = [self.na] if isinstance(self.na, str) else list(self.na)
         object.__setattr__(self, "na", tuple(dict.fromkeys(["", *na])))
 
-    def remedy(self, *parts: Part) -> Message:
+    def remedy(self, *parts: MessagePart) -> Message:
         """Return the hint of a message: the parts, which name options, or what does without options."""
         if self.is_fixed_format:
             return Message("save it as CSV with commas, in UTF-8")

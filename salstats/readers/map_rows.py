@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.errors import InputFileError, Part, SalstatsError, warn
+from salstats.errors import InputFileError, MessagePart, SalstatsError, warn
 from salstats.files.map_table import TABLE, UNKNOWN, MapKey, TableRow, file_inside, read_rows
 from salstats.files.paths import check_folder
 from salstats.images.map_steps import may_cover
@@ -63,7 +63,7 @@ class RowLocation:
         return f"{self.table}, row {self.number}"
 
     def error(
-        self, *parts: Part, hint: str = "", column: str | None = None, choices: Sequence[str] = ()
+        self, *parts: MessagePart, hint: str = "", column: str | None = None, choices: Sequence[str] = ()
     ) -> InputFileError:
         """Make the error of a cell or of the whole row."""
         return InputFileError(

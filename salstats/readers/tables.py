@@ -19,7 +19,7 @@ from salstats.coded_text import (
     plain_text,
     values_of,
 )
-from salstats.errors import ColumnError, InputFileError, Message, Part, SalstatsError, Setting, warn
+from salstats.errors import ColumnError, InputFileError, Message, MessagePart, SalstatsError, Setting, warn
 from salstats.files.inputs import opened
 from salstats.files.paths import check_plain
 from salstats.frames import IDENTIFIER_COLUMNS
@@ -210,9 +210,9 @@ class FileTable:
         self,
         is_bad: np.ndarray,
         column: str,
-        reason: Part,
+        reason: MessagePart,
         error: type[SalstatsError] | None = None,
-        hint: Part = "",
+        hint: MessagePart = "",
         option: str | None = None,
     ) -> SalstatsError:
         """Make the error of the first bad cell of a column."""
@@ -295,7 +295,7 @@ class FileTable:
             )
         return np.ascontiguousarray(values.reshape(len(columns), n_rows).T)
 
-    def scores(self, column: str, remedy: Part = "") -> pd.Series:
+    def scores(self, column: str, remedy: MessagePart = "") -> pd.Series:
         """Return a column of scores: finite, or NaN where undefined.
 
         `remedy` is the hint of a cell that is no number, where its text has no better one.

@@ -29,7 +29,7 @@ from salstats.errors import (
     PYTHON,
     InputFileError,
     Message,
-    Part,
+    MessagePart,
     SalstatsError,
     SalstatsWarning,
     Setting,
@@ -294,7 +294,7 @@ class ItemNotMade(SalstatsWarning):
         Why it is not made.
     """
 
-    def __init__(self, item: str, reason: Part) -> None:
+    def __init__(self, item: str, reason: MessagePart) -> None:
         super().__init__(f"{item}: not made, ", reason)
         self.item = item
 

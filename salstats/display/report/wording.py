@@ -12,7 +12,7 @@ from salstats.display.estimates import Estimates
 from salstats.display.report.settings import Settings
 from salstats.display.text.format import STYLES, counted, inline_row_texts, joined, level_text, noun, plural
 from salstats.display.text.labels import Labels
-from salstats.errors import Column, Level, Spelling
+from salstats.errors import ColumnName, Level, Spelling
 from salstats.metrics.registry import registered_metric
 from salstats.stats.adjust import Procedure, find_procedure
 
@@ -158,7 +158,7 @@ class LabelSpelling(Spelling):
         """Write a value of a column: `metric IoU`."""
         return f"{level.column} {self._wording.labels.value(level.column, str(level.value))}"
 
-    def column(self, column: Column) -> str:
+    def column(self, column: ColumnName) -> str:
         """Write a column as inside a sentence: `relative size`."""
         return self._wording.column(column.name)
 

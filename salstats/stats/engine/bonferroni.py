@@ -7,7 +7,7 @@ import pandas as pd
 from scipy import special, stats
 
 from salstats.checks import check_level
-from salstats.errors import ColumnError, Message, Part, SalstatsError, Setting
+from salstats.errors import ColumnError, Message, MessagePart, SalstatsError, Setting
 from salstats.stats.engine.intervals import RECORDS, Basis, Interval, interval_by_name
 from salstats.stats.engine.monte_carlo import fewest_replicates
 
@@ -84,7 +84,7 @@ def _cannot_widen(name: str, rows: pd.DataFrame, level: float, new_level: float)
         if record.name == name and record.kind in ("bootstrap", "flips"):
             enough = fewest_replicates(new_level, flips=record.kind == "flips")
             break
-    more_replicates: Part = ""
+    more_replicates: MessagePart = ""
     if rows["n_replicates"].min() < enough:
         more_replicates = Message(" and ", Setting("n_replicates", enough), " or more")
     n_tests = (1 - level) / (1 - new_level)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, quoted
-from salstats.errors import ColumnError, Level, Message, Part, SalstatsWarning, Setting, warn
+from salstats.errors import ColumnError, Level, Message, MessagePart, SalstatsWarning, Setting, warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, case_key, coded_scores
 from salstats.stats.engine.resampling_units import Units
 
@@ -442,7 +442,7 @@ def group_labels(keys: pd.DataFrame, groups: np.ndarray) -> list[Message]:
     return [Message.joined(levels, ", ") for levels in zip(*columns, strict=True)]
 
 
-def group_list(labels: Sequence[Part], shown: int = 4) -> Message:
+def group_list(labels: Sequence[MessagePart], shown: int = 4) -> Message:
     """Join the first `shown` labels of groups for a message, and say how many more there are."""
     more = f" and {len(labels) - shown} more" if len(labels) > shown else ""
     return Message.joined(labels[:shown], "; ") + more

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_columns, check_frame, check_numeric, did_you_mean, quoted
-from salstats.errors import ColumnError, Message, Part, Setting, ValueRangeError
+from salstats.errors import ColumnError, Message, MessagePart, Setting, ValueRangeError
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS, ColumnCodes, check_table, coded_scores
 from salstats.stats.engine.label_columns import warn_of_correlated_labels
 from salstats.stats.engine.resampling_units import Unit, unit_columns
@@ -40,7 +40,7 @@ def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
     scores = coded_scores(frame, "data")
     metrics = metrics_among(frame, names)
     if metrics and ("score" in names or "metric" in keep):
-        clash: Part = Setting("by", "metric")
+        clash: MessagePart = Setting("by", "metric")
         if "score" in names:
             clash = "the column 'score'"
         raise ColumnError(

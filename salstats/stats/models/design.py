@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_numeric, quoted
-from salstats.errors import Column, ColumnError, FormulaError, Message, Setting, ValueRangeError, warn
+from salstats.errors import ColumnError, ColumnName, FormulaError, Message, Setting, ValueRangeError, warn
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.stats.engine.label_columns import holds_labels
 from salstats.stats.models.formulas import Factor, Formula, alias
@@ -145,7 +145,7 @@ def warn_of_label_slopes(formula: Formula, variables: Variables) -> None:
             name = factor.name if factor.name.isidentifier() else f'Q("{factor.name}")'
             warn(
                 "'",
-                Column(factor.name),
+                ColumnName(factor.name),
                 f"' in {formula.text!r} is taken as a number and gets a slope, though by its name it holds "
                 "labels",
                 hint=f"write C({name}) for a level each",

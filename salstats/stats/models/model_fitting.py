@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_frame
-from salstats.errors import Level, Message, Part, SalstatsError, Setting, ValueRangeError
+from salstats.errors import Level, Message, MessagePart, SalstatsError, Setting, ValueRangeError
 from salstats.frames import (
     SCORES_COLUMNS,
     ColumnCodes,
@@ -348,7 +348,7 @@ def _with_shared_cases(
     compares_methods = is_term or "method" in by
     if not has_columns or not compares_methods or "case" in formula.columns:
         return list(models)
-    remedy: Part = shared_rows_call(data, formula.response.columns, "data")
+    remedy: MessagePart = shared_rows_call(data, formula.response.columns, "data")
     if is_term and set(SCORES_COLUMNS) <= set(data.columns):
         remedy = paired_call(data, data="data")
         if models[0].family.linear:

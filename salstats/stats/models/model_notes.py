@@ -3,19 +3,19 @@
 from collections.abc import Container
 from dataclasses import dataclass, field
 
-from salstats.errors import Column, Message, Part, SalstatsWarning, warn
+from salstats.errors import ColumnName, Message, MessagePart, SalstatsWarning, warn
 
 #: Number of models that a warning names.
 _MAX_NAMED_MODELS = 5
 
 
-def column_or_text(name: str, columns: Container[str]) -> Part:
-    """Return the name of a variable or coefficient for a note; as a `Column` if a column is called so.
+def column_or_text(name: str, columns: Container[str]) -> MessagePart:
+    """Return the name of a variable or coefficient for a note; as a `ColumnName` if a column is called so.
 
     Other names, such as "taskEdema" or "log(prob)", are text.
     """
     if name in columns:
-        return Column(name)
+        return ColumnName(name)
     return name
 
 
@@ -23,13 +23,13 @@ def column_or_text(name: str, columns: Container[str]) -> Part:
 class _Note:
     """One kind of problem, with the models that have it."""
 
-    problem: Part
+    problem: MessagePart
     #: What would do.
-    hint: Part
+    hint: MessagePart
     #: Class of the warning.
     category: type[SalstatsWarning]
     #: Label of each model, often with details.
-    models: list[Part] = field(default_factory=list)
+    models: list[MessagePart] = field(default_factory=list)
 
 
 class Notes:
@@ -40,9 +40,9 @@ class Notes:
 
     def add(
         self,
-        problem: Part,
-        model: Part,
-        hint: Part = "",
+        problem: MessagePart,
+        model: MessagePart,
+        hint: MessagePart = "",
         category: type[SalstatsWarning] = SalstatsWarning,
     ) -> None:
         """Add a model to those with a problem.

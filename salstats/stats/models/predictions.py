@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import special
 
 from salstats.checks import check_count, check_level, quoted
-from salstats.errors import Call, Column, ColumnError, Level, Message, Setting, ValueRangeError
+from salstats.errors import Call, ColumnError, ColumnName, Level, Message, Setting, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS, estimates_frame
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.models.design import is_categorical, level_name
@@ -215,7 +215,7 @@ def design_slopes(model: Model, covariate: str, codes: Codes, notes: Notes) -> n
         notes.add(
             Message(
                 "slopes that are not known (NaN), as ",
-                Column(covariate),
+                ColumnName(covariate),
                 " or its transform does not vary smoothly,",
             ),
             Message(model.label, f": {n_unresolved} of {len(slopes)} values"),

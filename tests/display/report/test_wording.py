@@ -8,7 +8,7 @@ from report_frames import SETTINGS, contrast_row, frame
 from salstats.display.estimates import read_estimates
 from salstats.display.report.wording import LabelSpelling, Wording, decimals, lowered, verdict_word
 from salstats.display.text.labels import Labels
-from salstats.errors import Column, Level, Message, Setting
+from salstats.errors import ColumnName, Level, Message, Setting
 from salstats.metrics.registry import METRICS
 
 WORDS = Wording(SETTINGS, Labels())
@@ -82,7 +82,7 @@ def test_messages_have_the_labels_of_the_report():
     spelling = LabelSpelling(Wording(SETTINGS, labels))
     message = Message(
         Level("metric", "iou"), ", ", Level("method", "gradcam"), ", ", Level("reference", "human"),
-        ": ", Column("area_ratio"), ", ", Column("elongation"), "; pass ", Setting("unit", "case"),
+        ": ", ColumnName("area_ratio"), ", ", ColumnName("elongation"), "; pass ", Setting("unit", "case"),
     )  # fmt: skip
     assert message.spelled(spelling) == (
         "metric IoU, method Our CAM, reference Human benchmark: Finding size, elongation; pass unit='case'"

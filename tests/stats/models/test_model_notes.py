@@ -5,7 +5,7 @@ import warnings
 from tests_support import warns
 
 import salstats as ss
-from salstats.errors import Column, Level, Message, Setting
+from salstats.errors import ColumnName, Level, Message, Setting
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.models.model_notes import Notes, column_or_text
 
@@ -23,7 +23,7 @@ def test_columns_and_groups_of_models_are_parts_that_a_report_labels(synth1):
     with warns() as caught:
         ss.fit(rows.assign(double=2 * rows["prob"]), "iou ~ prob + double", by="task")
     parts = caught[0].message.message.parts
-    assert parts.count(Column("double")) == 5
+    assert parts.count(ColumnName("double")) == 5
     tasks = [part.value for part in parts if isinstance(part, Level)]
     assert len(set(tasks)) == 5
     assert set(tasks) <= set(rows["task"])
