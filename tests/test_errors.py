@@ -7,8 +7,8 @@ import pytest
 
 from salstats.errors import (
     Call,
-    Column,
     ColumnError,
+    ColumnName,
     InputFileError,
     Level,
     Message,
@@ -33,7 +33,7 @@ class Upper(Spelling):
 
 def test_a_message_is_spelled_where_it_is_shown():
     message = Message(
-        "pass ", Setting("by", ["task"]), " for ", Level("metric", "iou"), " of ", Column("age")
+        "pass ", Setting("by", ["task"]), " for ", Level("metric", "iou"), " of ", ColumnName("age")
     )
     assert str(message) == "pass by=['task'] for metric iou of age"
     assert message.spelled(Upper()) == "pass BY=['TASK'] for METRIC IOU of age"
