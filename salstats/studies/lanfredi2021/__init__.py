@@ -228,8 +228,8 @@ def _opened(scores: StudyScores) -> OpenedStudy:
     has_readings = {"reader", "seed"} <= set(images.columns)
     is_met: dict[Need, bool] = {
         SHUFFLED_SCORES: len(scores_of_table(scores, "1")) > 0,
-        BASELINES_SHUFFLED: baseline_metrics.isin(SHUFFLED).any(),
-        BASELINES_PLAIN: baseline_metrics.isin(CENTRE_REWARDING).any(),
+        BASELINES_SHUFFLED: bool(baseline_metrics.isin(SHUFFLED).any()),
+        BASELINES_PLAIN: bool(baseline_metrics.isin(CENTRE_REWARDING).any()),
         MAJORITY: len(scores.labelled) > 0,
         NETWORKS: scores.classification is not None,
         TABLE_SCORES: any(len(scores_of_table(scores, number)) for number in LAYOUTS),

@@ -121,7 +121,7 @@ def sampling_spread(recordings: Recordings) -> Result:
         mean.reset_index(),
         "lanfredi2021",
         {"Pixels drawn on either side": "n_samples"},
-        {labels.value("metric", metric): (metric, 4) for metric in mean},
+        {labels.value("metric", metric): (str(metric), 4) for metric in mean},
         notes=["Standard deviation of the sampled value, mean over methods and readers."],
     )
     return Result(
@@ -166,7 +166,7 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     rows = spread[spread["sd"] > 0]
     if rows.empty:
         raise SalstatsError("spread has nothing to draw: no sampled value differs from another")
-    means = rows.groupby(["metric", "method", "n_samples"], as_index=False)["sd"].mean()
+    means = rows.groupby(["metric", "method", "n_samples"])["sd"].mean().reset_index()
     methods = labels.order("method", means["method"])
     if width <= COLUMN_MM:
         texts = method_labels(labels, methods)

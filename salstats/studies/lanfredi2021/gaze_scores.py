@@ -89,8 +89,8 @@ class Recordings:
             raise SalstatsError("no sAUC is defined")
         method, mixing = main_method(scores)
         main_scores = scores[(scores["method"] == method) & (scores["mixing"] == mixing)]
-        groups = main_scores.groupby(["case", "method", "mixing", "metric"], as_index=False)
-        return ss.pick_cases(groups["score"].mean(), at="median", by=["method", "metric"])
+        means = main_scores.groupby(["case", "method", "mixing", "metric"])["score"].mean()
+        return ss.pick_cases(means.reset_index(), at="median", by=["method", "metric"])
 
     @cached_property
     def samples(self) -> pd.DataFrame:

@@ -210,6 +210,7 @@ NETWORKS_PRINTED = PrintedNumbers(printed_networks, ("model",))
 
 def networks(scores: StudyScores) -> Result:
     """Appendix A: the classification AUC of the networks over their trainings."""
+    assert scores.classification is not None
     means = published_interval(scores.classification, ["model"], "auroc", "seed")
     names = {"woag": "Without attention gates", "wag": "With attention gates"}
     table = table_of(
@@ -356,9 +357,9 @@ def _reader_and_network_means(rows: pd.DataFrame) -> pd.DataFrame:
     """Analyse one sheet by Obuchowski and Rockette: readers and cases, differences, networks and cases."""
     scores = mixed_methods(rows)
     by = ["case", "method", "metric"]
-    reader_scores = scores.groupby([*by, "reader"], as_index=False)["score"].mean()
+    reader_scores = scores.groupby([*by, "reader"])["score"].mean().reset_index()
     estimates = ss.mrmc(reader_scores, reference="interobserver")
-    network_scores = scores.groupby([*by, "seed"], as_index=False)["score"].mean()
+    network_scores = scores.groupby([*by, "seed"])["score"].mean().reset_index()
     network_scores = network_scores.rename(columns={"seed": "reader"})
     # The two kinds of network have trainings of their own, and each method is of one kind.
     network_means = pd.concat(

@@ -91,11 +91,13 @@ class Comparison:
     @property
     def labels(self) -> dict[str, Any]:
         """Labels of tools and metrics, distances with their unit."""
-        units: Sequence[str] = ()
+        unit_text = ""
         if "distance_unit" in self.compared:
             units = self.compared["distance_unit"].dropna().unique()
-        unit = f" ({units[0]})" if len(units) == 1 else ""
-        return {**NAMES, **{name: f"{METRICS[name].label}{unit}" for name in DISTANCES}}
+            if len(units) == 1:
+                unit_text = f" ({units[0]})"
+        distance_labels = {name: f"{METRICS[name].label}{unit_text}" for name in DISTANCES}
+        return {**NAMES, **distance_labels}
 
     @property
     def names(self) -> Labels:

@@ -84,7 +84,7 @@ def plot_truths(
     study: Study, picks: pd.DataFrame, *, images: ImageSource | None, labels: Labels, width: float = PAGE_MM
 ) -> Figure:
     """Draw an image of each data set with the outline of the truth, side by side."""
-    titles = {row.dataset: labels.value("dataset", row.dataset) for row in picks.itertuples()}
+    titles = {dataset: labels.value("dataset", dataset) for dataset in picks["dataset"]}
     n_panels = len(titles)
     # A few panels are not larger than four on a page, or two in a column.
     n_fitting = max(n_panels, 4 if width > COLUMN_MM else 2)
@@ -98,10 +98,11 @@ def plot_truths(
     cases = {case.case: case for case in study}
     panels = []
     placed = []
-    for row in picks.itertuples():
-        panel = overlay_picture(cases[row.case], row.task, None, (), picture_options)
+    for pick in picks.to_dict("records"):
+        task = pick["task"]
+        panel = overlay_picture(cases[pick["case"]], task, None, (), picture_options)
         panels.append(panel)
-        placed.append(Placed(panel, "", row.dataset, labels.value("task", row.task)))
+        placed.append(Placed(panel, row="", column=pick["dataset"], text=labels.value("task", task)))
     sheet = layout.sheet([layout.bands("")])
     return overlay_figure(placed, sheet, labels=labels, notes=[image_note(panels)], spacing=None)
 

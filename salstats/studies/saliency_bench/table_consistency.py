@@ -116,19 +116,22 @@ def check_correlations(values: pd.DataFrame, correlations: pd.DataFrame) -> pd.D
         raise ColumnError(f"values: {first_repeated[keys].to_dict()} stands twice")
     wide = values.pivot(index=[*_BY, "dataset"], columns="metric", values="value")
     rows = []
-    for row in correlations.itertuples():
+    for row in correlations.to_dict("records"):
+        model = row["model"]
+        method = row["method"]
+        printed = row["correlation"]
         try:
-            pairs = wide.loc[(row.model, row.method), [row.metric_1, row.metric_2]].dropna()
+            pairs = wide.loc[(model, method), [row["metric_1"], row["metric_2"]]].dropna()
         except KeyError as error:
-            raise ColumnError(f"no values of {row.model}, {row.method}: {error}") from None
-        r = float(np.corrcoef(pairs.to_numpy(float).T)[0, 1])
-        # in units of the last decimal, which are whole numbers
-        n_units = round(r * 10**_DIGITS) - round(row.correlation * 10**_DIGITS)
+            raise ColumnError(f"no values of {model}, {method}: {error}") from None
+        recomputed = float(np.corrcoef(pairs.to_numpy(float).T)[0, 1])
+        # Whole units of the last decimal compare exactly, unlike rounded decimals.
+        n_units = round(recomputed * 10**_DIGITS) - round(printed * 10**_DIGITS)
         rows.append(
             {
                 "n": len(pairs),
-                "printed": row.correlation,
-                "recomputed": r,
+                "printed": printed,
+                "recomputed": recomputed,
                 "difference": n_units / 10**_DIGITS,
                 "agrees": n_units == 0,
                 "within_one": abs(n_units) <= 1,

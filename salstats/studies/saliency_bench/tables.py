@@ -1,6 +1,6 @@
 """Tables 2 to 4 and the rankings: means by data set and model, correlations of metrics, spread of ranks."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -37,6 +37,8 @@ from salstats.studies.saliency_bench.cell_means import (
 )
 from salstats.studies.saliency_bench.dot_plot import plot_dots
 
+#: One row of a frame: its values by column.
+FrameRow = dict[Hashable, Any]
 #: Identifier of the tables.
 TABLE_ID = "saliency-bench"
 #: Stands between the two metrics of a pair.
@@ -62,7 +64,7 @@ class _Crossing:
     #: Column whose values stand side by side.
     across: str
     #: Text of a row of the frame, by its heading.
-    cells: Mapping[str, Callable[[dict[str, Any]], str]]
+    cells: Mapping[str, Callable[[FrameRow], str]]
     #: Mark the cells of rows whose column `bold` is true.
     bold: bool = False
     #: Heading of a last column, and its text of all rows of the frame in one row of the table.
@@ -224,7 +226,7 @@ def table_3(benchmark: Benchmark) -> Result | None:
     names = labels_of(benchmark.means, {**benchmark.labels, "pair": pairs})
     rows = in_order(rows, ["pair", "method", "model"], names).reset_index(drop=True)
 
-    cells: dict[str, Callable[[dict[str, Any]], str]] = {"r": lambda row: fixed_text(row["estimate"], 4)}
+    cells: dict[str, Callable[[FrameRow], str]] = {"r": lambda row: fixed_text(row["estimate"], 4)}
     axis_title = "Pearson's r"
     limits_note = ""
     conclusion = "too few for intervals"
@@ -359,7 +361,7 @@ def _units_note(rows: pd.DataFrame) -> str:
     return f"Each ranking rests on {count_range(rows['n_units'])} {unit}s."
 
 
-def _rank_text(row: dict[str, Any]) -> str:
+def _rank_text(row: FrameRow) -> str:
     """Write a rank with its limits and the share of first places."""
     rank = fixed_text(row["estimate"], 1).replace(".0", "")
     limits = limits_text(row["conf_low"], row["conf_high"], 1).replace(".0", "")

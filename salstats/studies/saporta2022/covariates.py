@@ -61,7 +61,9 @@ def _left_out(counts: pd.DataFrame) -> str:
 def _with_quartiles(counts: pd.DataFrame, features: pd.DataFrame) -> pd.DataFrame:
     """Put median and quartiles of each feature beside the counts of its task."""
     quartiles = features.pivot(index="task", columns="metric", values=["median", "q1", "q3"])
-    quartiles.columns = [f"{feature}_{value}" for value, feature in quartiles.columns]
+    quantities = quartiles.columns.get_level_values(0)
+    features_of_columns = quartiles.columns.get_level_values("metric")
+    quartiles.columns = features_of_columns + "_" + quantities
     return counts.merge(quartiles.reset_index(), on="task", how="left")
 
 
@@ -181,8 +183,8 @@ def scale_note(slopes: pd.DataFrame) -> str:
     if size in per_task.index and size in pooled.index:
         facts.append(
             f"the slope of IoU on {feature_name('area_ratio').lower()} is "
-            f"{per_task.loc[size, 'estimate']:.3f} scaled per task and "
-            f"{pooled.loc[size, 'estimate']:.3f} over all tasks"
+            f"{per_task['estimate'][size]:.3f} scaled per task and "
+            f"{pooled['estimate'][size]:.3f} over all tasks"
         )
     signs = _shown_signs(per_task)
     turns = (signs * _shown_signs(pooled).reindex(signs.index) < 0).to_numpy()

@@ -131,10 +131,11 @@ def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> p9.ggplot:
     options = PictureOptions(rule, check_images(frames.images), False, layout.box)
     panels = []
     placed = []
-    for row in rows.itertuples():
-        panel = _with_rectangle(study, row.case, row.task, options)
+    for finding in rows.to_dict("records"):
+        panel = _with_rectangle(study, finding["case"], finding["task"], options)
         panels.append(panel)
-        placed.append(Placed(panel, row.feature, row.end, _corner_text(row.task, row.value, labels)))
+        text = _corner_text(finding["task"], finding["value"], labels)
+        placed.append(Placed(panel, row=finding["feature"], column=finding["end"], text=text))
     bands = []
     for feature in names:
         bands += layout.bands(feature)

@@ -370,7 +370,9 @@ def _from_full(full: pd.DataFrame) -> pd.DataFrame:
             ),
             column="slice",
         )
-    full = full.assign(tn=full.get("tn", pd.NA))
+    full = full.copy()
+    if "tn" not in full:
+        full["tn"] = pd.NA
     if "reason" not in full:
         full["reason"] = pd.Series(None, full.index, dtype="object")
     has_finding = _truth_sizes(full).fillna(0) > 0

@@ -124,10 +124,10 @@ def percent_decrease_as_published(
         for (metric, method), rows in replicates.groupby(["metric", "method"])
     }
     decreases = []
-    for row in result.itertuples():
-        reference_replicates = by_task[row.metric, reference]
-        method_replicates = by_task[row.metric, row.method]
-        decreases.append(decrease_of_replicates(reference_replicates, method_replicates, row.task))
+    for row in result.to_dict("records"):
+        reference_replicates = by_task[row["metric"], reference]
+        method_replicates = by_task[row["metric"], row["method"]]
+        decreases.append(decrease_of_replicates(reference_replicates, method_replicates, row["task"]))
     result[DECREASE_COLUMNS] = np.array(decreases)
     return result.drop(columns="bias")
 

@@ -177,11 +177,11 @@ def comparison(frames: StudyFrames) -> Result:
 def choices(frames: StudyFrames) -> Result:
     """Show the sensitivity table: the effects of other choices."""
     rows = sensitivity(frames, frames.inference.n_replicates)
-    groups = [f"{row.row}. {row.question}" for row in rows.itertuples()]
+    groups = (rows["row"] + ". " + rows["question"]).tolist()
     stub = []
-    for row in rows.itertuples():
-        names = ", ".join(print_names(row.of.split(", ")))
-        stub.append(f"{_capitalized(row.quantity)}: {names}")
+    for row in rows.to_dict("records"):
+        names = ", ".join(print_names(row["of"].split(", ")))
+        stub.append(f"{_capitalized(row['quantity'])}: {names}")
     sides = (_PUBLISHED_SIDE, _CLUSTERED_SIDE, _OTHER_SIDE)
     slopes = rows[(rows["row"] == "S3") & (rows["quantity"] == "slope")]
     return Result(

@@ -152,7 +152,7 @@ class StudyFrames:
 
     def with_tasks(self, tasks: list[str]) -> "StudyFrames":
         """Return the frames of some tasks."""
-        frames = {}
+        frames: dict[str, Any] = {}
         for name, frame in vars(self).items():
             if isinstance(frame, pd.DataFrame) and name != "counts":
                 frames[name] = frame[frame["task"].isin(tasks)].reset_index(drop=True)
