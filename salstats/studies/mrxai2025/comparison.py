@@ -1,6 +1,6 @@
 """Comparison of tools: cases, Table 1, Figs. 7 and 8, empty explanations, differences and failures."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
