@@ -23,10 +23,14 @@ CONSTANT = ("nan", "uniform")
 class Densities:
     """Densities on one image, checked and summed once for all the maps that are compared with them.
 
-    They are (k, M, N) or (M, N) for maps of `shape`; `values` is the array itself where nothing has to
-    change, and must not be changed. ShapeError or ValueRangeError for one that is of another shape, negative,
-    not finite or 0 everywhere.
+    `densities` is an array (k, M, N) or (M, N), where (M, N) is `shape`, that of the maps. ShapeError or
+    ValueRangeError for a density of another shape, or one that is negative, not finite or 0 everywhere.
     """
+
+    #: The densities, (k, M, N) in float64: the user's own array where it has this type, so never changed.
+    values: np.ndarray
+    #: The same with the pixels in row-major order, (k, M * N).
+    flat: np.ndarray
 
     def __init__(self, densities: Any, shape: tuple[int, int]):
         array = np.asarray(densities)
@@ -37,8 +41,10 @@ class Densities:
             )
         stack = array.reshape(-1, *shape)
         self._pixels: list[PixelValues] = []
-        for number, density in enumerate(stack, 1):
-            name = f"density {number} of {len(stack)}" if len(stack) > 1 else "density"
+        for number, density in enumerate(stack, start=1):
+            name = "density"
+            if len(stack) > 1:
+                name = f"density {number} of {len(stack)}"
             self._pixels.append(density_pixels(density, shape, name))
         self.values = stack.astype(np.float64, copy=False)
         self.flat = self.values.reshape(len(stack), shape[0] * shape[1])
@@ -49,18 +55,23 @@ class Densities:
 
     @cached_property
     def sums(self) -> np.ndarray:
-        """The sum of each density."""
+        """The sum of each density, (k,)."""
         return np.array([pixels.total for pixels in self._pixels])
 
     def correlations(self, saliency: PixelValues) -> np.ndarray:
-        """Return Pearson's correlations with a map; NaN for a constant density, and a constant map."""
+        """Return Pearson's correlation of each density with a map, (k,); NaN where one is constant."""
         return correlations(saliency, self._pixels)
 
 
 def correlations(saliency: PixelValues, densities: Sequence[PixelValues]) -> np.ndarray:
-    """Return Pearson's correlations of a map with densities; NaN for a constant density or map."""
+    """Return Pearson's correlation of a map with each density, (k,); NaN where one is constant.
+
+    The sum of (m - mean m)(d - mean d) over the pixels, over the product of the lengths of both deviations,
+    for the values m of the map and d of a density.
+    """
     if saliency.is_constant:
         return np.full(len(densities), np.nan)
+    # values that hardly differ are scaled up, as their squared deviations would be 0 in float64
     saliency, _ = saliency.scaled_up()
     products = np.zeros(len(densities))
     squares = 0.0
@@ -70,7 +81,8 @@ def correlations(saliency: PixelValues, densities: Sequence[PixelValues]) -> np.
         for index, density in enumerate(densities):
             # deviations on both sides: the sum for a nearly constant density would lose its digits otherwise
             products[index] += (density.flat[block] - density.mean) @ deviations
-    lengths = np.array([np.nan if density.is_constant else density.length for density in densities])
+    lengths = np.array([density.length for density in densities])
+    lengths[[density.is_constant for density in densities]] = np.nan
     # rounding may carry a perfect correlation past 1
     return np.asarray(np.clip(products / lengths / sqrt(squares), -1, 1))
 

@@ -135,11 +135,12 @@ def surface_distances(
     predicted, reference = mask_pair(mask, truth)
     steps = _check_spacing(spacing)
     check_choice(points, POINTS, "points")
-    diagonal = float(np.hypot(predicted.shape[0] * steps[0], predicted.shape[1] * steps[1]))
+    height, width = predicted.shape
+    diagonal = float(np.hypot(height * steps[0], width * steps[1]))
     box = bounding_box(predicted | reference)
     if box is None:
         return SurfaceDistances(np.zeros(0), np.zeros(0), diagonal)
-    # around the box is background, as around the image
+    # outside of the box is background, as outside of the image: the outlines do not change
     box_shape = (box[0].stop - box[0].start, box[1].stop - box[1].start)
     mask_points = _points(predicted[box], points)
     truth_points = _points(reference[box], points)
@@ -152,7 +153,9 @@ def surface_distances(
 
 def _check_spacing(spacing: object) -> tuple[float, float]:
     """Return the size of a pixel along rows and along columns; 1 and 1 if none is given."""
-    values = np.asarray(1.0 if spacing is None else spacing)
+    if spacing is None:
+        return 1.0, 1.0
+    values = np.asarray(spacing)
     if values.shape not in ((), (2,)):
         raise ShapeError(
             Setting("spacing"),
@@ -170,9 +173,11 @@ def _check_spacing(spacing: object) -> tuple[float, float]:
 
 
 def _points(mask: np.ndarray, points: str) -> np.ndarray:
-    """Return the flat positions of the pixels that are compared."""
-    if points != "foreground":
-        mask = boundary(mask, neighbours=4 if points == "boundary" else 8)
+    """Return the flat indices of the pixels that are compared, in row-major order."""
+    if points == "boundary":
+        mask = boundary(mask, neighbours=4)
+    elif points == "boundary8":
+        mask = boundary(mask, neighbours=8)
     return np.flatnonzero(mask)
 
 

@@ -59,8 +59,10 @@ def nss(saliency: Any, points: Any, *, form: str = "points") -> float:
     if binary:
         pixels = np.unique(pixels)
         divisor -= 1
-    deviation = saliency.length / sqrt(divisor)
-    return float((saliency.flat[pixels].mean() - saliency.mean) / deviation)
+    # NSS = (mean of the map at the fixations - mean of the map) / SD of the map (Peters et al. 2005);
+    # `length` is the root of the sum of squared deviations
+    standard_deviation = saliency.length / sqrt(divisor)
+    return float((saliency.flat[pixels].mean() - saliency.mean) / standard_deviation)
 
 
 def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
@@ -244,24 +246,25 @@ def information_gain(
     density = as_density(saliency, minimum=minimum, constant=constant)
     if density is None or not len(pixels):
         return _NAN
+    # shares of the baseline at the fixated pixels; the uniform density has one share everywhere
     expected = np.asarray(1 / saliency.flat.size)
     if baseline_shares is not None:
         expected = baseline_shares.at(pixels)
-    # log2(0) is -inf, and the difference of two of them undefined
+    # log2(0) is -inf, and -inf minus -inf is NaN: no warning, the docstring says so
     with np.errstate(divide="ignore", invalid="ignore"):
         gains = np.log2(density.at(pixels)) - np.log2(expected)
         return float(np.mean(gains))
 
 
 def _unfixated(pixels: np.ndarray, size: int) -> np.ndarray:
-    """Return True for each pixel that was never fixated, in row-major order."""
+    """Return an array of bool in row-major order, True for each pixel that was never fixated."""
     is_unfixated = np.ones(size, dtype=bool)
     is_unfixated[pixels] = False
     return is_unfixated
 
 
 def _pixels(points: Any, shape: tuple[int, ...], name: str = "points") -> np.ndarray:
-    """Return the flat indices of the pixels in which points lie."""
+    """Return the flat index, in row-major order, of the pixel in which each point lies."""
     array = np.asarray(points)
     if array.size == 0:
         return np.empty(0, dtype=np.intp)
@@ -287,7 +290,10 @@ def _auc_points_of(ranked: RankedMap, points: np.ndarray) -> float:
 
 
 def _gain_of(saliency: np.ndarray, points: Any, center_bias: Densities, *, floor: float = 0.0) -> float:
-    """Return `information_gain` over the centre bias, with `floor` as a share of the map's range above 0."""
+    """Return `information_gain` over the centre bias; `floor` is `minimum` as a share of the map's range.
+
+    The range is that of the map as a density: from 0, or from its smallest value where that is negative.
+    """
     low = min(float(saliency.min()), 0.0)
     high = float(saliency.max())
     return information_gain(saliency, points, center_bias.values[0], minimum=floor * (high - low))

@@ -90,7 +90,8 @@ def counts(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> Counts:
         n_mask = int(np.count_nonzero(predicted))
         n_truth = int(np.count_nonzero(reference))
         n_pixels = predicted.size
-    return Counts(tp=tp, fp=n_mask - tp, fn=n_truth - tp, tn=n_pixels - n_mask - n_truth + tp)
+    n_either = n_mask + n_truth - tp
+    return Counts(tp=tp, fp=n_mask - tp, fn=n_truth - tp, tn=n_pixels - n_either)
 
 
 def mask_pair(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> tuple[np.ndarray, np.ndarray]:
@@ -161,7 +162,7 @@ def specificity_from_counts(counted: Counts) -> np.ndarray:
 def mcc_from_counts(counted: Counts) -> np.ndarray:
     """Return Matthews' correlation from counts, by the formula in `mcc`."""
     tp, fp, fn, tn = _as_float(counted)
-    # two roots: the product of four sums over a data set would leave the range of whole numbers
+    # two roots, as the product of all four sums may exceed what float64 holds exactly
     denominator = np.sqrt((tp + fp) * (tn + fn)) * np.sqrt((tp + fn) * (tn + fp))
     return _ratio(tp * tn - fp * fn, denominator)
 
@@ -307,16 +308,18 @@ def boundary_iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle, *, dilation: f
     """
     check_number(dilation, "dilation", 1, exclude_low=True)
     predicted, reference = mask_pair(mask, truth)
-    width = max(1, round(dilation * float(np.hypot(*predicted.shape))))
+    diagonal = float(np.hypot(predicted.shape[0], predicted.shape[1]))
+    width = max(1, round(dilation * diagonal))
     return iou(_band(predicted, width), _band(reference, width))
 
 
 def _band(mask: np.ndarray, width: int) -> np.ndarray:
-    """Return the pixels of a mask within some steps of its background."""
+    """Return the pixels of a mask within `width` steps, to any of 8 neighbours, of its background."""
     square = np.ones((3, 3), np.uint8)
     pixels = np.ascontiguousarray(mask).view(np.uint8)
-    inner = cv2.erode(pixels, square, iterations=width, borderType=cv2.BORDER_CONSTANT, borderValue=0)
-    return np.asarray(mask & ~np.asarray(inner).reshape(mask.shape).view(bool))
+    eroded = cv2.erode(pixels, square, iterations=width, borderType=cv2.BORDER_CONSTANT, borderValue=0)
+    is_interior = np.asarray(eroded).reshape(mask.shape).view(bool)
+    return np.asarray(mask & ~is_interior)
 
 
 def _dilation_text(dilation: float) -> str:

@@ -102,18 +102,23 @@ def pdc(
     if box is None:
         return float("nan")
     if not predicted.any() or not reference.any():
-        return 0.0 if undefined == "worst" else float("nan")
+        if undefined == "worst":
+            return 0.0
+        return float("nan")
     areas = _areas(predicted[box], reference[box], separate=components == "mean")
     n_truth = np.count_nonzero(reference)
     truth_centre = np.array(ndimage.center_of_mass(reference[box]))
     # on the image, of which pixel k covers k - 0.5 to k + 0.5
     centre_on_image = truth_centre + np.array([box[0].start, box[1].start])
     image_shape = np.array(reference.shape)
-    to_farthest_corner = np.hypot(*np.maximum(centre_on_image + 0.5, image_shape - 0.5 - centre_on_image))
+    farthest_edges = np.maximum(centre_on_image + 0.5, image_shape - 0.5 - centre_on_image)
+    to_farthest_corner = np.hypot(farthest_edges[0], farthest_edges[1])
 
     # d, r and dice of the Notes, for each area
-    centre_distance = np.hypot(*(areas.centres - truth_centre).T)
+    offsets = areas.centres - truth_centre
+    centre_distance = np.hypot(offsets[:, 0], offsets[:, 1])
     distance_factor = 1 - centre_distance / to_farthest_corner
+    # ratio**alpha where the area is smaller than the truth, ratio**-beta where it is larger
     ratio = areas.n_pixels / n_truth
     size_factor = np.minimum(ratio, 1) ** alpha * np.maximum(ratio, 1) ** -float(beta)
     fp = areas.n_pixels - areas.n_overlap
@@ -127,10 +132,11 @@ def pdc(
 class _Areas(NamedTuple):
     """Areas of a mask that are compared with the truth one by one."""
 
+    #: Number of pixels of each area, (n_areas,).
     n_pixels: np.ndarray
-    #: Mean (row, col) of the pixels of each.
+    #: Mean (row, col) of the pixels of each, (n_areas, 2).
     centres: np.ndarray
-    #: Pixels that each shares with the truth.
+    #: Number of pixels that each shares with the truth, (n_areas,).
     n_overlap: np.ndarray
 
 
@@ -144,7 +150,7 @@ def _areas(mask: np.ndarray, truth: np.ndarray, *, separate: bool) -> _Areas:
         )
     pixels = np.ascontiguousarray(mask).view(np.uint8)
     n_labels, labels, stats, centres = cv2.connectedComponentsWithStats(pixels, connectivity=8)
-    # label 0 is the background; OpenCV's centres are (x, y)
+    # label 0 is the background; OpenCV's centres are (x, y), which is (col, row)
     return _Areas(
         n_pixels=stats[1:, cv2.CC_STAT_AREA].astype(np.float64),
         centres=centres[1:, ::-1],

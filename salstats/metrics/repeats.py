@@ -62,11 +62,13 @@ def agreement(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> MapAgr
     n_maps = len(flat_maps)
     means = np.array([flat_map.mean(dtype=np.float64) for flat_map in flat_maps])
     sum_of_sds = 0.0
+    # sums over the pixels for each two maps: products of their deviations, and pixels that both masks mark
     products = np.zeros((n_maps, n_maps))
     n_overlap = np.zeros((n_maps, n_maps))
-    # block by block, so that no array of all maps is made
+    # block by block, so that no array of all maps at full size is made
     for start in range(0, n_pixels, _BLOCK):
         block = slice(start, start + _BLOCK)
+        # rows are maps, columns pixels
         values = np.stack([flat_map[block] for flat_map in flat_maps]).astype(np.float64)
         marks = np.stack([flat_mask[block] for flat_mask in flat_masks]).astype(np.float64)
         sum_of_sds += float(values.std(axis=0, ddof=1).sum())
@@ -74,11 +76,13 @@ def agreement(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> MapAgr
         products += values @ values.T
         n_overlap += marks @ marks.T
     n_marked = np.diag(n_overlap)
-    # a constant map has a length of 0, but for the rounding of its mean
+    # a correlation with a constant map is undefined; rounding of its mean may give it a length above 0
     is_constant = [flat_map.min() == flat_map.max() for flat_map in flat_maps]
     lengths = np.where(is_constant, np.nan, np.sqrt(np.diag(products)))
-    first, second = np.triu_indices(n_maps, 1)
+    # rows and columns of the pairs above the diagonal: each two maps once
+    first, second = np.triu_indices(n_maps, k=1)
     pair_overlap = n_overlap[first, second]
+    # 0 / 0, NaN, for two empty masks
     with np.errstate(invalid="ignore"):
         ious = pair_overlap / (n_marked[first] + n_marked[second] - pair_overlap)
     correlations = products[first, second] / (lengths[first] * lengths[second])
