@@ -1,6 +1,6 @@
 """Share of a map that lies in the truth: the energy-based pointing game."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,72 +60,106 @@ def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
     >>> energy(np.zeros((7, 7)), truth)
     nan
     """
-    reference = truth if isinstance(truth, Rle) else encode(truth)
+    reference = truth
+    if not isinstance(reference, Rle):
+        reference = encode(reference)
     positive = np.maximum(check_saliency(saliency), 0.0)
+    # runs of the truth's pixels, counted down the columns: the first pixel, and the one after the last
     starts, ends = runs(reference)
     if not len(starts):
         return float("nan")
     height, width = reference.shape
     rows = Axis.of(positive.shape[0], height)
     cols = Axis.of(positive.shape[1], width)
+    # the resized map's sum over all pixels, as a sum of the map's samples with their weights
     total = float(rows.totals @ positive @ cols.totals)
-    # nothing is positive, or nothing that a pixel of a smaller image lies near
+    # 0 where the map is nowhere positive, or only at samples that no pixel of a smaller image uses
     if not total > 0:
         return float("nan")
     if positive.shape == reference.shape:
         inside = float(positive[decode(reference)].sum())
     else:
         inside = _sum_inside(positive, rows, cols, starts, ends)
-    # sums in another order differ by rounding
+    # the two sums go in another order, so that rounding may carry their quotient past 1
     return float(min(max(inside / total, 0.0), 1.0))
+
+
+class _Segments(NamedTuple):
+    """Vertical segments of pixels that make up the truth: runs cut at the ends of columns; one row each."""
+
+    #: Column of the image.
+    col: np.ndarray
+    #: First row.
+    top: np.ndarray
+    #: Row after the last.
+    bottom: np.ndarray
+
+
+def _segments(starts: np.ndarray, ends: np.ndarray, height: int) -> _Segments:
+    """Cut runs of pixels, counted down the columns of an image of some height, into vertical segments.
+
+    `starts` are the first pixels of the runs, `ends` the pixels after the last.
+    """
+    first_col = starts // height
+    last_col = (ends - 1) // height
+    n_segments = last_col - first_col + 1
+    run_of_segment = np.repeat(np.arange(len(starts)), n_segments)
+    first_segment_of_run = np.cumsum(n_segments) - n_segments
+    number_in_run = np.arange(len(run_of_segment)) - first_segment_of_run[run_of_segment]
+    col = first_col[run_of_segment] + number_in_run
+    top = np.maximum(starts[run_of_segment] - col * height, 0)
+    bottom = np.minimum(ends[run_of_segment] - col * height, height)
+    return _Segments(col, top, bottom)
 
 
 def _sum_inside(positive: np.ndarray, rows: Axis, cols: Axis, starts: np.ndarray, ends: np.ndarray) -> float:
     """Return the sum of the resized map over runs of pixels, which are counted down the columns.
 
-    A sum over the first pixels of a column is a linear function of the map's samples, so that a run is the
-    difference of two such sums and the map is never made at the image's size.
+    The resized map is never made. Down a column of the image the pixel i has the value
+    (1 - p_i) s[low_i] + p_i s[high_i], for the samples s of the map in this column. The sum from row 0 to
+    a row is linear in s, and the sum over a segment is the difference of two such sums.
     """
-    height = len(rows.low)
-    first_col = starts // height
-    last_col = (ends - 1) // height
-    # a run that reaches into further columns is cut at their edges
-    n_segments = last_col - first_col + 1
-    run_of_segment = np.repeat(np.arange(len(starts)), n_segments)
-    first_segment = np.repeat(np.cumsum(n_segments) - n_segments, n_segments)
-    col = first_col[run_of_segment] + np.arange(len(run_of_segment)) - first_segment
-    top = np.maximum(starts[run_of_segment] - col * height, 0)
-    bottom = np.minimum(ends[run_of_segment] - col * height, height)
-    # the samples down each column of pixels that the truth touches, from its first row to its last
-    first_sample = int(rows.low[top.min()])
-    last_sample = int(rows.high[bottom.max() - 1])
+    segments = _segments(starts, ends, height=len(rows.low))
+    # samples down the columns of the image that the truth touches, from the first that it needs to the last
+    first_sample = int(rows.low[segments.top.min()])
+    last_sample = int(rows.high[segments.bottom.max() - 1])
     used_samples = slice(first_sample, last_sample + 1)
-    touched_cols, touched_index = np.unique(col, return_inverse=True)
-    columns = np.ascontiguousarray(positive[used_samples].T)
-    samples = columns[cols.high[touched_cols]]
-    samples *= cols.part[touched_cols, None]
-    samples += (1 - cols.part[touched_cols, None]) * columns[cols.low[touched_cols]]
-    # the sum over the pixels that follow each sample; between two samples they lie on a line
+    touched_cols, col_index = np.unique(segments.col, return_inverse=True)
+    map_columns = np.ascontiguousarray(positive[used_samples].T)
+    high_share = cols.part[touched_cols, None]
+    # (touched columns, used samples): interpolated between two columns of the map
+    samples = map_columns[cols.high[touched_cols]]
+    samples *= high_share
+    samples += (1 - high_share) * map_columns[cols.low[touched_cols]]
+
+    # for each sample the sum over the n pixels between it and the next: (n - sum p) s[low] + (sum p) s[high]
     first_pixel = rows.starts
     n_pixels = np.diff(first_pixel)[used_samples]
-    parts = np.bincount(rows.low, rows.part, minlength=rows.n_samples)[used_samples]
-    following_sums = (n_pixels - parts) * samples
-    following_sums[:, :-1] += parts[:-1] * samples[:, 1:]
-    sums_to_sample = np.zeros((len(touched_cols), len(n_pixels) + 1))
-    np.cumsum(following_sums, axis=1, out=sums_to_sample[:, 1:])
-    parts_to_pixel = np.append(0.0, np.cumsum(rows.part))
+    sum_of_shares = np.bincount(rows.low, rows.part, minlength=rows.n_samples)[used_samples]
+    pixel_sums = (n_pixels - sum_of_shares) * samples
+    pixel_sums[:, :-1] += sum_of_shares[:-1] * samples[:, 1:]
+    # sums over all pixels before each sample, and sums of p over all rows before each row
+    sums_before_sample = np.zeros((len(touched_cols), len(n_pixels) + 1))
+    np.cumsum(pixel_sums, axis=1, out=sums_before_sample[:, 1:])
+    shares_before_row = np.append(0.0, np.cumsum(rows.part))
 
-    def sum_to(row: np.ndarray, pixel: np.ndarray) -> np.ndarray:
-        """Return the sums down to a row; `pixel` is a row of the run with the same sample before it."""
+    def sums_above(row: np.ndarray, pixel: np.ndarray) -> np.ndarray:
+        """Return the sum over the pixels above `row`, for each segment.
+
+        `pixel` is a row between the same two samples as the last of these pixels.
+        """
         sample = rows.low[pixel]
-        n_more = row - first_pixel[sample]
-        parts_more = parts_to_pixel[row] - parts_to_pixel[first_pixel[sample]]
-        low_sample = samples[touched_index, sample - first_sample]
-        high_sample = samples[touched_index, rows.high[pixel] - first_sample]
-        whole_samples = sums_to_sample[touched_index, sample - first_sample]
-        return np.asarray(whole_samples + (n_more - parts_more) * low_sample + parts_more * high_sample)
+        n_remaining = row - first_pixel[sample]
+        shares_remaining = shares_before_row[row] - shares_before_row[first_pixel[sample]]
+        low_sample = samples[col_index, sample - first_sample]
+        high_sample = samples[col_index, rows.high[pixel] - first_sample]
+        sum_before = sums_before_sample[col_index, sample - first_sample]
+        sum_remaining = (n_remaining - shares_remaining) * low_sample + shares_remaining * high_sample
+        return np.asarray(sum_before + sum_remaining)
 
-    return float((sum_to(bottom, bottom - 1) - sum_to(top, top)).sum())
+    bottom_sums = sums_above(segments.bottom, segments.bottom - 1)
+    top_sums = sums_above(segments.top, segments.top)
+    return float((bottom_sums - top_sums).sum())
 
 
 ENERGY = Metric(

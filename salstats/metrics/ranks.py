@@ -7,7 +7,7 @@ only, so one sort serves every density, and nothing has to be drawn.
 """
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,12 +16,21 @@ from salstats.images.maps import checked_pixels
 from salstats.metrics.densities import Densities
 
 
+class _SortedPixels(NamedTuple):
+    """Pixels of a map from the lowest value to the highest."""
+
+    #: Flat indices of the pixels, (n_pixels,).
+    order: np.ndarray
+    #: Number of pixels up to and with each distinct value, ascending; None if no two pixels tie.
+    tie_ends: np.ndarray | None
+
+
 class RankedMap:
     """A saliency map that is compared with many densities, and sorted once for all of them.
 
     Its methods take densities, an array (k, M, N) or (M, N), or `Densities`, which are checked once for many
-    maps; they give a score for each, NaN for a constant map, and raise what `Densities` does. `values` is the
-    map itself where nothing has to change, and must not be changed.
+    maps; they return a score for each, NaN for a constant map, and raise what `Densities` does. `values` is
+    the map itself where nothing has to change, and must not be changed.
 
     Sorting takes O(P log P) for P pixels, each density then O(P).
     """
@@ -37,25 +46,28 @@ class RankedMap:
         return self._pixels.is_constant
 
     def auc(self, densities: Any) -> np.ndarray:
-        """Return areas under the ROC curve of the map: densities as positives, all pixels as negatives."""
+        """Return the area under the ROC curve for each density: its pixels against all pixels, (k,)."""
         return self._mean_rank(densities, None)
 
     def sauc(self, densities: Any, negatives: Any) -> np.ndarray:
-        """Return areas under the ROC curve of the map: densities against the centre bias, a density too."""
+        """Return the area under the ROC curve for each density: its pixels against the centre bias, (k,)."""
         return self._mean_rank(densities, check_density(negatives, self.shape, "center_bias"))
 
     def auc_at(self, pixels: np.ndarray) -> float:
-        """Return the area of some pixels (flat indices, repeated ones count again) against all pixels."""
+        """Return the area under the ROC curve of the map: some pixels as positives, all as negatives.
+
+        `pixels` are flat indices, of which repeated ones count again.
+        """
         if self.is_constant or not len(pixels):
             return float("nan")
         return float(self._ranks[pixels].mean())
 
     def ncc(self, densities: Any) -> np.ndarray:
-        """Return Pearson's correlations of the map with densities; NaN for a constant density."""
+        """Return Pearson's correlation of the map with each density, (k,); NaN for a constant density."""
         return self._checked(densities).correlations(self._pixels)
 
     def _checked(self, densities: Any) -> Densities:
-        """Return densities that fit the map."""
+        """Return densities of the map's shape."""
         if not isinstance(densities, Densities):
             return Densities(densities, self.shape)
         if densities.values.shape[1:] != self.shape:
@@ -63,8 +75,8 @@ class RankedMap:
         return densities
 
     @cached_property
-    def _sorted(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """Pixels from lowest to highest, and the end of each value among them; None if no two pixels tie."""
+    def _sorted(self) -> _SortedPixels:
+        """The pixels in the order of their values."""
         flat = self.values.ravel()
         with np.errstate(over="ignore", under="ignore"):
             single = flat.astype(np.float32)
@@ -73,44 +85,55 @@ class RankedMap:
         else:
             order = np.argsort(flat)
             ordered = flat.take(order)
-        changes = np.flatnonzero(ordered[1:] != ordered[:-1])
-        if len(changes) == flat.size - 1:
-            return order, None
-        changes += 1
-        return order, np.append(changes, flat.size)
+        last_of_value = np.flatnonzero(ordered[1:] != ordered[:-1])
+        if len(last_of_value) == flat.size - 1:
+            return _SortedPixels(order, None)
+        return _SortedPixels(order, np.append(last_of_value + 1, flat.size))
 
     @cached_property
     def _ranks(self) -> np.ndarray:
         """For each pixel the share of all pixels below it, plus half of the share level with it."""
-        _, ends = self._sorted
+        tie_ends = self._sorted.tie_ends
         n_pixels = self.values.size
-        shares = np.arange(1.0, n_pixels + 1) if ends is None else ends.astype(np.float64)
-        shares /= n_pixels
-        return self._ranked(shares)
+        if tie_ends is None:
+            n_up_to_value = np.arange(1.0, n_pixels + 1)
+        else:
+            n_up_to_value = tie_ends.astype(np.float64)
+        return self._ranked(n_up_to_value / n_pixels)
 
     def _ranked(self, shares: np.ndarray) -> np.ndarray:
-        """Return each pixel's rank from the share of negatives up to the end of each value of the map."""
-        order, ends = self._sorted
-        middle = shares.copy()
-        middle[1:] += shares[:-1]
-        middle /= 2
+        """Return the rank of each pixel, (n_pixels,): the share of negatives below plus half of those level.
+
+        `shares` are the shares of negatives up to and with each distinct value of the map, ascending.
+        """
+        order, tie_ends = self._sorted
+        # half of (the share up to the value before + the share up to this value)
+        ranks_of_values = shares.copy()
+        ranks_of_values[1:] += shares[:-1]
+        ranks_of_values /= 2
+        if tie_ends is not None:
+            n_ties = np.diff(tie_ends, prepend=0)
+            ranks_of_values = np.repeat(ranks_of_values, n_ties)
         ranks = np.empty(self.values.size)
-        ranks[order] = middle if ends is None else np.repeat(middle, np.diff(ends, prepend=0))
+        ranks[order] = ranks_of_values
         return ranks
 
     def _mean_rank(self, densities: Any, negatives: np.ndarray | None) -> np.ndarray:
-        """Return the mean rank of each density among all pixels, or among negatives by their weight."""
+        """Return the mean rank of the pixels of each density, (k,), which is the area under the ROC curve.
+
+        Ranks are among all pixels, or among `negatives`, a density (M, N), by its weight.
+        """
         positives = self._checked(densities)
         if self.is_constant:
             return np.full(len(positives), np.nan)
         if negatives is None:
             ranks = self._ranks
         else:
-            order, ends = self._sorted
+            order, tie_ends = self._sorted
             shares = negatives.ravel().take(order)
             np.cumsum(shares, out=shares)
-            if ends is not None:
-                shares = shares[ends - 1]
+            if tie_ends is not None:
+                shares = shares[tie_ends - 1]
             shares /= shares[-1]
             ranks = self._ranked(shares)
         # rounding may carry a perfect score past 1
@@ -118,14 +141,16 @@ class RankedMap:
 
 
 def _sorted_single(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the order of values of single precision, and whole numbers in that order that tie where they do.
+    """Return the order of values of single precision, and codes in that order that are equal where they are.
 
-    Value and pixel make one whole number of 64 bits each; sorting these takes a third of the time.
+    Value and pixel are joined to one whole number of 64 bits; sorting these takes a third of the time.
     """
-    # adding 0 makes one value of 0 and -0
+    # the bits of a positive float32, read as a whole number, are in the order of the values;
+    # adding 0 turns -0 into 0
     value_codes = (flat + np.float32(0)).view(np.int32)
-    # the bits of negative values, read as whole numbers, are in reverse order
+    # those of negative values are in reverse order: all bits but the sign are turned over
     np.bitwise_xor(value_codes, 0x7FFFFFFF, out=value_codes, where=value_codes < 0)
+    # the value in the upper 32 bits, the pixel in the lower
     keys = value_codes.astype(np.int64)
     keys <<= 32
     keys |= np.arange(flat.size)
