@@ -27,10 +27,6 @@ class LayerAttention:
     weights: torch.Tensor
 
 
-#: Rows of attention add up to 1 but for half precision.
-_ROW_SUM = 0.02
-
-
 def run_attention_rollout(request: Request) -> torch.Tensor:
     """Return the attention to each patch that reaches the class token, shape (b, 1, rows, columns).
 
@@ -67,10 +63,15 @@ def run_attention_rollout(request: Request) -> torch.Tensor:
             )
         weights = [record.weights for record in records]
         rollouts.append(rollout(weights, discard=discard, residual=residual))
+    # (b, tokens, tokens): rows attend to columns
     joint = torch.cat(rollouts)
     n_patches = joint.shape[1] - n_prefix
     n_rows, n_columns = _grid_shape(n_patches, tuple(request.images.shape[2:]), options["grid"], n_prefix)
-    to_patches = joint[:, 0, n_prefix:] if n_prefix else joint.mean(dim=1)
+    if n_prefix:
+        # the row of the class token
+        to_patches = joint[:, 0, n_prefix:]
+    else:
+        to_patches = joint.mean(dim=1)
     return to_patches.reshape(-1, 1, n_rows, n_columns)
 
 
@@ -80,7 +81,7 @@ def rollout(layers: Sequence[torch.Tensor], *, discard: float = 0.0, residual: f
     Rows attend to columns and sum to 1. `discard` is the share of the smallest attention of each layer that
     is left out (the first column stays), `residual` the weight r of the identity I; both from 0 to less than
     1. With the attention A of a layer, rows of r I + (1 - r) A are scaled to sum to 1 (Abnar & Zuidema 2020,
-    where r is 0.5).
+    doi:10.18653/v1/2020.acl-main.385, where r is 0.5).
     """
     n_tokens = layers[0].shape[-1]
     for layer in layers:
@@ -97,7 +98,10 @@ def rollout(layers: Sequence[torch.Tensor], *, discard: float = 0.0, residual: f
             attention = _without_smallest(attention, discard)
         mixed = residual * identity + (1 - residual) * attention
         mixed = mixed / mixed.sum(dim=-1, keepdim=True)
-        joint = mixed if joint is identity else mixed @ joint
+        if joint is identity:
+            joint = mixed
+        else:
+            joint = mixed @ joint
     return joint
 
 
@@ -115,7 +119,9 @@ def _attention_modules(model: nn.Module, names: Any) -> dict[str, nn.Module]:
     """Return the modules that give attention by their names, those of the option or those of known types."""
     modules = dict(model.named_modules())
     if names is not None:
-        requested = [names] if isinstance(names, str) else list(names)
+        requested = list(names)
+        if isinstance(names, str):
+            requested = [names]
         for name in requested:
             if name not in modules:
                 suggestion = did_you_mean(name, filter(None, modules))
@@ -189,16 +195,18 @@ class _AttentionRecorder:
         return (), dict(arguments)
 
     def record(self, module: nn.Module, inputs: Any, outputs: Any) -> Any:
-        """Record the attention of one call."""
+        """Record the attention of one call, and return the outputs that its caller requested; None: as is."""
         weights = self._weights(outputs)
+        precise = weights
         # MPS has no double precision
-        exact = weights if weights.device.type == "mps" else weights.double()
+        if weights.device.type != "mps":
+            precise = weights.double()
         if self._heads == "mean":
-            joined = exact.mean(dim=1)
+            joined = precise.mean(dim=1)
         elif self._heads == "max":
-            joined = exact.amax(dim=1)
+            joined = precise.amax(dim=1)
         else:
-            joined = exact.amin(dim=1)
+            joined = precise.amin(dim=1)
         self._records.append(LayerAttention(self._name, joined.cpu()))
         if not isinstance(module, nn.MultiheadAttention):
             return None
@@ -210,8 +218,9 @@ class _AttentionRecorder:
 
     def _weights(self, outputs: Any) -> torch.Tensor:
         """Return the attention (b, heads, tokens, tokens) among the outputs of a module."""
-        parts = outputs if isinstance(outputs, tuple | list) else (outputs,)
-        tensors = [part for part in parts if isinstance(part, torch.Tensor)]
+        if not isinstance(outputs, tuple | list):
+            outputs = (outputs,)
+        tensors = [output for output in outputs if isinstance(output, torch.Tensor)]
         weights = next((tensor for tensor in tensors if tensor.ndim == 4), None)
         if weights is None or weights.shape[-1] != weights.shape[-2]:
             shapes = [tuple(tensor.shape) for tensor in tensors]

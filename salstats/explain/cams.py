@@ -50,14 +50,15 @@ _AGREEMENT = 0.01
 class _Activations(NamedTuple):
     """Outputs and layer activations of one forward pass of the distinct images of a request."""
 
-    #: The indices of each distinct image in the request.
+    #: For each distinct image the indices of its maps in the request, one for each target.
     groups: list[list[int]]
+    #: Shape (n_distinct, channels, height, width).
     images: torch.Tensor
     #: Shape (n_distinct, n_outputs).
     outputs: torch.Tensor
-    #: The output of each layer, by which `outputs` can be differentiated.
+    #: The output of each layer, by the layer's name; `outputs` can be differentiated by it.
     layer_outputs: dict[str, torch.Tensor]
-    #: The same as grids, shape (n_distinct, channels, m, k).
+    #: The same as grids, arrays of shape (n_distinct, channels, m, k).
     grids: dict[str, np.ndarray]
 
 
@@ -101,9 +102,12 @@ def _model_outputs(request: Request, images: torch.Tensor, n_rows: int) -> torch
 
 def _grid_array(output: Any, request: Request) -> np.ndarray:
     """Copy the output of a layer, or its gradient, as a grid in a type of number that NumPy has."""
-    grid = output if request.reshape is None else request.reshape(output)
-    half = grid.dtype in (torch.float16, torch.bfloat16)
-    number_type = torch.float32 if half else grid.dtype
+    grid = output
+    if request.reshape is not None:
+        grid = request.reshape(output)
+    number_type = grid.dtype
+    if number_type in (torch.float16, torch.bfloat16):
+        number_type = torch.float32
     copied: np.ndarray = grid.detach().to("cpu", number_type, copy=True).numpy()
     return copied
 
@@ -114,11 +118,11 @@ def _gradient_maps(formula: Formula, request: Request) -> torch.Tensor:
     with without_parameter_gradients(request.model):
         activations = _record_activations(request, gradients=True)
         maps = _empty_maps(activations, request)
-        most_targets = max(len(indices) for indices in activations.groups)
-        for turn in range(most_targets):
-            # rows of the distinct images that have so many targets, and the indices of the targets' maps
-            rows = [row for row, indices in enumerate(activations.groups) if turn < len(indices)]
-            indices = [activations.groups[row][turn] for row in rows]
+        n_passes = max(len(map_indices) for map_indices in activations.groups)
+        for number in range(n_passes):
+            # one target of each distinct image that has so many, and the indices of these targets' maps
+            rows = [row for row, map_indices in enumerate(activations.groups) if number < len(map_indices)]
+            indices = [activations.groups[row][number] for row in rows]
             target_outputs = activations.outputs[rows].gather(1, request.targets[indices][:, None])
             layer_gradients = torch.autograd.grad(
                 target_outputs.sum(),
@@ -133,8 +137,10 @@ def _gradient_maps(formula: Formula, request: Request) -> torch.Tensor:
                     hint="name layers between the image and the output that give one tensor",
                     option="layer",
                 )
-            # most often all images have as many targets, and nothing has to be copied
-            selection = rows if len(rows) < len(activations.groups) else slice(None)
+            # most often all images have as many targets, and a slice copies nothing
+            selection: list[int] | slice = slice(None)
+            if len(rows) < len(activations.groups):
+                selection = rows
             for (layer, layer_maps), gradient in zip(maps.items(), layer_gradients, strict=True):
                 grids = activations.grids[layer][selection]
                 gradients = _grid_array(gradient, request)[selection]
@@ -171,11 +177,15 @@ def run_eigencam(request: Request) -> torch.Tensor:
 
 
 def _turned_to_activation(components: np.ndarray, grids: np.ndarray) -> np.ndarray:
-    """Change the sign of components that fall where the mean activation rises."""
-    means = grids.mean(axis=1, dtype=np.float64)
-    means -= means.mean(axis=(1, 2), keepdims=True)
-    falls = (components * means).sum(axis=(1, 2)) < 0
-    return np.where(falls[:, None, None], -components, components)
+    """Return components (b, m, k), those with another sign that are low where the mean activation is high.
+
+    The sign of a principal component is arbitrary. `grids` are the activations, (b, channels, m, k).
+    """
+    mean_activation = grids.mean(axis=1, dtype=np.float64)
+    deviation = mean_activation - mean_activation.mean(axis=(1, 2), keepdims=True)
+    covariance = (components * deviation).sum(axis=(1, 2))
+    is_reversed = covariance < 0
+    return np.where(is_reversed[:, None, None], -components, components)
 
 
 def _channel_weight_maps(
@@ -200,29 +210,35 @@ def _channel_weight_maps(
 def _score_weights(request: Request, activations: _Activations, name: str, row: int) -> np.ndarray:
     """Return the softmax, over channels, of the outputs for the image masked by each channel.
 
-    A channel is enlarged to the image and scaled to 0 to 1: M = (A - min A) / (max A - min A + 1e-8); the
-    network is shown the product of image and M (Wang et al. 2020).
+    A channel A is enlarged to the image and scaled to 0 to 1: M = (A - min A) / (max A - min A + 1e-8); the
+    network is shown the product of image and M (Wang et al. 2020, doi:10.1109/CVPRW50498.2020.00020).
+    Shape (n_targets, channels).
     """
     image = activations.images[row]
     targets = request.targets[activations.groups[row]].cpu()
     scores = []
-    for channels in torch.from_numpy(activations.grids[name][row]).split(request.batch_size):
+    all_channels = torch.from_numpy(activations.grids[name][row])
+    for channels in all_channels.split(request.batch_size):
         enlarged = interpolate(
             channels[:, None].to(image.device), image.shape[1:], mode="bilinear", align_corners=True
         )
         lowest = enlarged.amin(dim=(2, 3), keepdim=True)
         highest = enlarged.amax(dim=(2, 3), keepdim=True)
-        masked = image * ((enlarged - lowest) / (highest - lowest + 1e-8))
-        scores.append(request.outputs(masked)[:, targets])
-    return torch.cat(scores).softmax(dim=0).float().T.numpy()
+        masks = (enlarged - lowest) / (highest - lowest + 1e-8)
+        outputs = request.outputs(image * masks)
+        scores.append(outputs[:, targets])
+    weights = torch.cat(scores).softmax(dim=0)
+    return weights.float().T.numpy()
 
 
 def _ablation_weights(request: Request, activations: _Activations, name: str, row: int) -> np.ndarray:
     """Return the share of the output that is lost without each channel: (y - y_k) / y.
 
-    y is the target's output, y_k the one with channel k set to 0 (Desai & Ramaswamy 2020). All
-    passes of an image are the same one up to the layer. Where the network lets it, one image is shown and the
-    layer gives a batch of outputs; whether it does is tested on the first batch, which is made both ways.
+    y is the target's output, y_k the one with channel k set to 0 (Desai & Ramaswamy 2020,
+    doi:10.1109/WACV45572.2020.9093360). Shape (n_targets, channels).
+
+    All passes of an image are the same up to the layer. Networks that allow it are shown one image, and the
+    layer's output is replaced by a batch; the first batch is made both ways, to find out if they do.
     """
     if name not in activations.layer_outputs:
         raise ShapeError(
@@ -235,16 +251,20 @@ def _ablation_weights(request: Request, activations: _Activations, name: str, ro
     layer_output = activations.layer_outputs[name][row : row + 1]
     unchanged = activations.outputs[row].cpu()
     n_channels = activations.grids[name].shape[1]
-    # tokens have their channels last
-    channels_last = request.reshape is not None and layer_output.shape[-1] == n_channels
-    channel_axis = -1 if channels_last else 1
+    channel_axis = 1
+    if request.reshape is not None and layer_output.shape[-1] == n_channels:
+        # tokens have their channels last
+        channel_axis = -1
     outputs: list[torch.Tensor] = []
     takes_one_image: bool | None = None
     for channels in torch.arange(n_channels).split(request.batch_size):
+        # row i of the batch is the layer's output without the channel channels[i]
         changed = layer_output.repeat_interleave(len(channels), dim=0)
         changed.movedim(channel_axis, 1)[torch.arange(len(channels)), channels] = 0
         outputs_for = partial(_outputs_after, request, name, image, changed)
-        n_images = 1 if takes_one_image else len(channels)
+        n_images = len(channels)
+        if takes_one_image:
+            n_images = 1
         outputs.append(outputs_for(n_images))
         if takes_one_image is None:
             takes_one_image = _takes_one_image(outputs_for, outputs[0], unchanged)
@@ -257,9 +277,9 @@ def _ablation_weights(request: Request, activations: _Activations, name: str, ro
 def _outputs_after(
     request: Request, name: str, image: torch.Tensor, changed: torch.Tensor, n_images: int
 ) -> torch.Tensor:
-    """Return the outputs, on the CPU, when a layer is made to give `changed`; one row each.
+    """Return the outputs, on the CPU, of a pass in which `changed` replaces a layer's output; a row for each.
 
-    The network is shown so many copies of the image.
+    The network is shown `n_images` copies of the image.
     """
     with hooked({name: request.layers[name]}, lambda *_: changed.clone()):
         return _model_outputs(request, image.repeat(n_images, 1, 1, 1), len(changed)).cpu()
@@ -268,9 +288,10 @@ def _outputs_after(
 def _takes_one_image(
     outputs_for: Callable[[int], torch.Tensor], expected: torch.Tensor, unchanged: torch.Tensor
 ) -> bool:
-    """Return whether a network that is shown one image takes a batch from a layer, with the same outputs.
+    """Return True if a network that is shown one image goes on with a batch, to the same outputs.
 
-    `expected` are the outputs with one image for each row of the batch, `unchanged` those of the image.
+    `outputs_for` takes the number of images shown. `expected` are the outputs with one image for each row of
+    the batch, `unchanged` those of the image itself.
     """
     try:
         outputs = outputs_for(1)
@@ -290,7 +311,9 @@ def run_activation(request: Request) -> torch.Tensor:
     grids: list[torch.Tensor] = []
 
     def record(name: str, output: Any) -> None:
-        grid = output if request.reshape is None else request.reshape(output)
+        grid = output
+        if request.reshape is not None:
+            grid = request.reshape(output)
         # what follows may change the output in place
         grids.append(grid.detach().clone())
 
@@ -302,20 +325,23 @@ def run_activation(request: Request) -> torch.Tensor:
 
 
 def _empty_maps(activations: _Activations, request: Request) -> dict[str, np.ndarray]:
-    """Allocate the maps of each layer, shape (b, m, k)."""
-    n_maps = len(request.images)
-    return {
-        name: np.empty((n_maps, *grids.shape[2:]), np.float32) for name, grids in activations.grids.items()
-    }
+    """Allocate an array of shape (b, m, k) for the maps of each layer."""
+    maps = {}
+    for name, grids in activations.grids.items():
+        maps[name] = np.empty((len(request.images), *grids.shape[2:]), np.float32)
+    return maps
 
 
 def _join_maps(activations: _Activations, maps: dict[str, np.ndarray], request: Request) -> torch.Tensor:
-    """Return the map of one layer as it is, or join those of several on the grid of the input."""
-    nan_output = torch.isnan(activations.outputs.detach()).any(dim=1).cpu().numpy()
+    """Return the maps (b, 1, m, k) of one layer as they are, or those of several joined on the input's grid.
+
+    Maps of an image whose activations or outputs are not finite become NaN.
+    """
+    output_is_nan = torch.isnan(activations.outputs.detach()).any(dim=1).cpu().numpy()
     for name, layer_maps in maps.items():
-        # the library's principal components take NaN for 0
-        nan_grid = ~np.isfinite(activations.grids[name]).all(axis=(1, 2, 3))
-        for row in np.flatnonzero(nan_output | nan_grid):
+        # not left to the formulas: the library's principal components take NaN for 0
+        grid_is_finite = np.isfinite(activations.grids[name]).all(axis=(1, 2, 3))
+        for row in np.flatnonzero(output_is_nan | ~grid_is_finite):
             layer_maps[activations.groups[row]] = np.nan
     maps_of_layers = list(maps.values())
     if len(maps_of_layers) == 1:
@@ -324,7 +350,7 @@ def _join_maps(activations: _Activations, maps: dict[str, np.ndarray], request: 
 
 
 def _join_on_input_grid(maps: list[np.ndarray], request: Request) -> torch.Tensor:
-    """Join the maps of several layers on the grid of the input."""
+    """Return the joined maps of several layers, each (b, m, k), as (b, 1, height, width) of the input."""
     shape = (int(request.images.shape[2]), int(request.images.shape[3]))
     if request.join == "sum":
         return torch.from_numpy(sum_layers(maps, shape))[:, None]
