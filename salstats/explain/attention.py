@@ -67,11 +67,10 @@ def run_attention_rollout(request: Request) -> torch.Tensor:
     joint = torch.cat(rollouts)
     n_patches = joint.shape[1] - n_prefix
     n_rows, n_columns = _grid_shape(n_patches, tuple(request.images.shape[2:]), options["grid"], n_prefix)
+    to_patches = joint.mean(dim=1)
     if n_prefix:
         # the row of the class token
         to_patches = joint[:, 0, n_prefix:]
-    else:
-        to_patches = joint.mean(dim=1)
     return to_patches.reshape(-1, 1, n_rows, n_columns)
 
 
@@ -91,17 +90,15 @@ def rollout(layers: Sequence[torch.Tensor], *, discard: float = 0.0, residual: f
                 "throughout, which networks with windows or pooling do not have"
             )
     identity = torch.eye(n_tokens, dtype=torch.float64).expand(len(layers[0]), n_tokens, n_tokens)
-    joint = identity
+    joint: torch.Tensor | None = None
     for layer in layers:
         attention = layer.double()
         if discard:
             attention = _without_smallest(attention, discard)
         mixed = residual * identity + (1 - residual) * attention
         mixed = mixed / mixed.sum(dim=-1, keepdim=True)
-        if joint is identity:
-            joint = mixed
-        else:
-            joint = mixed @ joint
+        joint = mixed if joint is None else mixed @ joint
+    assert joint is not None
     return joint
 
 

@@ -1,8 +1,12 @@
 """Passes in which functions of torch have the multipliers of DeepLIFT or of LRP in place of their gradients.
 
-Functions are replaced as the network calls them: by a module or not, once or several times, in place or not.
-One that is not named here keeps its gradient, which is right if it is linear in the image; `sums_agree` finds
-out if it is not.
+A multiplier is the factor by which a change of a function's argument counts in the change of its result;
+`torch.autograd` chains multipliers as it chains gradients. Functions are replaced as the network calls them:
+by a module or not, once or several times, in place or not. One that is not named here keeps its gradient,
+which is its multiplier if it is linear in the image; `sums_agree` detects networks where it is not.
+
+To give a result another gradient than its own, rules add a term `slope * (x - x.detach())`: its value is 0,
+its gradient by x is `slope`.
 """
 
 from collections import deque
@@ -22,7 +26,7 @@ from salstats.explain.inputs import check_outputs
 
 
 def _function_names(text: str) -> frozenset[str]:
-    """Return the names in a text."""
+    """Return the names in a text that are separated by white space."""
     return frozenset(text.split())
 
 
@@ -72,7 +76,7 @@ class _Step(NamedTuple):
     options: dict[str, Any]
 
     def result(self, *first_args: Any) -> Any:
-        """Call the function, with other first arguments if these are given."""
+        """Call the function; `first_args`, if given, replace as many of its first arguments."""
         return self.func(*first_args, *self.args[len(first_args) :], **self.options)
 
     @property
@@ -82,7 +86,7 @@ class _Step(NamedTuple):
 
 
 class _Pass(TorchFunctionMode):
-    """A pass in which each function of torch is called through `step`."""
+    """A context in which each function of torch is called through `step`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,28 +100,31 @@ class _Pass(TorchFunctionMode):
         name = called_name.strip("_")
         if not args or not isinstance(args[0], torch.Tensor) or name in _REARRANGING:
             return func(*args, **options)
-        # torch ends the names of functions that work in place with an underscore
+        # torch ends the names of functions that overwrite their argument with an underscore
         named_in_place = called_name.endswith("_") and not called_name.endswith("__")
-        in_place = options.get("inplace", False) or named_in_place
-        if not in_place or name in _LINEAR:
+        overwrites = options.get("inplace", False) or named_in_place
+        if not overwrites or name in _LINEAR:
             return self.step(_Step(name, func, args, options))
 
-        def on_copy(first: torch.Tensor, *other_args: Any, **func_options: Any) -> Any:
-            return func(first.clone(), *other_args, **func_options)
+        def func_of_copy(first: torch.Tensor, *further_args: Any, **func_options: Any) -> Any:
+            return func(first.clone(), *further_args, **func_options)
 
-        # a function that works in place is called on a copy, and the result is written afterwards
-        return args[0].copy_(self.step(_Step(name, on_copy, args, options)))
+        # a rule needs the argument after the call: the function gets a copy, the result is written afterwards
+        result = self.step(_Step(name, func_of_copy, args, options))
+        return args[0].copy_(result)
 
     def step(self, step: _Step) -> Any:
         """Return the result of a function, with its multipliers as gradient."""
         result = step.result()
-        results = result if isinstance(result, tuple) else (result,)
+        results = (result,)
+        if isinstance(result, tuple):
+            results = result
         if step.name not in _WITH_RULE and _depends_on_image(results):
             self.unknown[step.name] = None
         return result
 
     def unknown_functions(self) -> str:
-        """Return the end of a message that names the functions without a rule."""
+        """Return the end of a message that names the functions without a rule; "" if there are none."""
         if not self.unknown:
             return ""
         return f"; it calls {quoted(self.unknown)}, for which there is no rule"
@@ -128,14 +135,14 @@ class Rescale(_Pass):
 
     Every multiplier is exact: its product with the difference of a function's arguments from those for the
     baseline is the difference of the results. Products take the mean of both ways to change their factors one
-    after the other, as shap does.
+    after the other, as shap does. DeepLIFT: Shrikumar et al. 2017, doi:10.48550/arXiv.1704.02685.
     """
 
     def __init__(self) -> None:
         super().__init__()
         #: Arguments of each function in the pass of the baselines, in the order of calls.
         self.references: deque[tuple[torch.Tensor, ...]] = deque()
-        #: Whether the pass is that of the baselines.
+        #: True while the baselines pass, False while the images do.
         self.records_baselines = True
 
     def step(self, step: _Step) -> Any:
@@ -152,8 +159,11 @@ class Rescale(_Pass):
             # copies: later steps may change the tensors in place
             self.references.append(tuple(tensor.clone() for tensor in step.tensors))
             return step.result()
-        references = self.references.popleft() if self.references else ()
-        if [tensor.shape for tensor in references] != [tensor.shape for tensor in step.tensors]:
+        references: tuple[torch.Tensor, ...] = ()
+        if self.references:
+            references = self.references.popleft()
+        reference_shapes = [tensor.shape for tensor in references]
+        if reference_shapes != [tensor.shape for tensor in step.tensors]:
             raise SalstatsError("DeepLIFT: the network takes other steps for the baseline than for the image")
         if not _depends_on_image(step.args):
             return step.result()
@@ -161,9 +171,10 @@ class Rescale(_Pass):
 
 
 class Relevance(_Pass):
-    """LRP's epsilon rule: mixing functions pass back the share z / (z + epsilon), activations all relevance.
+    """LRP's epsilon rule: a pass whose gradients, times the image, are the relevance of its pixels.
 
-    z is a result of the function, and epsilon has its sign (Bach et al. 2015).
+    Functions that mix numbers pass back the share z / (z + epsilon) of the relevance of a result z, where
+    epsilon has the sign of z; activations pass back all (Bach et al. 2015, doi:10.1371/journal.pone.0130140).
     """
 
     def __init__(self, epsilon: float) -> None:
@@ -173,18 +184,21 @@ class Relevance(_Pass):
         self.of_biases = 0.0
 
     def step(self, step: _Step) -> Any:
-        """Return the result of a function."""
+        """Return the result of a function, whose gradient passes relevance back."""
         result = super().step(step)
         if not isinstance(result, torch.Tensor) or not result.requires_grad:
             return result
         if step.name in _ELEMENTWISE:
+            # an activation that gives 0 of 0 passes on all relevance: its slope from 0 is result / argument
             zeros = torch.zeros_like(step.args[0])
             zeros_result = step.result(zeros)
             if not zeros_result.any():
                 return _with_slope(step.args[0], result, zeros, zeros_result)
         self._check_rule(step)
         with torch.no_grad():
-            biases = step.result(*[self._zeros_for_biases(argument) for argument in step.args])
+            # the result for an image of zeros is the function's bias
+            zero_args = [self._zeros_for_biases(argument) for argument in step.args]
+            biases = step.result(*zero_args)
             sign = torch.where(result < 0, -1.0, 1.0).to(result)
             share = result / (result + self.epsilon * sign)
 
@@ -213,32 +227,34 @@ class Relevance(_Pass):
 
     @staticmethod
     def _zeros_for_biases(argument: Any) -> Any:
-        """Replace numbers of the images by zeros for one image: the result is the bias, the same for all."""
+        """Return zeros for one image in place of numbers of the images; other arguments as they are."""
         if _depends_on_image((argument,)):
             return torch.zeros_like(argument[:1])
         return argument
 
 
 def _depends_on_image(args: tuple[Any, ...]) -> bool:
-    """Return whether arguments come from the image: those have gradients, no others."""
+    """Return True if an argument is made from the image: only such tensors have gradients."""
     return any(isinstance(argument, torch.Tensor) and argument.requires_grad for argument in args)
 
 
 def _with_slope(
     x: torch.Tensor, result: torch.Tensor, reference: torch.Tensor, reference_result: torch.Tensor
 ) -> torch.Tensor:
-    """Return the result for x with the slope from the reference as its gradient.
+    """Return `result`, f(x), with the slope from the reference r as its gradient: (f(x) - f(r)) / (x - r).
 
-    The slope is (f(x) - f(r)) / (x - r). Where x and r agree in half of their digits it would be rounding
-    error, and the gradient is that of f.
+    Where x and r agree in half of their digits the slope would be rounding error, and the gradient is that of
+    f. `reference_result` is f(r).
     """
     values = x.detach()
     difference = values - reference
     close = difference.abs() <= torch.finfo(x.dtype).eps ** 0.5 * values.abs()
     slope = (result.detach() - reference_result).div_(difference.masked_fill_(close, 1))
-    # the value of x - values is 0, its gradient 1
-    with_slope = torch.addcmul(result.detach(), slope, x - values)
-    return torch.where(close, result, with_slope) if close.any() else with_slope
+    # f(x) + slope (x - values)
+    sloped_result = torch.addcmul(result.detach(), slope, x - values)
+    if not close.any():
+        return sloped_result
+    return torch.where(close, result, sloped_result)
 
 
 #: The tensors that a function takes for the baselines.
@@ -246,7 +262,7 @@ _References = tuple[torch.Tensor, ...]
 
 
 def _elementwise(step: _Step, references: _References) -> torch.Tensor:
-    """Return the result of a function of each number, with its slope."""
+    """Return the result of a function that takes each number by itself, with its slope from the baseline."""
     return _with_slope(step.args[0], step.result(), references[0], step.result(references[0]))
 
 
@@ -265,60 +281,66 @@ def _product(multiply: Function, step: _Step, references: _References) -> torch.
     b_values = b.detach()
     mean_a = (a_values + references[0]) / 2
     mean_b = (b_values + references[1]) / 2
-    # the values of a - a_values and b - b_values are 0, their gradients 1
-    product = multiply(a_values, b_values) + multiply(a - a_values, mean_b)
+    # a and b change by a - a_values and b - b_values, whose values are 0 and whose gradients are 1
+    product = multiply(a_values, b_values)
+    product = product + multiply(a - a_values, mean_b)
     return product + multiply(mean_a, b - b_values)
 
 
 def _max_pool(pool: Function, step: _Step, references: _References) -> torch.Tensor:
-    """Return maxima: a rise belongs to the image's maximum, a fall to the one that the baseline had.
+    """Return maxima of windows, whose change is ascribed to single pixels.
 
-    The difference there is at least as large, so that no multiplier leaves 0 to 1, and windows may overlap.
+    Where a maximum rises from the baseline to the image, the pixel is the image's maximum; where it falls,
+    the one that was the baseline's. This pixel changes at least as much as the maximum, so that no
+    multiplier leaves 0 to 1. Windows may overlap.
     """
     x = step.args[0]
     reference = references[0]
-    # pixels of a channel are one dimension below: the last of (b, channels, pixels)
+    # pooled dimensions are joined to one: (b, channels, pixels), or (channels, pixels) of a single image
     first_pixel_dim = 2 - x.ndim
     options = {**step.options, "return_indices": True}
     maxima, indices = pool(x.detach(), *step.args[1:], **options)
     reference_maxima, reference_indices = pool(reference, *step.args[1:], **options)
     indices = indices.flatten(first_pixel_dim)
     reference_indices = reference_indices.flatten(first_pixel_dim)
-    # where the image's maximum is also one of the baseline's, both are taken as one
-    tied = reference.flatten(first_pixel_dim).gather(-1, indices) == reference_maxima.flatten(first_pixel_dim)
-    reference_indices = torch.where(tied, indices, reference_indices)
-    difference = (x.detach() - reference).flatten(first_pixel_dim)
+    # where the image's maximum is also one of the baseline's, both are taken as the same pixel
+    reference_at_maximum = reference.flatten(first_pixel_dim).gather(-1, indices)
+    is_tied = reference_at_maximum == reference_maxima.flatten(first_pixel_dim)
+    reference_indices = torch.where(is_tied, indices, reference_indices)
+    pixel_change = (x.detach() - reference).flatten(first_pixel_dim)
     change = (maxima - reference_maxima).flatten(first_pixel_dim)
-    # its value is 0, its gradient 1
     zeros = (x - x.detach()).flatten(first_pixel_dim)
-    rise = _pool_part(change.clamp(min=0), difference, zeros, indices, no_difference=1.0)
-    fall = _pool_part(change.clamp(max=0), difference, zeros, reference_indices, no_difference=0.0)
+    rise = _pool_change(change.clamp(min=0), pixel_change, zeros, indices, slope_without_change=1.0)
+    fall = _pool_change(change.clamp(max=0), pixel_change, zeros, reference_indices, slope_without_change=0.0)
     return maxima + rise.view_as(maxima) + fall.view_as(maxima)
 
 
-def _pool_part(
+def _pool_change(
     change: torch.Tensor,
-    difference: torch.Tensor,
+    pixel_change: torch.Tensor,
     zeros: torch.Tensor,
     indices: torch.Tensor,
     *,
-    no_difference: float,
+    slope_without_change: float,
 ) -> torch.Tensor:
-    """Return zeros whose gradient is the share of a maximum's change in the difference of the pixel at fault.
+    """Return zeros whose gradient by the pixel of each window is change of the maximum / change of the pixel.
 
-    `no_difference` is the gradient where the pixel does not differ.
+    `indices` are those of the pixels, one for each window. `zeros` have the value 0 and the gradient 1 by
+    each pixel. `slope_without_change` is the gradient by pixels that do not change.
     """
-    pixel_difference = difference.gather(-1, indices)
-    equal = pixel_difference == 0
-    slope = (change / pixel_difference.masked_fill(equal, 1)).masked_fill(equal, no_difference)
+    pixel_change = pixel_change.gather(-1, indices)
+    is_unchanged = pixel_change == 0
+    slope = change / pixel_change.masked_fill(is_unchanged, 1)
+    slope = slope.masked_fill(is_unchanged, slope_without_change)
     return slope * zeros.gather(-1, indices)
 
 
 def _softmax(step: _Step, references: _References) -> torch.Tensor:
-    """Return shares, whose change goes by the logarithmic mean of both, minus the mean change of all.
+    """Return a softmax, with multipliers by the logarithmic mean of its results for image and baseline.
 
-    With shares p and q of image and baseline the logarithmic mean is L = (p - q) / (log p - log q), and
-    p_i - q_i = L_i (d_i - sum(L d) / sum(L)) for the differences d of the softmax's arguments.
+    With results p and q of image and baseline the logarithmic mean is L = (p - q) / (log p - log q), and
+    p_i - q_i = L_i (d_i - sum(L d) / sum(L)) for the differences d of the softmax's arguments: since
+    log p_i - log q_i = d_i - c with one number c for all i, and sum(p) = sum(q).
     """
     x = step.args[0]
     values = x.detach()
@@ -327,10 +349,11 @@ def _softmax(step: _Step, references: _References) -> torch.Tensor:
     reference_log_shares = references[0].log_softmax(dim)
     shares = log_shares.exp()
     difference = log_shares - reference_log_shares
+    # of two numbers that are nearly equal the logarithmic mean is either, and the quotient rounding error
     close = difference.abs() <= torch.finfo(values.dtype).eps ** 0.5
     log_mean = (shares - reference_log_shares.exp()) / difference.masked_fill(close, 1)
     log_mean = torch.where(close, shares, log_mean)
-    # its value is 0, its gradient 1
+    # in place of d: its value is 0, its gradient by x is 1
     zeros = x - values
     mean_change = (log_mean * zeros).sum(dim, keepdim=True) / log_mean.sum(dim, keepdim=True)
     return shares + log_mean * (zeros - mean_change)
@@ -345,7 +368,7 @@ _RULES: dict[str, Callable[[_Step, _References], torch.Tensor]] = {
 
 
 def _standardized(x: torch.Tensor, dims: tuple[int, ...], eps: float) -> torch.Tensor:
-    """Return numbers minus their mean, divided by their standard deviation."""
+    """Return numbers minus their mean over some dimensions, divided by their standard deviation there."""
     centred = x - x.mean(dims, keepdim=True)
     variance = (centred * centred).mean(dims, keepdim=True)
     return centred * (variance + eps).rsqrt()
@@ -354,22 +377,32 @@ def _standardized(x: torch.Tensor, dims: tuple[int, ...], eps: float) -> torch.T
 def _layer_norm(
     x: torch.Tensor, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
 ) -> torch.Tensor:
-    """Compute torch's function of that name by functions that have rules."""
+    """Compute `torch.nn.functional.layer_norm` by functions that have rules.
+
+    `shape` is that of the last dimensions, over which numbers are standardised.
+    """
     normalised = _standardized(x, tuple(range(-len(shape), 0)), eps)
     if weight is not None:
         normalised = normalised * weight
-    return normalised if bias is None else normalised + bias
+    if bias is not None:
+        normalised = normalised + bias
+    return normalised
 
 
 def _group_norm(
     x: torch.Tensor, groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any
 ) -> torch.Tensor:
-    """Compute torch's function of that name by functions that have rules."""
-    normalised = _standardized(x.reshape(len(x), groups, -1), (-1,), eps).reshape(x.shape)
-    channel_shape = (-1, *(1,) * (x.ndim - 2))
+    """Compute `torch.nn.functional.group_norm` by functions that have rules."""
+    grouped = x.reshape(len(x), groups, -1)
+    normalised = _standardized(grouped, (-1,), eps).reshape(x.shape)
+    # weight and bias have one number for each channel, the second dimension of x
+    channel_shape = [1] * x.ndim
+    channel_shape[1] = -1
     if weight is not None:
         normalised = normalised * weight.reshape(channel_shape)
-    return normalised if bias is None else normalised + bias.reshape(channel_shape)
+    if bias is not None:
+        normalised = normalised + bias.reshape(channel_shape)
+    return normalised
 
 
 #: Functions that are computed by others, which have rules.
@@ -380,7 +413,7 @@ _WITH_RULE = {*_RULES, *_COMPOSED, *_LINEAR}
 def pass_back(
     model: nn.Module, images: torch.Tensor, targets: torch.Tensor, mode: _Pass
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the multipliers of each pixel, and the targets' outputs."""
+    """Return the multipliers of each pixel, in the images' shape, and the targets' outputs, shape (n,)."""
     with without_parameter_gradients(model):
         leaf = images.detach().clone().requires_grad_()
         # not the leaf itself: a network may change its images in place
@@ -393,14 +426,14 @@ def pass_back(
 
 
 def target_outputs(outputs: Any, targets: torch.Tensor) -> torch.Tensor:
-    """Return the output of each image's target."""
+    """Return the output of each image's target, shape (n,), from outputs (n, n_outputs)."""
     return check_outputs(outputs, len(targets)).gather(1, targets[:, None].long())[:, 0]
 
 
 def sums_agree(sums: torch.Tensor, expected: torch.Tensor, outputs: torch.Tensor, share: float) -> bool:
-    """Return whether sums are on average within a share of the expected ones.
+    """Return True if sums differ from the expected ones, in total, by no more than a share of these.
 
-    `outputs` are those of which the sums are made: they set the size of rounding errors.
+    Rounding errors are allowed beyond that: they grow with the `outputs` that the sums stand for.
     """
     rounding = _ROUNDING * torch.finfo(outputs.dtype).eps
     gap = (sums.double() - expected.double()).abs().sum()

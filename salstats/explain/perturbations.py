@@ -37,18 +37,20 @@ def run_occlusion(request: Request) -> torch.Tensor:
         image: torch.Tensor, baseline: torch.Tensor, targets: torch.Tensor, _: np.random.Generator
     ) -> torch.Tensor:
         image_outputs = request.outputs(image)[0, targets]
-        falls = torch.zeros((len(targets), *shape), dtype=torch.float64)
+        # sums over the windows that hide each pixel, of the falls of outputs (targets, height, width)
+        sum_of_falls = torch.zeros((len(targets), *shape), dtype=torch.float64)
         n_windows = torch.zeros(shape, dtype=torch.float64)
         for start in range(0, len(windows), request.batch_size):
             batch = windows[start : start + request.batch_size]
             occluded = image.repeat(len(batch), 1, 1, 1)
-            for copy, (rows, columns) in zip(occluded, batch, strict=True):
-                copy[:, rows, columns] = baseline[0, :, rows, columns]
-            batch_falls = image_outputs - request.outputs(occluded)[:, targets]
-            for fall, (rows, columns) in zip(batch_falls, batch, strict=True):
-                falls[:, rows, columns] += fall[:, None, None]
+            for occluded_image, (rows, columns) in zip(occluded, batch, strict=True):
+                occluded_image[:, rows, columns] = baseline[0, :, rows, columns]
+            # (windows, targets)
+            falls = image_outputs - request.outputs(occluded)[:, targets]
+            for window_falls, (rows, columns) in zip(falls, batch, strict=True):
+                sum_of_falls[:, rows, columns] += window_falls[:, None, None]
                 n_windows[rows, columns] += 1
-        return falls / n_windows
+        return sum_of_falls / n_windows
 
     return request.maps_by_image(target_maps)
 
@@ -102,7 +104,8 @@ def run_rise(request: Request) -> torch.Tensor:
     Options: `n_masks` (4000); `cells` (7), along each side; `keep` (0.5), probability that a cell is kept;
     `probability` ("softmax", "sigmoid" or "none": outputs as they are); `baseline` ("zero").
     """
-    expected_shown = request.options["keep"] * request.options["n_masks"]
+    # how many masks show a pixel on average
+    expected_count = request.options["keep"] * request.options["n_masks"]
     probability = check_choice(request.options["probability"], PROBABILITIES, "probability")
 
     def target_maps(
@@ -114,13 +117,16 @@ def run_rise(request: Request) -> torch.Tensor:
         number_type = torch.promote_types(torch.float32, image.dtype)
         if image.device.type != "mps":
             number_type = torch.float64
+        # (targets, pixels): sum p_i M_i
         total = torch.zeros((len(targets), height * width), dtype=number_type, device=image.device)
         for masks, outputs in outputs_behind_masks(request, image, baseline, generator):
-            # a sigmoid would change outputs that are probabilities already
-            is_probability = recognised_probability(outputs) == "none"
-            probs = to_probabilities(outputs, "none" if is_probability else probability)[:, targets]
-            total += probs.T.to(masks) @ masks.flatten(1)
-        return (total.cpu().double() / expected_shown).reshape(-1, height, width)
+            probs = outputs
+            # outputs that are probabilities already stay as they are
+            if recognised_probability(outputs) != "none":
+                probs = to_probabilities(outputs, probability)
+            total += probs[:, targets].T.to(masks) @ masks.flatten(1)
+        maps = total.cpu().double() / expected_count
+        return maps.reshape(-1, height, width)
 
     return request.maps_by_image(target_maps)
 
@@ -146,7 +152,8 @@ def outputs_behind_masks(
     for start in range(0, n_masks, request.batch_size):
         batch = slice(start, start + request.batch_size)
         masks = make_masks(grids[batch], shifts[batch], shape, device=image.device).to(number_type)
-        yield masks, request.outputs(baseline + masks[:, None].to(image) * contrast)
+        masked_images = baseline + masks[:, None].to(image) * contrast
+        yield masks, request.outputs(masked_images)
 
 
 def draw_masks(
@@ -154,7 +161,8 @@ def draw_masks(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw the cells that each mask keeps, (n, cells, cells), and its shift by less than a cell, (n, 2)."""
     grids = generator.random((n_masks, cells, cells)) < keep
-    shifts = generator.integers([_cell_side(side, cells) for side in shape], size=(n_masks, 2))
+    cell_shape = [_cell_side(side, cells) for side in shape]
+    shifts = generator.integers(cell_shape, size=(n_masks, 2))
     return grids, shifts
 
 
@@ -169,9 +177,10 @@ def make_masks(
     expectation of each pixel is exactly the probability that a cell is kept.
     """
     cells = torch.as_tensor(grids, dtype=torch.float32, device=device)
-    rows = _shifted_weights(shape[0], cells.shape[1], shifts[:, 0], device)
-    columns = _shifted_weights(shape[1], cells.shape[1], shifts[:, 1], device)
-    return rows @ cells @ columns.transpose(1, 2)
+    n_cells = cells.shape[1]
+    row_weights = _shifted_weights(shape[0], n_cells, shifts[:, 0], device)
+    column_weights = _shifted_weights(shape[1], n_cells, shifts[:, 1], device)
+    return row_weights @ cells @ column_weights.transpose(1, 2)
 
 
 def _shifted_weights(
@@ -184,14 +193,15 @@ def _shifted_weights(
 
 
 def _cell_side(side: int, cells: int) -> int:
-    """Return a cell's side in pixels."""
+    """Return a cell's side in pixels: that of the image by the number of cells, rounded up."""
     return math.ceil(side / cells)
 
 
 def _bilinear_weights(side: int, cells: int) -> np.ndarray:
     """Return the weight of each cell of a row for each pixel of the enlarged row, shape (pixels, cells)."""
     n_pixels = (cells + 1) * _cell_side(side, cells)
-    # centres of the pixels in units of cells, whose centres are 0, 1, ..., cells - 1
-    centres = np.clip((np.arange(n_pixels) + 0.5) * cells / n_pixels - 0.5, 0, cells - 1)
+    # centres of the pixels in units of cells, whose own centres are at 0, 1, ..., cells - 1
+    pixel = np.arange(n_pixels)
+    centres = np.clip((pixel + 0.5) * cells / n_pixels - 0.5, 0, cells - 1)
     distances = np.abs(centres[:, None] - np.arange(cells))
     return np.asarray(np.maximum(1 - distances, 0))

@@ -21,15 +21,14 @@ _CONSTRAINT_WEIGHT = 1_000_000.0
 _COMPACTNESS = 0.1
 
 
-class Samples(NamedTuple):
-    """Images of which superpixels are hidden, and the outputs for them; one row per sample.
+class MaskedSamples(NamedTuple):
+    """Copies of an image of which superpixels are hidden, and one target's outputs for them."""
 
-    `shown` says which superpixels are shown, shape (n_samples, n_superpixels); `cosines` are the cosine
-    similarities between the samples and the image.
-    """
-
+    #: 1 for each superpixel that a sample shows, else 0: shape (n_samples, n_superpixels).
     shown: np.ndarray
+    #: Output for each sample, shape (n_samples,).
     outputs: np.ndarray
+    #: Cosine similarity between each sample and the image, shape (n_samples,).
     cosines: np.ndarray
 
 
@@ -49,7 +48,7 @@ def run_lime(request: Request) -> torch.Tensor:
     def draw(generator: np.random.Generator, n_samples: int, n_features: int) -> np.ndarray:
         return generator.random((n_samples, n_features)) < 0.5
 
-    def fit(samples: Samples) -> np.ndarray:
+    def fit(samples: MaskedSamples) -> np.ndarray:
         from sklearn.linear_model import Lasso
 
         weights = np.exp(-((1 - samples.cosines) ** 2) / (2 * kernel_width**2))
@@ -71,7 +70,7 @@ def run_kernel_shap(request: Request) -> torch.Tensor:
     are superpixels; `baseline` ("zero").
     """
 
-    def fit(samples: Samples) -> np.ndarray:
+    def fit(samples: MaskedSamples) -> np.ndarray:
         from sklearn.linear_model import LinearRegression
 
         # samples are drawn in proportion to the kernel, so that all others have weight 1
@@ -97,14 +96,16 @@ def shapley_samples(generator: np.random.Generator, n_samples: int, n_features: 
     n_shown = generator.choice(numbers, size=n_samples, p=kernel / kernel.sum())
     n_shown[0] = n_features
     n_shown[1] = 0
-    ranks = generator.random((n_samples, n_features)).argsort(axis=1).argsort(axis=1)
+    # ranks of random numbers: the superpixels of the n_shown smallest ones are shown
+    order = generator.random((n_samples, n_features)).argsort(axis=1)
+    ranks = order.argsort(axis=1)
     return np.asarray(ranks < n_shown[:, None])
 
 
 def _linear_model_maps(
     request: Request,
     draw: Callable[[np.random.Generator, int, int], np.ndarray],
-    fit: Callable[[Samples], np.ndarray],
+    fit: Callable[[MaskedSamples], np.ndarray],
     n_extra: int = 0,
 ) -> torch.Tensor:
     """Fit a linear model of the output for each target, and lay its coefficients on the superpixels.
@@ -133,9 +134,11 @@ def _linear_model_maps(
             )
         shown = draw(generator, n_samples, n_features)
         outputs, cosines = _sample_outputs(request, image, baseline, segments, shown)
-        coefficients = [
-            fit(Samples(shown.astype(np.float32), outputs[:, target], cosines)) for target in targets.tolist()
-        ]
+        coefficients = []
+        for target in targets.tolist():
+            samples = MaskedSamples(shown.astype(np.float32), outputs[:, target], cosines)
+            coefficients.append(fit(samples))
+        # (targets, superpixels), laid on the pixels of each superpixel: (targets, height, width)
         return torch.from_numpy(np.stack(coefficients)[:, segments])
 
     return request.maps_by_image(target_maps)
@@ -144,15 +147,21 @@ def _linear_model_maps(
 def _sample_outputs(
     request: Request, image: torch.Tensor, baseline: torch.Tensor, segments: np.ndarray, shown: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the outputs for an image of which superpixels are shown, and the cosines to the whole image."""
+    """Return the outputs (n_samples, n_outputs) for samples of an image, and their cosines to the image.
+
+    `segments` has the number of each pixel's superpixel, `shown` the superpixels that each sample shows.
+    """
     device_segments = torch.as_tensor(segments, device=image.device)
+    flat_image = image.flatten(1).float()
     outputs = []
     cosines = []
     for batch in torch.as_tensor(shown, device=image.device).split(request.batch_size):
-        shown_pixels = batch[:, device_segments][:, None]
-        samples = torch.where(shown_pixels, image, baseline)
+        # (samples, 1, height, width), for all channels
+        pixel_is_shown = batch[:, device_segments][:, None]
+        samples = torch.where(pixel_is_shown, image, baseline)
         outputs.append(request.outputs(samples).float())
-        cosines.append(cosine_similarity(image.flatten(1).float(), samples.flatten(1).float()).cpu())
+        cosine = cosine_similarity(flat_image, samples.flatten(1).float())
+        cosines.append(cosine.cpu())
     return torch.cat(outputs).numpy(), torch.cat(cosines).numpy()
 
 
@@ -174,8 +183,12 @@ def superpixels_of(
         check_count(n_segments, "n_segments")
         labels = grid_cells(shape, n_segments) if segments == "grid" else _slic(image, n_segments)
     else:
-        values = segments(image.cpu().numpy()) if callable(segments) else segments
-        labels = np.asarray(values.cpu() if isinstance(values, torch.Tensor) else values)
+        values: Any = segments
+        if callable(segments):
+            values = segments(image.cpu().numpy())
+        if isinstance(values, torch.Tensor):
+            values = values.cpu()
+        labels = np.asarray(values)
         if labels.shape != shape:
             raise ShapeError(
                 Setting("segments"),
@@ -186,11 +199,16 @@ def superpixels_of(
                 Setting("segments"),
                 f" must be whole numbers, one for each superpixel, not {labels.dtype}",
             )
-    return np.unique(labels, return_inverse=True)[1].reshape(shape)
+    # numbers from 0 without gaps
+    _, numbers = np.unique(labels, return_inverse=True)
+    return numbers.reshape(shape)
 
 
 def grid_cells(shape: tuple[int, int], n_segments: int) -> np.ndarray:
-    """Return nearly square cells, approximately `n_segments`, counted row by row."""
+    """Return the number of each pixel's cell, in a grid of about `n_segments` nearly square cells.
+
+    Cells are counted row by row.
+    """
     height, width = shape
     n_rows = min(max(round((n_segments * height / width) ** 0.5), 1), height)
     n_columns = min(max(round(n_segments / n_rows), 1), width)
@@ -200,7 +218,10 @@ def grid_cells(shape: tuple[int, int], n_segments: int) -> np.ndarray:
 
 
 def _slic(image: torch.Tensor, n_segments: int) -> np.ndarray:
-    """Return SLIC superpixels."""
+    """Return the number of each pixel's SLIC superpixel.
+
+    Achanta et al. 2012, doi:10.1109/TPAMI.2012.120, by scikit-image.
+    """
     from skimage.segmentation import slic
 
     values: Any = image.detach().cpu().double().numpy()

@@ -93,12 +93,10 @@ class RankedMap:
     @cached_property
     def _ranks(self) -> np.ndarray:
         """For each pixel the share of all pixels below it, plus half of the share level with it."""
-        tie_ends = self._sorted.tie_ends
         n_pixels = self.values.size
-        if tie_ends is None:
-            n_up_to_value = np.arange(1.0, n_pixels + 1)
-        else:
-            n_up_to_value = tie_ends.astype(np.float64)
+        n_up_to_value = self._sorted.tie_ends
+        if n_up_to_value is None:
+            n_up_to_value = np.arange(1, n_pixels + 1)
         return self._ranked(n_up_to_value / n_pixels)
 
     def _ranked(self, shares: np.ndarray) -> np.ndarray:
