@@ -24,14 +24,19 @@ from salstats.stats.mrmc.readers import mrmc_components
 from salstats.stats.planning import formulas
 from salstats.stats.planning.curves import Curve
 from salstats.stats.planning.parameters import (
-    PAIRS,
+    PAIR_RANGES,
     check_parameters,
     components_of,
     design_effect,
     sd_of_pairs,
 )
 from salstats.stats.planning.pilots import Pilot
-from salstats.stats.planning.populations import GIVE_PARAMETERS, Draw, move_pilot
+from salstats.stats.planning.populations import (
+    GIVE_PARAMETERS,
+    StudySampler,
+    line_of_effect,
+    move_pilot,
+)
 from salstats.stats.planning.spreads import error_limits_of, spread_of
 from salstats.stats.planning.studies import Plan
 
@@ -42,7 +47,10 @@ _FEWEST_UNITS = 6
 
 
 def _margin_bounds(plan: Plan, metric: str, effect: float) -> tuple[float, float] | None:
-    """Return the bounds of the margin of a metric, or None; an effect outside of them raises an error."""
+    """Return the lower and upper bound of the margin of a metric, or None without a margin.
+
+    An effect outside the margin raises ValueRangeError.
+    """
     if plan.margin is None:
         return None
     margin = plan.margin
@@ -82,18 +90,18 @@ def of_pilot(
     rng: np.random.Generator,
 ) -> Iterator[Curve]:
     """Yield the curves of every group, method and effect of a pilot; an effect of None is the pilot's."""
-    # The pilot is analysed as a study would be, so that its errors and warnings come now.
+    # The pilot is analysed as a study would be, so that errors and warnings about it are raised here.
     analysis = plan.analyse(scores, reference=reference, by=by, unit=unit)
     unit_name = analysis["unit"].iloc[0]
-    # All studies that are drawn from a pilot have its readers and trainings.
-    populations_by_method = {}
+    # All studies that are drawn from a pilot have its readers and trainings, so that they generalise alike.
+    inference_to_by_method = {}
     if "inference_to" in analysis.columns:
         methods = analysis["method"].astype("str")
-        populations_by_method = dict(zip(methods, analysis["inference_to"], strict=True))
+        inference_to_by_method = dict(zip(methods, analysis["inference_to"], strict=True))
     seed = int(rng.integers(2**63))
-    columns = [column for column in check_by(scores, by, ("metric", "task")) if column != "method"]
+    grouping_columns = [column for column in check_by(scores, by, ("metric", "task")) if column != "method"]
     with warnings.catch_warnings():
-        # The analysis above warned of the unit already.
+        # The analysis above has already warned about the unit.
         warnings.simplefilter("ignore", SalstatsWarning)
         paired = pair_with_reference(reference_in_every_group(scores, reference, by), reference)
         codes = ColumnCodes(paired)
@@ -101,16 +109,16 @@ def of_pilot(
     cases = codes.combined(case_key(paired))
     method_scores = paired["score"].to_numpy(dtype=np.float64)
     reference_scores = paired["reference_score"].to_numpy(dtype=np.float64)
-    keys, rows_of_groups = row_groups(codes, [*columns, "method"])
+    keys, rows_of_groups = row_groups(codes, [*grouping_columns, "method"])
     for group, rows in enumerate(rows_of_groups):
         group_keys = keys.iloc[group].to_dict() | {"reference": reference}
-        if populations_by_method:
-            group_keys["inference_to"] = populations_by_method[str(group_keys["method"])]
+        if inference_to_by_method:
+            group_keys["inference_to"] = inference_to_by_method[str(group_keys["method"])]
         pilot = Pilot.from_pairs(method_scores[rows], reference_scores[rows], units[rows], cases[rows])
         if np.isnan(pilot.method_scores - pilot.reference_scores).all():
             raise SalstatsError("no pair of the pilot has both scores for ", group_label(keys, group))
-        n_pairs_of_units = pilot.sums(np.ones(len(rows)))
-        n_complete_units = int((n_pairs_of_units > 0).sum())
+        n_complete_pairs = pilot.sums(np.ones(len(rows)))
+        n_complete_units = int((n_complete_pairs > 0).sum())
         if n_complete_units < _FEWEST_UNITS:
             raise SalstatsError(
                 f"the pilot has both scores of {n_complete_units} units ({unit_name}) for ",
@@ -132,22 +140,25 @@ def _curve_of_pilot(
     unit: str,
     seed: int,
 ) -> Curve:
-    """Return the curve of one effect, which for None is the pilot's."""
+    """Return the curve of one group and effect; a planned effect of None is the pilot's.
+
+    `group_keys` are the grouping columns of the curve, `unit` is the name of the unit.
+    """
     effect = pilot.effect(plan.term) if planned_effect is None else planned_effect
     bounds = _margin_bounds(plan, metric, effect)
     if bounds is not None:
-        # The plan of this curve has the margin of this metric only.
+        # A plan may have margins of several metrics; that of this curve has the margin of its metric.
         low, high = (None if np.isinf(bound) else bound for bound in bounds)
         plan = replace(plan, margin=(low, high))
-    population = move_pilot(pilot, plan.term, effect, metric)
-    spread = spread_of(population, plan.term, effect)
+    moved = move_pilot(pilot, plan.term, effect, metric)
+    spread = spread_of(moved, plan.term, effect)
     tested_effect = effect
     tested_spread = spread
-    method_mean, reference_mean = population.means()
+    method_mean, reference_mean = moved.means()
     if plan.term == "percent_decrease" and plan.goal == "difference":
-        # A decrease of 0 is a difference of 0, which is what the test is of.
+        # The test of a decrease is that of the difference, which is 0 if and only if the decrease is.
         tested_effect = method_mean - reference_mean
-        tested_spread = spread_of(population, "difference", tested_effect)
+        tested_spread = spread_of(moved, "difference", tested_effect)
     if tested_spread.sd <= ROUNDING * (abs(method_mean) + abs(reference_mean)):
         raise SalstatsError(
             f"the differences of the pilot in {metric} do not vary, which says nothing of how others would",
@@ -167,22 +178,22 @@ def _curve_of_pilot(
         keys=keys,
         plan=plan,
         tested_effect=tested_effect,
-        precision=partial(formulas.of_units, spread.sd),
-        tested_precision=partial(formulas.of_units, tested_spread.sd),
+        precision=partial(formulas.precision_of_units, spread.sd),
+        tested_precision=partial(formulas.precision_of_units, tested_spread.sd),
         margin_bounds=bounds,
         cases_per_unit=pilot.cases_per_unit,
         metric=metric,
         error_limits=tested_spread.limits,
         has_few_units=tested_spread.df + 1 < FEW_UNITS,
-        draw=lambda n_units: Draw(population, n_units, seed),
+        sampler=lambda n_units: StudySampler(moved, n_units, seed),
     )
 
 
 def of_parameters(
     parameters: Mapping[str, float], plan: Plan, effects: Sequence[float | None]
 ) -> Iterator[Curve]:
-    """Yield the curves of parameters of pairs, one for each effect; None is no effect."""
-    numbers = check_parameters(parameters, PAIRS)
+    """Yield a curve of parameters of pairs of scores for each effect; an effect of None counts as 0."""
+    numbers = check_parameters(parameters, PAIR_RANGES)
     cluster_size = numbers.get("cluster_size", 1.0)
     unit = "case" if cluster_size == 1 else "cluster"
     is_decrease = plan.term == "percent_decrease"
@@ -201,16 +212,17 @@ def of_parameters(
     for planned_effect in effects:
         effect = 0.0 if planned_effect is None else planned_effect
         bounds = _margin_bounds(plan, "", effect)
-        # SD of the mean of a cluster over the SD of one case
+        # Ratio of the SD of the mean of a cluster to the SD of one case
         cluster_factor = np.sqrt(design_effect(numbers) / cluster_size)
-        slope = 1 - effect / 100 if is_decrease else 1.0
+        slope, _ = line_of_effect(plan.term, effect)
         sd = float(sd_of_pairs(numbers, slope) * cluster_factor)
         if is_decrease:
+            # Delta method: a decrease in percent is the difference over a hundredth of the reference's mean.
             sd *= 100 / abs(numbers["mean_reference"])
         tested_effect = effect
         tested_sd = sd
         if is_decrease and plan.goal == "difference":
-            # A decrease of 0 is a difference of 0, which is what the test is of.
+            # The test of a decrease is that of the difference, which is 0 if and only if the decrease is.
             tested_effect = -effect / 100 * numbers["mean_reference"]
             tested_sd = float(sd_of_pairs(numbers, slope=1.0) * cluster_factor)
         keys: dict[str, Any] = {}
@@ -221,8 +233,8 @@ def of_parameters(
             keys=keys,
             plan=plan,
             tested_effect=tested_effect,
-            precision=partial(formulas.of_units, sd),
-            tested_precision=partial(formulas.of_units, tested_sd),
+            precision=partial(formulas.precision_of_units, sd),
+            tested_precision=partial(formulas.precision_of_units, tested_sd),
             margin_bounds=bounds,
             cases_per_unit=cluster_size,
             error_limits=error_limits,
@@ -241,8 +253,8 @@ def of_readers(
 ) -> Iterator[Curve]:
     """Yield the curves of every group, effect and number of readers.
 
-    `source` are scores of readers, or variance components; `random` says whether readers, and whether cases,
-    are random.
+    `source` are scores of readers, or variance components as `components_of` takes them; `random` are two
+    flags: readers are random, cases are random.
     """
     if isinstance(source, pd.DataFrame) and is_scores_frame(source):
         source = mrmc_components(source, by=by, unit=unit)
@@ -266,7 +278,7 @@ def of_readers(
         error_limits = None
         has_few_units = False
         if group.n_readers is not None:
-            # The error of the difference in the pilot has these degrees of freedom.
+            # Degrees of freedom of the standard error of the difference in the pilot
             df = float(precision_of(group.n_readers, group.components.n_cases).df)
             df = min(df, group.components.n_cases - 1)
             error_limits = error_limits_of(df)

@@ -12,7 +12,7 @@ from scipy import special
 from salstats.errors import Message, Setting, ValueRangeError
 from salstats.stats.engine.limits import wilson
 from salstats.stats.planning import formulas
-from salstats.stats.planning.populations import Draw
+from salstats.stats.planning.populations import StudySampler
 from salstats.stats.planning.studies import Plan, simulate
 
 #: Default sizes, in multiples of the size that is enough by formula.
@@ -21,7 +21,7 @@ _SIZE_MULTIPLES = (0.4, 0.6, 0.75, 0.9, 1.0, 1.15, 1.4, 1.8)
 _FEWEST_UNITS = 2
 #: Level of the interval of a simulated power.
 _CONF_LEVEL = 0.95
-# n cases made of n / m units of m cases are not n + 1, as rounding errors would have it
+#: Tolerance before rounding up, so that rounding errors do not add a case.
 _ROUNDING = 1e-9
 
 
@@ -36,24 +36,27 @@ class StudySize(NamedTuple):
 class Curve:
     """Planned studies of one effect and of any size."""
 
-    #: Columns that name the curve: groups, effect, readers.
+    #: Columns that are the same for all sizes: groups, effect, readers, ...
     keys: Mapping[str, Any]
     plan: Plan
-    #: Effect that is tested: the difference, where a percentage decrease is to differ from 0.
+    #: Effect that is tested; the difference of the means where a percentage decrease is to differ from 0.
     tested_effect: float
-    #: Precision of the estimate, and of the tested effect, as functions of the number of units.
+    #: Precision of the estimate, as a function of the number of units.
     precision: Callable[[Any], formulas.Precision]
+    #: Precision of the tested effect, as a function of the number of units.
     tested_precision: Callable[[Any], formulas.Precision]
+    #: Lower and upper bound of the margin.
     margin_bounds: tuple[float, float] | None = None
     #: Mean number of cases of a unit.
     cases_per_unit: float = 1.0
     metric: str = ""
-    #: Limits of the standard error over itself, as a pilot's spread is uncertain; None for a given spread.
+    #: Confidence limits of the standard error as ratios to itself, since a pilot's spread is uncertain; None
+    #: for a given spread.
     error_limits: tuple[float, float] | None = None
     #: True if the spread rests on few units.
     has_few_units: bool = False
-    #: Draw of studies as a function of the number of units, for simulation.
-    draw: Callable[[int], Draw] | None = field(default=None, repr=False)
+    #: Sampler of studies as a function of the number of units, for simulation.
+    sampler: Callable[[int], StudySampler] | None = field(default=None, repr=False)
 
     def power(self, n_units: int, error_ratio: float = 1.0) -> float:
         """Return the power by formula if the standard error is `error_ratio` times the expected one."""
@@ -62,7 +65,7 @@ class Curve:
         return float(self.plan.power(precision, self.tested_effect, self.margin_bounds))
 
     def units_needed(self, target: float, error_ratio: float = 1.0) -> int | None:
-        """Return the number of units at which power reaches the target by formula, or None."""
+        """Return the smallest number of units whose power reaches the target by formula, or None."""
         if self.plan.goal == "difference" and self.tested_effect == 0:
             return None
         return formulas.smallest_number(partial(self.power, error_ratio=error_ratio), target, _FEWEST_UNITS)
@@ -70,8 +73,8 @@ class Curve:
     def limits_of_needed_cases(self, target: float, size_ratio: float = 1.0) -> dict[str, int | None]:
         """Return the columns `n_low` and `n_high`, limits of the number of cases needed.
 
-        They come by formula from the limits of the pilot's spread, times `size_ratio`: the size needed by
-        simulation over the size needed by formula.
+        They are the sizes needed by formula at the limits of the pilot's spread, times `size_ratio`, the
+        size needed by simulation over the size needed by formula.
         """
         if self.error_limits is None:
             return {}
@@ -84,19 +87,19 @@ class Curve:
         return columns
 
     def cases_needed(self, n_units: int | None) -> int | None:
-        """Return the number of cases of so many units, None for None."""
+        """Return the number of cases in `n_units` units, None for None."""
         if n_units is None:
             return None
         return self._n_cases(n_units)
 
     def _n_cases(self, n_units: int) -> int:
-        """Return the number of cases of so many units."""
+        """Return the number of cases in `n_units` units, rounded up."""
         return int(np.ceil(n_units * self.cases_per_unit - _ROUNDING))
 
     def sizes(self, n_cases: Iterable[int] | None, target: float) -> list[StudySize]:
         """Return the sizes to plan for: those of `n_cases`, or some around the size needed by formula."""
         if n_cases is not None:
-            sizes = [StudySize(n, round(n / self.cases_per_unit)) for n in n_cases]
+            sizes = [StudySize(n, n_units=round(n / self.cases_per_unit)) for n in n_cases]
             if sizes[0].n_units < _FEWEST_UNITS:
                 raise ValueRangeError(
                     Setting("n_cases", sizes[0].n_cases),
@@ -115,7 +118,7 @@ class Curve:
                 ),
             )
         unit_numbers = {max(_FEWEST_UNITS, round(n_needed * multiple)) for multiple in _SIZE_MULTIPLES}
-        return [StudySize(self._n_cases(n) or n, n) for n in sorted(unit_numbers)]
+        return [StudySize(n_cases=self._n_cases(n), n_units=n) for n in sorted(unit_numbers)]
 
 
 @dataclass(frozen=True)
@@ -152,12 +155,12 @@ def rows_by_simulation(
     curve: Curve, sizes: Sequence[StudySize], target: float, simulation: Simulation
 ) -> list[dict[str, Any]]:
     """Return the rows of a curve, from simulated studies."""
-    assert curve.draw is not None
+    assert curve.sampler is not None
     n_studies = simulation.n_studies
     n_units = np.array([size.n_units for size in sizes])
-    draws = {size.n_units: curve.draw(size.n_units) for size in sizes}
+    samplers = {size.n_units: curve.sampler(size.n_units) for size in sizes}
     counts = simulate(
-        draws, curve.plan, curve.metric, n_studies, jobs=simulation.jobs, progress=simulation.progress
+        samplers, curve.plan, curve.metric, n_studies, jobs=simulation.jobs, progress=simulation.progress
     )
     n_shown = np.array([counts[size.n_units].n_shown for size in sizes])
     power = n_shown / n_studies
@@ -165,6 +168,7 @@ def rows_by_simulation(
     units_needed = crossing(n_units, n_shown, n_studies, target)
     units_by_formula = curve.units_needed(target)
     size_ratio = 1.0
+    # At the smallest size the number needed is only known to be no larger.
     if units_needed is not None and units_by_formula is not None and units_needed > n_units[0]:
         size_ratio = units_needed / units_by_formula
     needed_columns = {"n_needed": curve.cases_needed(units_needed)}
@@ -191,24 +195,24 @@ def rows_by_simulation(
     return rows
 
 
-def crossing(units: np.ndarray, shown: np.ndarray, n_studies: int, target: float) -> int | None:
+def crossing(n_units: np.ndarray, n_shown: np.ndarray, n_studies: int, target: float) -> int | None:
     """Return the number of units at which power reaches the target, None if no simulated size reaches it.
 
-    `shown` (n_sizes,) are the studies of each size that reach their goal. Between two sizes the normal
-    quantile of the power is taken as a line in the root of the units, as it is for a z test. Where the
-    smallest size reaches the target already, it is that.
+    `n_units` (n_sizes,) ascends, and `n_shown` (n_sizes,) counts the studies of each size that reach their
+    goal, of `n_studies`. Between two sizes the normal quantile of power is interpolated linearly in the root
+    of the units, as it is for a z test. If the smallest size reaches the target, it is returned.
     """
-    reached = np.flatnonzero(shown >= target * n_studies)
+    reached = np.flatnonzero(n_shown >= target * n_studies)
     if not len(reached):
         return None
     after = int(reached[0])
     if after == 0:
-        return int(units[0])
+        return int(n_units[0])
     before = after - 1
-    # Half a study more, of one study more in all, gives numbers of 0 and of all studies a finite quantile.
-    z = special.ndtri((shown + 0.5) / (n_studies + 1))
+    # 1/2 and 1 are added so that the quantile is finite where no study or every study reaches the goal.
+    z = special.ndtri((n_shown + 0.5) / (n_studies + 1))
     target_z = special.ndtri(target)
-    roots = np.sqrt(units.astype(np.float64))
+    roots = np.sqrt(n_units.astype(np.float64))
     fraction = np.clip((target_z - z[before]) / (z[after] - z[before]), 0, 1)
     root = roots[before] + fraction * (roots[after] - roots[before])
     return int(np.ceil(root**2 - _ROUNDING))

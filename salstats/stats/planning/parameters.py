@@ -10,10 +10,10 @@ import pandas as pd
 from salstats.checks import check_choice, quoted
 from salstats.errors import Call, SalstatsError, Setting, ValueRangeError
 from salstats.stats.engine.result_warnings import ROUNDING
-from salstats.stats.planning.formulas import Components
+from salstats.stats.planning.formulas import MrmcComponents
 
-#: Parameters of pairs that `power` takes, with their least and their largest value.
-PAIRS = {
+#: Parameters of pairs of scores, with the smallest and the largest value of each.
+PAIR_RANGES = {
     "sd_difference": (0.0, np.inf),
     "sd": (0.0, np.inf),
     "sd_reference": (0.0, np.inf),
@@ -23,13 +23,13 @@ PAIRS = {
     "cluster_size": (1.0, np.inf),
     "n_pilot": (6.0, np.inf),
 }
-#: Components of readers, named as `mrmc_components` names them, and the cases behind them.
-READERS = {
+#: Components of readers, by the names that `mrmc_components` gives them, and the cases behind them.
+COMPONENT_RANGES = {
     **dict.fromkeys(("error", "cov1", "cov2", "cov3", "method:reader"), (-np.inf, np.inf)),
     "n_cases": (1.0, np.inf),
 }
-#: Readers behind the components, whose number says how uncertain these are.
-_N_READERS = {"n_readers": (2.0, np.inf)}
+#: Number of readers behind the components, an optional parameter that says how uncertain they are.
+_N_READERS_RANGE = {"n_readers": (2.0, np.inf)}
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ReaderGroup:
 
     #: Columns that name the group.
     keys: dict[str, Any]
-    components: Components
+    components: MrmcComponents
     cases_per_unit: float
     #: Readers of the pilot, None where their number is not known.
     n_readers: int | None
@@ -47,7 +47,7 @@ class ReaderGroup:
 def check_parameters(
     parameters: Mapping[str, float], ranges: Mapping[str, tuple[float, float]]
 ) -> dict[str, float]:
-    """Return parameters as numbers; an unknown name or a value outside of its range raises an error."""
+    """Return parameters as numbers; an unknown name, or a value out of its range, raises ValueRangeError."""
     numbers = {}
     for name, value in parameters.items():
         low, high = ranges[check_choice(name, tuple(ranges), "parameter")]
@@ -66,7 +66,7 @@ def check_parameters(
 
 
 def _range_in_words(low: float, high: float) -> str:
-    """Describe the values of a parameter, for a message."""
+    """Say which values a parameter may have, as the end of a sentence that begins "it must"."""
     if np.isfinite(high):
         return f"lie in {low:g} ... {high:g}"
     if low == -np.inf:
@@ -77,7 +77,10 @@ def _range_in_words(low: float, high: float) -> str:
 
 
 def sd_of_pairs(parameters: Mapping[str, float], slope: float) -> float:
-    """SD of own - slope * other, the scores of the method and of the reference on one case."""
+    """SD of method - slope * reference, the two scores of one case.
+
+    Variance of the difference: sd² + (slope sd_reference)² - 2 correlation sd slope sd_reference.
+    """
     if "sd_difference" in parameters:
         if slope != 1:
             raise SalstatsError(
@@ -88,10 +91,11 @@ def sd_of_pairs(parameters: Mapping[str, float], slope: float) -> float:
         return parameters["sd_difference"]
     if "sd" not in parameters:
         raise SalstatsError("parameters must hold sd_difference, or sd (of the scores) and correlation")
-    own_sd = parameters["sd"]
-    other_sd = slope * parameters.get("sd_reference", own_sd)
-    variance = own_sd**2 + other_sd**2 - 2 * parameters.get("correlation", 0.0) * own_sd * other_sd
-    if variance <= ROUNDING * own_sd**2:
+    method_sd = parameters["sd"]
+    reference_sd = slope * parameters.get("sd_reference", method_sd)
+    covariance = parameters.get("correlation", 0.0) * method_sd * reference_sd
+    variance = method_sd**2 + reference_sd**2 - 2 * covariance
+    if variance <= ROUNDING * method_sd**2:
         raise ValueRangeError(
             "these parameters leave no case to differ from another",
             hint="take correlation below 1",
@@ -102,13 +106,15 @@ def sd_of_pairs(parameters: Mapping[str, float], slope: float) -> float:
 
 def design_effect(parameters: Mapping[str, float]) -> float:
     """Variance of a mean over that of as many independent cases: 1 + (m - 1) icc for clusters of m cases."""
-    return 1 + (parameters.get("cluster_size", 1.0) - 1) * parameters.get("icc", 0.0)
+    cluster_size = parameters.get("cluster_size", 1.0)
+    icc = parameters.get("icc", 0.0)
+    return 1 + (cluster_size - 1) * icc
 
 
 def components_of(source: object) -> list[ReaderGroup]:
     """Return the components of a mapping, or of each group of a frame of `mrmc_components`."""
     if isinstance(source, Mapping):
-        numbers = check_parameters(source, READERS | _N_READERS)
+        numbers = check_parameters(source, COMPONENT_RANGES | _N_READERS_RANGE)
         n_readers = int(numbers["n_readers"]) if "n_readers" in numbers else None
         group = ReaderGroup({"unit": "case"}, _components(numbers), cases_per_unit=1.0, n_readers=n_readers)
         return [group]
@@ -129,26 +135,30 @@ def components_of(source: object) -> list[ReaderGroup]:
         first = rows.iloc[0]
         numbers = {}
         for term, estimate in zip(rows["term"], rows["estimate"], strict=True):
-            if term in READERS:
+            if term in COMPONENT_RANGES:
                 numbers[term] = estimate
+        # Components of clustered cases are of samples of units, whose number takes the place of n_cases.
         numbers["n_cases"] = first["n_units"]
-        components = _components(check_parameters(numbers, READERS))
+        components = _components(check_parameters(numbers, COMPONENT_RANGES))
         keys = {"unit": "case"}
         for column in (*grouping_columns, "unit", "figure"):
             if column in source.columns:
                 keys[column] = first[column]
-        cases_per_unit = float(first.get("n_cases", first["n_units"]) / first["n_units"])
+        n_units = first["n_units"]
+        cases_per_unit = float(first.get("n_cases", n_units) / n_units)
         n_readers = int(first["n_readers"]) if "n_readers" in source.columns else None
         groups.append(ReaderGroup(keys, components, cases_per_unit, n_readers))
     return groups
 
 
-def _components(numbers: Mapping[str, float]) -> Components:
-    """Return components as an object; a missing one raises an error."""
-    missing = [name for name in READERS if name not in numbers]
+def _components(numbers: Mapping[str, float]) -> MrmcComponents:
+    """Return the components of parameters, which must hold all of `COMPONENT_RANGES`."""
+    missing = [name for name in COMPONENT_RANGES if name not in numbers]
     if missing:
         raise SalstatsError(
-            f"the components of readers and cases lack {quoted(missing)}", option=missing[0], choices=READERS
+            f"the components of readers and cases lack {quoted(missing)}",
+            option=missing[0],
+            choices=COMPONENT_RANGES,
         )
     if numbers["error"] <= 0:
         raise ValueRangeError(
@@ -156,9 +166,9 @@ def _components(numbers: Mapping[str, float]) -> Components:
             option="error",
             value=numbers["error"],
         )
-    # `mrmc` takes a negative cov2 - cov3 as 0, and RJafroc does so inside this component
+    # `mrmc` takes a negative cov2 - cov3 as 0; here that is part of this component, as in RJafroc.
     var_tr = numbers["method:reader"] + max(numbers["cov3"] - numbers["cov2"], 0.0)
-    return Components(
+    return MrmcComponents(
         var=numbers["error"],
         cov1=numbers["cov1"],
         cov2=numbers["cov2"],

@@ -13,7 +13,7 @@ class Pilot:
     method_scores: np.ndarray
     #: (n_pairs,): Scores of the reference, NaN where undefined.
     reference_scores: np.ndarray
-    #: (n_units,): First pair of each unit.
+    #: (n_units,): Position of the first pair of each unit.
     starts: np.ndarray
     #: (n_units,): Number of pairs of each unit.
     sizes: np.ndarray
@@ -24,7 +24,10 @@ class Pilot:
     def from_pairs(
         cls, method_scores: np.ndarray, reference_scores: np.ndarray, units: np.ndarray, cases: np.ndarray
     ) -> "Pilot":
-        """Return the pilot of pairs in any order, with the codes of their units and cases."""
+        """Return the pilot of pairs in any order.
+
+        All arguments have shape (n_pairs,): scores, and codes of units and of cases.
+        """
         order = np.argsort(units, kind="stable")
         sizes = np.unique(units, return_counts=True)[1]
         starts = np.cumsum(sizes) - sizes
@@ -60,9 +63,9 @@ class Pilot:
 
     def means(self) -> tuple[float, float]:
         """Mean scores of the method and of the reference, of complete pairs."""
-        return float(self.method_scores[self.complete].mean()), float(
-            self.reference_scores[self.complete].mean()
-        )
+        method_mean = self.method_scores[self.complete].mean()
+        reference_mean = self.reference_scores[self.complete].mean()
+        return float(method_mean), float(reference_mean)
 
     def effect(self, term: str) -> float:
         """Effect in the pilot: the difference of the means, or the percentage decrease."""

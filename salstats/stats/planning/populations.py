@@ -1,4 +1,4 @@
-"""Populations that planned studies are drawn from: a pilot whose method is moved to the effect."""
+"""Pilots moved to a planned effect, and the studies that are drawn from them."""
 
 from dataclasses import dataclass, replace
 
@@ -17,38 +17,48 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Population:
-    """A pilot whose method is moved to a planned effect; its units are drawn with equal chances."""
+class MovedPilot:
+    """A pilot whose method is moved to a planned effect; its units are drawn with equal chances.
+
+    Scores other than 0/1 are moved themselves. 0/1 scores stay as they are in `pilot`, and each study flips
+    some of them at random.
+    """
 
     pilot: Pilot
     #: (n_pairs,): Chance that a 0/1 score of the method is flipped; None for other scores.
-    flip: np.ndarray | None = None
-    #: Chance that a unit's pairs are flipped by one shared random number and not by one of each pair.
-    together: float = 0.0
+    flip_chances: np.ndarray | None = None
+    #: Chance that the pairs of a unit are flipped by one random number that they share; otherwise each pair
+    #: has its own.
+    shared_flip_chance: float = 0.0
 
     @property
     def method_scores(self) -> np.ndarray:
         """Expected score of the method in each pair."""
         scores = self.pilot.method_scores
-        if self.flip is None:
+        if self.flip_chances is None:
             return scores
-        expected_scores: np.ndarray = scores + self.flip * (1 - 2 * scores)
+        # A flip changes 0 by 1, and 1 by -1.
+        expected_scores: np.ndarray = scores + self.flip_chances * (1 - 2 * scores)
         return expected_scores
 
     @property
     def flip_variance(self) -> np.ndarray:
-        """Variance of the method's score in each pair, which random flips give 0/1 scores."""
-        if self.flip is None:
+        """Variance (n_pairs,) of the method's score that random flips cause, 0 without flips."""
+        if self.flip_chances is None:
             return np.zeros_like(self.pilot.method_scores)
-        variance: np.ndarray = self.flip * (1 - self.flip)
+        variance: np.ndarray = self.flip_chances * (1 - self.flip_chances)
         return variance
 
     @property
     def flip_covariance(self) -> np.ndarray:
-        """Sum over each unit of the covariances of the method's scores in two pairs, shape (n_units,)."""
+        """Sum over each unit of the covariances of the method's scores in two pairs, shape (n_units,).
+
+        Two pairs that share the random number have correlation 1: covariance sd_i sd_j. Over all pairs i != j
+        of a unit these sum to (sum of sd)² - sum of sd².
+        """
         variance = self.flip_variance
         covariances = self.pilot.sums(np.sqrt(variance)) ** 2 - self.pilot.sums(variance)
-        return np.asarray(self.together * covariances)
+        return np.asarray(self.shared_flip_chance * covariances)
 
     def means(self) -> tuple[float, float]:
         """Mean scores of the method and of the reference."""
@@ -56,7 +66,7 @@ class Population:
         return float(self.method_scores[complete].mean()), float(self.pilot.reference_scores[complete].mean())
 
 
-def move_pilot(pilot: Pilot, term: str, effect: float, metric: str) -> Population:
+def move_pilot(pilot: Pilot, term: str, effect: float, metric: str) -> MovedPilot:
     """Move the scores of a pilot's method to a planned effect.
 
     Every score of the method is moved alike, so that the differences from the reference keep their spread,
@@ -73,21 +83,24 @@ def move_pilot(pilot: Pilot, term: str, effect: float, metric: str) -> Populatio
         The effect would move the method out of the metric's range.
     """
     _, reference_mean = pilot.means()
-    slope, intercept = line_of(term, effect)
+    slope, intercept = line_of_effect(term, effect)
     target_mean = slope * reference_mean + intercept
     _check_range(pilot, term, effect, metric, target_mean)
     if pilot.is_binary:
-        population = Population(pilot, _flip_chances(pilot, target_mean))
-        return replace(population, together=_chance_together(population))
+        moved = MovedPilot(pilot, _flip_chances(pilot, target_mean))
+        return replace(moved, shared_flip_chance=_shared_flip_chance(moved))
     fitted = slope * pilot.reference_scores + intercept
     residual = pilot.method_scores - fitted
     residual = residual - residual[pilot.complete].mean()
     inflation = np.sqrt(pilot.n_units / (pilot.n_units - 1))
-    return Population(replace(pilot, method_scores=fitted + inflation * residual))
+    return MovedPilot(replace(pilot, method_scores=fitted + inflation * residual))
 
 
-def line_of(term: str, effect: float) -> tuple[float, float]:
-    """Slope and intercept of the method's mean as a line in the reference's mean, given the effect."""
+def line_of_effect(term: str, effect: float) -> tuple[float, float]:
+    """Slope and intercept of the line that gives the method's mean from the reference's mean.
+
+    For a difference d it is reference + d, for a decrease of p percent (1 - p / 100) reference.
+    """
     if term == "difference":
         return 1.0, effect
     return 1 - effect / 100, 0.0
@@ -103,35 +116,41 @@ def _flip_chances(pilot: Pilot, target_mean: float) -> np.ndarray:
     return np.zeros_like(pilot.method_scores)
 
 
-def _chance_together(population: Population) -> float:
-    """Chance of flipping together that gives the differences the design effect of the pilot's.
+def _shared_flip_chance(moved: MovedPilot) -> float:
+    """Chance of a shared flip that gives the moved differences the design effect of the pilot's.
 
-    The variance over units is linear in this chance: it solves independent + chance * shared =
-    design effect * variance over pairs.
+    A design effect is the sum of squared sums of units over the sum of squares of pairs. The moved one is
+    linear in the chance c, which solves independent + c shared = design effect * sum of squares of pairs.
     """
-    pilot = population.pilot
-    deviation = pilot.method_scores - pilot.reference_scores
-    deviation = deviation - deviation[pilot.complete].mean()
-    variance_of_units = (pilot.sums(deviation) ** 2).sum()
-    design_effect = variance_of_units / max(pilot.sums(deviation**2).sum(), _ROUNDING)
-    moved = population.method_scores - pilot.reference_scores
-    moved = moved - moved[pilot.complete].mean()
-    over_pairs = pilot.sums(moved**2 + population.flip_variance).sum()
-    independent = (pilot.sums(moved) ** 2 + pilot.sums(population.flip_variance)).sum()
-    shared = replace(population, together=1.0).flip_covariance.sum()
+    pilot = moved.pilot
+    difference = pilot.method_scores - pilot.reference_scores
+    difference = difference - difference[pilot.complete].mean()
+    squares_of_units = (pilot.sums(difference) ** 2).sum()
+    squares_of_pairs = pilot.sums(difference**2).sum()
+    design_effect = squares_of_units / max(squares_of_pairs, _ROUNDING)
+    # Of the moved pilot these are expected values, to which the variance of the flips adds.
+    moved_difference = moved.method_scores - pilot.reference_scores
+    moved_difference = moved_difference - moved_difference[pilot.complete].mean()
+    moved_squares_of_pairs = pilot.sums(moved_difference**2 + moved.flip_variance).sum()
+    independent = (pilot.sums(moved_difference) ** 2 + pilot.sums(moved.flip_variance)).sum()
+    shared = replace(moved, shared_flip_chance=1.0).flip_covariance.sum()
     if shared <= 0:
         return 0.0
-    return float(np.clip((design_effect * over_pairs - independent) / shared, 0, 1))
+    chance = (design_effect * moved_squares_of_pairs - independent) / shared
+    return float(np.clip(chance, 0, 1))
 
 
 def _check_range(pilot: Pilot, term: str, effect: float, metric: str, target_mean: float) -> None:
     """Raise if no method could have the effect, because its scores would leave the metric's range."""
-    low, high = -np.inf, np.inf
+    low = -np.inf
+    high = np.inf
     record = registered_metric(metric)
     if pilot.is_binary:
-        low, high = 0.0, 1.0
+        low = 0.0
+        high = 1.0
     elif record is not None:
-        low, high = record.low, record.high
+        low = record.low
+        high = record.high
     method_mean, reference_mean = pilot.means()
     if not low - _ROUNDING <= target_mean <= high + _ROUNDING:
         raise ValueRangeError(
@@ -142,8 +161,11 @@ def _check_range(pilot: Pilot, term: str, effect: float, metric: str, target_mea
         )
     if pilot.is_binary:
         return
-    moved = (pilot.method_scores - pilot.reference_scores)[pilot.complete] + target_mean - method_mean
-    share_beyond = float((np.abs(moved) > high - low + _ROUNDING).mean())
+    difference = (pilot.method_scores - pilot.reference_scores)[pilot.complete]
+    moved_difference = difference + target_mean - method_mean
+    # Two scores of the metric differ by high - low at most.
+    is_beyond = np.abs(moved_difference) > high - low + _ROUNDING
+    share_beyond = float(is_beyond.mean())
     if share_beyond > _MOST_BEYOND_RANGE:
         raise ValueRangeError(
             Setting("effect", effect),
@@ -154,56 +176,77 @@ def _check_range(pilot: Pilot, term: str, effect: float, metric: str, target_mea
 
 
 @dataclass(frozen=True)
-class Draw:
-    """Studies of one number of units, drawn from a population.
+class DrawnPairs:
+    """Pairs of scores of several studies that are drawn from a moved pilot."""
+
+    #: (n_pairs,): Scores of the method.
+    method_scores: np.ndarray
+    #: (n_pairs,): Scores of the reference.
+    reference_scores: np.ndarray
+    #: Unit of each pair within its study; a unit that is drawn several times counts as several units.
+    units: Units
+    #: (n_pairs,): Study of each pair, from 0.
+    studies: np.ndarray
+
+
+@dataclass(frozen=True)
+class StudySampler:
+    """Sampler of studies of one size, which draws their units from a moved pilot.
 
     Study i has a random stream of its own, whose numbers choose the units: a larger study contains the
     smaller one, and studies of other effects have the same units, so that curves are smooth.
     """
 
-    population: Population
+    moved: MovedPilot
+    #: Number of units of each study.
     n_units: int
     seed: int
 
     @property
-    def n_rows(self) -> float:
-        """Mean number of scores of a study."""
-        return float(2 * self.n_units * self.population.pilot.sizes.mean())
+    def n_scores(self) -> float:
+        """Mean number of scores of a study, two for each pair."""
+        return float(2 * self.n_units * self.moved.pilot.sizes.mean())
 
     def units(self, studies: range) -> np.ndarray:
-        """Units drawn for some studies, shape (n_studies, n_units)."""
-        streams = [np.random.default_rng((self.seed, study)).random(self.n_units) for study in studies]
-        return (np.stack(streams) * self.population.pilot.n_units).astype(np.int64)
+        """Positions of the pilot's units that are drawn for some studies, shape (n_studies, n_units)."""
+        numbers = [np.random.default_rng((self.seed, study)).random(self.n_units) for study in studies]
+        return (np.stack(numbers) * self.moved.pilot.n_units).astype(np.int64)
 
-    def pairs(self, studies: range) -> tuple[np.ndarray, np.ndarray, Units, np.ndarray]:
-        """Pairs of some studies: scores of the method, of the reference, units, and studies from 0.
-
-        A unit that is drawn several times counts as several units.
-        """
-        pilot = self.population.pilot
+    def pairs(self, studies: range) -> DrawnPairs:
+        """Return the pairs of some studies, all pairs of each drawn unit."""
+        pilot = self.moved.pilot
         drawn_units = self.units(studies).ravel()
         sizes = pilot.sizes[drawn_units]
+        # Drawn unit of each pair, as its position in `drawn_units`, and the pair's position in its unit
         draw_of_pair = np.arange(len(drawn_units)).repeat(sizes)
         first_pairs = np.cumsum(sizes) - sizes
         position_in_unit = np.arange(len(draw_of_pair)) - first_pairs[draw_of_pair]
         rows = pilot.starts[drawn_units[draw_of_pair]] + position_in_unit
-        study, unit = np.divmod(draw_of_pair, self.n_units)
+        study_of_pair, unit_of_pair = np.divmod(draw_of_pair, self.n_units)
         method_scores = pilot.method_scores[rows]
-        flip = self.population.flip
-        if flip is not None:
-            is_flipped = self._flip_numbers(studies)[draw_of_pair, position_in_unit] < flip[rows]
+        flip_chances = self.moved.flip_chances
+        if flip_chances is not None:
+            flip_numbers = self._flip_numbers(studies)[draw_of_pair, position_in_unit]
+            is_flipped = flip_numbers < flip_chances[rows]
             method_scores = np.where(is_flipped, 1 - method_scores, method_scores)
-        return method_scores, pilot.reference_scores[rows], Units("unit", unit, self.n_units), study
+        return DrawnPairs(
+            method_scores=method_scores,
+            reference_scores=pilot.reference_scores[rows],
+            units=Units("unit", unit_of_pair, self.n_units),
+            studies=study_of_pair,
+        )
 
     def _flip_numbers(self, studies: range) -> np.ndarray:
-        """Uniform numbers by drawn unit and pair of the unit, equal where its pairs are flipped together.
+        """Uniform random numbers that decide which pairs are flipped, shape (n_drawn_units, largest unit).
 
-        They come from other random streams than the units. A stream's first column is the shared number, the
-        second one decides whether it is used.
+        The pairs of a unit have equal numbers where they are flipped together.
         """
-        shape = (self.n_units, self.population.pilot.sizes.max() + 2)
+        # Columns: the number that the unit's pairs may share, the number that decides whether they share it,
+        # and a number for each pair.
+        shape = (self.n_units, self.moved.pilot.sizes.max() + 2)
+        # The 1 in the seed makes these streams others than those that draw the units.
         streams = [np.random.default_rng((self.seed, study, 1)).random(shape) for study in studies]
         numbers = np.concatenate(streams)
-        shared = numbers[:, :1]
-        choice = numbers[:, 1:2]
-        return np.where(choice < self.population.together, shared, numbers[:, 2:])
+        shared_number = numbers[:, :1]
+        is_shared = numbers[:, 1:2] < self.moved.shared_flip_chance
+        return np.where(is_shared, shared_number, numbers[:, 2:])

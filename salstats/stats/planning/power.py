@@ -61,11 +61,11 @@ def power(
     jobs: int | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Power of a planned study, or how wide its interval will be, by number of cases and readers.
+    """Power of a planned study, or the width of its interval, by number of cases and readers.
 
-    The pilot's differences are moved to the effect asked for, and keep their spread. Studies are drawn from
-    it, unit by unit with all of a unit's rows, and each is analysed as the study itself will be; power is the
-    share of them that show the effect.
+    The pilot's differences are moved to the effect, and keep their spread. Studies are drawn from the moved
+    pilot, unit by unit with all rows of a unit, and each is analysed as the study itself will be. Power is
+    the share of studies that show the effect.
 
     Parameters
     ----------
@@ -78,58 +78,59 @@ def power(
     n_cases : int or list of int, optional
         Cases of the study; by default eight sizes around those that a formula says are enough.
     n_readers : int or list of int, optional
-        Readers, of mrmc.
+        Readers of the study, for term="mrmc".
     effect : float or list of float, optional
-        The true effect: method - reference, or a decrease in percent. A margin is planned with 0 by default,
-        a width with the pilot's own effect; a difference needs one: what is worth finding, not what the
-        pilot has found, which is a guess.
+        The true effect: method - reference, or a decrease in percent. By default it is 0 with a margin and
+        the pilot's own effect with a width. A difference needs an effect: the smallest that matters, not the
+        pilot's, which is a guess.
     term : {"difference", "percent_decrease", "mrmc"}
         What the study will estimate; mrmc is the difference averaged over readers, as in `mrmc`.
     margin : float, pair or dict, optional
         As for `difference`: the study is to show equivalence, or non-inferiority.
     width : float, optional
-        The study is to have an interval no wider than this.
+        The largest width that the interval of the study may have.
     target : float, default 0.8
-        Power that is wanted.
+        Power to reach.
     by, unit, interval, test, level
         As for `difference`: how the pilot is grouped, and how the study will be analysed. A difference is
         shown where the interval excludes 0, or where `test` is given by that.
     approach : {"simulation", "formula"}, optional
         By default simulation of a pilot of scores, and formula of parameters.
     readers, cases : {"random", "fixed"}
-        Of mrmc: whether results are to speak of readers, or cases, beyond those of the study.
+        For term="mrmc": random readers (or cases) generalise beyond those of the study, fixed ones do not.
     n_studies : int, default 1000
         Simulated studies of each size; the error of power is at most 0.5/sqrt(n_studies).
     n_replicates : int, default 1000
-        Flips or replicates in each; fewer than in the study itself, which costs next to no power.
+        Sign flips or bootstrap replicates in each study. Fewer than in the study itself cost next to no
+        power.
     rng : int or numpy.random.Generator
         Seed or generator.
     jobs : int, optional
         Processes; -1 for one per core. The result is the same.
     progress : bool
-        Whether to show a bar.
+        Show a progress bar.
 
     Returns
     -------
     DataFrame
         A row for each group, effect, number of readers and number of cases:
 
-        - the grouping columns, `method`, `reference`, those that there are;
+        - the grouping columns, `method`, `reference`, if the pilot has them;
         - `term`; `goal` ("difference", "margin" or "width"); `effect`; `margin_low`, `margin_high`; `widest`,
           the width asked for;
-        - `method_mean`, `reference_mean` of the population that studies are drawn from; `sd` of a unit's part
-          of the estimate, whose standard error it is over the root of `n_units`; `n_pilot`, the units of the
-          pilot;
+        - `method_mean`, `reference_mean` of the population that studies are drawn from; `sd` of a unit's
+          contribution to the estimate, whose standard error is `sd` / sqrt(`n_units`); `n_pilot`, the units
+          of the pilot;
         - `n_readers`, `n_cases`, and the `n_units` that they make, with the name of the `unit`;
-        - `power` (a difference counts on either side); of simulations `mc_error`, its Monte-Carlo standard
+        - `power` (a difference counts on either side); for simulations `mc_error`, its Monte-Carlo standard
           error, and Wilson's limits `conf_low`, `conf_high` at `conf_level` 0.95;
         - `width`, the mean width of the interval at `level`; `n_pairs`, mean pairs with both scores defined;
-        - `target`, and `n_needed`: the fewest cases that reach it, by formula, or between two simulated sizes
-          by a line in the root of the size (the smallest size where that reaches it already; missing where
-          the largest does not); `n_low`, `n_high`: its 95 % limits, as the pilot's SD is uncertain (`n_high`
-          missing where no number is enough);
-        - `level`, `interval`, `test` of the row's analysis, `n_replicates`; `inference_to`, `figure` of
-          readers; `approach`, `n_studies`; `caution` where the pilot is small.
+        - `target`, and `n_needed`: the fewest cases that reach it, by formula, or by interpolation between
+          simulated sizes, linear in the root of the size (the smallest size if it reaches the target already,
+          missing if the largest does not); `n_low`, `n_high`: 95 % limits of `n_needed`, as the pilot's SD is
+          uncertain (`n_high` is missing if no number is enough);
+        - `level`, `interval`, `test` of the row's analysis, `n_replicates`; `inference_to`, `figure` for
+          readers; `approach`, `n_studies`; `caution` if the pilot is small.
 
     Raises
     ------
@@ -147,33 +148,33 @@ def power(
 
     Notes
     -----
-    The pilot is moved to the effect: every score of the method by the same amount, so that the differences
-    keep their spread, whatever the pilot's own effect is, and units with several cases what these have in
-    common. Differences are also spread by the root of n/(n - 1), n the units, since what is drawn from a
-    sample varies less than what the sample was drawn from. 0/1 scores stay 0 or 1: some of the method's hits
-    turn into misses, or misses into hits, each with the same chance, and those of one unit together as often
-    as keeps the design effect. What means come of it is in `method_mean` and `reference_mean`; an effect that
-    moves the method out of the metric's range is an error. With an effect of 0 power is the type I error.
-    Studies of all sizes and effects share their random numbers: curves are smooth, and neighbouring points
-    err alike.
+    The pilot is moved to the effect: every score of the method changes by the same amount. So the differences
+    keep their spread whatever the pilot's own effect is, and units of several cases keep their correlation.
+    Differences are also spread by the root of n/(n - 1), n the units, since draws from a sample vary less
+    than draws from its population. 0/1 scores stay 0 or 1: some of the method's hits turn into misses, or
+    misses into hits, each with the same chance, and those of one unit together as often as keeps the design
+    effect. `method_mean` and `reference_mean` are the means after the move; an effect that moves the method
+    out of the metric's range is an error. With an effect of 0 power is the type I error. Studies of all sizes
+    and effects share their random numbers, so that curves are smooth and neighbouring points err alike.
 
-    The pilot's spread has an error, and so have the cases needed: `n_low` and `n_high` are those that 95 %
-    limits of the SD need. The limits are chi-squared; where the differences have long tails the degrees of
-    freedom are fewer than units - 1 (Shoemaker 2003). Of 0/1 scores of independent cases they are Wilson's
-    of the share of discordant pairs, and of readers and cases chi-squared with Hillis' degrees of freedom of
-    the pilot. A spread that is known no better than from 20 normal differences has a `caution`.
+    The pilot's spread has an error, and so have the cases needed: `n_low` and `n_high` are the cases needed
+    with the 95 % limits of the SD. These limits are chi-squared; where the differences have long tails the
+    degrees of freedom are fewer than units - 1 (Shoemaker 2003). For 0/1 scores of independent cases they are
+    Wilson's limits of the share of discordant pairs; for readers and cases they are chi-squared with Hillis'
+    degrees of freedom of the pilot. A spread that is no more certain than that of 20 normal differences has a
+    `caution`.
 
-    Formulas are of a t test of units, from the SD of a unit's part of the estimate. Parameters for it are
-    `sd_difference` of a case, or `sd`, `sd_reference` (by default as `sd`) and `correlation` (0) of its two
-    scores; in clusters of `cluster_size` (1) the variance is 1 + (m - 1) `icc` times that of independent
-    cases; decreases need `mean_reference`. With `n_pilot`, the units that the SDs were estimated from, the
-    cases have limits. Power is that of the noncentral t on both sides (as in pwr), of
-    margins that of two one-sided tests by integration over the SD.
+    Formulas are for a t test of units, from the SD of a unit's contribution to the estimate. Their parameters
+    are `sd_difference` of a case, or `sd`, `sd_reference` (by default as `sd`) and `correlation` (0) of its
+    two scores. In clusters of `cluster_size` m (1) the variance is 1 + (m - 1) `icc` times that of
+    independent cases; decreases need `mean_reference`. With `n_pilot`, the number of units that the SDs were
+    estimated from, the cases have limits. Power is that of the noncentral t on both sides (as in pwr); for
+    margins it is that of two one-sided tests by integration over the SD.
 
-    Of mrmc it is Hillis' noncentral F: components of `n_cases` cases (`error`, `cov1`, `cov2`, `cov3`) shrink
-    with the number of cases, `method:reader` does not, and with the pilot's `n_readers` there are limits;
-    with readers fixed the test is z, where RJafroc has
-    cases - 1 degrees of freedom. MRMCsamplesize has readers - 1, and asks for more cases.
+    For term="mrmc" it is Hillis' noncentral F: components of `n_cases` cases (`error`, `cov1`, `cov2`,
+    `cov3`) shrink with the number of cases, `method:reader` does not, and with the pilot's `n_readers` there
+    are limits. With readers fixed the test is z, where RJafroc has cases - 1 degrees of freedom.
+    MRMCsamplesize has readers - 1, and gives more cases.
 
     References
     ----------
@@ -212,24 +213,11 @@ def power(
     )
     target = check_level(target, "target")
     n_studies = check_count(n_studies, "n_studies", 2)
-    if margin is not None and width is not None:
-        raise SalstatsError(
-            Setting("margin"), " and ", Setting("width"), " are two plans", hint="give one of them"
-        )
-    if width is not None:
-        check_number(width, "width", exclude_low=True)
+    _check_goal(margin, width)
     case_numbers = _check_sizes(n_cases, "n_cases")
     effects = _check_effects(effect, plan)
-    reader_options = {
-        "n_readers": n_readers is not None,
-        "readers": readers != "random",
-        "cases": cases != "random",
-    }
-    given_options = [name for name, is_given in reader_options.items() if is_given]
-    if term != "mrmc" and given_options:
-        raise SalstatsError(
-            Setting(given_options[0]), " is for ", Setting("term", "mrmc"), ", which plans readers"
-        )
+    if term != "mrmc":
+        _check_no_reader_options(n_readers, readers, cases)
     needs_formula = not isinstance(pilot, pd.DataFrame) or term == "mrmc"
     if needs_formula and reference is not None:
         raise SalstatsError(
@@ -239,22 +227,9 @@ def power(
             " are of all",
             hint="leave it out",
         )
-    default_approach = "formula" if needs_formula else "simulation"
-    approach = check_choice(approach or default_approach, APPROACHES, "approach")
-    if needs_formula and approach == "simulation":
-        raise SalstatsError(
-            Setting("approach", "simulation"),
-            " draws studies from the scores of a pilot",
-            hint=Message(Call("simulate_scores"), " makes some where there are none"),
-        )
-    if approach == "formula" and {interval, test} - {None, "t"}:
-        raise SalstatsError(
-            Setting("interval"),
-            " and ",
-            Setting("test"),
-            " say how simulated studies are analysed, and the formula is of a t test",
-            hint=Message("take ", Setting("approach", "simulation")),
-        )
+    approach = _check_approach(approach, needs_formula)
+    if approach == "formula":
+        _check_t_analysis(interval, test)
     curves: Iterator[Curve]
     if term == "mrmc":
         random = random_effects(readers, cases)
@@ -271,33 +246,66 @@ def power(
         curves = curve_sources.of_pilot(pilot, plan, effects, reference, by, unit, check_generator(rng))
     simulation = Simulation(n_studies, jobs, progress)
     rows: list[dict[str, Any]] = []
-    has_few_units: list[bool] = []
+    rows_have_few_units: list[bool] = []
     for curve in curves:
         sizes = curve.sizes(case_numbers, target)
         if approach == "formula":
             rows += rows_by_formula(curve, sizes, target)
         else:
             rows += rows_by_simulation(curve, sizes, target, simulation)
-        has_few_units += [curve.has_few_units] * len(sizes)
-    columns: dict[str, Any] = {
-        "term": term,
-        "goal": plan.goal,
-        "target": target,
-        "level": plan.level,
-        "approach": approach,
-    }
-    if width is not None:
-        columns["widest"] = width
-    if approach == "simulation":
-        columns |= {"n_replicates": n_replicates, "n_studies": n_studies}
-    elif term == "mrmc":
-        columns |= {"interval": "obuchowski-rockette", "test": "mrmc"}
-    else:
-        columns |= {"interval": "t", "test": "t"}
-    frame = pd.DataFrame(rows).assign(**columns)
+        rows_have_few_units += [curve.has_few_units] * len(sizes)
+    frame = pd.DataFrame(rows).assign(**_option_columns(term, plan, target, approach, n_studies))
     if isinstance(pilot, pd.DataFrame) and term != "mrmc":
         _warn_small_pilot(frame)
-    return _ordered_columns(add_caution(frame, SMALL_PILOT, np.array(has_few_units)))
+    return _ordered_columns(add_caution(frame, SMALL_PILOT, np.array(rows_have_few_units)))
+
+
+def _check_goal(margin: Margin | None, width: float | None) -> None:
+    """Raise if a margin and a width are both given, or if the width is not above 0."""
+    if margin is not None and width is not None:
+        raise SalstatsError(
+            Setting("margin"), " and ", Setting("width"), " are two plans", hint="give one of them"
+        )
+    if width is not None:
+        check_number(width, "width", exclude_low=True)
+
+
+def _check_no_reader_options(n_readers: int | Sequence[int] | None, readers: str, cases: str) -> None:
+    """Raise if an option of term="mrmc" differs from its default; other terms do not plan readers."""
+    is_given = {
+        "n_readers": n_readers is not None,
+        "readers": readers != "random",
+        "cases": cases != "random",
+    }
+    for option in is_given:
+        if is_given[option]:
+            raise SalstatsError(Setting(option), " is for ", Setting("term", "mrmc"), ", which plans readers")
+
+
+def _check_approach(approach: str | None, needs_formula: bool) -> str:
+    """Return the approach, by default simulation where the pilot allows it."""
+    if approach is None:
+        return "formula" if needs_formula else "simulation"
+    check_choice(approach, APPROACHES, "approach")
+    if needs_formula and approach == "simulation":
+        raise SalstatsError(
+            Setting("approach", "simulation"),
+            " draws studies from the scores of a pilot",
+            hint=Message(Call("simulate_scores"), " makes some where there are none"),
+        )
+    return approach
+
+
+def _check_t_analysis(interval: str | None, test: str | None) -> None:
+    """Raise if an interval or a test other than t is given, which formulas do not cover."""
+    if {interval, test} - {None, "t"}:
+        raise SalstatsError(
+            Setting("interval"),
+            " and ",
+            Setting("test"),
+            " say how simulated studies are analysed, and the formula is of a t test",
+            hint=Message("take ", Setting("approach", "simulation")),
+        )
 
 
 def _warn_small_pilot(plan: pd.DataFrame) -> None:
@@ -311,6 +319,26 @@ def _warn_small_pilot(plan: pd.DataFrame) -> None:
         )
 
 
+def _option_columns(term: str, plan: Plan, target: float, approach: str, n_studies: int) -> dict[str, Any]:
+    """Return the columns that hold an option, the same in all rows."""
+    columns: dict[str, Any] = {
+        "term": term,
+        "goal": plan.goal,
+        "target": target,
+        "level": plan.level,
+        "approach": approach,
+    }
+    if plan.width is not None:
+        columns["widest"] = plan.width
+    if approach == "simulation":
+        columns |= {"n_replicates": plan.n_replicates, "n_studies": n_studies}
+    elif term == "mrmc":
+        columns |= {"interval": "obuchowski-rockette", "test": "mrmc"}
+    else:
+        columns |= {"interval": "t", "test": "t"}
+    return columns
+
+
 def _ordered_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with its columns in their order, and whole numbers as integers that may be missing."""
     for column in _WHOLE_COLUMNS:
@@ -318,11 +346,12 @@ def _ordered_columns(frame: pd.DataFrame) -> pd.DataFrame:
             values = [None if pd.isna(value) else int(value) for value in frame[column]]
             frame[column] = integer_column(values)
     grouping_columns = [column for column in frame.columns if column not in COLUMNS]
-    return frame[[*grouping_columns, *(column for column in COLUMNS if column in frame.columns)]]
+    other_columns = [column for column in COLUMNS if column in frame.columns]
+    return frame[grouping_columns + other_columns]
 
 
 def _check_sizes(sizes: int | Sequence[int] | None, option: str) -> list[int] | None:
-    """Return numbers of cases or readers, ascending and without repeats; None for None."""
+    """Return numbers of cases or readers, ascending and without repeats; None if there are none."""
     if sizes is None:
         return None
     values = np.atleast_1d(np.asarray(sizes, dtype=object))
@@ -330,7 +359,7 @@ def _check_sizes(sizes: int | Sequence[int] | None, option: str) -> list[int] | 
 
 
 def _check_effects(effect: float | Sequence[float] | None, plan: Plan) -> list[float | None]:
-    """Return effects as numbers; None is the pilot's effect."""
+    """Return effects as numbers; an effect of None in the list stands for the pilot's."""
     if effect is None:
         if plan.goal == "difference":
             raise SalstatsError(

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from salstats.stats.engine.limits import wilson
-from salstats.stats.planning.populations import Population, line_of
+from salstats.stats.planning.populations import MovedPilot, line_of_effect
 
 #: Level of the limits of an SD.
 LIMITS_LEVEL = 0.95
@@ -20,37 +20,40 @@ class Spread:
     """
 
     sd: float
-    #: Limits of the SD over the SD.
+    #: Lower and upper confidence limit of the SD, as ratios to the SD.
     limits: tuple[float, float]
     #: Degrees of freedom of the SD.
     df: float
 
 
-def spread_of(population: Population, term: str, effect: float) -> Spread:
-    """Spread of an estimate among studies of a population, clustered by unit.
+def spread_of(moved: MovedPilot, term: str, effect: float) -> Spread:
+    """Spread of an estimate among studies that are drawn from a moved pilot, clustered by unit.
 
     For a percentage decrease it is that of the linear approximation (delta method).
     """
-    pilot = population.pilot
-    slope, intercept = line_of(term, effect)
-    residual = population.method_scores - slope * pilot.reference_scores - intercept
+    pilot = moved.pilot
+    slope, intercept = line_of_effect(term, effect)
+    residual = moved.method_scores - slope * pilot.reference_scores - intercept
     unit_sums = pilot.sums(residual)
-    squares = unit_sums**2 + pilot.sums(population.flip_variance) + population.flip_covariance
-    scale = pilot.sums(np.ones_like(residual)).mean()
+    squares = unit_sums**2 + pilot.sums(moved.flip_variance) + moved.flip_covariance
+    # The estimate is the sum of the residuals over the number of pairs, or, for a decrease in percent, over
+    # a hundredth of the sum of the reference's scores.
     if term == "percent_decrease":
-        scale = pilot.sums(pilot.reference_scores).mean() / 100
-    sd = float(np.sqrt(squares.mean()) / abs(scale))
-    if population.flip is not None and pilot.sizes.max() == 1:
-        return _spread_of_discordant_pairs(population, sd)
+        denominator_per_unit = pilot.sums(pilot.reference_scores).mean() / 100
+    else:
+        denominator_per_unit = pilot.sums(np.ones_like(residual)).mean()
+    sd = float(np.sqrt(squares.mean()) / abs(denominator_per_unit))
+    if moved.flip_chances is not None and pilot.sizes.max() == 1:
+        return _spread_of_discordant_pairs(moved, sd)
     df = variance_df(unit_sums)
     return Spread(sd, error_limits_of(df), df)
 
 
 def variance_df(values: np.ndarray) -> float:
-    """Degrees of freedom of the variance of a sample: those of the chi-squared distribution as uncertain.
+    """Degrees of freedom of the chi-squared distribution that a sample's variance is about as uncertain as.
 
-    They are n - 1 where the values are normal, and fewer where their tails are longer, so that few of them
-    carry the variance; shorter tails count as normal.
+    They are n - 1 for normal values, and fewer for values with long tails: 2 / (2 / (n - 1) + g / n), where g
+    is the excess kurtosis, or 0 if it is negative.
 
     Shoemaker LH. Fixing the F test for equal variances. Am Stat 2003;57:105-114. doi:10.1198/0003130031441
     """
@@ -59,25 +62,28 @@ def variance_df(values: np.ndarray) -> float:
     variance = (deviation**2).mean()
     if variance == 0:
         return float(n - 1)
-    excess = float((deviation**4).mean() / variance**2 - 3)
-    return 2 / (2 / (n - 1) + max(excess, 0.0) / n)
+    excess_kurtosis = float((deviation**4).mean() / variance**2 - 3)
+    return 2 / (2 / (n - 1) + max(excess_kurtosis, 0.0) / n)
 
 
 def error_limits_of(df: float) -> tuple[float, float]:
-    """Limits of an SD, or a standard error, over its estimate, from the chi-squared distribution."""
+    """Return confidence limits of an SD or a standard error, as ratios to its estimate.
+
+    df estimate² / SD² is chi-squared with `df` degrees of freedom.
+    """
     tail = (1 - LIMITS_LEVEL) / 2
     low = np.sqrt(df / special.chdtri(df, tail))
     high = np.sqrt(df / special.chdtri(df, 1 - tail))
     return float(low), float(high)
 
 
-def _spread_of_discordant_pairs(population: Population, sd: float) -> Spread:
+def _spread_of_discordant_pairs(moved: MovedPilot, sd: float) -> Spread:
     """Spread of a difference of 0/1 scores, with Wilson's limits of the share of discordant pairs.
 
     The variance of one difference is that share less the square of the mean difference.
     """
-    pilot = population.pilot
-    method_scores = population.method_scores[pilot.complete]
+    pilot = moved.pilot
+    method_scores = moved.method_scores[pilot.complete]
     reference_scores = pilot.reference_scores[pilot.complete]
     method_only = method_scores * (1 - reference_scores)
     reference_only = reference_scores * (1 - method_scores)
@@ -91,7 +97,8 @@ def _spread_of_discordant_pairs(population: Population, sd: float) -> Spread:
     variance = discordant_share - mean_difference**2
     lowest_variance = max(lowest_share - mean_difference**2, 0.0)
     highest_variance = max(highest_share - mean_difference**2, 0.0)
-    limits = (float(np.sqrt(lowest_variance / variance)), float(np.sqrt(highest_variance / variance)))
-    # The relative variance of the share is (1 - share) / (n share), that of a variance is 2 / df.
+    lower_limit = float(np.sqrt(lowest_variance / variance))
+    upper_limit = float(np.sqrt(highest_variance / variance))
+    # The squared relative error of a share p is (1 - p) / (n p), and that of a variance is 2 / df.
     df = 2 * n * discordant_share / max(1 - discordant_share, 1 / n)
-    return Spread(sd, limits, min(df, n - 1.0))
+    return Spread(sd, (lower_limit, upper_limit), min(df, n - 1.0))

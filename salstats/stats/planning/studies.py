@@ -1,5 +1,6 @@
 """Simulated studies: drawn from a pilot, analysed by the package's own call, and counted."""
 
+import itertools
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,14 +19,14 @@ from salstats.stats.comparison_frames import (
 )
 from salstats.stats.contrasts import difference, percent_decrease
 from salstats.stats.engine.comparisons import ComparisonOptions, target_of_pairs
-from salstats.stats.engine.equivalence import CLAIMS, SIDES, Margin, is_below
+from salstats.stats.engine.equivalence import Margin, is_below, split_verdicts
 from salstats.stats.engine.inference import check_options
-from salstats.stats.engine.resampling_units import Units
 from salstats.stats.planning import formulas
-from salstats.stats.planning.populations import Draw
+from salstats.stats.planning.populations import DrawnPairs, StudySampler
 
-#: Approximate number of rows that are analysed in one call, and the most studies.
-_ROWS_AT_ONCE = 60_000
+#: Approximate number of scores that are analysed in one call, which limits memory.
+_SCORES_AT_ONCE = 60_000
+#: Largest number of studies that are analysed in one call.
 _STUDIES_AT_ONCE = 250
 
 
@@ -33,9 +34,11 @@ _STUDIES_AT_ONCE = 250
 class Plan:
     """Goal of each study, and the options of its analysis."""
 
+    #: "difference" or "percent_decrease".
     term: str
     level: float
     margin: Margin | None = None
+    #: Largest width of the interval, if that is the goal.
     width: float | None = None
     interval: str | None = None
     test: str | None = None
@@ -43,7 +46,7 @@ class Plan:
 
     @property
     def goal(self) -> str:
-        """Name of the goal: a difference from 0, one inside the margin, or an interval of limited width."""
+        """Name of the goal: "margin" if there is a margin, "width" if there is a width, else "difference"."""
         if self.margin is not None:
             return "margin"
         if self.width is not None:
@@ -51,7 +54,7 @@ class Plan:
         return "difference"
 
     def analyse(self, scores: pd.DataFrame, **options: object) -> pd.DataFrame:
-        """Analyse scores as a user would."""
+        """Return the estimates of scores, with the options of the plan and others of `difference`."""
         function = difference if self.term == "difference" else percent_decrease
         return function(
             scores,
@@ -63,31 +66,26 @@ class Plan:
             **options,  # type: ignore[arg-type]
         )
 
-    def analyse_pairs(
-        self,
-        method_scores: np.ndarray,
-        reference_scores: np.ndarray,
-        units: Units,
-        studies: np.ndarray,
-        metric: str,
-        rng: np.random.Generator,
-    ) -> pd.DataFrame:
-        """Analyse pairs of several studies as `analyse` would; return a row for each study.
-
-        Scores, units and studies have shape (n_pairs,).
-        """
+    def analyse_pairs(self, pairs: DrawnPairs, metric: str, rng: np.random.Generator) -> pd.DataFrame:
+        """Analyse pairs of several studies as `analyse` would; return a row for each study."""
         options = check_options(self.term, self.interval, self.level, self.n_replicates, rng, draws=None)
         options = options_for_flips(options, self.test, adjust="none")
         test = self.test or options.test
         comparison = ComparisonOptions(
             "reference", by=["study"], pairs="complete", average=None, overall=False
         )
-        keys = pd.DataFrame({"study": np.unique(studies), "method": "method", "reference": "reference"})
+        keys = pd.DataFrame({"study": np.unique(pairs.studies), "method": "method", "reference": "reference"})
         paired_target = target_of_pairs(
-            self.term, method_scores, reference_scores, units, studies, keys, comparison
+            self.term,
+            pairs.method_scores,
+            pairs.reference_scores,
+            pairs.units,
+            groups=pairs.studies,
+            keys=keys,
+            comparison=comparison,
         )
         target = paired_target.target
-        estimates, tested = infer_and_test(paired_target, options, test, units)
+        estimates, test_result = infer_and_test(paired_target, options, test, pairs.units)
         method_mean, reference_mean = target.estimand.row_levels(target.cells.means())
         metrics = np.full(len(keys), metric)
         columns = {
@@ -96,7 +94,7 @@ class Plan:
             "test": row_test_names(test, estimates),
             "conf_low": estimates.conf_low,
             "conf_high": estimates.conf_high,
-            "p_value": tested.p_value,
+            "p_value": test_result.p_value,
         }
         columns |= verdict_columns(estimates, reference_mean, method_mean, metrics, self.margin)
         return pd.DataFrame(columns)
@@ -110,8 +108,10 @@ class Plan:
         if self.margin is None and has_test:
             # The test that was chosen decides; without one the interval does.
             return is_below(results["p_value"].to_numpy(), 1 - self.level)
-        conclusive = SIDES[:2] if self.margin is None else CLAIMS
-        return results["verdict"].str.contains("|".join(conclusive)).to_numpy(dtype=bool)
+        sides, claims = split_verdicts(results["verdict"])
+        if self.margin is None:
+            return np.asarray(sides != "inconclusive")
+        return np.asarray(claims != "")
 
     def power(
         self,
@@ -119,7 +119,7 @@ class Plan:
         effect: float,
         margin_bounds: tuple[float, float] | None = None,
     ) -> np.ndarray:
-        """Return the chance by formula that a study reaches the goal."""
+        """Return the chance by formula that a study reaches the goal, with the shape of the precision."""
         if self.width is not None:
             return formulas.width_power(self.width, precision, self.level)
         if margin_bounds is not None:
@@ -133,40 +133,53 @@ class StudyCounts(NamedTuple):
 
     #: Studies that reach the goal.
     n_shown: int
-    #: Mean width of the intervals, and mean number of pairs.
+    #: Mean width of the intervals.
     width: float
+    #: Mean number of pairs with both scores.
     n_pairs: float
-    #: Most frequent interval and test.
+    #: Name of the most frequent interval.
     interval: str
+    #: Name of the most frequent test.
     test: str
 
 
 class _Block(NamedTuple):
-    """Studies `first` to `last` - 1 of one size, which are analysed together."""
+    """Studies of one size that are drawn and analysed together."""
 
-    size: int
-    draw: Draw
+    #: Number of units of each study.
+    n_units: int
+    sampler: StudySampler
     plan: Plan
     metric: str
-    first: int
-    last: int
+    #: Numbers of the studies.
+    studies: range
 
 
 def simulate(
-    draws: Mapping[int, Draw], plan: Plan, metric: str, n_studies: int, *, jobs: int | None, progress: bool
+    samplers: Mapping[int, StudySampler],
+    plan: Plan,
+    metric: str,
+    n_studies: int,
+    *,
+    jobs: int | None,
+    progress: bool,
 ) -> dict[int, StudyCounts]:
-    """Simulate studies of each size, by the key of its draw; the same whatever `jobs` is."""
+    """Simulate `n_studies` studies of each size and return their counts, by number of units.
+
+    `samplers` has a sampler for each number of units. The counts do not depend on `jobs`.
+    """
     blocks = []
-    for size, draw in draws.items():
-        block_size = int(np.clip(_ROWS_AT_ONCE / draw.n_rows, 1, _STUDIES_AT_ONCE))
+    for n_units, sampler in samplers.items():
+        block_size = int(np.clip(_SCORES_AT_ONCE / sampler.n_scores, 1, _STUDIES_AT_ONCE))
         for first in range(0, n_studies, block_size):
-            blocks.append(_Block(size, draw, plan, metric, first, min(first + block_size, n_studies)))
-    pieces = in_batches(_analyse_blocks, blocks, jobs=jobs, progress=progress, label="simulating")
-    results = pd.concat([frame for piece in pieces for frame in piece], ignore_index=True)
+            studies = range(first, min(first + block_size, n_studies))
+            blocks.append(_Block(n_units, sampler, plan, metric, studies))
+    batches = in_batches(_analyse_blocks, blocks, jobs=jobs, progress=progress, label="simulating")
+    results = pd.concat(itertools.chain.from_iterable(batches), ignore_index=True)
     counts = {}
-    for size, rows in results.groupby("size", sort=False):
-        counts[int(size)] = StudyCounts(
-            n_shown=int(rows["shown"].sum()),
+    for n_units, rows in results.groupby("n_units", sort=False):
+        counts[int(n_units)] = StudyCounts(
+            n_shown=int(rows["reaches_goal"].sum()),
             width=float(rows["width"].mean()),
             n_pairs=float(rows["n_pairs"].mean()),
             interval=str(rows["interval"].mode()[0]),
@@ -179,18 +192,16 @@ def _analyse_blocks(blocks: tuple[_Block, ...]) -> list[pd.DataFrame]:
     """Draw and analyse the studies of some blocks; return a frame for each block, with a row per study."""
     frames = []
     for block in blocks:
-        method_scores, reference_scores, units, studies = block.draw.pairs(range(block.first, block.last))
+        pairs = block.sampler.pairs(block.studies)
+        # The number of units in the seed makes this stream another than those that draw the studies.
+        rng = np.random.default_rng((block.sampler.seed, block.studies.start, block.sampler.n_units))
         with warnings.catch_warnings():
-            # Warnings are of single studies, and results are of their number.
+            # Warnings about a single simulated study do not concern the plan.
             warnings.simplefilter("ignore", SalstatsWarning)
-            # The number of units in the seed keeps this stream apart from those that studies are drawn by.
-            rng = np.random.default_rng((block.draw.seed, block.first, block.draw.n_units))
-            results = block.plan.analyse_pairs(
-                method_scores, reference_scores, units, studies, block.metric, rng
-            )
+            results = block.plan.analyse_pairs(pairs, block.metric, rng)
         frame = results[["n_pairs", "interval", "test"]].assign(
-            size=block.size,
-            shown=block.plan.reaches_goal(results),
+            n_units=block.n_units,
+            reaches_goal=block.plan.reaches_goal(results),
             width=results["conf_high"] - results["conf_low"],
         )
         frames.append(frame)

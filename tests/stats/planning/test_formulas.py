@@ -22,12 +22,14 @@ def by_r():
 def van_dyke(r_expected):
     """Components of Van Dyke's five readers and 114 cases, as MRMCaov and RJafroc have them (jackknife)."""
     row = r_expected("mrmc_comp").set_index("set").loc["vandyke_auc_jackknife"]
-    return formulas.Components(row["Var"], row["Cov1"], row["Cov2"], row["Cov3"], row["sigma2_TR"], 114)
+    return formulas.MrmcComponents(row["Var"], row["Cov1"], row["Cov2"], row["Cov3"], row["sigma2_TR"], 114)
 
 
 def test_power_of_a_t_test_is_that_of_pwr(by_r):
     for row in by_r("t"):
-        found = formulas.t_power(row["effect"], formulas.of_units(row["sd"], row["n"]), row["level"])
+        found = formulas.t_power(
+            row["effect"], formulas.precision_of_units(row["sd"], row["n"]), row["level"]
+        )
         np.testing.assert_allclose(found, row["value"], rtol=ALGORITHM)
 
 
@@ -35,7 +37,7 @@ def test_fewest_pairs_are_those_of_pwr(by_r):
     for row in by_r("n"):
 
         def power(n, row=row):
-            return float(formulas.t_power(row["effect"], formulas.of_units(row["sd"], n), 0.95))
+            return float(formulas.t_power(row["effect"], formulas.precision_of_units(row["sd"], n), 0.95))
 
         assert formulas.smallest_number(power, 0.8, 2) == row["n"]
 
@@ -47,17 +49,17 @@ def test_fewest_is_none_where_power_stays_below():
 
 def test_power_against_a_margin_is_the_integral_over_the_sd(by_r):
     for row in by_r("margin"):
-        of = formulas.of_units(row["sd"], row["n"])
+        of = formulas.precision_of_units(row["sd"], row["n"])
         found = formulas.margin_power(row["effect"], of, row["low"], row["high"], row["level"])
         np.testing.assert_allclose(found, row["value"], rtol=1e-8)
 
 
 def test_widths_are_those_of_the_chi_distribution(by_r):
     for row in by_r("mean width"):
-        found = formulas.mean_width(formulas.of_units(row["sd"], row["n"]), row["level"])
+        found = formulas.mean_width(formulas.precision_of_units(row["sd"], row["n"]), row["level"])
         np.testing.assert_allclose(found, row["value"], rtol=ALGORITHM)
     for row in by_r("width"):
-        of = formulas.of_units(row["sd"], row["n"])
+        of = formulas.precision_of_units(row["sd"], row["n"])
         found = formulas.width_power(row["width"], of, row["level"])
         np.testing.assert_allclose(found, row["value"], rtol=ALGORITHM)
 
@@ -113,7 +115,7 @@ def test_published_power_with_fixed_readers_or_cases(van_dyke):
 )
 def test_a_study_like_the_pilot_is_as_precise_as_the_pilot(r_expected, name):
     row = r_expected("mrmc_comp").set_index("set").loc[name]
-    parts = formulas.Components(row["Var"], row["Cov1"], row["Cov2"], row["Cov3"], row["sigma2_TR"], 50)
+    parts = formulas.MrmcComponents(row["Var"], row["Cov1"], row["Cov2"], row["Cov3"], row["sigma2_TR"], 50)
     found = r_expected("mrmc_diffs").query("set == @name").set_index("analysis")
     for random, analysis in {(True, True): "RRRC", (False, True): "FRRC", (True, False): "RRFC"}.items():
         of = formulas.precision_of_readers(

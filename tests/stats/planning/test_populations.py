@@ -4,7 +4,7 @@ from tests_support import raises
 
 from salstats.errors import ValueRangeError
 from salstats.stats.planning.pilots import Pilot
-from salstats.stats.planning.populations import Draw, Population, move_pilot
+from salstats.stats.planning.populations import MovedPilot, StudySampler, move_pilot
 
 
 def clustered(n_units=12, seed=5):
@@ -54,9 +54,10 @@ def test_differences_are_moved_alike_and_keep_the_pilots_sd():
 @pytest.mark.parametrize("effect", [-0.4, -0.1, 0.1])
 def test_hits_stay_hits_and_have_the_effect(effect):
     pilot = clustered_hits()
-    own, other, _, _ = Draw(move_pilot(pilot, "difference", effect, "hit"), 80, 1).pairs(range(500))
-    assert set(np.unique(own)) == {0.0, 1.0}
-    assert own.mean() - other.mean() == pytest.approx(effect, abs=0.01)
+    pairs = StudySampler(move_pilot(pilot, "difference", effect, "hit"), 80, 1).pairs(range(500))
+    assert set(np.unique(pairs.method_scores)) == {0.0, 1.0}
+    difference = pairs.method_scores.mean() - pairs.reference_scores.mean()
+    assert difference == pytest.approx(effect, abs=0.01)
 
 
 def test_hits_that_turn_are_those_of_one_side():
@@ -64,7 +65,7 @@ def test_hits_that_turn_are_those_of_one_side():
     own, other = np.repeat([1.0, 0.0], [6, 14]), np.repeat([1.0, 0.0], [10, 10])
     pilot = Pilot.from_pairs(own, other, np.arange(20), np.arange(20))
     population = move_pilot(pilot, "difference", 0.0, "hit")
-    np.testing.assert_allclose(population.flip, np.repeat([0.0, 4 / 14], [6, 14]))
+    np.testing.assert_allclose(population.flip_chances, np.repeat([0.0, 4 / 14], [6, 14]))
     np.testing.assert_allclose(population.method_scores, np.repeat([1.0, 4 / 14], [6, 14]))
 
 
@@ -74,11 +75,11 @@ def test_hits_of_one_unit_keep_their_design_effect():
     gap = gap - gap.mean()
     expected = (pilot.sums(gap) ** 2).sum() / (gap**2).sum()
     population = move_pilot(pilot, "difference", -0.1, "hit")
-    own, other, _, _ = Draw(population, 80, 1).pairs(range(1000))
-    drawn = own - other
+    pairs = StudySampler(population, 80, 1).pairs(range(1000))
+    drawn = pairs.method_scores - pairs.reference_scores
     drawn = (drawn - drawn.mean()).reshape(-1, 4)
     found = (drawn.sum(axis=1) ** 2).sum() / (drawn**2).sum()
-    assert 0 < population.together < 1
+    assert 0 < population.shared_flip_chance < 1
     assert expected > 1.5
     assert found == pytest.approx(expected, rel=0.03)
 
@@ -91,7 +92,7 @@ def test_an_effect_that_no_method_can_have_is_refused(term, effect, metric):
     with raises(ValueRangeError, option="effect", hint="give an effect nearer to 0"):
         move_pilot(clustered(), term, effect, metric)
     # of a metric that is not known no range is
-    assert move_pilot(clustered(), term, effect, "my own").flip is None
+    assert move_pilot(clustered(), term, effect, "my own").flip_chances is None
 
 
 def test_differences_that_leave_what_is_possible_are_refused():
@@ -108,18 +109,18 @@ def test_a_larger_study_holds_the_smaller():
         move_pilot(clustered(), "difference", -0.05, "iou"),
         move_pilot(clustered_hits(), "difference", -0.1, "hit"),
     ):
-        small, large = Draw(population, 5, 3), Draw(population, 9, 3)
+        small, large = StudySampler(population, 5, 3), StudySampler(population, 9, 3)
         np.testing.assert_array_equal(small.units(range(2, 6)), large.units(range(2, 6))[:, :5])
-        own, _, units, _ = small.pairs(range(2, 3))
-        of_large, _, places, _ = large.pairs(range(2, 3))
-        np.testing.assert_array_equal(own, of_large[places.codes < 5])
+        small_pairs, large_pairs = small.pairs(range(2, 3)), large.pairs(range(2, 3))
+        in_small = large_pairs.units.codes < 5
+        np.testing.assert_array_equal(small_pairs.method_scores, large_pairs.method_scores[in_small])
         # and the studies are the same whatever block they are drawn in
         np.testing.assert_array_equal(small.units(range(2, 6))[1:3], small.units(range(3, 5)))
-        assert len(units.codes) == len(own)
+        assert len(small_pairs.units.codes) == len(small_pairs.method_scores)
 
 
 def test_units_are_drawn_with_equal_chances():
-    drawn = Draw(Population(clustered()), 500, 1).units(range(100))
+    drawn = StudySampler(MovedPilot(clustered()), 500, 1).units(range(100))
     shares = np.bincount(drawn.ravel(), minlength=12) / drawn.size
     # four standard errors of a share
     np.testing.assert_allclose(shares, 1 / 12, atol=4 * np.sqrt(1 / 12 / drawn.size))
@@ -127,12 +128,12 @@ def test_units_are_drawn_with_equal_chances():
 
 def test_a_unit_brings_all_its_pairs():
     pilot = clustered()
-    draw = Draw(Population(pilot), 4, 9)
-    own_drawn, other_drawn, of_unit, study = draw.pairs(range(5, 7))
-    assert list(np.unique(study)) == [0, 1]
-    for number, chosen in enumerate(draw.units(range(5, 7))):
+    sampler = StudySampler(MovedPilot(pilot), 4, 9)
+    pairs = sampler.pairs(range(5, 7))
+    assert list(np.unique(pairs.studies)) == [0, 1]
+    for number, chosen in enumerate(sampler.units(range(5, 7))):
         for place, unit in enumerate(chosen):
-            there = (study == number) & (of_unit.codes == place)
+            there = (pairs.studies == number) & (pairs.units.codes == place)
             rows = slice(pilot.starts[unit], pilot.starts[unit] + pilot.sizes[unit])
-            np.testing.assert_array_equal(own_drawn[there], pilot.method_scores[rows])
-            np.testing.assert_array_equal(other_drawn[there], pilot.reference_scores[rows])
+            np.testing.assert_array_equal(pairs.method_scores[there], pilot.method_scores[rows])
+            np.testing.assert_array_equal(pairs.reference_scores[there], pilot.reference_scores[rows])

@@ -98,27 +98,6 @@ def test_a_loop_over_single_studies_has_the_same_power(patients):
     assert abs(share - found["power"][0]) < 3 * error
 
 
-def test_studies_of_one_call_are_analysed_as_each_alone(patients):
-    # of few units every pattern of signs is there, so that nothing is left to chance
-    from salstats.stats.planning.pilots import Pilot
-    from salstats.stats.planning.populations import Draw, move_pilot
-    from salstats.stats.planning.studies import Plan, simulate
-
-    wide = patients.pivot(index=["patient", "case"], columns="method", values="score").reset_index()
-    units = wide["patient"].astype("category").cat.codes.to_numpy()
-    pilot = Pilot.from_pairs(wide["cam"].to_numpy(), wide["human"].to_numpy(), units, np.arange(len(wide)))
-    draw = Draw(move_pilot(pilot, "difference", -0.1, "iou"), 9, 4)
-    counted = simulate({0: draw}, Plan("difference", 0.95), "iou", 40, jobs=None, progress=False)[0]
-    pairs = [draw.pairs(range(i, i + 1)) for i in range(40)]
-    # moved scores may lie a little below 0
-    frames = [frame_of(own, other, units.codes).assign(metric="gain") for own, other, units, _ in pairs]
-    alone = [ss.difference(frame, reference="human", n_replicates=1000) for frame in frames]
-    alone = pd.concat(alone)
-    assert counted.n_shown == (alone["verdict"] != "inconclusive").sum()
-    assert counted.width == pytest.approx((alone["conf_high"] - alone["conf_low"]).mean())
-    assert counted.n_pairs == pytest.approx(alone["n_pairs"].mean())
-
-
 def test_power_of_a_decrease_is_that_of_its_difference(patients):
     # one hypothesis: the same studies have it, and the formula is of the difference that it makes
     asked = {"reference": "human", "n_cases": 80, "effect": 15, "term": "percent_decrease"}
@@ -663,7 +642,7 @@ def test_readers_of_a_pilot_say_how_uncertain_its_components_are():
     assert plan["caution"] == "small pilot"
     # a standard error that is so many times as large wants an effect that is as many times larger
     pilot = ss.power(VAN_DYKE, **{**asked, "n_readers": 5, "n_cases": 114})
-    df = formulas.precision_of_readers(formulas.Components(
+    df = formulas.precision_of_readers(formulas.MrmcComponents(
         *(VAN_DYKE[name] for name in ("error", "cov1", "cov2", "cov3", "method:reader", "n_cases"))
     ), 5, 114).df  # fmt: skip
     assert len(pilot) == 1

@@ -3,7 +3,7 @@ import pytest
 from stats.planning.test_populations import clustered, clustered_hits
 
 from salstats.stats.planning.pilots import Pilot
-from salstats.stats.planning.populations import Draw, move_pilot
+from salstats.stats.planning.populations import StudySampler, move_pilot
 from salstats.stats.planning.spreads import error_limits_of, spread_of, variance_df
 
 
@@ -32,10 +32,12 @@ def test_spread_is_that_of_the_studies_that_are_drawn(term, effect):
     hits = clustered_hits()
     for pilot, metric in ((hits, "hit"), (clustered(60), "iou")):
         population = move_pilot(pilot, term, effect, metric)
-        own, other, _, study = Draw(population, 400, 7).pairs(range(2000))
+        pairs = StudySampler(population, 400, 7).pairs(range(2000))
+        own, other = pairs.method_scores, pairs.reference_scores
         known = ~np.isnan(own - other)
         own_sum, other_sum, n = (
-            np.bincount(study[known], values) for values in (own[known], other[known], np.ones(known.sum()))
+            np.bincount(pairs.studies[known], values)
+            for values in (own[known], other[known], np.ones(known.sum()))
         )
         estimate = (own_sum - other_sum) / n if term == "difference" else 100 * (1 - own_sum / other_sum)
         # an SD of 2000 is good to 1.6 %
