@@ -1,9 +1,9 @@
-"""Readings of independent cases, and the pairs of raters that the R oracle compares."""
+"""RaterReadings of independent cases, and the pairs of raters that the R oracle compares."""
 
 import numpy as np
 import pandas as pd
 
-from salstats.stats.agreement.readings import Readings
+from salstats.stats.agreement.readings import RaterReadings
 
 #: Set and column of `icc_sets` of the first and the second rater.
 PAIRS = {
@@ -14,13 +14,13 @@ PAIRS = {
 
 
 def alone(values):
-    """Readings of cases that are independent."""
+    """RaterReadings of cases that are independent."""
     places = np.arange(len(values))
-    return Readings(np.asarray(values, dtype=float), places, places)
+    return RaterReadings(np.asarray(values, dtype=float), places, places)
 
 
 def pair_of(sets, name):
-    """Readings of one of the pairs."""
+    """RaterReadings of one of the pairs."""
     columns = []
     for source, place in PAIRS[name]:
         wide = sets[sets["set"] == source].pivot(index="subject", columns="rater", values="score")

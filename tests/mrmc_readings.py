@@ -7,14 +7,14 @@ import pandas as pd
 
 import salstats as ss
 from salstats.errors import SalstatsWarning
-from salstats.stats.mrmc.figures import Readings
+from salstats.stats.mrmc.figures_of_merit import ReaderReadings
 
 
 def readings(scores, positive=None, units=None):
     """Cells of 2 methods and half as many readers as columns, method by method."""
     n_cases, n_cells = scores.shape
     cells = np.arange(n_cells)
-    return Readings(
+    return ReaderReadings(
         np.asarray(scores, float),
         cells // (n_cells // 2),
         cells % (n_cells // 2),

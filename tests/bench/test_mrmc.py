@@ -6,7 +6,7 @@ from timing import fastest
 
 from salstats.stats.engine.roc import placements
 from salstats.stats.mrmc.covariances import BY_NAME, Drawing
-from salstats.stats.mrmc.figures import BY_NAME as FIGURES
+from salstats.stats.mrmc.figures_of_merit import BY_NAME as FIGURES
 
 #: The figure to reach; R's loops take some 30 to 600 times as long as the whole call.
 FASTER_THAN_A_LOOP = 100

@@ -1,4 +1,4 @@
-"""Bland and Altman's limits of agreement of two raters, also where they read a case several times."""
+"""Bland and Altman's limits of agreement of two raters, who may read a case several times."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,7 +8,7 @@ from scipy import special
 
 from salstats.stats.agreement.readings import (
     Coefficients,
-    Readings,
+    RaterReadings,
     Weights,
     equal_weights,
     jackknife_df,
@@ -20,34 +20,37 @@ from salstats.stats.agreement.readings import (
 )
 from salstats.stats.engine.estimands import ratio
 
-#: Standard deviations from the bias to the limits of agreement, which hold 95 % of normal differences.
+#: Standard deviations from the bias to a limit of agreement, so that limits hold 95 % of normal differences.
 _LIMIT_SDS = float(special.ndtri(0.975))
 
 
-def difference(readings: Readings, weights: Weights, linked: bool = True) -> np.ndarray:
+def bias_and_sd(readings: RaterReadings, weights: Weights, linked: bool = True) -> np.ndarray:
     """Bias and SD of the difference of two single readings, shape (n_sets, 2).
 
-    Where a case has several, linked ones are pairs: their differences have a variance within cases and one
-    between, from the analysis of variance of one way, whose sum is that of a difference (Bland and Altman
-    2007, section 3). Readings in any order make means of cases, to whose variance is added what single
-    readings vary by more, (1 - mean of 1 / m) s² of each rater (section 2). The bias is over all readings.
+    If a case has several readings and these are linked, each row is a pair. The variance of a difference is
+    the sum of the variance within and that between cases, from a one-way analysis of variance (Bland and
+    Altman 2007, section 3). For readings in any order see `_unlinked_bias_and_sd`. The bias is over all
+    readings.
+
+    Bland JM, Altman DG. J Biopharm Stat 2007;17:571-582. doi:10.1080/10543400701329422
     """
     n_cases = readings.n_cases
     first_rows = np.unique(readings.cases, return_index=True)[1]
 
     def sum_over_cases(case_values: np.ndarray) -> np.ndarray:
-        """Sum over the cases of each set, of which the first row stands for all."""
+        """Sum values (n_cases,) over the cases of each set of weights; all rows of a case have one weight."""
         rows = np.zeros(len(readings.cases))
         rows[first_rows] = case_values
         return weights @ rows
 
-    set_sizes = sum_over_cases(np.ones(n_cases))
+    n_cases_of_sets = sum_over_cases(np.ones(n_cases))
     if not linked:
-        return _unlinked_difference(readings, sum_over_cases, set_sizes)
+        return _unlinked_bias_and_sd(readings, sum_over_cases, n_cases_of_sets)
     differences = readings.values[:, 0] - readings.values[:, 1]
     center = differences.mean()
-    # Sums of squares about the mean lose no digits.
+    # Sums of squares lose fewer digits about the mean.
     centered = differences - center
+    # Number of pairs of each case, sum of their differences, and sum of the squares
     m = np.bincount(readings.cases, np.ones_like(centered), n_cases)
     total = np.bincount(readings.cases, centered, n_cases)
     squares = np.bincount(readings.cases, centered**2, n_cases)
@@ -55,17 +58,23 @@ def difference(readings: Readings, weights: Weights, linked: bool = True) -> np.
     grand_total = sum_over_cases(total)
     anova = one_way_anova(sum_over_cases, m, total, squares)
     between_cases = np.maximum(ratio(anova.between - anova.within, anova.effective_size), 0.0)
-    # With one pair of each case there is no variance within cases; the mean square between is all of it.
-    one_pair_each = np.isclose(n_pairs, set_sizes)
+    # With one pair per case the mean square between cases is the whole variance.
+    one_pair_each = np.isclose(n_pairs, n_cases_of_sets)
     variance = np.where(one_pair_each, anova.between, anova.within + between_cases)
     return np.column_stack([center + ratio(grand_total, n_pairs), np.sqrt(variance)])
 
 
-def _unlinked_difference(
-    readings: Readings, sum_over_cases: Callable[[np.ndarray], np.ndarray], set_sizes: np.ndarray
+def _unlinked_bias_and_sd(
+    readings: RaterReadings,
+    sum_over_cases: Callable[[np.ndarray], np.ndarray],
+    n_cases_of_sets: np.ndarray,
 ) -> np.ndarray:
-    """Bias and SD where readings of a case are in any order; raters may have several each."""
-    added_variance = np.zeros(len(set_sizes))
+    """Bias and SD where the readings of a case are in any order, shape (n_sets, 2).
+
+    The variance is that of the differences of case means, plus (1 - mean of 1 / m) s² of each rater, where m
+    are the readings of a case and s² is the variance within cases (Bland and Altman 2007, section 2).
+    """
+    added_variance = np.zeros(len(n_cases_of_sets))
     case_means = []
     rater_means = []
     for values in readings.values.T:
@@ -77,44 +86,47 @@ def _unlinked_difference(
         squares = np.bincount(rater_cases, (rater_values - mean[rater_cases]) ** 2, readings.n_cases)
         df = sum_over_cases(m - 1)
         within_cases = np.where(df > 0, ratio(sum_over_cases(squares), df), 0.0)
-        mean_inverse_m = ratio(sum_over_cases(1 / m), set_sizes)
+        mean_inverse_m = ratio(sum_over_cases(1 / m), n_cases_of_sets)
         added_variance = added_variance + (1 - mean_inverse_m) * within_cases
         case_means.append(mean)
         rater_means.append(ratio(sum_over_cases(m * mean), sum_over_cases(m)))
     differences = case_means[0] - case_means[1]
-    # Sums of squares about the mean lose no digits.
+    # Sums of squares lose fewer digits about the mean.
     centered = differences - differences.mean()
-    squares_about_mean = sum_over_cases(centered**2) - sum_over_cases(centered) ** 2 / set_sizes
-    variance = ratio(squares_about_mean, set_sizes - 1)
+    squares_about_mean = sum_over_cases(centered**2) - sum_over_cases(centered) ** 2 / n_cases_of_sets
+    variance = ratio(squares_about_mean, n_cases_of_sets - 1)
     bias = rater_means[0] - rater_means[1]
     return np.column_stack([bias, np.sqrt(variance + added_variance)])
 
 
 def _limits_of_agreement(bias: np.ndarray, sd: np.ndarray) -> np.ndarray:
-    """Bias, lower and upper limit of agreement, along the last axis."""
+    """Bias, lower limit and upper limit of agreement, along a new last axis."""
     return np.stack([bias, bias - _LIMIT_SDS * sd, bias + _LIMIT_SDS * sd], axis=-1)
 
 
-def jackknife_limits(readings: Readings, level: float, linked: bool = True) -> Coefficients:
-    """Return limits from a jackknife of units: of the bias as it stands, of the SD on the logarithmic scale.
+def jackknife_limits(readings: RaterReadings, level: float, linked: bool = True) -> Coefficients:
+    """Return bias and limits of agreement with limits from a jackknife of units.
 
-    A limit of agreement has the distances of both, combined by squares (Zou 2013).
+    The jackknife is of the bias and of the logarithm of the SD. A limit of agreement is as far from its
+    confidence limit as the root of the sum of both squared distances (Zou 2013).
+
+    Zou GY. Stat Methods Med Res 2013;22:630-642. doi:10.1177/0962280211402548
     """
-    estimate, replicates = without_each_unit(readings, partial(difference, linked=linked))
+    estimate, replicates = without_each_unit(readings, partial(bias_and_sd, linked=linked))
     bias, sd = estimate
     bias_replicates, sd_replicates = replicates.T
     log_sd_replicates = np.log(np.where(sd_replicates > 0, sd_replicates, np.nan))
-    scaled = np.column_stack([bias_replicates, log_sd_replicates])
-    bias_error, log_sd_error = jackknife_error(scaled)
-    bias_df, log_sd_df = jackknife_df(scaled)
+    transformed = np.column_stack([bias_replicates, log_sd_replicates])
+    bias_error, log_sd_error = jackknife_error(transformed)
+    bias_df, log_sd_df = jackknife_df(transformed)
     bias_half_width = t_quantile(level, bias_df) * bias_error
     log_sd_half_width = t_quantile(level, log_sd_df) * log_sd_error
-    # Distances from a limit of agreement to its confidence limits as far as they come from the SD.
+    # Distances from a limit of agreement to its confidence limits that come from the SD
     sd_decrease = _LIMIT_SDS * sd * (1 - np.exp(-log_sd_half_width))
     sd_increase = _LIMIT_SDS * sd * np.expm1(log_sd_half_width)
     # The lower limit of agreement is lowest with the largest SD, the upper one with the smallest.
-    wider = np.hypot(bias_half_width, sd_increase)
-    narrower = np.hypot(bias_half_width, sd_decrease)
+    outward = np.hypot(bias_half_width, sd_increase)
+    inward = np.hypot(bias_half_width, sd_decrease)
     points = _limits_of_agreement(bias, sd)
     statistic = np.nan
     df = np.nan
@@ -129,17 +141,21 @@ def jackknife_limits(readings: Readings, level: float, linked: bool = True) -> C
         statistic=np.array([statistic, np.nan, np.nan]),
         df=np.array([df, np.nan, np.nan]),
         p_value=np.array([p_value, np.nan, np.nan]),
-        conf_low=points - np.array([bias_half_width, wider, narrower]),
-        conf_high=points + np.array([bias_half_width, narrower, wider]),
+        # Places: bias, lower limit of agreement, upper limit of agreement
+        conf_low=points - np.array([bias_half_width, outward, inward]),
+        conf_high=points + np.array([bias_half_width, inward, outward]),
     )
 
 
-def bland_altman_limits(readings: Readings, level: float, linked: bool = True) -> Coefficients:
-    """Return limits of independent pairs (Bland and Altman 1999).
+def bland_altman_limits(readings: RaterReadings, level: float, linked: bool = True) -> Coefficients:
+    """Return bias and limits of agreement of independent pairs, with Student's t (Bland and Altman 1999).
 
-    Standard errors are s sqrt(1/n) of the bias and s sqrt(1/n + z²/(2(n - 1))) of a limit of agreement.
+    Standard errors are s sqrt(1/n) of the bias and s sqrt(1/n + z²/(2(n - 1))) of a limit of agreement, with
+    s the SD of the differences of n pairs and z = 1.96.
+
+    Bland JM, Altman DG. Stat Methods Med Res 1999;8:135-160. doi:10.1177/096228029900800204
     """
-    bias, sd = difference(readings, equal_weights(readings), linked)[0]
+    bias, sd = bias_and_sd(readings, equal_weights(readings), linked)[0]
     n = readings.n_cases
     bias_error = sd / np.sqrt(n)
     limit_error = sd * np.sqrt(1 / n + _LIMIT_SDS**2 / (2 * (n - 1)))

@@ -6,7 +6,7 @@ import numpy as np
 
 from salstats.stats.agreement.readings import (
     Coefficients,
-    Readings,
+    RaterReadings,
     Weights,
     equal_weights,
     fisher_z,
@@ -18,7 +18,10 @@ from salstats.stats.engine.estimands import ratio
 
 
 class Moments(NamedTuple):
-    """Means, variances and covariance of two raters, with n and not n - 1 below, each of shape (n_sets,)."""
+    """Means, variances and covariance of two raters, x and y, each of shape (n_sets,).
+
+    The denominator of variances and covariance is n, as in Lin (1989).
+    """
 
     mean_x: np.ndarray
     mean_y: np.ndarray
@@ -27,8 +30,9 @@ class Moments(NamedTuple):
     covariance: np.ndarray
 
 
-def moments(readings: Readings, weights: Weights) -> Moments:
+def moments(readings: RaterReadings, weights: Weights) -> Moments:
     """Return the moments of both raters over the rows of each set of weights."""
+    # Sums of squares lose fewer digits about the mean; only the difference of the means is used.
     x, y = (readings.values - readings.values.mean()).T
     n = weights @ np.ones(len(x))
     mean_x = ratio(weights @ x, n)
@@ -42,24 +46,31 @@ def moments(readings: Readings, weights: Weights) -> Moments:
     )
 
 
-def concordance(readings: Readings, weights: Weights) -> np.ndarray:
-    """2 s_xy / (s_x² + s_y² + (mean x - mean y)²) (Lin 1989): how close pairs lie to the line of identity.
+def concordance(readings: RaterReadings, weights: Weights) -> np.ndarray:
+    """Lin's concordance correlation, shape (n_sets, 1): 1 if all pairs lie on the line of identity.
 
-    Shape (n_sets, 1).
+    It is 2 s_xy / (s_x² + s_y² + (mean x - mean y)²).
+
+    Lin LI. Biometrics 1989;45:255-268. doi:10.2307/2532051
     """
-    mean_x, mean_y, var_x, var_y, covariance = moments(readings, weights)
-    coefficients = ratio(2 * covariance, var_x + var_y + (mean_x - mean_y) ** 2)
+    m = moments(readings, weights)
+    squared_distance = m.var_x + m.var_y + (m.mean_x - m.mean_y) ** 2
+    coefficients = ratio(2 * m.covariance, squared_distance)
     return coefficients[:, None]
 
 
-def lin_concordance(readings: Readings, level: float) -> Coefficients:
-    """Return Lin's limits on Fisher's z with the normal quantile, for independent pairs.
+def lin_concordance(readings: RaterReadings, level: float) -> Coefficients:
+    """Return the concordance correlation of independent pairs with Lin's limits.
 
-    With r Pearson's correlation and u = (mean x - mean y) / sqrt(s_x s_y), the variance of the coefficient
-    rho is ((1 - r²) rho² (1 - rho²) / r² + 2 rho³ (1 - rho) u² / r - rho⁴ u⁴ / (2 r²)) / (n - 2)
-    (Lin 1989, erratum 2000).
+    The limits are normal on Fisher's z. With r Pearson's correlation and u = (mean x - mean y) /
+    sqrt(s_x s_y), the variance of the coefficient rho is ((1 - r²) rho² (1 - rho²) / r² + 2 rho³ (1 - rho) u²
+    / r - rho⁴ u⁴ / (2 r²)) / (n - 2).
+
+    Lin LI. Biometrics 1989;45:255-268. doi:10.2307/2532051
+    Erratum 2000, doi:10.1111/j.0006-341X.2000.00324.x
     """
     all_rows = equal_weights(readings)
+    # One set of weights: arrays of one number
     mean_x, mean_y, var_x, var_y, covariance = (values[0] for values in moments(readings, all_rows))
     rho = concordance(readings, all_rows)[0]
     n = len(readings.values)
@@ -72,6 +83,7 @@ def lin_concordance(readings: Readings, level: float) -> Coefficients:
     ) / (n - 2)
     std_error = np.sqrt(variance)
     z = fisher_z(rho, k=2)
+    # Delta method: the derivative of z with respect to rho is 1 / (1 - rho²).
     z_error = std_error / (1 - rho**2)
     df = np.array([np.nan])
     half_width = t_quantile(level, df) * z_error

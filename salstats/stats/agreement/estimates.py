@@ -11,12 +11,12 @@ import pandas as pd
 from salstats.checks import check_choice, check_level
 from salstats.errors import Message, Setting, ValueRangeError, warn
 from salstats.frames import estimates_frame, text_column
-from salstats.stats.agreement.readings import Coefficients, Readings
+from salstats.stats.agreement.readings import Coefficients, RaterReadings
 from salstats.stats.agreement.readings_of_groups import (
     AgreementDesign,
     agreement_design,
-    read_by,
     readings_of,
+    select_raters,
 )
 from salstats.stats.agreement.records import CONTINUOUS, KINDS, RECORDS, Agreement
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
@@ -27,8 +27,9 @@ from salstats.stats.engine.intervals import RECOMMENDED, Interval, interval_by_n
 from salstats.stats.engine.resampling_units import Unit
 from salstats.stats.engine.result_warnings import warn_few_df, warn_unequal_units
 
-#: Units with a reading of another category than the most frequent, below which limits of kappa are too short.
+#: Limits of kappa are too short if fewer units than this have a reading outside the most frequent category.
 _FEW_MINORITY_UNITS = 8
+#: Columns that hold the fields of `Coefficients`.
 _NUMBERS = ("estimate", "std_error", "statistic", "df", "p_value", "conf_low", "conf_high")
 
 
@@ -48,7 +49,7 @@ def agreement(
 ) -> pd.DataFrame:
     """Agreement of readers, methods, metrics or trainings on the same cases, for each group.
 
-    1 is perfect agreement, 0 what chance would give; limits of agreement are on the scale of the scores.
+    1 is perfect agreement, 0 agreement by chance; limits of agreement are on the scale of the scores.
 
     Parameters
     ----------
@@ -56,28 +57,28 @@ def agreement(
         A scores frame.
     over : str, default "reader"
         The column whose values are compared: `reader`, `method`, `metric`, `model`, `seed`, or another that
-        tells two rows of a case apart, such as a tool.
+        distinguishes rows of a case, such as a tool.
     kind : {"icc", "krippendorff", "cohen", "fleiss", "conger", "light", "ac1", "ccc", "bland-altman"}
-        Of continuous scores `icc`, the intraclass correlations, `ccc`, Lin's concordance correlation, and
-        `bland-altman`, the limits of agreement; of categories, which are whole numbers, Cohen's, Fleiss's,
-        Conger's and Light's kappa and Gwet's AC1; Krippendorff's alpha of either. Cohen's kappa, `ccc` and
-        `bland-altman` are of two raters: more make a row for each pair.
+        For continuous scores `icc` (intraclass correlations), `ccc` (Lin's concordance correlation) and
+        `bland-altman` (limits of agreement). For categories, which are whole numbers, Cohen's, Fleiss's,
+        Conger's and Light's kappa and Gwet's AC1. For either Krippendorff's alpha. `cohen`, `ccc` and
+        `bland-altman` compare two raters: with more there is a row for each pair.
     form : str or sequence of str, optional
-        Of `icc`: which of icc1, icc2, icc3, icc1k, icc2k, icc3k; by default all six.
+        Coefficients of `icc`: icc1, icc2, icc3, icc1k, icc2k, icc3k; by default all six.
     scale : {"interval", "ordinal", "nominal", "ratio"}, optional
-        Of `krippendorff`: how far two values are apart; by default by their squared difference.
+        Distance of two values for `krippendorff`; by default "interval", their squared difference.
     weighting : {"unweighted", "linear", "quadratic"}, optional
-        Of `cohen`: how much a disagreement counts, by the distance of the two numbers.
+        Weight of a disagreement for `cohen`, by the distance of the two numbers; by default "unweighted".
     linked : bool, optional
-        Of `bland-altman` with several readings of a case (`reader`, `model` or `seed` beside `over`):
-        whether those with the same value are pairs (default), or readings in any order.
+        For `bland-altman` with several readings of a case (in columns `reader`, `model` or `seed`): true
+        (default) if readings with the same values there are pairs, false if they are in any order.
     by : str or sequence of str, optional
-        Grouping columns; by default those of metric, method and task that are present, but `over`.
-        A single metric is named whatever they are.
+        Grouping columns; by default metric, method and task if present, without `over`. If all scores have
+        one metric, the result has a column `metric` in any case.
     unit : str or list of str, optional
-        What is independent; by default as for `summarize`.
+        Column of independent units; by default as for `summarize`.
     interval : str, optional
-        By default `jackknife`, which keeps the cases of a unit together. Those of textbooks take cases as
+        By default `jackknife`, which keeps the cases of a unit together. Textbook intervals treat cases as
         independent: `mcgraw-wong` (icc), `fleiss-cohen-everitt` (cohen), `fleiss`, `lin` (ccc),
         `bland-altman`.
     level : float
@@ -86,67 +87,68 @@ def agreement(
     Returns
     -------
     DataFrame
-        An estimates frame, a row per group and term (of two raters also per pair):
+        An estimates frame, a row per group and term (and per pair, for coefficients of two raters):
 
-        - the grouping columns; of two raters `pair`, "A - B", in sorted order;
+        - the grouping columns; for coefficients of two raters `pair`, "A - B", in sorted order;
         - `term` ("icc2", "krippendorff_ordinal", "cohen_linear", "bias", "loa_low", "loa_high", ...),
           `estimate`, `std_error`; `statistic`, `df`, `p_value` test no agreement, or no bias (limits of
-          agreement have no test); of `mcgraw-wong` it is F, with `df_denominator` among the last columns;
+          agreement have no test); with `mcgraw-wong` the statistic is F, with a column `df_denominator`;
         - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`;
-        - `inference_to`, of readers: "readers and cases" of icc1 and icc2, else "these readers", who are
-          taken as fixed; of trainings (`seed`, `model`) likewise;
-        - `n`, readings used; `n_missing`, those that a used case lacks and those of cases that fewer than
+        - `inference_to`: "readers and cases" for icc1 and icc2 of readers, else "these readers", who are
+          fixed; the same for trainings (`seed`, `model`);
+        - `n`, readings used; `n_missing`, readings that a used case lacks and those of cases that fewer than
           two raters read; `n_units`;
-        - `caution`, where a row deserves one: "few events" where fewer than eight units have another reading
-          than the most frequent one (not of `ac1`); "few units" where they are worth fewer than four of equal
-          size;
+        - `caution`, if a row has one: "few events" if fewer than eight units have a reading other than the
+          most frequent one (not for `ac1`); "few units" if units count as fewer than four of equal size;
         - `n_cases`, `n_raters`; `over`; `first` and `second` of a pair; `linked`.
 
     Raises
     ------
     ColumnError, ValueRangeError
-        As for `summarize`; one rater; a rater of one case; `over` in `by`; several readings of a case where
-        `kind` takes one; a unit that splits a case; categories where scores should be continuous, or the
-        other way round; an option of another kind; `interval` that needs all readings where some are
-        missing.
+        As for `summarize`; one rater; a rater of one case; `over` in `by`; several readings of a case for a
+        `kind` that allows one; a unit that splits a case; categories for a kind of continuous scores, or
+        continuous scores for a kind of categories; an option of another kind; missing readings with an
+        `interval` that needs all.
 
     Warns
     -----
     SalstatsWarning
-        All readings of a group are equal, so that there is no estimate, or there are no limits; few units, or
-        units of very unequal size, or few with any but the most frequent category; `interval` takes cases for
+        No estimate because all readings of a group are equal; no limits; few units, units of very unequal
+        size, or few units with a reading outside the most frequent category; `interval` treats cases as
         independent although units have several; rows without a rater.
 
     Notes
     -----
-    ICC(1) takes raters to differ from case to case, ICC(2) is absolute agreement, ICC(3) consistency, each of
-    a single reading, or (k) of the mean of as many as a case has. ICC(2) and (3) are from the components of
-    symmetric sums (Koch 1967), without gaps those of the analysis of variance of two ways, as are Shrout and
-    Fleiss's; with gaps they use every reading, and are unbiased where readings are missing by chance. A mixed
-    model fitted by REML differs there, by less than the standard error. ICC(1) weighs unequal numbers of
-    readings by that of one way. Where the same raters read all cases, ICC(1) is too low: take ICC(2).
+    ICC(1) assumes other raters for each case, ICC(2) is absolute agreement, ICC(3) consistency, each of a
+    single reading, or (k) of the mean of all readings of a case. ICC(2) and ICC(3) come from symmetric sums
+    (Koch 1967). Without missing readings these equal the two-way analysis of variance of Shrout and Fleiss;
+    with missing readings they use every reading, and are unbiased if readings are missing by chance. A mixed
+    model fitted by REML differs there by less than the standard error. ICC(1) uses the one-way analysis of
+    variance of unequal numbers of readings. If the same raters read all cases, ICC(1) is too low: use ICC(2).
 
-    The jackknife leaves out one unit at a time; Student's t has units - 1 degrees of freedom, or fewer where
-    a few units hold most of the variance (Valliant and Rust 2010). Limits of kappas, AC1, alpha and `ccc`
-    are Wilson's of the share (1 + (k - 1) rho) / k, k being the mean number of readings of a case, with as
-    many 0/1 scores as would vary as much (Franco et al. 2019); of perfect agreement, or where a coefficient
-    is undefined without a unit, as many as one unit more that disagrees would tell. Those of ICC are on
-    Fisher's z of k readings, log((1 + (k - 1) rho) / (1 - rho)) / 2. Of ICC(1) and (2) they hold for readers
-    at large: the variance of readers, with readers - 1 degrees of freedom, is combined with that of units by
-    the squares of both distances. With two or three readers they are wide, and may hold 0 where P, which is
-    of the units (without agreement readers' variance changes nothing), is below 0.05. Limits of agreement
-    combine the bias and the logarithm of the SD in that way (Zou 2013).
+    The jackknife leaves out one unit at a time; Student's t has units - 1 degrees of freedom, or fewer if a
+    few units cause most of the variance (Valliant and Rust 2010). Limits of kappas, AC1, alpha and `ccc` are
+    Wilson's limits of the share (1 + (k - 1) rho) / k, k the mean number of readings of a case, with the
+    effective sample size from the jackknife variance (Franco et al. 2019). For perfect agreement, or if a
+    coefficient is undefined without a unit, the size is that after one more unit that disagrees. Limits of
+    ICC are on Fisher's z of k readings, log((1 + (k - 1) rho) / (1 - rho)) / 2. Those of ICC(1) and ICC(2)
+    hold for other readers: the distance from the readers' variance, with readers - 1 degrees of freedom, and
+    that from the units are combined as the root of the sum of their squares. With two or three readers these
+    limits are wide, and may include 0 although P is below 0.05: P is of the units only, since without
+    agreement the readers' variance has no influence. Limits of agreement combine the bias and the logarithm
+    of the SD in the same way (Zou 2013).
 
-    Krippendorff's alpha leaves out cases with one reading, kappas too. Weights of kappa are by the numbers of
-    the categories, so that one that nobody gave still counts; R's `irr` weighs by their order.
+    Krippendorff's alpha and the kappas leave out cases with one reading. Weights of kappa are by the numbers
+    of the categories, so that a category that nobody gave still counts; R's `irr` weights by their order.
 
-    Default 95 % limits held in 89 to 98 % of simulated studies of 30 units, textbooks' in 66 to 99 %; of
-    Fleiss's kappa of a rare category in 80 to 91 % of those of 10, 87 to 94 of 30 and 96 to 97 of 100. Of
-    kappa .2 to .95 of two readers and 10 to 30 units, one case each, they held in 94 to 99 %, studies with
-    perfect agreement among them.
+    In simulations of 30 units default 95 % limits covered in 89 to 98 %, textbook limits in 66 to 99 %; for
+    Fleiss's kappa of a rare category in 80 to 91 % with 10 units, 87 to 94 % with 30 and 96 to 97 % with 100.
+    For kappa of 0.2 to 0.95 of two readers and 10 to 30 units of one case, among them studies with perfect
+    agreement, they covered in 94 to 99 %.
 
-    Checked against R's psych and irr, published examples (Bland and Altman 2007) and definitions; of
-    irr 0.84.1, alpha of more than two raters without gaps (a wrong weight) and the limits of ICC(2,k) differ.
+    Checked against R's psych and irr, published examples (Bland and Altman 2007) and definitions. irr 0.84.1
+    differs in alpha of more than two raters without missing readings (a wrong weight), and in the limits of
+    ICC(2,k).
 
     References
     ----------
@@ -189,15 +191,15 @@ def agreement(
     keys = design.keys.iloc[[result.group for result in results]].reset_index(drop=True)
     frame = design.codes.frame
     if "metric" in frame.columns and over != "metric" and "metric" not in keys.columns:
-        # all scores are of one metric, which the estimates are then named by
+        # All scores have one metric, which names the estimates.
         keys.insert(0, "metric", text_column([str(frame["metric"].iloc[0])] * len(keys)))
     if record.pairs:
         keys["pair"] = text_column(" - ".join(result.raters) for result in results)
-    # A variant has one estimate, whatever its term; other kinds have one for each term of the record.
+    # Places of the terms in the arrays of `Coefficients`. A kind with variants estimates the chosen one only.
     term_positions = [0]
     if not record.choices:
         term_positions = [list(record.terms).index(term) for term in terms]
-    _warn_of_gaps(keys, results, term_positions)
+    _warn_of_undefined(keys, results, term_positions)
     _warn_of_units(keys, results, interval_record)
     has_few_minority_units = np.zeros(len(keys), dtype=bool)
     if record.needs != CONTINUOUS and record.name != "ac1":
@@ -250,14 +252,16 @@ def agreement(
 
 
 @dataclass(frozen=True)
-class _Result:
-    """Coefficients of the raters of a group, or of a pair of them, and the counts behind these."""
+class _AgreementResult:
+    """Coefficients of all raters of a group, or of a pair of them, with their counts."""
 
+    #: Position of the group.
     group: int
     raters: list[str]
     coefficients: Coefficients
-    #: Numbers of readings.
+    #: Number of readings used.
     n: int
+    #: Number of readings missing, see `agreement`.
     n_missing: int
     n_cases: int
     #: (n_units,): Rows of each unit.
@@ -273,7 +277,7 @@ class _Result:
 
 def _results(
     design: AgreementDesign, record: Agreement, interval: Interval, level: float, options: dict[str, Any]
-) -> list[_Result]:
+) -> list[_AgreementResult]:
     """Return the result of each group, or of each pair of raters of each group."""
     results = []
     for group in range(len(design.keys)):
@@ -283,7 +287,9 @@ def _results(
         if record.pairs:
             rater_sets = list(combinations(range(len(raters)), 2))
         for rater_set in rater_sets:
-            readings = read_by(group_readings.readings, rater_set, linked=options.get("linked") is not False)
+            readings = select_raters(
+                group_readings.readings, rater_set, linked=options.get("linked") is not False
+            )
             if interval.name in record.complete and not readings.complete:
                 raise ValueRangeError(
                     Setting("interval", interval.name),
@@ -291,7 +297,7 @@ def _results(
                     hint="the default interval takes gaps; or leave out the cases that have them",
                 )
             n = int((~np.isnan(readings.values)).sum())
-            result = _Result(
+            result = _AgreementResult(
                 group=group,
                 raters=[str(raters[rater]) for rater in rater_set],
                 coefficients=_estimate(record, interval, readings, level, options),
@@ -306,9 +312,9 @@ def _results(
 
 
 def _terms_and_options(record: Agreement, **options: Any) -> tuple[list[str], dict[str, Any]]:
-    """Return the terms to estimate, and the options of the kernel.
+    """Return the terms to estimate, and the options of the record's estimators.
 
-    An option of another kind of agreement raises an error.
+    `options` are the parameters of `agreement`, None if not given. One of another kind raises an error.
     """
     for name, value in options.items():
         if value is not None and name != record.option:
@@ -336,17 +342,17 @@ def _terms_and_options(record: Agreement, **options: Any) -> tuple[list[str], di
 
 
 def _estimate(
-    record: Agreement, interval: Interval, readings: Readings, level: float, options: dict[str, Any]
+    record: Agreement, interval: Interval, readings: RaterReadings, level: float, options: dict[str, Any]
 ) -> Coefficients:
     """Estimate the coefficients of readings, NaN if these are of fewer than two cases."""
     if readings.n_cases < 2:
         undefined = np.full(len(record.terms), np.nan)
-        return Coefficients(*[undefined] * len(_NUMBERS))
+        return Coefficients(**dict.fromkeys(_NUMBERS, undefined))
     return record.estimators[interval.name](readings, level, **options)
 
 
-def _count_minority_units(readings: Readings) -> int:
-    """Count the units with a reading that is not the most frequent one."""
+def _count_minority_units(readings: RaterReadings) -> int:
+    """Count the units with a reading that differs from the most frequent value."""
     present = ~np.isnan(readings.values)
     values, counts = np.unique(readings.values[present], return_counts=True)
     if not len(values):
@@ -356,8 +362,8 @@ def _count_minority_units(readings: Readings) -> int:
     return len(np.unique(readings.units[is_minority.any(axis=1)]))
 
 
-def _warn_few_minority_units(keys: pd.DataFrame, results: Sequence[_Result]) -> np.ndarray:
-    """Warn where nearly all readings are of one category; return a mask of these results."""
+def _warn_few_minority_units(keys: pd.DataFrame, results: Sequence[_AgreementResult]) -> np.ndarray:
+    """Warn of results whose readings are nearly all of one category; return a mask of these results."""
     n_minority_units = np.array([result.n_minority_units for result in results])
     is_few = (n_minority_units > 0) & (n_minority_units < _FEW_MINORITY_UNITS)
     if is_few.any():
@@ -371,7 +377,9 @@ def _warn_few_minority_units(keys: pd.DataFrame, results: Sequence[_Result]) -> 
     return np.asarray(is_few)
 
 
-def _warn_of_gaps(keys: pd.DataFrame, results: Sequence[_Result], term_positions: Sequence[int]) -> None:
+def _warn_of_undefined(
+    keys: pd.DataFrame, results: Sequence[_AgreementResult], term_positions: Sequence[int]
+) -> None:
     """Warn of results without estimates or limits."""
     estimates = np.array([result.coefficients.estimate[term_positions] for result in results])
     lower_limits = np.array([result.coefficients.conf_low[term_positions] for result in results])
@@ -391,8 +399,8 @@ def _warn_of_gaps(keys: pd.DataFrame, results: Sequence[_Result], term_positions
         )
 
 
-def _warn_of_units(keys: pd.DataFrame, results: Sequence[_Result], interval: Interval) -> None:
-    """Warn of few or unequal units, and of an interval that takes cases of one unit for independent."""
+def _warn_of_units(keys: pd.DataFrame, results: Sequence[_AgreementResult], interval: Interval) -> None:
+    """Warn of few or unequal units, and of an interval that treats cases of one unit as independent."""
     n_units = np.array([result.n_units for result in results])
     n_cases = np.array([result.n_cases for result in results])
     if interval.clustered:

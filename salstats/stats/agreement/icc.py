@@ -1,9 +1,9 @@
-"""Intraclass correlations: the three of single readings and the three of means of readings.
+"""Intraclass correlations: three of single readings and three of means of readings.
 
-The components of variance are those of symmetric sums (Koch 1967): half the mean squared difference of two
-readings of one case (A: raters and error), of one rater (B: cases and error), and of neither (C: all three).
-Where every rater read every case they are those of the analysis of variance of two ways, and where readings
-are missing they stay unbiased.
+Components of variance come from symmetric sums (Koch 1967, doi:10.1080/00401706.1967.10490444), half the mean
+squared difference of two readings: of one case (A, the variance of raters and error), of one rater (B, cases
+and error), and of different cases and raters (C, all three). If every rater read every case they equal those
+of a two-way analysis of variance; if readings are missing they stay unbiased.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from scipy import stats
 
 from salstats.stats.agreement.readings import (
     Coefficients,
-    Readings,
+    RaterReadings,
     Weights,
     equal_weights,
     fisher_z,
@@ -29,47 +29,49 @@ from salstats.stats.engine.estimands import ratio
 from salstats.stats.engine.result_warnings import ROUNDING
 
 
-class Components(NamedTuple):
+class SymmetricSums(NamedTuple):
     """Half the mean squared differences of two readings, and ICC(1,1); arrays of shape (n_sets,)."""
 
     #: A, of two readings of one case: the variance of raters and error.
     same_case: np.ndarray
     #: B, of two readings of one rater: the variance of cases and error.
     same_rater: np.ndarray
-    #: C, of two readings that share neither: the variance of cases, raters and error.
+    #: C, of two readings of different cases and raters: the variance of cases, raters and error.
     neither: np.ndarray
-    #: From the one-way analysis of variance.
+    #: ICC(1,1), from the one-way analysis of variance.
     icc1: np.ndarray
 
 
-def components(readings: Readings, weights: Weights) -> Components:
-    """Return the components of variance of each set of weights.
+def symmetric_sums(readings: RaterReadings, weights: Weights) -> SymmetricSums:
+    """Return the symmetric sums of each set of weights.
 
-    The sum of squared differences over all ordered pairs among n values is 2 (n sum y² - (sum y)²).
+    The sum of squared differences over all ordered pairs of n values y is 2 (n sum y² - (sum y)²). Below,
+    `pairs_of_...` are numbers of ordered pairs and `squares_of_...` halves of their squared differences.
     """
     present = ~np.isnan(readings.values)
-    # Sums of squares about the mean lose no digits.
+    # Sums of squares lose fewer digits about the mean.
     values = np.where(present, readings.values - readings.values[present].mean(), 0.0)
-    # of each row
-    row_n = present.sum(axis=1) + 0.0
+    # Of each row, (n_rows,)
+    row_n = present.sum(axis=1).astype(np.float64)
     row_sum = values.sum(axis=1)
     row_squares = (values**2).sum(axis=1)
     pairs_of_case = weights @ (row_n * (row_n - 1))
     squares_of_case = weights @ (row_n * row_squares - row_sum**2)
-    # of each set and rater
+    # Of each set and rater, (n_sets, n_raters)
     rater_n = weights @ present.astype(np.float64)
     rater_sum = weights @ values.astype(np.float64)
     rater_squares = weights @ (values**2).astype(np.float64)
     pairs_of_rater = (rater_n * (rater_n - 1)).sum(axis=1)
     squares_of_rater = (rater_n * rater_squares - rater_sum**2).sum(axis=1)
-    # of each set; pairs of neither the same case nor the same rater are all pairs less the pairs above
+    # Of each set, (n_sets,); pairs of different cases and raters are all pairs less the pairs above.
     n = rater_n.sum(axis=1)
     grand_sum = rater_sum.sum(axis=1)
     grand_squares = rater_squares.sum(axis=1)
     pairs_of_neither = n * (n - 1) - pairs_of_case - pairs_of_rater
     squares_of_neither = n * grand_squares - grand_sum**2 - squares_of_case - squares_of_rater
     within, between, n0 = one_way_anova(lambda rows: weights @ rows, row_n, row_sum, row_squares)
-    return Components(
+    # ICC(1,1) of unequal numbers of readings: n0 takes the place of k in Shrout and Fleiss's formula.
+    return SymmetricSums(
         same_case=ratio(squares_of_case, pairs_of_case),
         same_rater=ratio(squares_of_rater, pairs_of_rater),
         neither=ratio(squares_of_neither, pairs_of_neither),
@@ -77,23 +79,27 @@ def components(readings: Readings, weights: Weights) -> Components:
     )
 
 
-def single_reading_icc(readings: Readings, weights: Weights) -> np.ndarray:
+def single_reading_icc(readings: RaterReadings, weights: Weights) -> np.ndarray:
     """ICC(1,1), ICC(2,1) = (C - A) / C and ICC(3,1) = (C - A) / B, shape (n_sets, 3)."""
-    same_case, same_rater, neither, icc1 = components(readings, weights)
-    case_variance = neither - same_case
-    return np.column_stack([icc1, ratio(case_variance, neither), ratio(case_variance, same_rater)])
+    sums = symmetric_sums(readings, weights)
+    case_variance = sums.neither - sums.same_case
+    icc2 = ratio(case_variance, sums.neither)
+    icc3 = ratio(case_variance, sums.same_rater)
+    return np.column_stack([sums.icc1, icc2, icc3])
 
 
 def spearman_brown(rho: np.ndarray, k: float) -> np.ndarray:
-    """Intraclass correlation of a mean of k readings, by Spearman and Brown."""
+    """Intraclass correlation of a mean of k readings from that of one, by the Spearman-Brown formula."""
     return ratio(k * rho, 1 + (k - 1) * rho)
 
 
-def jackknife_icc(readings: Readings, level: float) -> Coefficients:
-    """Return all six with limits on Fisher's z of k readings, from a jackknife of units and Student's t.
+def jackknife_icc(readings: RaterReadings, level: float) -> Coefficients:
+    """Return all six ICCs with limits on Fisher's z of k readings, from a jackknife of units and Student's t.
 
-    ICC(1) and ICC(2) speak of raters at large: the limits of the raters' variance, (k - 1) s² / chi², are
-    combined with those of the units by the squares of their distances (Zou and Donner 2008).
+    ICC(1) and ICC(2) generalise to other raters: the distance to a limit is the root of the sum of squares of
+    the distance from the jackknife and that from the limits of the raters' variance s², (raters - 1) s² /
+    chi² (Zou GY, Donner A. Stat Med 2008;27:1693-1702. doi:10.1002/sim.3095). Order: ICC(1,1), (2,1), (3,1),
+    (1,k), (2,k), (3,k).
     """
     k = readings.per_case
     estimate, replicates = without_each_unit(readings, single_reading_icc)
@@ -103,10 +109,10 @@ def jackknife_icc(readings: Readings, level: float) -> Coefficients:
     z_error = np.where(z_error > ROUNDING, z_error, np.nan)
     df = jackknife_df(z_replicates)
     half_width = t_quantile(level, df) * z_error
-    raters_below, raters_above = _rater_distances(readings, level, float(z[1]))
-    is_of_raters_at_large = np.array([1.0, 1.0, 0.0])
-    low = z - np.hypot(half_width, raters_below * is_of_raters_at_large)
-    high = z + np.hypot(half_width, raters_above * is_of_raters_at_large)
+    raters_below, raters_above = _rater_distances(readings, level, icc2_z=float(z[1]))
+    # ICC(1) and ICC(2) generalise to other raters, ICC(3) does not.
+    low = z - np.hypot(half_width, [raters_below, raters_below, 0.0])
+    high = z + np.hypot(half_width, [raters_above, raters_above, 0.0])
     statistic = z / z_error
     mean_replicates = spearman_brown(replicates, k)
     return Coefficients(
@@ -115,36 +121,40 @@ def jackknife_icc(readings: Readings, level: float) -> Coefficients:
         statistic=np.tile(statistic, 2),
         df=np.tile(np.where(np.isnan(statistic), np.nan, df), 2),
         p_value=np.tile(two_sided_p_value(statistic, df), 2),
-        # 1 - exp(-2z) is the coefficient of a mean of k readings, z being that of the single reading
+        # If z is that of a single reading, the coefficient of a mean of k readings is 1 - exp(-2z).
         conf_low=np.concatenate([inverse_fisher_z(low, k), 1 - np.exp(-2 * low)]),
         conf_high=np.concatenate([inverse_fisher_z(high, k), 1 - np.exp(-2 * high)]),
     )
 
 
-def _rater_distances(readings: Readings, level: float, z: float) -> tuple[float, float]:
-    """Distances from the z of ICC(2,1) down and up to its z at the limits of the raters' variance."""
+def _rater_distances(readings: RaterReadings, level: float, icc2_z: float) -> tuple[float, float]:
+    """Distances from Fisher's z of ICC(2,1) down and up to z at the limits of the raters' variance.
+
+    In ICC(2,1) = (C - A) / C a change of the raters' variance changes A and C alike.
+    """
     same_case, same_rater, neither, _ = (
-        values[0] for values in components(readings, equal_weights(readings))
+        values[0] for values in symmetric_sums(readings, equal_weights(readings))
     )
     rater_variance = max(neither - same_rater, 0.0)
     df = readings.n_raters - 1
     limits = []
+    # The lower tail of chi-squared gives the largest variance, and so the lowest coefficient.
     for probability in ((1 - level) / 2, (1 + level) / 2):
         variance_change = rater_variance * (df / stats.chi2.ppf(probability, df) - 1)
         rho = ratio(neither - same_case, neither + variance_change)
         limits.append(float(fisher_z(rho, readings.per_case)))
     lower, upper = limits
-    return z - lower, upper - z
+    return icc2_z - lower, upper - icc2_z
 
 
-def mcgraw_wong_icc(readings: Readings, level: float) -> Coefficients:
-    """Return all six with the F tests and limits of McGraw and Wong, for readings without gaps.
+def mcgraw_wong_icc(readings: RaterReadings, level: float) -> Coefficients:
+    """Return all six ICCs with the F tests and limits of McGraw and Wong, for readings without gaps.
 
-    msr, msc, msw and mse are the mean squares of cases (rows), raters (columns), within cases and error.
-    With a = k rho / (n (1 - rho)) and b = 1 + k rho (n - 1) / (n (1 - rho)) of rho = ICC(2,1), the degrees of
-    freedom of a msc + b mse are Satterthwaite's. With the F quantiles F_low and F_high that these have
-    ICC(2,1) lies between n (msr - F_low mse) / (F_low c + n msr) and n (F_high msr - mse) / (c + n F_high
-    msr), where c = k msc + (kn - k - n) mse.
+    msr, msc, msw and mse are the mean squares of cases (rows), raters (columns), within cases and error, of n
+    cases and k raters. With rho = ICC(2,1), a = k rho / (n (1 - rho)) and b = 1 + a (n - 1), the degrees of
+    freedom of a msc + b mse are Satterthwaite's. With the F quantiles of these, F_low and F_high, ICC(2,1)
+    lies between n (msr - F_low mse) / (F_low c + n msr) and n (F_high msr - mse) / (c + n F_high msr), where
+    c = k msc + (kn - k - n) mse. Order as in `jackknife_icc`.
 
     McGraw KO, Wong SP. Forming inferences about some intraclass correlation coefficients. Psychol Methods
     1996;1:30-46.
@@ -169,11 +179,12 @@ def mcgraw_wong_icc(readings: Readings, level: float) -> Coefficients:
         return float(stats.f.ppf((1 + level) / 2, df_numerator, df_denominator))
 
     def limits_of_f(f: float, df_denominator: float) -> tuple[float, float]:
-        """Limits of ICC(1,1) or ICC(3,1) from their F ratios."""
+        """Lower and upper limit of ICC(1,1) or ICC(3,1) from its F ratio."""
         f_low = f / f_quantile(df_cases, df_denominator)
         f_high = f * f_quantile(df_denominator, df_cases)
         return (f_low - 1) / (f_low + k - 1), (f_high - 1) / (f_high + k - 1)
 
+    # F ratios of ICC(1), and of ICC(2) and ICC(3)
     f_within = msr / msw
     f_error = msr / mse
     a = k * icc2 / (n * (1 - icc2))

@@ -1,7 +1,8 @@
 """Agreement of categories beyond chance: Cohen's, Fleiss's, Conger's and Light's kappa, Gwet's AC1.
 
-Categories are whole numbers. All but Cohen's take missing readings: the agreement of a case is that of the
-readings that it has (two or more), as in Gwet (2014), which without gaps is the original definition.
+Categories are whole numbers. All but Cohen's kappa allow missing readings: the agreement of a case is that of
+the readings that it has, two or more, as in Gwet (Handbook of inter-rater reliability, 2014). Without missing
+readings this is the original definition.
 """
 
 from itertools import combinations
@@ -11,7 +12,7 @@ from scipy import special
 
 from salstats.stats.agreement.readings import (
     Coefficients,
-    Readings,
+    RaterReadings,
     Weights,
     equal_weights,
     normal_coefficients,
@@ -26,10 +27,10 @@ WEIGHTINGS = {
 }
 
 
-def _indicators(readings: Readings) -> tuple[np.ndarray, np.ndarray]:
-    """Categories that occur, sorted, and 0/1 indicators of the readings in each.
+def _indicators(readings: RaterReadings) -> tuple[np.ndarray, np.ndarray]:
+    """Return the categories that occur, sorted, and 0/1 indicators (n_rows, n_raters, n_categories).
 
-    The indicators have shape (n_rows, n_raters, n_categories).
+    An indicator is 1 if the rater gave the row this category; all are 0 for a missing reading.
     """
     values = readings.values
     categories = np.unique(values[~np.isnan(values)])
@@ -37,36 +38,44 @@ def _indicators(readings: Readings) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _disagreement(categories: np.ndarray, weighting: str) -> np.ndarray:
-    """Disagreement of each two categories, shape (n_categories, n_categories).
+    """Disagreement of every two categories, shape (n_categories, n_categories).
 
-    Distances are those of the numbers, so that a category between them counts even if nobody gave it.
+    Distances are differences of the numbers, so that a category between them counts even if nobody gave it.
     """
-    return np.asarray(WEIGHTINGS[weighting](np.abs(categories[:, None] - categories)))
+    distances = np.abs(categories[:, None] - categories)
+    return np.asarray(WEIGHTINGS[weighting](distances))
 
 
 def _kappa(first: np.ndarray, second: np.ndarray, weights: Weights, disagreement: np.ndarray) -> np.ndarray:
     """Cohen's kappa (n_sets,) from the indicators (n_rows, n_categories) of two raters.
 
-    Only rows that both raters read count.
+    It is 1 - observed / expected disagreement, over the rows that both raters read. In einsum i are rows, a
+    and b categories, s sets of weights.
     """
+    # 1 for rows that both raters read, else 0
     read_by_both = first.sum(axis=1) * second.sum(axis=1)
     n = weights @ read_by_both
     observed = weights @ np.einsum("ia,ab,ib->i", first, disagreement, second)
+    # Numbers of readings in each category, (n_sets, n_categories)
     first_totals = weights @ (read_by_both[:, None] * first)
     second_totals = weights @ (read_by_both[:, None] * second)
-    expected = np.einsum("sa,ab,sb->s", first_totals, disagreement, second_totals)
-    return 1 - ratio(observed, ratio(expected, n))
+    n_times_expected = np.einsum("sa,ab,sb->s", first_totals, disagreement, second_totals)
+    return 1 - ratio(observed, ratio(n_times_expected, n))
 
 
-def cohen(readings: Readings, weights: Weights, weighting: str = "unweighted") -> np.ndarray:
-    """Cohen's kappa of two raters, 1 - disagreement / disagreement by chance (Cohen 1960, 1968)."""
+def cohen(readings: RaterReadings, weights: Weights, weighting: str = "unweighted") -> np.ndarray:
+    """Cohen's kappa of two raters, shape (n_sets, 1): 1 - disagreement / disagreement by chance.
+
+    Cohen J. Educ Psychol Meas 1960;20:37-46. doi:10.1177/001316446002000104. With weights: Psychol Bull
+    1968;70:213-220. doi:10.1037/h0026256
+    """
     categories, indicators = _indicators(readings)
     disagreement = _disagreement(categories, weighting)
     return _kappa(indicators[:, 0], indicators[:, 1], weights, disagreement)[:, None]
 
 
-def light(readings: Readings, weights: Weights) -> np.ndarray:
-    """Mean of Cohen's kappas of all pairs of raters (Light 1971)."""
+def light(readings: RaterReadings, weights: Weights) -> np.ndarray:
+    """Mean of Cohen's kappas of all pairs of raters, shape (n_sets, 1) (Light 1971, doi:10.1037/h0031643)."""
     categories, indicators = _indicators(readings)
     disagreement = _disagreement(categories, "unweighted")
     kappas = []
@@ -78,10 +87,12 @@ def light(readings: Readings, weights: Weights) -> np.ndarray:
 def _observed_agreement(indicators: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     """Share of agreeing pairs of readings (n_sets,), and shares of categories (n_sets, n_categories).
 
-    Both are means over cases of the shares within a case.
+    Both are means over rows of the shares within a row.
     """
+    # Readings of each row in each category (n_rows, n_categories), and of each row
     counts = indicators.sum(axis=1)
     m = counts.sum(axis=1)
+    # Ordered pairs: c (c - 1) for c readings in one category
     agreeing_pairs = (counts**2).sum(axis=1) - m
     agreement = ratio(agreeing_pairs, m * (m - 1))
     n = weights @ np.ones(len(m))
@@ -90,35 +101,53 @@ def _observed_agreement(indicators: np.ndarray, weights: Weights) -> tuple[np.nd
 
 
 def _chance_corrected(observed: np.ndarray, chance: np.ndarray) -> np.ndarray:
-    """Agreement beyond chance (n_sets, 1), NaN where all agree by chance."""
-    most_beyond_chance = 1 - chance
-    most_beyond_chance = np.where(most_beyond_chance > 1e-12, most_beyond_chance, 0.0)
-    return ratio(observed - chance, most_beyond_chance)[:, None]
+    """Chance-corrected agreement (observed - chance) / (1 - chance), shape (n_sets, 1).
+
+    NaN if chance agreement is 1, as if all readings are in one category.
+    """
+    largest_difference = 1 - chance
+    # What is left of 1 - 1 after rounding counts as 0.
+    largest_difference = np.where(largest_difference > 1e-12, largest_difference, 0.0)
+    return ratio(observed - chance, largest_difference)[:, None]
 
 
-def fleiss(readings: Readings, weights: Weights) -> np.ndarray:
-    """Fleiss's kappa: chance is that of the categories' mean shares (Fleiss 1971)."""
+def fleiss(readings: RaterReadings, weights: Weights) -> np.ndarray:
+    """Fleiss's kappa, shape (n_sets, 1): chance agreement is the sum of the squared shares of categories.
+
+    Fleiss JL. Psychol Bull 1971;76:378-382. doi:10.1037/h0031619
+    """
     _, indicators = _indicators(readings)
     observed, shares = _observed_agreement(indicators, weights)
     return _chance_corrected(observed, chance=(shares**2).sum(axis=1))
 
 
-def conger(readings: Readings, weights: Weights) -> np.ndarray:
-    """Conger's kappa: chance is that of each pair of raters' own shares (Conger 1980)."""
+def conger(readings: RaterReadings, weights: Weights) -> np.ndarray:
+    """Conger's kappa, shape (n_sets, 1): chance agreement is that of two raters, averaged over all pairs.
+
+    Two raters agree by chance as often as the sum over categories of the product of their shares.
+
+    Conger AJ. Psychol Bull 1980;88:322-328. doi:10.1037/0033-2909.88.2.322
+    """
     _, indicators = _indicators(readings)
     observed, _ = _observed_agreement(indicators, weights)
     n_rows, n_raters, n_categories = indicators.shape
-    counts = weights @ indicators.reshape(n_rows, -1)
+    counts = weights @ indicators.reshape(n_rows, n_raters * n_categories)
     counts = counts.reshape(-1, n_raters, n_categories)
     rater_shares = ratio(counts, counts.sum(axis=2, keepdims=True))
-    # The square of a sum less the sum of squares is the sum over ordered pairs of different raters.
+    # The square of a sum minus the sum of squares is the sum of products over ordered pairs of raters.
     pair_products = (rater_shares.sum(axis=1) ** 2) - (rater_shares**2).sum(axis=1)
     chance = pair_products.sum(axis=1) / (n_raters * (n_raters - 1))
     return _chance_corrected(observed, chance)
 
 
-def ac1(readings: Readings, weights: Weights) -> np.ndarray:
-    """Gwet's AC1: chance is sum of p (1 - p) / (categories - 1), steady where one is rare (Gwet 2008)."""
+def ac1(readings: RaterReadings, weights: Weights) -> np.ndarray:
+    """Gwet's AC1, shape (n_sets, 1).
+
+    Chance agreement is sum p (1 - p) / (q - 1) over the shares p of q categories. AC1 depends less than kappa
+    on how frequent a category is.
+
+    Gwet KL. Br J Math Stat Psychol 2008;61:29-48. doi:10.1348/000711006X126600
+    """
     _, indicators = _indicators(readings)
     observed, shares = _observed_agreement(indicators, weights)
     n_categories = shares.shape[1]
@@ -126,29 +155,33 @@ def ac1(readings: Readings, weights: Weights) -> np.ndarray:
     return _chance_corrected(observed, chance)
 
 
-def cohen_by_normal(readings: Readings, level: float, weighting: str = "unweighted") -> Coefficients:
-    """Return Cohen's kappa with the limits of Fleiss, Cohen and Everitt (1969), from statsmodels.
+def cohen_by_normal(readings: RaterReadings, level: float, weighting: str = "unweighted") -> Coefficients:
+    """Return Cohen's kappa with the limits of Fleiss, Cohen and Everitt, from statsmodels.
 
-    The test of no agreement has the standard error under that hypothesis.
+    The test of no agreement uses the standard error under that hypothesis.
+
+    Fleiss JL, Cohen J, Everitt BS. Psychol Bull 1969;72:323-327. doi:10.1037/h0028106
     """
     from statsmodels.stats.inter_rater import cohens_kappa
 
     categories, indicators = _indicators(readings)
-    table = np.einsum("ia,ib->ab", indicators[:, 0], indicators[:, 1])
+    # Cross table of both raters' categories
+    table = indicators[:, 0].T @ indicators[:, 1]
     disagreement = _disagreement(categories, weighting)
-    # statsmodels' variance is right for weights from 0 to 1 only
-    result = cohens_kappa(table, weights=disagreement / max(disagreement.max(), 1.0))
+    # statsmodels' variance is right only for weights in 0 ... 1.
+    scaled_disagreement = disagreement / max(disagreement.max(), 1.0)
+    result = cohens_kappa(table, weights=scaled_disagreement)
     estimate = cohen(readings, equal_weights(readings), weighting)[0]
     coefficients = normal_coefficients(estimate, np.array([result.std_kappa]), level)
     statistic = ratio(estimate, np.array([result.std_kappa0]))
     return coefficients._replace(statistic=statistic, p_value=2 * special.ndtr(-np.abs(statistic)))
 
 
-def fleiss_by_normal(readings: Readings, level: float) -> Coefficients:
-    """Return Fleiss's kappa with its standard error if raters agree by chance only (Fleiss 1971).
+def fleiss_by_normal(readings: RaterReadings, level: float) -> Coefficients:
+    """Return Fleiss's kappa with the standard error for raters who agree by chance only (Fleiss 1971).
 
-    The variance is 2 / (s² n k (k - 1)) (s² - sum p q (q - p)) with q = 1 - p and s = sum p q, of n cases, k
-    raters and the categories' shares p.
+    The variance is 2 / (s² n k (k - 1)) (s² - sum p q (q - p)) for n cases, k raters and shares p of the
+    categories, with q = 1 - p and s = sum p q.
     """
     n, k = readings.values.shape
     _, indicators = _indicators(readings)
@@ -156,5 +189,6 @@ def fleiss_by_normal(readings: Readings, level: float) -> Coefficients:
     p = shares[0]
     q = 1 - p
     s = (p * q).sum()
-    std_error = np.sqrt(2 / (s**2 * n * k * (k - 1)) * (s**2 - (p * q * (q - p)).sum()))
-    return normal_coefficients(fleiss(readings, equal_weights(readings))[0], np.array([std_error]), level)
+    variance = 2 / (s**2 * n * k * (k - 1)) * (s**2 - (p * q * (q - p)).sum())
+    estimate = fleiss(readings, equal_weights(readings))[0]
+    return normal_coefficients(estimate, np.array([np.sqrt(variance)]), level)

@@ -3,38 +3,44 @@
 import numpy as np
 from scipy import sparse
 
-from salstats.stats.agreement.readings import Readings, Weights
+from salstats.stats.agreement.readings import RaterReadings, Weights
 from salstats.stats.engine.estimands import ratio
 
 #: Scales on which two values disagree.
 SCALES = ("interval", "ordinal", "nominal", "ratio")
 
 
-def krippendorff(readings: Readings, weights: Weights, scale: str = "interval") -> np.ndarray:
-    """Krippendorff's alpha, 1 - observed / expected disagreement of two readings; NaN where all are the same.
+def krippendorff(readings: RaterReadings, weights: Weights, scale: str = "interval") -> np.ndarray:
+    """Krippendorff's alpha, 1 - observed / expected disagreement, shape (n_sets, 1); NaN if all are equal.
 
-    Disagreement of two values: 1 if they differ (nominal), their squared difference (interval), that of
-    their mean ranks among all readings (ordinal), or ((a - b) / (a + b))² (ratio). A row of m readings
-    has weight m, as each of its values is paired with m - 1 others; a row of one has none. Shape (n_sets, 1).
+    Disagreement of two values a and b: 1 if they differ (nominal), (a - b)² (interval), (a - b)² of their
+    mean ranks among all readings (ordinal), or ((a - b) / (a + b))² (ratio). Observed disagreement is over
+    pairs of readings of one row, expected over pairs of all readings. Each pair of a row of m readings has
+    weight 1 / (m - 1), so that the row counts as m readings; a row with one reading is left out.
+
+    Krippendorff K. Hum Commun Res 2004;30:411-433. doi:10.1111/j.1468-2958.2004.tb00738.x
     """
     values, counts = _value_counts(readings)
+    # Readings of each row
     m = np.asarray(counts.sum(axis=1)).ravel()
     has_pairs = m > 1
     pair_weight = np.where(has_pairs, 1 / np.maximum(m - 1, 1), 0.0)
     n = weights @ np.where(has_pairs, m, 0.0)
     if scale == "interval":
-        # Sums of squares about the mean lose no digits.
+        # The sum of (a - b)² over ordered pairs of n values is 2 (n sum of squares - squared sum).
+        # Sums of squares lose fewer digits about the mean.
         centered = values - values.mean()
         total = np.where(has_pairs, counts @ centered, 0.0)
         squares = np.where(has_pairs, counts @ centered**2, 0.0)
         observed = 2 * (weights @ (pair_weight * (m * squares - total**2)))
         expected = 2 * (n * (weights @ squares) - (weights @ total) ** 2)
         return _alpha(n, observed, expected, len(values))
-    # number of readings of each value that are paired with others, shape (n_sets, n_values)
+    # Readings of each value in rows with pairs, (n_sets, n_values)
     value_totals = weights @ counts.multiply(has_pairs[:, None]).tocsr()
     if scale == "nominal":
         squared_counts = np.asarray(counts.power(2).sum(axis=1)).ravel()
         observed = weights @ (pair_weight * (m**2 - squared_counts))
+        # Pairs of all readings less those of the same value
         expected = n**2 - (value_totals**2).sum(axis=1)
     elif scale == "ratio":
         relative_differences = ratio(values[:, None] - values, values[:, None] + values)
@@ -43,7 +49,7 @@ def krippendorff(readings: Readings, weights: Weights, scale: str = "interval") 
         observed = weights @ (pair_weight * row_disagreement)
         expected = ((value_totals @ disagreement) * value_totals).sum(axis=1)
     else:
-        # mean rank of each value, about the mean of all ranks
+        # Mean rank of each value less the mean of all ranks, (n_sets, n_values)
         ranks = np.cumsum(value_totals, axis=1) - (value_totals + n[:, None]) / 2
         total = ranks @ counts.T
         squares = ranks**2 @ counts.T
@@ -57,17 +63,18 @@ def krippendorff(readings: Readings, weights: Weights, scale: str = "interval") 
 
 
 def _alpha(n: np.ndarray, observed: np.ndarray, expected: np.ndarray, n_values: int) -> np.ndarray:
-    """Alpha (n_sets, 1) from sums of disagreement over pairs of n readings, NaN where all are the same.
+    """Alpha (n_sets, 1) from sums of disagreement over ordered pairs of n readings, NaN if all are equal.
 
-    Expected disagreement that is only rounding error counts as 0.
+    Observed disagreement is summed / n, expected / (n (n - 1)). An expected sum that is only rounding error
+    counts as 0.
     """
     has_disagreement = (n_values > 1) & (expected > 1e-12 * np.max(expected, initial=0.0))
     alpha = 1 - ratio((n - 1) * observed, np.where(has_disagreement, expected, 0.0))
     return alpha[:, None]
 
 
-def _value_counts(readings: Readings) -> tuple[np.ndarray, sparse.csr_array]:
-    """Distinct values, and the number of times that each row has each, sparse of shape (n_rows, n_values)."""
+def _value_counts(readings: RaterReadings) -> tuple[np.ndarray, sparse.csr_array]:
+    """Return the distinct values, sorted, and the counts of each in each row, sparse (n_rows, n_values)."""
     present = ~np.isnan(readings.values)
     values, value_codes = np.unique(readings.values[present], return_inverse=True)
     rows, _ = np.nonzero(present)

@@ -1,4 +1,4 @@
-"""Readings of one group as an array: a row per case (and repeat), a column per rater, NaN where missing."""
+"""Readings of raters as an array, and inference for coefficients of agreement by the jackknife of units."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,18 +12,22 @@ from salstats.stats.engine.estimands import ratio
 from salstats.stats.engine.limits import wilson
 from salstats.stats.engine.result_warnings import ROUNDING
 
-#: Most numbers in a block of leave-one-unit-out sets.
+#: Largest number of values in a block of leave-one-unit-out sets, which limits memory.
 _BLOCK_SIZE = 10_000_000
 
 
 @dataclass(frozen=True)
-class Readings:
-    """Scores by row and rater; rows of one case are its repeats, rows of one unit may depend."""
+class RaterReadings:
+    """Scores of one group by row and rater.
 
-    #: (n_rows, n_raters): NaN where missing.
+    A row is a case, or a repeat of it if raters read cases several times. Rows of one unit may be dependent.
+    """
+
+    #: (n_rows, n_raters): Scores, NaN where missing.
     values: np.ndarray
-    #: (n_rows,): Case and unit of each row, from 0 without gaps.
+    #: (n_rows,): Case of each row, from 0 without gaps.
     cases: np.ndarray
+    #: (n_rows,): Unit of each row, from 0 without gaps.
     units: np.ndarray
 
     @property
@@ -48,15 +52,16 @@ class Readings:
 
     @property
     def complete(self) -> bool:
-        """True if every rater read every case."""
+        """True if every rater read every row."""
         return not np.isnan(self.values).any()
 
 
 @dataclass(frozen=True)
-class WithoutEach:
-    """Weights (n_sets, n_rows) of 0 and 1, of which each set leaves out the rows of one unit.
+class LeaveOneOutWeights:
+    """Weights (n_sets, n_rows) that are 0 for the rows of one unit and 1 for all others.
 
-    Matrix products with them are computed without the array itself.
+    `weights @ features` is computed as the sum over all rows minus that over the unit's rows, without the
+    array itself.
     """
 
     #: (n_rows,): Unit of each row.
@@ -65,8 +70,9 @@ class WithoutEach:
     left_out: np.ndarray
 
     def __matmul__(self, features: Any) -> np.ndarray:
-        """Sums of features (n_rows, ...) over the rows of each set: the sum of all less that of the unit."""
+        """Sums of features (n_rows, ...), dense or sparse, over the rows of each set, shape (n_sets, ...)."""
         n_rows = len(self.units)
+        # 1 where a row belongs to a unit, (n_units, n_rows)
         unit_rows = sparse.coo_array((np.ones(n_rows), (self.units, np.arange(n_rows)))).tocsr()
         is_sparse = sparse.issparse(features)
         flat = features
@@ -79,14 +85,15 @@ class WithoutEach:
         return np.asarray(sums).reshape(len(self.left_out), *features.shape[1:])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """Return the weights as an array."""
+        """Return the weights as a dense array."""
         return np.asarray(self.units[None] != self.left_out[:, None]).astype(dtype or np.float64)
 
 
-#: Weights of rows (n_sets, n_rows); kernels multiply them with features of the rows.
-Weights = np.ndarray | WithoutEach
+#: Weights of rows (n_sets, n_rows). Kernels multiply them with features of the rows, `weights @ features`,
+#: and so compute the coefficients of several sets of rows at once.
+Weights = np.ndarray | LeaveOneOutWeights
 #: Function of readings and weights of their rows that returns coefficients (n_sets, n_coefficients).
-Kernel = Callable[[Readings, Weights], np.ndarray]
+Kernel = Callable[[RaterReadings, Weights], np.ndarray]
 
 
 class Coefficients(NamedTuple):
@@ -103,26 +110,32 @@ class Coefficients(NamedTuple):
     df_denominator: np.ndarray | None = None
 
 
-def equal_weights(readings: Readings) -> np.ndarray:
+def equal_weights(readings: RaterReadings) -> np.ndarray:
     """Weights that count every row once, shape (1, n_rows)."""
     return np.ones((1, len(readings.values)))
 
 
-def without_each_unit(readings: Readings, kernel: Kernel) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients (n_coefficients,) of all rows, and without each unit (n_units, n_coefficients), or NaN."""
+def without_each_unit(readings: RaterReadings, kernel: Kernel) -> tuple[np.ndarray, np.ndarray]:
+    """Return coefficients of all rows (n_coefficients,), and without each unit (n_units, n_coefficients).
+
+    Infinite ones without a unit are NaN.
+    """
     n_units = readings.n_units
     units_at_once = max(1, _BLOCK_SIZE // max(readings.values.size, 1))
     blocks = []
     for start in range(0, n_units, units_at_once):
         left_out = np.arange(start, min(start + units_at_once, n_units))
-        blocks.append(kernel(readings, WithoutEach(readings.units, left_out)))
+        blocks.append(kernel(readings, LeaveOneOutWeights(readings.units, left_out)))
     replicates = np.concatenate(blocks)
     estimate = kernel(readings, equal_weights(readings))[0]
     return estimate, np.where(np.isfinite(replicates), replicates, np.nan)
 
 
 def jackknife_error(replicates: np.ndarray) -> np.ndarray:
-    """Standard errors from estimates without each unit (n_units, n_coefficients); NaN where one is NaN."""
+    """Jackknife standard errors (n_coefficients,) from estimates without each unit (n_units, n_coefficients).
+
+    NaN for one unit, or if any estimate is NaN.
+    """
     n = len(replicates)
     if n < 2:
         return np.full(replicates.shape[1], np.nan)
@@ -131,7 +144,10 @@ def jackknife_error(replicates: np.ndarray) -> np.ndarray:
 
 
 def jackknife_df(replicates: np.ndarray) -> np.ndarray:
-    """Degrees of freedom of a jackknife's variance: units - 1, or fewer where a few units hold most of it."""
+    """Degrees of freedom of a jackknife variance: units - 1, or fewer if a few units cause most of it.
+
+    Valliant R, Rust KF. J Off Stat 2010;26:585-602.
+    """
     n = len(replicates)
     satterthwaite = spread_df((replicates - replicates.mean(axis=0)) ** 2, n)
     return np.asarray(np.maximum(np.minimum(satterthwaite, n - 1.0), 1.0))
@@ -140,10 +156,12 @@ def jackknife_df(replicates: np.ndarray) -> np.ndarray:
 class OneWayAnova(NamedTuple):
     """One-way analysis of variance of values by case; arrays of shape (n_sets,)."""
 
-    #: Mean squares.
+    #: Mean square within cases.
     within: np.ndarray
+    #: Mean square between cases.
     between: np.ndarray
-    #: n0 = (N - sum m² / N) / (cases - 1), the number of values per case that cases of m values are worth.
+    #: n0 = (N - sum m² / N) / (cases - 1) for cases of m values each, N in all; it takes the place of m in
+    #: formulas for cases of equal size.
     effective_size: np.ndarray
 
 
@@ -153,10 +171,10 @@ def one_way_anova(
     total: np.ndarray,
     squares: np.ndarray,
 ) -> OneWayAnova:
-    """Analyse the variance of cases with `m` values each.
+    """Return the one-way analysis of variance of cases with `m` (n_cases,) values each.
 
-    `total` and `squares` (n_cases,) are sums of a case's values and of their squares, about a number near the
-    mean so that no digits are lost; `sum_over_cases` sums an array (n_cases,) over the cases of each set.
+    `total` and `squares` (n_cases,) are sums of a case's values and of their squares, after a number near the
+    mean was subtracted; `sum_over_cases` sums an array (n_cases,) over the cases of each set of weights.
     """
     n_cases = sum_over_cases(np.ones(len(m)))
     n_values = sum_over_cases(m)
@@ -168,14 +186,15 @@ def one_way_anova(
 
 
 def t_quantile(level: float, df: float | np.ndarray) -> np.ndarray:
-    """Quantile of Student's t for two-sided limits of a level; that of the normal where df is NaN."""
+    """Quantile (1 + level) / 2 of Student's t, for two-sided limits; of the normal if df is NaN."""
     upper = (1 + level) / 2
     return np.where(np.isnan(df), special.ndtri(upper), special.stdtrit(df, upper))
 
 
 def two_sided_p_value(statistic: np.ndarray, df: np.ndarray) -> np.ndarray:
-    """P value of Student's t, of the normal distribution where df is NaN."""
-    return np.asarray(2 * special.stdtr(np.where(np.isnan(df), np.inf, df), -np.abs(statistic)))
+    """Two-sided P value of Student's t, of the normal distribution if df is NaN."""
+    df = np.where(np.isnan(df), np.inf, df)
+    return np.asarray(2 * special.stdtr(df, -np.abs(statistic)))
 
 
 def fisher_z(rho: np.ndarray, k: float) -> np.ndarray:
@@ -187,17 +206,18 @@ def fisher_z(rho: np.ndarray, k: float) -> np.ndarray:
 
 def inverse_fisher_z(z: np.ndarray, k: float) -> np.ndarray:
     """Intraclass correlation of k readings from Fisher's z, (1 - exp(-2z)) / (1 + (k - 1) exp(-2z))."""
-    # exp(-2z) does not overflow where the coefficient is near 1
-    odds = np.exp(-2 * z)
-    return np.asarray((1 - odds) / (1 + (k - 1) * odds))
+    # exp(2z) would overflow for coefficients near 1.
+    exp_of_minus_2z = np.exp(-2 * z)
+    return np.asarray((1 - exp_of_minus_2z) / (1 + (k - 1) * exp_of_minus_2z))
 
 
-def jackknife_coefficients(readings: Readings, kernel: Kernel, level: float) -> Coefficients:
-    """Return Wilson's score limits of coefficients of k readings, with a jackknife of units and Student's t.
+def jackknife_coefficients(readings: RaterReadings, kernel: Kernel, level: float) -> Coefficients:
+    """Return coefficients with Wilson's score limits, from a jackknife of units and Student's t.
 
-    A coefficient rho is a share (1 + (k - 1) rho) / k, of which the jackknife's variance says how many 0/1
-    scores it is worth; where nothing varies, or a unit cannot be left out, see `_size_if_one_disagreed`. The
-    test of no agreement is that which the limits invert.
+    A coefficient rho of k readings is treated as a share p = (1 + (k - 1) rho) / k, with the effective sample
+    size p (1 - p) / variance of p from the jackknife (Franco et al. 2019). Where the jackknife's variance is
+    0 or undefined, the size is that of `_size_if_one_disagreed`. The test of no agreement is the one that
+    corresponds to the limits.
 
     Wilson EB. Probable inference, the law of succession, and statistical inference. JASA 1927.
     doi:10.1080/01621459.1927.10502953
@@ -211,6 +231,7 @@ def jackknife_coefficients(readings: Readings, kernel: Kernel, level: float) -> 
     std_error = jackknife_error(replicates)
     share = np.clip(_share(estimate, k), 0, 1)
     varies = (std_error > ROUNDING) & (share > 0) & (share < 1)
+    # The share is linear in the coefficient, with slope (k - 1) / k.
     share_error = std_error * (k - 1) / k
     size_by_variance = ratio(share * (1 - share), share_error**2)
     size_without_variance = np.full(1, np.nan)
@@ -221,6 +242,7 @@ def jackknife_coefficients(readings: Readings, kernel: Kernel, level: float) -> 
     share_low, share_high = wilson(share, size, level, df)
     low = (k * share_low - 1) / (k - 1)
     high = (k * share_high - 1) / (k - 1)
+    # Score test of share 1 / k: (share - 1 / k) / sqrt(1 / k (1 - 1 / k) / size)
     statistic = estimate * np.sqrt((k - 1) * size)
     return Coefficients(
         estimate=estimate,
@@ -228,28 +250,28 @@ def jackknife_coefficients(readings: Readings, kernel: Kernel, level: float) -> 
         statistic=statistic,
         df=np.where(np.isnan(statistic), np.nan, df),
         p_value=np.where(np.isnan(df), np.nan, two_sided_p_value(statistic, df)),
-        # where readings are missing a coefficient may lie below the least one of k readings
+        # With missing readings a coefficient may lie below -1 / (k - 1), the lowest limit for k readings.
         conf_low=np.minimum(low, estimate),
         conf_high=high,
     )
 
 
 def _share(rho: np.ndarray, k: float) -> np.ndarray:
-    """Coefficient of k readings as a share: 1 for perfect agreement, 1 / k for agreement by chance."""
+    """Express a coefficient of k readings as a share: 1 if all agree, 1 / k if they agree by chance."""
     return np.asarray((1 + (k - 1) * rho) / k)
 
 
-def _size_if_one_disagreed(readings: Readings, kernel: Kernel) -> np.ndarray:
-    """Number of 0/1 scores that perfect agreement is worth, at least 1.
+def _size_if_one_disagreed(readings: RaterReadings, kernel: Kernel) -> np.ndarray:
+    """Effective sample size of perfect agreement (n_coefficients,), at least 1.
 
-    It is the odds of the share if one unit more disagreed, as n hits and a miss have the odds n. That unit is
-    of average size, its first reading is the largest that there is and the others the least.
+    It is the odds of the share after a unit is added that disagrees, as n hits and a miss have the odds n.
+    The added unit has average size; its first rater gives the highest score, the others the lowest.
     """
     lowest = np.nanmin(readings.values)
     highest = np.nanmax(readings.values)
     disagreeing_row = np.full((1, readings.n_raters), lowest)
     disagreeing_row[0, 0] = highest if highest > lowest else lowest + 1
-    extended = Readings(
+    extended = RaterReadings(
         values=np.vstack([readings.values, disagreeing_row]),
         cases=np.append(readings.cases, readings.n_cases),
         units=np.append(readings.units, readings.n_units),
@@ -262,7 +284,7 @@ def _size_if_one_disagreed(readings: Readings, kernel: Kernel) -> np.ndarray:
 
 
 def normal_coefficients(estimate: np.ndarray, std_error: np.ndarray, level: float) -> Coefficients:
-    """Return the limits estimate -+ normal quantile * standard error, and the test of 0 with it."""
+    """Return coefficients with limits estimate -+ normal quantile * standard error, and the test of 0."""
     df = np.full(len(estimate), np.nan)
     half_width = t_quantile(level, df) * std_error
     statistic = estimate / std_error

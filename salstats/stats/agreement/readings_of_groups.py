@@ -11,7 +11,7 @@ import pandas as pd
 from salstats.checks import check_by, check_columns, check_frame, quoted
 from salstats.errors import ColumnError, Message, SalstatsWarning, Setting, ValueRangeError, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, coded_scores
-from salstats.stats.agreement.readings import Readings
+from salstats.stats.agreement.readings import RaterReadings
 from salstats.stats.agreement.records import CATEGORIES, CONTINUOUS, KINDS, Agreement
 from salstats.stats.engine.grouping import (
     check_one_metric,
@@ -22,14 +22,15 @@ from salstats.stats.engine.grouping import (
 )
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 
-#: Columns that name a case, and columns that tell several readings of it apart.
+#: Columns that name a case.
 _CASE_COLUMNS = KEY_COLUMNS[:5]
+#: Columns that distinguish several readings of a case.
 _REPEAT_COLUMNS = KEY_COLUMNS[5:]
 
 
 @dataclass(frozen=True)
 class AgreementDesign:
-    """Scores of which the values of one column, the raters, are compared by group and case."""
+    """Scores whose raters, the values of one column, are compared by group and case."""
 
     codes: ColumnCodes
     #: Column whose values are the raters.
@@ -43,7 +44,7 @@ class AgreementDesign:
     units: Units
     #: Grouping columns of each group.
     keys: pd.DataFrame
-    #: Columns that tell repeats apart.
+    #: Columns that distinguish repeats of a case.
     repeat_columns: list[str]
 
 
@@ -51,8 +52,8 @@ class AgreementDesign:
 class GroupReadings:
     """Readings of one group."""
 
-    readings: Readings
-    #: Names of the raters, the columns of the readings.
+    readings: RaterReadings
+    #: (n_raters,): Names of the raters, in the order of the readings' columns.
     raters: np.ndarray
     #: (n_rows,): First row of the frame for each row of the readings.
     frame_rows: np.ndarray
@@ -143,8 +144,9 @@ def _scores_with_raters(scores: pd.DataFrame, over: str) -> ColumnCodes:
 
 
 def _check_units(design: AgreementDesign) -> None:
-    """Raise if readings of one case belong to several units, which would not be independent then."""
+    """Raise if readings of one case belong to several units, which are not independent then."""
     n_cases = int(design.cases.max()) + 1
+    # Code of group and case together
     group_cases = np.unique(design.groups * n_cases + design.cases, return_inverse=True)[1]
     first_rows = np.unique(group_cases, return_index=True)[1]
     first_units = design.units.codes[first_rows]
@@ -160,7 +162,7 @@ def _check_units(design: AgreementDesign) -> None:
 
 
 def readings_of(design: AgreementDesign, group: int, record: Agreement) -> GroupReadings:
-    """Return the readings of a group, checked to suit a kind of agreement."""
+    """Return the readings of a group; readings that do not suit the kind of agreement raise an error."""
     frame = design.codes.frame
     over = design.over
     rows = np.flatnonzero(design.groups == group)
@@ -177,16 +179,16 @@ def readings_of(design: AgreementDesign, group: int, record: Agreement) -> Group
     raters = raters[has_readings]
     n_readings = n_readings[has_readings]
     if len(raters) < 2:
-        raters_of_group = f"no {over} with a score"
+        rater_text = f"no {over} with a score"
         if len(raters):
-            raters_of_group = f"one {over}, {str(raters[0])!r}"
+            rater_text = f"one {over}, {str(raters[0])!r}"
         varying = [c for c in design.repeat_columns if frame[c].iloc[rows].nunique() > 1]
         hint = Message()
         if varying:
             hint = Message(Setting("over", varying[0]), " compares the values of that column")
         raise ColumnError(
             label,
-            f" has {raters_of_group}, and agreement is of two or more",
+            f" has {rater_text}, and agreement is of two or more",
             hint=hint,
             option="over",
             value=over,
@@ -217,7 +219,7 @@ def readings_of(design: AgreementDesign, group: int, record: Agreement) -> Group
             column=over,
         )
     frame_rows = rows[first_of_repeat]
-    readings = Readings(values, cases=design.cases[frame_rows], units=design.units.codes[frame_rows])
+    readings = RaterReadings(values, cases=design.cases[frame_rows], units=design.units.codes[frame_rows])
     group_readings = GroupReadings(readings, raters, frame_rows, label)
     if not record.repeated:
         _check_one_reading(design, group_readings, record)
@@ -250,10 +252,10 @@ def _check_one_reading(design: AgreementDesign, group_readings: GroupReadings, r
     )
 
 
-def read_by(readings: Readings, raters: Sequence[int], *, linked: bool) -> Readings:
-    """Return the readings of some raters, given as columns, of rows that two or more of them read.
+def select_raters(readings: RaterReadings, raters: Sequence[int], *, linked: bool) -> RaterReadings:
+    """Return the readings of some raters (positions of columns) in the rows that two or more of them read.
 
-    Where readings of a case are not `linked` row by row, rows count whose case all of the raters read.
+    If the readings of a case are not `linked` row by row, the rows of all cases that all of the raters read.
     """
     values = readings.values[:, list(raters)]
     present = ~np.isnan(values)
@@ -261,9 +263,10 @@ def read_by(readings: Readings, raters: Sequence[int], *, linked: bool) -> Readi
         is_shared = present.sum(axis=1) > 1
     else:
         cases = np.unique(readings.cases, return_inverse=True)[1]
-        fewest_readings = np.min([np.bincount(cases, column) for column in present.T], axis=0)
-        is_shared = (fewest_readings[cases] > 0) & present.any(axis=1)
-    return Readings(
+        n_readings = np.stack([np.bincount(cases, column) for column in present.T])
+        all_read = (n_readings > 0).all(axis=0)
+        is_shared = all_read[cases] & present.any(axis=1)
+    return RaterReadings(
         values=values[is_shared],
         cases=np.unique(readings.cases[is_shared], return_inverse=True)[1],
         units=np.unique(readings.units[is_shared], return_inverse=True)[1],
@@ -271,7 +274,7 @@ def read_by(readings: Readings, raters: Sequence[int], *, linked: bool) -> Readi
 
 
 def _check_values(values: np.ndarray, record: Agreement, label: Message) -> None:
-    """Raise if scores are not of the kind of numbers that a kind of agreement is for."""
+    """Raise if scores are 0/1 for a coefficient of continuous scores, or fractions for one of categories."""
     distinct = np.unique(values[~np.isnan(values)])
     fractional = distinct[distinct != np.round(distinct)]
     if record.needs == CONTINUOUS and set(distinct) <= {0.0, 1.0}:
@@ -299,9 +302,9 @@ def _check_values(values: np.ndarray, record: Agreement, label: Message) -> None
 
 
 def differences(scores: pd.DataFrame, over: str, by: Sequence[str], *, linked: bool = True) -> pd.DataFrame:
-    """Return the pairs of readings of limits of agreement: grouping columns, `pair`, `mean`, `difference`.
+    """Return the points of a Bland-Altman plot: grouping columns, `pair`, `mean` and `difference`.
 
-    Where readings of a case are in any order there is a row per case, of the means of both raters.
+    A row is a pair of readings; if readings are not `linked`, it is a case, with the means of both raters.
     """
     with warnings.catch_warnings():
         # `agreement` gave the same warnings when it made the limits.
@@ -312,7 +315,7 @@ def differences(scores: pd.DataFrame, over: str, by: Sequence[str], *, linked: b
         group_readings = readings_of(design, group, KINDS["bland-altman"])
         raters = group_readings.raters
         for first, second in combinations(range(len(raters)), 2):
-            readings = read_by(group_readings.readings, (first, second), linked=linked)
+            readings = select_raters(group_readings.readings, (first, second), linked=linked)
             values = readings.values
             if not linked:
                 values = pd.DataFrame(values).groupby(readings.cases).mean().to_numpy()

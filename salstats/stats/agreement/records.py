@@ -1,6 +1,6 @@
-"""Kinds of agreement as records: what each takes, its coefficients, and how its limits are made.
+"""Kinds of agreement as records: the scores that each is for, its coefficients, and its intervals.
 
-To add one, write its kernel on `Readings` and its record here; its intervals are records of
+To add one, write its kernel on `RaterReadings` and its record here; its intervals are records of
 `stats/engine/intervals.py`.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.stats.agreement import bland_altman, concordance, icc, kappas, krippendorff
-from salstats.stats.agreement.readings import Coefficients, Readings, jackknife_coefficients
+from salstats.stats.agreement.readings import Coefficients, RaterReadings, jackknife_coefficients
 
 #: Scores that a kind is for: numbers on a continuous scale, categories as whole numbers, or either.
 CONTINUOUS = "continuous scores"
@@ -33,27 +33,29 @@ class Agreement:
     needs: str
     #: Printed name of each term, in order.
     terms: Mapping[str, str]
-    #: For each interval a function of readings and level that returns coefficients; the first is the default.
+    #: For each interval a function of readings, level and options that returns coefficients; the first
+    #: interval is the default.
     estimators: Mapping[str, Callable[..., Coefficients]]
+    #: Publication whose definition is followed.
     source: str
-    #: True for coefficients of two raters, of which more raters make pairs.
+    #: True for coefficients of two raters; three or more are analysed in pairs.
     pairs: bool = False
     #: True if raters may read a case several times.
     repeated: bool = False
-    #: Intervals that need every rater's reading of every case.
+    #: Intervals for which every rater must have read every case.
     complete: tuple[str, ...] = ()
     #: Parameter of `agreement` that chooses a variant.
     option: str = ""
     #: Values of that parameter; the first is the default.
     choices: tuple[str, ...] = ()
-    #: Terms that generalise to raters at large, and not only to those of the data.
+    #: Terms that generalise to other raters, and not only to those of the data.
     at_large: tuple[str, ...] = ()
 
 
 def _jackknife(kernel: Callable[..., np.ndarray]) -> dict[str, Callable[..., Coefficients]]:
-    """Entry of the default interval: limits of a coefficient by the jackknife of units."""
+    """Return the entry of the default interval in `estimators`, the jackknife of units, for a kernel."""
 
-    def estimate(readings: Readings, level: float, **options: Any) -> Coefficients:
+    def estimate(readings: RaterReadings, level: float, **options: Any) -> Coefficients:
         return jackknife_coefficients(readings, partial(kernel, **options), level)
 
     return {"jackknife": estimate}

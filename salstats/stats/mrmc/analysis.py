@@ -10,9 +10,16 @@ from salstats.checks import check_choice, check_count, check_generator
 from salstats.errors import Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.stats.engine.grouping import check_one_metric, code_scores, group_label, group_list, row_groups
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
-from salstats.stats.mrmc import covariances, figures
+from salstats.stats.mrmc import covariances, figures_of_merit
 from salstats.stats.mrmc.anova import ANALYSES, Analysis, AnovaTable, anova_table, random_effects
-from salstats.stats.mrmc.designs import UNBALANCED, Rows, Study, check_readers, rows_of, study_of
+from salstats.stats.mrmc.designs import (
+    UNBALANCED,
+    CodedReadings,
+    ReaderStudy,
+    check_readers,
+    code_readings,
+    study_of,
+)
 
 _BY = ("metric", "task")
 
@@ -21,10 +28,10 @@ _BY = ("metric", "task")
 class MrmcOptions:
     """Options of the analysis of every group of scores."""
 
-    figure: figures.Figure
+    figure: figures_of_merit.FigureOfMerit
     label: str | None
-    covariance: covariances.Covariance
-    drawing: covariances.Drawing
+    covariance: covariances.CovarianceEstimator
+    bootstrap: covariances.BootstrapOptions
     analysis: Analysis
 
 
@@ -32,8 +39,8 @@ class MrmcOptions:
 class GroupFigures:
     """Figures of the readers of one group of scores."""
 
-    study: Study
-    #: (n_cells,): Figure of each reader with each method.
+    study: ReaderStudy
+    #: (n_cells,): Figure of each cell, a reader with a method.
     values: np.ndarray
     #: (n_cells, n_cells): Covariance of the figures over the cases.
     covariance: np.ndarray
@@ -70,9 +77,9 @@ def check_mrmc_options(
 ) -> MrmcOptions:
     """Return options as records, checked against each other.
 
-    `effects` are those of readers and of cases, "random" or "fixed".
+    `effects` are the options `readers` and `cases`, each "random" or "fixed".
     """
-    figure_record = figures.BY_NAME[check_choice(figure, figures.FIGURES, "figure")]
+    figure_record = figures_of_merit.BY_NAME[check_choice(figure, figures_of_merit.FIGURES, "figure")]
     if figure_record.needs_label and label is None:
         raise SalstatsError(
             Setting("figure", figure),
@@ -87,7 +94,7 @@ def check_mrmc_options(
             Setting("label"),
             hint=Message("ratings for a truth are of ", Setting("figure", "auc")),
         )
-    suitable = [record.name for record in covariances.RECORDS if figure in record.of]
+    suitable = [record.name for record in covariances.RECORDS if figure in record.figures]
     if covariance in covariances.BY_NAME and covariance not in suitable:
         raise ValueRangeError(
             Setting("covariance", covariance),
@@ -97,28 +104,30 @@ def check_mrmc_options(
             choices=suitable,
         )
     covariance_record = covariances.BY_NAME[check_choice(covariance, suitable, "covariance")]
-    drawing = covariances.Drawing(check_count(n_replicates, "n_replicates", 2), check_generator(rng))
+    bootstrap = covariances.BootstrapOptions(
+        check_count(n_replicates, "n_replicates", 2), check_generator(rng)
+    )
     readers, cases = effects
     analysis = ANALYSES[random_effects(readers, cases)]
-    return MrmcOptions(figure_record, label, covariance_record, drawing, analysis)
+    return MrmcOptions(figure_record, label, covariance_record, bootstrap, analysis)
 
 
 def figures_of_groups(
     scores: pd.DataFrame, by: str | Sequence[str] | None, unit: Unit, options: MrmcOptions
 ) -> tuple[pd.DataFrame, str, Iterator[GroupFigures]]:
-    """Return the grouping columns of each group, the name of the unit, and an iterator over the groups."""
+    """Return the grouping columns (a row per group), the name of the unit, and the figures of each group."""
     codes, columns = code_scores(check_readers(scores), by, _BY, excluded="method")
     check_one_metric(codes, columns)
     units = resolve_unit(codes, unit)
     keys, groups = row_groups(codes, columns)
-    rows = rows_of(codes, columns, units, options.label)
+    rows = code_readings(codes, columns, units, options.label)
     return keys, units.name, _analyse_groups(rows, keys, groups, options)
 
 
 def _analyse_groups(
-    rows: Rows, keys: pd.DataFrame, groups: Sequence[np.ndarray], options: MrmcOptions
+    rows: CodedReadings, keys: pd.DataFrame, groups: Sequence[np.ndarray], options: MrmcOptions
 ) -> Iterator[GroupFigures]:
-    """Yield the figures of each group; warn after the last one of groups with different cases."""
+    """Yield the figures of each group; after the last one, warn about groups with different cases."""
     incomplete = []
     different_cases = []
     for group, group_rows in enumerate(groups):
@@ -138,8 +147,8 @@ def _analyse_groups(
                 f" takes cases for independent, and a {rows.units.name} has several",
                 hint="use 'delong' or 'jackknife'",
             )
-        values, _ = options.figure.without(readings)
-        covariance = options.covariance.kernel(readings, options.figure, options.drawing)
+        values, _ = options.figure.with_jackknife(readings)
+        covariance = options.covariance.kernel(readings, options.figure, options.bootstrap)
         yield GroupFigures(study, values, covariance)
     if incomplete:
         warn(

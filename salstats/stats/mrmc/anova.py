@@ -44,7 +44,11 @@ class AnovaTable:
 
     @property
     def readers(self) -> float:
-        """Readers of each method; for unequal numbers n0 = (N - sum n² / N) / (methods - 1)."""
+        """Readers per method; for unequal numbers n0 = (N - sum n_i² / N) / (t - 1).
+
+        n_i are the readers of method i, N is their sum, t the number of methods: the effective group size of
+        an unbalanced one-way analysis of variance.
+        """
         if len(self.n_readers) == 1:
             return float(self.n_readers[0])
         n = self.n_readers.sum()
@@ -52,14 +56,14 @@ class AnovaTable:
 
     @property
     def covariance_gap(self) -> float:
-        """cov2 - cov3 of several methods, cov2 of one: what cases add to a comparison, or to a mean."""
+        """Covariance that cases add to a difference (cov2 - cov3), or to the mean of one method (cov2)."""
         if np.isnan(self.cov3):
             return self.cov2
         return self.cov2 - self.cov3
 
     @property
     def nonnegative_gap(self) -> float:
-        """The covariance gap, or 0 where the estimate is below 0 (Hillis 2014)."""
+        """The covariance gap, or 0 if the estimate is below 0 (Hillis 2014, doi:10.1002/sim.5926)."""
         return max(self.covariance_gap, 0.0)
 
 
@@ -68,8 +72,9 @@ def anova_table(
 ) -> AnovaTable:
     """Return the analysis of variance of the figures of cells.
 
-    `values` (n_cells,) are figures, `covariance` (n_cells, n_cells) is theirs over the cases. Cells are all
-    pairs of `methods` and `readers` (n_cells,), or one method for each reader.
+    `values` (n_cells,) are the figures and `covariance` (n_cells, n_cells) is their covariance over the
+    cases. `methods` and `readers` (n_cells,) are the codes of each cell: all pairs of a method and a reader,
+    or one method for each reader. Formulas are in the notes of `mrmc`.
     """
     n_readers = np.bincount(methods)
     n_methods = len(n_readers)
@@ -106,7 +111,7 @@ def anova_table(
 
 
 def _mean_of_cells(covariance: np.ndarray, cells: np.ndarray) -> float:
-    """Mean of the covariances at a mask of cells, NaN if it is empty."""
+    """Mean of the covariances where `cells` (n_cells, n_cells) is true, NaN if it is nowhere."""
     if not cells.any():
         return np.nan
     return float(covariance[cells].mean())
@@ -116,17 +121,21 @@ def _mean_of_cells(covariance: np.ndarray, cells: np.ndarray) -> float:
 class Analysis:
     """Analysis with random readers, random cases, or both."""
 
-    #: Population that estimates generalise to.
+    #: Value of the column `inference_to`: the population that estimates generalise to.
     inference_to: str
-    #: Function that returns the mean square of the error and its degrees of freedom.
+    #: Function that returns the error and its degrees of freedom.
     #:
-    #: The mean square of methods is compared with this error, which is also the number of readers times the
-    #: variance of a mean. The degrees of freedom are infinite where no part is estimated from readers.
+    #: The error is the denominator of F, with the mean square of methods as its numerator, and the number of
+    #: readers times the variance of a mean. Its degrees of freedom are infinite if no part of it is estimated
+    #: from the spread of readers.
     error: Callable[[AnovaTable], tuple[float, float]]
 
 
 def _error_both_random(table: AnovaTable) -> tuple[float, float]:
-    """Error MS_within + r max(Cov2 - Cov3, 0) with Hillis' degrees of freedom."""
+    """Error MS_within + r max(Cov2 - Cov3, 0), with Hillis' degrees of freedom.
+
+    They are error² / (MS_within² / df_within) (Hillis 2007, doi:10.1002/sim.2532). r: number of readers.
+    """
     error = table.ms_within + table.readers * table.nonnegative_gap
     if table.ms_within > 0:
         return error, error**2 / (table.ms_within**2 / table.df_within)
@@ -139,6 +148,7 @@ def _error_readers_fixed(table: AnovaTable) -> tuple[float, float]:
     Nested readers have one method each, so that Cov3 takes the place of Cov1.
     """
     between_methods = table.cov3 if table.nested else table.cov1
+    # With one method there is no covariance between methods (NaN).
     error = table.var - np.nan_to_num(between_methods) + (table.readers - 1) * table.nonnegative_gap
     return error, np.inf
 
@@ -157,7 +167,7 @@ ANALYSES = {
 
 
 def random_effects(readers: str, cases: str) -> tuple[bool, bool]:
-    """Return whether readers are random and whether cases are; both fixed raises an error."""
+    """Return two flags: readers are random, cases are random; both fixed raises an error."""
     check_choice(readers, EFFECTS, "readers")
     check_choice(cases, EFFECTS, "cases")
     if readers == "fixed" and cases == "fixed":
@@ -172,8 +182,8 @@ def random_effects(readers: str, cases: str) -> tuple[bool, bool]:
 
 
 @dataclass(frozen=True)
-class Equality:
-    """Test that all methods are equal: F, or chi-squared where `df_residual` is infinite."""
+class GlobalTest:
+    """Test that all methods are equal: F, or chi-squared if `df_residual` is infinite."""
 
     statistic: float
     df: float
@@ -181,24 +191,31 @@ class Equality:
     p_value: float
 
 
-def equality(table: AnovaTable, analysis: Analysis, smallest_error: float = 0.0) -> Equality:
-    """Test that two or more methods are equal; NaN where the standard error is no more than the smallest."""
+def global_test(table: AnovaTable, analysis: Analysis, smallest_error: float = 0.0) -> GlobalTest:
+    """Test that two or more methods are equal.
+
+    The result is NaN if the root of the error is no larger than `smallest_error`.
+    """
     error, df_residual = analysis.error(table)
     df = float(len(table.means) - 1)
     f = np.nan
     if error > smallest_error**2:
         f = table.ms_method / error
     if np.isinf(df_residual):
-        return Equality(df * f, df, df_residual, p_value=float(special.chdtrc(df, df * f)))
-    return Equality(f, df, df_residual, p_value=float(special.fdtrc(df, df_residual, f)))
+        # df F is chi-squared with df degrees of freedom.
+        return GlobalTest(df * f, df, df_residual, p_value=float(special.chdtrc(df, df * f)))
+    return GlobalTest(f, df, df_residual, p_value=float(special.fdtrc(df, df_residual, f)))
 
 
 def error_of_difference(
     table: AnovaTable, analysis: Analysis, first: int, second: int
 ) -> tuple[float, float]:
-    """Standard error of the difference of two methods' figures, and its degrees of freedom."""
+    """Standard error of the difference of two methods' figures, and its degrees of freedom.
+
+    `first` and `second` are positions of methods. The variance is 2 error / readers.
+    """
     if table.nested and len(set(table.n_readers)) > 1:
-        # Figures of methods with many readers are more precise, so only the numbers of these two count.
+        # A mean over many readers is more precise, so only the numbers of readers of these two methods count.
         pair = [first, second]
         table = replace(
             table,
@@ -208,22 +225,27 @@ def error_of_difference(
             ms_reader=np.nan,
         )
     error, df = analysis.error(table)
-    return _root(2 / table.readers * error), df
+    return _square_root(2 / table.readers * error), df
 
 
 def error_of_mean(table: AnovaTable, analysis: Analysis) -> tuple[float, float]:
     """Standard error of the figure of the only method of a table, and its degrees of freedom."""
     error, df = analysis.error(table)
-    return _root(error / table.readers), df
+    return _square_root(error / table.readers), df
 
 
-def _root(variance: float) -> float:
-    """Square root, NaN of a variance below 0."""
-    return float(np.sqrt(variance)) if variance >= 0 else np.nan
+def _square_root(variance: float) -> float:
+    """Square root of a variance, NaN if it is below 0."""
+    if variance < 0:
+        return np.nan
+    return float(np.sqrt(variance))
 
 
 def components(table: AnovaTable) -> dict[str, float]:
-    """Return the estimated variances and covariances of the model by name, which may be below 0."""
+    """Return the estimated variances and covariances of the model by name, which may be below 0.
+
+    Those that the design has no cells for are left out. Formulas are in the notes of `mrmc_components`.
+    """
     if len(table.means) == 1 or table.nested:
         estimates = {"reader": table.ms_within - table.var + table.cov2}
     else:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from salstats.stats.engine.draws import weight_blocks
-from salstats.stats.mrmc.figures import Figure, Readings, comparisons
+from salstats.stats.mrmc.figures_of_merit import FigureOfMerit, ReaderReadings, comparisons
 
 
 @dataclass(frozen=True)
-class Drawing:
+class BootstrapOptions:
     """Options of a bootstrap of units."""
 
     n_replicates: int
@@ -22,105 +22,115 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class Covariance:
+class CovarianceEstimator:
     """Record of an estimator of the covariances of figures."""
 
     #: Value of the option `covariance`.
     name: str
     #: Name in print.
     label: str
-    #: Function of readings, a figure and a drawing that returns covariances (n_cells, n_cells).
-    kernel: Callable[[Readings, Figure, Drawing], np.ndarray]
-    #: Names of the figures that it is for.
-    of: tuple[str, ...]
+    #: Function that returns the covariances (n_cells, n_cells) of the figures of readings.
+    kernel: Callable[[ReaderReadings, FigureOfMerit, BootstrapOptions], np.ndarray]
+    #: Names of the figures of merit that it supports.
+    figures: tuple[str, ...]
     #: True if a unit may have several cases.
     clustered: bool = True
 
 
 def sharing_factor(present: np.ndarray) -> np.ndarray:
-    """Factor of sums of products of deviations from means, for cells of different units.
+    """Factor that makes sums of products of deviations unbiased, shape (n_cells, n_cells).
 
-    `present` (n_units, n_cells) says which units are in which cell. Of n units in both it is n / (n - 1); in
-    general 1 / (1 - 1/n_c - 1/n_d + m/(n_c n_d)) with m units in both, which makes the covariance of two
-    means unbiased; 0 where no unit is in both. Shape (n_cells, n_cells).
+    `present` (n_units, n_cells) is true where a cell has a reading of a unit. Cells c and d of n_c and n_d
+    units, m of them shared, have the factor 1 / (1 - 1/n_c - 1/n_d + m/(n_c n_d)), with which the covariance
+    of two means is unbiased. It is n / (n - 1) where both have the same n units, and 0 where they share none.
     """
-    weights = present.astype(np.float64)
-    n = weights.sum(axis=0)
-    n_shared = weights.T @ weights
+    is_present = present.astype(np.float64)
+    n = is_present.sum(axis=0)
+    n_shared = is_present.T @ is_present
     products = np.outer(n, n)
     inverse = (products - n[:, None] - n + n_shared) / products
     is_defined = (n_shared > 0) & (inverse > 0)
     return np.asarray(np.divide(1.0, inverse, out=np.zeros_like(inverse), where=is_defined))
 
 
-def _jackknife(readings: Readings, figure: Figure, _: Drawing) -> np.ndarray:
-    """Covariances from the figures without each unit."""
-    left_out = figure.without(readings)[1]
+def _jackknife(readings: ReaderReadings, figure: FigureOfMerit, _: BootstrapOptions) -> np.ndarray:
+    """Jackknife covariances, from the figures without each unit in turn."""
+    _, left_out = figure.with_jackknife(readings)
     present = readings.by_unit(readings.read.astype(np.float64)) > 0
     n = present.sum(axis=0)
     left_out = np.where(present, left_out, 0.0)
     mean = left_out.sum(axis=0) / n
+    # Leaving out a unit moves a mean by 1 / (n - 1) of the unit's deviation from it.
     deviations = np.where(present, left_out - mean, 0.0) * (n - 1) / n
     return np.asarray(sharing_factor(present) * (deviations.T @ deviations))
 
 
-def _bootstrap(readings: Readings, figure: Figure, drawing: Drawing) -> np.ndarray:
-    """Covariances of replicates of units, without replicates in which a figure is undefined."""
+def _bootstrap(readings: ReaderReadings, figure: FigureOfMerit, bootstrap: BootstrapOptions) -> np.ndarray:
+    """Covariances of the figures of bootstrap replicates, without those in which a figure is undefined."""
     n_units = int(readings.units.max()) + 1
     blocks = []
     with np.errstate(invalid="ignore", divide="ignore"):
-        for _, weights in weight_blocks(n_units, drawing.n_replicates, drawing.rng):
-            blocks.append(figure.weighted(readings, weights))
+        for _, weights in weight_blocks(n_units, bootstrap.n_replicates, bootstrap.rng):
+            blocks.append(figure.with_weights(readings, weights))
     replicates = np.concatenate(blocks)
     defined = ~np.isnan(replicates).any(axis=1)
     return np.atleast_2d(np.cov(replicates[defined], rowvar=False))
 
 
-def _delong(readings: Readings, _: Figure, __: Drawing) -> np.ndarray:
-    """Covariances of the areas' placement values, of positives and of negatives, summed over units."""
+def _delong(readings: ReaderReadings, _: FigureOfMerit, __: BootstrapOptions) -> np.ndarray:
+    """Covariances of areas from the placement values of positives and negatives (DeLong), summed by unit.
+
+    DeLong ER, DeLong DM, Clarke-Pearson DL. Biometrics 1988;44:837-845. doi:10.2307/2531595. For several
+    cases of a unit: Obuchowski NA. Biometrics 1997;53:567-578. doi:10.2307/2533958
+    """
     positive_sums, has_positive = _placement_deviations(readings, readings.positive)
     negative_sums, has_negative = _placement_deviations(readings, ~readings.positive)
-    total = np.zeros((readings.read.shape[1],) * 2)
-    total += sharing_factor(has_positive) * (positive_sums.T @ positive_sums)
-    total += sharing_factor(has_negative) * (negative_sums.T @ negative_sums)
+    of_positives = sharing_factor(has_positive) * (positive_sums.T @ positive_sums)
+    of_negatives = sharing_factor(has_negative) * (negative_sums.T @ negative_sums)
     # Positives and negatives covary within the units that have both.
     products = positive_sums.T @ negative_sums
-    return np.asarray(total + sharing_factor(has_positive | has_negative) * (products + products.T))
+    of_both = sharing_factor(has_positive | has_negative) * (products + products.T)
+    return np.asarray(of_positives + of_negatives + of_both)
 
 
-def _placement_deviations(readings: Readings, in_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Deviations of placement values from the area over n, summed by unit, and units with readings.
+def _placement_deviations(readings: ReaderReadings, in_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Deviations of placement values from the area over n, summed by unit, and a mask of units with readings.
 
-    `in_class` (n_cases,) are the positives or the negatives. Both results have shape (n_units, n_cells).
+    `in_class` (n_cases,) is the mask of the positives or of the negatives, of which n are read. Both results
+    have shape (n_units, n_cells).
     """
     class_read = readings.read & in_class[:, None]
     n = class_read.sum(axis=0)
-    area = (readings.won * class_read).sum(axis=0) / n
-    deviations = np.where(class_read, (readings.won - area) / n, 0.0)
-    return readings.by_unit(deviations), readings.by_unit(class_read.astype(np.float64)) > 0
+    area = (readings.placement_values * class_read).sum(axis=0) / n
+    deviations = np.where(class_read, (readings.placement_values - area) / n, 0.0)
+    has_reading = readings.by_unit(class_read.astype(np.float64)) > 0
+    return readings.by_unit(deviations), has_reading
 
 
-def _unbiased(readings: Readings, figure: Figure, drawing: Drawing) -> np.ndarray:
+def _unbiased(readings: ReaderReadings, figure: FigureOfMerit, bootstrap: BootstrapOptions) -> np.ndarray:
     """Product of two areas less the mean product of comparisons that have no case in common.
 
-    Of all pairs of comparisons those with the same positive and those with the same negative are taken off,
-    and those with the same positive and negative, which are taken off twice, are added.
+    A comparison is of a positive with a negative. Its product with another is summed over all pairs of
+    comparisons; pairs with the same positive and pairs with the same negative are subtracted, and those with
+    both the same, which are subtracted twice, are added. These are the U-statistics of Gallas BD, Bandos A,
+    Samuelson FW, Wagner RF. Commun Stat Theory Methods 2009;38:2586-2603. doi:10.1080/03610920802610084
     """
     read = readings.read.astype(np.float64)
     n_cells = read.shape[1]
-    products = np.zeros((n_cells, n_cells))
+    same_comparison = np.zeros((n_cells, n_cells))
+    # Comparisons won by each positive, and over each negative: (n_positives or n_negatives, n_cells)
     positive_blocks = []
     negative_sums = np.zeros((np.count_nonzero(~readings.positive), n_cells))
     for _, won in comparisons(readings):
         won_pairs = won.reshape(-1, n_cells)
-        products += won_pairs.T @ won_pairs
+        same_comparison += won_pairs.T @ won_pairs
         positive_blocks.append(won.sum(axis=1))
         negative_sums += won.sum(axis=0)
     positive_sums = np.concatenate(positive_blocks)
     sums = positive_sums.sum(axis=0)
-    disjoint = (
-        np.outer(sums, sums) - positive_sums.T @ positive_sums - negative_sums.T @ negative_sums + products
-    )
+    same_positive = positive_sums.T @ positive_sums
+    same_negative = negative_sums.T @ negative_sums
+    disjoint = np.outer(sums, sums) - same_positive - same_negative + same_comparison
     positives_read = read[readings.positive]
     negatives_read = read[~readings.positive]
     n_positive = positives_read.sum(axis=0)
@@ -133,9 +143,9 @@ def _unbiased(readings: Readings, figure: Figure, drawing: Drawing) -> np.ndarra
 
 
 RECORDS = (
-    Covariance("jackknife", "jackknife", _jackknife, ("mean", "auc")),
-    Covariance("bootstrap", "bootstrap", _bootstrap, ("mean", "auc")),
-    Covariance("delong", "DeLong", _delong, ("auc",)),
-    Covariance("unbiased", "unbiased (U-statistics)", _unbiased, ("auc",), clustered=False),
+    CovarianceEstimator("jackknife", "jackknife", _jackknife, ("mean", "auc")),
+    CovarianceEstimator("bootstrap", "bootstrap", _bootstrap, ("mean", "auc")),
+    CovarianceEstimator("delong", "DeLong", _delong, ("auc",)),
+    CovarianceEstimator("unbiased", "unbiased (U-statistics)", _unbiased, ("auc",), clustered=False),
 )
 BY_NAME = {record.name: record for record in RECORDS}

@@ -1,4 +1,4 @@
-"""Scores of readers as an array of readings, and the designs of studies that can be analysed."""
+"""Scores of readers as arrays of readings, and the designs of studies that can be analysed."""
 
 import itertools
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key
 from salstats.stats.engine.resampling_units import Units
 from salstats.stats.engine.score_reasons import is_absent
 from salstats.stats.engine.shared_cases import has_many_missing
-from salstats.stats.mrmc.figures import Figure, Readings
+from salstats.stats.mrmc.figures_of_merit import FigureOfMerit, ReaderReadings
 
 
 @dataclass(frozen=True)
-class Study:
+class ReaderStudy:
     """Readings of one group of scores, with their names and counts."""
 
-    readings: Readings
+    readings: ReaderReadings
     #: Names of methods, which cells refer to by position.
     methods: list[str]
     #: Names of readers, which cells refer to by position.
@@ -28,17 +28,17 @@ class Study:
     n: np.ndarray
     #: (n_methods,): Undefined readings of each method.
     n_missing: np.ndarray
-    #: (n_methods,): Undefined readings of absent findings.
+    #: (n_methods,): Undefined readings because the finding is absent.
     n_absent: np.ndarray
-    #: Cases with a reading; fewer than rows of `readings` where tasks are taken together.
+    #: Images with a reading; fewer than the cases of `readings` where tasks are taken together.
     n_cases: int
     #: Name of the design, such as "factorial" or "readers nested in methods".
     design: str
-    #: (n_methods,): Cases of each method.
+    #: (n_methods,): Cases that any reader has read with each method.
     n_read: np.ndarray
-    #: Cases of all methods.
+    #: Cases that are read with all methods.
     n_shared: int
-    #: Cases of any method.
+    #: Cases that are read with any method.
     n_any: int
 
     @property
@@ -88,29 +88,36 @@ def check_readers(scores: object) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Rows:
+class CodedReadings:
     """Scores as arrays of shape (n_rows,), coded once for all groups."""
 
+    #: Scores frame that the arrays come from.
     frame: pd.DataFrame
+    #: Grouping columns.
     by: list[str]
     #: Codes of the images.
     images: np.ndarray
     #: Codes of the cases; an image has a case for each task where tasks are taken together.
     cases: np.ndarray
+    #: Codes of the methods.
     methods: np.ndarray
+    #: Codes of the readers.
     readers: np.ndarray
     units: Units
     scores: np.ndarray
     #: True where there is no score because the finding is absent.
     absent: np.ndarray
-    #: 0 or 1, NaN where unknown; None where there is no column of the truth.
+    #: Truth of the cases, 0 or 1 and NaN where unknown; None without a column of the truth.
     truth: np.ndarray | None
     #: Name of the column of the truth.
     label: str
 
 
-def rows_of(codes: ColumnCodes, by: list[str], units: Units, label: str | None) -> Rows:
-    """Return coded scores as arrays; a truth other than 0 and 1 raises ColumnError."""
+def code_readings(codes: ColumnCodes, by: list[str], units: Units, label: str | None) -> CodedReadings:
+    """Return coded scores as arrays; a truth other than 0 and 1 raises ColumnError.
+
+    `label` is the column of the truth.
+    """
     frame = codes.frame
     truth = None
     if label is not None:
@@ -127,9 +134,9 @@ def rows_of(codes: ColumnCodes, by: list[str], units: Units, label: str | None) 
     image_columns = case_key(frame)
     case_columns = list(image_columns)
     if "task" in frame.columns and "task" not in by:
-        # Tasks are taken together: each task of an image is read for itself.
+        # Tasks are taken together: each task of an image is a case of its own.
         case_columns.append("task")
-    return Rows(
+    return CodedReadings(
         frame=frame,
         by=by,
         images=codes.combined(image_columns),
@@ -144,10 +151,11 @@ def rows_of(codes: ColumnCodes, by: list[str], units: Units, label: str | None) 
     )
 
 
-def study_of(all_rows: Rows, rows: np.ndarray, figure: Figure) -> Study:
-    """Return the readings of some rows, checked to be of a design that can be analysed."""
+def study_of(all_rows: CodedReadings, rows: np.ndarray, figure: FigureOfMerit) -> ReaderStudy:
+    """Return the readings of `rows`, a group, checked to be of a design that can be analysed."""
     frame = all_rows.frame
     group = ", ".join(f"{column} {frame[column].iloc[rows[0]]}" for column in all_rows.by)
+    # For messages: " (metric iou, task Edema)"
     group_name = f" ({group})" if group else ""
     _, first_of_case, case_of_row = np.unique(all_rows.cases[rows], return_index=True, return_inverse=True)
     method_of_row = np.unique(all_rows.methods[rows], return_inverse=True)[1]
@@ -156,42 +164,44 @@ def study_of(all_rows: Rows, rows: np.ndarray, figure: Figure) -> Study:
     n_readers = int(reader_of_row.max()) + 1
     # A cell is a reader with a method.
     cells, cell_of_row = np.unique(method_of_row * n_readers + reader_of_row, return_inverse=True)
-    _check_one_score(frame, rows, all_rows.by, cell_of_row * n_cases + case_of_row)
+    reading_of_row = cell_of_row * n_cases + case_of_row
+    _check_one_score(frame, rows, all_rows.by, reading_of_row)
     scores = np.full((n_cases, len(cells)), np.nan)
     scores[case_of_row, cell_of_row] = all_rows.scores[rows]
     unit_of_case = _units_of_cases(all_rows, rows, case_of_row, first_of_case)
     truth = _truth_of_cases(all_rows, rows, case_of_row, n_cases)
     scores[truth < 0] = np.nan
-    # Cases and readers without any score are left out.
+    # Cases and cells without any score are left out.
     has_score = ~np.isnan(scores)
     is_read_case = has_score.any(axis=1)
     is_read_cell = has_score.any(axis=0)
     method_of_cell, reader_of_cell = np.divmod(cells[is_read_cell], n_readers)
-    readings = Readings(
+    # Codes are made anew, from 0 without gaps, for what is left.
+    readings = ReaderReadings(
         scores=scores[np.ix_(is_read_case, is_read_cell)],
         methods=np.unique(method_of_cell, return_inverse=True)[1],
         readers=np.unique(reader_of_cell, return_inverse=True)[1],
         units=np.unique(unit_of_case[is_read_case], return_inverse=True)[1],
         positive=truth[is_read_case] == 1,
     )
-    in_read_cell = is_read_cell[cell_of_row]
-    method_of_row = method_of_row[in_read_cell]
-    methods = _names(frame["method"], rows[in_read_cell], method_of_row)
-    readers = _names(frame["reader"], rows[in_read_cell], reader_of_row[in_read_cell])
+    is_read_row = is_read_cell[cell_of_row]
+    method_of_row = method_of_row[is_read_row]
+    methods = _names(frame["method"], rows[is_read_row], method_of_row)
+    readers = _names(frame["reader"], rows[is_read_row], reader_of_row[is_read_row])
     _check_design(readings, methods, readers, figure, group_name)
     method_masks = [readings.read[:, readings.methods == i].any(axis=1) for i in range(len(methods))]
     read_with_method = np.column_stack(method_masks)
     _check_same_cases(read_with_method, methods, group_name)
-    n = np.bincount(readings.methods, readings.read.sum(axis=0)).astype(np.int64)
+    n_defined = np.bincount(readings.methods, readings.read.sum(axis=0)).astype(np.int64)
     method_of_row = np.unique(method_of_row, return_inverse=True)[1]
-    is_absent_row = all_rows.absent[rows][in_read_cell]
-    return Study(
+    is_absent_row = all_rows.absent[rows][is_read_row]
+    return ReaderStudy(
         readings=readings,
         methods=methods,
         readers=readers,
-        n=n,
-        n_missing=np.bincount(method_of_row) - n,
-        n_absent=np.bincount(method_of_row[is_absent_row], minlength=len(n)),
+        n=n_defined,
+        n_missing=np.bincount(method_of_row) - n_defined,
+        n_absent=np.bincount(method_of_row[is_absent_row], minlength=len(methods)),
         n_cases=len(np.unique(all_rows.images[rows[first_of_case[is_read_case]]])),
         design=_design_name(readings),
         n_read=read_with_method.sum(axis=0),
@@ -201,15 +211,20 @@ def study_of(all_rows: Rows, rows: np.ndarray, figure: Figure) -> Study:
 
 
 def _names(column: pd.Series, rows: np.ndarray, codes: np.ndarray) -> list[str]:
-    """Names in a column, in the order of their codes; `rows` are the rows that `codes` belong to."""
+    """Names in a column in the order of their codes; `codes` (n,) are those of the positions `rows` (n,)."""
     first_positions = np.unique(codes, return_index=True)[1]
     return [str(name) for name in column.array[rows[first_positions]]]
 
 
-def _check_one_score(frame: pd.DataFrame, rows: np.ndarray, by: list[str], readings: np.ndarray) -> None:
-    """Raise if a reader has several scores of a case with a method; `readings` are codes of these three."""
-    order = np.argsort(readings, kind="stable")
-    repeated = np.flatnonzero(np.diff(readings[order]) == 0)
+def _check_one_score(
+    frame: pd.DataFrame, rows: np.ndarray, by: list[str], reading_of_row: np.ndarray
+) -> None:
+    """Raise if a reader has several scores of one case with one method.
+
+    `reading_of_row` are codes of reader, case and method together.
+    """
+    order = np.argsort(reading_of_row, kind="stable")
+    repeated = np.flatnonzero(np.diff(reading_of_row[order]) == 0)
     if not len(repeated):
         return
     first = rows[order[repeated[0]]]
@@ -229,7 +244,7 @@ def _check_one_score(frame: pd.DataFrame, rows: np.ndarray, by: list[str], readi
 
 
 def _units_of_cases(
-    all_rows: Rows, rows: np.ndarray, case_of_row: np.ndarray, first_of_case: np.ndarray
+    all_rows: CodedReadings, rows: np.ndarray, case_of_row: np.ndarray, first_of_case: np.ndarray
 ) -> np.ndarray:
     """Unit of each case, shape (n_cases,); a case of several units raises SalstatsError."""
     unit_of_row = all_rows.units.codes[rows]
@@ -248,8 +263,10 @@ def _units_of_cases(
     return np.asarray(unit_of_case)
 
 
-def _truth_of_cases(all_rows: Rows, rows: np.ndarray, case_of_row: np.ndarray, n_cases: int) -> np.ndarray:
-    """1 for positive cases, 0 for negative, -1 where it is not known; without a label all are positive."""
+def _truth_of_cases(
+    all_rows: CodedReadings, rows: np.ndarray, case_of_row: np.ndarray, n_cases: int
+) -> np.ndarray:
+    """Truth of each case (n_cases,): 1, 0, or -1 if unknown; 1 for all without a column of the truth."""
     if all_rows.truth is None:
         return np.ones(n_cases)
     truth_of_row = all_rows.truth[rows]
@@ -268,15 +285,15 @@ def _truth_of_cases(all_rows: Rows, rows: np.ndarray, case_of_row: np.ndarray, n
     return truth
 
 
-def _case_name(all_rows: Rows, row: int) -> str:
+def _case_name(all_rows: CodedReadings, row: int) -> str:
     """Quoted name of a row's case."""
     return repr(str(all_rows.frame["case"].iloc[row]))
 
 
 def _check_design(
-    readings: Readings, methods: list[str], readers: list[str], figure: Figure, group_name: str
+    readings: ReaderReadings, methods: list[str], readers: list[str], figure: FigureOfMerit, group_name: str
 ) -> None:
-    """Raise SalstatsError, naming the right call, for what is no study of several readers."""
+    """Raise SalstatsError for readings that are no study of several readers; its hint names a better call."""
     if len(readers) < 2:
         reader_name = f", {readers[0]!r}" if readers else ""
         function = "auroc" if figure.needs_label else "difference"
@@ -311,6 +328,7 @@ def _check_design(
                 ),
                 column="case",
             )
+    # (n_methods, n_readers): true where a reader has readings with a method
     has_method = np.zeros((len(methods), len(readers)), dtype=bool)
     has_method[readings.methods, readings.readers] = True
     if has_method.all():
@@ -318,10 +336,10 @@ def _check_design(
     methods_of_readers = has_method.sum(axis=0)
     readers_of_methods = has_method.sum(axis=1)
     if (methods_of_readers > 1).any():
-        incomplete = int(np.flatnonzero(~has_method.all(axis=0))[0])
-        method = methods[int(np.flatnonzero(~has_method[:, incomplete])[0])]
+        reader = int(np.flatnonzero(~has_method.all(axis=0))[0])
+        method = methods[int(np.flatnonzero(~has_method[:, reader])[0])]
         raise SalstatsError(
-            f"reader {readers[incomplete]!r} has no scores of method {method!r}{group_name}, and others have "
+            f"reader {readers[reader]!r} has no scores of method {method!r}{group_name}, and others have "
             "several methods",
             hint="keep the readers who have all methods, or compare two methods at a time",
             column="method",
@@ -337,10 +355,10 @@ def _check_design(
 
 
 def _check_same_cases(read: np.ndarray, methods: list[str], group_name: str) -> None:
-    """Raise SalstatsError where some methods have the same cases and others have not.
+    """Raise SalstatsError if some pairs of methods share their cases and other pairs do not.
 
-    Covariances are averaged over all pairs of methods, so that those of pairs with the same cases and of
-    pairs without would stand for both. `read` (n_cases, n_methods) says which cases each method has.
+    One covariance is estimated for all pairs of methods, which is then right for neither. `read`
+    (n_cases, n_methods) is true for the cases that are read with each method.
     """
     pairs = list(itertools.combinations(range(len(methods)), 2))
     if len(pairs) < 2:
@@ -350,7 +368,8 @@ def _check_same_cases(read: np.ndarray, methods: list[str], group_name: str) -> 
     share = n_shared / n_any
     largest = int(share.argmax())
     smallest = int(share.argmin())
-    if not has_many_missing(n_any[smallest] * (share[largest] - share[smallest]), n_any[smallest]):
+    n_fewer_shared = n_any[smallest] * (share[largest] - share[smallest])
+    if not has_many_missing(n_fewer_shared, n_any[smallest]):
         return
     sentences = []
     for pair in (largest, smallest):
@@ -367,7 +386,7 @@ def _check_same_cases(read: np.ndarray, methods: list[str], group_name: str) -> 
 
 
 def _count_text(n: int, noun: str) -> str:
-    """Number with its noun: "no case", "1 case" or "2 cases"."""
+    """Return a number with its noun: "no case", "1 case" or "2 cases"."""
     if n == 0:
         return f"no {noun}"
     if n == 1:
@@ -375,12 +394,16 @@ def _count_text(n: int, noun: str) -> str:
     return f"{n} {noun}s"
 
 
-def _design_name(readings: Readings) -> str:
-    """Name of the design, after `UNBALANCED` where readings are missing in no pattern."""
-    nested = readings.methods.max() > 0 and len(readings.methods) == readings.readers.max() + 1
+def _design_name(readings: ReaderReadings) -> str:
+    """Name of the design, with the prefix `UNBALANCED` if readings are missing in no pattern."""
+    n_methods = readings.methods.max() + 1
+    n_readers = readings.readers.max() + 1
+    # Each reader has one method.
+    nested = n_methods > 1 and len(readings.methods) == n_readers
     name = "readers nested in methods" if nested else "factorial"
     if readings.read.all():
         return name
+    # Cases that two cells share, (n_cells, n_cells)
     n_shared = np.asarray(readings.read.T.astype(np.float64) @ readings.read)
     n_read = np.diag(n_shared)
     same_method = np.equal.outer(readings.methods, readings.methods)

@@ -1,4 +1,4 @@
-"""Methods compared for readers and cases in general: Obuchowski and Rockette's analysis of any figure."""
+"""Comparison of methods that generalises to readers and cases: Obuchowski and Rockette's analysis."""
 
 import itertools
 from collections import defaultdict
@@ -34,9 +34,9 @@ from salstats.stats.mrmc.anova import (
     ANALYSES,
     Analysis,
     AnovaTable,
-    equality,
     error_of_difference,
     error_of_mean,
+    global_test,
 )
 
 #: Value of the column `interval`.
@@ -73,44 +73,45 @@ def mrmc(
     n_replicates: int = 10_000,
     rng: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Methods compared by several readers on several cases, for readers and cases in general.
+    """Compare methods that several readers used on several cases, with inference to readers and cases.
 
     Each reader's figure with each method, a mean score or an area under the ROC curve, is averaged over
-    readers, and differences have limits that hold for other readers and other cases like these (Obuchowski
-    and Rockette 1995, with Hillis' degrees of freedom). `summarize` and `difference` speak of these readers.
+    readers. The limits of means and differences hold for other readers and other cases like these (Obuchowski
+    and Rockette 1995, with Hillis' degrees of freedom); those of `summarize` and `difference` hold for these
+    readers only.
 
     Parameters
     ----------
     scores : DataFrame
-        A scores frame with a column `reader`; seeds of a network are readers where they are renamed so.
+        A scores frame with a column `reader`, which may hold seeds of a network too.
     reference : str, optional
-        The method to compare the others with. By default every two methods are compared, the first in sorted
-        order less the second. Each row is `method` less `reference`, as in `difference`.
+        The method to compare the others with. By default all pairs of methods are compared, the first in
+        sorted order minus the second. Each row is `method` - `reference`, as in `difference`.
     figure : {"mean", "auc"}
-        What a reader's scores with a method come to: their mean (IoU, hit, NCC), or the area under the ROC
-        curve of the scores, as ratings, for `label`.
+        Figure of a reader with a method: the mean of the scores (IoU, hit, NCC), or the area under the ROC
+        curve of the scores as ratings of `label`.
     label : str, optional
-        With `figure="auc"`: the column of the truth, 0 or 1, the same in all rows of a case.
+        Column of the truth for `figure="auc"`: 0 or 1, the same in all rows of a case.
     readers, cases : {"random", "fixed"}
-        Whether others like them are meant, or these only; not both "fixed".
+        "random" generalises to others like them, "fixed" does not. Not both may be "fixed".
     covariance : {"jackknife", "bootstrap", "delong", "unbiased"}
-        How covariances over the cases are estimated. Of means the jackknife's are unbiased. `delong` and
-        `unbiased` (the U-statistics of Gallas et al. 2007) are for areas, `unbiased` for independent cases.
+        Estimator of covariances over the cases. For means the jackknife is unbiased. `delong` and `unbiased`
+        (the U-statistics of Gallas et al. 2007) are for areas, `unbiased` for independent cases.
     by : str or list of str, optional
-        Grouping columns; by default those of `metric, task` that are present. Without `task` the tasks of a
-        case are taken together, as readings that come and go with it.
+        Grouping columns; by default `metric` and `task` if present. Without `task` the tasks of a case are
+        analysed together, as several readings of one unit.
     unit : str or list of str, optional
-        What cases are of, as for `summarize`: a patient's cases come and go together.
+        Column of what is sampled, as for `summarize`: all cases of a patient are one unit.
     level, adjust, margin
         As for `difference`; the family of `adjust` is all differences.
     n_replicates, rng
-        Of `covariance="bootstrap"`, as for `summarize`.
+        Options of `covariance="bootstrap"`, as for `summarize`.
 
     Returns
     -------
     DataFrame
-        For each group a row per method (`term` "mean"), per pair ("difference") and, of two methods and more,
-        one for all ("equal"):
+        For each group a row per method (`term` "mean"), a row per pair ("difference") and, if there are
+        several methods, a row for all of them ("equal"):
 
         - the grouping columns, `method`, `reference`;
         - `term`, `estimate`, `std_error`; `statistic`, `df`, `p_value` of the test that a difference is 0 (t,
@@ -218,7 +219,8 @@ def mrmc(
     for group, group_figures in enumerate(groups):
         group_rows, problems = _group_rows(group_figures, options.analysis, reference)
         rows += [{"group": group} | row for row in group_rows]
-        for problem in dict.fromkeys(problems):
+        unique_problems = dict.fromkeys(problems)
+        for problem in unique_problems:
             groups_by_problem[problem].append(group_label(keys, group))
     for problem, labels in groups_by_problem.items():
         warn(problem, ": ", group_list(labels))
@@ -279,11 +281,14 @@ def mrmc(
 def _group_rows(
     group_figures: GroupFigures, analysis: Analysis, reference: str | None
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Rows of one group (a mean per method, a difference per pair, the global test), and their problems."""
+    """Return the rows of one group, and texts of warnings about them.
+
+    The rows are a mean for each method, a difference for each pair, and the global test.
+    """
     methods = group_figures.study.methods
     table = group_figures.table
     means = table.means
-    # Standard errors up to this one may be nothing but rounding errors.
+    # Standard errors up to this one are rounding errors, and count as 0.
     smallest_error = ROUNDING * np.abs(group_figures.values).max()
     rows = []
     problems = []
@@ -293,7 +298,7 @@ def _group_rows(
         if not error > smallest_error:
             error = 0.0
         problems += _problems(method_table, analysis, [error])
-        row = _empty_row(group_figures, "mean", [i])
+        row = _row_without_estimates(group_figures, "mean", [i])
         row |= {"method": method, "estimate": means[i], "std_error": error, "df": df}
         row["n_readers"] = int(table.n_readers[i])
         rows.append(row)
@@ -305,7 +310,7 @@ def _group_rows(
         difference_errors.append(error)
         difference = means[i] - means[j]
         statistic = difference / error if error > 0 else np.nan
-        row = _empty_row(group_figures, "difference", [i])
+        row = _row_without_estimates(group_figures, "difference", [i])
         row |= {
             "method": methods[i],
             "reference": methods[j],
@@ -320,10 +325,10 @@ def _group_rows(
         rows.append(row)
     if len(methods) > 1:
         problems += _problems(table, analysis, difference_errors)
-        test = equality(table, analysis, smallest_error)
+        test = global_test(table, analysis, smallest_error)
         if np.isnan(test.statistic):
             problems.append(_NO_VARIANCE)
-        row = _empty_row(group_figures, "equal", range(len(methods)))
+        row = _row_without_estimates(group_figures, "equal", range(len(methods)))
         row |= {
             "statistic": test.statistic,
             "df": test.df,
@@ -334,8 +339,8 @@ def _group_rows(
     return rows, problems
 
 
-def _empty_row(group_figures: GroupFigures, term: str, methods: Sequence[int]) -> dict[str, Any]:
-    """Row of a term without estimates, with the counts of some methods of a group."""
+def _row_without_estimates(group_figures: GroupFigures, term: str, methods: Sequence[int]) -> dict[str, Any]:
+    """Return the row of a term with its counts over `methods` (positions), and NaN for all estimates."""
     study = group_figures.study
     row: dict[str, Any] = dict.fromkeys(_OPTIONAL_NUMBERS, np.nan)
     row |= dict.fromkeys(("method", "reference"))
@@ -355,7 +360,7 @@ def _empty_row(group_figures: GroupFigures, term: str, methods: Sequence[int]) -
 
 
 def _problems(table: AnovaTable, analysis: Analysis, std_errors: Sequence[float]) -> list[str]:
-    """Return the problems of estimates: a covariance gap below 0, which is taken as 0, and no variance."""
+    """Return texts of warnings: a covariance gap below 0, which counts as 0, and standard errors of 0."""
     problems = []
     if analysis is not ANALYSES[True, False] and table.covariance_gap < 0:
         problems.append(_NEGATIVE_GAP)
@@ -365,7 +370,7 @@ def _problems(table: AnovaTable, analysis: Analysis, std_errors: Sequence[float]
 
 
 def _pairs(methods: list[str], reference: str | None) -> list[tuple[int, int]]:
-    """Positions of the methods to compare: each with the reference, or all pairs without a reference."""
+    """Positions of the two methods of each comparison: all with the reference, or all pairs without one."""
     if reference is None:
         return list(itertools.combinations(range(len(methods)), 2))
     reference = str(reference)
@@ -394,15 +399,17 @@ def _margin_columns(
     is_difference: np.ndarray,
     level: float,
 ) -> dict[str, Any]:
-    """Columns of `margin_columns` for the differences, NaN in other rows.
+    """Return the columns of a margin for rows of differences, NaN in other rows.
 
-    `estimates` are estimates, standard errors and degrees of freedom.
+    `estimates` are three arrays (n_rows,): estimates, standard errors and degrees of freedom; `side`
+    (n_rows,) are the verdicts without the margin.
     """
     low, high = check_margin(margin, metrics)
     low = np.where(is_difference, low, np.nan)
     high = np.where(is_difference, high, np.nan)
     warn_of_units(low[is_difference], high[is_difference], "difference", metrics[is_difference])
-    p_value = margin_p_value(partial(t_tails, *estimates), low, high)
+    estimate, std_error, df = estimates
+    p_value = margin_p_value(partial(t_tails, estimate, std_error, df), low, high)
     is_shown = is_below(p_value, 1 - level)
     return margin_columns(side, metrics, (low, high, p_value), is_shown, sense=1)
 

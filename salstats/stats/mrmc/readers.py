@@ -1,4 +1,4 @@
-"""Readers behind `mrmc`: variances between them, and each one's figure."""
+"""Variance components of readers and cases, and the figures of single readers, as `mrmc` uses them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def mrmc_components(
     n_replicates: int = 10_000,
     rng: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Variances and covariances behind `mrmc`: how much readers differ, and what samples of cases add.
+    """Variances and covariances that `mrmc` estimates: between readers, and over samples of cases.
 
     Parameters
     ----------
@@ -37,14 +37,15 @@ def mrmc_components(
     DataFrame
         For each group a row per component:
 
-        - the grouping columns, `term`: "reader" (of readers' true figures, alike for all methods; within
-          methods where readers are nested), "method:reader" (what of them differs between methods), "error"
+        - the grouping columns, `term`: "reader" (between readers' true figures, the same for all methods;
+          within methods if readers are nested), "method:reader" (interaction of readers and methods), "error"
           (of one figure over samples of cases), "cov1" (of one reader's figures with two methods), "cov2" (of
-          two readers' with one method), "cov3" (of two readers' with two methods); those that there are;
+          two readers' figures with one method), "cov3" (of two readers' figures with two methods); those that
+          the design has;
         - `parameter`: "variance" or "covariance";
-        - `estimate`: as it comes out, which may be below 0;
-        - `used`: 0 for a variance below it, and for cov2 no less than cov3 (of one method than 0), as `mrmc`
-          takes them (Hillis 2014);
+        - `estimate`, which may be below 0;
+        - `used`, the value that `mrmc` uses (Hillis 2014): 0 for a negative variance, and cov3 (with one
+          method 0) for a smaller cov2;
         - `sd` of `used` variances, and `correlation`, a covariance as a share of the error variance;
         - `unit`, `n_methods`, `n_readers`, `n_cases`, `n_units`, `figure`, `covariance`, `design`.
 
@@ -88,6 +89,7 @@ def mrmc_components(
             if term.startswith("cov"):
                 lowest = -np.inf
                 if term == "cov2":
+                    # With one method cov3 is NaN, and cov2 counts as 0 if it is below 0.
                     lowest = np.nan_to_num(table.cov3)
                 row |= {
                     "parameter": "covariance",
@@ -131,7 +133,7 @@ def mrmc_readers(
     n_replicates: int = 10_000,
     rng: int | np.random.Generator = 0,
 ) -> pd.DataFrame:
-    """Each reader's figure with each method, which `mrmc` averages over readers.
+    """Figure of each reader with each method, which `mrmc` averages over readers.
 
     Parameters
     ----------

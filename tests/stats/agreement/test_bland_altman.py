@@ -4,8 +4,8 @@ import pytest
 from agreement_readings import PAIRS, alone, pair_of
 from scipy import stats
 
-from salstats.stats.agreement.bland_altman import bland_altman_limits, difference, jackknife_limits
-from salstats.stats.agreement.readings import Readings, equal_weights
+from salstats.stats.agreement.bland_altman import bias_and_sd, bland_altman_limits, jackknife_limits
+from salstats.stats.agreement.readings import RaterReadings, equal_weights
 
 ROUNDING = 1e-12
 # printed from data in single precision, mean squares rounded to eight digits
@@ -17,17 +17,17 @@ def cardiac(reference):
     """Ejection fractions of Bland and Altman (2007), table 1: 60 pairs of 12 subjects."""
     table = pd.read_csv(reference / "cardiac.csv")
     cases = pd.factorize(table["case"])[0]
-    return Readings(table[["rv", "ic"]].to_numpy(float), cases, cases)
+    return RaterReadings(table[["rv", "ic"]].to_numpy(float), cases, cases)
 
 
 def test_bland_and_altman_2007_where_the_true_value_varies(cardiac):
-    bias, spread = difference(cardiac, equal_weights(cardiac))[0]
+    bias, spread = bias_and_sd(cardiac, equal_weights(cardiac))[0]
     assert bias == pytest.approx(0.6021667, rel=PRINTED)
     assert spread == pytest.approx(0.99062408, rel=PRINTED)
 
 
 def test_bland_and_altman_2007_where_the_true_value_is_constant(cardiac):
-    bias, spread = difference(cardiac, equal_weights(cardiac), linked=False)[0]
+    bias, spread = bias_and_sd(cardiac, equal_weights(cardiac), linked=False)[0]
     assert bias == pytest.approx(0.6021667, rel=PRINTED)
     assert spread == pytest.approx(1.0518506, rel=PRINTED)
     # printed with 1.96 for the normal quantile
@@ -43,7 +43,7 @@ def test_readings_in_any_order_may_differ_in_number_and_order(cardiac):
         rows = np.flatnonzero(cardiac.cases == case)
         shuffled[rows, 1] = shuffled[rows[::-1], 1]
     found = [
-        difference(Readings(v, cardiac.cases, cardiac.units), np.ones((1, 60)), linked=False)[0]
+        bias_and_sd(RaterReadings(v, cardiac.cases, cardiac.units), np.ones((1, 60)), linked=False)[0]
         for v in (values, shuffled)
     ]
     np.testing.assert_allclose(*found, rtol=ROUNDING)
@@ -90,14 +90,14 @@ def test_jackknife_of_single_pairs_gives_the_t_interval_of_the_bias(r_data):
 def test_limits_of_agreement_combine_bias_and_log_sd_by_squares(cardiac):
     each = np.array(
         [
-            difference(own, equal_weights(own))[0]
+            bias_and_sd(own, equal_weights(own))[0]
             for left in range(12)
             for keep in [cardiac.cases != left]
             for codes in [np.unique(cardiac.cases[keep], return_inverse=True)[1]]
-            for own in [Readings(cardiac.values[keep], codes, codes)]
+            for own in [RaterReadings(cardiac.values[keep], codes, codes)]
         ]
     )
-    bias, spread = difference(cardiac, equal_weights(cardiac))[0]
+    bias, spread = bias_and_sd(cardiac, equal_weights(cardiac))[0]
     reach = []
     for moved in (each[:, 0], np.log(each[:, 1])):
         squares = (moved - moved.mean()) ** 2

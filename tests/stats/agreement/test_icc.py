@@ -5,7 +5,7 @@ from agreement_readings import alone
 from scipy import stats
 
 from salstats.stats.agreement import icc
-from salstats.stats.agreement.readings import Readings, equal_weights
+from salstats.stats.agreement.readings import RaterReadings, equal_weights
 
 # a few hundred squares, summed in another order; F quantiles of two libraries
 ROUNDING, QUANTILES = 1e-12, 1e-9
@@ -110,7 +110,7 @@ def test_pingouin_gives_the_same_without_gaps_and_leaves_whole_cases_out_with_th
 
 def test_jackknife_is_that_of_left_out_units(readings):
     own = readings("synth2_A")
-    own = Readings(own.values, own.cases, own.cases // 3)
+    own = RaterReadings(own.values, own.cases, own.cases // 3)
     n = own.n_units
     left = [alone(own.values[own.units != unit]) for unit in range(n)]
     each = np.array([icc.single_reading_icc(part, equal_weights(part))[0] for part in left])

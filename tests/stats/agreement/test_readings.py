@@ -1,15 +1,15 @@
-"""Readings, and coefficients without each unit."""
+"""RaterReadings, and coefficients without each unit."""
 
 import numpy as np
 from scipy import sparse
 
-from salstats.stats.agreement.readings import WithoutEach
+from salstats.stats.agreement.readings import LeaveOneOutWeights
 
 
 def test_left_out_units_are_the_same_in_products_and_written_out():
     rng = np.random.default_rng(5)
     units = np.array([0, 0, 1, 2, 2, 2, 3])
-    weights = WithoutEach(units, np.array([1, 3]))
+    weights = LeaveOneOutWeights(units, np.array([1, 3]))
     written = np.asarray(weights)
     np.testing.assert_array_equal(written, [[1, 1, 0, 1, 1, 1, 1], [1, 1, 1, 1, 1, 1, 0]])
     for features in (rng.random(7), rng.random((7, 3)), sparse.csr_array(np.eye(7))):

@@ -7,9 +7,9 @@ from salstats.stats.mrmc.anova import (
     ANALYSES,
     anova_table,
     components,
-    equality,
     error_of_difference,
     error_of_mean,
+    global_test,
 )
 
 #: R prints 15 to 17 digits; sums of a few thousand numbers round in the last few.
@@ -56,7 +56,7 @@ def test_parts_and_components_are_those_of_r(name, given, r_expected):
 def test_the_global_test_is_that_of_r(name, called, given, r_expected):
     rows = r_expected("mrmc_overall")
     expected = rows[(rows["set"] == name) & (rows["analysis"] == called)].iloc[0]
-    found = equality(anova_table(*given(name)), ANALYSES[CALLED[called]])
+    found = global_test(anova_table(*given(name)), ANALYSES[CALLED[called]])
     # R gives F of fixed readers too
     f = found.statistic / (found.df if called == "FRRC" else 1)
     assert [f, found.df, found.df_residual, found.p_value] == pytest.approx(
@@ -97,7 +97,7 @@ def test_nested_readers_are_those_of_r(r_data, r_expected):
     assert [parts.ms_method, parts.ms_within, parts.var, parts.cov2, parts.cov3] == pytest.approx(
         expected[["MST", "MSRT", "Var", "Cov2", "Cov3"]].to_numpy(dtype=float), rel=ROUNDING
     )
-    found = equality(parts, ANALYSES[True, True])
+    found = global_test(parts, ANALYSES[True, True])
     assert [found.statistic, found.df, found.df_residual, found.p_value] == pytest.approx(
         expected[["F", "df1", "df2", "p"]].to_numpy(dtype=float), rel=ROUNDING
     )
@@ -113,7 +113,7 @@ def test_nested_readers_of_different_numbers_give_one_test():
     parts = anova_table(scores.mean(axis=0), np.cov(scores.T) / 40, methods, readers)
     for analysis in ANALYSES.values():
         error, df = error_of_difference(parts, analysis, 0, 1)
-        test = equality(parts, analysis)
+        test = global_test(parts, analysis)
         gap = parts.means[0] - parts.means[1]
         assert (gap / error) ** 2 == pytest.approx(test.statistic, rel=1e-12)
         assert df == pytest.approx(test.df_residual, rel=1e-12)

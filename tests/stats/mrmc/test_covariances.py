@@ -7,19 +7,19 @@ import pytest
 from mrmc_readings import area, readings, some_ratings
 
 from salstats.stats.auroc import roc_area
-from salstats.stats.mrmc import figures
-from salstats.stats.mrmc.covariances import BY_NAME, Drawing, sharing_factor
-from salstats.stats.mrmc.figures import Readings
+from salstats.stats.mrmc import figures_of_merit
+from salstats.stats.mrmc.covariances import BY_NAME, BootstrapOptions, sharing_factor
+from salstats.stats.mrmc.figures_of_merit import ReaderReadings
 
 ROUNDING = 1e-12
 #: R's 15 to 17 digits of numbers near 1e-4.
 PRINTED = 1e-15
 PATIENTS = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 4, 5, 6, 6])
-NONE = Drawing(0, np.random.default_rng(0))
+NONE = BootstrapOptions(0, np.random.default_rng(0))
 
 
-def estimated(name, figure, own, drawing=NONE):
-    return BY_NAME[name].kernel(own, figures.BY_NAME[figure], drawing)
+def estimated(name, figure, own, bootstrap_options=NONE):
+    return BY_NAME[name].kernel(own, figures_of_merit.BY_NAME[figure], bootstrap_options)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_the_jackknife_of_means_is_their_covariance():
     )
 
 
-@pytest.mark.parametrize("figure", figures.FIGURES)
+@pytest.mark.parametrize("figure", figures_of_merit.FIGURES)
 def test_the_jackknife_leaves_out_a_patient(figure):
     """Efron's formula, over what is left without each of seven patients."""
     scores, positive = some_ratings()
@@ -97,7 +97,7 @@ def test_unbiased_covariances_are_gallas_u_statistics(missing):
 def test_unbiased_covariances_in_blocks_are_the_same(monkeypatch):
     own = readings(*some_ratings(missing=3))
     whole = estimated("unbiased", "auc", own)
-    monkeypatch.setattr("salstats.stats.mrmc.figures._BLOCK", 1)
+    monkeypatch.setattr("salstats.stats.mrmc.figures_of_merit._BLOCK", 1)
     np.testing.assert_allclose(estimated("unbiased", "auc", own), whole, atol=ROUNDING)
 
 
@@ -109,7 +109,7 @@ def test_the_factor_makes_covariances_of_means_unbiased():
     for sample in itertools.product(range(3), repeat=4):
         scores = values[list(sample)].copy()
         scores[0, 0] = scores[3, 1] = np.nan
-        own = Readings(scores, np.arange(2), np.zeros(2, int), np.arange(4), np.ones(4, bool))
+        own = ReaderReadings(scores, np.arange(2), np.zeros(2, int), np.arange(4), np.ones(4, bool))
         chance = chances[list(sample)].prod()
         found += chance * estimated("jackknife", "mean", own)[0, 1]
         means = np.nanmean(scores, axis=0)
@@ -126,7 +126,7 @@ def test_cells_without_a_case_in_common_have_no_covariance():
         if name == "bootstrap":
             continue
         own = readings(scores, positive)
-        for figure in record.of:
+        for figure in record.figures:
             found = estimated(name, figure, own)
             assert np.abs(found[:2, 2:]).max() <= ROUNDING, (name, figure)
             assert np.diag(found).sum() > 0
@@ -136,10 +136,12 @@ def test_the_factor_of_complete_cells_is_bessels():
     np.testing.assert_allclose(sharing_factor(np.ones((8, 3), bool)), np.full((3, 3), 8 / 7), atol=ROUNDING)
 
 
-@pytest.mark.parametrize("figure", figures.FIGURES)
+@pytest.mark.parametrize("figure", figures_of_merit.FIGURES)
 def test_the_bootstrap_is_the_covariance_of_its_replicates(figure):
     scores, positive = some_ratings(20)
-    found = estimated("bootstrap", figure, readings(scores, positive), Drawing(60, np.random.default_rng(5)))
+    found = estimated(
+        "bootstrap", figure, readings(scores, positive), BootstrapOptions(60, np.random.default_rng(5))
+    )
     draws = np.random.default_rng(5).integers(0, 20, size=(60, 20), dtype=np.int32)
     replicates = [[area(c, positive[d]) if figure == "auc" else c.mean() for c in scores[d].T] for d in draws]
     np.testing.assert_allclose(found, np.cov(np.transpose(replicates)), atol=ROUNDING)
@@ -148,5 +150,7 @@ def test_the_bootstrap_is_the_covariance_of_its_replicates(figure):
 def test_replicates_without_positives_are_left_out():
     scores, positive = some_ratings(8)
     few = positive & (np.arange(8) < 4)
-    found = estimated("bootstrap", "auc", readings(scores, few), Drawing(200, np.random.default_rng(5)))
+    found = estimated(
+        "bootstrap", "auc", readings(scores, few), BootstrapOptions(200, np.random.default_rng(5))
+    )
     assert np.isfinite(found).all()

@@ -176,18 +176,18 @@ def test_with_missing_readings_the_variance_of_a_mean_is_unbiased():
     # what three kinds of case get of two kinds of reader
     table, missing = np.array([[0.0, 1.0], [1.0, 3.0], [3.0, 2.0]]), (2, 1)
     from salstats.stats.mrmc.anova import ANALYSES, anova_table, error_of_mean
-    from salstats.stats.mrmc.covariances import Drawing
-    from salstats.stats.mrmc.figures import BY_NAME as FIGURES
-    from salstats.stats.mrmc.figures import Readings
+    from salstats.stats.mrmc.covariances import BootstrapOptions
+    from salstats.stats.mrmc.figures_of_merit import BY_NAME as FIGURES
+    from salstats.stats.mrmc.figures_of_merit import ReaderReadings
 
     variances, means = [], []
     for cases in itertools.product(range(3), repeat=3):
         for readers in itertools.product(range(2), repeat=2):
             scores = table[np.ix_(cases, readers)].copy()
             scores[missing] = np.nan
-            own = Readings(scores, np.zeros(2, int), np.arange(2), np.arange(3), np.ones(3, bool))
+            own = ReaderReadings(scores, np.zeros(2, int), np.arange(2), np.arange(3), np.ones(3, bool))
             covariance = BY_NAME["jackknife"].kernel(
-                own, FIGURES["mean"], Drawing(0, np.random.default_rng(0))
+                own, FIGURES["mean"], BootstrapOptions(0, np.random.default_rng(0))
             )
             parts = anova_table(np.nanmean(scores, axis=0), covariance, own.methods, own.readers)
             # without the cut at 0, which is a choice
@@ -274,7 +274,7 @@ def test_readings_that_are_all_alike_have_no_limits(sets):
 def test_a_pair_without_variance_is_warned_about_whichever_pair_it_is(monkeypatch):
     # Of fixed, nested readers the variance of a difference is that of var - cov3 + (r - 1) (cov2 - cov3),
     # which is below 0 only for the methods with few readers.
-    def covariance_of_few_readers(readings, figure, drawing):
+    def covariance_of_few_readers(readings, figure, bootstrap_options):
         values = np.full((len(readings.methods),) * 2, 1.25)
         values[np.equal.outer(readings.methods, readings.methods)] = 1.35
         np.fill_diagonal(values, 1.0)

@@ -1,7 +1,7 @@
 """Figures of merit of a reader's readings with a method, as records: mean score, area under the ROC curve.
 
-A cell is a reader with a method. Kernels give the figure of each cell, the same without each unit in turn, in
-closed form, and with units weighted, as a bootstrap does.
+A cell is a reader with a method. Kernels give the figure of each cell, the figure without each unit in turn
+(in closed form, for the jackknife), and the figure with weighted units (for the bootstrap).
 """
 
 from collections.abc import Callable, Iterator
@@ -12,18 +12,19 @@ import numpy as np
 
 from salstats.stats.engine.roc import placements
 
-#: Most numbers in a block of comparisons: a few MB.
+#: Largest number of comparisons in a block, which keeps an array at a few MB.
 _BLOCK = 1 << 19
 
 
 @dataclass(frozen=True)
-class Readings:
-    """Readings of cases, a column for each reader with a method."""
+class ReaderReadings:
+    """Readings of cases, a column for each cell: a reader with a method."""
 
-    #: (n_cases, n_cells): NaN where there is none.
+    #: (n_cases, n_cells): Scores, NaN where a case is not read.
     scores: np.ndarray
-    #: (n_cells,): Method and reader of each cell, from 0.
+    #: (n_cells,): Method of each cell, from 0.
     methods: np.ndarray
+    #: (n_cells,): Reader of each cell, from 0.
     readers: np.ndarray
     #: (n_cases,): Unit of each case, from 0.
     units: np.ndarray
@@ -32,14 +33,15 @@ class Readings:
 
     @cached_property
     def read(self) -> np.ndarray:
-        """Mask of the readings that there are, (n_cases, n_cells)."""
+        """Mask of the cases that each cell has read, (n_cases, n_cells)."""
         return np.asarray(~np.isnan(self.scores))
 
     @cached_property
-    def won(self) -> np.ndarray:
+    def placement_values(self) -> np.ndarray:
         """Placement values (n_cases, n_cells), 0 where not read.
 
-        The placement value of a case is the share of the other class that it is on the right side of.
+        The placement value of a positive is the share of negatives with a lower score, that of a negative
+        the share of positives with a higher score; equal scores count as one half.
         """
         placement_values = np.zeros_like(self.scores)
         for cell, read in enumerate(self.read.T):
@@ -54,78 +56,87 @@ class Readings:
 
 
 @dataclass(frozen=True)
-class Figure:
+class FigureOfMerit:
     """Record of a figure of merit of the readings of one reader with one method."""
 
     #: Value of the option `figure`.
     name: str
     #: Name in print.
     label: str
-    #: Function that returns figures of the cells (n_cells,), and those without each unit (n_units, n_cells).
-    without: Callable[[Readings], tuple[np.ndarray, np.ndarray]]
+    #: Function that returns the figures of the cells (n_cells,), and those without each unit in turn
+    #: (n_units, n_cells).
+    with_jackknife: Callable[[ReaderReadings], tuple[np.ndarray, np.ndarray]]
     #: Function that returns figures (n_replicates, n_cells) for weights of units (n_replicates, n_units).
-    weighted: Callable[[Readings, np.ndarray], np.ndarray]
+    with_weights: Callable[[ReaderReadings, np.ndarray], np.ndarray]
     #: True if it needs the truth of each case.
     needs_label: bool = False
 
 
-def _unit_sums(readings: Readings) -> tuple[np.ndarray, np.ndarray]:
+def _unit_sums(readings: ReaderReadings) -> tuple[np.ndarray, np.ndarray]:
     """Sums of scores and numbers of readings by unit, (n_units, n_cells) each."""
     sums = readings.by_unit(np.where(readings.read, readings.scores, 0.0))
     counts = readings.by_unit(readings.read.astype(np.float64))
     return sums, counts
 
 
-def _means_without(readings: Readings) -> tuple[np.ndarray, np.ndarray]:
-    """Mean scores of cells, and those without each unit."""
+def _means_with_jackknife(readings: ReaderReadings) -> tuple[np.ndarray, np.ndarray]:
+    """Mean scores of cells, and those without each unit in turn."""
     sums, counts = _unit_sums(readings)
     total = sums.sum(axis=0)
     n = counts.sum(axis=0)
     return total / n, (total - sums) / (n - counts)
 
 
-def _means_weighted(readings: Readings, weights: np.ndarray) -> np.ndarray:
-    """Mean scores of cells with weighted units."""
+def _means_with_weights(readings: ReaderReadings, weights: np.ndarray) -> np.ndarray:
+    """Mean scores of cells (n_replicates, n_cells) for weights of units (n_replicates, n_units)."""
     sums, counts = _unit_sums(readings)
     return np.asarray((weights @ sums) / (weights @ counts))
 
 
-def _areas_without(readings: Readings) -> tuple[np.ndarray, np.ndarray]:
-    """Areas of cells, and those without each unit.
+def _areas_with_jackknife(readings: ReaderReadings) -> tuple[np.ndarray, np.ndarray]:
+    """Areas of cells, and those without each unit in turn.
 
-    Comparisons between a positive and a negative of the unit itself are counted both with its positives and
-    with its negatives, and are taken off once.
+    An area is the number of comparisons of positives with negatives that are won, over the number of all.
+    Comparisons between a positive and a negative of the same unit are counted both with its positives and
+    with its negatives, and are subtracted once.
     """
-    won = readings.won
+    placement_values = readings.placement_values
     positive = readings.positive[:, None]
     unit_positives = readings.by_unit((readings.read & positive).astype(float))
     unit_negatives = readings.by_unit((readings.read & ~positive).astype(float))
     n_positive = unit_positives.sum(axis=0)
     n_negative = unit_negatives.sum(axis=0)
-    area = (won * positive).sum(axis=0) / n_positive
-    won_by_positives = n_negative * readings.by_unit(won * positive)
-    won_over_negatives = n_positive * readings.by_unit(won * ~positive)
-    won_with_unit = won_by_positives + won_over_negatives - _won_within(readings)
-    n_without_unit = (n_positive - unit_positives) * (n_negative - unit_negatives)
-    return area, (area * n_positive * n_negative - won_with_unit) / n_without_unit
+    area = (placement_values * positive).sum(axis=0) / n_positive
+    n_won = area * n_positive * n_negative
+    # Comparisons won that involve each unit's cases
+    won_by_positives = n_negative * readings.by_unit(placement_values * positive)
+    won_over_negatives = n_positive * readings.by_unit(placement_values * ~positive)
+    won_with_unit = won_by_positives + won_over_negatives - _won_within_units(readings)
+    n_comparisons = (n_positive - unit_positives) * (n_negative - unit_negatives)
+    return area, (n_won - won_with_unit) / n_comparisons
 
 
-def _won_within(readings: Readings) -> np.ndarray:
-    """Comparisons won by each unit's positives over its own negatives, (n_units, n_cells)."""
+def _won_within_units(readings: ReaderReadings) -> np.ndarray:
+    """Comparisons won by the positives of each unit over negatives of the same unit, (n_units, n_cells)."""
     units = readings.units
     positive = readings.positive
     won_within = np.zeros((int(units.max()) + 1, readings.scores.shape[1]))
+    # Units with both positives and negatives
     mixed_units = np.intersect1d(units[positive], units[~positive])
     if not len(mixed_units):
         return won_within
-    cases_of_units = np.split(np.argsort(units, kind="stable"), np.cumsum(np.bincount(units))[:-1])
+    cases_by_unit = np.argsort(units, kind="stable")
+    ends = np.cumsum(np.bincount(units))
+    cases_of_units = np.split(cases_by_unit, ends[:-1])
     for unit in mixed_units:
         for _, won in comparisons(readings, cases_of_units[unit]):
             won_within[unit] += won.sum(axis=(0, 1))
     return won_within
 
 
-def comparisons(readings: Readings, cases: np.ndarray | None = None) -> Iterator[tuple[slice, np.ndarray]]:
+def comparisons(
+    readings: ReaderReadings, cases: np.ndarray | None = None
+) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield blocks of the comparisons of positives with negatives, of all cases or of some.
 
     A block is a slice of the positives and an array (positives, negatives, n_cells): 1 where the positive has
@@ -145,16 +156,20 @@ def comparisons(readings: Readings, cases: np.ndarray | None = None) -> Iterator
         yield rows, np.nan_to_num(won, copy=False)
 
 
-def _areas_weighted(readings: Readings, weights: np.ndarray) -> np.ndarray:
-    """Areas of cells with weighted units."""
+def _areas_with_weights(readings: ReaderReadings, weights: np.ndarray) -> np.ndarray:
+    """Areas of cells (n_replicates, n_cells) for weights of units (n_replicates, n_units).
+
+    A comparison of a positive with a negative has the product of their weights.
+    """
     positive = readings.positive
     case_weights = weights[:, readings.units]
     positive_weights = case_weights[:, positive]
     negative_weights = case_weights[:, ~positive]
     won = np.zeros((len(weights), readings.scores.shape[1]))
     for rows, block in comparisons(readings):
-        won_over_negatives = np.tensordot(negative_weights, block, (1, 1))
-        won += np.einsum("bp,bpk->bk", positive_weights[:, rows], won_over_negatives)
+        # Sum over negatives: (n_replicates, n_positives, n_cells), in einsum r, p and c
+        won_by_positives = np.tensordot(negative_weights, block, axes=(1, 1))
+        won += np.einsum("rp,rpc->rc", positive_weights[:, rows], won_by_positives)
     read = readings.read.astype(np.float64)
     n_positive = positive_weights @ read[positive]
     n_negative = negative_weights @ read[~positive]
@@ -162,8 +177,10 @@ def _areas_weighted(readings: Readings, weights: np.ndarray) -> np.ndarray:
 
 
 RECORDS = (
-    Figure("mean", "mean score", _means_without, _means_weighted),
-    Figure("auc", "area under the ROC curve", _areas_without, _areas_weighted, needs_label=True),
+    FigureOfMerit("mean", "mean score", _means_with_jackknife, _means_with_weights),
+    FigureOfMerit(
+        "auc", "area under the ROC curve", _areas_with_jackknife, _areas_with_weights, needs_label=True
+    ),
 )
 #: Choices of the option `figure`.
 FIGURES = tuple(record.name for record in RECORDS)
