@@ -14,11 +14,11 @@ from salstats.memory_limit import CELL, check_size, limit
 from salstats.readers.cells import check_header
 from salstats.readers.parquet_pages import PageSizes, page_sizes
 
-#: What pandas calls the row labels of a frame that has no name for them.
+#: Name that pandas gives to row labels without a name.
 _ROW_LABELS = re.compile(r"__index_level_\d+__")
 _WHOLE_NUMBERS = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
-#: Texts that share their beginnings may take much more memory than their pages, so that they are decoded in
-#: batches: the most rows of one, and the share of the memory limit that it may take.
+#: Texts that share their beginnings may take much more memory than their pages. They are decoded in batches
+#: of at most so many rows, which take at most this share of the memory limit.
 _BATCH_ROWS = 1 << 16
 _BATCH_SHARE = 0.25
 
@@ -28,12 +28,15 @@ def read_parquet(file: Path, data: bytes | memoryview) -> pd.DataFrame:
     import pyarrow as pa
     from pyarrow import parquet
 
-    # pyarrow's type -> the type of pandas that holds its numbers beside empty cells
-    exact = {getattr(pa, name.lower())(): getattr(pd, f"{name}Dtype")() for name in _WHOLE_NUMBERS}
-    exact[pa.bool_()] = pd.BooleanDtype()
+    # type of pyarrow -> type of pandas that holds its numbers beside empty cells, as pa.int8() -> Int8Dtype()
+    nullable_types = {}
+    for name in _WHOLE_NUMBERS:
+        arrow_type = getattr(pa, name.lower())()
+        nullable_types[arrow_type] = getattr(pd, f"{name}Dtype")()
+    nullable_types[pa.bool_()] = pd.BooleanDtype()
 
-    def pandas_type(kind: Any) -> Any:
-        return exact.get(kind) or text_dtype(kind)
+    def pandas_type(arrow_type: Any) -> Any:
+        return nullable_types.get(arrow_type) or text_dtype(arrow_type)
 
     try:
         parquet_file = parquet.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
@@ -89,14 +92,14 @@ def _check_columns(file: Path, schema: Any) -> None:
         types.is_fixed_size_binary,
     )
     for field in schema:
-        kind = field.type
-        if types.is_dictionary(kind):
-            kind = kind.value_type
-        # a type of an extension says how its cells are stored
-        stored_type = getattr(kind, "storage_type", kind)
+        cell_type = field.type
+        if types.is_dictionary(cell_type):
+            cell_type = cell_type.value_type
+        # an extension type has a storage_type, the type in which its cells are stored
+        stored_type = getattr(cell_type, "storage_type", cell_type)
         if any(is_unreadable(stored_type) for is_unreadable in unreadable_types):
             raise ColumnError(
-                f"{file}, column {field.name!r}: its cells are of type {kind}, not text or numbers",
+                f"{file}, column {field.name!r}: its cells are of type {cell_type}, not text or numbers",
                 hint="leave the column out of the file",
                 column=field.name,
                 path=file,
@@ -104,7 +107,7 @@ def _check_columns(file: Path, schema: Any) -> None:
 
 
 def _decoded(file: Path, data: bytes | memoryview, schema: Any, metadata: Any) -> Any:
-    """Decode a file's columns, text as a dictionary where it can be, within the limit of memory."""
+    """Decode a file into a pyarrow.Table within the memory limit, its text as dictionaries where possible."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -114,48 +117,50 @@ def _decoded(file: Path, data: bytes | memoryview, schema: Any, metadata: Any) -
     content = f"{file}: its {metadata.num_rows} rows of {metadata.num_columns} columns"
     check_size(size, content, len(data))
     # one text can stand in any number of cells, so texts are read as dictionaries, whose size is known
-    texts = [
+    dictionary_columns = [
         field.name
         for field, column in zip(schema, pages, strict=True)
         if _is_text(field.type) and not column.has_delta
     ]
-    opened = parquet.ParquetFile(
-        pa.BufferReader(data), page_checksum_verification=True, read_dictionary=texts
+    parquet_file = parquet.ParquetFile(
+        pa.BufferReader(data), page_checksum_verification=True, read_dictionary=dictionary_columns
     )
     if any(column.has_shared_beginnings for column in pages):
-        table = pa.Table.from_batches(_batches(opened, pages, size, content, len(data)), opened.schema_arrow)
+        batches = _batches(parquet_file, pages, size, content, len(data))
+        table = pa.Table.from_batches(batches, parquet_file.schema_arrow)
     else:
-        table = opened.read()
+        table = parquet_file.read()
     table.validate(full=True)
     return table
 
 
 def _batches(
-    opened: Any, pages: list[PageSizes], size: float, content: str, file_bytes: int
+    parquet_file: Any, pages: list[PageSizes], size: float, content: str, file_bytes: int
 ) -> Iterator[Any]:
-    """Decode batches of rows as long as all of them together keep to the limit of memory.
+    """Yield batches of decoded rows; InputFileError where all together exceed the limit of memory.
 
-    Where texts share their beginnings, each text may be as long as its page.
+    Where texts share their beginnings, each text may be as long as its page. `size` is the memory in bytes
+    that the cells take at least; `content` names them in the message.
     """
     largest_row = sum(column.largest for column in pages if column.has_shared_beginnings)
     batch_bytes = _BATCH_SHARE * limit(file_bytes)
     n_fitting_rows = int(batch_bytes / max(largest_row, 1))
     n_rows = min(max(n_fitting_rows, 1), _BATCH_ROWS)
-    for batch in opened.iter_batches(batch_size=n_rows):
+    for batch in parquet_file.iter_batches(batch_size=n_rows):
         size += batch.nbytes
         check_size(size, content, file_bytes)
         yield batch
 
 
-def _is_text(kind: Any) -> bool:
+def _is_text(arrow_type: Any) -> bool:
     """Return whether a type of pyarrow is one of text."""
     from pyarrow import types
 
-    return bool(types.is_string(kind) or types.is_large_string(kind))
+    return bool(types.is_string(arrow_type) or types.is_large_string(arrow_type))
 
 
 def _simplified(file: Path, data: bytes | memoryview, table: Any) -> Any:
-    """Bring a table's text to sorted dictionaries, its other dictionaries and its decimals to numbers."""
+    """Return a table with text as sorted dictionaries, other dictionaries decoded, and decimals as floats."""
     import pyarrow as pa
 
     text_positions = []
@@ -170,6 +175,7 @@ def _simplified(file: Path, data: bytes | memoryview, table: Any) -> Any:
     text_columns = [table.column(position) for position in text_positions]
     sorted_columns = list(in_threads(sorted_dictionary, text_columns))
     text_sizes = in_threads(_text_size, sorted_columns)
+    # memory in bytes of the columns so far, if each text is written out in each of its cells
     size = len(table) * table.num_columns * CELL
     for position, column, text_size in zip(text_positions, sorted_columns, text_sizes, strict=True):
         name = table.schema.names[position]

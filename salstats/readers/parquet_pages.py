@@ -1,29 +1,53 @@
 """Sizes that the pages of a Parquet file unpack to, read from the headers of the pages themselves.
 
-The sizes in a file's footer are only stated; those in the headers are what a reader allocates. A header is a
-struct in Thrift's compact protocol (https://github.com/apache/thrift, doc/specs/thrift-compact-protocol.md),
-laid out as in https://github.com/apache/parquet-format, src/main/thrift/parquet.thrift.
+The sizes in a file's footer are only stated; those in the headers are what a reader allocates. Footer and
+headers are structs in Thrift's compact protocol (https://github.com/apache/thrift,
+doc/specs/thrift-compact-protocol.md), whose fields are numbered in https://github.com/apache/parquet-format,
+src/main/thrift/parquet.thrift.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
-#: Codes of the encodings whose texts pyarrow does not read as a dictionary.
-DELTA_LENGTH, DELTA_TEXT = 6, 7
-_DELTAS = (DELTA_LENGTH, DELTA_TEXT)
-#: Fields of a page header: size when unpacked, size in the file, and the headers of both kinds of data page
-#: with the field of each that is the encoding.
-_UNPACKED, _PACKED = 2, 3
-_ENCODING_FIELDS = ((5, 2), (8, 4))
-#: Fields of the footer down to a column of a row group, and the fields of a column that locate its pages.
-_ROW_GROUPS, _COLUMNS, _CHUNK = 4, 1, 3
-_N_VALUES, _PACKED_TOTAL, _FIRST_DATA_PAGE, _DICTIONARY_PAGE = 5, 7, 9, 11
+#: Encodings of text (enum Encoding) that pyarrow does not read as a dictionary.
+DELTA_LENGTH_BYTE_ARRAY = 6
+DELTA_BYTE_ARRAY = 7
+_DELTA_ENCODINGS = (DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY)
+#: Fields of the structs FileMetaData, RowGroup and ColumnChunk that lead from the footer to a column.
+_ROW_GROUPS = 4
+_COLUMNS = 1
+_META_DATA = 3
+#: Fields of the struct ColumnMetaData.
+_NUM_VALUES = 5
+_TOTAL_COMPRESSED_SIZE = 7
+_DATA_PAGE_OFFSET = 9
+_DICTIONARY_PAGE_OFFSET = 11
+#: Fields of the struct PageHeader: the sizes of the page, and the headers of both versions of a data page.
+_UNCOMPRESSED_PAGE_SIZE = 2
+_COMPRESSED_PAGE_SIZE = 3
+_DATA_PAGE_HEADER = 5
+_DATA_PAGE_HEADER_V2 = 8
+#: Field `encoding` of the header of a data page, by the field of PageHeader that holds this header.
+_ENCODING_FIELDS = {_DATA_PAGE_HEADER: 2, _DATA_PAGE_HEADER_V2: 4}
+#: A file ends with its footer, the footer's length in bytes, and the bytes "PAR1".
+_FOOTER_LENGTH_BYTES = 4
+_END_MARK_BYTES = 4
 #: Types of Thrift's compact protocol.
-_STOP, _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 12
+_STOP = 0
+_TRUE = 1
+_FALSE = 2
+_BYTE = 3
 _INTEGERS = (4, 5, 6)
+_DOUBLE = 7
+_BINARY = 8
+_LIST = 9
+_SET = 10
+_STRUCT = 12
+_DOUBLE_BYTES = 8
+#: Length in the first byte of a list that says that the length follows as a number.
+_LONG_LIST = 15
 #: Structs and lists lie in one another no deeper than this.
 _DEEPEST = 12
-_DOUBLE_BYTES = 8
 
 
 @dataclass
@@ -32,9 +56,9 @@ class PageSizes:
 
     total: int = 0
     largest: int = 0
-    #: One of the delta encodings of text is used.
+    #: A page has one of the delta encodings of text.
     has_delta: bool = False
-    #: The delta encoding is used in which texts share their beginnings.
+    #: A page has the delta encoding in which texts share their beginnings.
     has_shared_beginnings: bool = False
 
 
@@ -44,19 +68,23 @@ def page_sizes(data: bytes | memoryview, n_columns: int) -> list[PageSizes]:
     The footer is read here, as pyarrow ends the process where it is damaged in some places.
     """
     sizes = [PageSizes() for _ in range(n_columns)]
-    footer_length = int.from_bytes(data[-8:-4], "little")
-    footer = _CompactReader(data, len(data) - 8 - footer_length).struct()
-    for group in _structs(footer, _ROW_GROUPS):
-        for column_sizes, chunk in zip(sizes, _structs(group, _COLUMNS), strict=True):
-            (column,) = _structs({_CHUNK: [chunk.get(_CHUNK)]}, _CHUNK)
-            if column.get(_N_VALUES) == 0:
+    footer_end = len(data) - _END_MARK_BYTES - _FOOTER_LENGTH_BYTES
+    footer_length = int.from_bytes(data[footer_end : footer_end + _FOOTER_LENGTH_BYTES], "little")
+    file_metadata = _CompactReader(data, footer_end - footer_length).struct()
+    for row_group in _structs(file_metadata, _ROW_GROUPS):
+        for column_sizes, chunk in zip(sizes, _structs(row_group, _COLUMNS), strict=True):
+            column = chunk.get(_META_DATA)
+            if not isinstance(column, dict):
+                raise ValueError("its footer lacks the positions of columns")
+            if column.get(_NUM_VALUES) == 0:
                 # no page is read, and the positions of pages may be anything
                 continue
-            start = _whole_number(column, _FIRST_DATA_PAGE)
-            dictionary = column.get(_DICTIONARY_PAGE)
-            if isinstance(dictionary, int) and 0 < dictionary < start:
-                start = dictionary
-            _add_pages(column_sizes, data, start, start + _whole_number(column, _PACKED_TOTAL))
+            start = _whole_number(column, _DATA_PAGE_OFFSET)
+            dictionary_start = column.get(_DICTIONARY_PAGE_OFFSET)
+            if isinstance(dictionary_start, int) and 0 < dictionary_start < start:
+                start = dictionary_start
+            end = start + _whole_number(column, _TOTAL_COMPRESSED_SIZE)
+            _add_pages(column_sizes, data, start, end)
     return sizes
 
 
@@ -77,104 +105,116 @@ def _whole_number(struct: dict[int, Any], field: int) -> int:
 
 
 def _add_pages(sizes: PageSizes, data: bytes | memoryview, start: int, end: int) -> None:
-    """Add the pages that lie between two positions of a file."""
+    """Add the sizes and encodings of the pages from byte `start` of a file to byte `end`."""
     if end > len(data):
         raise ValueError("a column lies outside the file")
-    while start < end:
-        reader = _CompactReader(data, start)
-        header = reader.struct()
-        unpacked = _whole_number(header, _UNPACKED)
-        sizes.total += unpacked
-        sizes.largest = max(sizes.largest, unpacked)
-        for kind, field in _ENCODING_FIELDS:
-            page = header.get(kind)
-            encoding = page.get(field) if isinstance(page, dict) else None
-            sizes.has_delta |= encoding in _DELTAS
-            sizes.has_shared_beginnings |= encoding == DELTA_TEXT
-        start = reader.position + _whole_number(header, _PACKED)
+    position = start
+    while position < end:
+        reader = _CompactReader(data, position)
+        page_header = reader.struct()
+        unpacked_bytes = _whole_number(page_header, _UNCOMPRESSED_PAGE_SIZE)
+        sizes.total += unpacked_bytes
+        sizes.largest = max(sizes.largest, unpacked_bytes)
+        for header_field, encoding_field in _ENCODING_FIELDS.items():
+            data_page_header = page_header.get(header_field)
+            if not isinstance(data_page_header, dict):
+                continue
+            encoding = data_page_header.get(encoding_field)
+            if encoding in _DELTA_ENCODINGS:
+                sizes.has_delta = True
+            if encoding == DELTA_BYTE_ARRAY:
+                sizes.has_shared_beginnings = True
+        # the content of a page follows its header, and the next page follows the content
+        position = reader.position + _whole_number(page_header, _COMPRESSED_PAGE_SIZE)
 
 
 class _CompactReader:
-    """Values of Thrift's compact protocol, one after the other."""
+    """Reader of the values of Thrift's compact protocol, one after the other, from a position in bytes."""
 
     def __init__(self, data: bytes | memoryview, position: int) -> None:
         self.data = data
         self.position = position
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
-        """Read the fields of a struct by their numbers."""
+        """Read a struct: the value of each field by the field's number."""
         self._check_depth(depth)
         fields: dict[int, Any] = {}
         number = 0
         while True:
-            head = self._byte()
-            kind = head & 0x0F
-            if kind == _STOP:
+            field_header = self._byte()
+            # four bits: the step from the number of the field before; four bits: the type
+            number_step = field_header >> 4
+            value_type = field_header & 0x0F
+            if value_type == _STOP:
                 return fields
-            step = head >> 4
-            # a field's number is given as the step from the one before, or, beyond 15, on its own
-            number = number + step if step else self._integer()
-            fields[number] = self._value(kind, depth)
+            if number_step:
+                number += number_step
+            else:
+                # a step beyond 15 does not fit: the number itself follows
+                number = self._integer()
+            fields[number] = self._value(value_type, depth)
 
-    def _value(self, kind: int, depth: int) -> Any:
-        """Read a value of a type; binary values and floats are skipped."""
-        if kind in (_TRUE, _FALSE):
-            return kind == _TRUE
-        if kind == _BYTE:
+    def _value(self, value_type: int, depth: int) -> Any:
+        """Read a value of a type; binary values and floats are skipped and returned as None."""
+        if value_type in (_TRUE, _FALSE):
+            # in a struct the type of the field is its value
+            return value_type == _TRUE
+        if value_type == _BYTE:
             return self._byte()
-        if kind in _INTEGERS:
+        if value_type in _INTEGERS:
             return self._integer()
-        if kind == _DOUBLE:
+        if value_type == _DOUBLE:
             self._skip(_DOUBLE_BYTES)
             return None
-        if kind == _BINARY:
+        if value_type == _BINARY:
             self._skip(self._varint())
             return None
-        if kind in (_LIST, _SET):
+        if value_type in (_LIST, _SET):
             return self._list(depth + 1)
-        if kind == _STRUCT:
+        if value_type == _STRUCT:
             return self.struct(depth + 1)
-        raise ValueError(f"a header has a field of type {kind}")
+        raise ValueError(f"a header has a field of type {value_type}")
 
     def _list(self, depth: int) -> list[Any]:
         """Read the values of a list."""
         self._check_depth(depth)
-        head = self._byte()
-        length = head >> 4
-        kind = head & 0x0F
-        if length == 15:
+        list_header = self._byte()
+        # four bits: the length; four bits: the type of the values
+        length = list_header >> 4
+        value_type = list_header & 0x0F
+        if length == _LONG_LIST:
             length = self._varint()
         # every value takes a byte at least
-        self._check_left(length)
-        if kind in (_TRUE, _FALSE):
-            # alone among the types a truth value takes a byte in a list and none in a struct
-            kind = _BYTE
-        return [self._value(kind, depth) for _ in range(length)]
+        self._check_remaining(length)
+        if value_type in (_TRUE, _FALSE):
+            # a truth value takes a byte in a list, where it has no field whose type could be its value
+            value_type = _BYTE
+        return [self._value(value_type, depth) for _ in range(length)]
 
     def _check_depth(self, depth: int) -> None:
         """Raise where structs and lists lie in one another too deeply."""
         if depth > _DEEPEST:
             raise ValueError("a header is nested too deeply")
 
-    def _check_left(self, n_bytes: int) -> None:
-        """Raise where fewer bytes are left."""
+    def _check_remaining(self, n_bytes: int) -> None:
+        """Raise where fewer bytes remain."""
         if self.position < 0 or n_bytes > len(self.data) - self.position:
             raise ValueError("a header is cut short")
 
     def _skip(self, n_bytes: int) -> None:
         """Skip some bytes."""
-        self._check_left(n_bytes)
+        self._check_remaining(n_bytes)
         self.position += n_bytes
 
     def _byte(self) -> int:
         """Read one byte."""
-        self._check_left(1)
+        self._check_remaining(1)
         value = self.data[self.position]
         self.position += 1
         return value
 
     def _varint(self) -> int:
-        """Read a whole number, seven bits a byte, the lowest first."""
+        """Read a whole number, seven bits a byte, the lowest first; the eighth bit says that more follow."""
         value = 0
         shift = 0
         while True:
@@ -187,7 +227,9 @@ class _CompactReader:
                 raise ValueError("a number of a header has too many bytes")
 
     def _integer(self) -> int:
-        """Read a signed whole number, whose lowest bit is the sign."""
-        value = self._varint()
-        # "zigzag" code: 0, -1, 1, -2, 2 are stored as 0, 1, 2, 3, 4
-        return (value >> 1) ^ -(value & 1)
+        """Read a signed whole number in the "zigzag" code: 0, -1, 1, -2, 2 are stored as 0, 1, 2, 3, 4."""
+        code = self._varint()
+        magnitude = code >> 1
+        if code & 1:
+            return -magnitude - 1
+        return magnitude

@@ -1,7 +1,8 @@
 """Run a pickle over an allow-list: containers, text, numbers, arrays, and objects that given functions make.
 
-A pickle is a program. Here it may push values, collect them in containers, and call functions of a given
-table, ours and not the ones it names. Every other name is refused before anything is called.
+A pickle is a program for a stack of values (CPython, Lib/pickletools.py describes every instruction). Here
+it may push values, collect them in containers, and call functions of a given table, ours and not the ones
+that it names. Every other name is an error before anything is called.
 """
 
 import io
@@ -31,7 +32,7 @@ class DamagedPickleError(ValueError):
 AllowList = Mapping[tuple[str, str], Any]
 
 #: Instructions that data need, by the names of `pickletools`.
-_NAMES = (
+_ALLOWED_INSTRUCTIONS = (
     "PROTO", "FRAME", "STOP", "MARK", "POP", "POP_MARK", "DUP", "PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE",
     "GET", "BINGET", "LONG_BINGET", "NONE", "NEWTRUE", "NEWFALSE", "INT", "BININT", "BININT1", "BININT2",
     "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT", "STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE",
@@ -40,13 +41,18 @@ _NAMES = (
     "DICT", "FROZENSET", "APPEND", "APPENDS", "ADDITEMS", "SETITEM", "SETITEMS", "GLOBAL", "STACK_GLOBAL",
     "REDUCE", "BUILD", "PERSID", "BINPERSID",
 )  # fmt: skip
+#: Name of an instruction -> the byte that stands for it in a pickle.
 _CODES = {opcode.name: ord(opcode.code) for opcode in pickletools.opcodes}
-#: Bytes that calls may copy of a pickle's content: so many times its size, and so many more.
+#: Bytes of a pickle's content that calls may copy: `_COPIES` times its size and `_COPIED_BYTES` more.
 _COPIES = 10
 _COPIED_BYTES = 1 << 22
 _KEYS = str | bytes | int | float | None
 #: Whole numbers below this have different hashes; any number of larger ones can share one.
-_LARGEST_KEY = sys.hash_info.modulus
+_HASH_MODULUS = sys.hash_info.modulus
+#: Largest number of axes of an array, as in NumPy before version 2.
+_MAX_AXES = 32
+#: Sizes and positions are below this, far more than any memory has.
+_SIZE_LIMIT = 1 << 48
 
 
 def run(stream: io.BytesIO, allowed: AllowList, persistent: Callable[[Any], Any] | None = None) -> Any:
@@ -69,7 +75,9 @@ class Pending:
     """An object that is completed by the state that follows it in the pickle."""
 
     def __init__(self, build: Callable[[Any], Any]) -> None:
+        #: Makes the object of its state.
         self.build = build
+        #: The object, None until its state was read.
         self.value: Any = None
 
 
@@ -84,7 +92,10 @@ class _Memo(dict[int, Any]):
 
 
 class _Instructions:
-    """Functions of the instructions; others are errors, and so are too many."""
+    """Function of each allowed instruction, by its byte; other instructions and too many are errors.
+
+    It stands in the place of the dict `dispatch` of Python's unpickler, which looks up each instruction here.
+    """
 
     def __init__(self) -> None:
         self.count = 0
@@ -94,20 +105,20 @@ class _Instructions:
         self.count += 1
         if self.count > self.limit:
             raise UnsafePickleError(f"refused to go on: what it makes {too_large(self.count * INSTRUCTION)}")
-        if code not in _DO:
+        if code not in _FUNCTIONS:
             for name, code_of_name in _CODES.items():
                 if code_of_name == code:
                     raise UnsafePickleError(f"refused to follow the instruction {name}")
             raise DamagedPickleError(f"byte {code} is no instruction")
-        return _DO[code]
+        return _FUNCTIONS[code]
 
 
-#: Python's own reader in Python: the one in C hashes keys and takes memory before they can be checked.
-_Python: Any = pickle._Unpickler
+#: Python's unpickler in Python: the one in C hashes keys and takes memory before they can be checked.
+_PythonUnpickler: Any = pickle._Unpickler
 
 
-class _Unpickler(_Python):
-    """The reader of one pickle."""
+class _Unpickler(_PythonUnpickler):
+    """The reader of one pickle; `stack` holds the values that its instructions push, the top last."""
 
     def __init__(
         self, stream: io.BytesIO, allowed: AllowList, persistent: Callable[[Any], Any] | None
@@ -117,7 +128,9 @@ class _Unpickler(_Python):
         self.persistent = persistent
         self.dispatch = _Instructions()
         self.memo = _Memo()
-        self.budget = _COPIED_BYTES + _COPIES * (len(stream.getbuffer()) - stream.tell())
+        n_bytes = len(stream.getbuffer()) - stream.tell()
+        #: Bytes that calls may still copy.
+        self.copy_budget = _COPIED_BYTES + _COPIES * n_bytes
 
     def find_class(self, module: str, name: str) -> Any:
         """Return the replacement of a name."""
@@ -136,13 +149,15 @@ class _Unpickler(_Python):
         return self.persistent(persistent_id)
 
     def reduce(self) -> None:
-        """Call a function of the table."""
+        """Call the function of the table below the arguments on top of the stack; push the result."""
         arguments = self.stack.pop()
         function = self.stack[-1]
         if not callable(function):
             raise UnsafePickleError(f"refused to call a value of type {type(function).__name__}")
-        self.budget -= sum(len(a) for a in arguments if isinstance(a, str | bytes | bytearray | list | tuple))
-        if self.budget < 0:
+        for argument in arguments:
+            if isinstance(argument, str | bytes | bytearray | list | tuple):
+                self.copy_budget -= len(argument)
+        if self.copy_budget < 0:
             raise UnsafePickleError("refused to copy its content over and over")
         self.stack[-1] = function(*arguments)
 
@@ -154,7 +169,10 @@ class _Unpickler(_Python):
             raise UnsafePickleError(
                 f"refused to set the attributes of a value of type {type(pending).__name__}"
             )
-        pending.value = self.stack[-1] = pending.build(state)
+        value = pending.build(state)
+        # the memo holds the pending object, which knows its value from now on
+        pending.value = value
+        self.stack[-1] = value
 
     def set_item(self) -> None:
         """Put one item into a dict."""
@@ -173,18 +191,20 @@ class _Unpickler(_Python):
         self.fill(items)
 
     def fill(self, items: list[Any]) -> None:
-        """Put keys and values, in turn, into the dict on top."""
-        self.top(dict).update(zip(check_keys(items[::2]), items[1::2], strict=True))
+        """Put items, key and value in turn, into the dict on top."""
+        keys = check_keys(items[::2])
+        values = items[1::2]
+        self.top(dict).update(zip(keys, values, strict=True))
 
     def add_items(self) -> None:
         """Put values into a set."""
         items = self.pop_mark()
         self.top(set).update(check_keys(items))
 
-    def top(self, kind: type) -> Any:
+    def top(self, container_type: type) -> Any:
         """Return the container on top; one of another type would hash unchecked values."""
-        if not isinstance(self.stack[-1], kind):
-            raise DamagedPickleError(f"it fills a {kind.__name__} where there is none")
+        if not isinstance(self.stack[-1], container_type):
+            raise DamagedPickleError(f"it fills a {container_type.__name__} where there is none")
         return self.stack[-1]
 
     def make_frozenset(self) -> None:
@@ -193,12 +213,14 @@ class _Unpickler(_Python):
         self.append(frozenset(check_keys(items)))
 
     def byte_array(self) -> None:
-        """Push bytes, of which there may be fewer than the pickle says."""
-        self.append(self.read(int.from_bytes(self.read(8), "little")))
+        """Push bytes, whose number precedes them in eight bytes; there may be fewer."""
+        n_bytes = int.from_bytes(self.read(8), "little")
+        self.append(self.read(n_bytes))
 
 
-_DO: dict[int, Callable[[_Unpickler], None]] = {
-    **{_CODES[name]: _Python.dispatch[_CODES[name]] for name in _NAMES},
+#: Byte of an instruction -> its function: Python's own, or one above that checks.
+_FUNCTIONS: dict[int, Callable[[_Unpickler], None]] = {
+    **{_CODES[name]: _PythonUnpickler.dispatch[_CODES[name]] for name in _ALLOWED_INSTRUCTIONS},
     _CODES["REDUCE"]: _Unpickler.reduce,
     _CODES["BUILD"]: _Unpickler.build,
     _CODES["SETITEM"]: _Unpickler.set_item,
@@ -220,7 +242,7 @@ def check_keys(items: list[Any]) -> list[Any]:
         parts = item if isinstance(item, tuple) else (item,)
         numbers = [part for part in parts if not isinstance(part, str | bytes)]
         is_plain = len(numbers) < 2 and all(isinstance(number, _KEYS) for number in numbers)
-        is_large = any(isinstance(number, int) and abs(number) >= _LARGEST_KEY for number in numbers)
+        is_large = any(isinstance(number, int) and abs(number) >= _HASH_MODULUS for number in numbers)
         if not is_plain or is_large:
             raise DamagedPickleError(
                 f"a key in it is a value of type {type(item).__name__}, not text or a number that is one"
@@ -230,8 +252,10 @@ def check_keys(items: list[Any]) -> list[Any]:
 
 # replacements of the functions that pickles call to rebuild NumPy's arrays and plain containers
 
-#: Element types by the name a pickle gives them; of objects (O) an array has one, and is it.
+#: Element types by the name that a pickle gives them. An array of objects (O) must have one, which is
+#: returned in its place.
 _DTYPE = re.compile(r"[<>=|]?(b1|[iu][1248]|f[248]|c8|c16|[SU]\d{1,4}|\?|O[48]?)")
+#: Replacement of the class ndarray.
 _NDARRAY = object()
 
 
@@ -257,14 +281,15 @@ def _dict(items: Iterable[Any] = ()) -> dict[Any, Any]:
 
 
 def _dtype(name: object, *_: object) -> Pending:
-    """Make an element type, to which the pickle adds the order of its bytes."""
+    """Make an element type, to which the pickle adds its state (NumPy's `dtype.__setstate__`)."""
     if not isinstance(name, str) or not _DTYPE.fullmatch(name):
         raise UnsafePickleError(f"refused to load an array of {str(name)[:40]!r}; numbers would do")
 
     def build(state: Any) -> np.dtype:
-        if any(part is not None for part in state[2:5]):
+        _, byte_order, subarray, field_names, fields, *_ = state
+        if subarray is not None or field_names is not None or fields is not None:
             raise UnsafePickleError("refused to load an array of records; numbers would do")
-        return np.dtype(name).newbyteorder(state[1])
+        return np.dtype(name).newbyteorder(byte_order)
 
     return Pending(build)
 
@@ -284,17 +309,17 @@ def array_of(data: object, dtype: object, shape: object, order: str) -> np.ndarr
     return np.frombuffer(data, dtype).reshape(sizes, order=order)  # type: ignore[call-overload]
 
 
-def _reconstruct(kind: object, *_: object) -> Pending:
-    """Make an array without content, which the state that follows completes."""
-    if kind is not _NDARRAY:
+def _reconstruct(array_class: object, *_: object) -> Pending:
+    """Make an array without content, completed by the state that follows (`numpy.ndarray.__setstate__`)."""
+    if array_class is not _NDARRAY:
         raise UnsafePickleError("refused to load a subclass of an array")
 
     def build(state: Any) -> Any:
-        _, sizes, dtype, fortran, data = state
-        if isinstance(data, list) and len(data) == 1 and sizes == ():
+        _, shape, dtype, is_fortran_order, data = state
+        if isinstance(data, list) and len(data) == 1 and shape == ():
             # an array of one object is how NumPy saves a dict
             return data[0]
-        return array_of(data, dtype, sizes, "F" if fortran else "C")
+        return array_of(data, dtype, shape, "F" if is_fortran_order else "C")
 
     return Pending(build)
 
@@ -305,37 +330,46 @@ def _scalar(dtype: object, data: object = b"") -> Any:
 
 
 def whole_numbers(numbers: object, name: str) -> tuple[int, ...]:
-    """Return a tuple of whole numbers from 0, which may have 32 of them."""
-    if not isinstance(numbers, tuple | list) or len(numbers) > 32:
+    """Return a tuple of at most 32 whole numbers from 0; anything else is an error that begins with `name`."""
+    if not isinstance(numbers, tuple | list) or len(numbers) > _MAX_AXES:
         raise DamagedPickleError(f"{name} is not a tuple of whole numbers")
-    if any(isinstance(n, bool) or not isinstance(n, int) or not 0 <= n < 1 << 48 for n in numbers):
-        raise DamagedPickleError(f"{name} is {str(tuple(numbers))[:60]}, not whole numbers from 0")
+    for number in numbers:
+        is_whole = isinstance(number, int) and not isinstance(number, bool)
+        if not is_whole or not 0 <= number < _SIZE_LIMIT:
+            raise DamagedPickleError(f"{name} is {str(tuple(numbers))[:60]}, not whole numbers from 0")
     return tuple(numbers)
+
+
+def _set(items: Iterable[Any] = ()) -> set[Any]:
+    """Make a set."""
+    return set(check_keys(list(items)))
+
+
+def _frozenset(items: Iterable[Any] = ()) -> frozenset[Any]:
+    """Make a frozen set."""
+    return frozenset(check_keys(list(items)))
+
+
+def _complex(real: Any, imaginary: Any) -> complex:
+    """Make a complex number."""
+    return complex(float(real), float(imaginary))
 
 
 #: Names that pickles of arrays and containers use, and the functions called in their place.
 ARRAYS: dict[tuple[str, str], Any] = {
-    **{
-        (f"{package}.{module}", name): function
-        for package in ("numpy.core", "numpy._core")
-        for module, name, function in (
-            ("multiarray", "_reconstruct", _reconstruct),
-            ("multiarray", "scalar", _scalar),
-            ("numeric", "_frombuffer", array_of),
-        )
-    },
     ("numpy", "ndarray"): _NDARRAY,
     ("numpy", "dtype"): _dtype,
     ("_codecs", "encode"): _encode,
     ("collections", "OrderedDict"): _dict,
-    **{
-        (module, name): function
-        for module in ("builtins", "__builtin__")
-        for name, function in {
-            "set": lambda items=(): set(check_keys(list(items))),
-            "frozenset": lambda items=(): frozenset(check_keys(list(items))),
-            "complex": lambda real, imag: complex(float(real), float(imag)),
-            "bytes": _no_bytes,
-        }.items()
-    },
 }
+# NumPy 1 and NumPy 2
+for _package in ("numpy.core", "numpy._core"):
+    ARRAYS[f"{_package}.multiarray", "_reconstruct"] = _reconstruct
+    ARRAYS[f"{_package}.multiarray", "scalar"] = _scalar
+    ARRAYS[f"{_package}.numeric", "_frombuffer"] = array_of
+# Python 3 and Python 2
+for _module in ("builtins", "__builtin__"):
+    ARRAYS[_module, "set"] = _set
+    ARRAYS[_module, "frozenset"] = _frozenset
+    ARRAYS[_module, "complex"] = _complex
+    ARRAYS[_module, "bytes"] = _no_bytes

@@ -6,7 +6,7 @@ import math
 import re
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,19 +23,35 @@ from salstats.readers.pickle_machine import (
 
 __all__ = ["UnsafePickleError", "read_pickle"]
 
-#: First value of a file that torch.save wrote before it wrote zip archives, and of a storage's bytes.
-_MAGIC = 0x1950A86A20F9469CFC6C
-_PROTOCOL = 1001
+#: torch.save wrote a stream of pickles before it wrote zip archives (pytorch/pytorch, torch/serialization.py,
+#: `_legacy_save`), and the bytes of a storage are such a stream: it begins with these two numbers.
+_MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
+_PROTOCOL_VERSION = 1001
+#: The magic number as a pickle: the beginning of such a stream.
+_STREAM_BEGINNING = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
+#: Beginning of a zip archive.
+_ARCHIVE_BEGINNING = b"PK\x03\x04"
+#: Bytes of the number of elements that stands before each storage of a stream.
+_SIZE_BYTES = 8
 #: Pickles may be nested in the bytes of a storage to this depth.
 _MAX_DEPTH = 2
-#: An expanded tensor repeats the elements of its storage; one with more of them than this is refused.
+#: An expanded tensor repeats the elements of its storage; one of more elements than this is an error.
 _MAX_EXPANDED = 1 << 24
 _BIG_ENDIAN = "it was written on a machine with the other order of bytes"
+#: Name of a storage.
 _KEY = re.compile(r"\w{1,40}", re.ASCII)
-
+#: Element type in the name of a class of storages, such as FloatStorage -> type of NumPy.
 _ELEMENTS = {
-    **{"Float": "<f4", "Double": "<f8", "Half": "<f2", "Long": "<i8", "Int": "<i4", "Short": "<i2"},
-    **{"Char": "i1", "Byte": "u1", "Bool": "?", "Untyped": "u1"},
+    "Float": "<f4",
+    "Double": "<f8",
+    "Half": "<f2",
+    "Long": "<i8",
+    "Int": "<i4",
+    "Short": "<i2",
+    "Char": "i1",
+    "Byte": "u1",
+    "Bool": "?",
+    "Untyped": "u1",
     # the upper half of a float32, which NumPy lacks
     "BFloat16": "bfloat16",
 }
@@ -54,10 +70,10 @@ def read_pickle(path: PathLike, *, skip: int = 0) -> Any:
     file = Path(path)
     data = read_bytes(file)[skip:]
     try:
-        if data.startswith(b"PK\x03\x04"):
-            return _archive(data)
-        if data.startswith(_HEAD):
-            return _stream(data, depth=0)
+        if data.startswith(_ARCHIVE_BEGINNING):
+            return _read_archive(data)
+        if data.startswith(_STREAM_BEGINNING):
+            return _read_stream(data, depth=0)
         return run(io.BytesIO(data), _allow_list(0))
     except UnsafePickleError as error:
         raise UnsafePickleError(
@@ -69,33 +85,52 @@ def read_pickle(path: PathLike, *, skip: int = 0) -> Any:
         raise InputFileError(f"{file}: not a pickle, or a damaged one ({error})", path=file) from error
 
 
-class _Storage:
-    """A type of storage: the type of its elements; a pickle cannot call it."""
+class _StorageType:
+    """Class of torch's storages, such as FloatStorage: the type of the elements; a pickle cannot call it."""
 
     def __init__(self, element: str) -> None:
         self.is_bfloat16 = element == _ELEMENTS["BFloat16"]
-        self.stored = np.dtype("<u2" if self.is_bfloat16 else element)
+        #: Type of the elements in the file.
+        self.stored_dtype = np.dtype("<u2" if self.is_bfloat16 else element)
+        #: Type of the elements of an array.
         self.dtype = np.dtype("<f4" if self.is_bfloat16 else element)
 
-    def numbers(self, content: bytes, numel: int) -> np.ndarray:
-        """Return the elements of a storage, whose bytes must be exactly those of `numel` elements."""
-        if len(content) != numel * self.stored.itemsize:
-            raise DamagedPickleError(f"a storage of {numel} elements in it has {len(content)} bytes")
-        if self.stored.kind == "b":
+    def elements(self, content: bytes, n_elements: int) -> np.ndarray:
+        """Return the elements of a storage, whose bytes must be exactly those of `n_elements` elements."""
+        if len(content) != n_elements * self.stored_dtype.itemsize:
+            raise DamagedPickleError(f"a storage of {n_elements} elements in it has {len(content)} bytes")
+        if self.stored_dtype.kind == "b":
+            # any byte but 0 is True
             return np.frombuffer(content, "u1") != 0
-        numbers = np.frombuffer(content, self.stored)
+        stored = np.frombuffer(content, self.stored_dtype)
         if self.is_bfloat16:
-            return (numbers.astype("<u4") << 16).view("<f4")
-        return numbers
+            return (stored.astype("<u4") << 16).view("<f4")
+        return stored
+
+
+class _StorageReference(NamedTuple):
+    """Storage that a pickle points to."""
+
+    key: str
+    storage_type: _StorageType
+    n_elements: int
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the storage in the file."""
+        return self.n_elements * self.storage_type.stored_dtype.itemsize
 
 
 def _allow_list(depth: int) -> dict[tuple[str, str], Any]:
-    """Return the names that a pickle may use, at a depth of pickles within storages."""
+    """Return the names that a pickle may use, each with its replacement.
+
+    `depth` is the number of storages that the pickle lies in, one within the other.
+    """
 
     def load_from_bytes(data: bytes) -> np.ndarray:
         if depth >= _MAX_DEPTH:
             raise UnsafePickleError(f"refused to follow pickles more than {_MAX_DEPTH} deep in one another")
-        storage = _stream(data, depth + 1)
+        storage = _read_stream(data, depth + 1)
         if not isinstance(storage, np.ndarray) or storage.ndim != 1:
             raise DamagedPickleError("the bytes of a storage in it hold something else")
         return storage
@@ -103,52 +138,64 @@ def _allow_list(depth: int) -> dict[tuple[str, str], Any]:
     return {**_TORCH, ("torch.storage", "_load_from_bytes"): load_from_bytes}
 
 
-def _stream(data: bytes, depth: int) -> Any:
-    """Read torch.save's older form: a header, a pickle, and the storages that it points to."""
+def _read_stream(data: bytes, depth: int) -> Any:
+    """Read torch.save's older form: five pickles, then the storages that the fourth of them points to.
+
+    The pickles are a magic number, the version of the form, facts of the machine, the content, and the keys
+    of the storages in their order. Each storage is its number of elements and their bytes.
+    """
     stream = io.BytesIO(data)
-    magic = run(stream, {})
-    protocol = run(stream, {})
+    magic_number = run(stream, {})
+    version = run(stream, {})
     system = run(stream, {})
-    if magic != _MAGIC or protocol != _PROTOCOL or not isinstance(system, dict):
+    if magic_number != _MAGIC_NUMBER or version != _PROTOCOL_VERSION or not isinstance(system, dict):
         raise DamagedPickleError("a storage in it does not begin as torch writes one")
     if system.get("little_endian", True) is not True:
         raise DamagedPickleError(_BIG_ENDIAN)
+    # by key: each storage that the content points to, and the array that is to hold its elements
+    references: dict[str, _StorageReference] = {}
     arrays: dict[str, np.ndarray] = {}
-    kinds: dict[str, tuple[_Storage, int]] = {}
-    n_free = len(data)
+    n_bytes_left = len(data)
 
-    def persistent(storage_id: Any) -> np.ndarray:
-        nonlocal n_free
-        key, kind, numel = _storage_id(storage_id)
-        if kinds.setdefault(key, (kind, numel)) != (kind, numel):
+    def array_of_storage(storage_id: Any) -> np.ndarray:
+        nonlocal n_bytes_left
+        reference = _storage_reference(storage_id)
+        key = reference.key
+        if references.setdefault(key, reference) != reference:
             raise DamagedPickleError("one storage in it has two sizes")
         if key not in arrays:
-            n_free -= numel * kind.stored.itemsize
-            if n_free < 0:
-                raise DamagedPickleError(f"a storage of {numel} elements in it has fewer bytes")
+            n_bytes_left -= reference.n_bytes
+            if n_bytes_left < 0:
+                raise DamagedPickleError(
+                    f"a storage of {reference.n_elements} elements in it has fewer bytes"
+                )
             # its bytes follow the pickle: tensors are views of this array, which is filled below
-            arrays[key] = np.zeros(numel, kind.dtype)
+            arrays[key] = np.zeros(reference.n_elements, reference.storage_type.dtype)
         return arrays[key]
 
-    result = run(stream, _allow_list(depth), persistent)
+    content = run(stream, _allow_list(depth), array_of_storage)
     keys = run(stream, {})
-    if not isinstance(keys, list) or {k for k in keys if isinstance(k, str)} != {*arrays}:
+    if not isinstance(keys, list) or {key for key in keys if isinstance(key, str)} != {*arrays}:
         raise DamagedPickleError("the storages in it are not those that it points to")
     for key in keys:
-        kind, numel = kinds[key]
-        stated = int.from_bytes(stream.read(8), "little", signed=True)
-        arrays[key][:] = kind.numbers(stream.read(numel * kind.stored.itemsize), numel)
-        if stated != numel:
-            raise DamagedPickleError(f"a storage of {numel} elements in it is said to have {stated}")
-    return result
+        reference = references[key]
+        n_elements = reference.n_elements
+        stated = int.from_bytes(stream.read(_SIZE_BYTES), "little", signed=True)
+        arrays[key][:] = reference.storage_type.elements(stream.read(reference.n_bytes), n_elements)
+        if stated != n_elements:
+            raise DamagedPickleError(f"a storage of {n_elements} elements in it is said to have {stated}")
+    return content
 
 
-def _archive(data: bytes) -> Any:
-    """Read torch.save's zip archive. Nothing is unpacked to the disk."""
+def _read_archive(data: bytes) -> Any:
+    """Read torch.save's zip archive: a pickle NAME/data.pkl, and a file NAME/data/KEY for each storage.
+
+    Nothing is unpacked to the disk.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = {entry.filename: entry for entry in archive.infolist()}
-            pickle_names = [n for n in entries if n == "data.pkl" or n.endswith("/data.pkl")]
+            pickle_names = [name for name in entries if name == "data.pkl" or name.endswith("/data.pkl")]
             if len(pickle_names) != 1:
                 raise DamagedPickleError("a zip archive, but not one that torch.save wrote")
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries.values()):
@@ -160,11 +207,12 @@ def _archive(data: bytes) -> Any:
                 raise DamagedPickleError(_BIG_ENDIAN)
 
             @functools.cache
-            def storage(key: str, kind: _Storage, numel: int) -> np.ndarray:
-                return kind.numbers(archive.read(f"{root}data/{key}"), numel)
+            def elements(reference: _StorageReference) -> np.ndarray:
+                content = archive.read(f"{root}data/{reference.key}")
+                return reference.storage_type.elements(content, reference.n_elements)
 
             pickled = io.BytesIO(archive.read(pickle_names[0]))
-            return run(pickled, _allow_list(0), lambda storage_id: storage(*_storage_id(storage_id)))
+            return run(pickled, _allow_list(0), lambda storage_id: elements(_storage_reference(storage_id)))
     except (UnsafePickleError, DamagedPickleError):
         raise
     # zipfile raises errors of several classes on damaged archives
@@ -172,23 +220,26 @@ def _archive(data: bytes) -> Any:
         raise DamagedPickleError(f"a zip archive that cannot be read: {error}") from error
 
 
-def _storage_id(storage_id: Any) -> tuple[str, _Storage, int]:
-    """Return the key, the element type and the number of elements of a storage that a pickle points to."""
+def _storage_reference(storage_id: Any) -> _StorageReference:
+    """Return the storage of a persistent id: ("storage", class, key, device, number of elements[, view])."""
     is_id = isinstance(storage_id, tuple) and len(storage_id) in (5, 6) and storage_id[0] == "storage"
     # a sixth part is a view of a storage, which torch has not written since 0.4
     if not is_id or any(storage_id[5:]):
         raise UnsafePickleError("refused to follow a persistent id that is no storage's")
-    _, kind, key, _, numel, *_ = storage_id
-    if not isinstance(kind, _Storage):
+    _, storage_type, key, _, n_elements, *_ = storage_id
+    if not isinstance(storage_type, _StorageType):
         raise UnsafePickleError("refused to follow a persistent id that is no storage's")
     if not isinstance(key, str) or not _KEY.fullmatch(key):
         raise UnsafePickleError(f"refused to follow the key {str(key)[:40]!r} of a storage")
-    (size,) = whole_numbers((numel,), "the size of a storage")
-    return key, kind, size
+    (size,) = whole_numbers((n_elements,), "the size of a storage")
+    return _StorageReference(key, storage_type, size)
 
 
 def _rebuild_tensor(storage: object, offset: object, size: object, stride: object, *_: object) -> np.ndarray:
-    """Make a tensor as a view of its storage; further arguments concern gradients."""
+    """Make a tensor as a view of its storage, as `torch._utils._rebuild_tensor_v2` does.
+
+    `offset` and `stride` count elements; further arguments concern gradients.
+    """
     if not isinstance(storage, np.ndarray) or storage.ndim != 1:
         raise UnsafePickleError("refused to make a tensor of something that is no storage")
     sizes = whole_numbers(size, "the size of a tensor")
@@ -198,14 +249,14 @@ def _rebuild_tensor(storage: object, offset: object, size: object, stride: objec
         raise DamagedPickleError(f"a tensor of size {sizes} in it has strides {steps}")
     if math.prod(sizes) == 0:
         return np.empty(sizes, storage.dtype)
-    last = start + sum((n - 1) * step for n, step in zip(sizes, steps, strict=True))
-    if last >= len(storage):
+    last_element = start + sum((n - 1) * step for n, step in zip(sizes, steps, strict=True))
+    if last_element >= len(storage):
         raise DamagedPickleError(f"a tensor of size {sizes} in it reaches beyond its storage")
     if math.prod(sizes) > max(len(storage), _MAX_EXPANDED):
         raise UnsafePickleError(f"refused to make a tensor of size {sizes} of {len(storage)} stored elements")
-    # in bounds by the check above; torch's strides count elements
-    strides = tuple(step * storage.itemsize for step in steps)
-    return np.lib.stride_tricks.as_strided(storage[start:], sizes, strides, writeable=False)
+    # in bounds by the check above; NumPy's strides count bytes
+    byte_strides = tuple(step * storage.itemsize for step in steps)
+    return np.lib.stride_tricks.as_strided(storage[start:], sizes, byte_strides, writeable=False)
 
 
 def _rebuild_parameter(tensor: object, *_: object) -> np.ndarray:
@@ -215,14 +266,13 @@ def _rebuild_parameter(tensor: object, *_: object) -> np.ndarray:
     return tensor
 
 
-_STORAGES = {name: _Storage(element) for name, element in _ELEMENTS.items()}
-#: Beginning of a file in torch.save's older form: the magic number as a pickle.
-_HEAD = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
+_STORAGE_TYPES = {name: _StorageType(element) for name, element in _ELEMENTS.items()}
+#: Names that pickles of tensors use, each with its replacement.
 _TORCH: dict[tuple[str, str], Any] = {
     **ARRAYS,
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
     ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
     ("torch", "Size"): lambda sizes=(): whole_numbers(sizes, "a size"),
-    ("torch.storage", "UntypedStorage"): _STORAGES["Untyped"],
-    **{("torch", f"{name}Storage"): kind for name, kind in _STORAGES.items()},
+    ("torch.storage", "UntypedStorage"): _STORAGE_TYPES["Untyped"],
+    **{("torch", f"{name}Storage"): storage_type for name, storage_type in _STORAGE_TYPES.items()},
 }
