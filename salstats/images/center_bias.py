@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from salstats.errors import SalstatsError, ValueRangeError
-from salstats.images.axes import Axis
+from salstats.images.axes import InterpolationAxis
 from salstats.images.fixations import check_density
 from salstats.images.run_lengths import check_shape
 from salstats.memory_limit import PIXEL, too_large
@@ -58,16 +58,21 @@ class CenterBias:
         self._shapes = shapes
         for case in boxes:
             _check_box(case, boxes[case], shapes[case])
+        # of each box the upper left and the lower right corner (row, col), and of its image (height, width)
         edges = np.array(list(boxes.values()))
+        upper_left = edges[:, :2]
+        lower_right = edges[:, 2:]
         image_sizes = np.array([shapes[case] for case in boxes])
-        average = edges.mean(axis=0)
-        self.average_box = Box(*(float(edge) for edge in average))
-        self._extent = average[2:] - average[:2]
-        scale = self._extent / (edges[:, 2:] - edges[:, :2])
-        # the frame has room for the image that reaches farthest to each side of its box
-        self._margin = (edges[:, :2] * scale).max(axis=0)
-        margin_behind = ((image_sizes - edges[:, 2:]) * scale).max(axis=0)
-        height, width = (int(size) for size in np.ceil(margin_behind + self._margin + self._extent))
+        average_edges = edges.mean(axis=0)
+        self.average_box = Box(*average_edges.tolist())
+        #: (height, width) of the average box.
+        self._average_size = average_edges[2:] - average_edges[:2]
+        scale = self._average_size / (lower_right - upper_left)
+        #: (above, left): room in the frame for the image that reaches farthest beyond its box.
+        self._margin = (upper_left * scale).max(axis=0)
+        margin_after = ((image_sizes - lower_right) * scale).max(axis=0)
+        frame_size = np.ceil(margin_after + self._margin + self._average_size)
+        height, width = (int(side) for side in frame_size)
         memory_problem = too_large(height * width * PIXEL)
         if memory_problem:
             smallest = list(boxes)[int(scale.prod(axis=1).argmax())]
@@ -135,38 +140,42 @@ class CenterBias:
         density /= total
         return density, int(np.count_nonzero(is_unseen))
 
-    def _placement(self, case: str) -> "_Placement":
+    def _frame_position(self, case: str) -> "_FramePosition":
         """Return the position of a case's image in the frame."""
         if case not in self._boxes:
             raise ValueRangeError(f"case {case} has no box; give one for each case when CenterBias is made")
         edges = np.array(self._boxes[case])
-        return _Placement(edges[:2], self._shapes[case], self._extent / (edges[2:] - edges[:2]))
+        corner = edges[:2]
+        box_size = edges[2:] - corner
+        return _FramePosition(corner, self._shapes[case], self._average_size / box_size)
 
     def _cut_out(self, average: np.ndarray, case: str) -> np.ndarray:
         """Return a case's image, cut out of the frame at its own size; NaN where there is no map."""
-        corner, shape, scale = self._placement(case)
-        frame_size = [max(1, round(n / s)) for n, s in zip(self.shape, scale, strict=True)]
-        starts = [round(start) for start in self._margin / scale - corner]
-        pixels = []
-        for start, length, size in zip(starts, shape, frame_size, strict=True):
-            # rounding may let the image stick out of the frame by a pixel
-            pixels.append(range(start, min(start + length, size)))
-        if tuple(frame_size) == self.shape:
-            part = average[np.ix_(*pixels)]
+        corner, shape, scale = self._frame_position(case)
+        # (height, width) of the frame at the size of the case's image
+        frame_height, frame_width = (
+            max(1, round(side / factor)) for side, factor in zip(self.shape, scale, strict=True)
+        )
+        top, left = (round(start) for start in self._margin / scale - corner)
+        # rounding may let the image stick out of the frame by a pixel
+        frame_rows = range(top, min(top + shape[0], frame_height))
+        frame_cols = range(left, min(left + shape[1], frame_width))
+        if (frame_height, frame_width) == self.shape:
+            values = average[np.ix_(frame_rows, frame_cols)]
         else:
-            rows = Axis.of(self.shape[0], frame_size[0], pixels[0]).weights
-            cols = Axis.of(self.shape[1], frame_size[1], pixels[1]).weights
-            part = rows @ average @ cols.T
+            row_weights = InterpolationAxis.of(self.shape[0], frame_height, frame_rows).weights
+            col_weights = InterpolationAxis.of(self.shape[1], frame_width, frame_cols).weights
+            values = row_weights @ average @ col_weights.T
         image = np.full(shape, np.nan)
-        image[: part.shape[0], : part.shape[1]] = part
+        image[: values.shape[0], : values.shape[1]] = values
         return image
 
     def _moved(self, case: str, densities: Sequence[np.ndarray]) -> tuple[tuple[slice, slice], np.ndarray]:
         """Return the part of the frame that a case covers, and the sum of its maps there, each of sum 1."""
-        corner, shape, scale = self._placement(case)
+        corner, shape, scale = self._frame_position(case)
         top, left = (round(start) for start in self._margin - corner * scale)
-        rows = Axis.of(shape[0], max(1, round(shape[0] * scale[0])))
-        cols = Axis.of(shape[1], max(1, round(shape[1] * scale[1])))
+        rows = InterpolationAxis.of(shape[0], max(1, round(shape[0] * scale[0])))
+        cols = InterpolationAxis.of(shape[1], max(1, round(shape[1] * scale[1])))
         density_sum = np.zeros(shape)
         for density in densities:
             try:
@@ -190,10 +199,10 @@ class CenterBias:
         return area, moved[: bottom - top, : right - left]
 
 
-class _Placement(NamedTuple):
+class _FramePosition(NamedTuple):
     """Position of a case's image in the frame."""
 
-    #: Top left corner of the box in the image.
+    #: Upper left corner (row, col) of the box in the image.
     corner: np.ndarray
     #: (height, width) of the image.
     shape: tuple[int, int]

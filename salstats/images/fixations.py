@@ -10,9 +10,15 @@ from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.pixel_values import PixelValues
 from salstats.images.run_lengths import check_shape
 
+#: Columns of an array of points or standard deviations.
+_ROW = 0
+_COL = 1
+#: Columns of an array of parts on screen (top, left, bottom, right): the edges along rows and along columns.
+_ROW_EDGES = (0, 2)
+_COL_EDGES = (1, 3)
 #: Fixations multiplied at a time, so that a long recording needs no array larger than a few images.
 _BLOCK = 512
-#: Shape of an array's entry for one fixation.
+#: Shape of the entry of one fixation in each array.
 _ENTRY_SHAPES = {"points": (2,), "duration": (), "sd": (2,), "shown": (4,)}
 
 
@@ -101,12 +107,13 @@ def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
         block = slice(start, start + _BLOCK)
         points = fixations.points[block]
         sd = fixations.sd[block]
-        row_profiles = _profiles(height, points[:, 0], sd[:, 0], screen[block, 0::2])
-        col_profiles = _profiles(width, points[:, 1], sd[:, 1], screen[block, 1::2])
+        row_profiles = _profiles(height, points[:, _ROW], sd[:, _ROW], screen[block][:, _ROW_EDGES])
+        col_profiles = _profiles(width, points[:, _COL], sd[:, _COL], screen[block][:, _COL_EDGES])
         row_profiles *= weight[block]
         if start:
             density += row_profiles @ col_profiles.T
         else:
+            # most recordings are one block, which needs no second array of the image's size
             np.matmul(row_profiles, col_profiles.T, out=density)
     total = density.sum()
     if not total > 0:
@@ -118,11 +125,15 @@ def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
     return density
 
 
-def _profiles(size: int, mean: np.ndarray, sd: np.ndarray, screen: np.ndarray) -> np.ndarray:
-    """Return each fixation's Gaussian along one axis, 0 outside the pixels on screen: (size, n)."""
-    pixel = np.arange(size)[:, None]
+def _profiles(n_pixels: int, mean: np.ndarray, sd: np.ndarray, screen_edges: np.ndarray) -> np.ndarray:
+    """Return each fixation's Gaussian along one axis, 0 outside the screen, shape (n_pixels, n_fixations).
+
+    `screen_edges`, (n_fixations, 2), are the first pixel on screen and the first one after the screen.
+    """
+    pixel = np.arange(n_pixels)[:, None]
     gaussian = np.exp(-0.5 * ((pixel - mean) / sd) ** 2) / (sd * np.sqrt(2 * np.pi))
-    gaussian[(pixel < screen[:, 0]) | (pixel >= screen[:, 1])] = 0
+    first_on_screen, first_after_screen = screen_edges.T
+    gaussian[(pixel < first_on_screen) | (pixel >= first_after_screen)] = 0
     return np.asarray(gaussian)
 
 

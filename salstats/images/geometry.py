@@ -13,9 +13,9 @@ from salstats.errors import ValueRangeError
 from salstats.images.maps import check_saliency
 from salstats.images.run_lengths import check_shape
 
-#: Rows of an image that are made at a time, so that beside it there is no second array of its size.
+#: Rows of an image that are interpolated at a time, so that no second array of its size is made.
 _STRIP = 64
-#: How far beyond the network's edge a pixel's centre may lie by rounding alone, in pixels of the network.
+#: Largest distance, in pixels of the network, by which rounding may put a pixel's centre beyond its edge.
 _ROUNDING = 1e-9
 
 
@@ -64,8 +64,8 @@ class Geometry:
         check_shape(self.network_shape, "network_shape")
         if np.shape(self.scale) != (2,) or not min(self.scale) > 0:
             raise ValueRangeError(f"scale must be two positive numbers (row, col), not {self.scale!r}")
-        first, last = self._corners()
-        if not ((last > 0) & (first < self.network_shape)).all():
+        upper_left, lower_right = self._corners()
+        if not ((lower_right > 0) & (upper_left < self.network_shape)).all():
             raise ValueRangeError(
                 f"offset={self.offset} leaves nothing of the image in the input of {self.network_shape}"
             )
@@ -78,15 +78,18 @@ class Geometry:
         return cls(image, network, (network[0] / image[0], network[1] / image[1]))
 
     def _corners(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the upper left and the lower right corner of the image in the input, in its pixels."""
-        first = np.asarray(self.offset, np.float64)
-        return first, first + np.asarray(self.scale) * self.image_shape
+        """Return the upper left and the lower right corner (row, col) of the image in pixels of the input."""
+        upper_left = np.asarray(self.offset, np.float64)
+        lower_right = upper_left + np.asarray(self.scale) * self.image_shape
+        return upper_left, lower_right
 
     @property
     def fills(self) -> bool:
         """True if the input shows the whole image and nothing else: a map of it is one of the image."""
-        first, last = self._corners()
-        return bool(np.allclose(first, 0, atol=1e-6) and np.allclose(last, self.network_shape, atol=1e-6))
+        upper_left, lower_right = self._corners()
+        fills_start = np.allclose(upper_left, 0, atol=1e-6)
+        fills_end = np.allclose(lower_right, self.network_shape, atol=1e-6)
+        return bool(fills_start and fills_end)
 
     @property
     def frame_shape(self) -> tuple[int, int]:
@@ -141,25 +144,26 @@ class Geometry:
         """
         grid = check_saliency(saliency).astype(np.float32)
         height, width = self.image_shape if shape is None else check_shape(shape)
-        rows = self._samples(0, height, grid.shape[0])
-        cols = self._samples(1, width, grid.shape[1])
-        if not rows.is_seen.any() or not cols.is_seen.any():
+        rows = self._neighbours(0, height, grid.shape[0])
+        cols = self._neighbours(1, width, grid.shape[1])
+        if not rows.is_visible.any() or not cols.is_visible.any():
             raise ValueRangeError(
                 f"shape {height} x {width} is too coarse: no centre of its pixels lies in the part of the "
                 "image that the network saw"
             )
+        # along the columns first: every row of the grid at the width of the image
         grid_rows = _interpolated(grid.T, cols, slice(None)).T
         image = np.empty((height, width), np.float32)
         for start in range(0, height, _STRIP):
             strip = slice(start, start + _STRIP)
             image[strip] = _interpolated(grid_rows, rows, strip)
-        if rows.is_seen.all() and cols.is_seen.all():
+        if rows.is_visible.all() and cols.is_visible.all():
             return image
-        # the pixels that were seen are a rectangle
-        lowest = image[rows.seen_range, cols.seen_range].min()
-        fill = lowest if outside == "lowest" else float(outside)
-        image[~rows.is_seen] = fill
-        image[:, ~cols.is_seen] = fill
+        # the pixels that the network saw are a rectangle
+        lowest = image[rows.visible_range, cols.visible_range].min()
+        fill_value = lowest if outside == "lowest" else float(outside)
+        image[~rows.is_visible] = fill_value
+        image[:, ~cols.is_visible] = fill_value
         return image
 
     def to_input(self, saliency: Any) -> np.ndarray:
@@ -184,38 +188,45 @@ class Geometry:
         )
         return inverse.to_image(saliency)
 
-    def _samples(self, axis: int, n: int, n_grid: int) -> "_Samples":
-        """Return the positions of n pixels along the image among the samples of a grid over the input."""
-        edge = (np.arange(n) + 0.5) * (self.image_shape[axis] / n) * self.scale[axis] + self.offset[axis]
+    def _neighbours(self, axis: int, n_pixels: int, n_samples: int) -> "_NeighbourSamples":
+        """Return the neighbours of pixels along an axis of the image among samples that cover the input."""
+        # the pixels' centres in pixels of the image, then of the input, each from the edge
+        image_position = (np.arange(n_pixels) + 0.5) * (self.image_shape[axis] / n_pixels)
+        input_position = image_position * self.scale[axis] + self.offset[axis]
         side = self.network_shape[axis]
-        is_seen = (edge >= -_ROUNDING) & (edge <= side + _ROUNDING)
-        position = np.clip(edge * (n_grid / side) - 0.5, 0, n_grid - 1)
-        low = np.minimum(position.astype(np.int64), max(0, n_grid - 2))
-        high = np.minimum(low + 1, n_grid - 1)
-        return _Samples(low, high, (position - low).astype(np.float32), is_seen)
+        is_visible = (input_position >= -_ROUNDING) & (input_position <= side + _ROUNDING)
+        # in samples, from the centre of the first
+        position = np.clip(input_position * (n_samples / side) - 0.5, 0, n_samples - 1)
+        before = np.minimum(position.astype(np.int64), max(0, n_samples - 2))
+        after = np.minimum(before + 1, n_samples - 1)
+        return _NeighbourSamples(before, after, (position - before).astype(np.float32), is_visible)
 
 
-class _Samples(NamedTuple):
-    """For each pixel along an axis, the grid's samples before and after it, and the weight of the second."""
+class _NeighbourSamples(NamedTuple):
+    """For each pixel along an axis, the samples that it lies between and the weight of the second."""
 
-    low: np.ndarray
-    high: np.ndarray
+    #: Index of the sample before the pixel.
+    before: np.ndarray
+    #: Index of the sample after the pixel.
+    after: np.ndarray
+    #: Weight of the sample after the pixel, from 0 to 1.
     weight: np.ndarray
     #: True for pixels that the network saw.
-    is_seen: np.ndarray
+    is_visible: np.ndarray
 
     @property
-    def seen_range(self) -> slice:
+    def visible_range(self) -> slice:
         """The pixels from the first to the last that the network saw."""
-        seen_pixels = np.flatnonzero(self.is_seen)
-        return slice(int(seen_pixels[0]), int(seen_pixels[-1]) + 1)
+        visible_pixels = np.flatnonzero(self.is_visible)
+        return slice(int(visible_pixels[0]), int(visible_pixels[-1]) + 1)
 
 
-def _interpolated(values: np.ndarray, samples: _Samples, pixels: slice) -> np.ndarray:
-    """Return values along the first axis at some of the pixels, interpolated between samples."""
-    low = values[samples.low[pixels]]
-    high = values[samples.high[pixels]]
-    high -= low
-    high *= samples.weight[pixels, None]
-    low += high
-    return np.asarray(low)
+def _interpolated(samples: np.ndarray, neighbours: _NeighbourSamples, pixels: slice) -> np.ndarray:
+    """Return samples along the first axis interpolated at some of the pixels."""
+    # before + weight * (after - before), in place
+    values = samples[neighbours.before[pixels]]
+    differences = samples[neighbours.after[pixels]]
+    differences -= values
+    differences *= neighbours.weight[pixels, None]
+    values += differences
+    return np.asarray(values)

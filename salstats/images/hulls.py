@@ -37,11 +37,12 @@ def inner_regions(mask: np.ndarray, *, min_share: float = 0.02) -> np.ndarray:
     hull.
     """
     array = check_mask(mask)
+    # number of each pixel's region; 0 is the background
     regions, _ = ndimage.label(array)
-    large = np.bincount(regions.ravel()) >= min_share * array.size
-    large[0] = False
-    # a mask of bool is labelled with 8 neighbours there
-    return np.asarray(skimage.segmentation.clear_border(large[regions]))
+    is_large = np.bincount(regions.ravel()) >= min_share * array.size
+    is_large[0] = False
+    # clear_border labels a mask of bool with 8 neighbours
+    return np.asarray(skimage.segmentation.clear_border(is_large[regions]))
 
 
 def convex_hull(mask: np.ndarray) -> np.ndarray:
@@ -61,23 +62,28 @@ def convex_hull(mask: np.ndarray) -> np.ndarray:
     top = int(rows[0])
     bottom = int(rows[-1])
     width = array.shape[1]
-    # the leftmost and the rightmost pixel centre of each row, both included
+    # first and last column of the hull in each row from top to bottom, both included
     first_col = np.full(bottom - top + 1, width)
     last_col = np.full(bottom - top + 1, -1)
     for corner, next_corner in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        # the ends (y, x) of an edge of the hull in half pixels, the upper one first
         upper, lower = sorted([corner.tolist(), next_corner.tolist()])
-        (y0, x0), (y1, x1) = upper, lower
+        y0, x0 = upper
+        y1, x1 = lower
         # rows whose centres, at 2 * row half pixels, lie between the ends of this edge
         row = np.arange(max(_ceil_half(y0), top), min(y1 // 2, bottom) + 1)
         if y0 == y1 or not row.size:
             continue
-        # the edge crosses the centres of row r at (x0 (y1 - y0) + (x1 - x0) (2 r - y0)) / (2 (y1 - y0))
+        # in pixels the edge crosses row r at column (x0 (y1 - y0) + (x1 - x0) (2 r - y0)) / (2 (y1 - y0))
         numerator = x0 * (y1 - y0) + (x1 - x0) * (2 * row - y0)
         denominator = 2 * (y1 - y0)
+        # in whole numbers -(-a // b) is a / b rounded up
         rounded_up = -(-numerator // denominator)
         rounded_down = numerator // denominator
-        first_col[row - top] = np.minimum(first_col[row - top], rounded_up)
-        last_col[row - top] = np.maximum(last_col[row - top], rounded_down)
+        # the leftmost edge of a row bounds its first column, the rightmost edge its last one
+        index = row - top
+        first_col[index] = np.minimum(first_col[index], rounded_up)
+        last_col[index] = np.maximum(last_col[index], rounded_down)
     col = np.arange(width)
     hull[top : bottom + 1] = (col >= first_col[:, None]) & (col <= last_col[:, None])
     return hull
@@ -89,20 +95,23 @@ def _ceil_half(number: int) -> int:
 
 
 def _corners(array: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the corners of the hull in order, as whole (row, col) in half pixels."""
+    """Return the corners of the hull in order, (y, x) in half pixels, shape (n, 2).
+
+    `rows` are those in which the mask has a pixel. Pixel (row, col) has its centre at y = 2 row, x = 2 col.
+    """
     first_col = array[rows].argmax(axis=1)
     last_col = array.shape[1] - 1 - array[rows, ::-1].argmax(axis=1)
     y = 2 * rows.astype(np.int64)
-    left = 2 * first_col.astype(np.int64)
-    right = 2 * last_col.astype(np.int64)
-    # only the outermost pixels of a row can be corners: the middles of their edges
+    first_x = 2 * first_col.astype(np.int64)
+    last_x = 2 * last_col.astype(np.int64)
+    # corners can only be middles of edges of the first and the last pixel of a row
     edge_middles = [
-        np.column_stack((y, left - 1)),
-        np.column_stack((y, right + 1)),
-        np.column_stack((y - 1, left)),
-        np.column_stack((y - 1, right)),
-        np.column_stack((y + 1, left)),
-        np.column_stack((y + 1, right)),
+        np.column_stack((y, first_x - 1)),
+        np.column_stack((y, last_x + 1)),
+        np.column_stack((y - 1, first_x)),
+        np.column_stack((y - 1, last_x)),
+        np.column_stack((y + 1, first_x)),
+        np.column_stack((y + 1, last_x)),
     ]
     points = np.concatenate(edge_middles)
     return np.asarray(points[ConvexHull(points).vertices])
@@ -132,7 +141,10 @@ def from_padded_square(mask: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _nearest_pixels(side: int, n: int, longest: int) -> np.ndarray:
-    """Return the pixel of the square that each of n pixels takes, along one axis."""
+    """Return the pixel of the square that each of n pixels takes, along one axis; see `from_padded_square`.
+
+    `side` is that of the square, `longest` the longer side of the image.
+    """
     crop = (side - n / longest * side) / 2
     start = math.ceil(crop)
     stop = side - math.floor(crop)

@@ -1,8 +1,8 @@
 """Binary masks as the field stores them: COCO's run lengths.
 
-pycocotools counts, joins and packs codes that were checked. It trusts the codes of a file, so that these are
-checked here first (`run_lengths`). Pixels are coded and decoded here, which at the size of a radiograph is
-three times as fast (tests/bench/test_rle.py).
+pycocotools counts, joins and packs codes. It does not check them, so that the codes of a file are checked
+here first (`run_lengths`). Pixels are coded and decoded here, which at the size of a radiograph is three
+times as fast (tests/bench/test_rle.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -112,9 +112,11 @@ def runs(rle: Rle) -> tuple[np.ndarray, np.ndarray]:
     They are flat positions counted down the columns: pixel (row, col) is at `col * height + row`.
     """
     lengths, _ = unpack(rle.counts)
-    bounds = np.cumsum(lengths)
-    ends = bounds[1::2]
-    return bounds[::2][: len(ends)], ends
+    # background and foreground take turns, background first and perhaps last
+    run_ends = np.cumsum(lengths)
+    ends = run_ends[1::2]
+    starts = run_ends[::2][: len(ends)]
+    return starts, ends
 
 
 def encode(mask: np.ndarray) -> Rle:
@@ -124,7 +126,8 @@ def encode(mask: np.ndarray) -> Rle:
     box = bounding_box(array)
     if box is None:
         return empty(shape)
-    return encode_box(array[box], (box[0].start, box[1].start), shape)
+    rows, cols = box
+    return encode_box(array[box], (rows.start, cols.start), shape)
 
 
 def check_mask(mask: object, name: str = "mask") -> np.ndarray:
@@ -153,19 +156,21 @@ def bounding_box(mask: np.ndarray) -> tuple[slice, slice] | None:
 
 
 def encode_box(box: np.ndarray, corner: tuple[int, int], shape: tuple[int, int]) -> Rle:
-    """Return the code of a mask that is `box` from a corner (row, col) on, and empty elsewhere."""
-    top, left = corner
+    """Return the code of a mask that is `box` from the upper left `corner` (row, col) on, else empty."""
+    first_row, first_col = corner
+    height, width = shape
     n_rows, n_cols = box.shape
+    # column by column, with an empty pixel below each, so that no run goes on in the next column
     columns = np.zeros((n_cols, n_rows + 1), np.uint8)
     columns[:, :-1] = cv2.transpose(np.ascontiguousarray(box).view(np.uint8))
-    flat = columns.ravel().view(bool)
-    # the empty pixel below each column keeps its runs apart from the next column's
-    changes = np.flatnonzero(flat[1:] != flat[:-1]) + 1
-    if flat[0]:
+    pixels = columns.ravel().view(bool)
+    # positions at which foreground starts and ends by turns
+    changes = np.flatnonzero(pixels[1:] != pixels[:-1]) + 1
+    if pixels[0]:
         changes = np.concatenate(([0], changes))
     col, row = np.divmod(changes, n_rows + 1)
-    positions = (col + left) * shape[0] + row + top
-    lengths = from_runs(positions[::2], positions[1::2], shape[0] * shape[1])
+    image_positions = (col + first_col) * height + row + first_row
+    lengths = from_runs(image_positions[::2], image_positions[1::2], height * width)
     return Rle(shape, pack(lengths, shape))
 
 
@@ -218,15 +223,16 @@ def _check_shapes(masks: Sequence[Rle]) -> None:
 def contains(rle: Rle, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
     """Return an array of bool, True for points that a mask marks, without decoding it.
 
-    A fraction lies in the pixel it falls into: row 2.7 is in row 2. A point outside the image is not marked
-    (negative numbers count nothing from the end).
+    Point i is at `rows[i]`, `cols[i]`. A fraction lies in the pixel it falls into: row 2.7 is in row 2. A
+    point outside the image is not marked (negative numbers count nothing from the end).
     """
     height, width = rle.shape
-    inside = (rows >= 0) & (rows < height) & (cols >= 0) & (cols < width)
-    positions = np.floor(np.where(inside, cols, 0)).astype(np.int64) * height
-    positions += np.floor(np.where(inside, rows, 0)).astype(np.int64)
+    is_inside = (rows >= 0) & (rows < height) & (cols >= 0) & (cols < width)
+    # positions of the pixels, counted down the columns as in the code
+    positions = np.floor(np.where(is_inside, cols, 0)).astype(np.int64) * height
+    positions += np.floor(np.where(is_inside, rows, 0)).astype(np.int64)
     lengths, _ = unpack(rle.counts)
-    # every second run is foreground
     run = np.searchsorted(np.cumsum(lengths), positions, side="right")
-    is_marked = run % 2 == 1
-    return np.asarray(inside & is_marked)
+    # runs are background and foreground by turns, background first
+    is_foreground = run % 2 == 1
+    return np.asarray(is_inside & is_foreground)

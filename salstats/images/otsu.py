@@ -9,8 +9,9 @@ from salstats.images.map_steps import box_filter
 def above_otsu(grey: np.ndarray) -> np.ndarray:
     """Return the pixels above Otsu's level of a grey image (uint8), with nothing filled and nothing dropped.
 
-    The level is the first that maximises q1 q2 (m1 - m2)^2 over 256 levels in double precision, q the shares
-    of the two classes and m their means, as OpenCV has it; 0 where the image has one value only.
+    The level is the first that maximises q1 q2 (m1 - m2)^2 over 256 levels in double precision, where q1 and
+    q2 are the shares of the pixels up to the level and above it, and m1 and m2 the means of their grey
+    levels, as in OpenCV; it is 0 where the image has one value only.
 
     Otsu, N. (1979). A threshold selection method from gray-level histograms. IEEE Transactions on Systems,
     Man, and Cybernetics 9(1), 62-66. doi:10.1109/TSMC.1979.4310076
@@ -32,20 +33,23 @@ def refill(mask: np.ndarray) -> np.ndarray:
     contours, hierarchy = cv2.findContours(grey, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
     if hierarchy is None:
         return mask
-    # the last entry is the contour around a contour, or -1: a contour around another has a hole
-    if (hierarchy[0, :, 3] >= 0).any():
-        # parts in a hole have outlines too: only the outermost are drawn, which do not meet each other
+    # a row for each contour, whose last entry is the contour around it, -1 if there is none
+    parents = hierarchy[0, :, 3]
+    if (parents >= 0).any():
+        # a contour in another is the edge of a hole; the outermost contours alone are drawn, filled
         contours, _ = cv2.findContours(grey, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+        areas = [contour for contour in contours if len(contour) > 1]
         filled = np.zeros_like(grey)
-        cv2.drawContours(filled, [c for c in contours if len(c) > 1], -1, 1, cv2.FILLED)
+        cv2.drawContours(filled, areas, contourIdx=-1, color=1, thickness=cv2.FILLED)
         return filled.view(bool)
-    single = [c[0, 0] for c in contours if len(c) == 1]
-    if not single:
+    single_pixels = [contour[0, 0] for contour in contours if len(contour) == 1]
+    if not single_pixels:
         return mask
-    cols, rows = np.stack(single).T
-    without_single = mask.copy()
-    without_single[rows, cols] = False
-    return without_single
+    # OpenCV's points are (x, y)
+    cols, rows = np.stack(single_pixels).T
+    cleaned = mask.copy()
+    cleaned[rows, cols] = False
+    return cleaned
 
 
 def jet_smoothed(grey: np.ndarray, size: int) -> np.ndarray:
@@ -56,8 +60,9 @@ def jet_smoothed(grey: np.ndarray, size: int) -> np.ndarray:
     29 at level 96 and 240 at level 255, so that what is bright afterwards is mostly *background*. Here to
     reproduce the scripts (`heatmap_to_segmentation.py`, commit 2a79492), not to be used.
     """
-    ramp = np.arange(256, dtype=np.uint8)[None]
+    levels = np.arange(256, dtype=np.uint8)[None]
+    colours = cv2.applyColorMap(levels, cv2.COLORMAP_JET)
     # OpenCV's colours are blue, green, red; the scripts read them as red, green, blue
-    table = cv2.cvtColor(cv2.applyColorMap(ramp, cv2.COLORMAP_JET), cv2.COLOR_RGB2GRAY)
-    shades = np.asarray(cv2.LUT(np.ascontiguousarray(grey), np.asarray(table))).reshape(grey.shape)
+    shade_of_level = np.asarray(cv2.cvtColor(colours, cv2.COLOR_RGB2GRAY))
+    shades = np.asarray(cv2.LUT(np.ascontiguousarray(grey), shade_of_level)).reshape(grey.shape)
     return 255 - box_filter(shades, size)

@@ -12,6 +12,10 @@ from salstats.images.run_lengths import check_shape, shortened
 
 #: Pillow computes with C ints and 32-bit floats, which are exact for whole numbers up to here.
 FARTHEST = 2**24
+#: Column of y in an array of vertices (x, y).
+_Y = 1
+#: Columns right of the last vertex on the canvas: where Pillow joins corners it may step a pixel aside.
+_MARGIN = 2
 
 
 def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, source: str = "polygons") -> Rle:
@@ -32,23 +36,28 @@ def polygons_rle(polygons: Sequence[Any], shape: tuple[int, int], *, source: str
     vertices = vertices_of(polygons, source)
     if not vertices:
         return empty((height, width))
-    low = np.min([points.min(axis=0) for points in vertices], axis=0)
-    high = np.max([points.max(axis=0) for points in vertices], axis=0)
-    if (high < 0).any() or low[0] >= width or low[1] >= height:
+    all_vertices = np.concatenate(vertices)
+    min_x, min_y = all_vertices.min(axis=0).tolist()
+    max_x, max_y = all_vertices.max(axis=0).tolist()
+    if max_x < 0 or max_y < 0 or min_x >= width or min_y >= height:
         return empty((height, width))
-    # Only differences of y enter, so rows above can be left out. Positions x are rounded to 32-bit floats,
-    # so column 0 must stay where it is. Joining corners may step a pixel aside: hence a margin to the right.
-    top = max(int(low[1]), 0)
-    bottom = min(int(high[1]) + 1, height)
-    canvas = Image.new("L", (min(int(high[0]) + 3, width), bottom - top))
+    # Pillow computes with differences of y, so that the rows above the polygons can be left out; it rounds
+    # each x to a 32-bit float, so that column 0 must stay where it is
+    top = max(min_y, 0)
+    bottom = min(max_y + 1, height)
+    canvas_width = min(max_x + 1 + _MARGIN, width)
+    canvas = Image.new("L", (canvas_width, bottom - top))
     pen = ImageDraw.Draw(canvas)
     for points in vertices:
-        pen.polygon((points - (0, top)).ravel().tolist(), fill=1, outline=1)
+        on_canvas = points.copy()
+        on_canvas[:, _Y] -= top
+        pen.polygon(on_canvas.ravel().tolist(), fill=1, outline=1)
     mask = np.array(canvas).view(bool)
     box = bounding_box(mask)
     if box is None:
         return empty((height, width))
-    return encode_box(mask[box], (top + box[0].start, box[1].start), (height, width))
+    rows, cols = box
+    return encode_box(mask[box], (top + rows.start, cols.start), (height, width))
 
 
 def vertices_of(polygons: Sequence[Any], source: str) -> list[np.ndarray]:

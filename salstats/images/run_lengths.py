@@ -13,13 +13,23 @@ from salstats.memory_limit import PIXEL, too_large
 MAX_PIXELS = 2**31 - 1
 #: OpenCV crashes on images of 2**28 pixels a side; 32-bit floats count whole numbers up to here.
 LONGEST_SIDE = 2**24
-#: Largest number of characters of a number in compressed counts, at 5 bits each.
+#: A character of compressed counts is "0" plus a code of six bits (cocodataset/cocoapi, common/maskApi.c,
+#: `rleToString`): five bits are a digit of the number, and the sixth is set if more digits follow.
+_FIRST_CHARACTER = ord("0")
+_DIGIT_BITS = 5
+_DIGIT_MASK = 0b011111
+_MORE_FOLLOW = 0b100000
+_LARGEST_CODE = 0b111111
+#: Bit of the last digit that is set if the number is negative.
+_SIGN_BIT = 0b010000
+#: Largest number of characters of a number.
 _MAX_CHARACTERS = 7
 
 
 def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
     """Return (height, width) as two positive whole numbers, of an image that is not too large."""
-    if not isinstance(shape, Sequence) or len(shape) != 2 or not all(map(_is_whole, shape)) or min(shape) < 1:
+    is_pair = isinstance(shape, Sequence) and len(shape) == 2 and all(map(_is_whole, shape))
+    if not is_pair or min(shape) < 1:
         raise ValueRangeError(
             f"{name} must be two positive whole numbers (height, width), not {shortened(shape)}"
         )
@@ -42,39 +52,46 @@ def _is_whole(value: object) -> bool:
 
 
 def unpack(counts: bytes) -> tuple[np.ndarray, bool]:
-    """Return the run lengths of compressed counts, and True if every number has its shortest form."""
+    """Return the run lengths of compressed counts, and True if every number has its shortest form.
+
+    A number is written in digits of five bits, the lowest first, a character for each. The first three
+    numbers are run lengths; each number after them is the difference of a run length to the last but one.
+    """
     if not counts:
         raise ValueRangeError("counts are empty")
-    codes = np.frombuffer(counts, np.uint8).astype(np.int64) - 48
-    if codes.min() < 0 or codes.max() > 63:
-        position = int(np.flatnonzero((codes < 0) | (codes > 63))[0])
+    codes = np.frombuffer(counts, np.uint8).astype(np.int64) - _FIRST_CHARACTER
+    if codes.min() < 0 or codes.max() > _LARGEST_CODE:
+        position = int(np.flatnonzero((codes < 0) | (codes > _LARGEST_CODE))[0])
         raise ValueRangeError(
             f"counts hold {chr(counts[position])!r} as character {position}, which compressed counts never "
             "have"
         )
-    # a character has five bits of a number, the lowest first; a sixth bit is set if more characters follow;
-    # the fifth bit of the last character is the sign
-    last = np.flatnonzero(codes < 32)
+    # position of the last character of each number
+    last = np.flatnonzero(codes < _MORE_FOLLOW)
     if not len(last) or last[-1] != len(codes) - 1:
         raise ValueRangeError("counts break off within a number")
-    n_codes = np.diff(last, prepend=-1)
-    if n_codes.max() > _MAX_CHARACTERS:
-        position = int(last[n_codes > _MAX_CHARACTERS][0])
+    n_characters = np.diff(last, prepend=-1)
+    if n_characters.max() > _MAX_CHARACTERS:
+        position = int(last[n_characters > _MAX_CHARACTERS][0])
         raise ValueRangeError(
             f"counts hold a number of more than {_MAX_CHARACTERS} characters before character {position}"
         )
-    lengths = (codes[last] ^ 16) - 16
-    longer = np.flatnonzero(n_codes > 1)
-    # a last character is redundant if it only repeats the sign of the one before it
-    last_values = lengths[longer]
-    previous_signs = -(codes[last[longer] - 1] >> 4 & 1)
-    has_redundant = bool((last_values == previous_signs).any())
+    # the last digit of each number, from -16 to 15
+    numbers = (codes[last] ^ _SIGN_BIT) - _SIGN_BIT
+    # indices of the numbers that have more digits than were added so far
+    unfinished = np.flatnonzero(n_characters > 1)
+    # a last digit of 0 or -1 is redundant if the digit before it has that sign already
+    last_digits = numbers[unfinished]
+    is_negative_before = (codes[last[unfinished] - 1] & _SIGN_BIT) > 0
+    has_redundant = bool((last_digits == np.where(is_negative_before, -1, 0)).any())
     for offset in range(1, _MAX_CHARACTERS):
-        if not len(longer):
+        if not len(unfinished):
             break
-        lengths[longer] = lengths[longer] * 32 + (codes[last[longer] - offset] & 31)
-        longer = longer[n_codes[longer] > offset + 1]
-    # from the fourth on, a number is the difference to the last but one
+        digits = codes[last[unfinished] - offset] & _DIGIT_MASK
+        numbers[unfinished] = (numbers[unfinished] << _DIGIT_BITS) + digits
+        unfinished = unfinished[n_characters[unfinished] > offset + 1]
+    # differences to the last but one add up over every second number, apart from the first
+    lengths = numbers
     np.cumsum(lengths[1::2], out=lengths[1::2])
     np.cumsum(lengths[2::2], out=lengths[2::2])
     return lengths, not has_redundant
@@ -111,23 +128,26 @@ def check_fill(lengths: np.ndarray, shape: tuple[int, int]) -> None:
 
 def merge_runs(lengths: np.ndarray) -> np.ndarray:
     """Return run lengths without runs of no pixels, except the first, which may be one."""
-    bounds = np.cumsum(lengths)
-    starts = bounds[:-1:2]
-    ends = bounds[1::2]
+    # background and foreground take turns, so that every second run ends where a foreground run starts
+    run_ends = np.cumsum(lengths)
+    starts = run_ends[:-1:2]
+    ends = run_ends[1::2]
     has_pixels = ends > starts
-    return from_runs(starts[has_pixels], ends[has_pixels], int(bounds[-1]))
+    return from_runs(starts[has_pixels], ends[has_pixels], int(run_ends[-1]))
 
 
 def from_runs(starts: np.ndarray, ends: np.ndarray, n_pixels: int) -> np.ndarray:
     """Return run lengths, background first, of ordered foreground runs that may touch."""
     if len(starts):
+        # two runs that touch become one: the end of the first and the start of the second are dropped
         has_gap = starts[1:] != ends[:-1]
         starts = starts[np.r_[True, has_gap]]
         ends = ends[np.r_[has_gap, True]]
-    bounds = np.stack((starts, ends), axis=1).ravel()
-    if not len(bounds) or bounds[-1] < n_pixels:
-        bounds = np.append(bounds, n_pixels)
-    return np.diff(bounds, prepend=0)
+    # a background run ends at each start, a foreground run at each end, and the last run at the last pixel
+    run_ends = np.stack((starts, ends), axis=1).ravel()
+    if not len(run_ends) or run_ends[-1] < n_pixels:
+        run_ends = np.append(run_ends, n_pixels)
+    return np.diff(run_ends, prepend=0)
 
 
 def shortened(value: object) -> str:

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from salstats.images.axes import Axis
+from salstats.images.axes import InterpolationAxis
 from salstats.images.maps import check_saliency
 from salstats.images.masks import Rle, decode, encode, runs
 from salstats.metrics.records import Metric
@@ -69,8 +69,8 @@ def energy(saliency: Any, truth: Rle | np.ndarray) -> float:
     if not len(starts):
         return float("nan")
     height, width = reference.shape
-    rows = Axis.of(positive.shape[0], height)
-    cols = Axis.of(positive.shape[1], width)
+    rows = InterpolationAxis.of(positive.shape[0], height)
+    cols = InterpolationAxis.of(positive.shape[1], width)
     # the resized map's sum over all pixels, as a sum of the map's samples with their weights
     total = float(rows.totals @ positive @ cols.totals)
     # 0 where the map is nowhere positive, or only at samples that no pixel of a smaller image uses
@@ -112,7 +112,13 @@ def _segments(starts: np.ndarray, ends: np.ndarray, height: int) -> _Segments:
     return _Segments(col, top, bottom)
 
 
-def _sum_inside(positive: np.ndarray, rows: Axis, cols: Axis, starts: np.ndarray, ends: np.ndarray) -> float:
+def _sum_inside(
+    positive: np.ndarray,
+    rows: InterpolationAxis,
+    cols: InterpolationAxis,
+    starts: np.ndarray,
+    ends: np.ndarray,
+) -> float:
     """Return the sum of the resized map over runs of pixels, which are counted down the columns.
 
     The resized map is never made. Down a column of the image the pixel i has the value
@@ -126,7 +132,7 @@ def _sum_inside(positive: np.ndarray, rows: Axis, cols: Axis, starts: np.ndarray
     used_samples = slice(first_sample, last_sample + 1)
     touched_cols, col_index = np.unique(segments.col, return_inverse=True)
     map_columns = np.ascontiguousarray(positive[used_samples].T)
-    high_share = cols.part[touched_cols, None]
+    high_share = cols.fraction[touched_cols, None]
     # (touched columns, used samples): interpolated between two columns of the map
     samples = map_columns[cols.high[touched_cols]]
     samples *= high_share
@@ -135,13 +141,13 @@ def _sum_inside(positive: np.ndarray, rows: Axis, cols: Axis, starts: np.ndarray
     # for each sample the sum over the n pixels between it and the next: (n - sum p) s[low] + (sum p) s[high]
     first_pixel = rows.starts
     n_pixels = np.diff(first_pixel)[used_samples]
-    sum_of_shares = np.bincount(rows.low, rows.part, minlength=rows.n_samples)[used_samples]
+    sum_of_shares = np.bincount(rows.low, rows.fraction, minlength=rows.n_samples)[used_samples]
     pixel_sums = (n_pixels - sum_of_shares) * samples
     pixel_sums[:, :-1] += sum_of_shares[:-1] * samples[:, 1:]
     # sums over all pixels before each sample, and sums of p over all rows before each row
     sums_before_sample = np.zeros((len(touched_cols), len(n_pixels) + 1))
     np.cumsum(pixel_sums, axis=1, out=sums_before_sample[:, 1:])
-    shares_before_row = np.append(0.0, np.cumsum(rows.part))
+    shares_before_row = np.append(0.0, np.cumsum(rows.fraction))
 
     def sums_above(row: np.ndarray, pixel: np.ndarray) -> np.ndarray:
         """Return the sum over the pixels above `row`, for each segment.

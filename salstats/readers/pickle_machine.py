@@ -330,7 +330,7 @@ def _scalar(dtype: object, data: object = b"") -> Any:
 
 
 def whole_numbers(numbers: object, name: str) -> tuple[int, ...]:
-    """Return a tuple of at most 32 whole numbers from 0; anything else is an error that begins with `name`."""
+    """Return a tuple of at most 32 whole numbers from 0; anything else is an error that names it `name`."""
     if not isinstance(numbers, tuple | list) or len(numbers) > _MAX_AXES:
         raise DamagedPickleError(f"{name} is not a tuple of whole numbers")
     for number in numbers:
