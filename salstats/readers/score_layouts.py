@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,12 +15,18 @@ from salstats.frames import IDENTIFIER_COLUMNS, SCORES_COLUMNS
 from salstats.readers.cells import covariate_text
 from salstats.readers.tables import REQUIRED_TEXT, FileTable
 
-#: Method, metric and reader of a column of scores; None for those that other columns give.
-Targets = Mapping[str, tuple[str | None, ...]] | Mapping[str, str]
-Target = tuple[str | None, ...]
-_OF_TARGET = ("method", "metric", "reader")
+#: Option `columns`: column of scores -> (method, metric[, reader]), or its method.
+ColumnsOption = Mapping[str, tuple[str | None, ...]] | Mapping[str, str]
 #: Identifiers of a case's owner, which are given for every row or for none.
 ALL_OR_NONE = ("patient", "dataset")
+
+
+class ColumnNames(NamedTuple):
+    """Method, metric and reader of a column of scores; None for those that other columns give."""
+
+    method: str | None
+    metric: str | None = None
+    reader: str | None = None
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,8 @@ class ScoreLayout:
     """Meaning of a file's columns; `read_scores` documents each option."""
 
     rename: Mapping[str, str]
-    columns: Mapping[str, Target]
+    columns: Mapping[str, ColumnNames]
+    #: A column of scores for each task.
     wide: bool
     tasks: Sequence[str] | None
     case: Sequence[str]
@@ -39,7 +46,7 @@ def check_layout(
     rename: Mapping[str, str] | None,
     case: str | Sequence[str] | None,
     patient_from: str | None,
-    columns: Targets | None = None,
+    columns: ColumnsOption | None = None,
     wide: str | None = None,
     tasks: str | Sequence[str] | None = None,
 ) -> ScoreLayout:
@@ -58,9 +65,9 @@ def check_layout(
         )
     if tasks is not None and wide is None:
         raise SalstatsError(Setting("tasks"), " belongs to ", Setting("wide", "task"))
-    for old, new in (rename or {}).items():
-        if not isinstance(new, str) or not new.strip():
-            raise SalstatsError(Setting("rename", {old: new}), " gives no name")
+    for name, new_name in (rename or {}).items():
+        if not isinstance(new_name, str) or not new_name.strip():
+            raise SalstatsError(Setting("rename", {name: new_name}), " gives no name")
     case_columns = [case] if isinstance(case, str) else list(case or ())
     has_repeats = len(set(case_columns)) < len(case_columns)
     if case is not None and (not case_columns or not all(case_columns) or has_repeats):
@@ -69,7 +76,7 @@ def check_layout(
         )
     return ScoreLayout(
         rename=dict(rename or {}),
-        columns=_check_targets(columns or {}),
+        columns=_checked_columns(columns or {}),
         wide=wide is not None,
         tasks=[tasks] if isinstance(tasks, str) else tasks,
         case=case_columns,
@@ -77,45 +84,43 @@ def check_layout(
     )
 
 
-def _check_targets(columns: Targets) -> dict[str, Target]:
+def _checked_columns(columns: ColumnsOption) -> dict[str, ColumnNames]:
     """Return method, metric and reader of each column of scores, None for those that are not given."""
-    targets: dict[str, Target] = {}
-    for name, option in columns.items():
-        if not _is_target(option):
+    names_of_column: dict[str, ColumnNames] = {}
+    for column, option in columns.items():
+        if not _names_scores(option):
             raise SalstatsError(
                 Setting("columns"),
-                f" gives column {name!r} {option!r}, not (method, metric), (method, metric, reader), or a "
+                f" gives column {column!r} {option!r}, not (method, metric), (method, metric, reader), or a "
                 "method",
-                column=str(name),
+                column=str(column),
             )
-        names = (option, None) if isinstance(option, str) else tuple(option)
-        target = (*names, None)[:3]
-        for earlier_name, earlier_target in targets.items():
-            if earlier_target == target:
-                method, metric, _ = target
+        names = ColumnNames(option) if isinstance(option, str) else ColumnNames(*option)
+        for earlier_column, earlier_names in names_of_column.items():
+            if earlier_names == names:
                 hint = Message()
-                if metric:
-                    example = Setting("columns", {name: (method, metric, "A")})
+                if names.metric:
+                    example = Setting("columns", {column: (names.method, names.metric, "A")})
                     hint = Message("readers are told apart by a third part, ", example)
                 raise SalstatsError(
                     Setting("columns"),
-                    f" gives {earlier_name!r} and {name!r} the same, {option!r}",
+                    f" gives {earlier_column!r} and {column!r} the same, {option!r}",
                     hint=hint,
-                    column=name,
+                    column=column,
                 )
-        targets[name] = target
-    # the reader may be given for some columns only, as a tool has none
-    target_forms = {(method is None, metric is None) for method, metric, _ in targets.values()}
-    if len(target_forms) > 1:
+        names_of_column[column] = names
+    # all columns must lack the same of method and metric; a reader some may lack, as a tool has none
+    missing_names = {(names.method is None, names.metric is None) for names in names_of_column.values()}
+    if len(missing_names) > 1:
         raise SalstatsError(
             Setting("columns"),
             " gives some columns a method or a metric only and others (method, metric)",
             hint="give all of them the same",
         )
-    return targets
+    return names_of_column
 
 
-def _is_target(option: Any) -> bool:
+def _names_scores(option: Any) -> bool:
     """Return whether an option is a method, (method, metric) or (method, metric, reader)."""
     if isinstance(option, str):
         return bool(option.strip())
@@ -145,12 +150,12 @@ def check_pattern(pattern: str | None) -> re.Pattern[str] | None:
     return compiled
 
 
-def apply_names(table: FileTable, layout: ScoreLayout, other_columns: Collection[str] = ()) -> FileTable:
+def apply_names(table: FileTable, layout: ScoreLayout, joined_columns: Collection[str] = ()) -> FileTable:
     """Return a table under the names that a layout gives, with its columns `case` and `patient`.
 
-    `other_columns` are columns of joined files, which `rename` may name although this file lacks them.
+    `joined_columns` are columns of joined files, which `rename` may name although this file lacks them.
     """
-    table = combine_case(table.renamed(layout.rename, other_columns), layout.case)
+    table = combine_case(table.renamed(layout.rename, joined_columns), layout.case)
     if "case" not in table.columns and (layout.wide or layout.patient_from):
         raise missing_case_error(table, layout.tasks or ())
     return _with_patient(table, layout.patient_from)
@@ -247,10 +252,10 @@ def arrange_scores(
     layout: ScoreLayout,
     method: str | None,
     metric: str | None,
-    other_columns: Collection[str] = (),
+    joined_columns: Collection[str] = (),
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Return a file's scores, whatever its layout, with coded identifiers, and the row number of each."""
-    table = apply_names(table, layout, other_columns)
+    table = apply_names(table, layout, joined_columns)
     score_columns = _score_columns(table, layout)
     remaining_cells = table.cells.drop(columns=list(score_columns))
     identifiers = table.with_cells(remaining_cells).typed(layout.case, coded=True)
@@ -266,6 +271,7 @@ def arrange_scores(
     frame = frames[0]
     if len(frames) > 1:
         frame = pd.concat(frames, ignore_index=True)
+    # the names that hold for the whole file
     for name, value in (("method", method), ("metric", metric)):
         if value is None:
             continue
@@ -289,8 +295,9 @@ def arrange_scores(
         frame = frame.assign(**_constants(frame, {name: value}))
     row_numbers = np.tile(table.rows, len(frames))
     _check_complete(frame, table, row_numbers)
-    leading = [c for c in ("case", "task", "method", "metric", "score") if c in frame.columns]
-    trailing = [c for c in frame.columns if c not in leading]
+    score_frame_columns = ("case", "task", "method", "metric", "score")
+    leading = [column for column in score_frame_columns if column in frame.columns]
+    trailing = [column for column in frame.columns if column not in leading]
     return frame[[*leading, *trailing]], row_numbers
 
 
@@ -327,11 +334,11 @@ def _score_columns(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str,
         remedies = {"task": Message("leave ", Setting("wide"), " out")}
     elif layout.columns:
         table.check_named(layout.columns, "columns")
-        score_columns = _named_targets(layout.columns)
-        name, (method, metric, _) = next(iter(layout.columns.items()))
+        score_columns = _given_names(layout.columns)
+        first_column, first_names = next(iter(layout.columns.items()))
         setting = Setting("columns")
-        metric_only = Setting("columns", {name: (None, metric or name)})
-        method_only = Setting("columns", {name: method or "gradcam"})
+        metric_only = Setting("columns", {first_column: (None, first_names.metric or first_column)})
+        method_only = Setting("columns", {first_column: first_names.method or "gradcam"})
         remedies = {
             "method": Message("give metrics only, ", metric_only),
             "metric": Message("give each column its method only, ", method_only),
@@ -339,17 +346,17 @@ def _score_columns(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str,
     elif "score" in table.columns:
         return {}
     else:
-        target: object = ("method", "metric")
+        example: object = ("method", "metric")
         if "metric" in table.columns:
-            target = "method"
+            example = "method"
         elif "method" in table.columns:
-            target = (None, "metric")
+            example = (None, "metric")
         raise ColumnError(
             f"{file} has no column 'score' (columns: {quoted(table.columns)})",
             hint=Message(
                 Setting("rename"),
                 " one to it; for a wide file give ",
-                Setting("columns", {"column": target}),
+                Setting("columns", {"column": example}),
                 " or ",
                 Setting("wide", "task"),
             ),
@@ -358,9 +365,10 @@ def _score_columns(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str,
             choices=table.columns,
             path=file,
         )
-    for name in ("task", *_OF_TARGET, "score"):
-        is_made = name == "score" or any(name in names for names in score_columns.values())
-        if is_made and name in table.columns and name not in score_columns:
+    # columns that the frame of scores gets from the layout, so that the file may not have them
+    for name in ("task", *ColumnNames._fields, "score"):
+        is_from_layout = name == "score" or any(name in names for names in score_columns.values())
+        if is_from_layout and name in table.columns and name not in score_columns:
             hint = Message("rename it")
             if name in remedies:
                 hint = Message(remedies[name], ", or rename it")
@@ -370,14 +378,14 @@ def _score_columns(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str,
     return score_columns
 
 
-def _named_targets(columns: Mapping[str, Target]) -> dict[str, dict[str, str | None]]:
-    """Return method, metric and reader of each column by name, without those that no column has."""
-    named = {column: dict(zip(_OF_TARGET, target, strict=True)) for column, target in columns.items()}
-    for part in _OF_TARGET:
-        if all(target[part] is None for target in named.values()):
-            for target in named.values():
-                del target[part]
-    return named
+def _given_names(columns: Mapping[str, ColumnNames]) -> dict[str, dict[str, str | None]]:
+    """Return for each column "method", "metric" and "reader" with its name, those that any column has."""
+    given = [
+        field
+        for field in ColumnNames._fields
+        if any(getattr(names, field) is not None for names in columns.values())
+    ]
+    return {column: {field: getattr(names, field) for field in given} for column, names in columns.items()}
 
 
 def _check_complete(frame: pd.DataFrame, table: FileTable, rows: np.ndarray) -> None:
@@ -432,11 +440,12 @@ def stack_scores(frames: Sequence[pd.DataFrame], files: Sequence[object]) -> pd.
     """Return the scores of several files as one frame; ColumnError where they do not fit together."""
     frames = list(frames)
     for name in dict.fromkeys(column for frame in frames for column in frame.columns):
-        with_column = [position for position, frame in enumerate(frames) if name in frame.columns]
-        without_column = [position for position in range(len(frames)) if position not in with_column]
-        if without_column:
-            file_with = files[with_column[0]]
-            file_without = files[without_column[0]]
+        # positions in `frames` and `files` of those that have the column, and of those that lack it
+        positions = [position for position, frame in enumerate(frames) if name in frame.columns]
+        lacking = [position for position in range(len(frames)) if position not in positions]
+        if lacking:
+            file_with = files[positions[0]]
+            file_without = files[lacking[0]]
             if name in ("task", *ALL_OR_NONE):
                 raise ColumnError(
                     f"{file_without} has no column {name!r}, but {file_with} has",
@@ -451,16 +460,16 @@ def stack_scores(frames: Sequence[pd.DataFrame], files: Sequence[object]) -> pd.
                     column=name,
                     path=str(file_without),
                 )
-        with_text = [p for p in with_column if isinstance(frames[p][name].dtype, pd.StringDtype)]
-        with_numbers = [p for p in with_column if p not in with_text]
-        if with_text and with_numbers:
+        text_positions = [p for p in positions if isinstance(frames[p][name].dtype, pd.StringDtype)]
+        number_positions = [p for p in positions if p not in text_positions]
+        if text_positions and number_positions:
             warn(
-                f"column {name!r} holds text in {files[with_text[0]]} and numbers in "
-                f"{files[with_numbers[0]]}",
+                f"column {name!r} holds text in {files[text_positions[0]]} and numbers in "
+                f"{files[number_positions[0]]}",
                 hint="it is read as text",
                 column=name,
             )
-            for position in with_column:
+            for position in positions:
                 text = covariate_text(frames[position][name])
                 frames[position] = frames[position].assign(**{name: text})
     return pd.concat(frames, ignore_index=True)

@@ -24,7 +24,7 @@ from salstats.frames import (
 from salstats.readers.cells import NA_STRINGS, PathLike, TableOptions
 from salstats.readers.joins import Join, join_tables, joined_columns, read_joined
 from salstats.readers.score_layouts import (
-    Targets,
+    ColumnsOption,
     apply_names,
     arrange_scores,
     check_filled,
@@ -41,7 +41,7 @@ def read_scores(
     rename: Mapping[str, str] | None = None,
     case: str | Sequence[str] | None = None,
     patient_from: str | None = None,
-    columns: Targets | None = None,
+    columns: ColumnsOption | None = None,
     wide: str | None = None,
     tasks: Sequence[str] | None = None,
     method: str | Sequence[str] | None = None,

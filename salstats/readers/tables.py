@@ -45,13 +45,14 @@ TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".xlsx")
 
 @dataclass(frozen=True)
 class Signature:
-    """First bytes of a format, by which a file is found out whose name is wrong."""
+    """First bytes of a format, which show that the ending of a file is wrong."""
 
     first_bytes: bytes
     #: The ending that such a file should have; None where no such file can be read.
     suffix: str | None
-    #: The format, and what would do, for a message.
+    #: The format, for a message.
     format: str
+    #: Hint of the message.
     remedy: str
 
 
@@ -70,21 +71,25 @@ _SIGNATURES = (
 )
 #: Identifiers of which no cell may be empty.
 REQUIRED_TEXT = ("case", "method", "metric", "task")
-#: Larger numbers are measurements: no name has so many digits.
-_NO_NAME = 2.0**64
-#: Form in which a spreadsheet writes a long number as text.
+#: Whole numbers from here on are measurements: no name has so many digits.
+_MEASUREMENT = 2.0**64
+#: Form in which a spreadsheet writes a long number as text, such as 1.2E+16.
 _ROUNDED = re.compile(r"\d(?:\.\d+)?[eE]\+\d\d")
-#: A name to check by itself: blanks around it, other than printable ASCII, a power of ten.
+#: A name that needs a check of its own: it has blanks around it, a character beyond printable ASCII, or a
+#: power of ten at its end.
 _DOUBTFUL = r"^\s|\s$|[^ -~]|[eE]\+\d\d$"
-#: Bytes that tell whether there may be such a name.
-_BLANK, _LAST_PRINTED, _PLUS = b" ~+"
-#: Digits that are no number, as they begin with zeros.
-_NAME = r"^0\d+$"
-#: A return that ends no line, and the characters among which controls are.
+#: A column has such a name only if it has a byte up to the blank, one beyond "~", or a "+".
+_BLANK = ord(" ")
+_LAST_PRINTABLE = ord("~")
+_PLUS = ord("+")
+#: Digits that begin with a zero, which are a name and no number.
+_DIGITS_OF_NAME = r"^0\d+$"
+#: A carriage return that ends no line.
 _LONE_RETURN = re.compile(r"\r(?!\n)")
+#: Characters that may be controls; `CONTROL` decides.
 _MAYBE_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x{9f}\x{feff}]"
-#: Share of numbers from which other cells of a column are more likely slips than names.
-_MOSTLY = 0.5
+#: Share of numbers in a column from which its other cells are probably mistakes, not names.
+_SHARE_OF_NUMBERS = 0.5
 
 
 @dataclass(frozen=True)
@@ -124,9 +129,9 @@ class FileTable:
         """Return the same file with other columns."""
         return replace(self, cells=cells)
 
-    def renamed(self, rename: Mapping[str, str], other_columns: Collection[str] = ()) -> "FileTable":
-        """Return the table with columns renamed; it may lack those among `other_columns`."""
-        self.check_named(rename, "rename", other_columns)
+    def renamed(self, rename: Mapping[str, str], joined_columns: Collection[str] = ()) -> "FileTable":
+        """Return the table with columns renamed; it may lack those that joined files have."""
+        self.check_named(rename, "rename", joined_columns)
         cells = self.cells.rename(columns=dict(rename))
         repeated = cells.columns[cells.columns.duplicated()]
         if len(repeated):
@@ -139,10 +144,10 @@ class FileTable:
             )
         return self.with_cells(cells)
 
-    def check_named(self, names: Iterable[str], option: str, other_columns: Collection[str] = ()) -> None:
-        """Raise where an option names a column that the file lacks, unless it is one of `other_columns`."""
+    def check_named(self, names: Iterable[str], option: str, joined_columns: Collection[str] = ()) -> None:
+        """Raise where an option names a column that the file lacks, unless it is one of `joined_columns`."""
         for name in names:
-            if name not in self.cells.columns and name not in other_columns:
+            if name not in self.cells.columns and name not in joined_columns:
                 raise InputFileError(
                     f"{self.file}: ",
                     Setting(option),
@@ -157,9 +162,12 @@ class FileTable:
         """Raise where a column is missing; `hint` says what the table has."""
         missing = [column for column in columns if column not in self.cells.columns]
         if missing:
-            others_missing = f", nor {quoted(missing[1:])}" if len(missing) > 1 else ""
+            further_missing = ""
+            if len(missing) > 1:
+                further_missing = f", nor {quoted(missing[1:])}"
             raise self.error(
-                f"{self.file} has no column {missing[0]!r}{others_missing} (columns: {quoted(self.columns)})",
+                f"{self.file} has no column {missing[0]!r}{further_missing} "
+                f"(columns: {quoted(self.columns)})",
                 hint=hint,
                 column=missing[0],
                 choices=self.columns,
@@ -230,7 +238,7 @@ class FileTable:
         )
 
     def filled(self, column: str) -> list[str]:
-        """Return a column of names, none of them empty."""
+        """Return a column of names as a list; an empty one is an error."""
         names = self.text(column).to_list()
         if "" in names:
             position = names.index("")
@@ -244,7 +252,7 @@ class FileTable:
         return names
 
     def cases(self) -> list[str]:
-        """Return the column `case`, no case of which is empty or stands twice."""
+        """Return the column `case` as a list; a case that is empty or stands twice is an error."""
         names = self.text("case")
         for is_bad, reason in ((names.eq(""), "is empty"), (names.duplicated(), "stands twice")):
             if is_bad.any():
@@ -276,20 +284,22 @@ class FileTable:
         return values
 
     def finite(self, columns: Sequence[str]) -> np.ndarray:
-        """Return columns of which every cell is a finite number, as an array (n_rows, n_columns)."""
+        """Return columns as an array (n_rows, n_columns); a cell that is no finite number is an error."""
         self.check_columns(columns)
         n_rows = len(self)
         # all columns at once: a call for each takes longer than reading a small file
         cells = pd.concat([self.cells[column] for column in columns], ignore_index=True)
         numbers, _, is_no_number = parse_numbers(cells, self.options)
         values = numbers.to_numpy()
-        bad = np.flatnonzero(is_no_number | ~np.isfinite(values))
-        if bad.size:
-            column, row = divmod(int(bad[0]), n_rows)
-            cell = str(cells.iloc[bad[0]])
+        invalid = np.flatnonzero(is_no_number | ~np.isfinite(values))
+        if invalid.size:
+            # the columns lie one after the other
+            column_index, row = divmod(int(invalid[0]), n_rows)
+            column = columns[column_index]
+            cell = str(cells.iloc[invalid[0]])
             raise self.error(
-                f"{self.location(row, columns[column])}: {cell!r} is no number",
-                column=columns[column],
+                f"{self.location(row, column)}: {cell!r} is no number",
+                column=column,
                 rows=[row],
                 path=self.file,
             )
@@ -352,7 +362,8 @@ class FileTable:
             if pd.api.types.is_integer_dtype(cells):
                 return covariate_text(cells).mask(missing)
             first = int(inexact[0])
-            if abs(numbers.iloc[first]) < _NO_NAME and (numbers.dropna() % 1 == 0).all():
+            are_whole = bool((numbers.dropna() % 1 == 0).all())
+            if abs(numbers.iloc[first]) < _MEASUREMENT and are_whole:
                 warn(
                     f"{self.location(first, column)}: {cells.iloc[first]} is rounded, as whole numbers "
                     "beyond 2^53 are",
@@ -378,7 +389,7 @@ class FileTable:
             )
         n_present = int((~missing).sum())
         n_numbers = n_present - int(is_no_number.sum())
-        if n_numbers >= _MOSTLY * n_present and not are_names:
+        if n_numbers >= _SHARE_OF_NUMBERS * n_present and not are_names:
             position = int(np.argmax(is_no_number))
             warn(
                 f"{self.location(position, column)}: {str(cells.iloc[position])!r} is not a number, though "
@@ -398,7 +409,7 @@ class FileTable:
         """Warn of a whole number of a text column that is read as another, as no float is so exact."""
         values = numbers.to_numpy()
         magnitudes = np.abs(values)
-        for position in np.flatnonzero((magnitudes >= EXACT) & (magnitudes < _NO_NAME)).tolist():
+        for position in np.flatnonzero((magnitudes >= EXACT) & (magnitudes < _MEASUREMENT)).tolist():
             text = str(cells.iloc[position]).strip()
             # 7.221648081421175e+17 is how a float is written
             if text.lstrip("+-").isdigit() and int(text) != int(values[position]):
@@ -475,11 +486,13 @@ def _are_names(cells: pd.Series, numbers: pd.Series) -> bool:
         return False
     whole_cells = cells if is_whole.all() else cells[is_whole]
     text = pa.array(whole_cells.astype("str"))
-    if compute.any(compute.match_substring_regex(compute.utf8_trim_whitespace(text), _NAME)).as_py():
+    has_zeros_before = compute.match_substring_regex(compute.utf8_trim_whitespace(text), _DIGITS_OF_NAME)
+    if compute.any(has_zeros_before).as_py():
         return True
     magnitudes = np.abs(values)
-    is_inexact = (magnitudes >= EXACT) & (magnitudes < _NO_NAME)
-    return bool(is_inexact.any() and is_whole[~np.isnan(values)].all())
+    is_inexact = (magnitudes >= EXACT) & (magnitudes < _MEASUREMENT)
+    are_all_whole = is_whole[~np.isnan(values)].all()
+    return bool(is_inexact.any() and are_all_whole)
 
 
 def _are_too_large(cells: pd.Series, numbers: pd.Series) -> np.ndarray:
@@ -495,9 +508,9 @@ def _doubtful_names(names: pd.Index | pd.Series) -> list[str]:
     import pyarrow as pa
     from pyarrow import compute
 
-    # most columns are done here, without a look at each name
+    # most columns need no check of each name
     content = bytes_of_text(names)
-    if not ((content <= _BLANK) | (content > _LAST_PRINTED) | (content == _PLUS)).any():
+    if not ((content <= _BLANK) | (content > _LAST_PRINTABLE) | (content == _PLUS)).any():
         return []
     distinct = compute.unique(pa.array(names))
     return distinct.filter(compute.match_substring_regex(distinct, _DOUBTFUL)).to_pylist()
@@ -509,16 +522,19 @@ def _no_name(name: str | None) -> str:
         return "is a date or time, or a number too large to be exact, not a name; store the column as text"
     if _ROUNDED.fullmatch(name):
         return "is a number rounded by a spreadsheet; write all its digits in the file"
-    return f"{hidden(name)}; remove it in the file" if hidden(name) else ""
+    problem = hidden(name)
+    if problem:
+        return f"{problem}; remove it in the file"
+    return ""
 
 
 def read_table(
     path: PathLike, options: TableOptions | None = None, *, may_be_empty: bool = False
 ) -> FileTable:
-    """Read a CSV, TSV, Parquet or XLSX file, told by its ending, with every cell exactly as it stands.
+    """Read a CSV, TSV, Parquet or XLSX file, as its ending says, with every cell exactly as it stands.
 
-    What is no such table is an InputFileError that names file and row; a header without a data row is one
-    unless it `may_be_empty`.
+    A file that is no such table is an InputFileError that names file and row; so is a header without a data
+    row unless it `may_be_empty`.
     """
     table = read_coded(path, options, may_be_empty=may_be_empty)
     make_text_plain(table.cells)
@@ -558,8 +574,8 @@ def read_coded(
     elif suffix == ".xlsx":
         table = FileTable(file, read_xlsx(file, bytes(data), options), 2, options)
     else:
-        usual_separator = "\t" if suffix == ".tsv" else ","
-        cells, first_row = read_text(file, data, options, options.sep or usual_separator)
+        default_separator = "\t" if suffix == ".tsv" else ","
+        cells, first_row = read_text(file, data, options, options.sep or default_separator)
         frame = coded_frame(cells)
         # the file and its cells take more memory than the frame, which alone is needed below
         del data, cells
