@@ -19,8 +19,16 @@ IMAGE = "img_idx"
 #: Column of the image's mask.
 ATTENTION = "attention"
 _EDGES = ("xmin", "ymin", "xmax", "ymax")
-#: Columns that a table may have; boxes are lists in one cell, or edges in pixels from the left and the top.
-_COLUMNS = ((ATTENTION,), ("bbox",), ("boxes",), ("x", "y", "w", "h"), ("x", "y", "width", "height"), _EDGES)
+#: Columns of an annotation, one of these groups: a mask; boxes as lists in one cell; a box in four cells, in
+#: pixels from the left and the top.
+_COLUMN_GROUPS = (
+    (ATTENTION,),
+    ("bbox",),
+    ("boxes",),
+    ("x", "y", "w", "h"),
+    ("x", "y", "width", "height"),
+    _EDGES,
+)
 #: Numbers that mark a pixel of a mask.
 _MARKS = (1, 255)
 #: Characters of a cell at most; that of a mask of 224 x 224 pixels has 100,000 or more.
@@ -83,12 +91,12 @@ def read_annotations(files: Sequence[Path], *, threshold: float | None = None) -
 def _rows(file: Path) -> Iterator[dict[str, str]]:
     """Yield the rows of a table: its image and its annotation, as text."""
     # the csv module has one limit for the whole program
-    usual_limit = csv.field_size_limit(_LONGEST_CELL)
+    earlier_limit = csv.field_size_limit(_LONGEST_CELL)
     try:
         with opened(file, in_parts=True) as stream, TextIOWrapper(stream, "utf-8-sig", newline="") as text:
             rows = csv.DictReader(text, strict=True)
             header = list(rows.fieldnames or ())
-            complete = [columns for columns in _COLUMNS if {IMAGE, *columns} <= set(header)]
+            complete = [columns for columns in _COLUMN_GROUPS if {IMAGE, *columns} <= set(header)]
             if not complete or len(set(header)) < len(header):
                 raise InputFileError(
                     f"{file}: not a table of annotations (columns: {', '.join(map(repr, header[:8]))})",
@@ -109,7 +117,7 @@ def _rows(file: Path) -> Iterator[dict[str, str]]:
     except (csv.Error, UnicodeDecodeError) as error:
         raise InputFileError(f"{file}: cannot be read as CSV ({error})", path=file) from error
     finally:
-        csv.field_size_limit(usual_limit)
+        csv.field_size_limit(earlier_limit)
 
 
 def parse_mask(text: str, location: str = "mask", threshold: float | None = None) -> Rle:
@@ -143,23 +151,27 @@ def parse_mask(text: str, location: str = "mask", threshold: float | None = None
 def _digits(text: str) -> np.ndarray | None:
     """Read an array of single digits, several times faster than by JSON; None where a text is no such array.
 
-    The bytes of the text, without blanks, are compared with those of an array of zeros of the same size: they
-    may differ in the digits alone.
+    The bytes of the text without blanks are compared with those of an array of zeros of the same size, from
+    which they may differ in the digits alone.
     """
     packed = text.encode("utf-8", "replace").translate(None, b" \t\r\n")
     height = packed.count(b"[") - 1
-    # each row is "[d,d,...,d],", where the last one gets a comma as well
+    # each row is "[d,d,...,d],"; the last row gets a comma as well
     rows = packed[1:-1] + b","
     if height < 1 or not packed.startswith(b"[") or not packed.endswith(b"]") or len(rows) % height:
         return None
+    # a row of n digits has n digits, n - 1 commas between them, two brackets and a comma: 2 n + 2 bytes
     width = len(rows) // height // 2 - 1
     row_of_zeros = b"[" + b",".join([b"0"] * width) + b"],"
     if len(row_of_zeros) * height != len(rows):
         return None
-    differences = np.frombuffer(rows, np.uint8).reshape(height, -1) - np.frombuffer(row_of_zeros, np.uint8)
+    row_bytes = np.frombuffer(rows, np.uint8).reshape(height, -1)
+    differences = row_bytes - np.frombuffer(row_of_zeros, np.uint8)
+    # at even places the opening bracket, the commas between digits and the closing bracket; last the comma
     digits = differences[:, 1:-2:2]
-    same_separators = not differences[:, ::2].any() and not differences[:, -1].any()
-    if same_separators and digits.size and digits.max() <= 9:
+    has_separators = not differences[:, ::2].any() and not differences[:, -1].any()
+    # bytes that are no digits differ from "0" by more
+    if has_separators and digits.size and digits.max() <= 9:
         return digits
     return None
 
@@ -203,6 +215,7 @@ def _boxes(row: dict[str, str], location: str) -> BoxesXYWH:
             f"{location}: no boxes of four numbers but {' '.join(cells)[:80]!r}", column=columns[0]
         ) from error
     if columns == list(_EDGES):
+        # from xmax and ymax to width and height
         boxes[:, 2:] -= boxes[:, :2]
     is_box = np.isfinite(boxes).all(axis=1) & (boxes[:, 2:] > 0).all(axis=1)
     if not is_box.all():
@@ -221,11 +234,9 @@ def draw_boxes(boxes: BoxesXYWH, shape: tuple[int, int]) -> np.ndarray:
     """
     mask = np.zeros(shape, dtype=bool)
     for x, y, width, height in boxes:
-        left = _first_pixel(x)
-        right = _first_pixel(x + width)
-        top = _first_pixel(y)
-        bottom = _first_pixel(y + height)
-        mask[top:bottom, left:right] = True
+        rows = slice(_first_pixel(y), _first_pixel(y + height))
+        cols = slice(_first_pixel(x), _first_pixel(x + width))
+        mask[rows, cols] = True
     return mask
 
 

@@ -20,7 +20,7 @@ from salstats.study import Series, Study
 
 #: Method of maps whose option names none.
 METHOD = "saliency"
-#: Kind of a file -> its possible names, beside which `_val`, `_test`, `_sample` may stand.
+#: Kind of a file, which is the option that names it -> pattern of its name in a folder.
 PATTERNS = {
     "truth": re.compile(r"gt_segmentations(_.*)?\.json"),
     "annotations": re.compile(r"gt_annotations(_.*)?\.json"),
@@ -29,7 +29,7 @@ PATTERNS = {
     "points": re.compile(r"hb_salient_pt.*\.json"),
     "labels": re.compile(r"valid\.csv|test\.csv|(val|valid|test)_labels\.csv"),
 }
-#: Splits as they stand in names, and the one word for each.
+#: Name of a split in the name of a file or folder -> the split.
 _SPLITS = {"val": "val", "valid": "val", "validation": "val", "test": "test"}
 SPLITS = ("val", "test")
 
@@ -159,7 +159,8 @@ def read_chexlocalize(  # noqa: C901, PLR0912
     pattern = check_pattern(patient_from)
     task_names = None
     if tasks is not None:
-        task_names = [task_name(task) for task in ([tasks] if isinstance(tasks, str) else tasks)]
+        task_list = [tasks] if isinstance(tasks, str) else tasks
+        task_names = [task_name(task) for task in task_list]
     if split is not None:
         check_choice(split, SPLITS, "split")
     files = {kind: Path(file) for kind, file in file_options.items() if file is not None}
@@ -169,11 +170,12 @@ def read_chexlocalize(  # noqa: C901, PLR0912
         if not map_files[series]:
             raise InputFileError(f"{map_folder}: no file named CASE_TASK{SUFFIX}", path=str(map_folder))
     if folder is not None:
-        other_kinds = {*files, *people}
+        # kinds of files that are not looked for in the folder
+        excluded_kinds = {*files, *people}
         if consensus:
-            other_kinds |= {"truth", "annotations"}
-        with_maps = maps is None and masks is None
-        folder_files, folder_maps = _files_of_folder(Path(folder), other_kinds, split, with_maps)
+            excluded_kinds |= {"truth", "annotations"}
+        find_maps = maps is None and masks is None
+        folder_files, folder_maps = _files_of_folder(Path(folder), excluded_kinds, split, find_maps)
         for kind in ("human", "human_annotations"):
             if kind in folder_files:
                 people[kind] = {None: folder_files.pop(kind)}
@@ -222,31 +224,33 @@ def _by_reader(sources: Sources, option: str) -> dict[str | None, Path]:
 
 def recognise(folder: Path) -> bool:
     """Return whether a folder's names are those of a study in this format: its truth, or maps below."""
-    kinds = [pattern for kind, pattern in PATTERNS.items() if kind != "labels"]
-    if any(kind.fullmatch(p.name) for kind in kinds for p in folder.iterdir() if p.is_file()):
-        return True
+    file_names = [path.name for path in folder.iterdir() if path.is_file()]
+    for kind, pattern in PATTERNS.items():
+        # other formats have tables of labels, too
+        if kind != "labels" and any(pattern.fullmatch(name) for name in file_names):
+            return True
     return any(_is_map(name) for _, _, names in os.walk(folder) for name in names)
 
 
 def split_of(name: str) -> str | None:
     """Return the split that the name of a file or folder contains, None where it contains none."""
-    for part in re.split(r"[_.\W]+", name):
-        if part in _SPLITS:
-            return _SPLITS[part]
+    for word in re.split(r"[_.\W]+", name):
+        if word in _SPLITS:
+            return _SPLITS[word]
     return None
 
 
 def _files_of_folder(
-    folder: Path, other_kinds: Collection[str], split: str | None, with_maps: bool
+    folder: Path, excluded_kinds: Collection[str], split: str | None, find_maps: bool
 ) -> tuple[dict[str, Path], list[Path]]:
-    """Find the files of `PATTERNS` in a folder, without `other_kinds`, and its maps: all of one split."""
+    """Find the files of a folder by kind and, if asked to, its maps; all must be of one split."""
     check_folder(folder)
     names = sorted(path.name for path in folder.iterdir() if not path.is_dir())
     files: dict[str, Path] = {}
     # split -> the first file or folder whose name contains it
     name_of_split: dict[str, str] = {}
     for kind, pattern in PATTERNS.items():
-        if kind in other_kinds:
+        if kind in excluded_kinds:
             continue
         matching = [
             name for name in names if pattern.fullmatch(name) and _may_be_of_split(split_of(name), split)
@@ -259,7 +263,7 @@ def _files_of_folder(
             if file_split is not None:
                 name_of_split.setdefault(file_split, name)
     maps = []
-    all_maps = _maps_below(folder) if with_maps else []
+    all_maps = _maps_below(folder) if find_maps else []
     for file in all_maps:
         map_split, parent = _split_of_parents(file.relative_to(folder))
         if _may_be_of_split(map_split, split):
@@ -267,9 +271,9 @@ def _files_of_folder(
             if map_split is not None:
                 name_of_split.setdefault(map_split, parent)
     if len(name_of_split) > 1:
-        examples = " and ".join(f"{name} ({of_split})" for of_split, name in sorted(name_of_split.items()))
+        names_with_split = [f"{name} ({file_split})" for file_split, name in sorted(name_of_split.items())]
         raise InputFileError(
-            f"{folder} holds files of two splits, {examples}",
+            f"{folder} holds files of two splits, {' and '.join(names_with_split)}",
             hint=Message("choose with ", Setting("split", "val"), " or ", Setting("split", "test")),
             option="split",
             path=folder,

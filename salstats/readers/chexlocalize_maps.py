@@ -55,8 +55,11 @@ def split_name(file: Path, tasks: Iterable[str] = ()) -> tuple[str, str]:
     hold underscores themselves.
     """
     stem = file.name.removesuffix(SUFFIX)
-    endings = [t for t in tasks if "_" in t and stem.endswith(f"_{t}") and len(stem) > len(t) + 1]
-    task = max(endings, key=len, default=stem.rpartition("_")[2])
+    task = stem.rpartition("_")[2]
+    for name in tasks:
+        # the longest of the tasks that fit and leave a case before them
+        if stem.endswith(f"_{name}") and len(stem) > len(name) + 1 and len(name) > len(task):
+            task = name
     case = stem[: -len(task) - 1]
     if not case or not task:
         raise InputFileError(f"{file}: a map is named CASE_TASK{SUFFIX}", path=file)
@@ -129,7 +132,7 @@ def _unknown_size(file: Path, case: str) -> InputFileError:
 
 
 def _read_info(file: Path) -> dict[str, Any]:
-    """Read the dict that a map's file holds."""
+    """Read the dict of a map's file: "map", and where it has them "task", "prob", "gt", "cxr_dims"."""
     info = read_pickle(file)
     if not isinstance(info, dict):
         raise InputFileError(f"{file}: holds a {type(info).__name__}, not a dict with a map", path=file)
@@ -159,9 +162,9 @@ def _shape(file: Path, info: dict[str, Any]) -> tuple[int, int] | None:
         return None
     sizes = _numbers(file, info, "cxr_dims")
     try:
-        return check_shape(
-            [int(n) if n % 1 == 0 else n for n in sizes[::-1]], "cxr_dims, here as height x width,"
-        )
+        # a fraction stays one, which check_shape refuses
+        sides = [int(side) if side % 1 == 0 else side for side in sizes[::-1]]
+        return check_shape(sides, "cxr_dims, here as height x width,")
     except SalstatsError as error:
         raise InputFileError(f"{file}: ", error.message, path=file) from error
 
@@ -179,7 +182,7 @@ def _probability(file: Path, info: dict[str, Any], task: str) -> float:
 
 
 def _number(file: Path, info: dict[str, Any], name: str) -> float:
-    """Return one number beside a map; NaN where the file has none."""
+    """Return an entry of a map's file that is one number; NaN where the file lacks it."""
     if info.get(name) is None:
         return float("nan")
     values = _numbers(file, info, name)
@@ -189,17 +192,20 @@ def _number(file: Path, info: dict[str, Any], name: str) -> float:
 
 
 def _numbers(file: Path, info: dict[str, Any], name: str) -> list[float]:
-    """Return a number, an array or a list of numbers beside a map as a list."""
+    """Return an entry of a map's file, a number or an array or list of numbers, as a list of floats."""
     entry = info[name]
     values = entry.ravel().tolist() if isinstance(entry, np.ndarray) else entry
     if not isinstance(values, list | tuple):
         values = [values]
     # a loader's batch of one holds each number as a tensor
-    values = [v.item() if isinstance(v, np.ndarray) and v.size == 1 else v for v in values]
-    if not all(isinstance(v, int | float) for v in values):
-        raise InputFileError(f"{file}: {name} is {_described(entry)}, not a number", path=file)
+    numbers = []
+    for value in values:
+        number = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+        if not isinstance(number, int | float):
+            raise InputFileError(f"{file}: {name} is {_described(entry)}, not a number", path=file)
+        numbers.append(number)
     try:
-        return [float(v) for v in values]
+        return [float(number) for number in numbers]
     except OverflowError as error:
         raise InputFileError(f"{file}: {name} holds {BEYOND_FLOATS}", path=file) from error
 

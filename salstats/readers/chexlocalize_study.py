@@ -38,14 +38,17 @@ from salstats.study import HUMAN, Case, Prediction, Series, Study, Truth, select
 #: Finds the patient in the release's case ids, such as patient64541_study1_view1_frontal.
 PATIENT = r"^(patient\d+)"
 #: Columns of a table of labels that are no tasks.
-_NO_TASKS = ("Path", "case", "Study", "Sex", "Age", "Frontal/Lateral", "AP/PA")
-_READERS = {
+_OTHER_COLUMNS = ("Path", "case", "Study", "Sex", "Age", "Frontal/Lateral", "AP/PA")
+#: Kind of a file -> the function that reads it.
+_READ_FUNCTIONS = {
     "truth": read_segmentations,
     "annotations": read_outlines,
     "human": read_segmentations,
     "human_annotations": read_outlines,
     "points": read_points,
 }
+#: Label of a finding that may be present or not.
+_UNCERTAIN = -1
 #: Case -> task -> 0, 1, or NaN where it is not known.
 Labels = dict[str, dict[str, float]]
 #: Size of an image (height, width), and the file that gives it.
@@ -53,15 +56,18 @@ Size = tuple[tuple[int, int], Path]
 
 
 class StudyFiles(NamedTuple):
-    """Files of a study, read except for its maps; segmentations stand before outlines."""
+    """Files of a study, read except for its maps."""
 
+    #: Masks of the truth, segmentations before outlines.
     truth: list[CaseFile]
-    #: Masks that people drew, by reader (None where the reader is not named).
+    #: Masks that people drew by reader, None where the reader is not named; segmentations before outlines.
     readings: dict[str | None, list[CaseFile]]
     #: Points that people marked.
     points: list[CaseFile]
     labels: Labels
+    #: Masks of methods.
     masks: dict[Series, list[CaseFile]]
+    #: Maps of methods by (case, task).
     maps: dict[Series, dict[tuple[str, str], Path]]
 
     @property
@@ -70,8 +76,8 @@ class StudyFiles(NamedTuple):
         return list(chain.from_iterable(self.readings.values()))
 
     @property
-    def answer_files(self) -> list[CaseFile]:
-        """Files that are not the truth, those of people first."""
+    def prediction_files(self) -> list[CaseFile]:
+        """Files of masks and points that are not the truth, those of people first."""
         return [*self.reading_files, *self.points, *chain.from_iterable(self.masks.values())]
 
 
@@ -102,33 +108,36 @@ def read_files(
     readings: dict[str | None, list[CaseFile]] = {}
     for kind, file_of_reader in people.items():
         for reader, file in file_of_reader.items():
-            readings.setdefault(reader, []).append(_READERS[kind](file, task_name))
-    labels = read_labels(files["labels"]) if "labels" in files else {}
+            readings.setdefault(reader, []).append(_READ_FUNCTIONS[kind](file, task_name))
+    labels: Labels = {}
+    if "labels" in files:
+        labels = read_labels(files["labels"])
     masks = {series: [read_segmentations(Path(file), task_name)] for series, file in mask_files.items()}
+    # every case has a label of every task
     labelled_tasks = next(iter(labels.values()), {})
-    known_tasks = {*CLASSES, *(tasks or ()), *labelled_tasks}
+    study_tasks = {*CLASSES, *(tasks or ()), *labelled_tasks}
     for case_file in (*truth, *points, *chain.from_iterable(readings.values())):
-        known_tasks |= set(case_file.tasks())
-    maps = {series: _map_paths(paths, known_tasks) for series, paths in map_files.items()}
+        study_tasks |= set(case_file.tasks())
+    maps = {series: _map_paths(paths, study_tasks) for series, paths in map_files.items()}
     if tasks is None:
         for case_file in chain.from_iterable(masks.values()):
-            _check_tasks(case_file.tasks(), case_file.file, known_tasks)
+            _check_tasks(case_file.tasks(), case_file.file, study_tasks)
         for path_of_map in maps.values():
             for (_, task), path in path_of_map.items():
-                _check_tasks([task], path, known_tasks)
+                _check_tasks([task], path, study_tasks)
     return StudyFiles(truth, readings, points, labels, masks, maps)
 
 
 def _read_kinds(files: Mapping[str, Path], kinds: Sequence[str]) -> list[CaseFile]:
-    """Read the files of some kinds, those that are there."""
-    return [_READERS[kind](files[kind], task_name) for kind in kinds if kind in files]
+    """Read the files of some kinds, in the order of `kinds`; a kind without a file is passed over."""
+    return [_READ_FUNCTIONS[kind](files[kind], task_name) for kind in kinds if kind in files]
 
 
-def _map_paths(paths: Sequence[Path], known_tasks: Collection[str]) -> dict[tuple[str, str], Path]:
+def _map_paths(paths: Sequence[Path], study_tasks: Collection[str]) -> dict[tuple[str, str], Path]:
     """Return the path of the map of each case and task; InputFileError where one has two."""
     path_of_map: dict[tuple[str, str], Path] = {}
     for path in paths:
-        case, task = split_name(path, known_tasks)
+        case, task = split_name(path, study_tasks)
         first_path = path_of_map.setdefault((case, task), path)
         if first_path != path:
             raise InputFileError(
@@ -143,13 +152,15 @@ def _map_paths(paths: Sequence[Path], known_tasks: Collection[str]) -> dict[tupl
     return path_of_map
 
 
-def _check_tasks(tasks: Iterable[str], path: Path, known_tasks: Collection[str]) -> None:
-    """Raise InputFileError where a file has a task that is not known."""
+def _check_tasks(tasks: Iterable[str], path: Path, study_tasks: Collection[str]) -> None:
+    """Raise InputFileError where a file has a task that is none of the study's."""
     for task in tasks:
-        if task in known_tasks:
+        if task in study_tasks:
             continue
-        close = get_close_matches(task, sorted(known_tasks), n=1)
-        guess = f"did you mean {close[0]!r}?" if close else f"known are {quoted(sorted(known_tasks))}."
+        guess = f"known are {quoted(sorted(study_tasks))}."
+        close = get_close_matches(task, sorted(study_tasks), n=1)
+        if close:
+            guess = f"did you mean {close[0]!r}?"
         raise InputFileError(
             f"{path}: task {task!r} is not known",
             hint=Message(
@@ -159,7 +170,7 @@ def _check_tasks(tasks: Iterable[str], path: Path, known_tasks: Collection[str])
             ),
             option="tasks",
             value=task,
-            choices=sorted(known_tasks),
+            choices=sorted(study_tasks),
             path=path,
         )
 
@@ -188,16 +199,12 @@ def read_labels(path: Path) -> Labels:
     labels: Labels = {case: {} for case in table.with_cells(cells).cases()}
     n_uncertain = 0
     for column in table.columns:
-        if column in _NO_TASKS:
+        if column in _OTHER_COLUMNS:
             continue
         if task_name(column) != column and task_name(column) in table.columns:
             raise ColumnError(f"{path}: column {column!r} is another name of {task_name(column)!r}; drop one")
-        values = table.numbers(
-            column,
-            lambda v: ~np.isin(v, (0, 1, -1)) & ~np.isnan(v),
-            "is no label; labels are 0, 1, -1 (uncertain) or empty",
-        )
-        is_uncertain = values == -1
+        values = table.numbers(column, _is_no_label, "is no label; labels are 0, 1, -1 (uncertain) or empty")
+        is_uncertain = values == _UNCERTAIN
         n_uncertain += int(is_uncertain.sum())
         values[is_uncertain] = np.nan
         for label_of_task, value in zip(labels.values(), values.tolist(), strict=True):
@@ -207,13 +214,18 @@ def read_labels(path: Path) -> Labels:
     return labels
 
 
+def _is_no_label(values: np.ndarray) -> np.ndarray:
+    """Return which numbers are neither a label nor NaN."""
+    return ~np.isin(values, (0, 1, _UNCERTAIN)) & ~np.isnan(values)
+
+
 def study_of(
     files: StudyFiles, source: str, tasks: Sequence[str] | None, pattern: re.Pattern[str] | None
 ) -> Study:
     """Make a study of its files, with the patients that a pattern finds in the names of cases."""
     annotated = {case for case_file in files.truth for case in case_file.values}
     reference = files.truth[0].file if files.truth else Path(source)
-    for case_file in files.answer_files:
+    for case_file in files.prediction_files:
         check_common(case_file.values, annotated, case_file.file, reference)
     # a map of each case, whose size is that of the case where no file gives it
     map_of_case: dict[str, Path] = {}
@@ -221,29 +233,30 @@ def study_of(
         folder = next(iter(path_of_map.values())).parent
         check_common({case for case, _ in path_of_map}, annotated, folder, reference)
         map_of_case |= {case: path for (case, _), path in path_of_map.items()}
-    cases = sorted(annotated.union(map_of_case, *(case_file.values for case_file in files.answer_files)))
+    cases = sorted(annotated.union(map_of_case, *(case_file.values for case_file in files.prediction_files)))
     if not cases:
         raise InputFileError(f"{reference}: holds no case")
     study_tasks = _tasks(files, tasks, source)
-    sizes = _sizes([*files.truth, *files.answer_files])
+    sizes = _sizes([*files.truth, *files.prediction_files])
     for case_file in files.points:
         warn_of_points(case_file, {case: shape for case, (shape, _) in sizes.items()})
     patients: dict[str, str] = {}
-    # the default's pattern may fit nowhere
-    if pattern is not None and (pattern.pattern != PATIENT or any(map(pattern.search, cases))):
+    # the default pattern may fit no case: then there are no patients
+    fits_some = pattern is not None and any(map(pattern.search, cases))
+    if pattern is not None and (pattern.pattern != PATIENT or fits_some):
         patients = dict(zip(cases, find_patients(cases, pattern, source), strict=True))
     study_cases = []
     for case in cases:
         size = sizes.get(case)
         labels = files.labels.get(case, {})
-        of_methods = _method_predictions(files, case, study_tasks, size)
-        of_people = _human_predictions(files, case, study_tasks, size, map_of_case.get(case))
+        method_predictions = _method_predictions(files, case, study_tasks, size)
+        human_predictions = _human_predictions(files, case, study_tasks, size, map_of_case.get(case))
         study_cases.append(
             Case(
                 case=case,
                 shape=size[0] if size else None,
                 truths=_truths(files, case, study_tasks),
-                predictions=(*of_methods, *of_people),
+                predictions=(*method_predictions, *human_predictions),
                 annotated=case in annotated,
                 patient=patients.get(case),
                 labels={task: labels[task] for task in study_tasks if task in labels},
@@ -268,21 +281,21 @@ def _tasks(files: StudyFiles, tasks: Sequence[str] | None, source: str) -> tuple
     for case_file in (*files.truth, *files.reading_files, *files.points):
         annotated.update(case_file.tasks())
     available = set(annotated)
-    for case_file in files.answer_files:
+    for case_file in files.prediction_files:
         available.update(case_file.tasks())
     for path_of_map in files.maps.values():
         available.update(task for _, task in path_of_map)
     if tasks is not None:
         return selected_names(tasks, sorted(available), "task", source, required=True)
-    left_out = sorted(available - annotated - set(TASKS))
-    if left_out:
+    excluded = sorted(available - annotated - set(TASKS))
+    if excluded:
         warn(
-            f"no truth has task {quoted(left_out)}, whose maps are left out",
+            f"no truth has task {quoted(excluded)}, whose maps are left out",
             hint=Message("name the tasks to be read with ", Setting("tasks")),
             option="tasks",
         )
-    of_release = [task for task in TASKS if task in available]
-    return (*of_release, *sorted(annotated - set(TASKS)))
+    release_tasks = [task for task in TASKS if task in available]
+    return (*release_tasks, *sorted(annotated - set(TASKS)))
 
 
 def _sizes(files: Iterable[CaseFile]) -> dict[str, Size]:
@@ -344,9 +357,10 @@ def _method_predictions(
 def _human_predictions(
     files: StudyFiles, case: str, tasks: Sequence[str], size: Size | None, map_of_case: Path | None
 ) -> Iterator[Prediction]:
-    """Yield the predictions of people: an empty mask where files hold none.
+    """Yield the predictions of people for a case: an empty mask where files hold none.
 
-    A named reader whose files lack the case did not read it, and has no prediction.
+    `map_of_case` is a map's file, which gives the size of the image where no other file does. A named reader
+    whose files lack the case did not read it, and has no prediction.
     """
     for reader, task in product(_readers(files), tasks):
         mask_files = files.readings.get(reader, [])
@@ -359,13 +373,15 @@ def _human_predictions(
             mask = partial(empty_mask, map_of_case, case)
         point_files = files.points if reader is None else []
         no_points = np.empty((0, 2))
-        points = [case_file.values.get(case, {}).get(task, no_points) for case_file in point_files]
+        points = None
+        for case_file in point_files[:1]:
+            points = case_file.values.get(case, {}).get(task, no_points)
         read = partial(
             read_answer,
             task,
             case=case,
             mask=mask,
-            points=points[0] if points else None,
+            points=points,
             shape=size[0] if size else None,
         )
         source = str([*mask_files, *point_files][0].file)

@@ -21,23 +21,26 @@ from salstats.study import Case, Series, Study, Truth, selected_names
 #: Names of the files in a folder, as COCO and the tools that export it give them.
 ANNOTATIONS = ("instances*.json", "*.coco.json", "annotations.json")
 RESULTS = "*results*.json"
-#: Results below this score count as not found.
+#: Results below this score are left out.
 SCORE = 0.5
-#: Fields of an entry of each list, and the types that each may have.
+#: Fields of an image, of a category, and of an annotation or result, with the types that each may have.
 _IMAGE = {"id": (int, str), "file_name": (str,), "height": (int,), "width": (int,)}
 _CATEGORY = {"id": (int, str), "name": (str,)}
 _MARK = {"image_id": (int, str), "category_id": (int, str), "segmentation": (list, dict)}
 #: Number of an image -> its case and (height, width).
 _Images = dict[Any, tuple[str, tuple[int, int]]]
+#: Longest distance of a vertex from the middle of its image, in longer sides of the image; COCO's drawing
+#: takes time by the length of the edges.
+_FARTHEST_SIDES = 2
 
 
 class Mark(NamedTuple):
     """The mask of one annotation or result."""
 
     mask: Rle
-    #: NaN where it is an annotation.
+    #: Score of a result; NaN for an annotation.
     score: float
-    #: It is of a crowd, whose instances are not counted.
+    #: An annotation of a crowd, whose instances are not counted.
     is_crowd: bool
 
 
@@ -194,7 +197,7 @@ def _best_result(marks: Sequence[Mark], shape: tuple[int, int]) -> tuple[Rle, fl
 
 def recognise(folder: Path) -> bool:
     """Return whether a folder holds annotations by COCO's names."""
-    return any(True for pattern in ANNOTATIONS for _ in folder.glob(pattern))
+    return any(any(folder.glob(pattern)) for pattern in ANNOTATIONS)
 
 
 def _annotations(folder: Path) -> Path:
@@ -205,7 +208,9 @@ def _annotations(folder: Path) -> Path:
     files.difference_update(folder.glob(RESULTS))
     names = sorted(file.name for file in files)
     if len(names) != 1:
-        content = quoted(names) if names else f"no {', '.join(ANNOTATIONS)}"
+        content = f"no {', '.join(ANNOTATIONS)}"
+        if names:
+            content = quoted(names)
         raise InputFileError(
             f"{folder}: holds {content}",
             hint=Message("name the file of the annotations with ", Setting("truth")),
@@ -241,7 +246,7 @@ def _entries(
         for field, types in fields.items():
             if not isinstance(entry, dict) or field not in entry:
                 raise InputFileError(f"{location}: no {field!r}; COCO has {', '.join(fields)}", path=file)
-            # a truth value is a number to Python
+            # to Python True and False are numbers
             if not isinstance(entry[field], types) or isinstance(entry[field], bool):
                 raise InputFileError(f"{location}: {field} cannot be {shortened(entry[field])}", path=file)
         yield location, entry
@@ -331,8 +336,7 @@ def _mask(segmentation: Any, shape: tuple[int, int], location: str) -> Rle:
             points = np.array(polygon, dtype=np.float64).reshape(-1, 2)
         except (TypeError, ValueError) as error:
             raise InputFileError(f"{location}: a polygon is not x, y, x, y, ... of numbers") from error
-        # COCO's drawing takes time by the length of the edges
-        is_near = bool((np.abs(points - centre) <= 2 * max(shape) + 2).all())
+        is_near = bool((np.abs(points - centre) <= _FARTHEST_SIDES * max(shape) + 2).all())
         if len(points) < 3 or not is_near:
             raise InputFileError(
                 f"{location}: a polygon has fewer than three points, or lies far outside its image"

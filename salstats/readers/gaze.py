@@ -176,10 +176,10 @@ def read_gaze(
     predictions = find_maps(sources, cases, image_of_case, padded)
     cases_with_maps = []
     for case in cases:
-        of_case = [by_case[case.case] for by_case in predictions.values() if case.case in by_case]
-        cases_with_maps.append(replace(case, predictions=tuple(of_case)))
+        case_predictions = [by_case[case.case] for by_case in predictions.values() if case.case in by_case]
+        cases_with_maps.append(replace(case, predictions=tuple(case_predictions)))
     study = Study(tuple(cases_with_maps), (), tuple(predictions), str(folder))
-    _warn_of_left_out(study)
+    _warn_of_exclusions(study)
     return study
 
 
@@ -197,27 +197,29 @@ def _warn_of_unlisted(folder: Path, recordings: set[str]) -> None:
         )
 
 
-def _warn_of_left_out(study: Study) -> None:
+def _warn_of_exclusions(study: Study) -> None:
     """Warn once of recordings and chest boxes that are left out: how many, and why."""
-    recordings = [recording.excluded for case in study for recording in case.recordings]
-    boxes = [recording.box_excluded for case in study for recording in case.used]
-    parts = [
-        *_left_out("recordings", recordings),
-        *_left_out("chest boxes of those used", boxes),
+    # for each recording or box the reason why it is left out, None where it is used
+    recording_reasons = [recording.excluded for case in study for recording in case.recordings]
+    box_reasons = [recording.box_excluded for case in study for recording in case.used]
+    sentences = [
+        _exclusions("recordings", recording_reasons),
+        _exclusions("chest boxes of those used", box_reasons),
     ]
-    if parts:
-        warn(f"{study.source}: {'; '.join(parts)}", path=study.source)
+    text = "; ".join(sentence for sentence in sentences if sentence)
+    if text:
+        warn(f"{study.source}: {text}", path=study.source)
 
 
-def _left_out(name: str, reasons: Sequence[str | None]) -> list[str]:
-    """Write how many of some things are left out and why, nothing where none is."""
+def _exclusions(name: str, reasons: Sequence[str | None]) -> str:
+    """Write how many recordings or boxes are left out and why, "" where none is; None is no reason."""
     counts = Counter(reason for reason in reasons if reason is not None)
-    n_left_out = counts.total()
-    if not n_left_out:
-        return []
-    verb = "is" if n_left_out == 1 else "are"
+    n_excluded = counts.total()
+    if not n_excluded:
+        return ""
+    verb = "is" if n_excluded == 1 else "are"
     counted_reasons = ", ".join(f"{count} {reason}" for reason, count in counts.items())
-    return [f"{n_left_out} of {len(reasons)} {name} {verb} left out ({counted_reasons})"]
+    return f"{n_excluded} of {len(reasons)} {name} {verb} left out ({counted_reasons})"
 
 
 def _check_rows(rows: pd.DataFrame) -> None:
@@ -230,6 +232,7 @@ def _check_rows(rows: pd.DataFrame) -> None:
         )
     # 10000.0 is 10000 in a column that once had a gap; as two patients they would be resampled apart
     keys = rows.assign(subject=rows["subject_id"].str.removesuffix(".0"))
+    # rows that are equal in the first columns must be equal in the second
     for key, column in (
         (["dicom_id"], "shape"),
         (["dicom_id"], "subject_id"),
@@ -301,7 +304,7 @@ def _recording(folder: Path, row: Any, reader: str | None) -> Recording:
     box, no_box = read_box(recording_folder / CHEST_BOX, row.shape)
     return replace(
         recording,
-        # small beside any map: held, so that no file is read twice
+        # fixations are small, so they are kept and no file is read twice
         read=partial(in_memory, fixations),
         excluded=reason_excluded(fixations, row.shape),
         box=box,

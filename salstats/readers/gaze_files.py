@@ -26,7 +26,7 @@ _SIZES = ("image_size_y", "image_size_x")
 _FLAG = "eye_tracking_data_discarded"
 _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 #: Column of findings in the readers' own words; all other labels are certainties from 0 to 5, or 0 and 1.
-_IN_WORDS = "Other"
+_FREE_TEXT = "Other"
 _LARGEST_LABEL = 5
 #: Columns of a position: as an earlier release of the files calls them, and as later ones do.
 _POSITION_PAIRS = (("average_y_position", "average_x_position"), ("y_position", "x_position"))
@@ -47,8 +47,9 @@ OUT_OF_SIGHT = "all fixations far from the shown part"
 #: Reasons for which a chest box is left out, apart from NO_BOX.
 BOX_OUTSIDE = "chest box outside the image"
 BOX_EMPTY = "chest box of no size"
-#: A Gaussian at this many standard deviations, squared, is still far above the smallest float64.
-_FAR_SQUARED = 1200.0
+#: Squared distance in standard deviations below which a Gaussian, exp(-distance**2 / 2), is well above the
+#: smallest float64.
+_VISIBLE_SQUARED = 1200.0
 
 
 def holds_gaze(folder: Path) -> bool:
@@ -65,8 +66,10 @@ def find_phases(folder: Path, phases: Iterable[int] | None = None) -> dict[int, 
         if name:
             files[int(name[1])] = file
     if not files:
-        inner = folder / "main_data"
-        hint = f"give {inner}" if inner.is_dir() and holds_gaze(inner) else ""
+        hint = ""
+        main_data = folder / "main_data"
+        if main_data.is_dir() and holds_gaze(main_data):
+            hint = f"give {main_data}"
         raise InputFileError(f"{folder} holds no metadata_phase_*.csv", hint=hint, path=folder)
     if phases is None:
         return dict(sorted(files.items()))
@@ -119,16 +122,18 @@ def read_metadata(file: Path) -> pd.DataFrame:
     # the name of a file may hold bytes that no text has, which only a column of objects keeps
     rows["location"] = pd.Series(locations, dtype=object)
     sizes = table.finite(_SIZES).tolist()
-    shapes = [_shape(size, location) for size, location in zip(sizes, locations, strict=True)]
+    shapes = [_image_shape(size, location) for size, location in zip(sizes, locations, strict=True)]
     rows["shape"] = pd.Series(shapes, dtype=object)
     rows["labels"] = pd.Series(_labels(table).to_dict("records"), dtype=object)
     return rows
 
 
-def _shape(size: list[float], location: str) -> tuple[int, int]:
-    """Return the size of an image, in whole pixels."""
+def _image_shape(size: list[float], location: str) -> tuple[int, int]:
+    """Return (height, width) of an image in whole pixels; `location` is the row of the file."""
+    # a fraction stays one, which check_shape refuses
+    sides = [int(side) if side % 1 == 0 else side for side in size]
     try:
-        return check_shape([int(n) if n % 1 == 0 else n for n in size], ", ".join(_SIZES))
+        return check_shape(sides, ", ".join(_SIZES))
     except SalstatsError as error:
         raise InputFileError(f"{location}: ", error.message) from error
 
@@ -141,8 +146,8 @@ def _labels(table: FileTable) -> pd.DataFrame:
             continue
         numbers, _, is_text = parse_numbers(table.cells[column], table.options)
         values = numbers.to_numpy(copy=True)
-        if column == _IN_WORDS:
-            # a finding in words is there
+        if column == _FREE_TEXT:
+            # a finding that is described is present
             values[is_text] = 1.0
             is_text = np.zeros(len(values), dtype=bool)
         no_labels = np.flatnonzero(is_text | (values < 0) | (values > _LARGEST_LABEL))
@@ -170,7 +175,8 @@ def read_fixation_rows(file: Path) -> tuple[Fixations, int]:
     """Read a `fixations.csv`; return also how many of its fixations begin before another has ended."""
     table = read_format_table(file, may_be_empty=True)
     numbers = table.finite([*_position_columns(table), *_FIXATION_COLUMNS])
-    points, times, sd, shown_part = np.split(numbers, (2, 4, 6), axis=1)
+    # columns: y and x; start and end; pixels per degree along y and x; top, left, bottom and right on screen
+    points, times, sd, screen = np.split(numbers, (2, 4, 6), axis=1)
     repeated = np.flatnonzero(pd.DataFrame(numbers).duplicated())
     if repeated.size:
         position = int(repeated[0])
@@ -180,15 +186,18 @@ def read_fixation_rows(file: Path) -> tuple[Fixations, int]:
             rows=[position],
             path=file,
         )
+    start, end = times.T
+    duration = end - start
     try:
-        fixations = Fixations(points, times[:, 1] - times[:, 0], sd, shown_part)
+        fixations = Fixations(points, duration, sd, screen)
     except SalstatsError as error:
         raise InputFileError(
             f"{file}: ", error.message, " (the first row is fixation 0)", path=file
         ) from error
-    begins, ends = times[np.argsort(times[:, 0], kind="stable")].T
-    latest_end = np.maximum.accumulate(ends)
-    n_overlapping = int((begins[1:] < latest_end[:-1]).sum())
+    order = np.argsort(start, kind="stable")
+    # a fixation overlaps if it starts before the latest end of those that started earlier
+    latest_end = np.maximum.accumulate(end[order])
+    n_overlapping = int((start[order][1:] < latest_end[:-1]).sum())
     return fixations, n_overlapping
 
 
@@ -217,7 +226,7 @@ def reason_excluded(fixations: Fixations, shape: tuple[int, int]) -> str | None:
     """Return why the fixations of a recording make no map of their image; None where they make one."""
     if not len(fixations):
         return NO_FIXATION
-    # halves are rounded to the even number, as those of the map are
+    # (top, left) and (bottom, right) of the part on screen; halves are rounded to even numbers, as in the map
     first = np.rint(fixations.shown[:, :2])
     last = np.rint(fixations.shown[:, 2:])
     if (first < 0).any() or (last > shape).any():
@@ -225,16 +234,17 @@ def reason_excluded(fixations: Fixations, shape: tuple[int, int]) -> str | None:
     is_lasting = fixations.duration > 0
     if not is_lasting.any():
         return NO_DURATION
+    # the pixel on screen that is nearest to each fixation
     nearest = np.clip(fixations.points, first, np.maximum(last - 1, first))
     squared = (((fixations.points - nearest) / fixations.sd) ** 2).sum(axis=1)
-    is_in_sight = (last > first).all(axis=1) & (squared < _FAR_SQUARED)
-    if not (is_lasting & is_in_sight).any():
+    is_on_screen = (last > first).all(axis=1) & (squared < _VISIBLE_SQUARED)
+    if not (is_lasting & is_on_screen).any():
         return OUT_OF_SIGHT
     return None
 
 
 def n_outside(points: np.ndarray, shape: tuple[int, int]) -> int:
-    """Count the points, as (row, col), that lie in no pixel of an image; a pixel is what `floor` gives."""
+    """Count the points (row, col) outside an image of (height, width): those whose floor is no pixel."""
     pixels = np.floor(points)
     return int(((pixels < 0) | (pixels >= shape)).any(axis=1).sum())
 

@@ -37,19 +37,21 @@ MIXINGS = MIXING_RULES
 #: Method of maps whose option names none.
 METHOD = "saliency"
 #: A file's name by phase and trial, and the method's name where there are several: p1_t0_am1.
-_TRIAL = re.compile(r"p(\d+)_t(\d+)(?:_(\w+))?")
+_TRIAL = re.compile(r"p(?P<phase>\d+)_t(?P<trial>\d+)(?:_(?P<method>\w+))?")
 #: The same in the study's own folders: phase_1_0.98/0.npy, and 0_am1.npy, beside pictures such as 0or.png.
-_PHASE_FOLDER = re.compile(r"phase_(\d+)(?:_.*)?")
-_NAME_IN_PHASE = re.compile(r"(\d+)(or|_\w+)?")
+_PHASE_FOLDER = re.compile(r"phase_(?P<phase>\d+)(?:_.*)?")
+_NAME_IN_PHASE = re.compile(r"(?P<trial>\d+)(?P<suffix>or|_\w+)?")
 _NO_FINDING = "nofinding"
 _NOT_LETTERS = re.compile("[^a-z]")
 
 
 class MapSource(NamedTuple):
-    """A folder of the maps of a series, and the function that reads one for the shape of its image."""
+    """A folder of the maps of a series, and the function that reads one of them."""
 
     folder: PathLike
+    #: Endings of the files' names.
     suffixes: Sequence[str]
+    #: Takes a file and the (height, width) of its image.
     read: Callable[[Path, tuple[int, int]], np.ndarray]
 
 
@@ -66,7 +68,7 @@ def map_sources(
     rules = dict.fromkeys([mixing] if isinstance(mixing, str) else mixing)
     for rule in rules:
         check_choice(rule, MIXINGS, "mixing")
-    hull = None if lungs is None else {CONVEX: lungs}
+    hull_folders = None if lungs is None else {CONVEX: lungs}
     sources: list[tuple[Series, MapSource]] = []
     for series, folder in _folders(maps, "maps").items():
         read = partial(_read_saliency, padded=padded)
@@ -77,7 +79,7 @@ def map_sources(
             sources.append((replace(series, mixing=rule), MapSource(folder, (".npz",), read)))
     for series, folder in _folders(masks, "masks").items():
         sources.append((series, MapSource(folder, MASK_SUFFIXES, _read_marks)))
-    for series, folder in _folders(hull, "lungs").items():
+    for series, folder in _folders(hull_folders, "lungs").items():
         read = partial(_read_hull, clean=clean_lungs)
         sources.append((series, MapSource(folder, MASK_SUFFIXES, read)))
     names = Counter((series.name, series.model, series.seed) for series, _ in sources)
@@ -138,19 +140,21 @@ def _warn_of_stretched(
 
     Square maps only where `padded` is None. A map that cannot be read is an error where it is scored.
     """
+    # name of a series -> sizes of its map and its image
     square: dict[str, str] = {}
     oblong: dict[str, str] = {}
+    # on an oblong image a map shows its proportions best
     cases = [case for case, (height, width) in shapes.items() if height != width]
     cases += [case for case, (height, width) in shapes.items() if height == width]
     for series, by_case in predictions.items():
         case = next(case for case in cases if case in by_case)
-        image = shapes[case]
+        image_height, image_width = shapes[case]
         with suppress(InputFileError):
             height, width = np.shape(np.asarray(by_case[case].read().saliency))
-            sizes = f"{height} x {width} to {image[0]} x {image[1]}"
-            if height != width and not may_cover((height, width), image):
+            sizes = f"{height} x {width} to {image_height} x {image_width}"
+            if height != width and not may_cover((height, width), (image_height, image_width)):
                 oblong[series.name] = sizes
-            elif height == width and image[0] != image[1] and padded is None:
+            elif height == width and image_height != image_width and padded is None:
                 square[series.name] = sizes
     if square:
         first_sizes = next(iter(square.values()))
@@ -175,13 +179,14 @@ def _warn_of_stretched(
 
 def _name_in_study(file: Path, cases: Container[str]) -> str | None:
     """Return a file's name, as p1_t0 where it lies in one of the study's own folders; None for a picture."""
-    phase = _PHASE_FOLDER.fullmatch(file.absolute().parent.name)
-    trial = _NAME_IN_PHASE.fullmatch(file.stem)
-    if phase is None or trial is None or file.stem in cases:
+    folder_match = _PHASE_FOLDER.fullmatch(file.absolute().parent.name)
+    name_match = _NAME_IN_PHASE.fullmatch(file.stem)
+    if folder_match is None or name_match is None or file.stem in cases:
         return file.stem
-    if file.suffix != ".npy" and file.with_name(f"{trial[1]}.npy").exists():
+    trial = name_match["trial"]
+    if file.suffix != ".npy" and file.with_name(f"{trial}.npy").exists():
         return None
-    return f"p{phase[1]}_t{trial[1]}{trial[2] or ''}"
+    return f"p{folder_match['phase']}_t{trial}{name_match['suffix'] or ''}"
 
 
 def _files_by_case(
@@ -193,7 +198,8 @@ def _files_by_case(
 ) -> dict[str, Path]:
     """Find the file of each case: named after it, its image, or its phase and trial (p1_t0).
 
-    Where files are named p1_t0_METHOD, too, a method that is among these has them, and any other the rest.
+    Where files are named p1_t0_METHOD, a method that is among these has the files with its name, and any
+    other method the files without the name of a method.
     """
     study_names = {*image_of_case, *image_of_case.values()}
     files = find_case_files(folder, suffixes, partial(_name_in_study, cases=study_names))
@@ -202,15 +208,15 @@ def _files_by_case(
         trial = _TRIAL.fullmatch(name)
         if trial is not None:
             trials[name] = trial
-    has_own_files = any(trial[3] == method for trial in trials.values())
-    file_method = method if has_own_files else None
-    of_other_methods = {name for name, trial in trials.items() if trial[3] != file_method}
-    candidates = files.keys() - of_other_methods
-    #: A case, an image, or phase and trial -> the files of that name.
+    has_named_files = any(trial["method"] == method for trial in trials.values())
+    method_in_name = method if has_named_files else None
+    excluded_names = {name for name, trial in trials.items() if trial["method"] != method_in_name}
+    candidates = files.keys() - excluded_names
+    # a case, an image, or phase and trial -> the files of that name
     files_of_name: dict[object, list[Path]] = defaultdict(list)
     for name in candidates:
         if name in trials and name not in study_names:
-            phase_and_trial = (int(trials[name][1]), int(trials[name][2]))
+            phase_and_trial = (int(trials[name]["phase"]), int(trials[name]["trial"]))
             files_of_name[phase_and_trial].append(files[name])
         else:
             files_of_name[name].append(files[name])
@@ -293,16 +299,17 @@ def _unpadded(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
         return saliency
     height, width = shape
     side = max(shape)
-    top = (side - height) // 2
-    left = (side - width) // 2
-    return resize_in_range(saliency, (side, side))[top : top + height, left : left + width]
+    first_row = (side - height) // 2
+    first_col = (side - width) // 2
+    square = resize_in_range(saliency, (side, side))
+    return square[first_row : first_row + height, first_col : first_col + width]
 
 
 def _read_mixed(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) -> np.ndarray:
     """Read one map that is mixed of those of several classes in an .npz.
 
-    The class of no finding is the one called so, none where there are names without it, and the first where
-    there are none.
+    The class without a finding is the one called "no finding", in any spelling. There is none if no class has
+    this name; it is the first class if the file gives no names.
     """
     arrays = read_npz(file, ("maps", "probs", "classes"))
     if "maps" not in arrays or "probs" not in arrays:
@@ -330,6 +337,6 @@ def _read_mixed(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) 
 
 
 def _class_name(name: Any) -> str:
-    """Return a class's name in lower case and without other characters than letters."""
+    """Return the letters of a class's name in lower case."""
     text = name.decode("latin-1") if isinstance(name, bytes) else str(name)
     return _NOT_LETTERS.sub("", text.lower())
