@@ -31,7 +31,8 @@ from salstats.stats.engine.shared_cases import (
 from salstats.stats.engine.wide_tables import wide_codes
 
 
-def auroc(
+# a list of steps, each taken once; the few branches follow from the options
+def auroc(  # noqa: C901
     data: pd.DataFrame,
     score: str,
     label: str,
