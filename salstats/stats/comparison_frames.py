@@ -336,7 +336,7 @@ def row_test_names(test: str, estimates: InferredEstimates) -> np.ndarray | str:
 def options_for_flips(options: Options, test: str | None, adjust: str) -> Options:
     """Return options that flip 0/1 scores, too, if a test by flips or a joint adjustment is chosen."""
     if test == "wild" or adjust in JOINT:
-        return options.of_graded()
+        return options.without_binary_defaults()
     return options
 
 
