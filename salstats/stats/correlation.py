@@ -279,12 +279,12 @@ def correlate(
         unit_codes = units.codes
     sample = CorrelatedPairs(
         test=test,
-        x=x,
-        y=y,
+        x_name=x,
+        y_name=y,
         covariate_names=covariate_names,
         covariates_of=covariates_of,
-        first=variables.x,
-        second=variables.y,
+        x=variables.x,
+        y=variables.y,
         covariates=variables.covariates,
         units=unit_codes,
     )
@@ -355,8 +355,8 @@ def _units_with_rarer_value(sample: CorrelatedPairs, rows: np.ndarray) -> float:
     Of two such variables it is the smaller number.
     """
     units = sample.units[rows]
-    n_rarer_x = units_with_rarer_value(sample.first[rows], units)
-    n_rarer_y = units_with_rarer_value(sample.second[rows], units)
+    n_rarer_x = units_with_rarer_value(sample.x[rows], units)
+    n_rarer_y = units_with_rarer_value(sample.y[rows], units)
     return min(n_rarer_x, n_rarer_y)
 
 
