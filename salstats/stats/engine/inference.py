@@ -17,7 +17,7 @@ from salstats.stats.engine.cautions import (
     Caution,
     caution_column,
 )
-from salstats.stats.engine.cr2 import Influences, Robust, cr2, influences
+from salstats.stats.engine.cr2 import Robust, UnitInfluences, cr2, unit_influences
 from salstats.stats.engine.draws import few_threads, weight_blocks
 from salstats.stats.engine.estimands import Cells, Estimand, Target, ratio
 from salstats.stats.engine.few_units import few_equal_units, few_events
@@ -359,14 +359,14 @@ def _row_kinds(
     return _RowKinds(outside_unit_range, trials, outlying, exceptional)
 
 
-def _unit_influences(term: str, cells: Cells, estimand: Estimand, robust: Robust | None) -> Influences:
+def _unit_influences(term: str, cells: Cells, estimand: Estimand, robust: Robust | None) -> UnitInfluences:
     """Return the influences of units on the estimates, or on the differences behind percentage decreases."""
     means = cells.means()
     if term == "percent_decrease":
-        return influences(cells.sums, cells.counts, estimand.as_difference().gradient(means))
+        return unit_influences(cells.sums, cells.counts, estimand.as_difference().gradient(means))
     if robust is not None:
         return robust.units
-    return influences(cells.sums, cells.counts, estimand.gradient(means))
+    return unit_influences(cells.sums, cells.counts, estimand.gradient(means))
 
 
 def _variance_and_df(
@@ -646,8 +646,8 @@ def _ratio_contrast(cells: Cells, estimand: Estimand) -> Contrast:
     method_means, reference_means = estimand.levels(means)
     assert reference_means is not None
 
-    def influences_on(linear: Estimand) -> Influences:
-        return influences(cells.sums, cells.counts, np.nan_to_num(linear.gradient(means)))
+    def influences_on(linear: Estimand) -> UnitInfluences:
+        return unit_influences(cells.sums, cells.counts, np.nan_to_num(linear.gradient(means)))
 
     method = influences_on(Estimand("mean", estimand.method_weights))
     reference = influences_on(Estimand("mean", estimand.reference_weights))

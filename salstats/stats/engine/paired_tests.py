@@ -153,7 +153,9 @@ def _t_tests(test: str, paired_target: PairedTarget, by_estimate: np.ndarray) ->
         if test == "t":
             variance, df = analytic_variance(cells, tested)
         else:
-            variance, df, *_ = cr2(cells.sums, cells.counts, tested.gradient(means), cells.squares)
+            robust = cr2(cells.sums, cells.counts, tested.gradient(means), cells.squares)
+            variance = robust.variance
+            df = robust.df
         is_rounding = np.sqrt(variance) <= ROUNDING * tested.scale(means)
         variance = np.where(is_rounding, 0.0, variance)
         results.append(t_test(tested.value(means), variance, df))
