@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.layout.figure import plot_function
+from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.picture_layer import (
     GROUND,
     colour_bar,
@@ -60,7 +60,7 @@ def plot_densities(
     points: Mapping[str, np.ndarray] | None = None,
     notes: Sequence[str] = (),
     width: float = PAGE_MM,
-) -> p9.ggplot:
+) -> Figure:
     """Draw maps of one image over it, in panels with one colour scale of shares per pixel.
 
     A panel without a map shows the image; `lines` and `points` (row, col) of panels are drawn upon it. The
@@ -122,7 +122,7 @@ def plot_densities(
     if exponent:
         unit = f" \u00d7 10{str(exponent).translate(_SUPERSCRIPTS)}"
     return (
-        p9.ggplot(data)
+        Figure(data)
         + geom_picture(
             p9.aes(xmin=0, xmax="width", ymin=0, ymax="height", label="label"),
             pictures=pictures,

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import plotnine as p9
 
+from salstats.display.plots.layout.figure import Figure
 from salstats.display.report.composition import write_report
 from salstats.display.report.examples import Examples
 from salstats.display.report.folder import check_folder
@@ -166,7 +166,7 @@ def examples_of(study: Study, images: ImageSource | None = None) -> Examples:
             names.append((case.case, prediction.task, prediction.series.method))
     maps = pd.DataFrame(names, columns=["case", "task", "method"])
 
-    def draw(picks: pd.DataFrame, rows: pd.DataFrame, labels: Labels) -> p9.ggplot:
+    def draw(picks: pd.DataFrame, rows: pd.DataFrame, labels: Labels) -> Figure:
         shown_study, rows = _named_by_method(study, rows)
         scored_methods = set(rows["method"])
         methods = [series.method for series in shown_study.series if series.method in scored_methods]

@@ -1,7 +1,7 @@
 """Bland-Altman plots: differences of two raters by their means, with bias and limits of agreement."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from salstats.display.plots.layout.estimate_drawing import barred_rows
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
-from salstats.display.plots.layout.theme import GUIDE, PALETTE
+from salstats.display.plots.layout.theme import GUIDE, PALETTE, LineStyle
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError
 from salstats.stats.agreement.readings_of_groups import differences
@@ -24,18 +24,11 @@ from salstats.stats.agreement.readings_of_groups import differences
 _HEIGHT_SHARE = 0.8
 
 
-class _LineStyle(NamedTuple):
-    """Colour and type of a line."""
-
-    colour: str
-    linetype: str
-
-
 #: Lines of the bias and of the limits of agreement, by term.
 _LINES = {
-    "bias": _LineStyle(PALETTE[0], "solid"),
-    "loa_low": _LineStyle(PALETTE[1], "dashed"),
-    "loa_high": _LineStyle(PALETTE[1], "dashed"),
+    "bias": LineStyle(PALETTE[0], "solid"),
+    "loa_low": LineStyle(PALETTE[1], "dashed"),
+    "loa_high": LineStyle(PALETTE[1], "dashed"),
 }
 #: Call that makes the frame of limits of agreement.
 _LIMITS_CALL = Call("agreement", ("scores",), {"kind": "bland-altman"})
@@ -118,11 +111,11 @@ def plot_agreement(
     panels = list(frame["panel"].cat.categories)
     points["panel"] = pd.Categorical(points["panel"].astype(str), panels, ordered=True)
     metrics = estimates.values("metric")
-    grid = panel_grid(panels, n_columns, width, free=len(metrics) > 1)
+    grid = panel_grid(panels, n_columns, width, free_axes=len(metrics) > 1)
     height = grid.panel_height(_HEIGHT_SHARE)
     score = names.value("metric", metrics[0]) if len(metrics) == 1 else "score"
     figure = (
-        p9.ggplot(points, p9.aes("mean", "difference"))
+        Figure(points, p9.aes("mean", "difference"))
         + p9.geom_hline(yintercept=0, color=GUIDE, size=0.4)
         + _band_layers(frame)
         + _mark_layers(points)

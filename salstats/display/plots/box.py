@@ -129,7 +129,7 @@ def plot_box(
     panels, axis_title, n_columns = panel_titles(defined_boxes["panel"], n_columns)
     grid = row_panels(rows, panels, n_columns, width)
     figure = (
-        p9.ggplot()
+        Figure()
         + rows.layers()
         + _layers(defined_boxes, points, _SHARED_HALF_MM if legend else _SINGLE_HALF_MM)
         + grid.elements(axis_title, notes, legend)

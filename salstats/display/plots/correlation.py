@@ -173,7 +173,7 @@ def plot_correlation(
         width = COLUMN_MM if fits_column else PAGE_MM
     if n_columns is None:
         n_columns = _default_columns(len(titles), n_tiles, width - left, placed.n_in_row)
-    grid = panel_grid(titles, n_columns, width, left=left)
+    grid = panel_grid(titles, n_columns, width, left_mm=left)
     # where the last row of panels is incomplete, slanted names below the panels above the gap would lie on
     # the title of the next panel
     is_last_row_full = len(titles) % grid.n_columns == 0
@@ -181,17 +181,17 @@ def plot_correlation(
         column_labels, min(grid.panel_width / n_tiles, _MAX_TILE_WIDTH_MM), slant=is_last_row_full
     )
     if column_names.left_overhang > left:
-        grid = panel_grid(titles, n_columns, width, left=column_names.left_overhang)
+        grid = panel_grid(titles, n_columns, width, left_mm=column_names.left_overhang)
     tile_width = min(grid.panel_width / n_tiles, _MAX_TILE_WIDTH_MM)
     tile_height = _tile_height(tile_width, row_names)
     height = tile_height * n_rows
     tiles = _tiles(placed.frame, alpha, tile_height)
     number_layers = _number_layers(tiles, tile_width)
     coefficient = COEFFICIENTS[term].heading if term in COEFFICIENTS else term
-    legend_title = wrapped(f"{coefficient}{placed.variables}", chars_in(width - grid.left), 3)
+    legend_title = wrapped(f"{coefficient}{placed.variables}", chars_in(width - grid.left_mm), 3)
     title_width = text_mm(legend_title)
     # the title is at the left of the colour bar where both fit the width
-    is_title_above = title_width + _BAR_MM > width - grid.left
+    is_title_above = title_width + _BAR_MM > width - grid.left_mm
     legend_width = max(_BAR_MM, title_width) if is_title_above else _BAR_MM + title_width + 3
     further = column_names.height + _LEGEND_MM - BOTTOM_MM
     if is_title_above:
@@ -199,7 +199,7 @@ def plot_correlation(
     # tiles of the greatest width do not fill the panels
     unused_width = max(grid.n_columns * (grid.panel_width - n_tiles * tile_width), 1)
     figure = (
-        p9.ggplot(tiles, p9.aes("across", "up"))
+        Figure(tiles, p9.aes("across", "up"))
         + p9.geom_tile(p9.aes(fill="shown"), width=0.97, height=0.97 * tile_height, color=GUIDE, size=0.2)
         + number_layers
         + _scales(legend_title, column_names.texts, row_names, tile_height)
@@ -211,8 +211,8 @@ def plot_correlation(
                 *_notes(estimates, tiles, alpha, has_numbers=bool(number_layers)),
             ],
             # the caption begins below the names of rows
-            indent=max(column_names.left_overhang - left, 0.0),
-            further=further,
+            indent_mm=max(column_names.left_overhang - left, 0.0),
+            further_mm=further,
         )
         + p9.theme(
             axis_title=p9.element_blank(),
@@ -226,7 +226,7 @@ def plot_correlation(
             legend_key_width=_BAR_WIDTH_PT,
             legend_key_height=_BAR_HEIGHT_PT,
             legend_justification_top=centred_justification(
-                legend_width, grid.left, width - grid.left - unused_width, width
+                legend_width, grid.left_mm, width - grid.left_mm - unused_width, width
             ),
             plot_margin_right=unused_width / width,
         )

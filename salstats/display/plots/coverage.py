@@ -2,19 +2,19 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_columns, check_frame
-from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts
+from salstats.display.plots.layout.axis_ticks import tick_texts, vertical_breaks
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import legend_columns
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import text_mm
-from salstats.display.plots.layout.theme import LINETYPES, PALETTE
+from salstats.display.plots.layout.theme import LINETYPES, PALETTE, LineStyle
 from salstats.display.text.format import count_range
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
@@ -27,13 +27,6 @@ _LOWEST_PERCENT = 80.0
 _BAND = (94.0, 96.0)
 _ROLES = {"default": "Default", "textbook": "Textbook"}
 _CLUSTERS = {"1": "1 case", "1-5": "1 to 5", "few huge": "few huge", "as observed": "real scores"}
-
-
-class _LineStyle(NamedTuple):
-    """Colour and type of a line."""
-
-    colour: str
-    linetype: Any
 
 
 @plot_function
@@ -112,7 +105,7 @@ def plot_coverage(
         ]
     sizes = sorted(rows["n_units"].unique())
     figure = (
-        p9.ggplot(rows, p9.aes("n_units", "percent", color="line"))
+        Figure(rows, p9.aes("n_units", "percent", color="line"))
         + p9.annotate(
             "rect", xmin=sizes[0] / 1.2, xmax=sizes[-1] * 1.2, ymin=_BAND[0], ymax=_BAND[1], fill="#DDDDDD"
         )
@@ -125,7 +118,7 @@ def plot_coverage(
             expand=(0, 0),
         )
         + p9.scale_y_continuous(
-            breaks=partial(axis_breaks, length=1.6 * height, across=False),
+            breaks=partial(vertical_breaks, height=height),
             labels=tick_texts,
             minor_breaks=[],
         )
@@ -142,14 +135,14 @@ def plot_coverage(
     return grid.pages(figure, height)
 
 
-def _line_styles(rows: pd.DataFrame) -> dict[str, _LineStyle]:
+def _line_styles(rows: pd.DataFrame) -> dict[str, LineStyle]:
     """Style of each combination of role and cluster that occurs: colours tell roles apart, types clusters."""
     combinations = set(rows[["role", "cluster"]].itertuples(index=False, name=None))
     styles = {}
     for (role, role_label), colour in zip(_ROLES.items(), PALETTE, strict=False):
         for (cluster, cluster_label), linetype in zip(_CLUSTERS.items(), LINETYPES, strict=False):
             if (role, cluster) in combinations:
-                styles[f"{role_label}, {cluster_label}"] = _LineStyle(colour, linetype)
+                styles[f"{role_label}, {cluster_label}"] = LineStyle(colour, linetype)
     return styles
 
 

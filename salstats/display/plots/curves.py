@@ -86,7 +86,7 @@ def plot_curves(
     groups = columns[: columns.index("fraction")]
     check_distinct(points, [*groups, "fraction"])
     further = [column for column in groups if column not in ("metric", "method")]
-    facet = further_column(points, further, besides="metric and method")
+    facet = further_column(points, further, used_columns="metric and method")
     methods = method_labels(names, points.values("method") or [""])
     rows = _in_panels(drawn_rows(points), names, facet, methods)
     panels = list(rows["panel"].cat.categories)
@@ -113,7 +113,7 @@ def plot_curves(
     if facet != "task":
         unnamed.append("task")
     figure = (
-        p9.ggplot(rows, p9.aes("fraction", "estimate", color="method_label"))
+        Figure(rows, p9.aes("fraction", "estimate", color="method_label"))
         + band_layers
         + p9.geom_line(p9.aes(linetype="method_label"), size=0.6)
         # the axis of probabilities begins at zero

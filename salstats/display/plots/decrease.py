@@ -17,7 +17,7 @@ from salstats.display.facts import (
     with_interval,
 )
 from salstats.display.plots.layout.captions import margin_notes, p_below, significance_level
-from salstats.display.plots.layout.estimate_drawing import Drawing, guide_lines, margin_lines, prepare
+from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, guide_lines, margin_lines, prepare
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import place_rows
 from salstats.display.plots.layout.legends import method_styles
@@ -156,7 +156,7 @@ def plot_decrease(
             *margin_notes(drawing.estimates, drawing.labels, style, marked=text),
             drawing.missing,
         ],
-        guides=guide_lines(frame, term),
+        guides=guide_lines(drawing, term),
         margins=margin_lines(drawing.estimates, frame),
         methods=drawing.methods,
         references=drawing.references,
@@ -165,11 +165,11 @@ def plot_decrease(
         columns=fitted_columns,
         n_columns=n_columns,
         width=width,
-        common=term == "percent_decrease",
+        common_axis=term == "percent_decrease",
     )
 
 
-def _mark_colours(frame: pd.DataFrame, drawing: Drawing) -> pd.Series | str:
+def _mark_colours(frame: pd.DataFrame, drawing: EstimateDrawing) -> pd.Series | str:
     """Colour of the mark of each row, or of all marks if there are no methods."""
     styles = method_styles(drawing.methods, drawing.references, drawing.labels)
     if not styles:
@@ -238,7 +238,7 @@ def loss_order(
 ) -> Callable[[list[Any]], list[Any]]:
     """Return a function that sorts rows by loss, the largest first, and before by verdict if `by_verdict`.
 
-    The loss is that of the first metric and of one method. Rows without a loss are last.
+    The loss is that of the first metric and of one method. FigureRows without a loss are last.
     """
     for column, value in (("metric", _first_value(contrasts, labels, "metric")), ("method", method)):
         if value is not None and contrasts.values(column) and column != row:

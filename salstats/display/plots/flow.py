@@ -47,7 +47,7 @@ _ASIDE_MM = 13.0
 _CHAIN_MM = 9.0
 
 
-class _Box(NamedTuple):
+class _FlowBox(NamedTuple):
     """A box: its heading, the lines below it, and whether it is one of exclusions, at the right."""
 
     heading: str
@@ -55,7 +55,7 @@ class _Box(NamedTuple):
     is_exclusion: bool = False
 
 
-class _DrawnBox(NamedTuple):
+class _PlacedFlowBox(NamedTuple):
     """Edges of a box in mm, its kind, and its texts with their positions.
 
     `y` is the top of the heading, `text_y` that of the text below it.
@@ -87,7 +87,7 @@ class _Arrow(NamedTuple):
 class _Diagram:
     """Boxes and arrows in mm, with y from 0 at the top to negative values."""
 
-    boxes: list[_DrawnBox]
+    boxes: list[_PlacedFlowBox]
     arrows: list[_Arrow]
 
     @property
@@ -188,8 +188,8 @@ def _units_note(flow: pd.DataFrame, unit: str, names: Labels) -> str:
 
 
 def _chains_of_pages(
-    file_box: _Box, chains: list[list[_Box]], available_mm: float, n_columns: int, page_room: float
-) -> list[list[list[_Box]]]:
+    file_box: _FlowBox, chains: list[list[_FlowBox]], available_mm: float, n_columns: int, page_room: float
+) -> list[list[list[_FlowBox]]]:
     """Chains of each page, below the box of the file; lengths are in mm."""
     column_mm = (available_mm + _GAP_MM) / n_columns
     chain_mm = column_mm - _GAP_MM - _CHAIN_MM
@@ -201,7 +201,7 @@ def _chains_of_pages(
     return pages
 
 
-def _chain_height(boxes: list[_Box], width: float) -> float:
+def _chain_height(boxes: list[_FlowBox], width: float) -> float:
     """Height in mm of boxes of a width below each other."""
     return -float(_chain_diagram(boxes, 0.0, width, 0.0).bottom)
 
@@ -243,7 +243,7 @@ def _common_title(titles: list[str]) -> str:
     return f"{text} (each)"
 
 
-def _file_box(file: pd.Series, flow: pd.DataFrame, names: Labels) -> _Box:
+def _file_box(file: pd.Series, flow: pd.DataFrame, names: Labels) -> _FlowBox:
     """Box with the numbers of cases, tasks, methods, metrics and scores in the file."""
     counts = [_amount(file[column], noun) for column, noun in _counted_columns(file, names).items()]
     if "n_tasks" in flow.columns:
@@ -251,10 +251,10 @@ def _file_box(file: pd.Series, flow: pd.DataFrame, names: Labels) -> _Box:
     for column in ("task", "method", "metric"):
         if column in flow.columns:
             counts.append(_amount(flow[column].nunique(), column))
-    return _Box("In the file", [f"{joined(counts)}; {_amount(file['n_rows'], 'score')}"])
+    return _FlowBox("In the file", [f"{joined(counts)}; {_amount(file['n_rows'], 'score')}"])
 
 
-def _boxes(branches: pd.DataFrame, file: pd.Series, names: Labels) -> list[_Box]:
+def _boxes(branches: pd.DataFrame, file: pd.Series, names: Labels) -> list[_FlowBox]:
     """Boxes of the branches of a group from the top down: a stage, and before it what it excludes."""
     included = branches[~branches["excluded"]]
     excluded = branches[branches["excluded"]]
@@ -282,8 +282,8 @@ def _boxes(branches: pd.DataFrame, file: pd.Series, names: Labels) -> list[_Box]
         methods = sorted(names.order("method", rows["method"]), key=lambda method: method != reference)
         exclusions = _exclusion_lines(excluded[excluded["stage"] == stage], methods, names)
         if exclusions:
-            boxes.append(_Box(exclusion_heading, exclusions, is_exclusion=True))
-        boxes.append(_Box(heading, _method_lines(rows, methods, counted_columns, names)))
+            boxes.append(_FlowBox(exclusion_heading, exclusions, is_exclusion=True))
+        boxes.append(_FlowBox(heading, _method_lines(rows, methods, counted_columns, names)))
     return boxes
 
 
@@ -365,17 +365,19 @@ def _amount(n: Any, noun: str) -> str:
     return counted(n, noun).replace(" ", "\u00a0", 1)
 
 
-def _with_title(boxes: list[_Box], title: str) -> list[_Box]:
+def _with_title(boxes: list[_FlowBox], title: str) -> list[_FlowBox]:
     """Boxes of a chain below its title, which replaces the first heading unless that is of exclusions."""
     if not title:
         return boxes
     first, *further = boxes
     if first.is_exclusion:
-        return [_Box(title, []), *boxes]
-    return [_Box(title, first.lines), *further]
+        return [_FlowBox(title, []), *boxes]
+    return [_FlowBox(title, first.lines), *further]
 
 
-def _page_diagram(file_box: _Box, chains: list[list[_Box]], available_mm: float, n_columns: int) -> _Diagram:
+def _page_diagram(
+    file_box: _FlowBox, chains: list[list[_FlowBox]], available_mm: float, n_columns: int
+) -> _Diagram:
     """Diagram of the file and the chains below it, in columns side by side; lengths are in mm."""
     if len(chains) <= 1:
         single_chain = chains[0] if chains else []
@@ -401,9 +403,9 @@ def _page_diagram(file_box: _Box, chains: list[list[_Box]], available_mm: float,
     return _Diagram(boxes, arrows)
 
 
-def _figure(diagram: _Diagram, width: float, note: str) -> p9.ggplot:
+def _figure(diagram: _Diagram, width: float, note: str) -> Figure:
     """Figure of a diagram, whose axes are in mm."""
-    boxes = pd.DataFrame(diagram.boxes, columns=list(_DrawnBox._fields))
+    boxes = pd.DataFrame(diagram.boxes, columns=list(_PlacedFlowBox._fields))
     arrows = pd.DataFrame(diagram.arrows, columns=list(_Arrow._fields))
     # without arrows the positions would have no numeric type
     arrows = arrows.astype(dict.fromkeys(["x", "y", "xend", "yend"], float))
@@ -423,7 +425,7 @@ def _figure(diagram: _Diagram, width: float, note: str) -> p9.ggplot:
     blank = p9.element_blank()
     side = (_MARGIN_MM - _EDGE_MM) / width
     return (
-        p9.ggplot()
+        Figure()
         + p9.geom_rect(edges, boxes, color="black", size=0.4)
         + p9.geom_segment(line, arrows, size=0.4)
         + p9.geom_point(tip, tips_down, shape=CARETDOWN, **tip_style)
@@ -449,9 +451,9 @@ def _figure(diagram: _Diagram, width: float, note: str) -> p9.ggplot:
     )
 
 
-def _chain_diagram(boxes: list[_Box], left: float, right: float, top: float) -> _Diagram:
+def _chain_diagram(boxes: list[_FlowBox], left: float, right: float, top: float) -> _Diagram:
     """Boxes of one chain between `left` and `right`, from `top` down, and the arrows between them, in mm."""
-    drawn_boxes: list[_DrawnBox] = []
+    drawn_boxes: list[_PlacedFlowBox] = []
     arrows: list[_Arrow] = []
     arrow_x = left + _ARROW_MM
     # lower edges of the last box, and of the last one that is not of exclusions
@@ -474,7 +476,7 @@ def _chain_diagram(boxes: list[_Box], left: float, right: float, top: float) -> 
         if not box.is_exclusion:
             arrow_start = bottom
         drawn_boxes.append(
-            _DrawnBox(
+            _PlacedFlowBox(
                 xmin=box_left,
                 xmax=right,
                 ymin=bottom,

@@ -12,7 +12,7 @@ from salstats.display.plots.layout.figure import Figure, paged_figure
 from salstats.display.plots.layout.gallery_layout import GalleryLayout
 from salstats.display.plots.layout.overlay_layers import bar_layers
 from salstats.display.plots.layout.overlay_picture import Picture
-from salstats.display.plots.layout.overlay_sheet import TAG_PT, Band, Placed, lay_out
+from salstats.display.plots.layout.overlay_sheet import TAG_PT, Band, PlacedPicture, lay_out
 from salstats.display.plots.layout.pages import page_sentence
 from salstats.display.plots.layout.text_fit import chars_in
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
@@ -38,7 +38,7 @@ _SERIES_COLUMNS = ("model", "seed", "reader")
 
 
 def gallery(
-    rows: Sequence["Row"],
+    rows: Sequence["GalleryRow"],
     pictures: Mapping[str, Sequence[Picture]],
     values: "PanelScores",
     layout: GalleryLayout,
@@ -67,7 +67,7 @@ def gallery(
             has_mean_scores |= n_scores > 1
             pick_names = list(dict.fromkeys(str(pick["pick"]) for pick in picks.for_picture(picture)))
             tag = _tag(score if n_scores else None, short_metric, pick_names, picture.note)
-            placed.append(Placed(picture, row.key, column, tag, score))
+            placed.append(PlacedPicture(picture, row.key, column, tag, score))
     titles, shared_notes = series_titles(
         {column: column_pictures[0].series for column, column_pictures in pictures.items()}, labels
     )
@@ -80,7 +80,7 @@ def gallery(
     if picks.rows:
         picked_note = "Words beside scores: what that method's score was picked for."
 
-    def notes(page_pictures: Sequence[Placed]) -> list[str]:
+    def notes(page_pictures: Sequence[PlacedPicture]) -> list[str]:
         panels = [picture.panel for picture in page_pictures]
         return [
             single_row_note,
@@ -116,7 +116,9 @@ def gallery(
     return paged_figure(page_figures)
 
 
-def _pictures_of_page(placed: Sequence[Placed], stacks: Sequence[Sequence[Band]]) -> list[Placed]:
+def _pictures_of_page(
+    placed: Sequence[PlacedPicture], stacks: Sequence[Sequence[Band]]
+) -> list[PlacedPicture]:
     """Pictures whose row and column are on a page."""
     positions = {(band.row, column) for stack in stacks for band in stack for column in band.columns}
     return [picture for picture in placed if (picture.row, picture.column) in positions]
@@ -207,7 +209,7 @@ def picked_metric(cases: pd.DataFrame) -> str | None:
 
 
 @dataclass(frozen=True)
-class Row:
+class GalleryRow:
     """A row of a gallery, whose name has `parts` on lines of their own, the first its pick if `picked`."""
 
     case: str
@@ -227,7 +229,7 @@ class Row:
         return name.replace(",", ":", 1) if self.picked else name
 
 
-def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], names: Labels) -> list[Row]:
+def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], names: Labels) -> list[GalleryRow]:
     """Rows of a gallery; those of a task together where each method has its own picks."""
     frame = check_frame(cases, "cases")
     check_columns(frame, ["case"], "cases")
@@ -249,7 +251,7 @@ def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], names: Labels) -> li
         picks = [] if methods_have_picks else picks_of[case, task]
         task_label = names.value("task", task) if len(tasks) > 1 else ""
         name_parts = (joined(picks).capitalize(), names.value("case", case), task_label)
-        rows.append(Row(case, task, tuple(text for text in name_parts if text), picked=bool(picks)))
+        rows.append(GalleryRow(case, task, tuple(text for text in name_parts if text), picked=bool(picks)))
     return rows
 
 

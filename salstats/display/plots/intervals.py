@@ -18,7 +18,7 @@ from salstats.display.plots.decrease import (
 )
 from salstats.display.plots.layout.captions import axis_text, margin_notes
 from salstats.display.plots.layout.estimate_drawing import (
-    Drawing,
+    EstimateDrawing,
     guide_lines,
     margin_lines,
     prepare,
@@ -127,7 +127,7 @@ def plot_intervals(
         order, sort_note = _decrease_order(drawing, contrasts, method, style)
     suffixes = {} if auroc is None else _auroc_suffixes(drawing, auroc)
     frame, rows = place_rows(drawing, order, suffixes)
-    guides = guide_lines(frame, drawing.term)
+    guides = guide_lines(drawing, drawing.term)
     # a guide at zero needs no explanation
     chance_note = "Grey line: chance." if guides["guide"].gt(0).any() else ""
     auroc_note = "In parentheses: AUROC of the classifier." if suffixes else ""
@@ -153,7 +153,7 @@ def plot_intervals(
         n_columns=_n_columns(drawing),
         width=width,
         # panels of one metric, such as models or seeds, are compared with each other
-        common=drawing.facet is not None and len(drawing.estimates.values("metric")) <= 1,
+        common_axis=drawing.facet is not None and len(drawing.estimates.values("metric")) <= 1,
     )
 
 
@@ -164,7 +164,7 @@ def _reference(contrasts: Estimates, means: Estimates) -> str | None:
 
 
 def _decrease_order(
-    drawing: Drawing, contrasts: Estimates | None, method: str | None, style: str
+    drawing: EstimateDrawing, contrasts: Estimates | None, method: str | None, style: str
 ) -> tuple[Callable[[list[Any]], list[Any]], str]:
     """Return a function that sorts rows by their decrease, and the sentence on this order."""
     row = drawing.row
@@ -201,7 +201,7 @@ def _decrease_order(
     return order, sorted_note(contrasts, labels, criterion, method)
 
 
-def _estimate_order(drawing: Drawing) -> Callable[[list[Any]], list[Any]]:
+def _estimate_order(drawing: EstimateDrawing) -> Callable[[list[Any]], list[Any]]:
     """Return a function that sorts rows by the estimate of the first metric and method, the best first."""
     frame = drawing.frame
     row = drawing.row
@@ -219,7 +219,7 @@ def _estimate_order(drawing: Drawing) -> Callable[[list[Any]], list[Any]]:
     return lambda values: sorted(values, key=lambda value: sort_keys.get(value, np.inf))
 
 
-def _auroc_suffixes(drawing: Drawing, auroc: object) -> dict[Any, str]:
+def _auroc_suffixes(drawing: EstimateDrawing, auroc: object) -> dict[Any, str]:
     """AUROC in parentheses for the label of each row that has one."""
     areas = read_estimates(auroc, "auroc")
     row = _check_rows(drawing, areas, "auroc")
@@ -228,7 +228,7 @@ def _auroc_suffixes(drawing: Drawing, auroc: object) -> dict[Any, str]:
     return {value: f"({fixed_text(area, 2)})" for value, area in area_of.items() if not np.isnan(area)}
 
 
-def _check_rows(drawing: Drawing, further_estimates: Estimates, source: str) -> str:
+def _check_rows(drawing: EstimateDrawing, further_estimates: Estimates, source: str) -> str:
     """Return the column of the figure's rows; raise unless other estimates share it and a value of it."""
     row = drawing.row
     name = further_estimates.name
@@ -254,7 +254,7 @@ def _check_rows(drawing: Drawing, further_estimates: Estimates, source: str) -> 
     return row
 
 
-def _axis_title(drawing: Drawing) -> str:
+def _axis_title(drawing: EstimateDrawing) -> str:
     """Title of the horizontal axis: the quantity with its metric, unless panels name the metric."""
     estimates = drawing.estimates
     labels = drawing.labels
@@ -265,7 +265,7 @@ def _axis_title(drawing: Drawing) -> str:
     return axis_text(quantity_label(estimates.only_value("metric"), drawing.term, labels), estimates)
 
 
-def _n_columns(drawing: Drawing) -> int:
+def _n_columns(drawing: EstimateDrawing) -> int:
     """Number of panels side by side: the metrics, or the values of the further column."""
     if drawing.facet is None:
         return min(max(drawing.n_panels, 1), _MAX_COLUMNS)

@@ -111,7 +111,7 @@ def plot_letter_values(
     box = p9.aes(xmin="low", xmax="high", ymin="ymin", ymax="ymax", fill="middle")
     median = p9.aes(x="low", xend="low", y="ymin", yend="ymax")
     figure = (
-        p9.ggplot()
+        Figure()
         + rows.layers()
         + p9.geom_rect(box, data=boxes, size=0)
         + p9.geom_point(p9.aes(x="value", y="y"), data=outside, size=0.7, stroke=0, color=REFERENCE)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.layout.figure import Figure, paged_figure
+from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.legends import legend_columns, legend_width
 from salstats.display.plots.layout.overlay_layers import (
     bar_layers,
@@ -25,8 +25,8 @@ from salstats.display.plots.layout.overlay_sheet import (
     GAP_MM,
     HIGHEST,
     Band,
-    Placed,
-    Sheet,
+    PictureSheet,
+    PlacedPicture,
     lay_out,
 )
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
@@ -82,7 +82,7 @@ def overlay(
     ]
     box = overlay_box(width)
     # a single row and column need neither keys nor names
-    sheet = Sheet(
+    sheet = PictureSheet(
         width=width,
         box=box,
         column=box[0],
@@ -91,15 +91,14 @@ def overlay(
         side=0.0,
         stacks=[[Band(row="", columns=("",))]],
     )
-    figure = overlay_figure(
-        [Placed(picture, row="", column="", text="")],
+    return overlay_figure(
+        [PlacedPicture(picture, row="", column="", text="")],
         sheet,
         labels=labels,
         notes=sentences,
         spacing=spacing,
         names=mask_name([picture]),
     )
-    return paged_figure([figure])
 
 
 def overlay_box(width: float) -> tuple[float, float]:
@@ -111,7 +110,7 @@ def overlay_box(width: float) -> tuple[float, float]:
 
 def around_mm(notes: Iterable[str], width: float) -> float:
     """Height in mm of the edges, a legend of everything, the colour scale and a caption."""
-    text = caption(notes, caption_chars(width, left=3))
+    text = caption(notes, caption_chars(width, left_mm=3))
     names = list(_NAMES.values())
     outlines = names[:3]
     marks = names[3:]
@@ -129,15 +128,15 @@ def _legend_size(outlines: Sequence[str], marks: Sequence[str], inner_width: flo
 
 
 def overlay_figure(
-    placed: Sequence[Placed],
-    sheet: Sheet,
+    placed: Sequence[PlacedPicture],
+    sheet: PictureSheet,
     *,
     labels: Labels,
     notes: Sequence[str],
     spacing: float | Mapping[str, float] | None,
     names: Mapping[str, str] | None = None,
     page: str = "",
-) -> p9.ggplot:
+) -> Figure:
     """Figure of the pictures of a sheet.
 
     `names` replaces names of outlines and marks in the legend, `spacing` is the size of a pixel in mm, and
@@ -154,7 +153,7 @@ def overlay_figure(
     mark_texts = _texts_of_kinds(marks, texts)
     legend = _legend_size(outline_texts, mark_texts, inner_width)
     bars, bar_note = bar_layers(table, spacing, labels)
-    note = caption([*notes, bar_note, page], caption_chars(sheet.width, left=3))
+    note = caption([*notes, bar_note, page], caption_chars(sheet.width, left_mm=3))
     has_maps = any(picture.panel.saliency is not None for picture in placed)
     outside_mm = 2 * EDGE_MM + legend.height
     outside_mm += _COLOUR_SCALE_MM if has_maps else 0
@@ -195,7 +194,7 @@ def overlay_figure(
         ),
         figure_size(sheet.width, tables.height + outside_mm),
     ]
-    return p9.ggplot(table) + elements
+    return Figure(table) + elements
 
 
 def _legend_texts(labels: Labels, names: Mapping[str, str]) -> dict[str, str]:

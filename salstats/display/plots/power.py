@@ -10,7 +10,7 @@ import plotnine as p9
 
 from salstats.checks import check_choice
 from salstats.display.plots.layout.axis_ticks import number_axes
-from salstats.display.plots.layout.captions import distinct, scope_note
+from salstats.display.plots.layout.captions import distinct_values, scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales
 from salstats.display.plots.layout.panel_grid import panel_grid
@@ -137,7 +137,7 @@ def plot_power(
         # a single number of cases would give the axis no length
         layers.append(p9.expand_limits(x=[0]))
     figure = (
-        p9.ggplot(rows, p9.aes("n_cases", "shown", color="line"))
+        Figure(rows, p9.aes("n_cases", "shown", color="line"))
         + layers
         + number_axes(grid.panel_width, height)
         + grid.elements(
@@ -274,7 +274,7 @@ def _y_title(frame: pd.DataFrame, show: str) -> str:
 def _effect_note(frame: pd.DataFrame) -> str:
     """Sentence on a single effect that is planned for; "" for several effects or a plan for a width."""
     first = frame.iloc[0]
-    effects = distinct(frame, "effect")
+    effects = distinct_values(frame, "effect")
     if len(effects) != 1 or first["goal"] == "width":
         return ""
     return f"Effect: {effect_text(effects[0], first['term'])}."

@@ -116,7 +116,7 @@ def plot_ranks(
     n_ranks = int(data.groupby("panel", observed=True).size().max())
     width = width or (COLUMN_MM if len(titles) <= 2 else PAGE_MM)
     written_names, row_mm = _row_names(names, order, width)
-    grid = panel_grid(titles, n_columns, width, left=max(map(text_mm, written_names)) + _PAD_MM)
+    grid = panel_grid(titles, n_columns, width, left_mm=max(map(text_mm, written_names)) + _PAD_MM)
     height = len(order) * row_mm
     # ranks beyond the first and the last, so that a whole blob has room there
     margin = max(0.5, (n_ranks - 1) / (2 * max(grid.panel_width / _ROW_MM - 1, 1)))
@@ -146,14 +146,14 @@ def plot_ranks(
     ]
     line = p9.aes(x="conf_low", xend="conf_high", yend="y")
     figure = (
-        p9.ggplot(data, p9.aes("estimate", "y"))
+        Figure(data, p9.aes("estimate", "y"))
         + blob_layers
         + p9.geom_segment(line, data.dropna(subset=["conf_low"]))
         + p9.geom_point(color=_BLUE, fill=_BLUE, shape="D", size=1.6)
         + p9.scale_x_continuous(breaks=_rank_breaks(n_ranks), labels=tick_texts, minor_breaks=[])
         + p9.scale_y_continuous(breaks=list(y_of_method.values()), labels=written_names, minor_breaks=[])
         + p9.coord_cartesian(xlim=(1 - margin, n_ranks + margin), ylim=(0.5 - len(order), 0.5), expand=False)
-        + grid.elements(height, x="Rank", notes=notes, further=_LEGEND_MM if blob_layers else 0.0)
+        + grid.elements(height, x="Rank", notes=notes, further_mm=_LEGEND_MM if blob_layers else 0.0)
         + p9.theme(
             axis_line_y=p9.element_blank(),
             axis_ticks_major_y=p9.element_blank(),
@@ -233,7 +233,7 @@ def plot_significance(
     panel_mm_per_pt = n * max(text_mm(text, 1.0) for text in tiles["text"]) / _FILLED_SHARE
     min_panel_width = _MIN_NUMBER_PT * panel_mm_per_pt
     left = max(map(text_mm, written_names)) + _PAD_MM
-    grid = panel_grid(titles, n_columns, width, left=left, min_width=min_panel_width)
+    grid = panel_grid(titles, n_columns, width, left_mm=left, min_width=min_panel_width)
     # where the last row of panels is incomplete, slanted names below the panels above the gap would lie on
     # the title of the next panel
     is_last_row_full = len(titles) % grid.n_columns == 0
@@ -241,7 +241,7 @@ def plot_significance(
     column_names = names_below(column_labels, grid.panel_width / n, slant=is_last_row_full)
     if column_names.left_overhang > left:
         grid = panel_grid(
-            titles, n_columns, width, left=column_names.left_overhang, min_width=min_panel_width
+            titles, n_columns, width, left_mm=column_names.left_overhang, min_width=min_panel_width
         )
     height = n * row_mm
     number_pt = min(_NUMBER_PT, grid.panel_width / panel_mm_per_pt)
@@ -250,7 +250,7 @@ def plot_significance(
         number = p9.aes(label="text", color="ink")
         number_layers = [p9.geom_text(number, size=number_pt, family=font(), va="center")]
     figure = (
-        p9.ggplot(tiles, p9.aes("across", "up"))
+        Figure(tiles, p9.aes("across", "up"))
         + p9.geom_tile(p9.aes(fill="better"), width=0.96, height=0.94, color=GUIDE, size=0.2)
         + number_layers
         + p9.scale_fill_manual({True: _BLUE, False: "white"})
@@ -278,7 +278,7 @@ def plot_significance(
                 "Numbers: that P." if number_layers else "",
                 caution_note(frame),
             ],
-            further=column_names.height - BOTTOM_MM + LINE_MM,
+            further_mm=column_names.height - BOTTOM_MM + LINE_MM,
         )
         + p9.theme(
             axis_title=p9.element_blank(),

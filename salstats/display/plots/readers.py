@@ -85,7 +85,7 @@ def plot_readers(
     names = Labels(labels, estimates.frame)
     check_distinct(estimates, estimates.keys)
     further = [column for column in estimates.keys if column not in ("metric", "method", "reader")]
-    facet = further_column(estimates, further, besides="metric")
+    facet = further_column(estimates, further, used_columns="metric")
     rows = drawn_rows(estimates)
     methods = names.order("method", rows["method"])
     titles = {facet: names.texts(facet, rows[facet])} if facet else {}
@@ -101,7 +101,7 @@ def plot_readers(
     if n_columns is None and has_metrics:
         # panels of metrics have own axes, so that the names of methods stand at the left of each
         n_columns = 1
-    grid = panel_grid(panels, n_columns, width, left=left, free=has_metrics)
+    grid = panel_grid(panels, n_columns, width, left_mm=left, free_axes=has_metrics)
     n_lines = max(text.count("\n") + 1 for text in method_names)
     height = max(_ROW_MM, n_lines * LINE_MM + 1) * len(methods)
     mean_layers = []
@@ -114,7 +114,7 @@ def plot_readers(
     # the axis title of areas names no metric
     scope_columns = ["metric", "task"] if _are_areas(estimates) else ["task"]
     figure = (
-        p9.ggplot(rows, p9.aes("estimate", "place"))
+        Figure(rows, p9.aes("estimate", "place"))
         + p9.geom_path(p9.aes(group="reader"), color=GUIDE, size=0.4)
         + p9.geom_point(color=MUTED, size=1.1)
         + mean_layers

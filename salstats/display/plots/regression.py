@@ -18,7 +18,7 @@ from salstats.display.plots.layout.captions import (
     is_ratio,
     scope_note,
 )
-from salstats.display.plots.layout.estimate_drawing import Drawing, drawn_rows, further_column
+from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, drawn_rows, further_column
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, dodge_offsets, place_rows, row_layout
 from salstats.display.plots.layout.legends import method_labels
@@ -156,14 +156,14 @@ def plot_regression(
         width=width,
         log=ratio,
         # panels of one outcome are compared with each other
-        common=drawing.facet is not None and frame["outcome"].nunique() == 1,
+        common_axis=drawing.facet is not None and frame["outcome"].nunique() == 1,
     )
     if has_factors:
         return figure + p9.theme(axis_text_y=p9.element_text(ha="left", ma="left"))
     return figure
 
 
-def _place_terms(drawing: Drawing) -> tuple[PlacedRows, bool]:
+def _place_terms(drawing: EstimateDrawing) -> tuple[PlacedRows, bool]:
     """Rows of terms with their frame, and whether factors are headings above their levels."""
     frame = drawing.frame
     drawn_terms = set(frame["term"])
@@ -192,12 +192,12 @@ def _place_terms(drawing: Drawing) -> tuple[PlacedRows, bool]:
     return PlacedRows(frame, rows), any(entry.level for entry in entries)
 
 
-def _prepare(coefficients: Estimates, labels: Labels) -> Drawing:
+def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
     """Prepare coefficients for a figure whose marks are models and whose panels are outcomes."""
     groups = [key for key in coefficients.keys if key != "reference"]
     model_column = next((column for column in ("method", "model") if column in groups), None)
     further = [column for column in groups if column != model_column]
-    facet = further_column(coefficients, further, besides=model_column or "the term")
+    facet = further_column(coefficients, further, used_columns=model_column or "the term")
     frame = _with_outcomes(coefficients, labels)
     key_columns = [*groups, "outcome", "term"]
     differ_by_formula = bool(frame.duplicated(key_columns).any()) and frame["right"].nunique() > 1
@@ -219,7 +219,7 @@ def _prepare(coefficients: Estimates, labels: Labels) -> Drawing:
         model_labels = [models.texts[model] for model in models.of_row]
         categories = list(models.texts.values())
         defined_rows["method_label"] = pd.Categorical(model_labels, categories=categories, ordered=True)
-    return Drawing(
+    return EstimateDrawing(
         estimates=estimates,
         frame=defined_rows,
         labels=labels,
@@ -305,7 +305,7 @@ def _models(
     return _Models(models, short_labels(model_labels, "model", models, _LEGEND_CHARS, _LEGEND_LINES))
 
 
-def _n_columns(drawing: Drawing) -> int:
+def _n_columns(drawing: EstimateDrawing) -> int:
     """Number of panels side by side: the terms of an outcome, or panels spread evenly over the rows."""
     n_terms = drawing.frame["term"].nunique()
     if drawing.row != "term" and n_terms > 1:
@@ -314,7 +314,7 @@ def _n_columns(drawing: Drawing) -> int:
     return math.ceil(drawing.n_panels / n_panel_rows)
 
 
-def _axis_title(drawing: Drawing, ratio: bool) -> str:
+def _axis_title(drawing: EstimateDrawing, ratio: bool) -> str:
     """Title of the horizontal axis: the effect, its term if no row names it, and a single outcome."""
     title = effect_text(drawing.estimates, ratio)
     if drawing.term and drawing.row != "term":

@@ -10,7 +10,7 @@ import plotnine as p9
 
 from salstats.checks import check_by, check_columns, check_frame, check_numeric, quoted
 from salstats.display.plots.layout.axis_ticks import number_axes
-from salstats.display.plots.layout.captions import distinct, scope_note
+from salstats.display.plots.layout.captions import distinct_values, scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
@@ -126,7 +126,7 @@ def plot_residuals(
     for model in models:
         titles_of[model] = _panel_titles(model if len(models) > 1 else "", is_linear)[:n_panels]
     titles = [title for model_titles in titles_of.values() for title in model_titles]
-    grid = panel_grid(titles, 2 if width < PAGE_MM else n_panels, width, free=True)
+    grid = panel_grid(titles, 2 if width < PAGE_MM else n_panels, width, free_axes=True)
     panels = [
         _model_panels(model_rows, titles_of[str(model)])
         for model, model_rows in rows.groupby("group", observed=True)
@@ -153,13 +153,13 @@ def plot_residuals(
     ]
     segment = p9.aes("across", "up", xend="end", yend="up_end")
     figure = (
-        p9.ggplot(points, p9.aes("across", "up"))
+        Figure(points, p9.aes("across", "up"))
         + p9.geom_segment(segment, lines, color=GUIDE, size=0.5, inherit_aes=False)
         + point_layers
         + curve_layers
         + p9.geom_point(data=ringed, shape="o", size=1.8, fill="none", color=PALETTE[1], stroke=0.4)
         + number_axes(grid.panel_width, height)
-        + grid.elements(height, notes=notes, further=_LEGEND_MM if has_cells else 0.0)
+        + grid.elements(height, notes=notes, further_mm=_LEGEND_MM if has_cells else 0.0)
         + p9.theme(axis_title=p9.element_blank())
     )
     return grid.pages(figure, height)
@@ -181,10 +181,10 @@ def _check_one_formula(frame: pd.DataFrame) -> None:
 
 def _model_note(frame: pd.DataFrame, labels: Labels) -> str:
     """Sentence that names the outcome and the terms of the model, "" without a formula."""
-    formulas = distinct(frame, "formula")
+    formulas = distinct_values(frame, "formula")
     if not formulas:
         return ""
-    metrics = distinct(frame, "metric")
+    metrics = distinct_values(frame, "metric")
     outcome = str(formulas[0]).partition("~")[0].strip()
     if outcome == "score" and len(metrics) == 1:
         outcome_label = labels.value("metric", metrics[0])

@@ -1,7 +1,8 @@
 """Scatter plot of scores and a covariate, with lines of fitted models and correlations."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -9,24 +10,37 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import check_frame
-from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts
-from salstats.display.plots.layout.captions import distinct, scope_note
+from salstats.checks import check_by, check_frame, check_numeric, quoted
+from salstats.display.estimates import Estimates, read_estimates
+from salstats.display.facts import clustering_sentence, interval_name
+from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts, vertical_breaks
+from salstats.display.plots.layout.captions import distinct_values, scope_note
 from salstats.display.plots.layout.estimate_drawing import barred_rows
 from salstats.display.plots.layout.figure import Figure, plot_function
-from salstats.display.plots.layout.legends import group_scales
-from salstats.display.plots.layout.panel_grid import PANEL_MM, PanelGrid, panel_grid
-from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
-from salstats.display.plots.layout.scatter_data import (
-    ScatterData,
-    correlation_texts,
-    fitted_lines,
-    scatter_notes,
-    scatter_points,
+from salstats.display.plots.layout.legends import group_scales, method_labels
+from salstats.display.plots.layout.panel_grid import PANEL_MM, PanelGrid, group_titles, panel_grid
+from salstats.display.plots.layout.points import (
+    CELL_POINTS,
+    RASTER_POINTS,
+    cell_layers,
+    even_share,
+    has_few_integers,
+    is_outcome,
+    spread_integers,
+    spread_outcomes,
 )
-from salstats.display.plots.layout.text_fit import text_mm
+from salstats.display.plots.layout.text_fit import crossed_labels, short_labels, text_mm
 from salstats.display.plots.layout.theme import MM_PER_PT, REFERENCE, TEXT_PT, font
+from salstats.display.text.cautions import caution_note
+from salstats.display.text.correlation import covariates_note
+from salstats.display.text.format import count_text, interval_text, joined
 from salstats.display.text.labels import Labels
+from salstats.display.text.terms import model_text
+from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
+from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
+from salstats.stats.engine.score_reasons import absent_observations
+from salstats.stats.engine.wide_tables import wide_table
+from salstats.stats.models.formulas import parse_formula
 from salstats.study import HUMAN
 
 #: Colour of cells with points of a single group, and of several groups.
@@ -47,6 +61,45 @@ _KEY = "\u25aa"
 _KEY_INDENT = "\u2003"
 #: Height by which bands may extend beyond points and lines, as a share of the range of these.
 _BAND_EXCESS = 0.5
+#: Longest label of a value of `colour` in the legend: characters of a line, and lines.
+_LEGEND_CHARS = 32
+_LEGEND_LINES = 2
+
+
+@dataclass(frozen=True)
+class ScatterData:
+    """Points of a scatter figure and their groups.
+
+    Attributes
+    ----------
+    points : DataFrame
+        Columns `x` and `y`, `x_drawn` and `y_drawn` (the positions in the figure, where equal points are
+        spread), `panel` (the title of the panel without line breaks) and `group` (the label of the value of
+        `colour`, "" without a colour).
+    keys : DataFrame
+        A row for each panel and group: the columns of `by` and `colour` as text, `panel` and `group`.
+    by : list of str
+        Columns whose combinations of values have a panel each.
+    colour : str or None
+        Column whose values have colours.
+    texts : dict
+        Label of each value of the colour.
+    is_binary : bool
+        Whether `y` is 0 and 1 only.
+    has_few_x : bool
+        Whether `x` is a few integers.
+    n_omitted : int
+        Number of rows that are not drawn, since they have no `x` or no `y`.
+    """
+
+    points: pd.DataFrame
+    keys: pd.DataFrame
+    by: list[str]
+    colour: str | None
+    texts: dict[str, str]
+    is_binary: bool
+    has_few_x: bool
+    n_omitted: int
 
 
 @plot_function
@@ -123,11 +176,17 @@ def plot_scatter(
     """
     names = Labels(labels, check_frame(data, "data"))
     scatter = scatter_points(data, x, y, by, colour, names)
-    lines = None if fit is None else fitted_lines(fit, x, y, scatter, data)
-    texts = None if correlations is None else correlation_texts(correlations, x, y, scatter)
+    lines = None
+    if fit is not None:
+        fitted = read_estimates(fit, "fit", ("formula", "covariate", "value", "estimate"))
+        lines = fitted_lines(fitted, x, y, scatter, data)
+    drawn_correlations = None
     text_width = 0.0
-    if texts is not None:
-        text_width = max(text_mm(_KEY_INDENT + text, _TEXT_PT) for text in texts["text"])
+    if correlations is not None:
+        estimates = read_estimates(correlations, "correlations", ("x", "y", "estimate"))
+        drawn_correlations = correlation_texts(estimates, x, y, scatter)
+        texts = drawn_correlations.values("text")
+        text_width = max(text_mm(_KEY_INDENT + text, _TEXT_PT) for text in texts)
     panels = list(scatter.points["panel"].cat.categories)
     grid = panel_grid(panels, n_columns, width, min_width=max(text_width, PANEL_MM))
     height = grid.panel_height(_HEIGHT_SHARE)
@@ -135,36 +194,42 @@ def plot_scatter(
     data_range = _data_range(scatter, lines)
     if lines is not None and len(lines):
         lines = _with_cut_bands(lines, data_range)
-        layers += _line_layers(lines)
+        layers += _line_layers(lines.frame)
     text_height = 0.0
-    if texts is not None:
-        texts = _stacked_texts(texts, grid)
-        text_height = _LINE_MM * float(texts["text"].str.count("\n").max() + 1)
-        has_other_keys = bool(_mapped_aesthetics(layers) & {"shape", "linetype"})
-        layers += _text_layers(texts, show_legend=not has_other_keys)
+    if drawn_correlations is not None:
+        stacked = _stacked_texts(drawn_correlations.frame, grid.panel_width)
+        n_lines = stacked["text"].str.count("\n").max() + 1
+        text_height = _LINE_MM * float(n_lines)
+        # without points and lines the squares of the texts are the keys of the legend
+        has_mark_keys = bool(_mapped_aesthetics(layers) & {"shape", "linetype"})
+        layers += _text_layers(stacked, show_legend=not has_mark_keys)
     mapped = _mapped_aesthetics(layers)
     aesthetics = [name for name in ("color", "fill", "shape", "linetype") if name in mapped]
     scales = group_scales(scatter.texts, [HUMAN], aesthetics, grid.width, labels=names, solid=True)
     groups = list(scatter.points["group"].cat.categories)
-    legend = groups if len(groups) > 1 else []
-    if not legend:
+    legend = []
+    if len(groups) > 1:
+        legend += groups
+    else:
         hidden_guides: dict[str, Any] = dict.fromkeys(aesthetics, "none")
         scales.append(p9.guides(**hidden_guides))
-    has_cells = "alpha" in mapped
-    if has_cells:
-        legend = [*legend, "cells"]
-    titles = [_axis_title(data, column, names) for column in (x, y)]
+    # only cells have an opacity that a column gives
+    if "alpha" in mapped:
+        # the counts of cells take as much room as one more key
+        legend.append("cells")
+    x_title = _axis_title(data, x, names)
+    y_title = _axis_title(data, y, names)
     figure = (
-        p9.ggplot(scatter.points)
+        Figure(scatter.points)
         + layers
         + _axes(scatter, data_range, grid, height, text_height)
         + grid.elements(
             height + text_height,
-            x=titles[0],
-            y=titles[1],
+            x=x_title,
+            y=y_title,
             notes=[
                 scope_note(data, names, _unnamed_columns(scatter)),
-                *scatter_notes(scatter, titles, lines, texts, names),
+                *scatter_notes(scatter, [x_title, y_title], lines, drawn_correlations, names),
             ],
             legend=legend,
         )
@@ -175,28 +240,314 @@ def plot_scatter(
     return grid.pages(figure, height + text_height)
 
 
-def _data_range(scatter: ScatterData, lines: pd.DataFrame | None) -> tuple[float, float]:
-    """Smallest and largest number of the vertical axis: that of points and lines, 0 and 1 for outcomes."""
+def scatter_points(
+    data: object, x: str, y: str, by: str | Sequence[str] | None, colour: str | None, labels: Labels
+) -> ScatterData:
+    """Return the rows of data that have `x` and `y`, with their panel, group and position in the figure.
+
+    `x` and `y` are columns or metrics, `by` the columns of the panels, and `colour` that of the colours, by
+    default `method` if the data have methods that are not panels.
+    """
+    frame = check_frame(data, "data")
+    panel_columns = check_by(frame, by, ("task",), "data")
+    if colour is None and "method" in frame.columns and "method" not in panel_columns:
+        colour = "method"
+    colour_columns = check_by(frame, colour or (), (), "data")
+    if colour in panel_columns:
+        raise ColumnError(
+            Setting("colour", colour),
+            " is also in ",
+            Setting("by", panel_columns),
+            hint="leave it out of one of them",
+            column=colour,
+        )
+    if x == y:
+        raise SalstatsError(
+            Setting("x"),
+            " and ",
+            Setting("y"),
+            f" are both {x!r}",
+            hint="name two columns or metrics",
+            column=x,
+        )
+    group_columns = [*panel_columns, *colour_columns]
+    table = wide_table(frame, [x, y], group_columns).reset_index(drop=True)
+    _check_one_metric(table, x, y, group_columns)
+    is_missing = np.isnan(check_numeric(table, x, "data")) | np.isnan(check_numeric(table, y, "data"))
+    if is_missing.all():
+        raise SalstatsError(f"no row of data has both {x!r} and {y!r} ({len(table)} rows)", option="data")
+    rows = table[~is_missing].reset_index(drop=True)
+    points = pd.DataFrame({"x": rows[x].astype(float), "y": rows[y].astype(float)})
+    points["panel"] = group_titles(rows, labels, panel_columns)
+    group_labels = {}
+    if colour == "method":
+        group_labels["method"] = method_labels(labels, rows["method"], [HUMAN])
+    elif colour:
+        group_labels[colour] = short_labels(labels, colour, rows[colour], _LEGEND_CHARS, _LEGEND_LINES)
+    points["group"] = crossed_labels(rows, group_labels)
+    keys = rows[group_columns].astype(str).assign(panel=points["panel"], group=points["group"])
+    is_binary = is_outcome(points["y"].to_numpy())
+    has_few_x = has_few_integers(points["x"].to_numpy())
+    # a finding that is absent has no score that could be missing
+    n_absent = len(absent_observations(frame, (x, y), group_columns))
+    texts = {"": ""}
+    if colour:
+        texts = {str(value): text for value, text in group_labels[colour].items()}
+    return ScatterData(
+        points=_with_positions(points, spread_x=has_few_x, spread_y=is_binary),
+        keys=keys.drop_duplicates(),
+        by=panel_columns,
+        colour=colour,
+        texts=texts,
+        is_binary=is_binary,
+        has_few_x=has_few_x,
+        n_omitted=int(is_missing.sum()) - n_absent,
+    )
+
+
+def _check_one_metric(table: pd.DataFrame, x: str, y: str, groups: list[str]) -> None:
+    """Raise SalstatsError if an axis shows the column `score` and this holds several metrics."""
+    if "score" not in (x, y) or "metric" in groups:
+        return
+    metrics = distinct_values(table, "metric")
+    if len(metrics) > 1:
+        score_axis = "x" if x == "score" else "y"
+        raise SalstatsError(
+            f"'score' holds {len(metrics)} metrics ({quoted(metrics)}), which share no axis",
+            hint=Message(
+                "name one, as in ", Setting(score_axis, metrics[0]), ", or add 'metric' to ", Setting("by")
+            ),
+            choices=map(str, metrics),
+            column="metric",
+        )
+
+
+def _with_positions(points: pd.DataFrame, *, spread_x: bool, spread_y: bool) -> pd.DataFrame:
+    """Return points with their positions in the figure, where equal values of an axis may be spread.
+
+    Points of each group are spread over a lane of their own.
+    """
+    lane = points["group"].cat.codes.to_numpy()
+    n_lanes = len(points["group"].cat.categories)
+    x = points["x"].to_numpy()
+    y = points["y"].to_numpy()
+    groups = [points["panel"], points["group"]]
+    if spread_x:
+        x = spread_integers(x, lane, n_lanes, even_share([*groups, points["x"]]))
+    if spread_y:
+        y = spread_outcomes(y, lane, n_lanes, even_share([*groups, points["y"]]))
+    return points.assign(x_drawn=x, y_drawn=y)
+
+
+def fitted_lines(fitted: Estimates, x: str, y: str, scatter: ScatterData, data: pd.DataFrame) -> Estimates:
+    """Return the fitted means of `y` along `x`, with their `panel` and `group`.
+
+    `fitted` are estimates of `fit_line`, `data` the rows that the points are of.
+    """
+    frame = fitted.frame
+    response_of = {text: parse_formula(text).response.name for text in fitted.values("formula")}
+    is_of_axes = (frame["covariate"] == x) & (frame["formula"].map(response_of) == y)
+    if not is_of_axes.any():
+        pairs = frame[["formula", "covariate"]].drop_duplicates().itertuples(index=False)
+        lines_of = [f"{response_of[formula]} along {covariate}" for formula, covariate in pairs]
+        raise SalstatsError(
+            f"fit holds no line of {y!r} along {x!r}, only of {', '.join(lines_of)}",
+            option="fit",
+            choices=lines_of,
+        )
+    for reference in fitted.values("reference"):
+        if reference in distinct_values(data, "method"):
+            raise SalstatsError(
+                f"fit is of the gap to {reference!r}, data holds scores",
+                hint=Message(
+                    "draw the gap's rows, which ",
+                    Call("augment", ("data", "formula"), {"reference": reference}),
+                    " returns",
+                ),
+                option="fit",
+                column="reference",
+            )
+    lines = _match_to_panels(fitted.subset(is_of_axes & fitted.has_estimate), scatter, ["value"])
+    # a group whose covariate does not vary has a single fitted mean, which is no line
+    groups = [lines.frame["panel"].cat.codes, lines.frame["group"].cat.codes]
+    n_values = lines.frame.groupby(groups)["value"].transform("size")
+    return lines.subset(n_values > 1)
+
+
+def correlation_texts(correlations: Estimates, x: str, y: str, scatter: ScatterData) -> Estimates:
+    """Return the correlations of `x` and `y`, with their `panel`, `group` and `text`."""
+    frame = correlations.frame
+    is_pair = (frame["x"] == x) & (frame["y"] == y)
+    is_reverse_pair = (frame["x"] == y) & (frame["y"] == x)
+    is_of_axes = is_pair | is_reverse_pair
+    if not is_of_axes.any():
+        pairs = frame[["x", "y"]].drop_duplicates().itertuples(index=False)
+        texts = [f"{first} and {second}" for first, second in pairs]
+        raise SalstatsError(
+            f"correlations holds none of {x!r} and {y!r}, only of {', '.join(texts)}",
+            option="correlations",
+            choices=texts,
+        )
+    matched = _match_to_panels(correlations.subset(is_of_axes), scatter, [])
+    texts = [_correlation_text(row) for row in matched.frame.to_dict("records")]
+    return matched.with_columns(text=texts)
+
+
+def _correlation_text(row: Mapping[Hashable, Any]) -> str:
+    """Return the text of a row of correlations: "ρ = 0.45 (0.30, 0.58)"."""
+    value = interval_text(row["estimate"], row.get("conf_low"), row.get("conf_high"), 2)
+    return f"{_symbol(str(row.get('term')))} = {value}"
+
+
+def _symbol(term: str) -> str:
+    """Return the letter of a correlation coefficient: "ρ" of Spearman's, "r" of an unknown one."""
+    if term not in COEFFICIENTS:
+        return "r"
+    return COEFFICIENTS[term].symbol
+
+
+def _match_to_panels(estimates: Estimates, scatter: ScatterData, further_keys: list[str]) -> Estimates:
+    """Return estimates with their `panel` and `group`.
+
+    Estimates that are not grouped by a column of the panels belong to all of these panels. Without the
+    column of the colour their group is missing. `further_keys` are columns that tell rows of one panel and
+    group apart.
+    """
+    frame = estimates.frame
+    name = estimates.name
+    columns = [key for key in estimates.keys if key not in ("x", "y")]
+    figure_columns = list(scatter.by)
+    if scatter.colour is not None:
+        figure_columns.append(scatter.colour)
+    unmatched = [column for column in columns if column not in figure_columns and frame[column].nunique() > 1]
+    if unmatched:
+        raise SalstatsError(
+            f"{name} is grouped by {quoted(unmatched)}, the figure by {quoted(figure_columns) or 'nothing'}",
+            hint=Message("keep one value of it, or add it to ", Setting("by")),
+            option=name,
+            column=unmatched[0],
+        )
+    shared = [column for column in figure_columns if column in columns]
+    key_columns = [*shared, *further_keys]
+    # without columns that tell rows apart, every row after the first is one too many
+    is_repeated = pd.Series(np.arange(len(frame)) > 0, index=frame.index)
+    if key_columns:
+        is_repeated = frame.duplicated(key_columns)
+    if is_repeated.any():
+        row = frame.loc[is_repeated].iloc[0]
+        group = ", ".join(f"{column} {row[column]}" for column in shared) or "the figure"
+        raise SalstatsError(
+            f"{name} has more than one row for {group}",
+            hint="keep one formula, test and pair",
+            option=name,
+            rows=np.flatnonzero(is_repeated).tolist(),
+        )
+    has_groups = scatter.colour is None or scatter.colour in shared
+    target_columns = ["panel"]
+    if has_groups:
+        target_columns.append("group")
+    targets = scatter.keys[[*shared, *target_columns]].drop_duplicates()
+    rows = frame.drop(columns=["panel", "group"], errors="ignore")
+    rows = rows.assign(**{column: frame[column].astype(str) for column in shared})
+    # estimates that have no column of the figure belong to each panel
+    matched = rows.merge(targets, on=shared) if shared else rows.merge(targets, how="cross")
+    if matched.empty:
+        raise SalstatsError(
+            f"{name} has no row for any panel of the figure", hint="its groups are other ones", option=name
+        )
+    if not has_groups:
+        matched["group"] = None
+    for column in ("panel", "group"):
+        matched[column] = pd.Categorical(matched[column], scatter.keys[column].cat.categories, ordered=True)
+    return estimates.with_frame(matched)
+
+
+def scatter_notes(
+    scatter: ScatterData,
+    titles: Sequence[str],
+    lines: Estimates | None,
+    correlations: Estimates | None,
+    labels: Labels,
+) -> list[str]:
+    """Return the sentences of the caption; `titles` are those of the horizontal and the vertical axis.
+
+    `lines` and `correlations` are those that are drawn, None where there are none.
+    """
+    sentences = []
+    if scatter.is_binary:
+        sentences.append("Points at 0 and 1 are spread beyond these.")
+    if scatter.has_few_x:
+        sentences.append("Points of equal values are spread sideways.")
+    if lines is not None:
+        sentences.append(_lines_note(lines, titles[1], labels))
+    if correlations is not None:
+        sentences += _correlation_notes(correlations, labels)
+    for estimates in (lines, correlations):
+        if estimates is not None:
+            sentences.append(caution_note(estimates.frame.drop_duplicates(["panel", "group"])))
+    if scatter.n_omitted:
+        n_omitted = count_text(scatter.n_omitted)
+        n_rows = count_text(scatter.n_omitted + len(scatter.points))
+        sentences.append(f"Not drawn: {n_omitted} of {n_rows} rows, which miss {joined(titles, 'or')}.")
+    return [sentence for sentence in sentences if sentence]
+
+
+def _lines_note(lines: Estimates, y_title: str, labels: Labels) -> str:
+    """Return a sentence that names the models of the lines and the interval of the bands."""
+    bands = ""
+    if len(lines) and interval_name(lines):
+        bands = f" and pointwise {interval_name(lines)}"
+    if any(lines.values("cut")):
+        bands += ", cut where it is wide"
+    models = [model_text(str(formula), y_title, labels) for formula in lines.values("formula")]
+    return f"Lines: fitted mean ({'; '.join(models)}){bands}."
+
+
+def _correlation_notes(correlations: Estimates, labels: Labels) -> list[str]:
+    """Return sentences on the coefficients, their interval, clusters and covariates."""
+    coefficients = []
+    for term in map(str, correlations.values("term")):
+        label = term
+        if term in COEFFICIENTS:
+            label = COEFFICIENTS[term].label
+        coefficients.append(f"{_symbol(term)}: {label}")
+    names = "; ".join(coefficients) or "r: correlation"
+    interval = interval_name(correlations)
+    limits = f" ({interval})" if interval else ""
+    return [
+        f"{names}{limits}.",
+        clustering_sentence(correlations),
+        covariates_note(correlations, labels),
+    ]
+
+
+def _data_range(scatter: ScatterData, lines: Estimates | None) -> tuple[float, float]:
+    """Return the smallest and the largest `y` of points and lines, 0 and 1 for binary outcomes."""
     if scatter.is_binary:
         return 0.0, 1.0
     values = scatter.points["y"]
     if lines is not None:
-        values = pd.concat([values, lines["estimate"]])
+        values = pd.concat([values, lines.frame["estimate"]])
     return float(values.min()), float(values.max())
 
 
 def _axes(
     scatter: ScatterData, data_range: tuple[float, float], grid: PanelGrid, height: float, text_height: float
 ) -> list[Any]:
-    """Scales of both axes, with room in mm for texts above the numbers of the vertical one."""
+    """Return the scales of both axes of panels.
+
+    `height` is that of a panel in mm without the texts at its top, and `text_height` that of the texts.
+    `data_range` are the smallest and the largest number of the vertical axis.
+    """
     x_breaks: Any = partial(axis_breaks, length=grid.panel_width)
     if scatter.has_few_x:
         x_breaks = sorted(scatter.points["x"].unique())
+    # expansions are shares of the data range, which with its own expansions takes `height`
     room_above = _EXPANSION + (1 + 2 * _EXPANSION) * text_height / height
     return [
         p9.scale_x_continuous(breaks=x_breaks, minor_breaks=[], labels=tick_texts, expand=(_EXPANSION, 0)),
         p9.scale_y_continuous(
-            breaks=axis_breaks(data_range, 1.6 * height),
+            breaks=vertical_breaks(data_range, height),
             minor_breaks=[],
             labels=tick_texts,
             expand=(_EXPANSION, 0, room_above, 0),
@@ -205,19 +556,25 @@ def _axes(
 
 
 def _mapped_aesthetics(layers: Sequence[Any]) -> set[str]:
-    """Aesthetics that any layer maps to a column."""
-    return {aesthetic for layer in layers for aesthetic in getattr(layer, "mapping", ())}
+    """Return the aesthetics that any layer maps to a column."""
+    geoms = [layer for layer in layers if isinstance(layer, p9.geoms.geom.geom)]
+    return {aesthetic for geom in geoms for aesthetic in geom.mapping}
 
 
 def _point_layers(scatter: ScatterData, grid: PanelGrid, height: float) -> list[Any]:
-    """Layer of points, smaller and more transparent the more there are; cells for very many."""
+    """Return a layer of points, smaller and more transparent the more there are; cells for very many.
+
+    `height` is that of a panel in mm.
+    """
     points = scatter.points
     n_points = int(points["panel"].value_counts().max())
     # spread points are few at each position already, and cells would not match their lanes
     is_spread = scatter.is_binary or scatter.has_few_x
     if n_points > CELL_POINTS and not is_spread:
-        has_groups = points["group"].nunique() > 1
-        return cell_layers(points, _MIXED_CELL_COLOUR if has_groups else _CELL_COLOUR)
+        if points["group"].nunique() > 1:
+            return cell_layers(points, _MIXED_CELL_COLOUR)
+        return cell_layers(points, _CELL_COLOUR)
+    # sizes in points that keep marks of so many points apart
     if n_points <= 200:
         size = 0.9
     elif n_points <= 1500:
@@ -225,7 +582,8 @@ def _point_layers(scatter: ScatterData, grid: PanelGrid, height: float) -> list[
     else:
         size = 0.35
     # plotnine draws a mark of size s with a diameter of s * sqrt(pi) points
-    point_area = np.pi / 4 * (size * np.pi**0.5 * MM_PER_PT) ** 2
+    diameter_mm = size * np.pi**0.5 * MM_PER_PT
+    point_area = np.pi / 4 * diameter_mm**2
     inked_area = _INKED_SHARE * grid.panel_width * height
     if scatter.is_binary:
         inked_area *= _BANDS_SHARE
@@ -235,17 +593,21 @@ def _point_layers(scatter: ScatterData, grid: PanelGrid, height: float) -> list[
     return [p9.geom_point(mapping, size=size, stroke=0, alpha=alpha, raster=raster)]
 
 
-def _with_cut_bands(lines: pd.DataFrame, data_range: tuple[float, float]) -> pd.DataFrame:
-    """Lines whose bands are cut not far beyond the data; `cut` is whether a row was."""
+def _with_cut_bands(lines: Estimates, data_range: tuple[float, float]) -> Estimates:
+    """Return lines whose bands are cut not far beyond the data; `cut` is whether a row was cut."""
     low, high = data_range
+    # the band of data that do not vary is not cut
     excess = _BAND_EXCESS * (high - low) or np.inf
-    bands = lines[["conf_low", "conf_high"]].clip(low - excess, high + excess)
-    is_cut = (bands != lines[bands.columns]) & bands.notna()
-    return lines.assign(**bands, cut=is_cut.any(axis=1))
+    limits = lines.frame[["conf_low", "conf_high"]]
+    cut_limits = limits.clip(low - excess, high + excess)
+    is_cut = (cut_limits != limits) & cut_limits.notna()
+    return lines.with_columns(
+        conf_low=cut_limits["conf_low"], conf_high=cut_limits["conf_high"], cut=is_cut.any(axis=1)
+    )
 
 
 def _line_layers(lines: pd.DataFrame) -> list[Any]:
-    """Layers of bands and lines, in the colours of groups, or black where they are of all groups together."""
+    """Return layers of lines and bands in the colours of groups, black for lines of all groups together."""
     if lines["group"].isna().any():
         line = p9.aes("value", "estimate")
         band = p9.aes("value", ymin="conf_low", ymax="conf_high", group="panel")
@@ -263,29 +625,37 @@ def _line_layers(lines: pd.DataFrame) -> list[Any]:
     return layers
 
 
-def _stacked_texts(texts: pd.DataFrame, grid: PanelGrid) -> pd.DataFrame:
-    """Correlations in the order of the legend, each below empty lines for those above it in its panel.
+def _stacked_texts(correlations: pd.DataFrame, panel_width: float) -> pd.DataFrame:
+    """Return correlations whose column `text` can be drawn at the top of a panel, one below the other.
 
-    `key` has the square in the colour of the group, with the same empty lines.
+    They are in the order of the legend, and each text begins with empty lines where the texts above it in its
+    panel stand. The column `key` has the square in the colour of the group, with the same empty lines; it is
+    "" where there is one group. `panel_width` is in mm.
     """
-    has_keys = texts["group"].nunique() > 1
+    has_keys = correlations["group"].nunique() > 1
     indent = _KEY_INDENT if has_keys else ""
-    texts = texts.sort_values(["panel", "group"], kind="stable")
-    if max(text_mm(indent + text, _TEXT_PT) for text in texts["text"]) > grid.panel_width:
-        texts["text"] = texts["text"].str.replace(" (", "\n(", regex=False)
-    n_lines = texts["text"].str.count("\n") + 1
-    n_lines_above = n_lines.groupby(texts["panel"], observed=True).cumsum() - n_lines
-    empty_lines = [int(n) * "\n" for n in n_lines_above]
+    rows = correlations.sort_values(["panel", "group"], kind="stable")
+    if max(text_mm(indent + text, _TEXT_PT) for text in rows["text"]) > panel_width:
+        # the interval goes on a line of its own
+        rows["text"] = rows["text"].str.replace(" (", "\n(", regex=False)
+    n_lines = rows["text"].str.count("\n") + 1
+    n_lines_above = n_lines.groupby(rows["panel"], observed=True).cumsum() - n_lines
     stacked = []
-    for lines_above, text in zip(empty_lines, texts["text"], strict=True):
-        indented_text = indent + text.replace("\n", f"\n{indent}")
-        stacked.append(lines_above + indented_text)
-    keys = [lines_above + _KEY for lines_above in empty_lines] if has_keys else ""
-    return texts.assign(text=stacked, key=keys)
+    keys = []
+    for n_above, text in zip(n_lines_above, rows["text"], strict=True):
+        empty_lines = int(n_above) * "\n"
+        stacked.append(empty_lines + indent + text.replace("\n", f"\n{indent}"))
+        keys.append(empty_lines + _KEY)
+    if not has_keys:
+        keys = [""] * len(rows)
+    return rows.assign(text=stacked, key=keys)
 
 
 def _text_layers(texts: pd.DataFrame, *, show_legend: bool) -> list[Any]:
-    """Layers of correlations in the upper left corner, with squares in the colours of groups if several."""
+    """Return layers of stacked correlations in the upper left corner, and of the squares before them.
+
+    `show_legend` is whether the squares are also the keys of the legend.
+    """
     options: dict[str, Any] = {
         "data": texts,
         "x": -np.inf,
@@ -304,15 +674,19 @@ def _text_layers(texts: pd.DataFrame, *, show_legend: bool) -> list[Any]:
 
 
 def _unnamed_columns(scatter: ScatterData) -> list[str]:
-    """Columns that neither titles of panels nor the legend name, for the caption."""
-    varies = scatter.keys.nunique() > 1
-    columns = [*scatter.by] if scatter.colour is None else [*scatter.by, scatter.colour]
-    named = [column for column in columns if varies[column]]
-    return [column for column in ("method", "task") if column not in named]
+    """Return `method` and `task` unless titles of panels or the legend name their values."""
+    columns = list(scatter.by)
+    if scatter.colour is not None:
+        columns.append(scatter.colour)
+    named_columns = [column for column in columns if scatter.keys[column].nunique() > 1]
+    return [column for column in ("method", "task") if column not in named_columns]
 
 
 def _axis_title(data: pd.DataFrame, column: str, names: Labels) -> str:
-    """Title of an axis: the column's label or the only metric of scores, a unit in brackets: "Area (px)"."""
-    metrics = distinct(data, "metric") if column == "score" else []
-    title = names.value("metric", metrics[0]) if len(metrics) == 1 else names.column(column)
+    """Return the title of an axis: the label of its column, or of the only metric of a column of scores."""
+    title = names.column(column)
+    metrics = distinct_values(data, "metric")
+    if column == "score" and len(metrics) == 1:
+        title = names.value("metric", metrics[0])
+    # a unit stands in brackets: "Area (px)"
     return re.sub(r" (px|mm)$", r" (\1)", title)

@@ -107,7 +107,7 @@ def plot_thresholds(
     n_points = rows.groupby(["panel", "name"], observed=True)["estimate"].transform("size")
     best_mark = {"size": 1.8, "stroke": 0.4, "color": "black"}
     figure = (
-        p9.ggplot(rows, p9.aes("threshold", "estimate", color="name", shape="name"))
+        Figure(rows, p9.aes("threshold", "estimate", color="name", shape="name"))
         + bar_layers
         + p9.geom_line(p9.aes(linetype="name"), rows[n_points > 1], size=0.5)
         + p9.geom_point(p9.aes(fill="name"), size=1.2, stroke=0)

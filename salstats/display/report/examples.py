@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-import plotnine as p9
 
+from salstats.display.plots.layout.figure import Figure
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.stats.case_selection import pick_cases
@@ -31,7 +31,7 @@ class Examples:
 
     source: str
     maps: pd.DataFrame
-    draw: Callable[[pd.DataFrame, pd.DataFrame, Labels], p9.ggplot]
+    draw: Callable[[pd.DataFrame, pd.DataFrame, Labels], Figure]
 
     def picks(self, scores: pd.DataFrame, method: str, metric: str) -> pd.DataFrame:
         """Pick the cases with a map whose score is the worst, the median and the best.
@@ -51,7 +51,7 @@ class Examples:
             raise SalstatsError(f"{self.source} has no map of {method!r} that these scores are of")
         return pick_cases(candidates, at=PICKS, method=method, by="metric")
 
-    def figure(self, picks: pd.DataFrame, scores: pd.DataFrame, labels: Labels) -> p9.ggplot:
+    def figure(self, picks: pd.DataFrame, scores: pd.DataFrame, labels: Labels) -> Figure:
         """Draw the maps of picked cases beside each other, with their scores."""
         metric = picks["metric"].iloc[0]
         return self.draw(picks, scores[scores["metric"] == metric], labels)

@@ -122,7 +122,7 @@ def p_values_of_pairs(
         p_value, p_floor = bootstrap_p_values(replicates, ROUNDING * scale)
         p_value = np.where(too_few_units, np.nan, p_value)
         value = np.where(by_estimate, estimates.estimate, difference.value(means))
-        std_error = moments(replicates).standard_deviation
+        _, std_error, _ = moments(replicates)
         deviations = np.nan_to_num(replicates - value)
         null_draws = NullDraws.from_statistics(value, deviations, std_error, rounding=ROUNDING * scale)
         return PairedTestResult(undefined, undefined, p_value, p_floor, null_draws)
@@ -153,9 +153,7 @@ def _t_tests(test: str, paired_target: PairedTarget, by_estimate: np.ndarray) ->
         if test == "t":
             variance, df = analytic_variance(cells, tested)
         else:
-            robust = cr2(cells.sums, cells.counts, tested.gradient(means), cells.squares)
-            variance = robust.variance
-            df = robust.df
+            variance, df, *_ = cr2(cells.sums, cells.counts, tested.gradient(means), cells.squares)
         is_rounding = np.sqrt(variance) <= ROUNDING * tested.scale(means)
         variance = np.where(is_rounding, 0.0, variance)
         results.append(t_test(tested.value(means), variance, df))

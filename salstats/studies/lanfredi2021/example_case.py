@@ -180,7 +180,7 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     sizes = sorted(means["n_samples"].unique())
     limits = (float(means["sd"].min()), float(means["sd"].max()))
     return (
-        p9.ggplot(means, p9.aes("n_samples", "sd", color="name", shape="name"))
+        Figure(means, p9.aes("n_samples", "sd", color="name", shape="name"))
         + p9.geom_line(size=0.4, show_legend=False)
         + p9.geom_point(size=1.4, stroke=0)
         + p9.geom_line(
@@ -229,7 +229,7 @@ def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     share = even_share([rows["metric"], rows["n_samples"]])
     rows["at"] = position + _SPREAD * (share - 0.5)
     rows["panel"] = labels.categorical(rows, "metric")
-    grid = panel_grid(list(rows["panel"].cat.categories), width=width, free=True)
+    grid = panel_grid(list(rows["panel"].cat.categories), width=width, free_axes=True)
     exact = rows.drop_duplicates("panel")[["panel", "exact"]]
     first = rows.iloc[0]
     notes = [
@@ -238,7 +238,7 @@ def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
         "Line: exact value.",
     ]
     return (
-        p9.ggplot(rows, p9.aes("at", "estimate"))
+        Figure(rows, p9.aes("at", "estimate"))
         + p9.geom_point(color=PALETTE[0], size=0.7, stroke=0, alpha=0.5)
         + p9.geom_hline(p9.aes(yintercept="exact"), exact, color=REFERENCE, size=0.5)
         + p9.scale_x_continuous(

@@ -312,7 +312,7 @@ def plot_curves(scores: pd.DataFrame) -> Figure:
     if hidden:
         notes.append("PDC without size penalty is the same, as all sizes are.")
     notes += [steps_note(simulations), ABBREVIATED, RECONSTRUCTED]
-    grid = panel_grid(list(rows["panel"].cat.categories), 2, PAGE_MM, free=True)
+    grid = panel_grid(list(rows["panel"].cat.categories), 2, PAGE_MM, free_axes=True)
     # The legend's lines are of equal length: each form with and without penalty, and the distances.
     n_lines = math.ceil(len(texts) / legend_columns(texts, PAGE_MM))
     n_columns = math.ceil(len(texts) / n_lines)

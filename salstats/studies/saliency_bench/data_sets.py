@@ -10,7 +10,7 @@ from great_tables import GT
 import salstats as ss
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.gallery_layout import gallery_layout
-from salstats.display.plots.layout.overlay_sheet import EDGE_MM, GAP_MM, Placed
+from salstats.display.plots.layout.overlay_sheet import EDGE_MM, GAP_MM, PlacedPicture
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import image_note, overlay_figure
 from salstats.display.tables.record import Column
@@ -102,7 +102,7 @@ def plot_truths(
         task = pick["task"]
         panel = overlay_picture(cases[pick["case"]], task, None, (), picture_options)
         panels.append(panel)
-        placed.append(Placed(panel, row="", column=pick["dataset"], text=labels.value("task", task)))
+        placed.append(PlacedPicture(panel, row="", column=pick["dataset"], text=labels.value("task", task)))
     sheet = layout.sheet([layout.bands("")])
     return overlay_figure(placed, sheet, labels=labels, notes=[image_note(panels)], spacing=None)
 

@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import plotnine as p9
 
 import salstats as ss
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.gallery_layout import gallery_layout
 from salstats.display.plots.layout.overlay_picture import Picture
-from salstats.display.plots.layout.overlay_sheet import Placed
+from salstats.display.plots.layout.overlay_sheet import PlacedPicture
 from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.plots.overlay import image_note, overlay_figure
 from salstats.display.text.format import number_text
@@ -121,7 +120,7 @@ def _letter_value_figure(frames: StudyFrames) -> Figure:
     return ss.plot_letter_values(values, labels=LABELS)
 
 
-def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> p9.ggplot:
+def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> Figure:
     """Draw the findings of `extremes` on their images, with the rectangle that is measured."""
     study = _study(frames)
     labels = Labels()
@@ -135,7 +134,7 @@ def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> p9.ggplot:
         panel = _with_rectangle(study, finding["case"], finding["task"], options)
         panels.append(panel)
         text = _corner_text(finding["task"], finding["value"], labels)
-        placed.append(Placed(panel, row=finding["feature"], column=finding["end"], text=text))
+        placed.append(PlacedPicture(panel, row=finding["feature"], column=finding["end"], text=text))
     bands = []
     for feature in names:
         bands += layout.bands(feature)

@@ -106,7 +106,7 @@ def plot_upright(
     if len(lines):
         line_marks.append(p9.geom_vline(p9.aes(xintercept="at"), lines, color=GUIDE, size=0.4))
     return (
-        p9.ggplot(drawn, p9.aes("at", "estimate", color="group", shape="group"))
+        Figure(drawn, p9.aes("at", "estimate", color="group", shape="group"))
         + line_marks
         + p9.geom_linerange(
             p9.aes(ymin="conf_low", ymax="conf_high"),

@@ -10,8 +10,11 @@ from display.plots.estimate_figures import caption, drawn_texts, layer_data, lay
 from tests_support import raises
 
 import salstats as ss
+from salstats.display.estimates import read_estimates
 from salstats.display.plots.layout.points import RASTER_POINTS
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM, PALETTE, REFERENCE
+from salstats.display.plots.scatter import correlation_texts, fitted_lines, scatter_notes, scatter_points
+from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 
 BY = ["method", "task"]
@@ -307,3 +310,77 @@ def test_correlations_of_something_else_are_refused(scores, correlations):
     kendall = correlations.assign(term="kendall")
     with raises(SalstatsError, option="correlations", hint="keep one formula, test and pair"):
         ss.plot_scatter(scores, "prob", "iou", correlations=pd.concat([correlations, kendall]))
+
+
+DATA = pd.DataFrame(
+    {
+        "case": [f"c{i}" for i in range(8)],
+        "task": ["Edema"] * 4 + ["Nodule"] * 4,
+        "method": ["gradcam", "lime"] * 4,
+        "prob": np.linspace(0.1, 0.8, 8),
+        "iou": [0.5, 0.4, np.nan, 0.2, 0.1, 0.3, 0.6, 0.7],
+    }
+)
+
+
+def points_of(**options):
+    values = {"by": None, "colour": None, "labels": Labels(None, DATA)}
+    return scatter_points(DATA, "prob", "iou", **(values | options))
+
+
+def line(**columns):
+    frame = pd.DataFrame(
+        {"formula": "iou ~ prob", "covariate": "prob", "value": [0.1, 0.8], "estimate": [0.3, 0.4]}
+    )
+    return frame.assign(**columns)
+
+
+def test_tasks_are_panels_methods_colours_and_rows_without_a_value_are_counted():
+    points = points_of()
+    assert points.by == ["task"]
+    assert points.colour == "method"
+    assert list(points.points["panel"].cat.categories) == ["Edema", "Nodule"]
+    assert (len(points.points), points.n_omitted) == (7, 1)
+    assert points.texts == {"gradcam": "Grad-CAM", "lime": "LIME"}
+    assert not points.is_binary
+
+
+def test_a_column_has_panels_or_colours():
+    with raises(ColumnError, option="colour", value="task"):
+        points_of(by="task", colour="task")
+
+
+def test_a_line_of_all_panels_stands_in_each_and_has_no_group():
+    lines = fitted_lines(read_estimates(line(), "fit"), "prob", "iou", points_of(), DATA)
+    assert lines.frame["panel"].tolist() == ["Edema", "Nodule"] * 2
+    assert lines.frame["group"].isna().all()
+
+
+def test_a_line_by_task_stands_in_its_panel_only_and_a_single_mean_is_no_line():
+    by_task = pd.concat([line(task="Edema"), line(task="Nodule").head(1)])[["task", *line().columns]]
+    lines = fitted_lines(read_estimates(by_task, "fit"), "prob", "iou", points_of(), DATA)
+    assert lines.frame["panel"].tolist() == ["Edema", "Edema"]
+
+
+def test_correlations_are_taken_in_either_order_and_written_with_their_symbol():
+    frame = pd.DataFrame(
+        {"x": ["iou"], "y": "prob", "term": "spearman", "estimate": 0.45, "conf_low": 0.3, "conf_high": 0.58}
+    )
+    texts = correlation_texts(read_estimates(frame, "correlations"), "prob", "iou", points_of())
+    assert texts.frame["text"].tolist() == ["ρ = 0.45 (0.30, 0.58)"] * 2
+    twice = read_estimates(pd.concat([frame, frame]), "correlations")
+    with raises(SalstatsError, option="correlations", rows=(1,)):
+        correlation_texts(twice, "prob", "iou", points_of())
+
+
+def test_the_caption_says_how_many_rows_miss_a_value():
+    notes = scatter_notes(points_of(), ["Confidence", "IoU"], None, None, Labels())
+    assert notes == ["Not drawn: 1 of 8 rows, which miss Confidence or IoU."]
+
+
+@pytest.mark.parametrize(("outcome", "expected"), [([0.0, 1.0] * 4, True), ([0.0, 0.5] * 4, False)])
+def test_outcomes_of_zero_and_one_are_spread_beyond_their_range(outcome, expected):
+    points = scatter_points(DATA.assign(iou=outcome), "prob", "iou", None, None, Labels(None, DATA))
+    assert points.is_binary is expected
+    is_outside = (points.points["y_drawn"] < 0) | (points.points["y_drawn"] > 1)
+    assert is_outside.all() == expected

@@ -12,7 +12,7 @@ from mizani.breaks import breaks_log
 from salstats.display.plots.layout.text_fit import text_mm
 from salstats.display.text.format import fixed_text
 
-#: Room in mm of a step between two breaks, and the numbers of steps that an axis may have.
+#: Least length in mm of a step between two breaks, and the numbers of steps that an axis may have.
 _STEP_MM = 7.0
 _MIN_STEPS = 2
 _MAX_STEPS = 5
@@ -22,14 +22,19 @@ _TEXT_GAP_MM = 1.2
 _OVERHANG_MM = 2.2
 #: Share of its length by which an axis is expanded at both ends.
 _EXPANSION = 0.03
+#: Breaks along a vertical axis may be closer by this factor: texts above each other are lower than wide.
+_VERTICAL_FACTOR = 1.6
+#: Most decimals of a break, and relative error of a rounded number that is not visible.
+_MAX_DIGITS = 12
+_ROUNDING_TOLERANCE = 1e-6
 
 
 def tick_texts(breaks: Iterable[float | str]) -> list[str]:
-    """Texts of breaks, all with the fewest decimals that write each of them exactly."""
+    """Return the texts of breaks, all with the fewest decimals that write each of them exactly."""
     numbers = [float(number) for number in breaks]
     finite = np.array([number for number in numbers if np.isfinite(number)])
     digits = 0
-    while digits < 12 and _rounding_changes(finite, digits):
+    while digits < _MAX_DIGITS and _rounding_changes(finite, digits):
         digits += 1
     return [fixed_text(number, digits) for number in numbers]
 
@@ -37,46 +42,74 @@ def tick_texts(breaks: Iterable[float | str]) -> list[str]:
 def _rounding_changes(numbers: np.ndarray, digits: int) -> bool:
     """Return whether any of the numbers changes when it is rounded to so many decimals."""
     errors = np.abs(np.round(numbers, digits) - numbers)
-    return bool(np.any(errors > 1e-6 * np.abs(numbers)))
+    return bool(np.any(errors > _ROUNDING_TOLERANCE * np.abs(numbers)))
 
 
-def axis_breaks(limits: tuple[float, float], length: float = 35.0, *, across: bool = True) -> list[float]:
-    """Round numbers within the limits of an axis of a length in mm, integers where there are enough.
+def axis_breaks(limits: tuple[float, float], length: float = 35.0) -> list[float]:
+    """Return round numbers within the limits of a horizontal axis of a length in mm.
 
-    `across` is whether the axis is horizontal, so that texts side by side must not overlap.
+    They are integers where there are enough of these, and so few that their texts do not overlap.
     """
-    n_steps = int(np.clip(length // _STEP_MM, _MIN_STEPS, _MAX_STEPS))
-    candidates = [_round_numbers(limits, n) for n in range(n_steps, _MIN_STEPS - 1, -1)]
-    if not across:
-        return candidates[0]
-    span = limits[1] - limits[0] or 1.0
-    return _first_without_overlap(candidates, lambda number: (number - limits[0]) / span, length)
+    low, high = limits
+    candidates = [_round_numbers(limits, n) for n in range(_max_steps(length), _MIN_STEPS - 1, -1)]
+    # an axis whose limits are equal has some length, too
+    span = high - low or 1.0
+
+    def position(number: float) -> float:
+        """Return the place of a number on the axis, from 0 to 1."""
+        return (number - low) / span
+
+    return _first_without_overlap(candidates, position, length, tick_texts)
+
+
+def vertical_breaks(limits: tuple[float, float], height: float) -> list[float]:
+    """Return round numbers within the limits of a vertical axis of a height in mm."""
+    return _round_numbers(limits, _max_steps(_VERTICAL_FACTOR * height))
+
+
+def _max_steps(length: float) -> int:
+    """Return the largest number of steps between the breaks of a horizontal axis of a length in mm."""
+    return int(np.clip(length // _STEP_MM, _MIN_STEPS, _MAX_STEPS))
 
 
 def _round_numbers(limits: tuple[float, float], n_steps: int) -> list[float]:
-    """Round numbers within limits, about so many steps from the first to the last."""
-    ticks = MaxNLocator(n_steps, steps=[1, 2, 2.5, 5, 10]).tick_values(*limits)
+    """Return round numbers within limits, about so many steps from the first to the last."""
+    low, high = limits
+    ticks = MaxNLocator(n_steps, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
     step = ticks[1] - ticks[0]
     # whole multiples of the step remove rounding errors, which would be shown at zero
-    numbers = [float(round(tick / step) * step) for tick in ticks if limits[0] <= tick <= limits[1]]
+    numbers = [float(round(tick / step) * step) for tick in ticks if low <= tick <= high]
     integers = [number for number in numbers if number.is_integer()]
-    return integers if len(integers) > 2 else numbers
+    if len(integers) > 2:
+        return integers
+    return numbers
 
 
 def _first_without_overlap(
     candidates: Sequence[list[float]],
     position: Callable[[float], float],
     length: float,
-    texts: Callable[[Iterable[float]], list[str]] = tick_texts,
+    texts: Callable[[Iterable[float]], list[str]],
 ) -> list[float]:
-    """First candidate whose texts neither overlap nor extend into the next panel, else the last candidate.
+    """Return the first candidate whose texts neither overlap nor extend into the next panel.
 
-    Before the next candidate its ends are tried, then the candidate without its first break, without its
-    last, and without both. `position` is where on the axis a number stands, from 0 to 1.
+    Before the next candidate its two ends are tried, then the candidate without its first break, without its
+    last, and without both. If none fits, the last candidate is returned.
+
+    Parameters
+    ----------
+    candidates : sequence of list of float
+        Breaks of the axis, the most numerous first.
+    position : callable
+        Function from a number to its place on the axis, from 0 to 1.
+    length : float
+        Length of the axis in mm.
+    texts : callable
+        Function from breaks to their texts.
     """
     for candidate in candidates:
-        ends = candidate[:: max(len(candidate) - 1, 1)]
-        for breaks in (candidate, ends, candidate[1:], candidate[:-1], candidate[1:-1]):
+        both_ends = candidate[:: max(len(candidate) - 1, 1)]
+        for breaks in (candidate, both_ends, candidate[1:], candidate[:-1], candidate[1:-1]):
             if len(breaks) > 1 and _texts_fit(breaks, texts(breaks), position, length):
                 return breaks
     return candidates[-1]
@@ -86,41 +119,46 @@ def _texts_fit(
     breaks: Sequence[float], texts: Sequence[str], position: Callable[[float], float], length: float
 ) -> bool:
     """Return whether texts of breaks neither overlap nor extend too far beyond an axis, `length` in mm."""
-    half_widths = [text_mm(text) / 2 for text in texts]
-    starts = [length * position(b) - half for b, half in zip(breaks, half_widths, strict=True)]
-    ends = [length * position(b) + half for b, half in zip(breaks, half_widths, strict=True)]
+    starts = []
+    ends = []
+    for number, text in zip(breaks, texts, strict=True):
+        centre = length * position(number)
+        half_width = text_mm(text) / 2
+        starts.append(centre - half_width)
+        ends.append(centre + half_width)
     overhang = _OVERHANG_MM + _EXPANSION * length
     if starts[0] <= -overhang or ends[-1] >= length + overhang:
         return False
-    return all(end + _TEXT_GAP_MM < start for end, start in zip(ends, starts[1:], strict=False))
+    return all(end + _TEXT_GAP_MM < next_start for end, next_start in zip(ends, starts[1:], strict=False))
 
 
 def log_breaks(limits: tuple[float, float], length: float = 35.0) -> list[float]:
-    """Round numbers within the limits of a logarithmic axis of a length in mm."""
+    """Return round numbers within the limits of a logarithmic axis of a length in mm."""
+    low, high = limits
     candidates = []
     for n in range(_MAX_STEPS + 1, _MIN_STEPS - 1, -1):
-        breaks = breaks_log(n=n)(limits)
-        candidates.append([float(number) for number in breaks if limits[0] <= number <= limits[1]])
+        candidates.append([float(number) for number in breaks_log(n=n)(limits) if low <= number <= high])
     # narrow limits may contain no power of ten
-    if len(candidates[0]) < 2 and limits[1] < 10 * limits[0]:
+    if len(candidates[0]) < 2 and high < 10 * low:
         return axis_breaks(limits, length)
-    span = np.log(limits[1] / limits[0]) or 1.0
-    return _first_without_overlap(
-        candidates, lambda number: float(np.log(number / limits[0]) / span), length, log_texts
-    )
+    log_span = np.log(high / low) or 1.0
+
+    def position(number: float) -> float:
+        """Return the place of a number on the axis, from 0 to 1."""
+        return float(np.log(number / low) / log_span)
+
+    return _first_without_overlap(candidates, position, length, log_texts)
 
 
 def log_texts(breaks: Iterable[float | str]) -> list[str]:
-    """Texts of breaks of a logarithmic axis, each with its own number of decimals."""
+    """Return the texts of breaks of a logarithmic axis, each with its own number of decimals."""
     return [tick_texts([number])[0] for number in breaks]
 
 
 def number_axes(width: float, height: float) -> list[Any]:
-    """Scales of the two numeric axes of panels whose width and height are in mm."""
+    """Return the scales of the two numeric axes of panels whose width and height are in mm."""
     options: dict[str, Any] = {"minor_breaks": [], "labels": tick_texts}
-    # texts above each other need less room than texts side by side
-    vertical_breaks = partial(axis_breaks, length=1.6 * height, across=False)
     return [
         p9.scale_x_continuous(breaks=partial(axis_breaks, length=width), **options),
-        p9.scale_y_continuous(breaks=vertical_breaks, **options),
+        p9.scale_y_continuous(breaks=partial(vertical_breaks, height=height), **options),
     ]

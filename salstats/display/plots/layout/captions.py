@@ -15,15 +15,17 @@ from salstats.stats.models.families import FAMILIES, GAUSSIAN
 
 #: Factor by which the limits of a bar on a logarithmic axis may differ from the smallest or largest estimate.
 _MAX_BAR_FACTOR = 1000.0
-#: Groups without a value that a caption names one by one.
+#: Most groups without a value that a caption names one by one.
 _MAX_NAMED = 4
+#: Significance level of intervals whose levels differ or are not known.
+_DEFAULT_SIGNIFICANCE = 0.05
 
 
 def scope_note(frame: pd.DataFrame, labels: Labels, columns: Iterable[str]) -> str:
-    """Sentences on columns that have a single value: "Metric: IoU. Method: Grad-CAM."."""
+    """Return sentences on columns that have a single value: "Metric: IoU. Method: Grad-CAM."."""
     sentences = []
     for column in columns:
-        values = distinct(frame, column)
+        values = distinct_values(frame, column)
         if len(values) == 1:
             sentences.append(f"{labels.column(column)}: {labels.value(column, values[0])}.")
     return " ".join(sentences)
@@ -39,19 +41,23 @@ def axis_text(quantity: str, estimates: Estimates) -> str:
 def significance_level(estimates: Estimates) -> float:
     """Return the significance level of the intervals or their family, 0.05 where there is no single one."""
     levels = estimates.values("family_level") or estimates.values("conf_level")
-    return round(1 - float(levels[0]), 10) if len(levels) == 1 else 0.05
+    if len(levels) != 1:
+        return _DEFAULT_SIGNIFICANCE
+    # the difference has a rounding error: 1 - 0.95 is 0.050000000000000044
+    return round(1 - float(levels[0]), 10)
 
 
 def p_below(estimates: Estimates, style: str) -> str:
     """Return "P < 0.05" with the level that belongs to the intervals, as a style writes it."""
     level = f"{significance_level(estimates):.10g}"
     if not STYLES[style].p_zero:
+        # the style writes no zero before the decimal point of P values
         level = level.removeprefix("0")
     return f"P < {level}"
 
 
 def margin_notes(estimates: Estimates, labels: Labels, style: str, *, marked: bool) -> list[str]:
-    """Sentences that explain the lines of margins and, if `marked`, the mark of estimates inside them."""
+    """Return sentences on the lines of margins and, if `marked`, on the mark of estimates inside them."""
     if not has_margins(estimates):
         return []
     if marked:
@@ -59,9 +65,11 @@ def margin_notes(estimates: Estimates, labels: Labels, style: str, *, marked: bo
     return [f"Dotted lines: margins, {margin_text(estimates, labels)}."]
 
 
-def distinct(frame: pd.DataFrame, column: str) -> list[Any]:
-    """Distinct values of a column without missing ones, none where the frame has no such column."""
-    return list(frame[column].dropna().unique()) if column in frame.columns else []
+def distinct_values(frame: pd.DataFrame, column: str) -> list[Any]:
+    """Return the distinct values of a column without missing ones, [] where the frame has none."""
+    if column not in frame.columns:
+        return []
+    return list(frame[column].dropna().unique())
 
 
 def is_ratio(estimates: Estimates) -> bool:
@@ -88,27 +96,39 @@ def bars_on_log_axis(estimates: Estimates) -> tuple[Estimates, str]:
     limits = estimates.frame[["conf_low", "conf_high"]]
     cut_limits = limits.clip(ratios.min() / _MAX_BAR_FACTOR, ratios.max() * _MAX_BAR_FACTOR)
     is_cut = (cut_limits != limits) & limits.notna()
-    note = "Bars that reach an end of the axis are cut there." if is_cut.to_numpy().any() else ""
-    frame = estimates.frame.assign(conf_low=cut_limits["conf_low"], conf_high=cut_limits["conf_high"])
-    return estimates.with_frame(frame), note
+    note = ""
+    if is_cut.to_numpy().any():
+        note = "Bars that reach an end of the axis are cut there."
+    with_cut_limits = estimates.with_columns(
+        conf_low=cut_limits["conf_low"], conf_high=cut_limits["conf_high"]
+    )
+    return with_cut_limits, note
 
 
 def effect_text(estimates: Estimates, ratio: bool) -> str:
-    """Return the name of the estimates of models: "Odds ratio", "Coefficient", "Average marginal effect"."""
-    if estimates.values("average"):
-        if estimates.values("term"):
-            return "Average marginal effect"
-        return "Difference" if estimates.values("reference_level") else "Mean"
+    """Return the name of the estimates of models: "Odds ratio", "Coefficient", "Average marginal effect".
+
+    `ratio` is whether the estimates are exponentiated.
+    """
+    is_marginal = bool(estimates.values("average"))
+    if is_marginal and estimates.values("term"):
+        return "Average marginal effect"
+    if is_marginal and estimates.values("reference_level"):
+        return "Difference"
+    if is_marginal:
+        return "Mean"
     links = {FAMILIES.get(str(name), GAUSSIAN).link for name in estimates.values("family")}
-    link = links.pop() if len(links) == 1 else GAUSSIAN.link
+    link = GAUSSIAN.link
+    if len(links) == 1:
+        link = links.pop()
     return link.ratio if ratio else link.effect
 
 
 def groups_without_note(empty: pd.DataFrame, columns: Sequence[str], value: str, labels: Labels) -> str:
-    """Sentence that names the groups without a value, "" if there are none.
+    """Return a sentence that names the groups without a value, "" if there are none.
 
-    `empty` has a row for each of these groups, `columns` are those that name it, and `value` is what the
-    group does not have: "a defined score".
+    `empty` has a row for each of these groups, which its columns `columns` name. `value` is the noun of the
+    value that the groups do not have, such as "a defined score".
     """
     if empty.empty:
         return ""

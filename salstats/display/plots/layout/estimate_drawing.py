@@ -30,14 +30,16 @@ _TERMS = {
     # an axis has no room for the full labels
     **{term: short_label(term) for term in AGREEMENT},
 }
-#: Value of a metric or term that chance gives.
+#: Expected value of a metric or term of a method, or a classifier, without any information.
 _CHANCE = {"auc": 0.5, "sauc": 0.5, "auroc": 0.5}
 #: Terms whose value without any effect or association is 0.
 _ZERO_TERMS = (*CONTRASTS, *COEFFICIENTS, *AGREEMENT)
 
 
-def further_column(estimates: Estimates, columns: Sequence[str], besides: str) -> str | None:
-    """Return the column that varies, whose values become panels, or None if none of the columns varies.
+def further_column(estimates: Estimates, columns: Sequence[str], used_columns: str) -> str | None:
+    """Return the column of `columns` that varies, whose values become panels, or None if none varies.
+
+    `used_columns` are the columns that rows and marks show, as text for the message.
 
     Raises
     ------
@@ -48,15 +50,15 @@ def further_column(estimates: Estimates, columns: Sequence[str], besides: str) -
     if len(varying) > 1:
         name = estimates.name
         raise SalstatsError(
-            f"{name} is grouped by {quoted(varying)} besides {besides} and has panels for one of them",
+            f"{name} is grouped by {quoted(varying)} besides {used_columns} and has panels for one of them",
             hint=f"keep one value of the others, as in {name}.query(\"{varying[-1]} == '...'\")",
             column=varying[-1],
         )
-    return varying[0] if varying else None
+    return next(iter(varying), None)
 
 
 def one_term(estimates: Estimates) -> str | None:
-    """Return the single term of estimates, None if they have no column `term`."""
+    """Return the only term of estimates, None if they have no column `term`; raise if they have several."""
     name = estimates.name
     terms = estimates.values("term")
     if terms and estimates.values("formula"):
@@ -72,7 +74,7 @@ def one_term(estimates: Estimates) -> str | None:
             choices=map(str, terms),
             column="term",
         )
-    return str(terms[0]) if terms else None
+    return estimates.term
 
 
 def references_of(estimates: Estimates, reference: str | None = None) -> list[str]:
@@ -90,7 +92,7 @@ def references_of(estimates: Estimates, reference: str | None = None) -> list[st
 
 
 def drawn_rows(estimates: Estimates) -> pd.DataFrame:
-    """Return the rows that have an estimate; raise if there is none, or if an estimate is infinite."""
+    """Return the rows that have an estimate as a frame; raise if there is none, or if one is infinite."""
     is_infinite = np.isinf(estimates.numbers("estimate"))
     if is_infinite.any():
         raise ColumnError(
@@ -115,27 +117,30 @@ def barred_rows(frame: pd.DataFrame) -> pd.DataFrame:
 def panel_texts(
     estimates: Estimates, labels: Labels, facet: str | None, term: str | None, *further_columns: str
 ) -> dict[str, dict[Any, str]]:
-    """Return the labels that titles of panels consist of, by column and value.
+    """Return the labels of which titles of panels consist, by column and value.
 
-    A single metric is named at the axis, not in the title; but the axis of contrasts names the reference.
+    They are the values of `facet` (the column of further panels, if there is one), of the metric and of
+    `further_columns`. A single metric is named at the axis, not in the title, except for contrasts, whose
+    axis names the reference.
     """
+    columns: list[str] = []
+    if facet is not None:
+        columns.append(facet)
     is_metric_at_axis = facet is None and term not in CONTRASTS and len(estimates.values("metric")) == 1
-    columns = [] if facet is None else [facet]
     if not is_metric_at_axis:
         columns.append("metric")
     columns += further_columns
-    texts = {
-        column: labels.texts(column, estimates.frame[column])
-        for column in columns
-        if estimates.values(column)
-    }
+    texts: dict[str, dict[Any, str]] = {}
+    for column in columns:
+        if estimates.values(column):
+            texts[column] = labels.texts(column, estimates.frame[column])
     if "metric" in texts and term == "mean":
         texts["metric"] = {metric: quantity_label(metric, term, labels) for metric in texts["metric"]}
     return texts
 
 
 @dataclass(frozen=True)
-class Drawing:
+class EstimateDrawing:
     """Estimates prepared for a figure.
 
     Attributes
@@ -143,12 +148,12 @@ class Drawing:
     estimates : Estimates
         All estimates, including missing ones.
     frame : DataFrame
-        The rows with an estimate, with `panel` (the title of their panel) and, where there are methods,
-        `method_label`.
+        The rows that have an estimate, with `panel` (the title of their panel) and, where there are methods,
+        `method_label` (the text of the method in the legend).
     labels : Labels
         Labels and order of columns and values.
     row, facet : str or None
-        The grouping column that names the rows, and the further column whose values are panels.
+        The grouping column that names the rows of the figure, and the further one whose values are panels.
     term : str or None
         The term of all estimates.
     methods : dict
@@ -171,19 +176,28 @@ class Drawing:
 
     @property
     def dodges(self) -> bool:
-        """Return whether the marks of a row are dodged: a method each, one above the other."""
+        """Return whether the marks of a row are dodged: one for each method, above each other."""
         return bool(self.methods) and self.row != "method"
 
     @property
+    def drawn(self) -> Estimates:
+        """Return the estimates that are not missing, in the order of `frame`."""
+        return self.estimates.subset(self.estimates.has_estimate)
+
+    @property
     def n_panels(self) -> int:
-        """Number of panels."""
+        """Return the number of panels."""
         return len(self.frame["panel"].cat.categories)
 
 
 def prepare(
     estimates: Estimates, labels: Mapping[str, Any] | Labels | None, reference: str | None = None
-) -> Drawing:
-    """Prepare estimates for a figure whose rows are tasks, marks methods and panels a further column."""
+) -> EstimateDrawing:
+    """Prepare estimates for a figure whose rows are tasks, marks methods and panels a further column.
+
+    Without tasks the first grouping column that is neither metric nor method names the rows, or else the
+    method. `reference` is the method drawn in black, by default that of the estimates.
+    """
     frame_labels = Labels(labels, estimates.frame)
     term = one_term(estimates)
     groups = [key for key in estimates.keys if key not in ("metric", "method")]
@@ -195,18 +209,18 @@ def prepare(
     elif "method" in estimates.keys:
         row = "method"
     further_groups = [column for column in groups if column != row]
-    facet = further_column(estimates, further_groups, besides=f"metric, method and {row}")
+    facet = further_column(estimates, further_groups, used_columns=f"metric, method and {row}")
     check_distinct(estimates, estimates.keys)
     references = references_of(estimates, reference)
     frame = drawn_rows(estimates)
     defined = estimates.subset(estimates.has_estimate)
     frame["panel"] = crossed_labels(frame, panel_texts(defined, frame_labels, facet, term))
     methods: dict[Any, str] = {}
-    if "method" in frame.columns:
+    if "method" in estimates.keys:
         methods = method_labels(frame_labels, frame["method"], references)
         texts = [methods[method] for method in frame["method"]]
         frame["method_label"] = pd.Categorical(texts, categories=list(methods.values()), ordered=True)
-    return Drawing(
+    return EstimateDrawing(
         estimates=estimates,
         frame=frame,
         labels=frame_labels,
@@ -219,24 +233,32 @@ def prepare(
     )
 
 
-def guide_lines(frame: pd.DataFrame, term: str | None) -> pd.DataFrame:
+def guide_lines(drawing: EstimateDrawing, term: str | None) -> pd.DataFrame:
     """Return the position of each panel's line at zero or at chance: columns `panel`, `guide`."""
-    metrics = frame["metric"].astype(str) if "metric" in frame.columns else [""] * len(frame)
-    guides = frame[["panel"]].assign(guide=[guide_at(metric, term) for metric in metrics])
+    guides = drawing.frame[["panel"]]
+    if drawing.drawn.values("metric"):
+        metrics = drawing.frame["metric"].astype(str)
+        guides = guides.assign(guide=[guide_at(metric, term) for metric in metrics])
+    else:
+        guides = guides.assign(guide=guide_at("", term))
     return guides.dropna().drop_duplicates().reset_index(drop=True)
 
 
 def margin_lines(estimates: Estimates, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the positions of each panel's lines at the bounds of margins: columns `panel`, `bound`."""
+    """Return the positions of each panel's lines at the bounds of margins: columns `panel`, `bound`.
+
+    `frame` has the rows that are drawn, with their `panel`.
+    """
     if not has_margins(estimates):
         return pd.DataFrame({"panel": [], "bound": []})
-    sides = [frame[["panel"]].assign(bound=frame[column]) for column in ("margin_low", "margin_high")]
-    lines = pd.concat(sides).replace([np.inf, -np.inf], np.nan)
+    bounds = [frame[["panel"]].assign(bound=frame[column]) for column in ("margin_low", "margin_high")]
+    # a margin without a lower or an upper bound has an infinite one, where no line stands
+    lines = pd.concat(bounds).replace([np.inf, -np.inf], np.nan)
     return lines.dropna().drop_duplicates().reset_index(drop=True)
 
 
 def guide_at(metric: str, term: str | None) -> float:
-    """Return the value that means no effect or chance, NaN where no value means either."""
+    """Return the value of a term of a metric that means no effect or chance, NaN where no value does."""
     if term in _ZERO_TERMS:
         return 0.0
     if term in _CHANCE:
@@ -251,11 +273,15 @@ def quantity_label(metric: Any, term: str | None, labels: Labels) -> str:
     """Return the name of an estimated quantity at an axis: "Mean IoU", "Hit rate", "AUROC"."""
     if term == "pooled_rate" and metric is not None:
         label = labels.value("metric", metric)
-        # an abbreviation such as IoU keeps its capitals
-        return f"Pooled {label.lower() if label.istitle() else label}"
+        is_abbreviation = not label.istitle()
+        if not is_abbreviation:
+            label = label.lower()
+        return f"Pooled {label}"
     if term not in (None, "mean"):
         term_label = _TERMS.get(str(term), labels.term(str(term)))
-        return term_label if metric is None else f"{term_label}, {labels.value('metric', metric)}"
+        if metric is None:
+            return term_label
+        return f"{term_label}, {labels.value('metric', metric)}"
     if metric is None:
         return "Mean" if term else "Estimate"
     label = labels.value("metric", metric)

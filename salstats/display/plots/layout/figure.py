@@ -17,11 +17,23 @@ P = ParamSpec("P")
 #: Widths in mm between which a figure can be printed.
 _NARROWEST_MM = 40
 _WIDEST_MM = 1000
+#: Difference of two widths in mm that is not visible in print.
+_WIDTH_TOLERANCE_MM = 0.1
 
 
 @dataclass(frozen=True)
-class _Call:
-    """Call of a plot function, and what was added to the figure afterwards."""
+class _PlotCall:
+    """Call of a plot function.
+
+    Attributes
+    ----------
+    plot : callable
+        The function.
+    values, options : tuple and dict
+        Its positional and its keyword arguments.
+    additions : tuple
+        Layers, themes and labels that were added to the figure afterwards, in order.
+    """
 
     plot: Callable[..., "Figure"]
     values: tuple[Any, ...]
@@ -29,34 +41,34 @@ class _Call:
     additions: tuple[Any, ...] = ()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Itself: adding to a figure copies the figure, not the frames that it was made from."""
+        """Return the call itself, so that a copy of a figure shares the frames that it was made from."""
         return self
 
 
 class Figure(p9.ggplot):
-    """A plotnine figure of a `plot_*` function.
+    """A plotnine figure that may have several pages and can be laid out for another width.
 
     Attributes
     ----------
     pages : tuple of Figure
-        All pages of a figure that is higher than a page, itself the first; else itself alone.
+        The pages of the figure, of which it is itself the first; a figure that fits a page has one.
     """
 
-    _call: _Call | None = None
+    _call: _PlotCall | None = None
     _further_pages: tuple["Figure", ...] = ()
 
     @property
     def pages(self) -> tuple["Figure", ...]:
-        """Its pages in order."""
+        """Return the pages of the figure in order."""
         return (self, *self._further_pages)
 
     def __add__(self, rhs: Any) -> Self:
-        """Copy with something added to all pages."""
+        """Return a copy of the figure with a layer, theme or label added to all pages."""
         # plotnine adds to a copy of the figure, which has the figure's class
         return cast(Self, super().__add__(rhs))
 
     def __iadd__(self, other: Any) -> Self:
-        """Add to all pages, and record the addition for a layout of another width."""
+        """Add a layer, theme or label to all pages, and record it for a layout of another width."""
         super().__iadd__(other)
         if self._call is not None:
             self._call = replace(self._call, additions=(*self._call.additions, other))
@@ -64,10 +76,11 @@ class Figure(p9.ggplot):
         return self
 
     def at(self, width: float) -> "Figure":
-        """Figure laid out again for a width in mm, with what was added to it."""
+        """Return the figure laid out again for a width in mm, with everything that was added to it."""
         call = self._call
-        current_width = self.theme.getp("figure_size")[0] * MM_PER_INCH
-        if call is None or abs(width - current_width) < 0.1:
+        width_inches, _ = self.theme.getp("figure_size")
+        has_width = abs(width - width_inches * MM_PER_INCH) < _WIDTH_TOLERANCE_MM
+        if call is None or has_width:
             return self
         with warnings.catch_warnings():
             # the first call has already given the warnings
@@ -78,25 +91,24 @@ class Figure(p9.ggplot):
         return figure
 
     def alone(self) -> "Figure":
-        """Copy of this page without the other pages and without the call that made it."""
+        """Return a copy of this page without the other pages and without the call that made it."""
         page = copy(self)
         page._call = None
         page._further_pages = ()
         return page
 
 
-def plot_function(plot: Callable[P, p9.ggplot]) -> Callable[P, Figure]:
-    """Decorate a plot function with an option `width`: its `Figure` can be laid out for another width.
+def plot_function(plot: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Decorate a plot function with an option `width`, so that its figure keeps the call that made it.
 
-    A plotnine figure that is no `Figure` becomes one of a single page.
+    `Figure.at` repeats this call with another width.
     """
 
     @functools.wraps(plot)
     def plot_figure(*values: P.args, **options: P.kwargs) -> Figure:
         _check_width(options.get("width"))
-        plotted = plot(*values, **options)
-        figure = plotted if isinstance(plotted, Figure) else paged_figure([plotted])
-        figure._call = _Call(
+        figure = plot(*values, **options)
+        figure._call = _PlotCall(
             plot=plot_figure,
             values=tuple(_snapshot(value) for value in values),
             options={name: _snapshot(value) for name, value in options.items()},
@@ -106,17 +118,10 @@ def plot_function(plot: Callable[P, p9.ggplot]) -> Callable[P, Figure]:
     return plot_figure
 
 
-def paged_figure(pages: Sequence[p9.ggplot]) -> Figure:
-    """Return the first of some pages as a figure that holds the others."""
-    first, *further = [_as_figure(page) for page in pages]
-    first._further_pages = tuple(further)
-    return first
-
-
-def _as_figure(plot: p9.ggplot) -> Figure:
-    """Figure with the data, layers, scales and theme of a plotnine figure."""
-    figure = Figure()
-    figure.__dict__.update(plot.__dict__)
+def paged_figure(pages: Sequence[Figure]) -> Figure:
+    """Return a copy of the first of some pages that holds the others as its further pages."""
+    figure = copy(pages[0])
+    figure._further_pages = tuple(pages[1:])
     return figure
 
 
@@ -134,5 +139,7 @@ def _check_width(width: Any) -> None:
 
 
 def _snapshot(value: Any) -> Any:
-    """Argument of a call as it is now: of a frame a copy, which shares its values with the original."""
-    return value.copy(deep=False) if isinstance(value, pd.DataFrame) else value
+    """Return an argument as it is now: a frame as a copy, which has no later columns of the original."""
+    if isinstance(value, pd.DataFrame):
+        return value.copy(deep=False)
+    return value

@@ -8,34 +8,37 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.layout.estimate_drawing import Drawing
+from salstats.display.plots.layout.estimate_drawing import EstimateDrawing
+from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.text_columns import geom_stripe
 from salstats.display.plots.layout.text_fit import LABEL_CHARS, short_labels
 from salstats.display.plots.layout.theme import LINE_MM
 from salstats.display.text.labels import LAST
 
-#: Height in mm of a mark, room above and below the marks of a row, and gap before the closing rows.
+#: Height in mm of a mark, room above and below the marks of a row together, and gap before summary rows.
 _MARK_MM = 2.6
 _PAD_MM = 1.6
 _GAP_MM = 1.6
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows of a figure, from the top down, on an axis in mm that falls from 0.
+class FigureRows:
+    """Rows of a figure from the top down, on an axis in mm that is 0 at the top and negative below.
 
     Attributes
     ----------
     values : list
-        Value that each row stands for.
+        Value that each row stands for, such as a task.
     texts : list of str
         Label of each row.
-    centres, heights : ndarray
-        Middle and height of each row in mm.
+    centres : ndarray
+        Vertical position of the middle of each row in mm.
+    heights : ndarray
+        Height of each row in mm.
     rules : list of float
-        Positions of the lines above the closing rows.
-    heads : list of bool
-        Whether each row begins a group of rows or belongs to none.
+        Vertical positions in mm of the horizontal lines above summary rows: one or none.
+    starts_group : list of bool
+        Whether each row begins a group of rows; a row that belongs to no group is a group of its own.
     """
 
     values: list[Any]
@@ -47,33 +50,37 @@ class Rows:
 
     @property
     def edges(self) -> list[float]:
-        """Lower edges of the rows."""
+        """Return the vertical positions of the lower edges of the rows."""
         return [float(edge) for edge in self.centres - self.heights / 2]
 
     @property
     def ends(self) -> list[float]:
-        """Lower edges of the groups of rows."""
-        next_is_head = [*self.starts_group[1:], True]
-        return [edge for edge, is_end in zip(self.edges, next_is_head, strict=True) if is_end]
+        """Return the vertical positions of the lower edges of the groups of rows."""
+        # a group ends where the next row starts another one
+        is_end = [*self.starts_group[1:], True]
+        return [edge for edge, ends_group in zip(self.edges, is_end, strict=True) if ends_group]
 
     @property
     def height(self) -> float:
-        """Height of all rows together."""
-        return float(self.heights[-1] / 2 - self.centres[-1])
+        """Return the height of all rows together in mm."""
+        return -self.edges[-1]
 
     def centres_of(self, values: Iterable[Any]) -> np.ndarray:
-        """Middle of the row of each value."""
+        """Return the vertical position in mm of the middle of the row of each value."""
         centre_of = dict(zip(self.values, self.centres, strict=True))
         return np.array([centre_of[value] for value in values], dtype=float)
 
-    def are_on(self, page: p9.ggplot) -> np.ndarray:
-        """Return whether each row is on a page of the figure."""
-        limits = getattr(page.coordinates, "limits", None)
-        low, high = getattr(limits, "y", None) or (-np.inf, np.inf)
-        return (self.centres > low) & (self.centres < high)
+    def are_on(self, page: Figure) -> np.ndarray:
+        """Return whether each row is on a page of the figure, whose vertical axis ends with its rows."""
+        coordinates = page.coordinates
+        if not isinstance(coordinates, p9.coord_cartesian) or coordinates.limits.y is None:
+            # a figure of a single page has no limits
+            return np.ones(len(self.values), dtype=bool)
+        bottom, top = coordinates.limits.y
+        return (self.centres > bottom) & (self.centres < top)
 
     def layers(self, *, striped: bool = True) -> list[Any]:
-        """Stripes behind every second row if `striped`, and the axis with the rows' labels."""
+        """Return the axis with the labels of the rows, and stripes behind every second row if `striped`."""
         axis = p9.scale_y_continuous(
             breaks=[float(centre) for centre in self.centres],
             minor_breaks=[],
@@ -90,10 +97,14 @@ class Rows:
 
 
 class PlacedRows(NamedTuple):
-    """Frame whose marks have a position `y` and a label `row_label`, and the rows that they stand in."""
+    """A frame with a row for each mark of a figure, and the rows of the figure.
+
+    The frame has the columns `y`, the vertical position of each mark in mm, and `row_label`, the label of the
+    row in which the mark stands.
+    """
 
     frame: pd.DataFrame
-    rows: Rows
+    rows: FigureRows
 
 
 def row_layout(
@@ -102,25 +113,37 @@ def row_layout(
     n_marks: int | Sequence[int] = 1,
     n_closing: int = 0,
     starts_group: Sequence[bool] = (),
-) -> Rows:
-    """Rows with a label in `texts` for each of `values`.
+) -> FigureRows:
+    """Return rows that are as high as their labels and marks.
 
-    `n_marks` is the number of marks in each row or in all of them, `n_closing` the number of rows at the end
-    that are set apart, and `starts_group` whether each row begins a group, by default all.
+    Parameters
+    ----------
+    values : sequence
+        Value that each row stands for, from the top down.
+    texts : sequence of str
+        Label of each row.
+    n_marks : int or sequence of int
+        Number of marks above each other, in all rows or in each.
+    n_closing : int
+        Number of summary rows at the end, which a line sets apart from the others.
+    starts_group : sequence of bool
+        Whether each row begins a group of rows; by default every row does.
     """
     n_lines = np.array([text.count("\n") + 1 for text in texts])
-    heights = np.maximum(_MARK_MM * np.broadcast_to(n_marks, len(texts)), LINE_MM * n_lines) + _PAD_MM
-    gaps = np.zeros(len(texts))
+    marks_mm = _MARK_MM * np.broadcast_to(n_marks, len(texts))
+    heights = np.maximum(marks_mm, LINE_MM * n_lines) + _PAD_MM
+    gaps_above = np.zeros(len(texts))
     first_closing = len(texts) - n_closing
     has_gap = 0 < first_closing < len(texts)
     if has_gap:
-        gaps[first_closing] = _GAP_MM
-    # distances from the top
-    bottoms = np.cumsum(heights + gaps)
+        gaps_above[first_closing] = _GAP_MM
+    # distances from the top of the figure to the lower edges of the rows
+    bottoms = np.cumsum(heights + gaps_above)
     rules = []
     if has_gap:
-        rules.append(float(-(bottoms[first_closing] - heights[first_closing] - _GAP_MM / 2)))
-    return Rows(
+        top_of_first_closing = bottoms[first_closing] - heights[first_closing]
+        rules.append(float(-(top_of_first_closing - _GAP_MM / 2)))
+    return FigureRows(
         values=list(values),
         texts=list(texts),
         centres=-(bottoms - heights / 2),
@@ -131,7 +154,7 @@ def row_layout(
 
 
 def count_closing(values: Sequence[Any]) -> int:
-    """Number of values at the end that summarise the others: "Overall", "Average"."""
+    """Return the number of values at the end that summarise the others: "Overall", "Average"."""
     n = 0
     for value in reversed(values):
         if str(value) not in LAST:
@@ -141,25 +164,39 @@ def count_closing(values: Sequence[Any]) -> int:
 
 
 def dodge_offsets(positions: Sequence[int] | np.ndarray | pd.Series, n_marks: int) -> np.ndarray:
-    """Distance in mm of marks above the middle of their row; position 0 is on top."""
-    return ((n_marks - 1) / 2 - np.asarray(positions, dtype=float)) * _MARK_MM
+    """Return the distance in mm of marks above the middle of their row (negative below it).
+
+    `positions` counts the marks of a row from 0, the topmost, to `n_marks` - 1.
+    """
+    middle_position = (n_marks - 1) / 2
+    return (middle_position - np.asarray(positions, dtype=float)) * _MARK_MM
 
 
 def place_rows(
-    drawing: Drawing,
+    drawing: EstimateDrawing,
     order: Callable[[list[Any]], list[Any]] | None = None,
     suffixes: Mapping[Any, str] | None = None,
     chars: float = LABEL_CHARS,
 ) -> PlacedRows:
-    """Rows of a drawing, and its frame with the position of each mark.
+    """Return the rows of a drawing, and its frame with the position of each mark.
 
-    `order` sorts the values of the rows without the closing ones, by default they are in the labels' order.
-    `suffixes` are texts after the labels of values, `chars` is the length of a line of a label.
+    Parameters
+    ----------
+    drawing : EstimateDrawing
+        Estimates prepared for a figure, with the column that names the rows.
+    order : callable, optional
+        Function that sorts the values of the rows, apart from summary rows; by default they stand in the
+        order of the labels.
+    suffixes : mapping, optional
+        Text after the label of a row, by the row's value.
+    chars : float
+        Number of characters in a line of a label.
     """
     frame = drawing.frame
     row = drawing.row
     n_marks = len(drawing.methods) if drawing.dodges else 1
     if row is None:
+        # all marks stand in one row without a label
         rows = row_layout([""], [""], n_marks)
         y = np.repeat(rows.centres, len(frame))
         row_labels: list[str] | str = ""
@@ -173,22 +210,26 @@ def place_rows(
         y = rows.centres_of(frame[row])
         row_labels = [drawing.labels.value(row, value) for value in frame[row]]
     if drawing.dodges:
-        y = y + dodge_offsets(frame["method_label"].cat.codes, len(drawing.methods))
+        y = y + dodge_offsets(frame["method_label"].cat.codes, n_marks)
     return PlacedRows(frame.assign(y=y, row_label=row_labels), rows)
 
 
 def _ordered_values(
-    drawing: Drawing, values: list[Any], order: Callable[[list[Any]], list[Any]] | None
+    drawing: EstimateDrawing, values: list[Any], order: Callable[[list[Any]], list[Any]] | None
 ) -> tuple[list[Any], int]:
-    """Values of the rows from the top down, and the number of closing ones."""
+    """Return the values of the rows from the top down, and the number of closing rows.
+
+    Closing rows are reference methods where methods are the rows, else summaries such as "Average"; `order`
+    does not sort them.
+    """
     references = []
     if drawing.row == "method":
-        # the human benchmark has no place in an order of methods
         references = [value for value in values if value in drawing.references]
     values = [value for value in values if value not in references] + references
     n_closing = len(references) or count_closing(values)
-    first = values[: len(values) - n_closing]
-    last = values[len(values) - n_closing :]
+    n_sorted = len(values) - n_closing
+    sorted_values = values[:n_sorted]
+    closing_values = values[n_sorted:]
     if order is not None:
-        first = order(first)
-    return [*first, *last], n_closing
+        sorted_values = order(sorted_values)
+    return [*sorted_values, *closing_values], n_closing

@@ -15,8 +15,8 @@ from salstats.display.plots.layout.overlay_sheet import (
     STACK_GAP_MM,
     TAG_PT,
     Band,
-    Placed,
-    Sheet,
+    PictureSheet,
+    PlacedPicture,
     lay_out,
     lines_mm,
 )
@@ -77,9 +77,9 @@ class GalleryLayout:
         tallest = max(map(lines_mm, self.columns.values()))
         return tallest + NEAR_MM if tallest and len(self.lines) == 1 else 0.0
 
-    def sheet(self, stacks: Sequence[Sequence[Band]]) -> Sheet:
+    def sheet(self, stacks: Sequence[Sequence[Band]]) -> PictureSheet:
         """Sheet of some stacks of bands."""
-        return Sheet(
+        return PictureSheet(
             width=self.width,
             box=self.box,
             column=self.column,
@@ -93,7 +93,7 @@ class GalleryLayout:
         """Lines of pictures of a row."""
         return [Band(row, columns) for columns in self.lines]
 
-    def pages(self, placed: Sequence[Placed], outside_mm: float) -> list[list[list[Band]]]:
+    def pages(self, placed: Sequence[PlacedPicture], outside_mm: float) -> list[list[list[Band]]]:
         """Stacks of bands of each page, where `outside_mm` of the height are for other things.
 
         A row is divided only where it is higher than a page.

@@ -12,7 +12,6 @@ import plotnine as p9
 from salstats.display.plots.layout.text_fit import short_labels, text_mm
 from salstats.display.plots.layout.theme import (
     COLUMN_MM,
-    HOMES,
     LINE_MM,
     LINETYPES,
     PALETTE,
@@ -20,6 +19,7 @@ from salstats.display.plots.layout.theme import (
     REFERENCE_LINE,
     REFERENCE_SHAPE,
     SHAPES,
+    WELL_KNOWN_METHODS,
 )
 from salstats.display.text.labels import Labels, method_spelling
 from salstats.study import HUMAN
@@ -30,13 +30,20 @@ _KEY_MM = 8.5
 _ROW_GAP_MM = 1.6
 #: Width in mm of a figure that its legend does not fill.
 _SIDE_MM = 8.0
+#: Room in mm above a legend.
+_ABOVE_MM = 2.0
 #: Room in mm at the edges of a figure.
 EDGE_MM = 1.5
+#: Size of the marks in an opaque legend, in points.
+_KEY_MARK_PT = 1.8
+#: Longest text of a method in a legend: characters of a line, and lines.
+_TEXT_CHARS = 32
+_TEXT_LINES = 2
 
 
 @dataclass(frozen=True)
 class MarkStyle:
-    """Colour, mark and line type of a method."""
+    """Colour, shape of marks and type of line of a method; `line` is a linetype of Matplotlib."""
 
     colour: str
     shape: str
@@ -46,7 +53,7 @@ class MarkStyle:
 def method_styles(
     names: Iterable[Hashable], references: Sequence[str] = (), labels: Labels | None = None
 ) -> dict[str, MarkStyle]:
-    """Style of each method, model or task, the same whatever others a figure shows.
+    """Return the style of each method, model or task, the same whatever others a figure shows.
 
     A well-known method has a fixed colour of the palette. Others take the free colours in the order of the
     labels, else in that of their names; without `labels` in the order of `names`. To keep colours the same in
@@ -54,14 +61,18 @@ def method_styles(
     References are black, and so is `human` unless it is compared with a reference of the figure.
     """
     drawn_names = [str(name) for name in names]
-    black = [name for name in references if name in drawn_names] or [HUMAN]
-    all_names = drawn_names if labels is None else labels.methods(drawn_names)
-    chosen_colours = {} if labels is None else labels.colours
-    coloured = [name for name in all_names if name != HUMAN or HUMAN not in black]
-    positions = _palette_positions(coloured, chosen_colours)
+    black_names = [name for name in references if name in drawn_names] or [HUMAN]
+    all_names = drawn_names
+    chosen_colours: Mapping[str, str] = {}
+    if labels is not None:
+        all_names = labels.methods(drawn_names)
+        chosen_colours = labels.colours
+    # human has a colour only where another method is the black reference
+    coloured_names = [name for name in all_names if name != HUMAN or HUMAN not in black_names]
+    positions = _palette_positions(coloured_names, chosen_colours)
     styles = {}
     for name in drawn_names:
-        if name in black:
+        if name in black_names:
             style = MarkStyle(REFERENCE, REFERENCE_SHAPE, REFERENCE_LINE)
         else:
             style = _style_of_position(positions[name])
@@ -72,46 +83,62 @@ def method_styles(
 
 
 def _style_of_position(position: int) -> MarkStyle:
-    """Style of a position in the palette.
+    """Return the style of a position in the palette.
 
     Positions beyond its length repeat the colours with other marks and line types.
     """
     repetition, index = divmod(position, len(PALETTE))
-    shifted = index + repetition
-    return MarkStyle(PALETTE[index], SHAPES[shifted % len(SHAPES)], LINETYPES[shifted % len(LINETYPES)])
+    shifted_index = index + repetition
+    return MarkStyle(
+        colour=PALETTE[index],
+        shape=SHAPES[shifted_index % len(SHAPES)],
+        line=LINETYPES[shifted_index % len(LINETYPES)],
+    )
 
 
 def _palette_positions(names: Sequence[str], chosen_colours: Mapping[str, str]) -> dict[str, int]:
-    """Palette position of each name: that of its chosen colour, its fixed one, or the first free one."""
-    index_of_colour = {colour.lower(): index for index, colour in enumerate(PALETTE)}
-    home_of_method = {}
-    for index, methods in enumerate(HOMES):
-        for rank, method in enumerate(methods):
-            home_of_method[method] = (rank, index)
-    claims = [(index_of_colour.get(chosen_colours[name]), name) for name in names if name in chosen_colours]
-    fixed_claims = []
+    """Return the palette position of each name.
+
+    This is the position of the colour that the user has chosen for the name, else that of a well-known method
+    (`WELL_KNOWN_METHODS`), else the first free one. Only the first name that claims a position has it.
+    """
+    position_of_colour = {colour.lower(): position for position, colour in enumerate(PALETTE)}
+    claims = []
     for name in names:
-        canonical_name = method_spelling(name)
-        if canonical_name in home_of_method:
-            rank, index = home_of_method[canonical_name]
-            fixed_claims.append((rank, index, name))
-    # where two methods have the same position, the one of the lower rank takes it
-    claims += [(index, name) for _, index, name in sorted(fixed_claims)]
+        if name in chosen_colours:
+            claims.append((position_of_colour.get(chosen_colours[name]), name))
+    claims += _well_known_claims(names)
     positions: dict[str, int] = {}
     for position, name in claims:
-        if position is not None and name not in positions and position not in positions.values():
+        # a chosen colour that is not in the palette has no position
+        is_free = position not in positions.values()
+        if position is not None and is_free and name not in positions:
             positions[name] = position
     for name in names:
         if name not in positions:
-            positions[name] = next(index for index in count() if index not in positions.values())
+            positions[name] = next(position for position in count() if position not in positions.values())
     return positions
+
+
+def _well_known_claims(names: Sequence[str]) -> list[tuple[int, str]]:
+    """Return the palette position of each well-known method and its name.
+
+    Where several methods have one position, those that stand first in `WELL_KNOWN_METHODS` come first.
+    """
+    claims = []
+    for name in names:
+        for position, methods in enumerate(WELL_KNOWN_METHODS):
+            if method_spelling(name) in methods:
+                rank = methods.index(method_spelling(name))
+                claims.append((rank, position, name))
+    return [(position, name) for _, position, name in sorted(claims)]
 
 
 def method_labels(
     labels: Labels, methods: Iterable[Hashable], references: Sequence[str] = ()
 ) -> dict[Any, str]:
-    """Text of each method in a legend, references first."""
-    texts = short_labels(labels, "method", methods, width=32, lines=2)
+    """Return the text of each method in a legend, references first."""
+    texts = short_labels(labels, "method", methods, width=_TEXT_CHARS, lines=_TEXT_LINES)
     return {method: texts[method] for method in sorted(texts, key=lambda method: method not in references)}
 
 
@@ -124,10 +151,22 @@ def group_scales(
     labels: Labels | None = None,
     solid: bool = False,
 ) -> list[Any]:
-    """Scales that tell methods, models or tasks apart, and the legend of a figure of a width in mm.
+    """Return the scales that tell methods, models or tasks apart, and the guides of their legend.
 
-    `texts` has the text of each in the legend, `labels` are as for `method_styles`. If `solid`, the keys of
-    the legend are opaque, whatever the marks in the panels are.
+    Parameters
+    ----------
+    texts : mapping
+        Text of each method, model or task in the legend.
+    references : sequence of str
+        Those drawn in black.
+    aesthetics : sequence of str
+        Aesthetics that tell them apart, of "color", "fill", "shape" and "linetype".
+    width : float
+        Width of the figure in mm.
+    labels : Labels, optional
+        As for `method_styles`.
+    solid : bool
+        Whether the keys of the legend are opaque, whatever the marks in the panels are.
     """
     limits = list(texts.values())
     styles = list(method_styles(texts, references, labels).values())
@@ -142,24 +181,29 @@ def group_scales(
     if solid:
         key_style["alpha"] = 1
         if "linetype" not in aesthetics:
-            key_style["size"] = 1.8
+            key_style["size"] = _KEY_MARK_PT
     n_columns = legend_columns(limits, width)
+    scale_of = {
+        "color": p9.scale_color_manual,
+        "fill": p9.scale_fill_manual,
+        "shape": p9.scale_shape_manual,
+        "linetype": p9.scale_linetype_manual,
+    }
     scales = []
     guides = {}
     for aesthetic in aesthetics:
-        scale = getattr(p9, f"scale_{aesthetic}_manual")
-        scales.append(scale(values[aesthetic], limits=limits, name=""))
+        scales.append(scale_of[aesthetic](values[aesthetic], limits=limits, name=""))
+        # plotnine merges the legends of all aesthetics, and the style of the first one is enough
+        is_first = aesthetic == aesthetics[0]
         # scales that share one guide object would show the keys of the last scale only
         guides[aesthetic] = p9.guide_legend(
-            ncol=n_columns,
-            byrow=True,
-            override_aes=key_style if aesthetic == aesthetics[0] else {},
+            ncol=n_columns, byrow=True, override_aes=key_style if is_first else {}
         )
     return [*scales, p9.guides(**guides)]
 
 
 def legend_columns(texts: Sequence[str], width: float = COLUMN_MM) -> int:
-    """Number of keys of a legend side by side in a figure of a width in mm."""
+    """Return the number of keys of a legend side by side in a figure of a width in mm."""
     for n_columns in range(len(texts), 1, -1):
         if legend_width(texts, n_columns) <= width - _SIDE_MM:
             return n_columns
@@ -167,28 +211,34 @@ def legend_columns(texts: Sequence[str], width: float = COLUMN_MM) -> int:
 
 
 def legend_width(texts: Sequence[str], n_columns: int) -> float:
-    """Width in mm of a legend whose keys stand in so many columns."""
+    """Return the width in mm of a legend whose keys stand in so many columns, filled row by row."""
     columns = [texts[first::n_columns] for first in range(n_columns)]
     return sum(max(map(text_mm, column)) + _KEY_MM for column in columns)
 
 
-def centred_justification(content: float, left: float, panels: float, width: float) -> float:
-    """Justification, from 0 (left) to 1 (right), that centres a title or legend above the panels.
+def centred_justification(
+    content_width: float, left_mm: float, panels_width: float, figure_width: float
+) -> float:
+    """Return the justification, from 0 (left) to 1 (right), that centres a title or legend above the panels.
 
-    Arguments are widths in mm: of the title or legend, of the room at the left of the panels, of the panels
-    and of the figure. A title wider than the panels stays within the figure.
+    Justification j places the content at j * (`panels_width` - `content_width`) from the left of the panels,
+    which stand `left_mm` from the edge of the figure. All widths are in mm. A title wider than the panels
+    stays within the figure.
     """
-    if abs(panels - content) < 1:
+    free_width = panels_width - content_width
+    if abs(free_width) < 1:
+        # any justification places the content within a millimetre
         return 0.5
-    centred_start = left + (panels - content) / 2
-    start = max(min(centred_start, width - EDGE_MM - content), EDGE_MM)
-    return float(np.clip((start - left) / (panels - content), 0, 1))
+    centred_start = left_mm + free_width / 2
+    last_start = figure_width - EDGE_MM - content_width
+    start = max(min(centred_start, last_start), EDGE_MM)
+    return float(np.clip((start - left_mm) / free_width, 0, 1))
 
 
 def legend_mm(texts: Sequence[str], width: float = COLUMN_MM) -> float:
-    """Height in mm of a legend above the panels, 0 without texts."""
+    """Return the height in mm of a legend above the panels of a figure of a width in mm, 0 without texts."""
     if not texts:
         return 0.0
     n_lines = max(text.count("\n") + 1 for text in texts)
     n_rows = math.ceil(len(texts) / legend_columns(texts, width))
-    return 2 + n_rows * (n_lines * LINE_MM + _ROW_GAP_MM)
+    return _ABOVE_MM + n_rows * (n_lines * LINE_MM + _ROW_GAP_MM)

@@ -1,32 +1,24 @@
 """Layers over pictures of maps: outlines, marks, scale bars, texts and the colour scale."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.layout.overlay_sheet import TAG_PT, Placed
+from salstats.display.plots.layout.overlay_sheet import TAG_PT, PlacedPicture
 from salstats.display.plots.layout.picture_layer import colour_bar, scale_colours
 from salstats.display.plots.layout.text_fit import escape_dollars
-from salstats.display.plots.layout.theme import TEXT_PT, font
+from salstats.display.plots.layout.theme import TEXT_PT, LineStyle, font
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 
-
-class _Line(NamedTuple):
-    """Colour and type of an outline."""
-
-    colour: str
-    linetype: Any
-
-
 #: Light lines, whose types differ without colour; on dark casings they are visible on black and on white.
 _LINES = {
-    "truth": _Line("#FFFFFF", "solid"),
-    "human": _Line("#66D9FF", (0, (4, 1.6))),
-    "mask": _Line("#FFE14D", (0, (1, 1))),
+    "truth": LineStyle("#FFFFFF", "solid"),
+    "human": LineStyle("#66D9FF", (0, (4, 1.6))),
+    "mask": LineStyle("#FFE14D", (0, (1, 1))),
 }
 _MARKS = {"peak": "X", "marked": "o"}
 #: Colour of marks and scale bars, and of the casing around lines, marks and bars.
@@ -36,7 +28,7 @@ _CASING = "#000000"
 _SEPARATE_AES: dict[str, Any] = {"inherit_aes": False}
 
 
-def outline_rows(table: pd.DataFrame, placed: Sequence[Placed]) -> pd.DataFrame | None:
+def outline_rows(table: pd.DataFrame, placed: Sequence[PlacedPicture]) -> pd.DataFrame | None:
     """Outlines of all pictures in mm: `kind`, `line` (a name of each line), `x`, `y`; None without any."""
     frames = []
     for number, picture in enumerate(placed):
@@ -47,7 +39,7 @@ def outline_rows(table: pd.DataFrame, placed: Sequence[Placed]) -> pd.DataFrame 
     return _concat_kinds(frames, list(_LINES))
 
 
-def mark_rows(table: pd.DataFrame, placed: Sequence[Placed]) -> pd.DataFrame | None:
+def mark_rows(table: pd.DataFrame, placed: Sequence[PlacedPicture]) -> pd.DataFrame | None:
     """Peaks and marked points inside their images, in mm: `kind`, `x`, `y`; None without any."""
     frames = []
     for number, picture in enumerate(placed):

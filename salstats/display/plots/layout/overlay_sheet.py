@@ -31,7 +31,7 @@ class Band(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedPicture:
     """A picture, the keys of its row and column, the text below it, and its score (NaN for none)."""
 
     panel: Picture
@@ -42,7 +42,7 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class PictureSheet:
     """Layout of a figure of pictures, in mm.
 
     Attributes
@@ -105,7 +105,7 @@ def lines_mm(text: str, size: float = TEXT_PT) -> float:
     return (text.count("\n") + 1) * 1.25 * size * MM_PER_PT
 
 
-def lay_out(placed: Sequence[Placed], sheet: Sheet) -> SheetTables:
+def lay_out(placed: Sequence[PlacedPicture], sheet: PictureSheet) -> SheetTables:
     """Positions of the pictures of a sheet, with names at their left, titles above and texts below them."""
     stacks = []
     for number, bands in enumerate(sheet.stacks):
@@ -132,7 +132,7 @@ class _Stack:
     `picture_rows` are the rows of the table of pictures by the number of the picture, `texts` all texts.
     """
 
-    def __init__(self, placed: Sequence[Placed], sheet: Sheet, left: float) -> None:
+    def __init__(self, placed: Sequence[PlacedPicture], sheet: PictureSheet, left: float) -> None:
         self.placed = placed
         self.sheet = sheet
         self.left = left
@@ -185,7 +185,7 @@ class _Stack:
         return depth + (NEAR_MM + lines_mm(tag, TAG_PT) if tag else 0.0)
 
 
-def _picture_row(picture: Placed, box: tuple[float, float], left: float, top: float) -> dict[str, Any]:
+def _picture_row(picture: PlacedPicture, box: tuple[float, float], left: float, top: float) -> dict[str, Any]:
     """Row of the table of pictures: contents of a picture, its size in pixels, and its position in mm."""
     height, width = picture.panel.shape
     pixel_mm = mm_per_pixel(picture.panel.shape, box)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -24,27 +24,30 @@ _Y_AESTHETICS = ("y", "ymin", "ymax", "yend", "yintercept")
 
 @dataclass(frozen=True)
 class _RowRange:
-    """Rows of a divided panel that a page shows, from `top` to `bottom`: mm on an axis that falls from 0."""
+    """Rows of a divided panel that a page shows, from `top` to `bottom`.
+
+    Both are positions in mm on a vertical axis that is 0 at the top of the panel and negative below.
+    """
 
     top: float
     bottom: float
 
     @property
     def height(self) -> float:
-        """Height of these rows in mm."""
+        """Return the height of these rows in mm."""
         return self.top - self.bottom
 
 
 @dataclass(frozen=True)
 class _Page:
-    """Contents of a page: the titles of its panels, and its rows where the panels are divided."""
+    """Contents of a page: the titles of its panels, and its rows where panels are divided, else None."""
 
     titles: Sequence[str]
     rows: _RowRange | None
 
 
 def on_pages(
-    figure: p9.ggplot,
+    figure: Figure,
     panels: Sequence[str],
     n_columns: int,
     panel_mm: float,
@@ -55,8 +58,8 @@ def on_pages(
 
     Parameters
     ----------
-    figure : ggplot
-        The figure with all panels. The frames of its layers have a column `panel`.
+    figure : Figure
+        The figure with all panels. The frames of its layers have a column `panel`, the title of the panel.
     panels : sequence of str
         Titles of the panels, in order.
     n_columns : int
@@ -64,59 +67,73 @@ def on_pages(
     panel_mm : float
         Height of a panel with its title, its axis and the room below it.
     edges : sequence of float
-        Lower edges of rows (mm below 0), at which a panel higher than a page is divided.
+        Vertical positions in mm of the lower edges of the rows of a panel, at which one higher than a page
+        is divided; the axis is 0 at the top of the panel and negative below.
     ends : sequence of float
-        Those edges at which a group of rows ends; panels are divided there if every group fits a page.
+        Those edges at which a group of rows ends; panels are divided only there if every group fits a page.
+
+    Returns
+    -------
+    Figure
+        The first page, which holds the others; the figure itself if it fits a page or cannot be divided.
     """
     width, height = (side * MM_PER_INCH for side in figure.theme.getp("figure_size"))
     if height <= PAGE_HEIGHT_MM:
-        return paged_figure([figure])
+        return figure
     n_panel_rows = math.ceil(len(panels) / n_columns)
     # height of legend, margins and caption, which has one more line for the number of the page
     outside_mm = height - n_panel_rows * panel_mm + LINE_MM
     available_mm = PAGE_HEIGHT_MM - outside_mm
-    titles_of_pages = _split_titles(panels, n_columns, max(int(available_mm // panel_mm), 1))
-    ranges: list[_RowRange | None] = [None]
+    max_panel_rows = max(int(available_mm // panel_mm), 1)
+    titles_of_pages = _split_titles(panels, n_columns, max_panel_rows)
+    rows_mm = 0.0
+    row_ranges: list[_RowRange | None] = [None]
     if edges and panel_mm > available_mm:
-        # the last edge is the height of all rows, as a negative number
-        available_for_rows = available_mm - (panel_mm + edges[-1])
-        ranges = [*_row_ranges(edges, ends, available_for_rows)]
-    contents = [_Page(titles, rows) for titles in titles_of_pages for rows in ranges]
+        # the last edge is the lower end of all rows
+        rows_mm = -edges[-1]
+        title_and_axis_mm = panel_mm - rows_mm
+        row_ranges = [*_row_ranges(edges, ends, available_mm - title_and_axis_mm)]
+    contents = [_Page(titles, rows) for titles in titles_of_pages for rows in row_ranges]
     if len(contents) == 1:
-        return paged_figure([figure])
+        return figure
     axis_ends = _axis_ends(figure, panels)
     pages = []
     for number, content in enumerate(contents, 1):
         page = _page_copy(figure, content, has_titles=len(panels) > 1)
-        omitted_mm = 0.0 if content.rows is None else -edges[-1] - content.rows.height
         note = f"{figure.labels.get('caption', '')}\n{page_sentence(number, len(contents))}"
         page += p9.labs(caption=note.strip())
-        n_page_rows = math.ceil(len(content.titles) / n_columns)
-        page += figure_size(width, outside_mm + n_page_rows * (panel_mm - omitted_mm))
+        page_panel_mm = panel_mm
         if content.rows is not None:
+            page_panel_mm -= rows_mm - content.rows.height
             page += p9.coord_cartesian(ylim=(content.rows.bottom, content.rows.top), expand=True)
+        n_page_rows = math.ceil(len(content.titles) / n_columns)
+        page += figure_size(width, outside_mm + n_page_rows * page_panel_mm)
         pages.append(page + _axis_end_layer(axis_ends, content.titles))
     return paged_figure(pages)
 
 
 def page_sentence(number: int, n_pages: int) -> str:
-    """Last sentence of the caption of a page, "" where there is a single page."""
+    """Return the last sentence of the caption of a page, "" where there is a single page."""
     if n_pages == 1:
         return ""
     return f"Page {number} of {n_pages}."
 
 
 def _split_titles(panels: Sequence[str], n_columns: int, max_rows: int) -> list[Sequence[str]]:
-    """Titles of the panels of each page: whole rows of panels, at most `max_rows`, evenly divided."""
+    """Return the titles of the panels of each page: about equal numbers of whole rows of panels."""
     n_panel_rows = math.ceil(len(panels) / n_columns)
     n_pages = math.ceil(n_panel_rows / max_rows)
     page_sizes = [len(rows) * n_columns for rows in np.array_split(range(n_panel_rows), n_pages)]
-    return [panels[start:end] for start, end in pairwise([0, *np.cumsum(page_sizes)])]
+    page_ends = np.cumsum(page_sizes)
+    return [panels[start:end] for start, end in pairwise([0, *page_ends])]
 
 
 def _row_ranges(edges: Sequence[float], ends: Sequence[float], available_mm: float) -> list[_RowRange]:
-    """Rows of each page, of about equal heights, divided at the ends of groups if each group fits a page."""
-    groups_fit = bool(ends) and max(group.height for group in _ranges_above(ends)) <= available_mm
+    """Return the rows of each page, of about equal heights if all of these fit `available_mm`.
+
+    Pages end at the ends of groups of rows if each group fits a page, else at any edge of a row.
+    """
+    groups_fit = bool(ends) and max(group.height for group in _ranges_between(ends)) <= available_mm
     cuts = ends if groups_fit else edges
     full_pages = _full_pages(cuts, available_mm)
     even_pages = _even_pages(cuts, len(full_pages))
@@ -125,29 +142,29 @@ def _row_ranges(edges: Sequence[float], ends: Sequence[float], available_mm: flo
     return full_pages
 
 
-def _ranges_above(cuts: Sequence[float]) -> list[_RowRange]:
-    """Ranges of rows above each other, each of which ends at a cut."""
+def _ranges_between(cuts: Sequence[float]) -> list[_RowRange]:
+    """Return consecutive ranges of rows, the first from the top of the panel to the first cut."""
     return [_RowRange(top, bottom) for top, bottom in pairwise([0.0, *cuts])]
 
 
 def _full_pages(cuts: Sequence[float], available_mm: float) -> list[_RowRange]:
-    """Ranges that fill each page as far as whole rows or groups do."""
-    heights = [rows.height for rows in _ranges_above(cuts)]
-    page_ends = [cuts[part.stop - 1] for part in packed_slices(heights, available_mm)]
-    return _ranges_above(page_ends)
+    """Return the rows of each page, where each page takes as many rows or groups as fit it."""
+    heights = [rows.height for rows in _ranges_between(cuts)]
+    page_ends = [cuts[page.stop - 1] for page in packed_slices(heights, available_mm)]
+    return _ranges_between(page_ends)
 
 
 def _even_pages(cuts: Sequence[float], n_pages: int) -> list[_RowRange]:
-    """Ranges of about equal heights, each of which ends at the cut nearest to its share of the height."""
+    """Return the rows of each page, which ends at the cut nearest to an even division of the height."""
     page_ends = []
     for even_end in np.linspace(0, cuts[-1], n_pages + 1)[1:]:
         distances = np.abs(np.asarray(cuts) - even_end)
         page_ends.append(cuts[int(np.argmin(distances))])
-    return _ranges_above(page_ends)
+    return _ranges_between(page_ends)
 
 
-def _page_copy(figure: p9.ggplot, content: _Page, *, has_titles: bool) -> p9.ggplot:
-    """Copy of a figure whose frames have only the rows of one page."""
+def _page_copy(figure: Figure, content: _Page, *, has_titles: bool) -> Figure:
+    """Return a copy of a figure whose frames have only the rows of one page."""
     page = deepcopy(figure)
     page.data = _page_data(page.data, page.mapping, content, has_titles=has_titles)
     for number, layer in enumerate(page.layers):
@@ -160,46 +177,77 @@ def _page_copy(figure: p9.ggplot, content: _Page, *, has_titles: bool) -> p9.ggp
 
 
 def _page_data(data: Any, mapping: dict[str, Any], content: _Page, *, has_titles: bool) -> Any:
-    """Rows of a frame that belong to a page; anything but a frame with rows is returned as it is."""
+    """Return the rows of a layer's frame that belong to a page; data of a layer without a frame stay as is.
+
+    `mapping` is from aesthetics to columns, and `has_titles` whether the figure has several panels.
+    """
     if not isinstance(data, pd.DataFrame) or data.empty:
         return data
-    if has_titles and "panel" in data.columns:
+    if has_titles and _has_panels(data):
         data = _in_panels(data, content.titles)
     if content.rows is not None:
         mapped_columns = [mapping.get(aesthetic) for aesthetic in _Y_AESTHETICS]
         columns = [column for column in mapped_columns if column in data.columns]
         y = data[columns].mean(axis=1)
-        # a mark without a position, such as a vertical line, is on every page
+        # a mark without a vertical position, such as a vertical line, is on every page
         is_on_page = y.isna() | y.between(content.rows.bottom, content.rows.top)
         data = data[is_on_page]
     return data.reset_index(drop=True)
 
 
+def _has_panels(data: pd.DataFrame) -> bool:
+    """Return whether the rows of a layer's frame belong to panels; if not, they are drawn in each panel."""
+    return "panel" in data.columns
+
+
 def _in_panels(data: pd.DataFrame, titles: Sequence[str]) -> pd.DataFrame:
-    """Rows of some panels, whose titles become the categories of `panel`."""
+    """Return the rows of some panels, whose titles become the categories of `panel`."""
     rows = data[data["panel"].isin(titles)]
     panel = pd.Categorical(rows["panel"].astype(str), list(titles), ordered=True)
     return rows.assign(panel=panel)
 
 
-def _axis_ends(figure: p9.ggplot, panels: Sequence[str]) -> pd.DataFrame:
-    """Both ends of the axes of each panel: two rows per panel with columns `panel`, `x`, `y`."""
-    ends: dict[str, list[float]] = {"x": [], "y": []}
-    for axis, aesthetics in (("x", _X_AESTHETICS), ("y", _Y_AESTHETICS)):
-        numbers = _drawn_numbers(figure, aesthetics)
-        figure_ends = numbers["number"].agg(["min", "max"])
-        panel_ends = numbers.groupby("panel", sort=False)["number"].agg(["min", "max"])
-        is_free = getattr(figure.facet, "free", {}).get(axis, False)
-        for panel in panels:
-            if is_free and panel in panel_ends.index:
-                ends[axis] += [panel_ends["min"][panel], panel_ends["max"][panel]]
-            else:
-                ends[axis] += list(figure_ends)
-    return pd.DataFrame({"panel": np.repeat(list(panels), 2), **ends}).dropna()
+def _axis_ends(figure: Figure, panels: Sequence[str]) -> pd.DataFrame:
+    """Return the smallest and the largest number of both axes of each panel.
+
+    The frame has two rows per panel, with columns `panel`, `x` and `y`.
+    """
+    return pd.DataFrame(
+        {
+            "panel": np.repeat(list(panels), 2),
+            "x": _ends_of_axis(figure, panels, _X_AESTHETICS, is_free=_is_free(figure, "x")),
+            "y": _ends_of_axis(figure, panels, _Y_AESTHETICS, is_free=_is_free(figure, "y")),
+        }
+    ).dropna()
 
 
-def _drawn_numbers(figure: p9.ggplot, aesthetics: Sequence[str]) -> pd.DataFrame:
-    """Finite numbers that some aesthetics of all layers show: columns `panel`, `number`."""
+def _is_free(figure: Figure, axis: Literal["x", "y"]) -> bool:
+    """Return whether each panel has its own limits of an axis."""
+    return isinstance(figure.facet, p9.facet_wrap) and figure.facet.free[axis]
+
+
+def _ends_of_axis(
+    figure: Figure, panels: Sequence[str], aesthetics: Sequence[str], *, is_free: bool
+) -> list[float]:
+    """Return the smallest and the largest number of each panel, of the whole figure unless `is_free`."""
+    numbers = _drawn_numbers(figure, aesthetics)
+    smallest = numbers["number"].min()
+    largest = numbers["number"].max()
+    ends_of_panel = numbers.groupby("panel", sort=False)["number"].agg(["min", "max"])
+    ends: list[float] = []
+    for panel in panels:
+        if is_free and panel in ends_of_panel.index:
+            ends += [ends_of_panel["min"][panel], ends_of_panel["max"][panel]]
+        else:
+            ends += [smallest, largest]
+    return ends
+
+
+def _drawn_numbers(figure: Figure, aesthetics: Sequence[str]) -> pd.DataFrame:
+    """Return the finite numbers that some aesthetics of all layers show: columns `panel` and `number`.
+
+    `panel` is "" for layers that are drawn in each panel; infinite numbers are NaN.
+    """
     frames = [pd.DataFrame({"panel": [], "number": []}, dtype=float)]
     for layer in figure.layers:
         data = layer.geom.data
@@ -208,7 +256,7 @@ def _drawn_numbers(figure: p9.ggplot, aesthetics: Sequence[str]) -> pd.DataFrame
         if not isinstance(data, pd.DataFrame):
             continue
         panel: pd.Series | str = ""
-        if "panel" in data.columns:
+        if _has_panels(data):
             panel = data["panel"].astype(str)
         mapping = {**figure.mapping, **layer.mapping}
         for aesthetic in aesthetics:
@@ -220,7 +268,7 @@ def _drawn_numbers(figure: p9.ggplot, aesthetics: Sequence[str]) -> pd.DataFrame
 
 
 def _axis_end_layer(axis_ends: pd.DataFrame, titles: Sequence[str]) -> list[Any]:
-    """Invisible layer that gives the panels of a page the axes that they have in the whole figure."""
+    """Return an invisible layer that gives the panels of a page the axes of the whole figure."""
     if axis_ends.empty:
         return []
     # a single panel has no title

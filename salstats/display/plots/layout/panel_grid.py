@@ -39,13 +39,14 @@ from salstats.display.plots.layout.theme import (
 )
 from salstats.display.text.labels import Labels
 
-#: Room in mm between panels, and for the numbers and the title of the vertical and of the horizontal axis.
+#: Room in mm between panels, at the left of them for the numbers and the title of the vertical axis, and
+#: below them for those of the horizontal axis.
 GAP_MM = 5.0
 LEFT_MM = 11.0
 BOTTOM_MM = 10.0
-#: Room in mm at the right of all panels.
+#: Room in mm at the right of all panels, into which the last number of an axis may extend.
 _RIGHT_MM = 2.0
-#: Height in mm of the numbers of a panel's own axis below it.
+#: Height in mm of the numbers of a panel's own horizontal axis, below each row of panels.
 _AXIS_MM = 4.0
 #: Width in mm of the title of the vertical axis, which only the first panel of a row has.
 _TITLE_MM = 2.0
@@ -53,6 +54,15 @@ _TITLE_MM = 2.0
 PANEL_MM = 20.0
 _MIN_HEIGHT_MM = 13.0
 _MAX_HEIGHT_MM = 48.0
+#: Room in mm above panels without titles, and above and below the lines of titles together.
+_NO_TITLE_MM = 1.0
+_TITLE_PADDING_MM = 2.5
+#: Height of a line of bold titles over that of a line of text.
+_TITLE_LINE_FACTOR = 1.1
+#: Most lines of the title of an axis.
+_AXIS_TITLE_LINES = 2
+#: Most panels in a journal's column, by default.
+_COLUMN_PANELS = 4
 #: Most panels side by side, unless there are more than its square.
 _MAX_COLUMNS = 5
 #: Scales of panels, as plotnine's facets have them.
@@ -66,7 +76,7 @@ class Panels:
     Attributes
     ----------
     titles : dict of str
-        Title of each panel as it is wrapped.
+        Wrapped title of each panel, by its title without line breaks.
     width : float
         Width of the figure in mm.
     n_columns : int
@@ -79,18 +89,18 @@ class Panels:
 
     @property
     def n_rows(self) -> int:
-        """Number of panels below each other."""
+        """Return the number of panels below each other."""
         return math.ceil(len(self.titles) / self.n_columns)
 
     def legend_width(self, legend: Sequence[str]) -> float:
-        """Width in mm of a legend with some texts, 0 without texts."""
+        """Return the width in mm of a legend with some texts, 0 without texts."""
         if not legend:
             return 0.0
         return legend_width(legend, legend_columns(legend, self.width))
 
     def facet_wrap(self, column: str, title: Callable[[str], str], scales: FacetScales) -> p9.facet_wrap:
-        """Panels by the values of a column; `title` returns the title of a value."""
-        # plotnine takes a function for titles, which its annotation leaves out
+        """Return plotnine's panels by the values of a column; `title` returns the title of a value."""
+        # plotnine accepts a function for titles, which its annotation does not say
         labeller = cast(Any, title)
         return p9.facet_wrap(column, ncol=self.n_columns, labeller=labeller, scales=scales)
 
@@ -102,28 +112,42 @@ class Panels:
         y: str,
         notes: Iterable[str],
         legend: Sequence[str],
-        indent: float = 0.0,
+        indent_mm: float = 0.0,
     ) -> list[Any]:
-        """Axis titles, caption, theme and size of a figure.
+        """Return the axis titles, the caption, the theme and the size of a figure.
 
-        `panels_height` is the height in mm of all panels with their axes, titles and margins. `notes` are the
-        sentences of the caption, which begins `indent` mm from the left, `legend` the texts of the legend.
+        Parameters
+        ----------
+        panels_height : float
+            Height in mm of all panels with their axes, titles and margins.
+        x, y : str
+            Titles of the axes.
+        notes : iterable of str
+            Sentences of the caption.
+        legend : sequence of str
+            Texts of the legend.
+        indent_mm : float
+            Distance of the caption from the left edge of the figure.
         """
-        note = caption(notes, caption_chars(self.width - indent))
+        note = caption(notes, caption_chars(self.width - indent_mm))
         # the height of the panels has room for one line of the axis title
-        further_title_lines = LINE_MM * x.count("\n")
-        height = panels_height + further_title_lines + caption_mm(note) + legend_mm(legend, self.width)
+        further_title_lines_mm = LINE_MM * x.count("\n")
+        height = panels_height + further_title_lines_mm + caption_mm(note) + legend_mm(legend, self.width)
         return [p9.labs(x=x, y=y, caption=note), theme_salstats(), figure_size(self.width, height)]
 
     def divided(
         self,
-        figure: p9.ggplot,
-        row_height: float,
+        figure: Figure,
+        panel_row_mm: float,
         edges: Sequence[float] = (),
         ends: Sequence[float] = (),
     ) -> Figure:
-        """Figure with as many pages as it needs; `row_height` is that of a row of panels, see `on_pages`."""
-        return on_pages(figure, list(self.titles), self.n_columns, row_height, edges=edges, ends=ends)
+        """Return a figure divided into as many pages as it needs.
+
+        `panel_row_mm` is the height of a row of panels with their titles and axes; `edges` and `ends` are
+        positions at which a panel may be divided, see `on_pages`.
+        """
+        return on_pages(figure, list(self.titles), self.n_columns, panel_row_mm, edges=edges, ends=ends)
 
 
 @dataclass(frozen=True)
@@ -136,73 +160,88 @@ class PanelGrid(Panels):
         See `Panels`.
     panel_width : float
         Width of a panel in mm.
-    left : float
-        Room in mm at the left of the first panel.
-    free : bool
+    left_mm : float
+        Room at the left of the first panel.
+    free_axes : bool
         Whether each panel has its own axes.
     """
 
     panel_width: float
-    left: float
-    free: bool
+    left_mm: float
+    free_axes: bool
 
     def panel_height(self, share: float) -> float:
-        """Height of a panel in mm: a share of its width, within limits."""
+        """Return the height of a panel in mm: a share of its width, within limits."""
         return float(np.clip(share * self.panel_width, _MIN_HEIGHT_MM, _MAX_HEIGHT_MM))
 
     def height(self, panel_height: float) -> float:
-        """Height of the figure in mm without legend and caption."""
-        return self.n_rows * self._row_height(panel_height) - self._row_gap + BOTTOM_MM
+        """Return the height of the figure in mm without legend and caption, for a height of its panels."""
+        return self.n_rows * self._panel_row_mm(panel_height) - self._row_gap_mm + BOTTOM_MM
 
     @property
-    def _row_gap(self) -> float:
-        """Room between two rows of panels."""
-        return GAP_MM + _AXIS_MM if self.free else GAP_MM
+    def _row_gap_mm(self) -> float:
+        """Return the room between two rows of panels."""
+        if self.free_axes:
+            return GAP_MM + _AXIS_MM
+        return GAP_MM
 
-    def _row_height(self, panel_height: float) -> float:
-        """Height of a row of panels with their titles and the room below it."""
-        title_height = 1.0
+    def _panel_row_mm(self, panel_height: float) -> float:
+        """Return the height of a row of panels with their titles and the room below it."""
+        title_mm = _NO_TITLE_MM
         if len(self.titles) > 1:
             n_lines = max(title.count("\n") + 1 for title in self.titles.values())
-            title_height = 1.1 * LINE_MM * n_lines + 2.5
-        return panel_height + title_height + self._row_gap
+            title_mm = _TITLE_LINE_FACTOR * LINE_MM * n_lines + _TITLE_PADDING_MM
+        return panel_height + title_mm + self._row_gap_mm
 
-    def pages(self, figure: p9.ggplot, panel_height: float, edges: Sequence[float] = ()) -> Figure:
-        """Divide a figure with these elements into pages; panels are divided only at `edges`."""
-        return self.divided(figure, self._row_height(panel_height), edges=edges, ends=edges)
+    def pages(self, figure: Figure, panel_height: float, edges: Sequence[float] = ()) -> Figure:
+        """Return a figure with these elements divided into pages; a panel is divided only at `edges`."""
+        return self.divided(figure, self._panel_row_mm(panel_height), edges=edges, ends=edges)
 
-    def legend_justification(self, legend: float) -> float:
-        """Justification, from 0 to 1, that centres a legend of a width in mm above the panels."""
-        panels = self.width - self.left - _RIGHT_MM
-        return centred_justification(legend, self.left, panels, self.width)
+    def legend_justification(self, legend_width: float) -> float:
+        """Return the justification, from 0 to 1, that centres a legend of a width in mm above the panels."""
+        panels_width = self.width - self.left_mm - _RIGHT_MM
+        return centred_justification(legend_width, self.left_mm, panels_width, self.width)
 
     def elements(
         self,
-        height: float,
+        panel_height: float,
         *,
         x: str = "",
         y: str = "",
         notes: Iterable[str] = (),
         legend: Sequence[str] = (),
-        further: float = 0.0,
-        indent: float = 0.0,
+        further_mm: float = 0.0,
+        indent_mm: float = 0.0,
     ) -> list[Any]:
-        """Theme, axis titles, caption, panels and size of a figure whose panels have a height in mm.
+        """Return the theme, axis titles, caption, panels and size of a figure.
 
-        `legend` are the texts of the legend, `further` is room in mm for anything else, and `indent` the room
-        at the left of the caption.
+        Parameters
+        ----------
+        panel_height : float
+            Height of a panel in mm.
+        x, y : str
+            Titles of the axes.
+        notes : iterable of str
+            Sentences of the caption.
+        legend : sequence of str
+            Texts of the legend.
+        further_mm : float
+            Height of anything else above or below the panels.
+        indent_mm : float
+            Distance of the caption from the left edge of the figure.
         """
-        panels_height = self.height(height)
+        panels_height = self.height(panel_height)
         return [
             *self.figure_around(
-                EDGE_MM + panels_height + further,
-                x=wrapped(x, chars_in(self.width - self.left - 2), 2),
-                y=wrapped(y, chars_in(panels_height - BOTTOM_MM), 2),
+                EDGE_MM + panels_height + further_mm,
+                x=wrapped(x, chars_in(self.width - self.left_mm - 2), _AXIS_TITLE_LINES),
+                y=wrapped(y, chars_in(panels_height - BOTTOM_MM), _AXIS_TITLE_LINES),
                 notes=notes,
                 legend=legend,
-                indent=indent,
+                indent_mm=indent_mm,
             ),
             p9.theme(
+                # plotnine takes the heights of margins, too, as shares of the width
                 plot_margin_top=EDGE_MM / self.width,
                 plot_margin_right=_RIGHT_MM / self.width,
                 legend_justification_top=self.legend_justification(self.legend_width(legend)),
@@ -213,10 +252,10 @@ class PanelGrid(Panels):
         ]
 
     def facets(self, column: str) -> list[Any]:
-        """Panels by the values of a column, to be added after the theme; an empty list for one panel."""
+        """Return panels by the values of a column, to be added after the theme; no element for one panel."""
         if len(self.titles) == 1:
             return []
-        scales: FacetScales = "free" if self.free else "fixed"
+        scales: FacetScales = "free" if self.free_axes else "fixed"
         title = p9.element_text(ha="left", va="bottom", ma="left")
         return [
             self.facet_wrap(column, self.titles.__getitem__, scales),
@@ -229,44 +268,61 @@ def panel_grid(
     n_columns: int | None = None,
     width: float | None = None,
     *,
-    left: float = LEFT_MM,
-    free: bool = False,
+    left_mm: float = LEFT_MM,
+    free_axes: bool = False,
     min_width: float = PANEL_MM,
 ) -> PanelGrid:
-    """Grid of panels with given titles, each at least `min_width` mm wide and as wide as a word of its title.
+    """Return a grid of panels, each at least `min_width` mm wide and as wide as the longest word of a title.
 
-    At most `n_columns` panels stand side by side. By default up to four panels are in a column, more on a
-    page. Each panel has its own axes if `free`.
+    Parameters
+    ----------
+    titles : sequence of str
+        Titles of the panels.
+    n_columns : int, optional
+        Most panels side by side; by default the panels are spread evenly over the rows.
+    width : float, optional
+        Width of the figure in mm; by default a journal's column for up to four panels, else a page.
+    left_mm : float
+        Room at the left of the first panel, for the vertical axis.
+    free_axes : bool
+        Whether each panel has its own axes.
+    min_width : float
+        Least width of a panel in mm.
     """
     n = len(titles)
     if width is None:
-        width = COLUMN_MM if n <= 4 else PAGE_MM
-    available_mm = width - left - _RIGHT_MM
-    gap = GAP_MM
-    if free:
-        gap += left - _TITLE_MM
-    words = (text_mm(word, bold=True) for title in titles for word in title.split())
-    widest_word = max(words, default=0.0)
+        width = COLUMN_MM if n <= _COLUMN_PANELS else PAGE_MM
+    available_mm = width - left_mm - _RIGHT_MM
+    gap_mm = GAP_MM
+    if free_axes:
+        # each panel has the numbers of its vertical axis, but only the first of a row has the axis title
+        gap_mm += left_mm - _TITLE_MM
+    word_widths = [text_mm(word, bold=True) for title in titles for word in title.split()]
+    widest_word = max(word_widths, default=0.0)
     min_width = max(min_width, min(widest_word, available_mm))
-    n_fitting = max(int((available_mm + gap) // (min_width + gap)), 1)
+    n_fitting = max(int((available_mm + gap_mm) // (min_width + gap_mm)), 1)
     if n_columns is None:
         n_columns = _even_columns(n, n_fitting)
     n_columns = min(check_count(n_columns, "n_columns"), n, n_fitting)
-    panel_width = (width - left - (n_columns - 1) * gap - _RIGHT_MM) / n_columns
+    panel_width = (available_mm - (n_columns - 1) * gap_mm) / n_columns
     wrapped_titles = wrapped_texts(titles, chars_in(panel_width, bold=True), None)
     return PanelGrid(
         titles=wrapped_titles,
         width=width,
         n_columns=n_columns,
         panel_width=panel_width,
-        left=left,
-        free=free,
+        left_mm=left_mm,
+        free_axes=free_axes,
     )
 
 
 def _even_columns(n: int, n_fitting: int) -> int:
-    """Number of panels side by side that spreads `n` panels evenly over the rows, `n_fitting` at most."""
+    """Return the number of panels side by side that spreads `n` panels evenly over the rows.
+
+    At most `n_fitting` panels fit side by side.
+    """
     if n == 4:
+        # a square
         n_max = 2
     elif n <= _MAX_COLUMNS**2:
         n_max = _MAX_COLUMNS
@@ -277,5 +333,5 @@ def _even_columns(n: int, n_fitting: int) -> int:
 
 
 def group_titles(frame: pd.DataFrame, labels: Labels, columns: Sequence[str]) -> pd.Categorical:
-    """Title of the panel of each row of a frame: the labels of its grouping columns."""
+    """Return the title of the panel of each row of a frame: the labels of its grouping columns."""
     return crossed_labels(frame, {column: labels.texts(column, frame[column]) for column in columns})

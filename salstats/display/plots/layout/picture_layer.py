@@ -23,38 +23,39 @@ _FULL_SALIENCY = 0.5
 
 
 def tinted(grey: np.ndarray, saliency: np.ndarray | None) -> np.ndarray:
-    """Image with a map over it, as bytes of shape (rows, cols, 3).
+    """Return an image with a saliency map over it, as an RGB picture of uint8, shape (rows, cols, 3).
 
     `grey`, shape (rows, cols), is from 0 (black) to 1. `saliency`, of the same shape, is from 0, which leaves
-    the image as it is, to 1.
+    the image unchanged, to 1; None leaves the whole image unchanged.
     """
-    picture = np.repeat(grey[:, :, None].astype(np.float64), 3, axis=2)
+    rgb = np.repeat(grey[:, :, None].astype(np.float64), 3, axis=2)
     if saliency is not None:
         alpha = opacity(saliency)[:, :, None]
-        picture = (1 - alpha) * picture + alpha * colours_of(saliency)
-    return np.asarray(np.round(255 * np.clip(picture, 0, 1)), dtype=np.uint8)
+        rgb = (1 - alpha) * rgb + alpha * colours_of(saliency)
+    return np.asarray(np.round(255 * np.clip(rgb, 0, 1)), dtype=np.uint8)
 
 
 def opacity(saliency: np.ndarray) -> np.ndarray:
-    """Opacity of the colour of each saliency over the image, 0 to 1."""
+    """Return the opacity of the colour of each saliency over the image, 0 to 1."""
     return np.asarray(_MAX_OPACITY * np.clip(saliency / _FULL_SALIENCY, 0, 1))
 
 
 def colours_of(saliency: np.ndarray) -> np.ndarray:
-    """Red, green and blue of each saliency, 0 to 1, along a new last axis."""
+    """Return red, green and blue of each saliency, 0 to 1, along a new last axis."""
     position = _FIRST_COLOUR + (_LAST_COLOUR - _FIRST_COLOUR) * saliency
-    return np.asarray(mpl.colormaps[_COLOUR_MAP](position)[..., :3])
+    rgba = mpl.colormaps[_COLOUR_MAP](position)
+    return np.asarray(rgba[..., :3])
 
 
 def scale_colours(n: int = 21) -> list[str]:
-    """Hexadecimal colours of saliency from 0 to 1 over a middle grey, for a scale of `n` steps."""
+    """Return hexadecimal colours of saliency from 0 to 1 over a middle grey, for a scale of `n` steps."""
     saliency = np.linspace(0, 1, n)[None, :]
     colours = tinted(np.full(saliency.shape, GROUND), saliency)[0]
     return [f"#{red:02X}{green:02X}{blue:02X}" for red, green, blue in colours]
 
 
 def colour_bar(title: str, width: float) -> Any:
-    """Legend of the colours of maps below the pictures, `width` in points."""
+    """Return the legend of the colours of maps, a bar below the pictures with a width in points."""
     return p9.guide_colorbar(
         order=3,
         position="bottom",

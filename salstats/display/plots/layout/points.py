@@ -1,4 +1,4 @@
-"""Points that would hide each other: equal values side by side, many points as counts in cells."""
+"""Positions of equal points, which are spread, and cells that show the counts of very many points."""
 
 from typing import Any
 
@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-#: More points of a figure are drawn as a bitmap, so that a PDF stays small and quick.
+#: Number of points beyond which those of a figure are drawn as a bitmap, so that a PDF stays small and quick.
 RASTER_POINTS = 2000
-#: More points of a panel are drawn as cells with counts.
+#: Number of points beyond which those of a panel are drawn as cells with counts.
 CELL_POINTS = 5000
 #: Number of cells of a panel in either direction.
 _N_CELLS = 40
 #: Counts in the legend of cells, with their texts.
-_COUNTS = {1: "1 per cell", 10: "10", 100: "100", 1000: "1,000", 10_000: "10,000"}
+_LEGEND_COUNTS = {1: "1 per cell", 10: "10", 100: "100", 1000: "1,000", 10_000: "10,000"}
 #: Opacity of the emptiest and of the fullest cell.
 _OPACITIES = (0.15, 1)
 #: Power of the counts that opacity shows. Under a square root only the fullest cells would be visible, under
@@ -26,9 +26,11 @@ _SPREAD = 0.7
 #: Distances from 0 and 1, in units of the axis, between which points of binary outcomes are spread.
 _BAND_START = 0.04
 _BAND_END = 0.2
-#: Share of a lane's width at which its points begin, and the share over which they are spread.
+#: Share of a lane's width at which its points begin, and the share over which they are spread. A lane is the
+#: part of the room around a value in which the points of one colour stand.
 _LANE_START = 0.1
 _LANE_SPREAD = 0.8
+#: The golden ratio without its integer part.
 _GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
@@ -45,34 +47,50 @@ def has_few_integers(values: np.ndarray) -> bool:
 
 
 def even_share(groups: list[pd.Series]) -> np.ndarray:
-    """Number between 0 and 1 for each row, spread evenly over the rows of each group.
+    """Return a number between 0 and 1 for each row, spread evenly over the rows of each group.
 
-    Numbers of a group are multiples of the golden ratio, modulo 1: a sequence whose beginnings are all spread
-    evenly, however many rows there are.
+    Groups are the combinations of the values of the columns `groups`. The numbers of a group are multiples of
+    the golden ratio, modulo 1: its first n multiples are spread evenly for every n.
     """
-    rank = pd.Series(0, index=groups[0].index).groupby(groups, observed=True).cumcount()
-    return np.asarray((rank.to_numpy() + 1) * _GOLDEN_RATIO % 1)
+    # number of the row in its group, from 0
+    row_number = pd.Series(0, index=groups[0].index).groupby(groups, observed=True).cumcount()
+    return np.asarray((row_number.to_numpy() + 1) * _GOLDEN_RATIO % 1)
 
 
 def spread_integers(values: np.ndarray, lane: np.ndarray, n_lanes: int, share: np.ndarray) -> np.ndarray:
-    """Integers moved sideways, into a lane for each colour and by `share` within the lane."""
+    """Return integers moved sideways, into the lane of their colour.
+
+    `lane` is the number of the lane of each value, from 0 at the left to `n_lanes` - 1, and `share` the place
+    of the value in its lane, from 0 to 1.
+    """
     distinct = np.unique(values)
-    step = np.diff(distinct).min() if len(distinct) > 1 else 1.0
+    step = 1.0
+    if len(distinct) > 1:
+        step = np.diff(distinct).min()
     lanes_from_left = lane + _LANE_START + _LANE_SPREAD * share
-    return np.asarray(values + _SPREAD * step * (lanes_from_left / n_lanes - 0.5))
+    # from -0.5 at the left end of the lanes to 0.5 at the right end
+    offset = lanes_from_left / n_lanes - 0.5
+    return np.asarray(values + _SPREAD * step * offset)
 
 
 def spread_outcomes(values: np.ndarray, lane: np.ndarray, n_lanes: int, share: np.ndarray) -> np.ndarray:
-    """Outcomes 0 and 1 moved below 0 and above 1, into a lane for each colour, the first lane on top."""
+    """Return outcomes 0 and 1 moved below 0 and above 1, into the lane of their colour.
+
+    `lane` is the number of the lane of each value, from 0 on top to `n_lanes` - 1, and `share` the place of
+    the value in its lane, from 0 to 1.
+    """
     lanes_from_top = lane + _LANE_START + _LANE_SPREAD * share
+    # distance from the top of the band, plus the distance of the band from 0 or 1
     depth = _BAND_START + (_BAND_END - _BAND_START) * lanes_from_top / n_lanes
-    return np.asarray(np.where(values > 0, 1 + _BAND_END + _BAND_START - depth, -depth))
+    below_zero = -depth
+    above_one = 1 + _BAND_END + _BAND_START - depth
+    return np.asarray(np.where(values > 0, above_one, below_zero))
 
 
 def cell_layers(points: pd.DataFrame, colour: str) -> list[Any]:
-    """Layer of cells, darker the more points they contain, and its scale.
+    """Return a layer of cells, darker the more points they contain, and its scale.
 
-    `points` has columns `panel`, `x` and `y`.
+    `points` has columns `panel`, `x` and `y`; `colour` is that of the cells.
     """
     cells = points[["panel"]].copy()
     for axis in ("x", "y"):
@@ -86,14 +104,14 @@ def cell_layers(points: pd.DataFrame, colour: str) -> list[Any]:
         cells[f"{axis}_end"] = cells[axis] + side
     counts = cells.groupby(list(cells.columns), observed=True).size().rename("count").reset_index()
     # a scale with a transformation would transform the opacity of other layers too
-    counts["root"] = counts["count"] ** _COUNT_POWER
-    mapping = p9.aes(xmin="x", xmax="x_end", ymin="y", ymax="y_end", alpha="root")
+    counts["powered"] = counts["count"] ** _COUNT_POWER
+    mapping = p9.aes(xmin="x", xmax="x_end", ymin="y", ymax="y_end", alpha="powered")
     return [
         p9.geom_rect(mapping, counts, fill=colour, size=0, inherit_aes=False),
         p9.scale_alpha_continuous(
             range=_OPACITIES,
             name="",
-            breaks=[count**_COUNT_POWER for count in _COUNTS],
-            labels=list(_COUNTS.values()),
+            breaks=[count**_COUNT_POWER for count in _LEGEND_COUNTS],
+            labels=list(_LEGEND_COUNTS.values()),
         ),
     ]

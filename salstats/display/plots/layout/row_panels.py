@@ -14,7 +14,7 @@ from salstats.checks import check_count
 from salstats.display.plots.layout.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
 from salstats.display.plots.layout.estimate_drawing import barred_rows
 from salstats.display.plots.layout.figure import Figure
-from salstats.display.plots.layout.figure_rows import PlacedRows, Rows
+from salstats.display.plots.layout.figure_rows import FigureRows, PlacedRows
 from salstats.display.plots.layout.legends import (
     EDGE_MM,
     centred_justification,
@@ -45,14 +45,18 @@ from salstats.display.plots.layout.theme import (
 from salstats.display.text.labels import Labels
 from salstats.errors import Message, SalstatsError, Setting
 
-#: Size of a mark and width of its bar, in points.
+#: Size of a mark, of the diamond of a summary (larger, since it is pointed) and width of a bar, in points.
 _MARK_PT = 1.4
+_DIAMOND_PT = 1.7
 _BAR_PT = 0.5
 #: Heights in mm of a panel's title, of its axis, of the axis's title, and of the margins of the figure.
 _STRIP_MM = 6.0
 _AXIS_MM = 5.5
 _TITLE_MM = 4.0
 _MARGIN_MM = 4.0
+#: Height of a line of bold titles over that of a line of text, and room in mm above and below the lines.
+_TITLE_LINE_FACTOR = 1.1
+_TITLE_PADDING_MM = 2.0
 #: Least width in mm of a panel beside text, and the width beyond which labels are not wrapped for its sake.
 _MIN_PANEL_MM = 12.0
 _WIDE_PANEL_MM = 16.0
@@ -67,7 +71,7 @@ _LABEL_CHARS_TRIED = (LABEL_CHARS, 18, 16, 14, 13, 12, 11)
 
 def row_figure(
     frame: pd.DataFrame,
-    rows: Rows,
+    rows: FigureRows,
     *,
     x_title: str,
     notes: Iterable[str],
@@ -81,29 +85,63 @@ def row_figure(
     width: float | None = None,
     legend: bool = True,
     log: bool = False,
-    common: bool = False,
+    common_axis: bool = False,
     striped: bool = True,
 ) -> Figure:
-    """Figure of estimates with their bars in rows, a panel for each value of `panel`.
+    """Return a figure of estimates with their bars in rows, with a panel for each value of `panel`.
 
-    `frame` has columns `panel`, `y` and `estimate`; optional columns are `fill`, the colour inside each mark,
-    and `last`, whether a mark is a diamond. `guides` has columns `panel` and `guide`, `margins` has `panel`
-    and `bound`, both positions of vertical lines. `columns` are columns of text at the right of the panels,
-    by their headings. Panels have the same axis if `common`, a logarithmic one if `log`.
+    Parameters
+    ----------
+    frame : DataFrame
+        A row per mark, with columns `panel`, `y` (vertical position in mm), `estimate`, `conf_low` and
+        `conf_high`; optional columns are `method_label`, `fill` (the colour inside each mark) and `last`
+        (whether a mark is of a summary, drawn as a diamond).
+    rows : FigureRows
+        The rows of the figure with their labels.
+    x_title : str
+        Title of the horizontal axis.
+    notes : iterable of str
+        Sentences of the caption.
+    guides, margins : DataFrame
+        Positions of grey and of dotted vertical lines in each panel: columns `panel` and `guide`, and `panel`
+        and `bound`.
+    methods : mapping, optional
+        Text of each method in the legend; without it all marks look alike.
+    references : sequence of str
+        The methods drawn in black.
+    labels : Labels, optional
+        Labels with the colours of methods.
+    columns : mapping, optional
+        Columns of text at the right of the panels, by their headings.
+    n_columns : int
+        Most panels side by side.
+    width : float, optional
+        Width of the figure in mm.
+    legend : bool
+        Whether there is a legend of methods.
+    log : bool
+        Whether the horizontal axis is logarithmic.
+    common_axis : bool
+        Whether all panels have the same horizontal axis.
+    striped : bool
+        Whether every second row has a grey stripe.
     """
     methods = methods or {}
     columns = columns or {}
     grid = row_panels(rows, list(frame["panel"].cat.categories), n_columns, width, columns)
-    if columns and grid.length < _MIN_PANEL_MM:
-        sufficient_width = math.ceil(grid.width + _MIN_PANEL_MM - grid.length)
+    if columns and grid.panel_width < _MIN_PANEL_MM:
+        sufficient_width = math.ceil(grid.width + _MIN_PANEL_MM - grid.panel_width)
         raise SalstatsError(
             Setting("width", round(grid.width)),
             " has no room for marks between the labels and the text beside them",
             hint=Message("take ", Setting("width", sufficient_width), " or shorter ", Setting("labels")),
         )
-    scales = group_scales(methods, references, width=grid.width, labels=labels) if methods else []
+    scales: list[Any] = []
+    if methods:
+        scales = group_scales(methods, references, width=grid.width, labels=labels)
+    legend_texts = list(methods.values()) if legend else []
     figure = (
-        p9.ggplot(frame, p9.aes("estimate", "y"))
+        Figure(frame, p9.aes("estimate", "y"))
         + rows.layers(striped=striped)
         + p9.geom_vline(p9.aes(xintercept="guide"), data=guides, color=GUIDE, size=0.4)
         + _margin_layers(margins)
@@ -111,36 +149,45 @@ def row_figure(
         + _mark_layers(frame, by_method=bool(methods))
         + text_column_layers(frame, columns)
         + scales
-        + grid.elements(x_title, notes, list(methods.values()) if legend else [], log=log, common=common)
+        + grid.elements(x_title, notes, legend_texts, log=log, common_axis=common_axis)
     )
     return grid.pages(figure)
 
 
 class FittedRows(NamedTuple):
-    """Frame, rows and columns of text whose labels and headings are wrapped to leave room for a panel."""
+    """Frame, rows and columns of text of a figure, with texts wrapped to leave room for a panel.
+
+    `frame` has a row per mark, `columns` the texts of each column by its wrapped heading.
+    """
 
     frame: pd.DataFrame
-    rows: Rows
+    rows: FigureRows
     columns: Mapping[str, Sequence[str]]
 
 
 def fitting_rows(
     rows_for_chars: Callable[[float], PlacedRows], columns: Mapping[str, Sequence[str]], width: float
 ) -> FittedRows:
-    """Rows and columns of text that leave enough room for a panel and break the fewest words.
+    """Return rows and columns of text that leave enough room for a panel and break the fewest words.
 
-    `rows_for_chars` makes frame and rows for a number of characters in a line of the labels. First full
-    headings are tried, then wrapped headings with shorter and shorter lines of labels.
+    `rows_for_chars` makes frame and rows for a number of characters in a line of the labels, `columns` are
+    the texts of each column by its heading, and `width` is that of the figure in mm. First full headings are
+    tried, then wrapped headings with shorter and shorter lines of labels. If nothing fits, the narrowest rows
+    are returned.
     """
+    placed = rows_for_chars(LABEL_CHARS)
+    candidates = [FittedRows(placed.frame, placed.rows, dict(columns))]
     narrow_columns = wrap_headings(columns)
-    candidates = [FittedRows(*rows_for_chars(LABEL_CHARS), dict(columns))]
-    candidates += [FittedRows(*rows_for_chars(chars), narrow_columns) for chars in _LABEL_CHARS_TRIED]
+    for chars in _LABEL_CHARS_TRIED:
+        placed = rows_for_chars(chars)
+        candidates.append(FittedRows(placed.frame, placed.rows, narrow_columns))
     fitting = [fitted for fitted in candidates if panel_fits(fitted.rows, fitted.columns, width)]
     if not fitting:
         return candidates[-1]
     unbroken_words = _label_words(rows_for_chars(np.inf).rows)
 
     def preference(fitted: FittedRows) -> tuple[int, float]:
+        """Return a sort key: first the fewest broken words, then the widest panel, within a limit."""
         n_broken = len(_label_words(fitted.rows) - unbroken_words)
         panel_width = _panel_width(fitted.rows, width, text_columns_mm(fitted.columns))
         return -n_broken, min(panel_width, _WIDE_PANEL_MM)
@@ -148,19 +195,21 @@ def fitting_rows(
     return max(fitting, key=preference)
 
 
-def _label_words(rows: Rows) -> set[str]:
-    """Distinct words of the labels of rows."""
+def _label_words(rows: FigureRows) -> set[str]:
+    """Return the distinct words of the labels of rows."""
     return {word for text in rows.texts for word in text.split()}
 
 
-def panel_fits(rows: Rows, columns: Mapping[str, Sequence[str]], width: float) -> bool:
+def panel_fits(rows: FigureRows, columns: Mapping[str, Sequence[str]], width: float) -> bool:
     """Return whether a panel has enough room between the labels of rows and columns of text."""
     return _panel_width(rows, width, text_columns_mm(columns)) >= _MIN_PANEL_MM
 
 
 def figure_width(n_columns: int, panels: Sequence[str]) -> float:
-    """Width in mm of a figure: a page for panels side by side, else a column."""
-    return PAGE_MM if min(n_columns, len(panels)) > 1 else COLUMN_MM
+    """Return the width in mm of a figure: a page for panels side by side, else a journal's column."""
+    if min(n_columns, len(panels)) > 1:
+        return PAGE_MM
+    return COLUMN_MM
 
 
 class PanelTitles(NamedTuple):
@@ -172,9 +221,10 @@ class PanelTitles(NamedTuple):
 
 
 def panel_titles(panel: pd.Series, n_columns: int | None) -> PanelTitles:
-    """Titles of the panels of a figure; that of a single panel is the title of its axis.
+    """Return the titles of the panels of a figure, the categories of `panel`.
 
-    By default two panels stand side by side, or all three.
+    The title of a single panel becomes the title of its axis. By default two panels stand side by side, or
+    all three.
     """
     titles = list(panel.cat.categories)
     if n_columns is None:
@@ -182,13 +232,14 @@ def panel_titles(panel: pd.Series, n_columns: int | None) -> PanelTitles:
     else:
         check_count(n_columns, "n_columns")
     if len(titles) == 1:
-        return PanelTitles([""], titles[0], 1)
-    return PanelTitles(titles, "", min(n_columns, len(titles)))
+        return PanelTitles([""], axis_title=titles[0], n_columns=1)
+    return PanelTitles(titles, axis_title="", n_columns=min(n_columns, len(titles)))
 
 
-def _panel_width(rows: Rows, width: float, columns_mm: float = 0.0, n_columns: int = 1) -> float:
-    """Width in mm of a panel between the labels and the columns of text, which take `columns_mm`."""
-    return (width - max(map(text_mm, rows.texts))) / n_columns - columns_mm - COLUMN_GAP_MM
+def _panel_width(rows: FigureRows, width: float, columns_mm: float = 0.0, n_columns: int = 1) -> float:
+    """Return the width in mm of a panel between labels and columns of text, which take `columns_mm`."""
+    labels_mm = max(map(text_mm, rows.texts))
+    return (width - labels_mm) / n_columns - columns_mm - COLUMN_GAP_MM
 
 
 @dataclass(frozen=True)
@@ -199,21 +250,21 @@ class RowPanels(Panels):
     ----------
     titles, width, n_columns
         See `Panels`.
-    rows : Rows
-        The rows, whose labels stand at the left of each line of panels.
+    rows : FigureRows
+        The rows, whose labels stand at the left of each row of panels.
     columns_mm : float
-        Width in mm of the columns of text at the right of each panel.
+        Width of the columns of text at the right of each panel.
     heading_lines : int
         Lines of the highest heading of these columns.
     """
 
-    rows: Rows
+    rows: FigureRows
     columns_mm: float
     heading_lines: int
 
     @property
-    def length(self) -> float:
-        """Width of a panel."""
+    def panel_width(self) -> float:
+        """Return the width of a panel in mm."""
         return _panel_width(self.rows, self.width, self.columns_mm, self.n_columns)
 
     @property
@@ -222,34 +273,38 @@ class RowPanels(Panels):
         return any(self.titles)
 
     @property
-    def _head_mm(self) -> float:
-        """Height of the titles of panels and the headings of columns of text."""
+    def _headings_mm(self) -> float:
+        """Return the height of the titles of panels and the headings of columns of text."""
         title_lines = [title.count("\n") + 1 for title in self.titles.values() if title]
         n_lines = max([self.heading_lines, *title_lines])
-        return max(_STRIP_MM, n_lines * 1.1 * LINE_MM + 2) if n_lines else 0.0
+        if n_lines == 0:
+            return 0.0
+        return max(_STRIP_MM, n_lines * _TITLE_LINE_FACTOR * LINE_MM + _TITLE_PADDING_MM)
 
     @property
     def _panel_mm(self) -> float:
-        """Height of a panel with its title and axis."""
-        return self.rows.height + _AXIS_MM + self._head_mm
+        """Return the height of a panel with its title and axis."""
+        return self.rows.height + _AXIS_MM + self._headings_mm
 
-    def pages(self, figure: p9.ggplot) -> Figure:
-        """Divide a figure with these elements into as many pages as it needs."""
+    def pages(self, figure: Figure) -> Figure:
+        """Return a figure with these elements divided into as many pages as it needs."""
         return self.divided(figure, self._panel_mm, edges=self.rows.edges, ends=self.rows.ends)
 
     def _padded_title(self, panel: str) -> str:
-        """Title of a panel, below empty lines that make all titles equally high."""
+        """Return the title of a panel, below empty lines that make all titles equally high."""
         title = self.titles[panel]
-        n_lines = max([self.heading_lines, *(text.count("\n") + 1 for text in self.titles.values())])
-        return "\n" * (n_lines - 1 - title.count("\n")) + title
+        title_lines = [text.count("\n") + 1 for text in self.titles.values()]
+        n_lines = max([self.heading_lines, *title_lines])
+        n_empty_lines = n_lines - 1 - title.count("\n")
+        return "\n" * n_empty_lines + title
 
     def _x_scale(self, *, log: bool) -> Any:
-        """Scale of the horizontal axis."""
+        """Return the scale of the horizontal axis."""
         options: dict[str, Any] = {"minor_breaks": [], "expand": (0.03, 0)}
         if log:
-            breaks = partial(log_breaks, length=self.length)
+            breaks = partial(log_breaks, length=self.panel_width)
             return p9.scale_x_log10(breaks=breaks, labels=log_texts, **options)
-        breaks = partial(axis_breaks, length=self.length)
+        breaks = partial(axis_breaks, length=self.panel_width)
         return p9.scale_x_continuous(breaks=breaks, labels=tick_texts, **options)
 
     def elements(
@@ -259,12 +314,12 @@ class RowPanels(Panels):
         legend: Sequence[str],
         *,
         log: bool = False,
-        common: bool = False,
+        common_axis: bool = False,
     ) -> list[Any]:
-        """Axis, theme, titles, panels and size of the figure.
+        """Return the horizontal axis, the theme, the titles, the panels and the size of the figure.
 
         `legend` are the texts of the legend, `notes` the sentences of the caption. The axis is logarithmic if
-        `log`, and the same in all panels if `common`.
+        `log`, and the same in all panels if `common_axis`.
         """
         x_title = wrapped(x_title, chars_in(0.96 * self.width - EDGE_MM), 2)
         panels_height = self.n_rows * self._panel_mm + _MARGIN_MM
@@ -282,20 +337,26 @@ class RowPanels(Panels):
         if not legend:
             elements.append(p9.theme(legend_position="none"))
         if self._has_titles:
-            scales: FacetScales = "fixed" if common else "free_x"
+            scales: FacetScales = "fixed" if common_axis else "free_x"
             elements.append(self.facet_wrap("panel", self._padded_title, scales))
         return elements
 
     def _theme(self, x_title: str, legend: Sequence[str]) -> p9.theme:
-        """Theme with the room around and between panels, and the positions of axis title and legend."""
+        """Return the theme with the room around panels and the places of axis title and legend."""
         width = self.width
-        left = max(map(text_mm, self.rows.texts)) + COLUMN_GAP_MM
+        left_mm = max(map(text_mm, self.rows.texts)) + COLUMN_GAP_MM
+        panels_width = width - left_mm - self.columns_mm - EDGE_MM
         justification = partial(
-            centred_justification, left=left, panels=width - left - self.columns_mm - EDGE_MM, width=width
+            centred_justification, left_mm=left_mm, panels_width=panels_width, figure_width=width
         )
-        # titles have room of their own; headings without them stand in the margin or below the legend
-        heading_mm = 0.0 if self._has_titles else self._head_mm
-        top_mm = EDGE_MM if legend else max(EDGE_MM, heading_mm)
+        top_mm = EDGE_MM
+        if not legend and not self._has_titles:
+            # headings of columns of text stand in the margin
+            top_mm = max(EDGE_MM, self._headings_mm)
+        legend_gap_mm = 2.0
+        if not self._has_titles:
+            # headings of columns of text stand below the legend
+            legend_gap_mm = max(legend_gap_mm, self._headings_mm)
         blank = p9.element_blank()
         return p9.theme(
             axis_title_y=blank,
@@ -309,26 +370,38 @@ class RowPanels(Panels):
             plot_margin_right=(self.columns_mm + EDGE_MM) / width,
             # plotnine takes the heights of these, too, as shares of the width
             plot_margin_top=top_mm / width,
-            legend_box_spacing=max(2.0, heading_mm) / width,
+            legend_box_spacing=legend_gap_mm / width,
         )
 
 
 def row_panels(
-    rows: Rows,
+    rows: FigureRows,
     panels: Sequence[str],
     n_columns: int = 1,
     width: float | None = None,
     columns: Mapping[str, Sequence[str]] | None = None,
 ) -> RowPanels:
-    """Panels of rows, at most `n_columns` side by side, fewer where they would become too narrow.
+    """Return panels of rows, at most `n_columns` side by side, fewer where they would become too narrow.
 
-    `columns` are the columns of text at the right of each panel, by their headings.
+    Parameters
+    ----------
+    rows : FigureRows
+        The rows that all panels share.
+    panels : sequence of str
+        Titles of the panels.
+    n_columns : int
+        Most panels side by side.
+    width : float, optional
+        Width of the figure in mm; by default a page for panels side by side, else a journal's column.
+    columns : mapping, optional
+        Columns of text at the right of each panel, by their headings.
     """
     columns = columns or {}
     n_columns = min(n_columns, len(panels))
     width = width or figure_width(n_columns, panels)
     columns_mm = text_columns_mm(columns)
-    widest_word = max(text_mm(word, bold=True) for title in panels for word in [*title.split(), ""])
+    word_widths = [text_mm(word, bold=True) for title in panels for word in title.split()]
+    widest_word = max(word_widths, default=0.0)
     # a title may extend over the columns of text
     min_width = max(_MIN_SIDE_BY_SIDE_MM, widest_word + COLUMN_GAP_MM - EDGE_MM - columns_mm)
     while n_columns > 1 and _panel_width(rows, width, columns_mm, n_columns) < min_width:
@@ -337,8 +410,9 @@ def row_panels(
     titles = {"": ""}
     if any(panels):
         panel_width = _panel_width(rows, width, columns_mm, n_columns)
-        # the gaps between panels, as a share of each panel
-        title_width = panel_width - COLUMN_GAP_MM + (COLUMN_GAP_MM - EDGE_MM) / n_columns
+        # the gap at the right of the last panel, where nothing follows, is shared by all panels
+        gap_share_mm = (COLUMN_GAP_MM - EDGE_MM) / n_columns
+        title_width = panel_width - COLUMN_GAP_MM + gap_share_mm
         titles = _wrapped_titles(panels, title_width, columns_mm, heading_lines, widest_word)
     return RowPanels(
         titles=titles,
@@ -353,12 +427,16 @@ def row_panels(
 def _wrapped_titles(
     panels: Sequence[str], title_width: float, columns_mm: float, heading_lines: int, widest_word: float
 ) -> dict[str, str]:
-    """Titles of panels, level with the headings of columns of text or, if that takes fewer lines, above."""
+    """Return the wrapped title of each panel.
+
+    Titles stand beside the headings of columns of text or, if that takes fewer lines, above these headings,
+    where they may extend over the columns. Widths are in mm; `widest_word` is that of
+    the widest word of all titles, and `heading_lines` the number of lines of the highest heading.
+    """
     level_titles = wrapped_texts(panels, chars_in(title_width, bold=True), None)
-    raised_titles = {
-        title: text + "\n" * heading_lines
-        for title, text in wrapped_texts(panels, chars_in(title_width + columns_mm, bold=True), None).items()
-    }
+    raised_titles = {}
+    for title, text in wrapped_texts(panels, chars_in(title_width + columns_mm, bold=True), None).items():
+        raised_titles[title] = text + "\n" * heading_lines
     n_breaks_level = max(text.count("\n") for text in level_titles.values())
     n_breaks_raised = max(text.count("\n") for text in raised_titles.values())
     if widest_word > title_width or n_breaks_level > n_breaks_raised:
@@ -367,7 +445,7 @@ def _wrapped_titles(
 
 
 def _margin_layers(margins: pd.DataFrame | None) -> list[Any]:
-    """Layer of dotted lines at the bounds of margins, none without margins."""
+    """Return a layer of dotted lines at the bounds of margins, none without margins."""
     if margins is None or margins.empty:
         return []
     bound = p9.aes(xintercept="bound")
@@ -375,12 +453,14 @@ def _margin_layers(margins: pd.DataFrame | None) -> list[Any]:
 
 
 def _mark_layers(frame: pd.DataFrame, *, by_method: bool) -> list[Any]:
-    """Layers of bars and points, and of diamonds for rows that summarise others.
+    """Return layers of bars and points, and of diamonds for rows that summarise others.
 
     Colour and shape of marks tell methods apart if `by_method`; else all are squares of one colour.
     """
+    # aesthetics that are columns of the frame, and those that all marks share
     colour: dict[str, str] = {}
     shape: dict[str, str] = {}
+    fill: dict[str, str] = {}
     fixed_colour: dict[str, str] = {}
     fixed_shape: dict[str, str] = {}
     if by_method:
@@ -389,8 +469,11 @@ def _mark_layers(frame: pd.DataFrame, *, by_method: bool) -> list[Any]:
     else:
         fixed_colour["color"] = PALETTE[0]
         fixed_shape["shape"] = "s"
-    fill = {"fill": "fill"} if "fill" in frame.columns else {}
-    is_summary = frame["last"] if "last" in frame.columns else pd.Series(False, index=frame.index)
+    if "fill" in frame.columns:
+        fill["fill"] = "fill"
+    is_summary = pd.Series(False, index=frame.index)
+    if "last" in frame.columns:
+        is_summary = frame["last"]
     bar = p9.aes("conf_low", xend="conf_high", yend="y", **colour)
     point = p9.aes(**colour, **shape, **fill)
     layers: list[Any] = [
@@ -403,12 +486,13 @@ def _mark_layers(frame: pd.DataFrame, *, by_method: bool) -> list[Any]:
                 p9.aes(**colour, **fill),
                 frame[is_summary],
                 shape="D",
-                size=_MARK_PT + 0.3,
+                size=_DIAMOND_PT,
                 stroke=0.4,
                 show_legend=False,
                 **fixed_colour,
             )
         )
     if fill:
+        # values of `fill` are colours
         layers.append(p9.scale_fill_identity())
     return layers

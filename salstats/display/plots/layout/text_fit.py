@@ -23,78 +23,106 @@ LABEL_LINES = 3
 CAPTION_CHARS = 74
 #: Characters of a line of a name below or beside tiles.
 NAME_CHARS = 22
-#: Room in mm above and below the names below tiles.
+#: Room in mm above and below the names below tiles, together, and around a horizontal name in its tile.
 _NAME_PAD_MM = 4.0
-#: Height of a slanted name over its width (somewhat more than the sine of 45 degrees). It extends as far to
-#: the left, and its lines take this share of the width of a tile.
+_TILE_PAD_MM = 1.0
+#: Height of a slanted name over its width: somewhat more than the sine of 45 degrees. The name extends as far
+#: to the left, and its lines take this share of the width of a tile.
 _SLANT = 0.75
-#: Width of an average character over the size of its text.
+#: Width of an average character in ems: an em is the size of the text.
 _AVERAGE_EM = 0.56
 #: Width of bold text over that of regular text.
 _BOLD_FACTOR = 1.13
-#: Indentation of a label below a heading. Matplotlib would trim ordinary spaces.
+#: Indentation of a label below a heading: an em space, since Matplotlib trims ordinary spaces.
 _INDENT = "\u2003"
-#: Stands for a space at which no line may end, while text is wrapped.
+#: Character that stands for a space at which no line may end, while text is wrapped.
 _UNBROKEN_SPACE = "\x00"
+#: Size of the text of a caption in points, and the height of its lines over that size.
+_CAPTION_PT = TEXT_PT - 1
+_CAPTION_LINE_FACTOR = 1.25
+#: Fewest characters of a line of a caption.
+_MIN_CAPTION_CHARS = 20.0
+#: Fewest average characters of a line of any text.
+_MIN_CHARS = 4.0
+#: Share of the width of a figure that the labels at the left of its panels may take.
+_LABEL_SHARE = 0.36
 
 
 def text_mm(text: str, size: float = TEXT_PT, *, bold: bool = False) -> float:
-    """Width in mm of the widest line of a text, `size` in points."""
-    factor = _BOLD_FACTOR if bold else 1.0
-    return max(_line_ems(line) for line in text.split("\n")) * factor * size * MM_PER_PT
+    """Return the width in mm of the widest line of a text of a size in points."""
+    line_ems = [_line_ems(line) for line in text.split("\n")]
+    return max(line_ems) * _weight_factor(bold) * size * MM_PER_PT
+
+
+def _weight_factor(bold: bool) -> float:
+    """Return the width of text over that of regular text."""
+    return _BOLD_FACTOR if bold else 1.0
 
 
 def _line_ems(line: str) -> float:
-    """Width of a line over the size of its text."""
+    """Return the width of a line in ems."""
     face = font()
     return sum(_character_em(character, face) for character in line)
 
 
 @cache
 def _character_em(character: str, family: str) -> float:
-    """Width of a character of a font family over the size of its text."""
+    """Return the width in ems of a character of a font family."""
     face = get_font(findfont(FontProperties(family=family)))
     if not face.get_char_index(ord(character)):
         # Matplotlib takes the character from another font, where East Asian ones are as wide as high
-        return 1.0 if unicodedata.east_asian_width(character) in "WF" else _AVERAGE_EM
+        is_east_asian = unicodedata.east_asian_width(character) in "WF"
+        return 1.0 if is_east_asian else _AVERAGE_EM
+    # without scale and hinting the advance is in the units of the font
     flags = LoadFlags.NO_SCALE | LoadFlags.NO_HINTING
     return float(face.load_char(ord(character), flags=flags).horiAdvance / face.units_per_EM)
 
 
 def chars_in(width: float, size: float = TEXT_PT, *, bold: bool = False) -> float:
-    """Number of average characters that fit a width in mm, 4 at least."""
-    factor = _BOLD_FACTOR if bold else 1.0
-    return max(width / (factor * _AVERAGE_EM * size * MM_PER_PT), 4.0)
+    """Return the number of average characters that fit a width in mm, 4 at least; `size` is in points."""
+    character_mm = _weight_factor(bold) * _AVERAGE_EM * size * MM_PER_PT
+    return max(width / character_mm, _MIN_CHARS)
 
 
 def escape_dollars(text: str) -> str:
-    """Text that Matplotlib draws literally: two dollar signs would start a formula."""
+    """Return text that Matplotlib draws literally: two dollar signs would start a formula."""
     return text.replace(r"\$", "$").replace("$", r"\$")
 
 
 def wrapped(text: str, width: float = LABEL_CHARS, lines: int | None = LABEL_LINES, cut: str = "…") -> str:
-    """Text on at most `lines` lines of `width` average characters; a shortened text ends in `cut`."""
+    """Return a text on at most `lines` lines of `width` average characters, on any number if None.
+
+    A text that needs more lines is shortened and ends in `cut`.
+    """
     max_ems = width * _AVERAGE_EM
-    text_lines = [""]
-    # the pattern names spaces, since the class \s would include the non-breaking one
-    for word in re.split(r"[ \n\t]+", unbroken(text, _UNBROKEN_SPACE).strip(" \n\t")):
-        for number, fragment in enumerate(_word_fragments(word.replace(_UNBROKEN_SPACE, " "), max_ems)):
-            space = " " if number == 0 and text_lines[-1] else ""
-            longer_line = f"{text_lines[-1]}{space}{fragment}"
-            if _line_ems(longer_line) <= max_ems:
-                text_lines[-1] = longer_line
-            else:
-                text_lines.append(fragment)
+    text_lines = _wrapped_lines(text, max_ems)
     if lines is not None and len(text_lines) > lines:
         last_line = text_lines[lines - 1]
         while last_line and _line_ems(f"{last_line} {cut}") > max_ems:
+            # without its last word or, if it has only one, without its last character
             last_line = last_line.rpartition(" ")[0] or last_line[:-1]
         text_lines = [*text_lines[: lines - 1], f"{last_line} {cut}".strip()]
     return escape_dollars("\n".join(text_lines))
 
 
+def _wrapped_lines(text: str, max_ems: float) -> list[str]:
+    """Return the lines of a text, each at most so many ems wide."""
+    lines = [""]
+    # the pattern names spaces, since the class \s would include the non-breaking one
+    for word in re.split(r"[ \n\t]+", unbroken(text, _UNBROKEN_SPACE).strip(" \n\t")):
+        for number, fragment in enumerate(_word_fragments(word.replace(_UNBROKEN_SPACE, " "), max_ems)):
+            # a space stands before a word, not before its further fragments or at the start of a line
+            space = " " if number == 0 and lines[-1] else ""
+            longer_line = f"{lines[-1]}{space}{fragment}"
+            if _line_ems(longer_line) <= max_ems:
+                lines[-1] = longer_line
+            else:
+                lines.append(fragment)
+    return lines
+
+
 def _word_fragments(word: str, max_ems: float) -> list[str]:
-    """Pieces of a word that each fit a line, broken after underscores and hyphens or else anywhere."""
+    """Return pieces of a word that each fit a line, broken after underscores and hyphens or else anywhere."""
     if _line_ems(word) <= max_ems:
         return [word]
     fragments = []
@@ -110,7 +138,7 @@ def _word_fragments(word: str, max_ems: float) -> list[str]:
 def wrapped_texts(
     texts: Iterable[str], width: float = LABEL_CHARS, lines: int | None = LABEL_LINES
 ) -> dict[str, str]:
-    """Each text as it is wrapped, on any number of lines if `lines` is None.
+    """Return each text as it is wrapped (see `wrapped`), by the text.
 
     Texts that would be shortened to the same lines end in numbers.
     """
@@ -132,7 +160,7 @@ def short_labels(
     width: float = LABEL_CHARS,
     lines: int = LABEL_LINES,
 ) -> dict[Any, str]:
-    """Label of each distinct value of a column, wrapped and shortened, in the order of the labels."""
+    """Return the short label of each distinct value of a column, in the order of the labels."""
     full_labels = labels.texts(column, values)
     # labels on narrower lines may have more lines
     lines = math.ceil(lines * max(LABEL_CHARS / width, 1))
@@ -141,64 +169,76 @@ def short_labels(
 
 
 def indented(text: str) -> str:
-    """Label whose lines are all indented."""
+    """Return a label whose lines are all indented."""
     return _INDENT + text.replace("\n", f"\n{_INDENT}")
 
 
 def crossed_labels(frame: pd.DataFrame, labels: Mapping[str, Mapping[Any, str]]) -> pd.Categorical:
-    """Labels of several columns joined by commas, one text for each row of a frame.
+    """Return the labels of several columns joined by commas, one text for each row of a frame.
 
-    `labels` has the labels of each column's values. Categories are the combinations that occur, in the order
+    `labels` has the label of each value by column. Categories are the combinations that occur, in the order
     of the labels of the first column, then of the second, and so on.
     """
-    combinations: list[tuple[Any, ...]] = [()] * len(frame)
+    # the values of a row in these columns
+    row_values: list[tuple[Any, ...]] = [()] * len(frame)
     if labels:
-        columns = [frame[column] for column in labels]
-        combinations = list(zip(*columns, strict=True))
-    orders = [list(labels_of_values) for labels_of_values in labels.values()]
+        row_values = list(zip(*[frame[column] for column in labels], strict=True))
+    label_of_value = list(labels.values())
+    orders = [list(label_of) for label_of in label_of_value]
 
-    def positions(combination: tuple[Any, ...]) -> list[int]:
-        return [order.index(value) for order, value in zip(orders, combination, strict=True)]
+    def positions(values: tuple[Any, ...]) -> list[int]:
+        """Return the position of each value in the order of its column's labels."""
+        return [order.index(value) for order, value in zip(orders, values, strict=True)]
 
     text_of = {}
-    for combination in sorted(set(combinations), key=positions):
-        texts = []
-        for labels_of_values, value in zip(labels.values(), combination, strict=True):
-            texts.append(labels_of_values[value])
-        text_of[combination] = ", ".join(text for text in texts if text)
-    row_texts: list[Any] = [text_of[combination] for combination in combinations]
+    for values in sorted(set(row_values), key=positions):
+        texts = [label_of[value] for label_of, value in zip(label_of_value, values, strict=True)]
+        text_of[values] = ", ".join(text for text in texts if text)
+    row_texts: list[Any] = [text_of[values] for values in row_values]
     return pd.Categorical(row_texts, list(text_of.values()), ordered=True)
 
 
 def label_chars(width: float, max_chars: int = LABEL_CHARS) -> float:
-    """Characters of a line of the labels beside the panels of a figure of a width in mm."""
-    return min(max_chars, chars_in(0.36 * width))
+    """Return the characters of a line of the labels at the left of panels, for a figure of a width in mm."""
+    return min(max_chars, chars_in(_LABEL_SHARE * width))
 
 
 def caption(sentences: Iterable[str], width: float = CAPTION_CHARS) -> str:
-    """Caption of a figure, wrapped to lines of `width` characters, without the sentences that are empty."""
+    """Return the caption of a figure, wrapped to lines of `width` characters, without empty sentences."""
     return wrapped(" ".join(sentence for sentence in sentences if sentence), width, None)
 
 
-def caption_chars(width: float, left: float = 3.0) -> float:
-    """Characters of a line of a figure's caption that begins `left` mm from the edge."""
-    return max(chars_in(min(width - left - 1, 0.96 * width - 1), TEXT_PT - 1), 20.0)
+def caption_chars(width: float, left_mm: float = 3.0) -> float:
+    """Return the characters of a line of a caption that begins `left_mm` from the edge of a figure.
+
+    `width` is that of the figure in mm.
+    """
+    available_mm = min(width - left_mm - 1, 0.96 * width - 1)
+    return max(chars_in(available_mm, _CAPTION_PT), _MIN_CAPTION_CHARS)
 
 
 def caption_mm(text: str) -> float:
-    """Height of a caption in mm."""
+    """Return the height in mm of a wrapped caption with the room above it, 0 without a caption."""
     if not text:
         return 0.0
     n_lines = text.count("\n") + 1
-    return n_lines * 1.25 * (TEXT_PT - 1) * MM_PER_PT + 2
+    return n_lines * _CAPTION_LINE_FACTOR * _CAPTION_PT * MM_PER_PT + 2
 
 
 @dataclass(frozen=True)
 class TileNames:
     """Names below the columns of a panel of tiles.
 
-    `texts` are their wrapped names, `text_options` how Matplotlib rotates and aligns them, `height` is that
-    of the names in mm, and `left_overhang` is by how many mm the first name extends to the left of the panel.
+    Attributes
+    ----------
+    texts : list of str
+        Wrapped name of each column.
+    text_options : dict
+        Rotation and alignment of the names, as options of plotnine's `element_text`.
+    height : float
+        Height of the names in mm.
+    left_overhang : float
+        Width in mm by which the first name extends to the left of the panel.
     """
 
     texts: list[str]
@@ -207,13 +247,13 @@ class TileNames:
     left_overhang: float
 
 
-def names_below(names: Sequence[str], tile: float, *, slant: bool) -> TileNames:
-    """Names below tiles of a width in mm: horizontal where they fit, else slanted, or vertical.
+def names_below(names: Sequence[str], tile_width: float, *, slant: bool) -> TileNames:
+    """Return names for tiles of a width in mm: horizontal where they fit, else slanted, or vertical.
 
     `slant` is whether the panel has room for slanted names at its left.
     """
-    horizontal = [wrapped(name, chars_in(tile - 1), 3) for name in names]
-    words_fit = all(text_mm(word) <= tile - 1 for name in names for word in name.split())
+    horizontal = [wrapped(name, chars_in(tile_width - _TILE_PAD_MM), 3) for name in names]
+    words_fit = all(text_mm(word) <= tile_width - _TILE_PAD_MM for name in names for word in name.split())
     if words_fit and not any(text.endswith("…") for text in horizontal):
         n_lines = max(text.count("\n") + 1 for text in horizontal)
         return TileNames(
@@ -222,8 +262,10 @@ def names_below(names: Sequence[str], tile: float, *, slant: bool) -> TileNames:
             height=n_lines * LINE_MM + _NAME_PAD_MM,
             left_overhang=0.0,
         )
-    line_room = _SLANT * tile if slant else tile
-    n_lines = min(int(line_room / LINE_MM), LABEL_LINES)
+    room_for_lines_mm = tile_width
+    if slant:
+        room_for_lines_mm *= _SLANT
+    n_lines = min(int(room_for_lines_mm / LINE_MM), LABEL_LINES)
     texts = list(wrapped_texts(names, NAME_CHARS, max(n_lines, 1)).values())
     widest = max(map(text_mm, texts))
     if slant and n_lines:
@@ -231,6 +273,7 @@ def names_below(names: Sequence[str], tile: float, *, slant: bool) -> TileNames:
             texts,
             {"rotation": 45, "ha": "right"},
             height=_SLANT * widest + _NAME_PAD_MM,
-            left_overhang=_SLANT * text_mm(texts[0]) - tile / 2 + 1,
+            # a slanted name ends below the middle of its tile
+            left_overhang=_SLANT * text_mm(texts[0]) - tile_width / 2 + 1,
         )
     return TileNames(texts, {"rotation": 90, "ha": "center"}, height=widest + _NAME_PAD_MM, left_overhang=0.0)

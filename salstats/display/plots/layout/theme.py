@@ -1,5 +1,6 @@
 """The house theme, palette and sizes of every figure."""
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
@@ -43,10 +44,12 @@ LINETYPES: tuple[Any, ...] = (
     (0, (1, 4)),
 )
 REFERENCE_LINE: Any = (0, (8, 2))
+#: Room in mm between a figure and its caption.
+_CAPTION_GAP_MM = 1.3
 #: Well-known methods by the position of their colour in the palette. Methods of one family, and those that
 #: are often compared, have different positions. Where a figure shows two methods of one position, the first
 #: in the list has its colour.
-HOMES = (
+WELL_KNOWN_METHODS = (
     ("Grad-CAM", "Saliency method"),
     ("Occlusion", "Ablation-CAM"),
     ("Integrated Gradients", "XGrad-CAM", "CAM"),
@@ -60,9 +63,17 @@ HOMES = (
 _FACES = ("Arial", "Helvetica", "Liberation Sans", "DejaVu Sans")
 
 
+@dataclass(frozen=True)
+class LineStyle:
+    """Colour and type of a line; `linetype` is a type of Matplotlib, such as "dashed"."""
+
+    colour: str
+    linetype: Any
+
+
 @cache
 def font() -> str:
-    """Name of the first of the journals' sans-serif faces that is installed."""
+    """Return the first of the journals' sans-serif faces that is installed, by name."""
     installed = {entry.name for entry in font_manager.fontManager.ttflist}
     return next(face for face in _FACES if face in installed)
 
@@ -125,7 +136,10 @@ def theme_salstats(*, base_size: float = TEXT_PT, font_family: str | None = None
 
 
 def picture_theme(width_mm: float, gap_mm: float, edge_mm: float) -> p9.theme:
-    """Theme of panels of pictures, which have no axes, with the gap between them and the figure's edge."""
+    """Return the theme of panels of pictures, which have no axes.
+
+    Lengths are in mm: the width of the figure, the gap between panels, and the margin around all of them.
+    """
     blank = p9.element_blank()
     return p9.theme(
         axis_title=blank,
@@ -133,19 +147,20 @@ def picture_theme(width_mm: float, gap_mm: float, edge_mm: float) -> p9.theme:
         axis_ticks=blank,
         axis_line=blank,
         panel_spacing=gap_mm / width_mm,
+        # plotnine takes margins as shares of the figure's width
         plot_margin=edge_mm / width_mm,
         legend_box_spacing=1 / width_mm,
     )
 
 
 def figure_size(width_mm: float, height_mm: float) -> p9.theme:
-    """Theme with the physical size of a figure and the room above its caption."""
+    """Return a theme with the physical size of a figure and the room above its caption."""
     return p9.theme(
         figure_size=(width_mm / MM_PER_INCH, height_mm / MM_PER_INCH),
-        plot_caption=p9.element_text(margin=top_margin(1.3, width_mm)),
+        plot_caption=p9.element_text(margin=top_margin(_CAPTION_GAP_MM, width_mm)),
     )
 
 
 def top_margin(mm: float, width_mm: float) -> dict[Literal["t", "b", "l", "r", "unit"], Any]:
-    """Margin above text as plotnine takes it: as a share of the figure's width."""
+    """Return a margin above text as plotnine takes it: as a share of the figure's width."""
     return {"t": mm / width_mm, "unit": "fig"}

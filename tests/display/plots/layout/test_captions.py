@@ -9,7 +9,7 @@ from salstats.display.estimates import read_estimates
 from salstats.display.plots.layout.captions import (
     axis_text,
     bars_on_log_axis,
-    distinct,
+    distinct_values,
     effect_text,
     groups_without_note,
     is_ratio,
@@ -33,8 +33,8 @@ def test_a_column_with_one_value_is_named_and_one_with_two_is_not():
 
 def test_values_of_a_column_are_distinct_and_not_missing():
     frame = pd.DataFrame({"task": ["b", None, "a", "b"]})
-    assert distinct(frame, "task") == ["b", "a"]
-    assert distinct(frame, "reader") == []
+    assert distinct_values(frame, "task") == ["b", "a"]
+    assert distinct_values(frame, "reader") == []
 
 
 def test_the_axis_names_quantity_quantile_and_interval():

@@ -13,7 +13,7 @@ FRAME = pd.DataFrame({"x": [1.0, 2.0], "y": [1.0, 2.0]})
 
 
 def page(number, width=89.0, frame=FRAME):
-    points = p9.ggplot(frame, p9.aes("x", "y")) + p9.geom_point() + p9.labs(caption=f"Page {number}.")
+    points = Figure(frame, p9.aes("x", "y")) + p9.geom_point() + p9.labs(caption=f"Page {number}.")
     return points + figure_size(width, 50)
 
 
@@ -51,10 +51,10 @@ def test_a_page_alone_has_no_other_pages_and_no_call():
     assert alone.at(183) is alone
 
 
-def test_a_plotnine_figure_becomes_a_figure_of_one_page():
+def test_a_figure_without_further_pages_is_its_only_page():
     single = plot_function(lambda *, width=89.0: page(1, width))()
     assert isinstance(single, Figure)
-    assert len(single.pages) == 1
+    assert single.pages == (single,)
 
 
 @pytest.mark.parametrize("width", [39, 1001, True, "89"])

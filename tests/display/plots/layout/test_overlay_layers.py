@@ -6,7 +6,7 @@ import pytest
 
 from salstats.display.plots.layout.overlay_layers import bar_layers, bar_length, joined_lines, mark_rows
 from salstats.display.plots.layout.overlay_picture import Picture
-from salstats.display.plots.layout.overlay_sheet import Band, Placed, Sheet, lay_out
+from salstats.display.plots.layout.overlay_sheet import Band, PictureSheet, PlacedPicture, lay_out
 from salstats.display.text.labels import Labels
 
 
@@ -26,9 +26,9 @@ def picture(points):
 
 
 def placed_picture(points):
-    placed = [Placed(picture(points), row="", column="", text="")]
+    placed = [PlacedPicture(picture(points), row="", column="", text="")]
     bands = [Band("", ("",))]
-    sheet = Sheet(
+    sheet = PictureSheet(
         width=53.0, box=(50.0, 50.0), column=50.0, rows={"": ""}, columns={"": ""}, side=0.0, stacks=[bands]
     )
     return placed, lay_out(placed, sheet).pictures

@@ -8,8 +8,8 @@ from salstats.display.plots.layout.overlay_sheet import (
     NEAR_MM,
     STACK_GAP_MM,
     Band,
-    Placed,
-    Sheet,
+    PictureSheet,
+    PlacedPicture,
     lay_out,
     lines_mm,
 )
@@ -17,7 +17,7 @@ from salstats.display.plots.layout.overlay_sheet import (
 
 def placed(row, column, text="", shape=(100, 100)):
     picture = Picture(row, "Edema", column, (), shape, shape, None, None, {}, {})
-    return Placed(picture, row, column, text)
+    return PlacedPicture(picture, row, column, text)
 
 
 def sheet(stacks, **options):
@@ -29,7 +29,7 @@ def sheet(stacks, **options):
         "columns": {"x": "", "y": ""},
         "side": 15.0,
     }
-    return Sheet(**(values | options), stacks=stacks)
+    return PictureSheet(**(values | options), stacks=stacks)
 
 
 BANDS = [Band("a", ("x", "y")), Band("b", ("x", "y"))]

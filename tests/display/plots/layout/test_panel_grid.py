@@ -27,8 +27,8 @@ def test_panels_fill_the_width_and_are_no_narrower_than_the_least():
     grid = panel_grid(names(9), 9, 89)
     assert grid.panel_width >= PANEL_MM
     assert grid.n_columns < 9
-    wide = panel_grid(names(2), 2, 183, left=20.0)
-    assert wide.left + 2 * wide.panel_width + 5.0 + 2.0 == pytest.approx(183)
+    wide = panel_grid(names(2), 2, 183, left_mm=20.0)
+    assert wide.left_mm + 2 * wide.panel_width + 5.0 + 2.0 == pytest.approx(183)
 
 
 def test_a_panel_is_as_wide_as_the_longest_word_of_its_title():
@@ -38,7 +38,7 @@ def test_a_panel_is_as_wide_as_the_longest_word_of_its_title():
 
 def test_own_axes_need_room_beside_each_panel_and_below_each_row():
     shared = panel_grid(names(4), 2, 183)
-    own = panel_grid(names(4), 2, 183, free=True)
+    own = panel_grid(names(4), 2, 183, free_axes=True)
     assert own.panel_width < shared.panel_width
     assert own.height(30) - shared.height(30) == pytest.approx(4.0)
 
@@ -56,7 +56,7 @@ def test_captions_legends_and_further_room_make_the_figure_higher():
         return 25.4 * figure.theme.getp("figure_size")[1]
 
     plain = height()
-    assert height(further=7.0) == pytest.approx(plain + 7.0)
+    assert height(further_mm=7.0) == pytest.approx(plain + 7.0)
     assert height(notes=["A sentence."]) > plain
     assert height(legend=["Grad-CAM", "LIME"]) > plain
     assert height(notes=[""]) == plain

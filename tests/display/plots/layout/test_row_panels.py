@@ -46,7 +46,7 @@ def test_panels_that_would_be_narrow_stand_below_each_other():
 def test_columns_of_text_take_their_room_from_the_panels():
     alone = row_panels(ROWS, ["t0"], 1, 89)
     beside = row_panels(ROWS, ["t0"], 1, 89, {"n": ["1,000", "2"]})
-    assert alone.length - beside.length == pytest.approx(beside.columns_mm)
+    assert alone.panel_width - beside.panel_width == pytest.approx(beside.columns_mm)
 
 
 def test_labels_are_wrapped_until_the_panel_has_room():

@@ -5,7 +5,14 @@ import pytest
 from skimage.color import deltaE_ciede2000, rgb2lab
 
 from salstats.display.plots.layout import theme
-from salstats.display.plots.layout.theme import HOMES, LINETYPES, PALETTE, REFERENCE, SHAPES, font
+from salstats.display.plots.layout.theme import (
+    LINETYPES,
+    PALETTE,
+    REFERENCE,
+    SHAPES,
+    WELL_KNOWN_METHODS,
+    font,
+)
 from salstats.display.text.labels import METHODS
 
 
@@ -62,8 +69,8 @@ def test_the_first_three_colours_and_the_reference_differ_in_grey():
 
 
 def test_every_place_of_the_palette_has_a_mark_a_line_and_well_known_methods_of_its_own():
-    assert len(PALETTE) == len(SHAPES) == len(set(map(str, LINETYPES))) == len(HOMES)
-    known = [method for home in HOMES for method in home]
+    assert len(PALETTE) == len(SHAPES) == len(set(map(str, LINETYPES))) == len(WELL_KNOWN_METHODS)
+    known = [method for methods in WELL_KNOWN_METHODS for method in methods]
     assert len(set(known)) == len(known)
     # a name that the labels do not give would never be found
     assert set(known) <= set(METHODS.values())
