@@ -16,7 +16,8 @@ from salstats.readers.tables import FileTable, read_table
 
 #: A file or frame of covariates, or covariates by name, each in a file with a task per column.
 Join: TypeAlias = PathLike | pd.DataFrame | Mapping[str, PathLike]
-#: What is joined: a frame, or a file's cells with the covariate that they are, if they are one.
+#: A joined table: a frame, or a file's table and the name of the covariate that all its columns of tasks
+#: hold, None where each column is a covariate of its own.
 Joined: TypeAlias = pd.DataFrame | tuple[FileTable, str | None]
 
 
@@ -189,13 +190,13 @@ def join_tables(data: pd.DataFrame, tables: Sequence[Joined], layout: ScoreLayou
             data = join_features(data, entry)
             continue
         table, covariate = entry
-        rename = {old: new for old, new in layout.rename.items() if old in table.columns}
+        rename = {name: new_name for name, new_name in layout.rename.items() if name in table.columns}
         table = table.renamed(rename)
         if layout.case and "case" not in table.columns and set(layout.case) <= set(table.columns):
             table = combine_case(table, layout.case)
-        # the parts of a case's name stand in the scores
-        parts = [c for c in layout.case if c in table.columns and c not in KEY_COLUMNS]
-        table = table.with_cells(table.cells.drop(columns=parts))
+        # the scores have the columns that make a case's name already
+        case_columns = [c for c in layout.case if c in table.columns and c not in KEY_COLUMNS]
+        table = table.with_cells(table.cells.drop(columns=case_columns))
         if "case" not in table.columns:
             raise missing_case_error(table, joined=True)
         if covariate is not None:

@@ -33,29 +33,29 @@ WORKBOOKS = (JOINT, NORMAL_ABNORMAL, CLASSIFICATION)
 
 
 @dataclass(frozen=True)
-class _Sheet:
+class _ScoreSheet:
     """A sheet of per-case scores."""
 
     workbook: str
-    #: name of the sheet in its workbook
+    #: Name of the sheet in its workbook.
     name: str
-    #: mixing of classes behind Grad-CAM
+    #: Mixing of classes behind Grad-CAM.
     mixing: str
-    #: beginning of the names of its cases
+    #: Beginning of the names of its cases.
     case_prefix: str
-    #: column of the network's number
+    #: Column of the network's number.
     seed_column: str
     #: The sheet has a column for the reading.
     has_readings: bool = False
-    #: columns of the image's majority labels, in the order of `LABELS`
+    #: Columns of the image's majority labels, in the order of `LABELS`.
     label_columns: tuple[str, ...] = ()
 
 
-_SHEETS = {
-    "thresholded": _Sheet(JOINT, "thresholded_samples", "thresholded", "p", "model"),
-    "weighted": _Sheet(JOINT, "weighted_samples", "weighted", "p", "model"),
-    "uniform": _Sheet(JOINT, "uniform_samples", "uniform", "p", "model"),
-    "normal_abnormal": _Sheet(
+_SCORE_SHEETS = {
+    "thresholded": _ScoreSheet(JOINT, "thresholded_samples", "thresholded", "p", "model"),
+    "weighted": _ScoreSheet(JOINT, "weighted_samples", "weighted", "p", "model"),
+    "uniform": _ScoreSheet(JOINT, "uniform_samples", "uniform", "p", "model"),
+    "normal_abnormal": _ScoreSheet(
         NORMAL_ABNORMAL,
         "results_uniform_df",
         "uniform",
@@ -65,7 +65,7 @@ _SHEETS = {
         label_columns=tuple(f"{label}_majority" for label in LABELS),
     ),
 }
-SHEETS = tuple(_SHEETS)
+SHEETS = tuple(_SCORE_SHEETS)
 
 
 def read_lanfredi2021(folder: str | os.PathLike[str], *, sheet: str = "thresholded") -> pd.DataFrame:
@@ -139,7 +139,7 @@ def read_lanfredi2021(folder: str | os.PathLike[str], *, sheet: str = "threshold
     salstats.errors.InputFileError: ...: no such file; salstats.datasets.fetch_lanfredi2021() downloads ...
     """
     check_choice(sheet, SHEETS, "sheet")
-    layout = _SHEETS[sheet]
+    layout = _SCORE_SHEETS[sheet]
     return _read_sheet(workbook(folder, layout.workbook), layout)
 
 
@@ -152,23 +152,23 @@ def read_lanfredi2021_workbook(file: Path) -> pd.DataFrame | None:
     if file.suffix.lower() != ".xlsx" or not file.is_file():
         return None
     names = sheet_names(file)
-    parts = [
+    frames = [
         _read_sheet(file, layout).assign(dataset=sheet)
-        for sheet, layout in _SHEETS.items()
+        for sheet, layout in _SCORE_SHEETS.items()
         if layout.name in names
     ]
-    if not parts:
+    if not frames:
         return None
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(frames, ignore_index=True)
 
 
-def _read_sheet(file: Path, layout: _Sheet) -> pd.DataFrame:
+def _read_sheet(file: Path, layout: _ScoreSheet) -> pd.DataFrame:
     """Read one sheet as `read_lanfredi2021` returns it."""
     whole_numbers = ["trial", "phase", layout.seed_column, *layout.label_columns]
     if layout.has_readings:
         whole_numbers.append("index_image")
-    scores = [f"score_{source}" for source in METHODS]
-    values, metrics = _columns(file, layout.name, [*whole_numbers, *scores], "metric")
+    score_columns = [f"score_{source}" for source in METHODS]
+    values, metrics = _columns(file, layout.name, [*whole_numbers, *score_columns], "metric")
     values = values.astype(dict.fromkeys(whole_numbers, "int64"))
     phase = values["phase"].astype("str")
     trial = values["trial"].astype("str").str.zfill(3)
@@ -188,7 +188,7 @@ def _read_sheet(file: Path, layout: _Sheet) -> pd.DataFrame:
     frame = frame.loc[frame.index.repeat(len(METHODS))].reset_index(drop=True)
     frame.insert(3, "method", pd.Series([*METHODS.values()] * len(values), dtype="str"))
     frame.insert(4, "mixing", pd.Series(layout.mixing, index=frame.index, dtype="str"))
-    frame.insert(6, "score", values[scores].to_numpy().ravel())
+    frame.insert(6, "score", values[score_columns].to_numpy().ravel())
     return check_scores(frame, str(file))
 
 
@@ -244,7 +244,7 @@ def workbook(folder: str | os.PathLike[str], name: str) -> Path:
 
 
 def _columns(file: Path, sheet: str, numbers: list[str], text: str) -> tuple[pd.DataFrame, pd.Series]:
-    """Return columns of numbers, every cell of which must be one, and one column of text."""
+    """Return columns of finite numbers of a sheet as a frame, and one column of text."""
     table = replace(read_table(file, TableOptions(sheet=sheet)), error=InputFileError)
     table.check_columns([*numbers, text], "it is not the published workbook")
     return pd.DataFrame(table.finite(numbers), columns=numbers), table.text(text).astype("str")

@@ -117,6 +117,7 @@ def read_map_folder(
     pattern = check_pattern(patient_from)
     masks_of_readers = _human_masks(root, human)
     rows = []
+    # several readers can be compared without maps
     if len(masks_of_readers) < 2 or (root / TABLE).exists():
         rows = read_map_rows(root)
     true_masks = _masks(root, "truth", truth)
@@ -146,7 +147,7 @@ def read_map_folder(
     ]
     _check_patients(cases, rows_of_case, root)
     if pattern is not None:
-        cases = _with_patients(cases, pattern, root)
+        cases = _cases_with_patients(cases, pattern, root)
     series = [row.key.series for row in rows if row.key.task in study_tasks]
     series += [Series(HUMAN, reader=reader) for reader in masks_of_readers]
     study = Study(tuple(cases), study_tasks, tuple(dict.fromkeys(series)), str(root))
@@ -167,7 +168,10 @@ def _case(
     tasks: Sequence[str],
     folder: Path,
 ) -> Case:
-    """Return a case; all rows and masks that give its size, a label or its patient must agree."""
+    """Return a case; all rows and masks that give its size, a label or its patient must agree.
+
+    `rows` are those of the case in the table of `folder`.
+    """
     shape = _shape(name, rows, [truth, *masks_of_readers.values()], folder)
     true_masks = truth.values.get(name, {})
     predictions = [
@@ -242,7 +246,7 @@ def _check_patients(
             )
 
 
-def _with_patients(cases: Sequence[Case], pattern: re.Pattern[str], folder: Path) -> list[Case]:
+def _cases_with_patients(cases: Sequence[Case], pattern: re.Pattern[str], folder: Path) -> list[Case]:
     """Return cases with the patients that a pattern finds in their names."""
     if any(case.patient for case in cases):
         raise InputFileError(
@@ -262,7 +266,10 @@ def _row_name(folder: Path, row: MapRow) -> str:
 
 
 def _common_value(values: Sequence[tuple[Any, str]], description: str) -> Any:
-    """Return the value that all sources give, None where there is none; InputFileError where two differ."""
+    """Return the value that all sources give, None where there is none; InputFileError where two differ.
+
+    `values` are pairs of a value and its source, a file or a row; `description` says what the value is.
+    """
     if not values:
         return None
     first_value, first_source = values[0]
@@ -273,7 +280,7 @@ def _common_value(values: Sequence[tuple[Any, str]], description: str) -> Any:
 
 
 def _masks(folder: Path, name: str, path: PathLike | None) -> CaseFile | None:
-    """Read the masks of a path, or those that lie in the folder; None where there are none."""
+    """Read the masks of a path, or else of NAME.json or NAME in the folder; None where there are none."""
     if path is not None:
         paths = [Path(path)]
     else:
@@ -287,7 +294,9 @@ def _masks(folder: Path, name: str, path: PathLike | None) -> CaseFile | None:
     if source.is_dir():
         return _masks_of_files(source)
     if source.suffix.lower() != ".json":
-        reason = "no such file or folder" if not source.exists() else "neither a .json nor a folder"
+        reason = "no such file or folder"
+        if source.exists():
+            reason = "neither a .json nor a folder"
         raise InputFileError(f"{source}: {reason}; masks are in NAME.json, or in TASK/CASE.png")
     codes = read_segmentations(source, str)
     masks: dict[str, dict[str, Rle]] = {}
@@ -304,7 +313,9 @@ def _human_masks(folder: Path, human: PathLike | Mapping[str, PathLike] | None) 
         human = _reader_paths(folder)
     if not isinstance(human, Mapping):
         masks = _masks(folder, HUMAN, human)
-        return {} if masks is None else {None: masks}
+        if masks is None:
+            return {}
+        return {None: masks}
     if not human:
         raise SalstatsError(Setting("human"), " names no reader")
     masks_of_readers: dict[str | None, CaseFile] = {}
@@ -328,7 +339,10 @@ def _reader_paths(folder: Path) -> dict[str, Path]:
         )
     paths = sorted(path for path in readers.iterdir() if path.is_dir() or path.suffix.lower() == ".json")
     visible = [path for path in paths if not path.name.startswith(".")]
-    path_of_reader = {path.name if path.is_dir() else path.stem: path for path in visible}
+    path_of_reader: dict[str, Path] = {}
+    for path in visible:
+        reader = path.name if path.is_dir() else path.stem
+        path_of_reader[reader] = path
     if len(path_of_reader) < len(paths) or not path_of_reader:
         raise InputFileError(f"{readers}: holds no READER.json or READER/TASK/CASE.png, or a reader twice")
     return path_of_reader
@@ -349,6 +363,7 @@ def _masks_of_files(folder: Path) -> CaseFile:
         for case, file in find_case_files(path, MASK_SUFFIXES).items():
             mask = read_rle(file)
             first_shape = shapes.setdefault(case, mask.shape)
+            # all masks of a case must have one shape
             _common_value([(first_shape, "another"), (mask.shape, str(file))], "its mask")
             masks.setdefault(case, {})[task] = mask
     if not masks:

@@ -26,12 +26,15 @@ class NumberRule:
     text: str
 
 
-_PIXELS = NumberRule(lambda v: v >= 1 and v.is_integer(), "a size is in whole pixels, from 1")
+_SIZE_RULE = NumberRule(
+    lambda number: number >= 1 and number.is_integer(), "a size is in whole pixels, from 1"
+)
+#: Column -> rule of its numbers.
 _RULES = {
-    "prob": NumberRule(lambda v: 0 <= v <= 1, "a probability lies from 0 to 1"),
-    "label": NumberRule(lambda v: v in (0, 1), "a label is 0 or 1"),
-    "height": _PIXELS,
-    "width": _PIXELS,
+    "prob": NumberRule(lambda number: 0 <= number <= 1, "a probability lies from 0 to 1"),
+    "label": NumberRule(lambda number: number in (0, 1), "a label is 0 or 1"),
+    "height": _SIZE_RULE,
+    "width": _SIZE_RULE,
 }
 
 
@@ -106,9 +109,10 @@ def _number(row: TableRow, column: str, location: RowLocation) -> float:
     if cell in NA_STRINGS:
         return _NAN
     try:
-        # Python reads 1_000 as a number
+        # Python reads 1_000 as a number: with letters in the place of "_" it does not
         number = float(cell.replace("_", "no number"))
     except ValueError:
+        # no rule allows NaN
         number = _NAN
     if not rule.is_allowed(number):
         raise location.error(
@@ -127,18 +131,20 @@ def warn_turned(rows: Sequence[MapRow], shapes: Mapping[str, tuple[int, int] | N
         if shape is None or shape[0] == shape[1] or row.key.series in checked_series:
             continue
         checked_series.add(row.key.series)
-        grid = _grid(row.file)
-        if len(grid) == 2 and not may_cover(grid, shape) and may_cover(grid[::-1], shape):
+        map_shape = _stored_shape(row.file)
+        if len(map_shape) != 2:
+            continue
+        if not may_cover(map_shape, shape) and may_cover(map_shape[::-1], shape):
             warn(
-                f"{folder / TABLE}, row {row.number}: the map is {grid[0]} x {grid[1]} and its image "
-                f"{shape[0]} x {shape[1]} (height x width)",
+                f"{folder / TABLE}, row {row.number}: the map is {map_shape[0]} x {map_shape[1]} and its "
+                f"image {shape[0]} x {shape[1]} (height x width)",
                 hint="it looks turned: the first axis of an array runs from the top down",
                 path=row.file,
             )
 
 
-def _grid(file: Path) -> tuple[int, ...]:
-    """Return the shape in an array's header; an empty one for files of other kinds."""
+def _stored_shape(file: Path) -> tuple[int, ...]:
+    """Return the shape in the header of a .npy file; an empty one for other files."""
     if file.suffix.lower() != ".npy":
         return ()
     try:
@@ -167,7 +173,7 @@ def _map_file(folder: Path, path: str, location: RowLocation) -> Path:
 
 
 def _shape(height: float, width: float, location: RowLocation) -> tuple[int, int] | None:
-    """Return the size of an image, of which both sides are known or none."""
+    """Return (height, width) of an image, None where both are NaN; it is an error if only one is."""
     if np.isnan(height) and np.isnan(width):
         return None
     if np.isnan(height) or np.isnan(width):

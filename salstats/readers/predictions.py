@@ -26,17 +26,18 @@ def files_in_folders(root: Path, suffixes: Sequence[str], layout: str) -> list[P
     check_folder(root)
     entries = [path for path in root.iterdir() if not path.name.startswith(".")]
     folders = [path for path in entries if path.is_dir() and not path.is_symlink()]
-    inner = [file for folder in folders for file in folder.iterdir() if not file.name.startswith(".")]
-    images = sorted(file for file in inner if file.suffix.lower() in suffixes and not file.is_dir())
+    contents = [file for folder in folders for file in folder.iterdir() if not file.name.startswith(".")]
+    images = sorted(file for file in contents if file.suffix.lower() in suffixes and not file.is_dir())
     if not images:
         raise InputFileError(f"{root}: holds no {layout} (links to folders are not searched)", path=root)
+    # files in the root that may be images, and links to folders that may hold some
     possible = [path for path in entries if path.is_dir() or path.suffix.lower() in suffixes]
-    left_out = sorted({*inner, *possible} - {*images, *folders})
-    if left_out:
+    excluded = sorted({*contents, *possible} - {*images, *folders})
+    if excluded:
         warn(
-            f"{left_out[0]}{and_more(left_out)}: left out",
+            f"{excluded[0]}{and_more(excluded)}: left out",
             hint=f"images are {layout}, and links to folders are not searched",
-            path=left_out[0],
+            path=excluded[0],
         )
     return images
 
@@ -140,13 +141,14 @@ def series_sources(sources: Sources | None, method: str, option: str) -> dict[Se
 
 def series_of(name: str, option: str) -> Series:
     """Return the series that method[:model[:seed]] names."""
-    parts = str(name).split(":")
-    if len(parts) > 3 or not all(part.strip() for part in parts):
+    fields = str(name).split(":")
+    if len(fields) > 3 or not all(field.strip() for field in fields):
         raise SalstatsError(Setting(option, name), " must be method, method:model or method:model:seed")
-    if parts[0] == HUMAN:
+    if fields[0] == HUMAN:
         raise SalstatsError(
             Setting(option, name),
             f": {HUMAN!r} is the method of people, whose files have options of their own",
             hint="name the method",
         )
-    return Series(*parts)
+    # method, model and seed are the first fields of a series
+    return Series(*fields)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.checks import and_more, check_choice
-from salstats.errors import InputFileError, Message, Setting, warn
+from salstats.checks import and_more, check_choice, check_generator
+from salstats.errors import InputFileError, Message, Setting, ValueRangeError, warn
 from salstats.images import masks
 from salstats.readers.attention_tables import (
     IMAGE,
@@ -21,7 +21,6 @@ from salstats.readers.case_json import check_name
 from salstats.readers.case_tables import read_predictions
 from salstats.readers.cells import PathLike
 from salstats.readers.image_files import image_shape
-from salstats.readers.image_splits import PARTS, split_images
 from salstats.readers.predictions import (
     NAN,
     Sources,
@@ -38,6 +37,8 @@ IMAGES = "image"
 LABELS = "attention_label"
 _SUFFIXES = (".jpg", ".jpeg", ".png")
 PIXELS = ("annotation", "image")
+#: Names of the parts of a data set.
+SPLITS = ("train", "validation", "test")
 
 
 # each option is checked and looked up in the order of its parameters
@@ -164,7 +165,7 @@ def read_saliency_bench(  # noqa: C901
     root = Path(folder)
     check_choice(pixels, PIXELS, "pixels")
     if split is not None:
-        check_choice(split, PARTS, "split")
+        check_choice(split, SPLITS, "split")
     if task is not None:
         check_name(task, Setting("task"))
     map_folders = series_sources(maps, method, "maps")
@@ -172,10 +173,12 @@ def read_saliency_bench(  # noqa: C901
     class_of_case = {case: file.parent.name for case, file in images.items()}
     all_classes = sorted(set(class_of_case.values()))
     labels = selected_names(classes, all_classes, "class", root / IMAGES, required=True)
-    part_of_case = split_images(class_of_case, shares=shares, rng=rng)
-    case_names = [
-        case for case in images if class_of_case[case] in labels and split in (None, part_of_case[case])
-    ]
+    split_of_case = split_images(class_of_case, shares=shares, rng=rng)
+    case_names = []
+    for case in images:
+        is_in_split = split is None or split == split_of_case[case]
+        if class_of_case[case] in labels and is_in_split:
+            case_names.append(case)
     annotation_of_case = _annotations(root, annotations, images, threshold)
     map_files = find_maps(map_folders, images, root)
     probabilities: dict[str, float] = {}
@@ -184,8 +187,12 @@ def read_saliency_bench(  # noqa: C901
         check_cases(table, images, predictions, root)
         probabilities = {case: prob for case, (prob, _) in table.items()}
     # an image without annotation has the size of all others, if they share one
-    sizes = {note.mask.shape for note in annotation_of_case.values() if note.mask is not None}
-    common_shape = sizes.pop() if len(sizes) == 1 and pixels == "annotation" else None
+    mask_shapes = {
+        annotation.mask.shape for annotation in annotation_of_case.values() if annotation.mask is not None
+    }
+    common_shape = None
+    if len(mask_shapes) == 1 and pixels == "annotation":
+        common_shape = mask_shapes.pop()
     cases_cut_off = []
     cases = []
     for case in case_names:
@@ -225,6 +232,50 @@ def read_saliency_bench(  # noqa: C901
     _warn_of_annotations(root, case_names, annotation_of_case, cases_cut_off)
     tasks = labels if task is None else (task,)
     return Study(tuple(cases), tasks, tuple(map_folders), str(root))
+
+
+def split_images(
+    labels: Mapping[str, str],
+    *,
+    shares: Sequence[float] = (0.7, 0.15, 0.15),
+    rng: int | np.random.Generator = 0,
+) -> dict[str, str]:
+    """Return each image's part of the data set, one of `SPLITS`; every class is spread evenly over them.
+
+    `labels` is the class by image, in any order; `shares` are those of "train", "validation" and "test". Of n
+    images int(share * n) are for training, as many by their share for validation, the rest for testing.
+    """
+    sizes = [float(share) for share in shares]
+    are_shares = len(sizes) == len(SPLITS) and all(size >= 0 for size in sizes)
+    if not are_shares or abs(sum(sizes) - 1) > 1e-9:
+        raise ValueRangeError(
+            f"shares must be three numbers from 0 that add up to 1 ({', '.join(SPLITS)}), not {list(shares)}",
+            option="shares",
+            value=shares,
+        )
+    generator = check_generator(rng)
+    # (position from 0 to 1, class, image) of each image
+    positioned: list[tuple[float, str, str]] = []
+    for label in sorted(set(labels.values())):
+        members = sorted(image for image, image_label in labels.items() if image_label == label)
+        # a class's images lie at even steps from 0 to 1, and the first of them at random within one step
+        positions = (np.arange(len(members)) + generator.random()) / len(members)
+        shuffled = generator.permutation(np.array(members, dtype=object))
+        for position, image in zip(positions, shuffled, strict=True):
+            positioned.append((position, label, image))
+    positioned.sort()
+    # rounded first, as 0.7 * 10 is 6.999... in floats
+    n_train = int(round(sizes[0] * len(positioned), 9))
+    n_validation = int(round(sizes[1] * len(positioned), 9))
+    split_of_image = {}
+    for number, (_, _, image) in enumerate(positioned):
+        if number < n_train:
+            split_of_image[image] = "train"
+        elif number < n_train + n_validation:
+            split_of_image[image] = "validation"
+        else:
+            split_of_image[image] = "test"
+    return dict(sorted(split_of_image.items()))
 
 
 def recognise(folder: Path) -> bool:
@@ -318,7 +369,10 @@ def _on_image(annotation: Annotation, shape: tuple[int, int]) -> Truth:
 def _reach_beyond(boxes: BoxesXYWH, shape: tuple[int, int]) -> bool:
     """Return whether a box lies partly outside an image of (height, width)."""
     height, width = shape
-    return any(x < 0 or y < 0 or x + w > width or y + h > height for x, y, w, h in boxes)
+    for x, y, box_width, box_height in boxes:
+        if x < 0 or y < 0 or x + box_width > width or y + box_height > height:
+            return True
+    return False
 
 
 def _marks_nothing(annotation: Annotation) -> bool:

@@ -12,9 +12,9 @@ from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import task_name
 from salstats.readers.tables import FileTable, read_format_table
 
-#: Kind of number -> the columns that may hold it; the second of `cutoff` is the release's.
+#: Kind of number -> the columns that may hold it; `prob_threshold` is that of the CheXlocalize release.
 COLUMNS = {"threshold": ("threshold",), "cutoff": ("cutoff", "prob_threshold"), "smooth": ("smooth",)}
-#: The release's table of cut-offs has every cut-off tried with this; the first maximum is the one.
+#: Column of the mean IoU at each cut-off of the release's table; the cut-off of the first maximum counts.
 _MIOU = "mIoU"
 #: Columns that tell one series of maps from another.
 _SERIES = ("method", "model", "seed")
@@ -96,34 +96,36 @@ def _kind_and_column(table: FileTable, what: str | None) -> tuple[str, str]:
 
 def _series_of_rows(table: FileTable) -> list[str] | list[None]:
     """Return the series of each row, None where the table does not tell methods apart."""
-    columns = [c for c in _SERIES if c in table.columns]
+    columns = [column for column in _SERIES if column in table.columns]
     if not columns:
         return [None] * len(table)
     table.check_columns(["method"], f"it has {columns[0]!r}")
-    texts = [table.filled("method"), *(table.text(c) for c in columns[1:])]
-    return [":".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
+    texts = [table.filled("method"), *(table.text(column) for column in columns[1:])]
+    # a model or seed that is empty does not apply
+    return [":".join(filter(None, names)) for names in zip(*texts, strict=True)]
 
 
 def _chosen_rows(table: FileTable, keys: pd.Series) -> np.ndarray:
-    """Return whether each row counts: those chosen, or the first maximum of the mean IoU, or all."""
+    """Return a mask of the rows that count: those chosen, or the first maximum of the mean IoU, or all."""
     if "chosen" in table.columns:
         reason = "is neither True nor False"
         return table.numbers("chosen", lambda v: ~np.isin(v, (0, 1)), reason).astype(bool)
     if _MIOU not in table.columns:
         return np.ones(len(table), dtype=bool)
     means = pd.Series(table.numbers(_MIOU)).dropna()
-    return np.isin(np.arange(len(table)), means.groupby(keys[means.index]).idxmax())
+    best_rows = means.groupby(keys[means.index]).idxmax()
+    return np.isin(np.arange(len(table)), best_rows)
 
 
 def _checked(table: FileTable, row: int, kind: str, column: str, value: float) -> float:
-    """Return a value, which must lie within its range."""
+    """Return a threshold, cut-off or filter size; ValueRangeError where it is out of range."""
     if kind == "smooth":
-        in_range = 0 <= value <= LARGEST_BOX and value % 1 == 0
+        is_valid = 0 <= value <= LARGEST_BOX and value % 1 == 0
         rule = f"a filter is a whole number of pixels from 0 to {LARGEST_BOX}, not {value:g}"
     else:
-        in_range = 0 <= value <= 1
+        is_valid = 0 <= value <= 1
         rule = f"a {kind} lies between 0 and 1, not at {value:g}"
-    if not in_range:
+    if not is_valid:
         raise ValueRangeError(
             f"{table.location(row, column)}: {rule}", column=column, rows=[row], path=table.file
         )
