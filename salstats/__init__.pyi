@@ -16,8 +16,8 @@ from .readers.gaze import read_gaze as read_gaze
 from .readers.arrays import study_from_arrays as study_from_arrays
 from .images.preparation import Preparation as Preparation
 from .images.geometry import Geometry as Geometry
-from .files.map_folder import MapFolder as MapFolder
-from .files.map_folder import MapKey as MapKey
+from .files.map_folder_writer import MapFolder as MapFolder
+from .files.map_folder_writer import MapKey as MapKey
 from .scoring.repeatability import map_repeatability as map_repeatability
 from .scoring.reader_overlap import reader_overlap as reader_overlap
 from .scoring.scores import score as score

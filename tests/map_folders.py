@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 
-from salstats.files.map_folder import MapFolder, MapKey
+from salstats.files.map_folder_writer import MapFolder, MapKey
 from salstats.images.masks import encode
 
 SHAPE = (40, 50)

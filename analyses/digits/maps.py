@@ -16,7 +16,7 @@ from salstats.explain.digits import LAST_GRID, MIDDLE_GRID, DigitNetwork, read_n
 from salstats.explain.faithfulness import insertion
 from salstats.explain.forward_passes import predict
 from salstats.explain.saliency_maps import explain
-from salstats.files.map_folder import MapFolder, MapKey
+from salstats.files.map_folder_writer import MapFolder, MapKey
 from salstats.files.outputs import replacing
 from salstats.readers.arrays import study_from_arrays
 from salstats.scoring.scores import score

@@ -111,7 +111,7 @@ def _machine() -> Iterator[tuple[str, str]]:
 
 def _data() -> Iterator[tuple[str, str]]:
     """Yield the folder of the embedded data, and which files are missing or have another checksum."""
-    from salstats.files.inputs import data_folder
+    from salstats.files.input_files import data_folder
 
     folder = data_folder()
     yield "folder", str(folder)

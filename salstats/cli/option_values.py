@@ -90,7 +90,7 @@ def pairs(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
 
 def by_name(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:
     """Read a value or file for all, or `R1=one.json,R2=two.json` by name."""
-    from salstats.files.inputs import is_one_value
+    from salstats.files.input_files import is_one_value
 
     if is_one_value(values):
         return values[0]

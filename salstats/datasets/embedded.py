@@ -8,7 +8,7 @@ import pandas as pd
 
 from salstats.checks import check_choice
 from salstats.errors import InputFileError
-from salstats.files.inputs import data_folder
+from salstats.files.input_files import data_folder
 from salstats.readers import lanfredi2021
 from salstats.readers.scores import read_scores
 

@@ -17,7 +17,7 @@ from salstats.explain.ensembles import SCALES
 from salstats.explain.map_finishing import RESOLUTIONS
 from salstats.explain.methods import Method, check_method, check_options
 from salstats.explain.networks import Member, Network, network_outputs, option_text
-from salstats.files.map_folder import SETTINGS, MapKey
+from salstats.files.map_folder_writer import SETTINGS, MapKey
 from salstats.files.map_table import checked_label, checked_patient, read_settings, settings_key
 from salstats.study import Series
 

@@ -20,7 +20,7 @@ from salstats.explain.forward_passes import BATCH_SIZE, evaluating
 from salstats.explain.map_finishing import constant_maps_counted
 from salstats.explain.map_plans import MapPlan, PlannedMethod, checked_labels, checked_patients, checked_plan
 from salstats.explain.networks import Member, Network
-from salstats.files.map_folder import MapFolder, MapKey
+from salstats.files.map_folder_writer import MapFolder, MapKey
 from salstats.images.geometry import Geometry
 from salstats.images.masks import Rle
 from salstats.images.preparation import Preparation
@@ -132,7 +132,7 @@ def make_maps(
 
     See Also
     --------
-    explain_ensemble, salstats.files.map_folder.MapFolder, salstats.readers.map_folder.read_map_folder
+    explain_ensemble, salstats.files.map_folder_writer.MapFolder, salstats.readers.map_folder.read_map_folder
 
     Notes
     -----

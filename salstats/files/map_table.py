@@ -14,7 +14,7 @@ import numpy as np
 
 from salstats.checks import hidden, quoted
 from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
-from salstats.files.inputs import read_json
+from salstats.files.input_files import read_json
 from salstats.files.outputs import replacing
 from salstats.files.paths import check_plain
 from salstats.study import HUMAN, Series

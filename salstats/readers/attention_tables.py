@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from salstats.errors import InputFileError, Message, Setting, ValueRangeError
-from salstats.files.inputs import opened, parse_json
+from salstats.files.input_files import opened, parse_json
 from salstats.images import masks
 from salstats.images.masks import Rle
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from salstats.checks import and_more, hidden
 from salstats.errors import InputFileError, Message, MessagePart, SalstatsError, Setting, warn
-from salstats.files.inputs import read_json
+from salstats.files.input_files import read_json
 from salstats.images.polygons import vertices_of
 from salstats.images.run_lengths import check_shape, shortened
 

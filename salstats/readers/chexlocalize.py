@@ -14,7 +14,7 @@ from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import SUFFIX, task_name
 from salstats.readers.chexlocalize_study import PATIENT, read_files, study_of
 from salstats.readers.map_files import files_below
-from salstats.readers.predictions import Sources, series_of, series_sources
+from salstats.readers.prediction_files import Sources, series_of, series_sources
 from salstats.readers.score_layouts import check_pattern
 from salstats.study import Series, Study
 

@@ -30,7 +30,7 @@ from salstats.readers.chexlocalize_maps import (
     split_name,
     task_name,
 )
-from salstats.readers.predictions import check_common
+from salstats.readers.prediction_files import check_common
 from salstats.readers.score_layouts import find_patients
 from salstats.readers.tables import read_format_table
 from salstats.study import HUMAN, Case, Prediction, Series, Study, Truth, selected_names

@@ -9,13 +9,13 @@ from pycocotools import mask as coco
 
 from salstats.checks import quoted
 from salstats.errors import InputFileError, Message, SalstatsError, Setting
-from salstats.files.inputs import read_json
+from salstats.files.input_files import read_json
 from salstats.images.masks import Rle, empty, union_of
 from salstats.images.run_lengths import check_shape, shortened
 from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MAP_SUFFIXES, find_case_files
-from salstats.readers.predictions import NAN, Sources, check_cases, prediction, series_sources
+from salstats.readers.prediction_files import NAN, Sources, check_cases, prediction, series_sources
 from salstats.study import Case, Series, Study, Truth, selected_names
 
 #: Names of the files in a folder, as COCO and the tools that export it give them.

@@ -25,7 +25,7 @@ from salstats.readers.gaze_files import (
     reason_excluded,
 )
 from salstats.readers.gaze_maps import MIXINGS, find_maps, map_sources
-from salstats.readers.predictions import Sources
+from salstats.readers.prediction_files import Sources
 from salstats.study import Case, Recording, Study, in_memory
 
 

@@ -26,7 +26,7 @@ from salstats.readers.map_files import (
     read_mask,
     read_npz,
 )
-from salstats.readers.predictions import Sources, series_sources
+from salstats.readers.prediction_files import Sources, series_sources
 from salstats.study import Case, Content, Prediction, Series, shape_of
 
 #: Method of the reader who is left out.

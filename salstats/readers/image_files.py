@@ -14,7 +14,7 @@ from PIL.PngImagePlugin import PngImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
 from salstats.errors import InputFileError
-from salstats.files.inputs import opened
+from salstats.files.input_files import opened
 from salstats.memory_limit import PIXEL, check_size
 
 #: Endings of images that may be grey, as maps and masks are.

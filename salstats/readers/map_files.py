@@ -10,7 +10,7 @@ import numpy as np
 
 from salstats.checks import and_more, quoted
 from salstats.errors import InputFileError, SalstatsError, warn
-from salstats.files.inputs import opened, read_json
+from salstats.files.input_files import opened, read_json
 from salstats.files.paths import check_folder
 from salstats.images import masks
 from salstats.images.masks import Rle

@@ -17,7 +17,7 @@ from salstats.readers.case_json import CaseFile, check_name, read_segmentations
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_rle
 from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
-from salstats.readers.predictions import check_common, prediction
+from salstats.readers.prediction_files import check_common, prediction
 from salstats.readers.score_layouts import check_pattern, find_patients
 from salstats.study import HUMAN, Case, Series, Study, Truth, selected_names
 
@@ -85,7 +85,7 @@ def read_map_folder(
 
     See Also
     --------
-    salstats.files.map_folder.MapFolder
+    salstats.files.map_folder_writer.MapFolder
 
     Notes
     -----

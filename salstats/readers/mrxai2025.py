@@ -7,14 +7,14 @@ import numpy as np
 
 from salstats.checks import and_more
 from salstats.errors import InputFileError, Message, Setting, warn
-from salstats.files.inputs import read_json
+from salstats.files.input_files import read_json
 from salstats.images.masks import Rle, area
 from salstats.readers.case_json import check_name
 from salstats.readers.case_tables import read_predictions
 from salstats.readers.cells import PathLike
 from salstats.readers.image_files import image_shape
 from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_rle
-from salstats.readers.predictions import (
+from salstats.readers.prediction_files import (
     NAN,
     Sources,
     check_cases,

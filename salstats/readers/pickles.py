@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from salstats.errors import InputFileError
-from salstats.files.inputs import read_bytes
+from salstats.files.input_files import read_bytes
 from salstats.readers.cells import PathLike
 from salstats.readers.pickle_machine import (
     ARRAYS,

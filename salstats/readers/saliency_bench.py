@@ -21,7 +21,7 @@ from salstats.readers.case_json import check_name
 from salstats.readers.case_tables import read_predictions
 from salstats.readers.cells import PathLike
 from salstats.readers.image_files import image_shape
-from salstats.readers.predictions import (
+from salstats.readers.prediction_files import (
     NAN,
     Sources,
     check_cases,

@@ -20,7 +20,7 @@ from salstats.coded_text import (
     values_of,
 )
 from salstats.errors import ColumnError, InputFileError, Message, MessagePart, SalstatsError, Setting, warn
-from salstats.files.inputs import opened
+from salstats.files.input_files import opened
 from salstats.files.paths import check_plain
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.memory_limit import check_size

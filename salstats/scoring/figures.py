@@ -20,7 +20,7 @@ from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.plots.overlay import overlay, overlay_box
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError
-from salstats.readers.case_images import ImageSource, check_images
+from salstats.readers.background_images import ImageSource, check_images
 from salstats.scoring.distances import Spacing, pixel_widths
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
 from salstats.scoring.overlay_pictures import (

@@ -11,7 +11,7 @@ from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.images.printed_images import printed_shape
-from salstats.readers.case_images import ImageSource, check_images, read_grey
+from salstats.readers.background_images import ImageSource, check_images, read_grey
 from salstats.scoring.density_figures import plot_densities, share_per_pixel
 from salstats.scoring.gaze_cases import ALL, NO_MAP, NOT_FINITE, GazeRule, GazeTruths, on_image
 from salstats.scoring.overlay_pictures import methods_shown

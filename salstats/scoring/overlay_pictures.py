@@ -15,7 +15,7 @@ from salstats.images.map_steps import rescale
 from salstats.images.maps import is_finite
 from salstats.images.masks import decode
 from salstats.images.printed_images import outlines, printed_shape, resize_for_print
-from salstats.readers.case_images import ImageSource, read_grey
+from salstats.readers.background_images import ImageSource, read_grey
 from salstats.scoring.cases import EMPTY, NO_MAP, NO_MASK, NOT_FINITE
 from salstats.scoring.masking import MaskRule, MaskSetting
 from salstats.study import HUMAN, Case, Content, Series, Study

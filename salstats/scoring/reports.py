@@ -14,7 +14,7 @@ from salstats.display.report.examples import Examples
 from salstats.display.report.folder import check_folder
 from salstats.display.report.settings import N_REPLICATES, Settings
 from salstats.display.text.labels import Labels
-from salstats.readers.case_images import ImageSource, check_images
+from salstats.readers.background_images import ImageSource, check_images
 from salstats.scoring.figures import plot_gallery
 from salstats.scoring.scores import study_of
 from salstats.stats.engine.equivalence import Margin

@@ -11,7 +11,7 @@ import pandas as pd
 from salstats import __version__
 from salstats.checks import check_choice
 from salstats.errors import Call, Message, SalstatsError, Setting
-from salstats.files.checkpoints import checkpoint_folder, load_or_compute
+from salstats.files.finished_cases import checkpoint_folder, load_or_compute
 from salstats.jobs import in_batches
 from salstats.metrics.distance import HD95_RULES
 from salstats.metrics.registry import METRICS, chosen_metrics

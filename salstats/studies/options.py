@@ -8,7 +8,7 @@ from typing import Any
 
 from salstats.display.text.labels import Labels
 from salstats.errors import Message, SalstatsError, Setting, ValueRangeError
-from salstats.files.inputs import is_one_value
+from salstats.files.input_files import is_one_value
 from salstats.studies.engine import MIN_REPLICATES
 
 #: Form of an option that names the folder of a series.

@@ -8,7 +8,7 @@ import pytest
 import salstats as ss
 from salstats import memory_limit
 from salstats.cli.app import run
-from salstats.files import inputs
+from salstats.files import input_files
 
 
 def test_the_doctor_names_versions_and_finds_the_data_whole(capsys):
@@ -42,7 +42,7 @@ def test_the_doctor_names_data_that_are_not_as_they_were_made(capsys, monkeypatc
     folder = shutil.copytree(ss.datasets.data_folder(), tmp_path / "data")
     (folder / "simulated_scores.csv").write_text("case\n")
     (folder / "digits" / "auroc.csv").unlink()
-    monkeypatch.setattr(inputs, "data_folder", lambda: folder)
+    monkeypatch.setattr(input_files, "data_folder", lambda: folder)
     assert run(["doctor"]) == 0
     lines = {
         line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines() if line.strip()

@@ -25,7 +25,7 @@ from pyarrow import parquet
 from torch_pickles import archive, call, entries, name, storage_id, stream, tensor, value
 
 import salstats as ss
-from salstats.files.map_folder import MapFolder
+from salstats.files.map_folder_writer import MapFolder
 from salstats.files.workbooks import workbook
 from salstats.readers.case_json import read_outlines, read_points, read_segmentations
 from salstats.readers.case_tables import read_predictions, read_spacing

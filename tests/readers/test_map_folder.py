@@ -27,7 +27,7 @@ from tests_support import quick, raises, warns
 
 import salstats as ss
 from salstats.errors import ColumnError, InputFileError, SalstatsError, SalstatsWarning
-from salstats.files.map_folder import MapFolder
+from salstats.files.map_folder_writer import MapFolder
 from salstats.images.masks import decode
 from salstats.readers.map_folder import read_map_folder
 from salstats.study import Series

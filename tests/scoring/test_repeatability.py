@@ -7,7 +7,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
-from salstats.files.map_folder import MapFolder, MapKey
+from salstats.files.map_folder_writer import MapFolder, MapKey
 from salstats.frames import check_scores
 from salstats.images.maps import SaliencyOnImage
 from salstats.images.masks import encode

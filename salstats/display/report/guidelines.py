@@ -17,7 +17,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from salstats.display.report.document import MissingItem
-from salstats.files.inputs import data_folder
+from salstats.files.input_files import data_folder
 from salstats.stats.engine.score_reasons import missing_scores
 
 #: Condition of items on undefined scores, beside the keys of frames.

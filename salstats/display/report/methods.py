@@ -18,7 +18,7 @@ from salstats.display.report.wording import Wording, used_procedure
 from salstats.display.text.format import MINUS, count_text, joined, percent_text, plural
 from salstats.display.text.margins import has_margins, margin_text
 from salstats.display.text.vocabulary import METRICS_IN_FULL
-from salstats.files.inputs import data_folder
+from salstats.files.input_files import data_folder
 from salstats.metrics.records import Metric
 from salstats.metrics.registry import registered_metric, threshold_label
 from salstats.stats.case_flow import FILE

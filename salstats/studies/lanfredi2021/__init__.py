@@ -9,7 +9,7 @@ import pandas as pd
 import salstats as ss
 from salstats.checks import check_count
 from salstats.errors import Message, SalstatsError, Setting
-from salstats.readers.case_images import check_images
+from salstats.readers.background_images import check_images
 from salstats.readers.lanfredi2021 import read_lanfredi2021_workbook
 from salstats.studies.engine import Item, Need, OpenedStudy, Parser, PublishedStudy
 from salstats.studies.lanfredi2021.example_case import figure_1, sampled_values, sampling_spread

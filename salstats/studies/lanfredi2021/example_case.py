@@ -25,7 +25,7 @@ from salstats.display.text.format import count_text, counted
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.images.printed_images import outlines, printed_shape
-from salstats.readers.case_images import read_grey
+from salstats.readers.background_images import read_grey
 from salstats.scoring.density_figures import plot_densities, share_per_pixel
 from salstats.scoring.gaze_cases import ALL, GazeRule, GazeTruths, bias_on, on_image
 from salstats.scoring.gaze_sampling import spread_of

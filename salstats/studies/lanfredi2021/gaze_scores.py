@@ -12,7 +12,7 @@ from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError, Setting, warn
 from salstats.images.center_bias import CenterBias
-from salstats.readers.case_images import ImageSource
+from salstats.readers.background_images import ImageSource
 from salstats.readers.gaze_files import find_phases
 from salstats.scoring.gaze import center_bias_of
 from salstats.studies.lanfredi2021.layouts import LABELS, SHUFFLED, compare_intervals, published_interval

@@ -26,7 +26,7 @@ from salstats.display.text.format import (
 )
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import METRICS
-from salstats.readers.case_images import ImageSource
+from salstats.readers.background_images import ImageSource
 from salstats.scoring.distances import DISTANCES
 from salstats.studies.engine import Cell, Result, table_of
 from salstats.studies.mrxai2025.cases import (

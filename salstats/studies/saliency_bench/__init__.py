@@ -10,7 +10,7 @@ import pandas as pd
 
 import salstats as ss
 from salstats.errors import Message, SalstatsError, Setting
-from salstats.readers.case_images import check_images
+from salstats.readers.background_images import check_images
 from salstats.studies.engine import Item, OpenedStudy, Parser, PrintedNumbers, PublishedStudy
 from salstats.studies.options import check_replicates, names_in
 from salstats.studies.saliency_bench import needs

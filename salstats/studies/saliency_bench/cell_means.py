@@ -14,7 +14,7 @@ from salstats.checks import quoted
 from salstats.datasets import load_published
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError, Message, Setting, warn
-from salstats.readers.case_images import ImageSource
+from salstats.readers.background_images import ImageSource
 from salstats.study import HUMAN, Study
 
 #: The study's metrics by our names, in its order; there are two rules of the pointing game.

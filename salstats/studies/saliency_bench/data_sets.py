@@ -17,7 +17,7 @@ from salstats.display.tables.record import Column
 from salstats.display.text.format import MISSING, interval_text
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
-from salstats.readers.case_images import ImageSource, check_images
+from salstats.readers.background_images import ImageSource, check_images
 from salstats.scoring.masking import OTSU, mask_rule
 from salstats.scoring.overlay_pictures import PictureOptions, overlay_picture
 from salstats.studies.engine import Cell, Result, table_of

@@ -16,7 +16,7 @@ from salstats.display.text.format import number_text
 from salstats.display.text.labels import Labels
 from salstats.images.masks import decode
 from salstats.images.shapes import dominant_rectangle
-from salstats.readers.case_images import check_images
+from salstats.readers.background_images import check_images
 from salstats.scoring.masking import OTSU, mask_rule
 from salstats.scoring.overlay_pictures import PictureOptions, overlay_picture
 from salstats.studies.engine import Result, table_of

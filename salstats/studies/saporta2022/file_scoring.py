@@ -14,9 +14,9 @@ import pandas as pd
 import salstats as ss
 from salstats.checks import quoted
 from salstats.errors import Message, SalstatsError, Setting, warn
-from salstats.files.checkpoints import checkpoint_folder
+from salstats.files.finished_cases import checkpoint_folder
 from salstats.metrics.overlap import Counts
-from salstats.readers.case_images import check_images
+from salstats.readers.background_images import check_images
 from salstats.readers.chexlocalize import METHOD, SPLITS, split_of
 from salstats.readers.chexlocalize_study import PATIENT
 from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, NO_PROB, TRUE_POSITIVE

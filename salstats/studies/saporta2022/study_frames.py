@@ -17,7 +17,7 @@ from salstats.errors import (
     warn,
 )
 from salstats.frames import ESTIMATE_COLUMNS
-from salstats.readers.case_images import ImageSource
+from salstats.readers.background_images import ImageSource
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import ABSENT_REASONS
 from salstats.studies.engine import ItemNotMade, Need, if_possible

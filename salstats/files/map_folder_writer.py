@@ -101,7 +101,7 @@ class MapFolder:
     --------
     >>> import pathlib, tempfile
     >>> import numpy as np
-    >>> from salstats.files.map_folder import MapFolder, MapKey
+    >>> from salstats.files.map_folder_writer import MapFolder, MapKey
     >>> with tempfile.TemporaryDirectory() as place:
     ...     folder = pathlib.Path(place) / "study"
     ...     with MapFolder(folder) as maps:

@@ -9,7 +9,7 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import InputFileError
-from salstats.files.checkpoints import checkpoint_folder, load_or_compute
+from salstats.files.finished_cases import checkpoint_folder, load_or_compute
 from salstats.images.masks import encode
 from salstats.study import Case, Content, Prediction, Series, Truth, in_memory
 

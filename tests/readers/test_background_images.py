@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from salstats.errors import InputFileError
-from salstats.readers.case_images import read_grey
+from salstats.readers.background_images import read_grey
 
 
 def test_images_are_found_by_the_names_of_cases(tmp_path):

@@ -6,7 +6,7 @@ from tests_support import raises, warns
 
 from salstats.errors import InputFileError, SalstatsError
 from salstats.images.masks import encode
-from salstats.readers.predictions import (
+from salstats.readers.prediction_files import (
     check_cases,
     check_common,
     files_in_folders,

@@ -19,8 +19,8 @@ import salstats as ss
 from salstats import memory_limit
 from salstats.cli.app import run
 from salstats.errors import InputFileError, SalstatsError
-from salstats.files import inputs
-from salstats.files.inputs import read_json
+from salstats.files import input_files
+from salstats.files.input_files import read_json
 from salstats.readers.map_files import read_map
 
 
@@ -123,11 +123,11 @@ def test_cells_far_to_the_right_of_a_sheet_are_counted(tmp_path, monkeypatch):
 
 def test_data_folder_is_found_inside_an_installed_package(tmp_path, monkeypatch):
     (tmp_path / "salstats" / "_data" / "published").mkdir(parents=True)
-    monkeypatch.setattr(inputs, "__file__", str(tmp_path / "salstats" / "files" / "inputs.py"))
-    assert inputs.data_folder() == tmp_path / "salstats" / "_data"
+    monkeypatch.setattr(input_files, "__file__", str(tmp_path / "salstats" / "files" / "input_files.py"))
+    assert input_files.data_folder() == tmp_path / "salstats" / "_data"
     shutil.rmtree(tmp_path / "salstats" / "_data")
     with pytest.raises(InputFileError, match="embedded data"):
-        inputs.data_folder()
+        input_files.data_folder()
 
 
 def test_a_key_that_stands_twice_among_many_is_found_at_once(tmp_path):

@@ -27,7 +27,7 @@ from map_folders import (
 )  # fmt: skip
 
 from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
-from salstats.files.map_folder import MapFolder, MapKey
+from salstats.files.map_folder_writer import MapFolder, MapKey
 from salstats.files.outputs import replacing
 from salstats.images.masks import Rle, decode
 from salstats.readers.map_folder import read_map_folder
@@ -204,7 +204,7 @@ class TestGoingOn:
         limit = """
             import resource, signal, sys
             import numpy as np
-            from salstats.files.map_folder import MapFolder, MapKey
+            from salstats.files.map_folder_writer import MapFolder, MapKey
 
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
@@ -299,7 +299,7 @@ class TestGoingOn:
         script = textwrap.dedent("""
             import sys, time
             import numpy as np
-            from salstats.files.map_folder import MapFolder, MapKey
+            from salstats.files.map_folder_writer import MapFolder, MapKey
 
             made = 0
             with MapFolder(sys.argv[1]) as maps:
