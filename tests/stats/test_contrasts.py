@@ -10,7 +10,6 @@ from tests_support import limits, r_quantile, raises
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
-from salstats.frames import ESTIMATE_COLUMNS
 from salstats.stats.engine.intervals import interval_names
 
 # the oracles and the hand-worked examples are small on purpose; one test shows that this is said
@@ -294,27 +293,6 @@ def test_pairs_complete_and_available_average_over_different_cases():
     assert (complete["n"], available["n"]) == (2, 3)
 
 
-@pytest.mark.parametrize(
-    ("human", "saliency", "verdict"),
-    [(0.8, 0.4, "lower"), (0.4, 0.8, "higher"), (0.6, 0.6, "inconclusive")],
-)
-def test_verdict_says_where_the_method_stands(human, saliency, verdict):
-    noise = np.random.default_rng(0).normal(0, 0.05, (2, 60))
-    scores = paired_scores(human + noise[0], saliency + noise[1])
-    for function in (ss.difference, ss.percent_decrease):
-        assert function(scores, reference="human")["verdict"].item() == verdict
-
-
-def test_verdict_of_a_decrease_from_a_negative_mean_is_not_turned_over():
-    noise = np.random.default_rng(0).normal(0, 0.05, (2, 60))
-    scores = paired_scores(-0.5 + noise[0], -0.2 + noise[1], metric="nss")
-    got = ss.percent_decrease(scores, reference="human", force=True)
-    assert got["conf_low"].item() > 0
-    # nss rose from -0.5 to -0.2: a decrease of 60 % of a negative number, yet higher
-    assert got["estimate"].item() > 0
-    assert got["verdict"].item() == "higher"
-
-
 @pytest.mark.parametrize("metric", ["ncc", "sncc", "auc", "sauc"])
 def test_decrease_of_a_metric_without_a_true_zero_is_refused(metric):
     scores = paired_scores([0.6, 0.7, 0.5], [0.5, 0.6, 0.7], metric=metric)
@@ -434,42 +412,6 @@ def test_mean_of_decreases_has_a_test_of_its_own():
     flips = ss.percent_decrease(scores, reference="human", average="task_mean", test="signflip")
     assert np.isnan(flips.iloc[-1]["p_value"])
     assert flips.iloc[:-1]["p_value"].notna().all()
-
-
-@pytest.mark.parametrize("n_tasks", [3, 6])
-def test_adjusted_verdict_demands_an_adjusted_p_value(n_tasks):
-    # differences of about two standard errors: each excludes 0, none survives the family
-    rng = np.random.default_rng(4)
-    noise = rng.normal(0, 0.1, 40)
-    noise -= noise.mean()
-    shift = 2.2 * noise.std(ddof=1) / np.sqrt(40)
-    scores = pd.concat(
-        [paired_scores(np.full(40, 0.5), 0.5 - shift + noise).assign(task=f"t{i}") for i in range(n_tasks)]
-    )
-    plain = ss.difference(scores, reference="human", interval="t")
-    corrected = ss.difference(scores, reference="human", interval="t", adjust="bonferroni")
-    assert set(plain["verdict"]) == {"lower"}
-    assert (corrected["p_adjusted"] > 0.05).all()
-    assert set(corrected["verdict"]) == {"inconclusive"}
-
-
-def test_columns_follow_the_contract(synth1_iou):
-    got = ss.percent_decrease(synth1_iou, reference="human", average="task")
-    columns = list(got.columns)
-    assert columns[:4] == ["metric", "task", "method", "reference"]
-    middle = [c for c in ESTIMATE_COLUMNS if c in columns]
-    assert columns[4 : 4 + len(middle)] == middle
-    assert columns[4 + len(middle) :] == [
-        "reference_mean",
-        "method_mean",
-        "n_pairs",
-        "verdict",
-        "test",
-        "n_replicates",
-    ]
-    assert got.iloc[-1]["task"] == "Average"
-    assert (got["conf_low"] <= got["estimate"]).all()
-    assert (got["estimate"] <= got["conf_high"]).all()
 
 
 @pytest.mark.parametrize(

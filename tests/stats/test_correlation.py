@@ -1,9 +1,6 @@
 """correlate() against R's cor.test, the CheXlocalize scripts and a published example."""
 
-import subprocess
-import sys
 import warnings
-from math import factorial
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +28,6 @@ ROUNDING = 1e-12
 PRINTED = 5e-5
 
 RELATED = Path(__file__).parents[1] / "reference" / "correlation"
-TESTS_OF_PAIRS = ("pearson", "percbend", "bicor")
 COVARIATES = ("prob", "area_ratio", "elongation", "n_instances", "human_iou")
 
 
@@ -294,30 +290,6 @@ def test_three_patients_are_too_few_however_many_rows_they_have():
     assert correlate(table.assign(patient=np.arange(30) % 4), "x", "y")["df"].between(1, 3).all()
 
 
-@pytest.mark.parametrize("test", ["spearman", "kendall"])
-def test_a_perfect_rank_correlation_has_the_exact_p_value_and_no_limits(test):
-    """Of n! pairings one gives 1 and one gives -1, so p is 2 / n!: a third of three pairs, not zero."""
-    parts = [pd.DataFrame({"size": n, "x": range(n), "y": np.exp(range(n))}) for n in (3, 4, 5, 8)]
-    up = pd.concat(parts, ignore_index=True)
-    for sign, table in ((1, up), (-1, up.assign(y=-up["y"]))):
-        with pytest.warns(SalstatsWarning, match=r"-1 or 1.*size 3 \(3 pairs\); size 4 \(4 pairs\)") as said:
-            result = correlate(table, "x", "y", by="size", test=test)
-        assert len(said) == 1
-        assert result["estimate"].tolist() == [sign] * 4
-        np.testing.assert_allclose(result["p_value"], [2 / factorial(n) for n in (3, 4, 5, 8)], rtol=ROUNDING)
-        assert result[["statistic", "df", "conf_low", "conf_high"]].isna().all(axis=None)
-
-
-@pytest.mark.parametrize("slope", [1.0, -0.3, 1 / 7])
-def test_points_on_a_line_have_neither_p_value_nor_limits_of_pearson(slope):
-    x = np.array([0.1, 0.2, 0.7, 0.35])
-    table = pd.DataFrame({"x": x, "y": slope * x + 0.6})
-    with pytest.warns(SalstatsWarning, match=r"p_value and limits are NaN.*all rows \(4 pairs\)"):
-        result = correlate(table, "x", "y", test="pearson")
-    assert result["estimate"].tolist() == [np.sign(slope)]
-    assert result[["statistic", "df", "p_value", "conf_low", "conf_high"]].isna().all(axis=None)
-
-
 def test_repeated_units_warn_with_the_numbers():
     table = pd.DataFrame({"case": list("aabbcc"), "x": [1.0, 2, 3, 4, 5, 6], "y": [1.0, 3, 2, 5, 4, 6]})
     with pytest.warns(SalstatsWarning, match=r"repeat a case \(all rows: 6 rows of 3\)"):
@@ -467,104 +439,6 @@ def assert_rows_match(result, expected, columns=("estimate", "statistic", "df", 
         np.testing.assert_allclose(result[column], expected[column], rtol=R_AGREES, err_msg=column)
 
 
-@pytest.mark.parametrize("test", ["pearson", "spearman"])
-@pytest.mark.parametrize("covariates", ["age", "age size"])
-@pytest.mark.parametrize("of", ["both", "x", "y"])
-def test_partial_and_semi_partial_correlations_are_those_of_ppcor(related, test, covariates, of):
-    expected = pd.read_csv(RELATED / "partial.csv").query("test == @test and covariates == @covariates")
-    expected = expected[expected["of"] == of].set_index("set").sort_index()
-    result = correlate(
-        related, "x", "y", by="set", test=test, covariates=covariates.split(), covariates_of=of,
-        interval="fisher", unit=None,
-    ).set_index("set")  # fmt: skip
-    assert result.index.tolist() == expected.index.tolist()
-    assert_rows_match(result, expected)
-    assert set(result["covariates"]) == {covariates.replace(" ", ", ")}
-    assert set(result["covariates_of"]) == {of}
-
-
-def test_percentage_bend_is_that_of_wrs2(related):
-    expected = pd.read_csv(RELATED / "percbend.csv").set_index("set").sort_index()
-    result = correlate(related, "x", "y", by="set", test="percbend", interval="fisher").set_index("set")
-    assert_rows_match(result, expected)
-    reach = stats.norm.ppf(0.975) / np.sqrt(expected["n"] - 3)
-    np.testing.assert_allclose(result["conf_low"], np.tanh(np.arctanh(expected["estimate"]) - reach))
-
-
-def biweight_by_definition(x, y):
-    """Langfelder and Horvath 2012, equations 1 to 4, one value after the other."""
-    weighted = []
-    for values in (x, y):
-        middle = sorted(values)[len(values) // 2]
-        spread = sorted(abs(v - middle) for v in values)[len(values) // 2]
-        parts = []
-        for v in values:
-            u = (v - middle) / (9 * spread)
-            parts.append((v - middle) * (1 - u**2) ** 2 if abs(u) < 1 else 0.0)
-        length = sum(part**2 for part in parts) ** 0.5
-        weighted.append([part / length for part in parts])
-    return sum(a * b for a, b in zip(*weighted, strict=True))
-
-
-@pytest.mark.parametrize("name", ["medium", "ties"])
-def test_biweight_midcorrelation_is_its_definition(related, name):
-    rows = related[related["set"] == name]
-    assert len(rows) % 2
-    row = correlate(rows, "x", "y", test="bicor", interval="fisher").loc[0]
-    r, n = biweight_by_definition(rows["x"], rows["y"]), len(rows)
-    np.testing.assert_allclose(row["estimate"], r, rtol=R_AGREES)
-    np.testing.assert_allclose(row["statistic"], r * np.sqrt((n - 2) / (1 - r**2)), rtol=R_AGREES)
-    np.testing.assert_allclose(row["conf_high"], np.tanh(np.arctanh(r) + 1.959963984540054 / np.sqrt(n - 3)))
-
-
-def test_robust_correlations_hardly_mind_two_outliers(related):
-    rows = related[related["set"] == "outliers"]
-    with_them = {test: correlate(rows, "x", "y", test=test)["estimate"][0] for test in TESTS_OF_PAIRS}
-    without = {test: correlate(rows[2:], "x", "y", test=test)["estimate"][0] for test in TESTS_OF_PAIRS}
-    moved = {test: abs(with_them[test] - without[test]) for test in TESTS_OF_PAIRS}
-    assert moved["pearson"] > 0.5
-    assert moved["percbend"] < moved["pearson"] / 4
-    assert moved["bicor"] < moved["pearson"] / 4
-
-
-def test_repeated_measures_are_those_of_rmcorr_where_patients_hide_them(related):
-    """Within units both rise together, while all rows together say that they do not."""
-    expected = pd.read_csv(RELATED / "rm.csv").set_index("set").sort_index()
-    options = {"by": "set", "unit": "unit"}
-    result = correlate(related, "x", "y", test="rm", interval="fisher", **options).set_index("set")
-    assert_rows_match(result, expected)
-    # of the smallest set's three units there is no variance
-    several = related[related["set"] != "small"]
-    pooled = correlate(several, "x", "y", test="pearson", **options).set_index("set")
-    assert result.loc["large", "estimate"] > 0.7
-    assert pooled.loc["large", "estimate"] < -0.2
-    # the default limits know that units differ, and are no narrower
-    clustered = correlate(several, "x", "y", test="rm", **options).set_index("set")
-    independent = result.loc[clustered.index]
-    np.testing.assert_array_equal(clustered["estimate"], independent["estimate"])
-    assert (clustered["conf_low"] < independent["conf_low"]).all()
-    assert (clustered["conf_high"] > independent["conf_high"]).all()
-    assert set(clustered["interval"]) == {"cr2"}
-
-
-def test_repeated_measures_of_the_study_are_those_of_rmcorr(synth1, r_expected):
-    expected = r_expected("rmcorr").set_index("set")
-    sets = {
-        "iou_prob_patient": ("prob", "patient"),
-        "iou_area_patient": ("area_ratio", "patient"),
-        "iou_human_case": ("human_iou", "case"),
-    }
-    for name, (covariate, unit) in sets.items():
-        with warnings.catch_warnings():
-            # that patients have several cases is known
-            warnings.simplefilter("ignore", SalstatsWarning)
-            row = correlate(synth1, covariate, "iou", by=(), test="rm", unit=unit, interval="fisher").loc[0]
-        for ours, theirs in {"estimate": "r_rm", "df": "df", "conf_low": "lo", "conf_high": "hi"}.items():
-            np.testing.assert_allclose(row[ours], expected.loc[name, theirs], rtol=R_AGREES, err_msg=name)
-        assert row["n"] == expected.loc[name, "n_obs"]
-        assert row["n_units"] == expected.loc[name, "n_subj"]
-
-
 def test_estimates_are_those_of_pingouin_whatever_it_rounds(related):
     rows = related[related["set"] == "medium"]
     with warnings.catch_warnings():
@@ -591,35 +465,6 @@ def test_estimates_are_those_of_pingouin_whatever_it_rounds(related):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        {"test": "rm"},
-        {"test": "percbend"},
-        {"test": "bicor"},
-        {"test": "pearson", "covariates": "age"},
-        {"test": "spearman", "covariates": ["age", "size"], "covariates_of": "x"},
-    ],
-)
-def test_a_unit_that_stands_twice_says_nothing_new(related, options):
-    """Clustered limits of 40 units are those of the same with every row twice; Fisher's shrink."""
-    once = related[related["set"] == "large"].drop(columns="set")
-    twice = pd.concat([once, once], ignore_index=True)
-    rows = [correlate(table, "x", "y", unit="unit", **options).loc[0] for table in (once, twice)]
-    # medians and quantiles of twice as many values lie between others, and a partial floor of n is lower
-    np.testing.assert_allclose(rows[1]["estimate"], rows[0]["estimate"], atol=0.01)
-    np.testing.assert_allclose(rows[1]["conf_low"], rows[0]["conf_low"], atol=0.03)
-    np.testing.assert_allclose(rows[1]["conf_high"], rows[0]["conf_high"], atol=0.03)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SalstatsWarning)
-        alone = [
-            correlate(table, "x", "y", unit="unit", interval="fisher", **options).loc[0]
-            for table in (once, twice)
-        ]
-    width = [row["conf_high"] - row["conf_low"] for row in alone]
-    assert width[1] < 0.75 * width[0]
-
-
-@pytest.mark.parametrize(
     "options", [{"test": "rm"}, {"test": "bicor"}, {"test": "pearson", "covariates": "age"}]
 )
 def test_strata_overall_and_adjustment_go_with_every_coefficient(related, options):
@@ -635,57 +480,6 @@ def test_strata_overall_and_adjustment_go_with_every_coefficient(related, option
     np.testing.assert_allclose(combined["estimate"], np.tanh((weights * np.arctanh(r)).sum() / weights.sum()))
     assert combined["n_strata"] == 2
     assert combined["conf_low"] < combined["estimate"] < combined["conf_high"]
-
-
-@pytest.mark.parametrize(
-    ("change", "options", "reason"),
-    [
-        ({"x": lambda t: t["unit"] * 0.1}, {"test": "rm"}, "x is constant within each unit"),
-        (
-            {"x": lambda t: (np.arange(len(t)) == 3) * 1.0},
-            {"test": "percbend"},
-            "four fifths of the values of x",
-        ),
-        ({"y": lambda t: (np.arange(len(t)) % 3 == 0) * 1.0}, {"test": "bicor"}, "half of the values of y"),
-        (
-            {"size": lambda t: 2 * t["age"] - 1},
-            {"covariates": ["age", "size"], "test": "pearson"},
-            "collinear",
-        ),
-        ({"size": lambda t: 4.0}, {"covariates": "size"}, "size is constant"),
-        ({"x": lambda t: 1e-9 * t["age"]}, {"covariates": "age", "test": "pearson"}, "determine x"),
-    ],
-)
-def test_what_pingouin_gives_a_meaningless_number_for_is_undefined(related, change, options, reason):
-    rows = related[related["set"] == "medium"].drop(columns="set").assign(**change)
-    with pytest.warns(SalstatsWarning, match=reason):
-        row = correlate(rows, "x", "y", unit="unit", **options).loc[0]
-    assert row[["estimate", "p_value", "conf_low", "conf_high"]].isna().all()
-
-
-def test_small_numbers_are_not_taken_for_equal_ones(related):
-    rows = related[related["set"] == "medium"]
-    small = rows.assign(x=rows["x"] * 1e-10, age=rows["age"] * 1e-10)
-    found = [correlate(t, "x", "y", by=(), test="pearson", covariates="age").loc[0] for t in (rows, small)]
-    np.testing.assert_allclose(found[1]["estimate"], found[0]["estimate"], rtol=R_AGREES)
-
-
-def test_what_new_coefficients_need_is_said(related):
-    table = related.drop(columns="set")
-    with raises(ColumnError, option="test", value="rm", hint="name unit"):
-        correlate(table.drop(columns="unit"), "x", "y", test="rm")
-    with raises(ValueRangeError, option="test", value="rm", match="no case"):
-        correlate(table.assign(case=range(len(table))), "x", "y", test="rm", unit="case")
-    with raises(ValueRangeError, option="test", value="rm", choices=("spearman", "pearson")):
-        correlate(table, "x", "y", test="rm", unit="unit", covariates="age")
-    with raises(ColumnError, option="covariates", column="x"):
-        correlate(table, "x", "y", covariates=["age", "x"])
-    with raises(ValueRangeError, option="covariates_of", value="x"):
-        correlate(table, "x", "y", covariates_of="x")
-    with raises(ColumnError, column="agee"):
-        correlate(table, "x", "y", covariates="agee")
-    with raises(ValueRangeError, option="interval", value="bonett-wright", match="'bicor'"):
-        correlate(table, "x", "y", test="bicor", interval="bonett-wright")
 
 
 @pytest.mark.slow
@@ -717,42 +511,3 @@ def test_default_limits_hold_where_slopes_differ_between_patients(options):
     # one in 10,000 runs would fall below
     n_held = ((held["conf_low"] <= truth) & (held["conf_high"] >= truth)).sum()
     assert n_held >= stats.binom.ppf(1e-4, n_studies, 0.94)
-
-
-def test_pingouin_is_imported_when_it_is_asked_for():
-    code = "import sys, salstats as ss\nss.correlate, ss.difference\nprint('pingouin' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
-
-
-@pytest.mark.parametrize(("covariates_of", "taken"), [("x", 0), ("y", 1)])
-def test_a_semipartial_correlation_of_variables_that_add_up_is_that_of_residuals(covariates_of, taken):
-    inside, outside = np.random.default_rng(1).integers(5, 60, (2, 60)).astype(float)
-    table = pd.DataFrame({"inside": inside, "size": inside + outside, "outside": outside})
-    design = np.column_stack([np.ones(60), outside])
-    variables = [inside, inside + outside]
-    variables[taken] = variables[taken] - design @ np.linalg.lstsq(design, variables[taken])[0]
-    found = correlate(
-        table, "inside", "size", test="pearson", covariates="outside", covariates_of=covariates_of
-    )
-    assert found["estimate"].item() == pytest.approx(np.corrcoef(variables)[0, 1], abs=1e-12)
-
-
-def test_a_variable_that_the_covariate_determines_has_no_semipartial_correlation():
-    c, y = np.random.default_rng(2).normal(size=(2, 40))
-    table = pd.DataFrame({"x": 2 * c + 1, "y": y, "c": c})
-    with pytest.warns(SalstatsWarning, match="determine x"):
-        found = correlate(table, "x", "y", test="pearson", covariates="c", covariates_of="y")
-    assert found["estimate"].isna().all()
-
-
-def test_units_that_vary_by_rounding_alone_have_no_correlation_within():
-    rng = np.random.default_rng(3)
-    units = np.repeat(np.arange(15), 4)
-    level = rng.uniform(0.1, 1, 15)[units]
-    x = level.copy()
-    x[::4] = np.nextafter(x[::4], 2)
-    table = pd.DataFrame({"patient": units, "x": x, "y": rng.normal(size=60)})
-    with pytest.warns(SalstatsWarning, match="constant within each"):
-        found = correlate(table, "x", "y", test="rm", unit="patient")
-    assert found["estimate"].isna().all()

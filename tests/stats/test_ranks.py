@@ -8,7 +8,6 @@ from tests_support import raises
 
 from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.stats.engine.rank_schemes import kendall_tau, ranks_of
-from salstats.stats.pairwise_tests import rank_limits, significance_map
 from salstats.stats.ranks import rank_stability
 
 #: The same sums in the same order, or rounding of a few of them.
@@ -182,12 +181,3 @@ class TestBadInput:
         assert set(rank_stability(both, by=["metric"], n_replicates=50)["n"]) == {40}
         empty = scores.assign(model=None)
         assert "model" not in rank_stability(empty, n_replicates=50).columns
-
-
-def test_one_case_leaves_every_rank_open():
-    with pytest.warns(SalstatsWarning, match="a sample of one unit"):
-        tests = significance_map(frame([[0.1, 0.2, 0.3]]))
-    assert tests["p_value"].isna().all()
-    limits = rank_limits(tests)
-    assert limits["conf_low"].tolist() == [1, 1, 1]
-    assert limits["conf_high"].tolist() == [3, 3, 3]

@@ -8,7 +8,7 @@ from statsmodels.stats.proportion import proportion_confint
 from tests_support import limits, r_quantile, raises
 
 import salstats as ss
-from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.frames import ColumnCodes
 from salstats.stats.engine import limits as kernels
 from salstats.stats.engine.estimands import Estimand, sum_cells
@@ -65,34 +65,6 @@ def test_undefined_replicates_sort_last_under_the_order_rule():
     assert (low.item(), high.item()) == (25, 975)
 
 
-@pytest.mark.parametrize(
-    ("interval", "level", "enough"),
-    [("order", 0.95, 40), ("percentile", 0.95, 40), ("bca", 0.99, 200), ("percentile", 0.9999, 20_000)],
-)
-def test_a_level_that_replicates_do_not_reach_is_refused(boot60, interval, level, enough):
-    """One replicate has to lie beyond each limit: 2 / (1 - level)."""
-    with raises(
-        ValueRangeError,
-        option="n_replicates",
-        value=enough - 1,
-        hint=f"give n_replicates={enough} or more",
-        match=interval,
-    ):
-        ss.summarize(boot60, interval=interval, level=level, n_replicates=enough - 1)
-    if enough < 1000:
-        limits(ss.summarize(boot60, interval=interval, level=level, n_replicates=enough))
-
-
-def test_a_level_that_flips_do_not_reach_is_refused():
-    """Flips lie on both sides at once: 1 / (1 - level); the normal interval takes no quantile."""
-    scores = ss.datasets.load_simulated().query("metric == 'iou' and task == 'Edema'")
-    with raises(ValueRangeError, option="n_replicates", value=99, hint="give n_replicates=100 or more"):
-        ss.difference(scores, reference="human", level=0.99, n_replicates=99)
-    found = ss.difference(scores, reference="human", level=0.99, n_replicates=100)
-    assert np.isfinite(found[["conf_low", "conf_high"]]).all(axis=None)
-    assert ss.summarize(scores, interval="normal", level=0.99, n_replicates=20)["conf_low"].notna().all()
-
-
 @pytest.mark.parametrize("interval", ["wilson", "exact"])
 @pytest.mark.parametrize(("hits", "n"), [(0, 12), (3, 12), (12, 12), (47, 180)])
 def test_binary_intervals_equal_statsmodels_when_cases_are_independent(interval, hits, n):
@@ -147,15 +119,3 @@ def test_bootstrap_t_without_variance_in_many_replicates_has_no_limits(values):
     # the side that such replicates decide is unknown; the other may stand
     assert np.isnan(low) or np.isnan(high)
     assert not np.abs([low, high]).max() > 1
-
-
-def test_a_rare_task_does_not_spoil_the_bootstrap_t_of_others():
-    # in some replicates one unit of task b is drawn, which has no variance there; task a always has one
-    scores = pd.concat(
-        [scores_of(np.linspace(0, 1, 40)).assign(task="a"), scores_of([0.1, 0.5, 0.7]).assign(task="b")]
-    )
-    with pytest.warns(SalstatsWarning, match="task b"):
-        got = ss.summarize(scores, interval="studentized").set_index("task")
-    assert got.loc["a", "n_undefined"] == 0
-    alone = ss.summarize(scores[scores["task"] == "a"], interval="studentized")
-    np.testing.assert_allclose(limits(got.loc[["a"]]), limits(alone), rtol=RTOL)

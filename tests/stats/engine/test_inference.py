@@ -1,0 +1,146 @@
+"""Inference about a target: replicates, their moments and P values, and checked options."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from tests_support import limits, raises
+
+import salstats as ss
+from salstats.errors import SalstatsWarning, ValueRangeError
+from salstats.stats.engine.estimands import Estimand, Target, sum_cells
+from salstats.stats.engine.inference import (
+    at_levels,
+    bootstrap_p_values,
+    check_binary,
+    check_options,
+    infer,
+    moments,
+    replicate,
+)
+
+
+@pytest.mark.parametrize(
+    ("interval", "level", "enough"),
+    [("order", 0.95, 40), ("percentile", 0.95, 40), ("bca", 0.99, 200), ("percentile", 0.9999, 20_000)],
+)
+def test_a_level_that_replicates_do_not_reach_is_refused(boot60, interval, level, enough):
+    """One replicate has to lie beyond each limit: 2 / (1 - level)."""
+    with raises(
+        ValueRangeError,
+        option="n_replicates",
+        value=enough - 1,
+        hint=f"give n_replicates={enough} or more",
+        match=interval,
+    ):
+        ss.summarize(boot60, interval=interval, level=level, n_replicates=enough - 1)
+    if enough < 1000:
+        limits(ss.summarize(boot60, interval=interval, level=level, n_replicates=enough))
+
+
+def test_a_level_that_flips_do_not_reach_is_refused():
+    """Flips lie on both sides at once: 1 / (1 - level); the normal interval takes no quantile."""
+    scores = ss.datasets.load_simulated().query("metric == 'iou' and task == 'Edema'")
+    with raises(ValueRangeError, option="n_replicates", value=99, hint="give n_replicates=100 or more"):
+        ss.difference(scores, reference="human", level=0.99, n_replicates=99)
+    found = ss.difference(scores, reference="human", level=0.99, n_replicates=100)
+    assert np.isfinite(found[["conf_low", "conf_high"]]).all(axis=None)
+    assert ss.summarize(scores, interval="normal", level=0.99, n_replicates=20)["conf_low"].notna().all()
+
+
+def mean_of_units(scores, units):
+    """The target of one mean."""
+    cells = sum_cells(scores, units, int(units.max()) + 1, np.zeros(len(units), dtype=int), 1)
+    keys = pd.DataFrame({"method": ["cam"]})
+    return Target("mean", cells, Estimand("mean", np.ones((1, 1))), keys, np.zeros(1, dtype=int))
+
+
+@pytest.fixture(scope="module")
+def target():
+    rng = np.random.default_rng(1)
+    units = np.repeat(np.arange(25), rng.integers(1, 4, 25))
+    return mean_of_units(rng.beta(2, 3, len(units)), units)
+
+
+def test_moments_leave_out_undefined_replicates():
+    replicates = np.array([[1.0, np.nan, np.nan], [3, 2, np.nan], [8, np.nan, np.nan]])
+    mean, deviation, n = moments(replicates)
+    np.testing.assert_array_equal(mean, [4, 2, np.nan])
+    np.testing.assert_allclose(deviation, [np.std([1, 3, 8], ddof=1), np.nan, np.nan])
+    assert n.tolist() == [3, 1, 0]
+
+
+def test_bootstrap_p_values_count_the_side_of_0_with_fewer_replicates():
+    replicates = np.array([[-1.0, 1, np.nan, 0], [2, 2, 3, 0], [3, 3, 4, 0], [4, 4, 5, 0]])
+    p_value, smallest = bootstrap_p_values(replicates)
+    # 2 (1 + 1) / 5, 2 / 5, 2 / 4 of three defined ones, and 1 where all are 0
+    np.testing.assert_allclose(p_value, [0.8, 0.4, 0.5, 1])
+    np.testing.assert_allclose(smallest, [0.4, 0.4, 0.5, 0.4])
+    # replicates within rounding of 0 count on both sides
+    assert bootstrap_p_values(np.array([[1e-15], [2.0], [3.0]]), rounding=1e-12)[0] == pytest.approx(1)
+    assert np.isnan(bootstrap_p_values(np.full((5, 1), np.nan))[0]).all()
+
+
+def test_replicates_are_those_of_a_loop_over_the_draws(target):
+    draws = np.random.default_rng(2).integers(0, 25, (60, 25))
+    options = check_options("mean", "studentized", 0.95, 10_000, 0, draws)
+    replicates = replicate(target.cells, target.estimand, options, variances=True, differences=True)
+    sums, counts = target.cells.sums[:, 0], target.cells.counts[:, 0]
+    expected = [sums[draw].sum() / counts[draw].sum() for draw in draws]
+    np.testing.assert_allclose(replicates.estimates[:, 0], expected, rtol=1e-12)
+    np.testing.assert_array_equal(replicates.differences, replicates.estimates)
+    residual = sums[draws[0]] - expected[0] * counts[draws[0]]
+    variance = 25 / 24 * (residual**2).sum() / counts[draws[0]].sum() ** 2
+    assert replicates.variances[0, 0] == pytest.approx(variance, rel=1e-12)
+    assert replicate(target.cells, target.estimand, options).variances is None
+
+
+def test_t_limits_are_those_of_the_standard_error_and_of_another_level(target):
+    options = check_options("mean", "t", 0.95, 10_000, 0, None)
+    estimates = infer(target, options)
+    assert estimates.estimate[0] == pytest.approx(target.cells.sums.sum() / target.cells.counts.sum())
+    for level, frame in ((0.95, estimates), (0.8, at_levels(estimates, np.array([0.8])))):
+        reach = stats.t.ppf((1 + level) / 2, 24) * estimates.std_error[0]
+        assert frame.conf_low[0] == pytest.approx(estimates.estimate[0] - reach)
+        assert frame.conf_high[0] == pytest.approx(estimates.estimate[0] + reach)
+        assert frame.conf_level.tolist() == [level]
+    unchanged = at_levels(estimates, np.array([np.nan]))
+    assert unchanged.conf_low[0] == estimates.conf_low[0]
+
+
+def test_constant_scores_are_certain_only_if_that_is_said():
+    options = check_options("mean", "cr2", 0.95, 10_000, 0, None)
+    constant = mean_of_units(np.full(30, 0.4), np.arange(30))
+    certain = infer(constant, options, constant=True)
+    assert certain.conf_low[0] == certain.conf_high[0] == certain.estimate[0]
+    with pytest.warns(SalstatsWarning, match="cr2"):
+        uncertain = infer(constant, options)
+    assert np.isnan(uncertain.conf_low).all()
+
+
+@pytest.mark.parametrize(
+    ("term", "interval", "test"),
+    [
+        ("difference", "percentile", "bootstrap"),
+        ("difference", "wild", "wild"),
+        ("difference", "tango", "score"),
+        ("difference", "cr2", "cr2"),
+        ("difference", "t", "t"),
+    ],
+)
+def test_each_interval_has_the_test_that_agrees_with_it(term, interval, test):
+    assert check_options(term, interval, 0.95, 10_000, 0, None).test == test
+
+
+def test_options_take_the_number_of_replicates_from_the_draws():
+    options = check_options("mean", None, 0.95, 10_000, 0, np.zeros((70, 4), dtype=int))
+    assert options.n_replicates == 70
+    assert options.interval.name == "percentile"
+    assert options.columns() == {"n_replicates": 70}
+    assert check_options("mean", "t", 0.95, 10_000, 0, None).columns() == {}
+
+
+def test_scores_that_are_not_0_or_1_are_named():
+    check_binary(np.array([0, 1, np.nan]), "test", "mcnemar")
+    with raises(ValueRangeError, option="test", value="mcnemar", match="0.25"):
+        check_binary(np.array([0, 1, 0.25]), "test", "mcnemar")

@@ -1,0 +1,118 @@
+"""Floors and Monte-Carlo errors of P values that are counted from replicates."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from salstats.errors import SalstatsWarning
+from salstats.stats.adjust import adjust
+
+
+def test_an_exact_p_value_has_no_floor_and_no_monte_carlo_error():
+    """Seven units, 64 patterns of signs that are all listed: 0.5 / 64 is a P value and no bound."""
+    frame = pd.DataFrame(
+        {"p_value": [0.5 / 64, 0.2], "p_floor": np.nan, "test": "wild", "n_replicates": 10_000}
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for near in (0.5 / 64, 0.0249):
+            adjusted = adjust(frame.assign(p_value=[near, 0.2]))
+            assert "p_adjusted_floor" not in adjusted.columns
+
+
+@pytest.mark.parametrize(("procedure", "enough"), [("bonferroni", 400), ("BH", 400), ("BY", 1171)])
+def test_too_few_replicates_for_the_family_warn_with_how_many_would_do(procedure, enough):
+    """10 tests: 10 * 2 / (B + 1) < 0.05 from B = 400; BY takes 1 + ... + 1/10 = 2.929 times as many."""
+    table = pd.DataFrame({"p_value": np.full(10, 0.1), "n_replicates": 299})
+    with pytest.warns(
+        SalstatsWarning, match=f"possible is 0.00667, .* {enough:,} replicates or more would do"
+    ):
+        adjust(table, procedure=procedure)
+    with pytest.warns(SalstatsWarning, match=f"below 0.05 after (?i:{procedure}).*; {enough:,} replicates"):
+        adjust(table.assign(n_replicates=enough - 1), procedure=procedure)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        adjust(table.assign(n_replicates=enough), procedure=procedure)
+        adjust(table, procedure="none")
+
+
+@pytest.mark.parametrize(
+    ("columns", "enough"),
+    [
+        # 10 / (B + 1) < 0.05
+        ({"test": "signflip"}, 200),
+        # 10 * 0.5 / (B + 1) < 0.05
+        ({"test": "wild"}, 100),
+        # 10 * 2 / (B + 1) < 0.1
+        ({"test": "bootstrap", "conf_level": 0.9}, 200),
+        # 10 * 2 / (B + 1) < 0.01
+        ({"conf_level": 0.99}, 2000),
+        # 10 / (B + 1) < 0.1
+        ({"test": "signflip", "conf_level": 0.9}, 100),
+    ],
+)
+def test_how_many_replicates_would_do_depends_on_the_test_and_the_level(columns, enough):
+    table = pd.DataFrame({"p_value": np.full(10, 0.1), "n_replicates": enough - 1, **columns})
+    with pytest.warns(SalstatsWarning, match=f"; {enough:,} replicates or more would do"):
+        adjust(table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        adjust(table.assign(n_replicates=enough))
+        # no replicates behind the p-value, whatever the column says
+        adjust(table.assign(test="t", n_replicates=9))
+
+
+def test_an_adjusted_p_value_near_the_level_says_that_the_seed_decides():
+    # counts of 1 and 30 of 1000 replicates: 10 tests, level .05
+    p = np.array([2 * 2 / 1001, 2 * 31 / 1001] + [0.9] * 8)
+    frame = pd.DataFrame({"p_value": p, "test": "bootstrap", "n_replicates": 1000})
+    with pytest.warns(
+        SalstatsWarning, match=r"1 adjusted p-values lie within Monte-Carlo error.*10,000 would"
+    ):
+        adjust(frame)
+    # the smallest p-value possible is on the safe side already, and one far off is decided
+    settled = frame.assign(p_value=[2 / 1001, *p[1:]])
+    with pytest.warns(SalstatsWarning, match="1 adjusted p-values are at the floor"):
+        adjusted = adjust(settled)
+    assert adjusted["p_adjusted"].iloc[0] < 0.05
+    # the same share of many more replicates is decided too
+    more = frame.assign(p_value=[4e-3, *p[1:]], n_replicates=100_000)
+    assert adjust(more)["p_adjusted"].iloc[0] < 0.05
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+@pytest.mark.parametrize(
+    ("procedure", "bounds"),
+    [
+        # 4 tests of 1000 replicates: two at the floor, one above it, one large
+        ("bonferroni", [True, True, False, False]),
+        # the running maximum gives the third the bound of the others: 4 * 2 / 1001 against 2 * 3 / 1001
+        ("holm", [True, True, True, False]),
+        # p(2) * 4 / 2 of the two at the floor, p(3) * 4 / 3 of the third
+        ("BH", [True, True, False, False]),
+    ],
+)
+def test_an_adjusted_p_value_that_hangs_on_a_floor_is_a_bound(procedure, bounds):
+    p = np.array([2, 2, 3, 800]) / 1001
+    frame = pd.DataFrame({"p_value": p, "p_floor": 2 / 1001, "test": "bootstrap", "n_replicates": 1000})
+    result = adjust(frame, procedure=procedure)
+    assert result["p_adjusted_floor"].notna().tolist() == bounds
+    assert result["p_adjusted"][bounds].eq(result["p_adjusted_floor"][bounds]).all()
+    # of a test without replicates nothing is a bound, and a second adjustment starts anew
+    assert "p_adjusted_floor" not in adjust(frame.drop(columns="p_floor").assign(test="t")).columns
+    again = adjust(result, procedure=procedure)
+    pd.testing.assert_frame_equal(again, result)
+
+
+def test_a_bound_says_what_would_lower_it():
+    """300 tests at the floor of 10,000 flips: 300 * 0.5 / 10,001 = 0.015; 15 times as many would do."""
+    least = 0.5 / 10_001
+    frame = pd.DataFrame({"p_value": np.full(300, least), "p_floor": least, "n_replicates": 10_000})
+    with pytest.warns(
+        SalstatsWarning, match="P < 0.015, .* about 150,000 replicates or a joint adjustment .*max-t.* would"
+    ):
+        adjust(frame.assign(test="wild"))
+    with pytest.warns(SalstatsWarning, match="about 150,000 replicates would take it below 0.001"):
+        adjust(frame)

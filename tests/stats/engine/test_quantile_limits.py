@@ -1,0 +1,96 @@
+"""Quantiles of clustered scores and the limits from the shares of scores below them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.errors import SalstatsWarning
+from salstats.stats.engine.quantile_limits import sample_quantile
+
+
+@pytest.fixture(scope="module")
+def clustered():
+    """Scores of two methods with lumps at 0, of patients with one to five cases."""
+    rng = np.random.default_rng(11)
+    patient = np.repeat(np.arange(24), rng.integers(1, 6, 24))
+    own = rng.normal(size=24)[patient]
+    rows = []
+    for method, shift in (("cam", 0.0), ("human", 0.6)):
+        z = own + rng.normal(size=len(patient)) + shift
+        score = np.where(z < -0.5, 0.0, np.round(1 / (1 + np.exp(-z)), 3))
+        rows.append(pd.DataFrame({"patient": patient, "method": method, "score": score}))
+        rows[-1]["case"] = [f"c{i:02d}" for i in range(len(patient))]
+    return pd.concat(rows, ignore_index=True).astype({"patient": str}).assign(metric="iou")
+
+
+def test_a_lump_that_holds_the_median_gives_limits_of_no_width():
+    scores = pd.DataFrame({"case": [f"c{i:03d}" for i in range(100)], "method": "cam", "metric": "iou"})
+    scores["score"] = np.where(np.arange(100) < 75, 0.0, 0.5)
+    row = ss.medians(scores, by="method").iloc[0]
+    assert (row["estimate"], row["conf_low"], row["conf_high"]) == (0.0, 0.0, 0.0)
+
+
+def test_the_p_value_is_where_limits_meet_0(clustered):
+    p = ss.median_difference(clustered, reference="human", by="metric")["p_value"].item()
+    assert 0 < p < 1
+    for level, outside in ((1 - 1.01 * p, True), (1 - 0.99 * p, False)):
+        row = ss.median_difference(clustered, reference="human", by="metric", level=level).iloc[0]
+        assert (row["conf_low"] > 0 or row["conf_high"] < 0) == outside
+    assert set(ss.median_difference(clustered, reference="human", by="metric", adjust="holm").columns) >= {
+        "p_adjusted",
+        "procedure",
+    }
+
+
+@pytest.mark.parametrize("seed", [73, 75])
+def test_p_value_and_limits_agree_and_limits_of_levels_are_nested(seed):
+    rng = np.random.default_rng(seed)
+    n = rng.integers(2, 25)
+    cam = np.round(np.clip(rng.normal(0.4, 0.3, n), 0, 1), 1)
+    human = np.round(np.clip(cam + rng.normal(0.1, 0.2, n), 0, 1), 1)
+    patients = [f"p{i}" for i in rng.integers(0, max(2, n // 2), n)]
+    keys = {"case": np.arange(n).astype(str), "patient": patients, "metric": "iou"}
+    scores = pd.DataFrame({**keys, "cam": cam, "human": human})
+    if seed % 3 == 0:
+        scores.loc[rng.random(n) < 0.2, "cam"] = np.nan
+    long = scores.melt([*keys], ["cam", "human"], var_name="method", value_name="score")
+    for quantile in (0.25, 0.5):
+        row = ss.median_difference(long, reference="human", quantile=quantile).iloc[0]
+        assert (row["p_value"] < 0.05) == (row["conf_low"] > 0 or row["conf_high"] < 0)
+        nested = [
+            ss.median_difference(long, reference="human", quantile=quantile, level=level).iloc[0]
+            for level in (0.5, 0.8, 0.9, 0.95)
+        ]
+        assert all(np.diff([row["conf_low"] for row in nested]) <= 0)
+        assert all(np.diff([row["conf_high"] for row in nested]) >= 0)
+
+
+def test_limits_at_the_ends_of_the_range_are_as_far_as_scores_can_be():
+    wide = pd.DataFrame(
+        {"case": list("uvw"), "metric": "iou", "cam": [0.8, 0.9, 0.85], "human": [0.1, 0.2, 0.15]}
+    )
+    long = wide.melt(["case", "metric"], var_name="method", value_name="score")
+    with pytest.warns(SalstatsWarning, match="units are too few"):
+        row = ss.median_difference(long, reference="human").iloc[0]
+    assert (row["conf_low"], row["conf_high"], row["verdict"]) == (-1, 1, "inconclusive")
+    assert row["p_value"] > 0.05
+
+
+def test_quantiles_of_counted_scores_are_those_of_repeated_ones():
+    rng = np.random.default_rng(5)
+    scores = np.sort(rng.integers(0, 6, 12) / 5)
+    weights = rng.integers(0, 4, (50, 12)).astype(float)
+    for quantile in (0.2, 0.5, 0.9):
+        ours = sample_quantile(scores, weights, quantile)
+        theirs = [
+            np.quantile(np.repeat(scores, w.astype(int)), quantile, method="averaged_inverted_cdf")
+            for w in weights
+        ]
+        np.testing.assert_allclose(ours, theirs, atol=1e-15)
+
+
+def test_blocks_of_candidates_change_nothing(clustered, monkeypatch):
+    whole = ss.median_difference(clustered, reference="human", by="metric")
+    monkeypatch.setattr("salstats.stats.engine.quantile_limits._BLOCK", 50)
+    pd.testing.assert_frame_equal(whole, ss.median_difference(clustered, reference="human", by="metric"))

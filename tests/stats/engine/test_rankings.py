@@ -1,0 +1,89 @@
+"""Rankings of methods: the values of every draw, directions, and cases that all methods have."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests_support import raises
+
+from salstats.errors import ColumnError, ValueRangeError
+from salstats.stats.engine.inference import check_options
+from salstats.stats.engine.rankings import RankingOptions, direction_of, rank_methods, ranking_groups
+
+
+def frame(values, **columns):
+    """A scores frame of an array (case, method)."""
+    n_cases, n_methods = np.shape(values)
+    index = pd.MultiIndex.from_product([range(n_cases), [f"m{j}" for j in range(n_methods)]])
+    rows = index.set_names(["case", "method"]).to_frame(index=False)
+    return rows.assign(metric="iou", score=np.ravel(values), **columns)
+
+
+def test_medians_of_draws_are_numpys():
+    rng = np.random.default_rng(9)
+    values, drawn = rng.random((21, 3)), rng.integers(0, 21, (50, 21))
+    found = rank_methods(
+        frame(values), RankingOptions(None, None, "complete", None, "median", "average"),
+        check_options("rank", "percentile", 0.95, 10, 0, drawn),
+    )  # fmt: skip
+    np.testing.assert_array_equal(found.drawn_values, [np.median(values[d], axis=0) for d in drawn])
+
+
+def ranked(scores, pairs="complete", scheme="mean", **options):
+    ranking = RankingOptions(None, None, pairs, None, scheme, "average", **options)
+    return rank_methods(scores, ranking, check_options("rank", "percentile", 0.95, 40, 0, None))
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_complete_rankings_leave_out_cases_that_a_method_lacks():
+    values = np.random.default_rng(1).random((30, 3))
+    values[:10, 1] = np.nan
+    complete = ranked(frame(values))
+    np.testing.assert_allclose(complete.values, values[10:].mean(axis=0))
+    assert complete.n_units.tolist() == [20, 20, 20]
+    available = ranked(frame(values), pairs="available")
+    np.testing.assert_allclose(available.values, np.nanmean(values, axis=0))
+    assert available.n_units.tolist() == [30, 20, 30]
+
+
+def test_ranks_from_all_units_and_from_draws_begin_with_the_best():
+    values = np.array([0.2, 0.9, 0.5]) + 0.01 * np.random.default_rng(2).random((25, 3))
+    rankings = ranked(frame(values))
+    ranks, drawn_ranks = rankings.ranks(rankings.rows_of(0))
+    assert ranks.tolist() == [3, 1, 2]
+    assert (drawn_ranks == ranks).all()
+    # a distance is better where it is small
+    distances = ranked(frame(values).assign(metric="assd"))
+    assert distances.ranks(distances.rows_of(0))[0].tolist() == [1, 3, 2]
+    assert set(distances.metric_signs) == {-1}
+
+
+def test_the_last_group_stands_behind_the_others():
+    scores = frame(np.random.default_rng(3).random((25, 2)), task="Edema", dataset="d")
+    rankings = ranked(scores, last_group="task")
+    assert rankings.groups == ["metric", "dataset", "task"]
+    assert list(rankings.keys.columns) == ["metric", "dataset", "task", "method"]
+
+
+def test_a_column_that_is_empty_is_no_default_and_one_that_is_partly_so_is_an_error():
+    scores = frame(np.ones((4, 2)), model=None)
+    assert ranking_groups(scores, None) == ["metric"]
+    partly = scores.assign(model=["net", None] * 4)
+    with raises(ColumnError, column="model", rows=(1, 3, 5, 7)):
+        ranking_groups(partly, None)
+
+
+def test_directions_are_the_users_or_the_metrics_own():
+    assert direction_of("iou", None) == 1
+    assert direction_of("hd95", None) == -1
+    assert direction_of("hd95", {"hd95": "larger"}) == 1
+    with raises(ValueRangeError, option="directions", match="'rating'"):
+        direction_of("rating", None)
+    with raises(ValueRangeError, match="upwards"):
+        direction_of("rating", {"rating": "upwards"})
+
+
+def test_a_method_may_not_be_a_grouping_column():
+    scores = frame(np.ones((4, 2)))
+    options = check_options("rank", "percentile", 0.95, 40, 0, None)
+    with raises(ColumnError, option="by", column="method"):
+        rank_methods(scores, RankingOptions("method", None, "complete", None, "mean", "average"), options)

@@ -1,0 +1,82 @@
+"""Agreement of rankings against Kendall's tau in R, for every draw."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.errors import SalstatsWarning
+from salstats.stats.engine.rank_schemes import SCHEMES
+
+REFERENCE = Path(__file__).parents[1] / "reference" / "challenger"
+
+
+#: R prints 15 digits.
+EXACT = 1e-12
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return pd.read_csv(REFERENCE / "scores.csv")
+
+
+@pytest.fixture(scope="module")
+def draws():
+    return pd.read_csv(REFERENCE / "draws.csv", header=None).to_numpy()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_tau_between_tasks_is_that_of_r_for_every_draw(scores, draws, scheme):
+    theirs = pd.read_csv(REFERENCE / "tau.csv").query("scheme == @scheme")
+    found = ss.rank_agreement(scores, by=[], draws=draws, scheme=scheme)
+    pairs = {frozenset((r.task, r.other_task)): r for r in found.itertuples()}
+    assert len(pairs) == 3
+    for pair, row in pairs.items():
+        own = theirs[[frozenset(p) == pair for p in zip(theirs["task"], theirs["other_task"], strict=True)]]
+        tau = own.sort_values("draw")["tau"].to_numpy()
+        assert row.estimate == pytest.approx(tau[0], abs=EXACT)
+        assert row.mean_tau == pytest.approx(tau[1:].mean(), abs=EXACT)
+        assert row.share_positive == pytest.approx((tau[1:] > 0).mean())
+
+
+def test_methods_may_be_numbers(scores, draws):
+    found = ss.rank_agreement(scores, by=[], draws=draws)
+    numbers = scores.assign(method=scores["method"].str[1:].astype(int))
+    pd.testing.assert_frame_equal(ss.rank_agreement(numbers, by=[], draws=draws), found)
+
+
+def test_limits_of_tau_count_orders_that_are_sure_in_both_rankings(scores, draws):
+    # m0 and m1 apart from the others, in all tasks but one the other way round
+    apart = scores["method"].map({"m0": 2, "m1": 1}).fillna(0) * np.where(scores["task"] == "mass", -1, 1)
+    scores = scores.assign(metric="nss", score=scores["score"] + 3 * apart)
+    found = ss.rank_agreement(scores, by=[], draws=draws)
+    tests = ss.significance_map(scores, by="task", level=0.975)
+    sure = {
+        task: set(zip(own["method"], own["reference"], strict=True))
+        for task, own in tests[tests["better"]].groupby("task")
+    }
+    for row in found.itertuples():
+        one, other = sure[row.task], sure[row.other_task]
+        same, turned = len(one & other), len(one & {(b, a) for a, b in other})
+        n_pairs = row.n_methods * (row.n_methods - 1) / 2
+        unsure = n_pairs - same - turned
+        assert [row.conf_low, row.conf_high] == pytest.approx(
+            [(same - turned - unsure) / n_pairs, (same - turned + unsure) / n_pairs]
+        )
+        assert row.conf_low <= row.estimate <= row.conf_high
+    assert found["conf_low"].gt(-1).any()
+    assert found["conf_high"].lt(1).any()
+
+
+def test_methods_that_one_task_lacks_are_left_out(scores, draws):
+    part = scores[(scores["method"] != "m4") | (scores["task"] != "mass")]
+    with pytest.warns(SalstatsWarning, match="4 methods takes few values"):
+        found = ss.rank_agreement(part, by=[], draws=draws)
+    assert sorted(found["n_methods"]) == [4, 4, 5]
+
+
+def test_tau_of_three_methods_is_said_to_be_coarse(scores, draws):
+    with pytest.warns(SalstatsWarning, match=r"3 methods takes few values \(4 without ties\)"):
+        ss.rank_agreement(scores[scores["method"].isin(["m0", "m1", "m2"])], by=[], draws=draws)
