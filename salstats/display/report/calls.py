@@ -1,6 +1,6 @@
 """Python calls that a reader of a report can paste and run."""
 
-import re
+import ast
 from collections.abc import Callable, Iterable, Mapping
 from inspect import signature
 from pathlib import Path
@@ -84,7 +84,9 @@ def _file_name(file: str) -> str:
 
 def preamble(settings: Settings, calls: Iterable[str]) -> str:
     """Return the first lines of calls: imports, and the scores and names that the calls use."""
-    names = set(re.findall(r"\w+", " ".join(calls)))
+    names = set()
+    for call in calls:
+        names |= {node.id for node in ast.walk(ast.parse(call)) if isinstance(node, ast.Name)}
     imports = ["import salstats as ss"]
     if "pd" in names:
         imports.insert(0, "import pandas as pd")

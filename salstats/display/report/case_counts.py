@@ -47,9 +47,9 @@ def count_sentences(flow: pd.DataFrame, wording: Wording) -> Iterator[str]:
         )
     n_pairs = flow.loc[~is_excluded & (flow["stage"] == PAIRS), "n_rows"]
     if len(n_pairs):
+        reference = wording.method(wording.settings.reference)
         yield (
-            f"Scores of a method beside a defined one of {wording.method(wording.settings.reference)}: "
-            f"{count_range(n_pairs)} per method and metric."
+            f"Complete pairs of a score and one of {reference}: {count_range(n_pairs)} per method and metric."
         )
 
 

@@ -82,9 +82,10 @@ def compose(
     for key, error in analyses.skipped.items():
         warnings.append(f"Not shown: {key}. {error.message.spelled(spelling)}")
     if settings.reference is None and has_several_values(scores, "method"):
-        warnings.append(
-            "No reference was named and no method is called human: methods were compared with none."
-        )
+        consequence = "were not compared"
+        if "best" in analyses.results:
+            consequence = "were compared only with the one that has the best mean"
+        warnings.append(f"No reference was named and no method is called human, so methods {consequence}.")
     return Report(
         title=settings.title,
         sections=sections,

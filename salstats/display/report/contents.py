@@ -49,9 +49,9 @@ class Contents:
     def ranked_means(self) -> pd.DataFrame:
         """Means on the first metric, by which methods are ranked."""
         means = self.analyses.results.estimates("means")
-        rows = is_ranked(means, self.wording.settings.reference)
+        is_on_first_metric = is_ranked(means, self.wording.settings.reference)
         frame = self.analyses.frames["means"]
-        return frame[rows].drop(columns="task", errors="ignore").reset_index(drop=True)
+        return frame[is_on_first_metric].drop(columns="task", errors="ignore").reset_index(drop=True)
 
     @property
     def metric(self) -> str:
@@ -68,7 +68,9 @@ class Contents:
         if has_margins(differences):
             return "difference"
         metrics_with_decrease = set(results.estimates("decrease").values("metric"))
-        return "decrease" if metrics_with_decrease == set(differences.values("metric")) else "difference"
+        if metrics_with_decrease != set(differences.values("metric")):
+            return "difference"
+        return "decrease"
 
     @cached_property
     def method(self) -> str:
@@ -83,26 +85,29 @@ class Contents:
     @cached_property
     def slots(self) -> dict[str, str]:
         """Texts for the slots of titles, captions and descriptions."""
-        labels = self.wording.labels
         settings = self.wording.settings
-        has_tasks = has_several_values(self.scores, "task")
-        metric_labels = [labels.value("metric", metric) for metric in metric_order(self.scores)]
         slots = {
-            "metrics": joined(metric_labels),
-            "and_task": " and task" if has_tasks else "",
-            "by_task": " by task" if has_tasks else "",
-            "over_tasks": ", averaged over tasks" if has_tasks else "",
-            "contrast": "Percentage decrease" if self.contrast_key == "decrease" else "Difference",
+            "metrics": joined([self.wording.metric(metric) for metric in metric_order(self.scores)]),
+            "and_task": "",
+            "by_task": "",
+            "over_tasks": "",
+            "contrast": "Difference",
             "reference": self.wording.method(settings.reference or ""),
             "unit": settings.unit,
-            "metric": labels.value("metric", self.metric),
-            "method": labels.value("method", self.method),
+            "metric": self.wording.metric(self.metric),
+            "method": self.wording.method(self.method),
         }
+        if has_several_values(self.scores, "task"):
+            slots["and_task"] = " and task"
+            slots["by_task"] = " by task"
+            slots["over_tasks"] = ", averaged over tasks"
+        if self.contrast_key == "decrease":
+            slots["contrast"] = "Percentage decrease"
         if "best" in self.analyses.frames:
             slots["best"] = self.wording.method(self.analyses.frames["best"]["reference"].iloc[0])
         if "prob" in self.scores.columns:
             slots["prob"] = self.wording.column("prob")
-            slots["confidence"] = labels.column("prob")
+            slots["confidence"] = self.wording.labels.column("prob")
         return slots
 
 
@@ -167,12 +172,14 @@ def _descriptions(contents: Contents) -> FrameWithCall:
 
 def _ranked_means(contents: Contents) -> FrameWithCall:
     """Return the means by which methods are ranked."""
-    rows = f"means['metric'] == {contents.metric!r}"
+    condition = f"means['metric'] == {contents.metric!r}"
     if contents.analyses.results.estimates("means").is_over_tasks.any():
-        rows = f"({rows}) & (means['task'] == 'Average')"
-    without_task = ".drop(columns='task')" if "task" in contents.scores.columns else ""
+        condition = f"({condition}) & (means['task'] == 'Average')"
+    selection = f"means[{condition}]"
+    if "task" in contents.scores.columns:
+        selection += ".drop(columns='task')"
     means_call = assignment("means", contents.analyses.calls["means"])
-    return FrameWithCall(contents.ranked_means, f"{means_call}\nmeans[{rows}]{without_task}")
+    return FrameWithCall(contents.ranked_means, f"{means_call}\n{selection}")
 
 
 def _main_contrasts(contents: Contents) -> FrameWithCall | None:
@@ -202,11 +209,15 @@ def _contrast_rows(contents: Contents, *, over_tasks: bool) -> FrameWithCall:
     key = contents.contrast_key
     frame = contents.analyses.frames[key]
     is_over_tasks = contents.analyses.results.estimates(key).is_over_tasks
-    rows = is_over_tasks if over_tasks else ~is_over_tasks
-    operator = "==" if over_tasks else "!="
+    if over_tasks:
+        is_selected = is_over_tasks
+        operator = "=="
+    else:
+        is_selected = ~is_over_tasks
+        operator = "!="
     contrast_call = assignment(key, contents.analyses.calls[key])
     return FrameWithCall(
-        frame[rows].reset_index(drop=True),
+        frame[is_selected].reset_index(drop=True),
         f"{contrast_call}\n{key}[{key}['task'] {operator} 'Average']",
     )
 
@@ -287,13 +298,10 @@ def _draw_confidence(lines: pd.DataFrame, contents: Contents) -> partial[Any]:
 def _draw_mean_table(means: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Draw the table of means, with marks for differences from the reference."""
     reference = contents.wording.settings.reference
-    return partial(
-        ss.table_estimates,
-        means,
-        differences=contents.analyses.frames.get("difference"),
-        exclude=[reference] if reference else [],
-        **contents.style_options,
-    )
+    options: dict[str, Any] = {"differences": contents.analyses.frames.get("difference")}
+    if reference is not None:
+        options["exclude"] = [reference]
+    return partial(ss.table_estimates, means, **options, **contents.style_options)
 
 
 def _draw_examples(picks: pd.DataFrame, contents: Contents) -> partial[Any]:
@@ -303,7 +311,7 @@ def _draw_examples(picks: pd.DataFrame, contents: Contents) -> partial[Any]:
 
 
 @dataclass(frozen=True)
-class Part:
+class SectionPlan:
     """A section that a report may have.
 
     Attributes
@@ -326,8 +334,8 @@ class Part:
 _FOREST_MM = 120
 _IN_FILES = "the numbers are in the files below."
 #: Sections in their order, the first the summary; a report has those for which there is something to show.
-PARTS = (
-    Part(
+SECTION_PLANS = (
+    SectionPlan(
         "summary", "Summary", (),
         (
             FigurePlan(
@@ -336,7 +344,7 @@ PARTS = (
             ),
         ),
     ),
-    Part(
+    SectionPlan(
         "contrasts", "Comparison with {reference}", ("decrease", "difference"),
         (
             FigurePlan(
@@ -359,7 +367,7 @@ PARTS = (
             ),
         ),
     ),
-    Part(
+    SectionPlan(
         "means", "Localisation", ("means",),
         (
             FigurePlan(
@@ -373,17 +381,17 @@ PARTS = (
                 display=Display.FOLDED,
             ),
             TablePlan(
-                "means", "{metrics} by method{and_task}",
+                "means", "Mean {metrics} by method{and_task}",
                 _draw_mean_table, "means", display=Display.LINKED,
             ),
             TablePlan(
-                "best", "{metric}: difference from {best}, the best mean",
+                "best", "Difference in {metric} from {best}, the best mean",
                 _styled(ss.table_decrease), "best", display=Display.LINKED,
             ),
         ),
     ),
-    Part(
-        "covariates", "What goes with the scores", ("regression",),
+    SectionPlan(
+        "covariates", "Associations with covariates", ("regression",),
         (
             FigurePlan(
                 "coefficients", "Regression of scores on covariates",
@@ -402,7 +410,7 @@ PARTS = (
             ),
         ),
     ),
-    Part(
+    SectionPlan(
         "confidence", "{confidence}", ("auroc", "correlation"),
         (
             TablePlan(
@@ -410,7 +418,7 @@ PARTS = (
                 _styled(ss.table_estimates), "auroc",
             ),
             FigurePlan(
-                "confidence", "{metric} against {prob}",
+                "confidence", "Scatter plots of {metric} against {prob}",
                 _draw_confidence, "confidence",
                 caption="Linear models with standard errors clustered by {unit} (CR2).",
                 alt="Scatter plots of {metric} against {prob} with fitted lines.",
@@ -421,7 +429,7 @@ PARTS = (
             ),
         ),
     ),
-    Part(
+    SectionPlan(
         "examples", "Examples", (),
         (
             FigurePlan(
@@ -431,7 +439,7 @@ PARTS = (
             ),
         ),
     ),
-    Part(
+    SectionPlan(
         "cases", "Cases and scores", ("flow",),
         (
             TablePlan(

@@ -19,7 +19,7 @@ class Display(Enum):
 
 
 @dataclass(frozen=True)
-class Item:
+class ReportItem:
     """A table or a figure of the report.
 
     Attributes
@@ -73,7 +73,7 @@ class Section:
     key: str
     title: str
     sentences: tuple[str, ...] = ()
-    items: tuple[Item, ...] = ()
+    items: tuple[ReportItem, ...] = ()
 
 
 @dataclass(frozen=True)

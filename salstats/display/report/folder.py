@@ -8,7 +8,7 @@ from pathlib import Path
 import salstats
 from salstats.display.export.figure_files import FigureJobs
 from salstats.display.export.table_files import save_table_as, table_rows
-from salstats.display.report.document import Item, Report
+from salstats.display.report.document import Report, ReportItem
 from salstats.display.report.page import render_page
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import check_output_folder, replacing_folder
@@ -85,7 +85,7 @@ def _write_files(report: Report, folder: Path, jobs: FigureJobs, progress: bool)
     return figure_warnings
 
 
-def _figure_files(item: Item, folder: Path) -> list[list[Path]]:
+def _figure_files(item: ReportItem, folder: Path) -> list[list[Path]]:
     """Return the files of each page of a figure."""
     files = []
     for name in page_names(item.key, len(item.drawing)):
@@ -93,14 +93,14 @@ def _figure_files(item: Item, folder: Path) -> list[list[Path]]:
     return files
 
 
-def _write_table(item: Item, folder: Path) -> _WrittenItem:
+def _write_table(item: ReportItem, folder: Path) -> _WrittenItem:
     """Write a table under its number and title."""
     files = [folder / "tables" / f"{item.key}{suffix}" for suffix in _TABLE_SUFFIXES]
     save_table_as(item.drawing.tab_header(f"{item.number}. {item.title}"), files)
     return _WrittenItem(table_rows(item.drawing), tuple(files))
 
 
-def _written_figure(item: Item, folder: Path) -> _WrittenItem:
+def _written_figure(item: ReportItem, folder: Path) -> _WrittenItem:
     """Return the files of a figure that was drawn, and the PNG of each page."""
     files_of_pages = _figure_files(item, folder)
     pictures = tuple(files[-1].read_bytes() for files in files_of_pages)

@@ -71,8 +71,8 @@ def _best_method_sentence(
                 f"{reference_text}{over_tasks}."
             )
         return (
-            f"{subject} had a mean score of {mean_text}{over_tasks}; there was no other method to compare it "
-            "with."
+            f"{subject} had a mean score of {mean_text}{over_tasks}; no other method had a mean score to "
+            "compare it with."
         )
     superlative = "best" if direction(metric) else "highest"
     verb = "had"
@@ -192,7 +192,7 @@ def _slopes_sentence(metric: str, frames: ReportFrames, wording: Wording) -> str
     metric_name = wording.metric(metric)
     covariates = wording.settings.covariates or ()
     if not covariates:
-        return "What scores depend on was not examined, since they came without covariates."
+        return "The scores came without covariates, so what they depend on was not examined."
     names = name_list([wording.column(covariate) for covariate in covariates], "covariates", "or")
     untested = f"Whether {metric_name} rises or falls with {names} could not be tested."
     if "regression" not in frames:

@@ -68,7 +68,7 @@ def methods_text(frames: ReportFrames, wording: Wording, scores: pd.DataFrame) -
     slots |= _mean_slots(frames, wording)
     slots |= _fixed_factor_slots(frames)
     if "best" in frames:
-        slots |= _best_method_slots(frames.estimates("best"), wording)
+        slots |= _best_method_slots(frames.estimates("best"), wording, has_reference="difference" in frames)
     if "difference" in frames:
         slots |= _contrast_slots(frames, wording)
     if "correlation" in frames:
@@ -319,15 +319,34 @@ def _interval_sentence(interval: str, nouns: Sequence[str], wording: Wording) ->
     return f"The {wording.level}% confidence intervals of {joined(nouns)} were {source}."
 
 
-def _best_method_slots(contrasts: Estimates, wording: Wording) -> Slots:
-    """Fill the slots on the comparison of the method with the best mean with the others."""
+def _best_method_slots(contrasts: Estimates, wording: Wording, *, has_reference: bool) -> Slots:
+    """Fill the slots on the comparison of the method with the best mean with the others.
+
+    The pairs of a comparison are described once, with the reference where there is one.
+    """
     n_tests = contrasts.numbers("n_tests")
     is_adjusted = used_procedure(contrasts) is not None and np.nanmax(n_tests) > 1
+    on_pairs = " likewise"
+    if not has_reference:
+        same = "case and task" if "task" in contrasts.frame.columns else "case"
+        on_pairs = f", on the pairs in which both scores were defined for the same {same} (complete pairs)"
     return {
         "best_metric": wording.metric(str(contrasts.frame["metric"].iloc[0])),
         "n_others": count_text(np.nanmax(n_tests)) if is_adjusted else None,
+        "on_pairs": on_pairs,
         "test": _test_sentences(contrasts, wording),
+        "rule": _rule_text(contrasts, wording),
     }
+
+
+def _rule_text(contrasts: Estimates, wording: Wording) -> str:
+    """Return the conditions, besides the interval, under which a difference is taken as shown."""
+    rule = ""
+    if used_procedure(contrasts) is not None:
+        rule = f" and its {wording.p_name(contrasts)} was below {wording.alpha}"
+    if _has_bootstrap(contrasts):
+        rule += ", and no more than 1% of its replicates were undefined"
+    return rule
 
 
 def _test_sentences(contrasts: Estimates, wording: Wording) -> str:
@@ -344,11 +363,6 @@ def _contrast_slots(frames: ReportFrames, wording: Wording) -> Slots:
     """Fill the slots on the comparison of methods with the reference."""
     differences = frames.estimates("difference")
     is_adjusted = used_procedure(differences) is not None
-    rule = ""
-    if is_adjusted:
-        rule = f" and its {wording.p_name(differences)} was below {wording.alpha}"
-    if _has_bootstrap(differences):
-        rule += ", and no more than 1% of its replicates were undefined"
     slots: Slots = {
         "reference": wording.method(wording.settings.reference),
         "on_task": " and task" if "task" in differences.frame.columns else "",
@@ -357,7 +371,7 @@ def _contrast_slots(frames: ReportFrames, wording: Wording) -> Slots:
         "margin": margin_text(differences, wording.labels) if has_margins(differences) else None,
         "margin_adjusted": ", adjusted likewise as a family of its own," if is_adjusted else "",
         "alpha": wording.alpha,
-        "rule": rule,
+        "rule": _rule_text(differences, wording),
     }
     if "decrease" in frames:
         decreases = frames.estimates("decrease")

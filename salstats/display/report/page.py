@@ -22,7 +22,7 @@ from salstats.display.text.format import counted
 from salstats.display.text.markup import Child, Markup, element, escaped, lines
 
 
-class _Part(NamedTuple):
+class _FoldedSection(NamedTuple):
     """A part of the page that is folded away under its heading.
 
     Attributes
@@ -75,7 +75,7 @@ def _asset(name: str) -> str:
     return package_files("salstats.display.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _folded_part(part: _Part) -> Markup:
+def _folded_part(part: _FoldedSection) -> Markup:
     """Return a part of the page, folded away under its heading."""
     heading = element("h2", part.title, id=part.anchor, tabindex=-1)
     hint = element("span", part.hint, class_="hint") if part.hint else None
@@ -107,7 +107,7 @@ def _summary(section: Section, report: Report) -> Markup:
     return element("section", "\n", lines(heading, first_screen), "\n", aria_labelledby="summary")
 
 
-def _section_part(section: Section) -> _Part:
+def _section_part(section: Section) -> _FoldedSection:
     """Return one part of the results: its tables and figures, its sentences, and folded items."""
     anchor = f"section-{section.key}"
     blocks = [item_block(item) for item in section.items if item.display is Display.OPEN]
@@ -128,28 +128,30 @@ def _section_part(section: Section) -> _Part:
         summary = element("summary", f"More: {titles}")
         blocks.append(element("details", summary, "\n", lines(*folded_blocks), class_="more"))
     hint = ", ".join(item.number for item in section.items)
-    return _Part(anchor, section.title, lines(*blocks), hint)
+    return _FoldedSection(anchor, section.title, lines(*blocks), hint)
 
 
-def _closing_parts(report: Report) -> list[_Part]:
+def _closing_parts(report: Report) -> list[_FoldedSection]:
     """Return the Methods, warnings, items of guidelines that are missing, and settings."""
     parts = []
     if report.methods:
-        parts.append(_Part("methods", "Methods", _methods(report.methods), "Text for a paper"))
+        parts.append(_FoldedSection("methods", "Methods", _methods(report.methods), "Text for a paper"))
     n_warnings = str(len(report.warnings))
-    parts.append(_Part("warnings", "Warnings", _warnings(report.warnings), n_warnings))
+    parts.append(_FoldedSection("warnings", "Warnings", _warnings(report.warnings), n_warnings))
     if report.missing_items:
-        introduction = element("p", "What these guidelines ask for and this report cannot know.")
+        introduction = element(
+            "p", "These guidelines ask for the following items, which this report cannot know."
+        )
         content = lines(introduction, _guideline_table(report.missing_items))
         hint = f"{len(report.missing_items)} items"
-        parts.append(_Part("not-covered", "Not covered", content, hint, print_if_open=True))
+        parts.append(_FoldedSection("not-covered", "Not covered", content, hint, print_if_open=True))
     if report.provenance:
         title = "Settings and versions"
         rows = element("tbody", (_table_row(name, value) for name, value in report.provenance))
         table = _text_table(title, ("Setting", "Value"), rows)
         button = copy_button("provenance-table", "Copy table", table=True)
         content = lines(element("div", table, id="provenance-table"), toolbar(button))
-        parts.append(_Part("provenance", title, content, print_if_open=True))
+        parts.append(_FoldedSection("provenance", title, content, print_if_open=True))
     return parts
 
 
@@ -175,7 +177,7 @@ def _guideline_table(items: Sequence[MissingItem]) -> Markup:
         rows = [_table_row(item.item, item.text) for item in items if item.guideline == guideline]
         bodies.append(element("tbody", element("tr", heading, class_="group"), rows))
     return _text_table(
-        "What is not covered, by guideline item", ("Item", "What an author has to add"), bodies
+        "Items that are not covered, by guideline", ("Item", "What an author has to add"), bodies
     )
 
 

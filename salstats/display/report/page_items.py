@@ -11,7 +11,7 @@ from PIL import Image
 
 from salstats.display.export.table_html import html_table
 from salstats.display.plots.layout.theme import MM_PER_INCH
-from salstats.display.report.document import Display, Item
+from salstats.display.report.document import Display, ReportItem
 from salstats.display.tables.rows import Rows
 from salstats.display.text.format import unbroken
 from salstats.display.text.markup import Child, Markup, element, joined, lines
@@ -24,47 +24,47 @@ _ENLARGEMENT = 1.35
 _PIXELS_PER_MM = 96 / MM_PER_INCH
 
 
-def item_anchor(item: Item) -> str:
+def item_anchor(item: ReportItem) -> str:
     """Return the name of a table or figure in the page's addresses."""
     kind = "table" if item.is_table else "figure"
     return f"{kind}-{item.key}"
 
 
-def item_block(item: Item) -> Markup:
+def item_block(item: ReportItem) -> Markup:
     """Return a table or figure with its number, title, caption and tools."""
     if isinstance(item.content, Rows):
         return _item_block(item, _table(item, item.content))
     return _item_block(item, _figure(item, item.content))
 
 
-def _item_block(item: Item, drawing: Markup) -> Markup:
+def _item_block(item: ReportItem, drawing: Markup) -> Markup:
     """Return a drawn table or figure with its tools."""
     return element("div", "\n", lines(drawing, _item_tools(item)), "\n", class_="item")
 
 
-def item_files(item: Item) -> Markup:
+def item_files(item: ReportItem) -> Markup:
     """Return the number and title of an item that is only linked, with its files and its Python call."""
     content = lines(_heading(item), _item_tools(item))
     return element("div", "\n", content, "\n", id=item_anchor(item), class_="item")
 
 
-def _heading(item: Item) -> Markup:
+def _heading(item: ReportItem) -> Markup:
     """Return the number and title of a table or figure."""
     return element("h3", element("span", f"{item.number}.", class_="number"), " ", item.title)
 
 
-def _caption(item: Item, *texts: str, **attributes: str) -> Markup:
+def _caption(item: ReportItem, *texts: str, **attributes: str) -> Markup:
     """Return the number and title of a table or figure, with texts below."""
     paragraphs = [element("p", linked(text)) for text in texts if text]
     return element("figcaption", _heading(item), paragraphs, **attributes)
 
 
-def _label(item: Item) -> str:
+def _label(item: ReportItem) -> str:
     """Return the number and title of a table or figure as plain text."""
     return f"{item.number}: {item.title}"
 
 
-def _table(item: Item, rows: Rows) -> Markup:
+def _table(item: ReportItem, rows: Rows) -> Markup:
     """Return a table under its number and title, in a region of its own that scrolls sideways."""
     anchor = item_anchor(item)
     region = scrolling(Markup(html_table(rows, identifier=anchor)), _label(item))
@@ -72,7 +72,7 @@ def _table(item: Item, rows: Rows) -> Markup:
     return element("figure", lines(caption, region), id=anchor, tabindex=-1)
 
 
-def _figure(item: Item, pages: Sequence[bytes]) -> Markup:
+def _figure(item: ReportItem, pages: Sequence[bytes]) -> Markup:
     """Return a figure, page by page, with its number, title and caption below it."""
     anchor = item_anchor(item)
     blocks: list[Markup] = []
@@ -85,7 +85,7 @@ def _figure(item: Item, pages: Sequence[bytes]) -> Markup:
     return element("figure", lines(*blocks, caption), id=anchor, tabindex=-1)
 
 
-def _image(item: Item, png: bytes, page_label: str) -> Markup:
+def _image(item: ReportItem, png: bytes, page_label: str) -> Markup:
     """Return a page of a figure."""
     size = _png_size(png)
     shown_width = size.width_mm * _PIXELS_PER_MM * _ENLARGEMENT
@@ -115,7 +115,7 @@ def _png_size(png: bytes) -> _PngSize:
         return _PngSize(image.width, image.height, image.width / dpi * MM_PER_INCH)
 
 
-def _item_tools(item: Item) -> Markup:
+def _item_tools(item: ReportItem) -> Markup:
     """Return a button that copies a table or caption, links to files, and the Python call."""
     anchor = item_anchor(item)
     tools: list[Markup] = []
@@ -134,7 +134,7 @@ def _item_tools(item: Item) -> Markup:
     return lines(*blocks)
 
 
-def _file_links(item: Item) -> Iterator[Markup]:
+def _file_links(item: ReportItem) -> Iterator[Markup]:
     """Yield links to the files of a table or figure, with the format, or that they are unrounded data."""
     for path in item.files:
         stem, _, suffix = path.rpartition(".")

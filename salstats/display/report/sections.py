@@ -1,6 +1,5 @@
 """The sections of a report: their sentences, and their tables and figures, drawn and numbered."""
 
-import re
 from collections import Counter
 from functools import partial
 from typing import Any
@@ -9,12 +8,21 @@ import plotnine as p9
 
 import salstats as ss
 from salstats.display.plots.layout.figure import Figure
+from salstats.display.plots.layout.pages import page_sentence
 from salstats.display.plots.layout.theme import TEXT_PT
+from salstats.display.report.analyses import ReportFrames
 from salstats.display.report.calls import COMPARED, LABELS, VariableName, assignment, call_text, preamble
 from salstats.display.report.case_counts import count_sentences
 from salstats.display.report.comparisons import margin_sentences
-from salstats.display.report.contents import PARTS, Contents, FigurePlan, FrameWithCall, ItemPlan, Part
-from salstats.display.report.document import Item, Section
+from salstats.display.report.contents import (
+    SECTION_PLANS,
+    Contents,
+    FigurePlan,
+    FrameWithCall,
+    ItemPlan,
+    SectionPlan,
+)
+from salstats.display.report.document import ReportItem, Section
 from salstats.display.report.main_result import main_sentences
 from salstats.display.report.result_sentences import result_sentences
 from salstats.display.report.settings import Settings
@@ -22,8 +30,6 @@ from salstats.errors import SalstatsError
 
 #: Key of the section that stands first.
 _SUMMARY = "summary"
-#: End of the caption of one page of a figure.
-_PAGE_NUMBER = re.compile(r" ?Page \d+ of \d+\.$")
 #: Height of a line of a caption, relative to the size of its type.
 _LINE_SPACING = 1.2
 _POINTS_PER_INCH = 72
@@ -35,26 +41,28 @@ def sections_of(contents: Contents) -> tuple[Section, ...]:
     The error of an item that cannot be drawn is kept with those of the analyses.
     """
     sections = []
-    n_numbered: Counter[str] = Counter()
-    for part in PARTS:
+    # tables and figures are numbered apart
+    n_items: Counter[str] = Counter()
+    for section_plan in SECTION_PLANS:
         items = []
-        for plan in part.items:
-            kind = "Figure" if isinstance(plan, FigurePlan) else "Table"
+        for item_plan in section_plan.items:
+            noun = "Figure" if isinstance(item_plan, FigurePlan) else "Table"
             try:
-                item = _draw_item(plan, contents, f"{kind} {n_numbered[kind] + 1}")
+                item = _draw_item(item_plan, contents, number=f"{noun} {n_items[noun] + 1}")
             except SalstatsError as error:
-                contents.analyses.skipped[plan.key] = error
+                contents.analyses.skipped[item_plan.key] = error
                 continue
             if item is not None:
-                n_numbered[kind] += 1
+                n_items[noun] += 1
                 items.append(item)
-        if items or part.key == _SUMMARY:
-            title = part.title.format(**contents.slots)
-            sections.append(Section(part.key, title, _sentences(part, contents), tuple(items)))
+        if items or section_plan.key == _SUMMARY:
+            title = section_plan.title.format(**contents.slots)
+            sentences = _sentences(section_plan, contents)
+            sections.append(Section(section_plan.key, title, sentences, tuple(items)))
     return tuple(sections)
 
 
-def _draw_item(plan: ItemPlan, contents: Contents, number: str) -> Item | None:
+def _draw_item(plan: ItemPlan, contents: Contents, *, number: str) -> ReportItem | None:
     """Draw a table or figure under a number; None if there is no frame for it."""
     source = _frame_with_call(plan, contents)
     if source is None:
@@ -64,14 +72,9 @@ def _draw_item(plan: ItemPlan, contents: Contents, number: str) -> Item | None:
     call = _whole_call(plan, source.call, drawing_call, contents)
     caption = plan.caption.format(**contents.slots)
     if isinstance(plan, FigurePlan):
-        pages = []
-        page_captions = []
-        for page in drawing.pages:
-            pages.append(without_caption(page))
-            page_captions.append(caption_text(page))
-        drawing = tuple(pages)
-        caption = " ".join(text for text in (caption, page_captions[0]) if text)
-    return Item(
+        caption = f"{caption} {caption_text(drawing)}".strip()
+        drawing = tuple(without_caption(page) for page in drawing.pages)
+    return ReportItem(
         key=plan.key,
         number=number,
         title=plan.title.format(**contents.slots),
@@ -98,9 +101,11 @@ def _whole_call(plan: ItemPlan, frame_call: str, drawing_call: partial[Any], con
     if not hasattr(ss, drawing_call.func.__name__):
         # the maps of examples are not among the report's files
         return frame_call
-    frame_name = plan.frame if isinstance(plan.frame, str) else "shown"
+    frame_name = "shown"
+    if isinstance(plan.frame, str):
+        frame_name = plan.frame
     names = _variable_names(contents)
-    # a frame that no analysis made
+    # a frame that no analysis made has no name yet
     names.setdefault(id(drawing_call.args[0]), frame_name)
     arguments = [_as_variable(value, names) for value in drawing_call.args]
     options = {name: _as_variable(value, names) for name, value in drawing_call.keywords.items()}
@@ -108,8 +113,10 @@ def _whole_call(plan: ItemPlan, frame_call: str, drawing_call: partial[Any], con
         del options["style"]
     lines = []
     for value in (*arguments, *options.values()):
-        is_other_frame = isinstance(value, VariableName) and value != frame_name
-        if is_other_frame and value in contents.analyses.calls:
+        if not isinstance(value, VariableName) or value == frame_name:
+            continue
+        # names of scores and labels are defined in the preamble and not by the call of an analysis
+        if value in contents.analyses.calls:
             lines.append(assignment(str(value), contents.analyses.calls[str(value)]))
     lines.append(assignment(frame_name, frame_call))
     lines.append(call_text(drawing_call.func, str(arguments[0]), *arguments[1:], **options))
@@ -119,25 +126,28 @@ def _whole_call(plan: ItemPlan, frame_call: str, drawing_call: partial[Any], con
 def _variable_names(contents: Contents) -> dict[int, str]:
     """Return the names of frames and labels in calls, by their identity."""
     names = {id(frame): key for key, frame in contents.analyses.frames.items()}
-    names[id(contents.scores)] = "scores"
     names[id(contents.compared)] = COMPARED
+    # without a reference these are the same frame
+    names[id(contents.scores)] = "scores"
     names[id(contents.wording.labels)] = LABELS
     return names
 
 
 def _as_variable(value: object, names: dict[int, str]) -> object:
     """Return the name of a frame or of labels, other values as they are."""
-    return VariableName(names[id(value)]) if id(value) in names else value
+    if id(value) in names:
+        return VariableName(names[id(value)])
+    return value
 
 
-def _sentences(part: Part, contents: Contents) -> tuple[str, ...]:
+def _sentences(plan: SectionPlan, contents: Contents) -> tuple[str, ...]:
     """Return the sentences of a section, each once."""
     results = contents.analyses.results
     wording = contents.wording
-    if part.key == _SUMMARY:
+    if plan.key == _SUMMARY:
         return main_sentences(results, wording)
     sentences: list[str] = []
-    for key in part.sentence_keys:
+    for key in plan.sentence_keys:
         if key not in results:
             continue
         if key == "flow":
@@ -147,19 +157,31 @@ def _sentences(part: Part, contents: Contents) -> tuple[str, ...]:
         if key == "difference":
             sentences += margin_sentences(estimates, wording)
             if "decrease" in results:
-                # the sentences on decreases are on all of their metrics, unless a decrease is undefined
-                decreases = results.estimates("decrease")
-                undefined = decreases.subset(~decreases.has_estimate).values("metric")
-                finished = set(decreases.values("metric")) - set(undefined)
-                estimates = estimates.subset(~estimates.frame["metric"].isin(list(finished)))
+                described = _metrics_with_all_decreases(results)
+                estimates = estimates.subset(~estimates.frame["metric"].isin(described))
         sentences += result_sentences(key, estimates, wording)
     return tuple(dict.fromkeys(sentences))
 
 
-def caption_text(page: Figure) -> str:
-    """Return the caption of a page as one line, without its page number, which the report's page shows."""
-    caption = page.labels.caption or ""
-    return _PAGE_NUMBER.sub("", " ".join(caption.split()))
+def _metrics_with_all_decreases(results: ReportFrames) -> list[str]:
+    """Return the metrics whose differences all have a decrease, so that its sentences are on all of them.
+
+    A decrease is undefined where the mean of the reference is 0, although the difference is defined.
+    """
+    decreases = results.estimates("decrease")
+    differences = results.estimates("difference")
+    n_decreases = decreases.frame.loc[decreases.has_estimate, "metric"].value_counts()
+    n_differences = differences.frame.loc[differences.has_estimate, "metric"].value_counts()
+    return [metric for metric, n in n_decreases.items() if n == n_differences[metric]]
+
+
+def caption_text(figure: Figure) -> str:
+    """Return the caption of a figure as one line, without the number of its first page.
+
+    The report numbers the pages itself.
+    """
+    caption = " ".join((figure.labels.caption or "").split())
+    return caption.removesuffix(page_sentence(1, len(figure.pages))).rstrip()
 
 
 def without_caption(page: Figure) -> p9.ggplot:
@@ -175,6 +197,6 @@ def without_caption(page: Figure) -> p9.ggplot:
     line_height = (TEXT_PT - 1) * _LINE_SPACING / _POINTS_PER_INCH
     n_lines = caption.count("\n") + 1
     # adding a theme copies the figure, so the page itself keeps its caption
-    bare = single_page + p9.theme(figure_size=(width, height - line_height * n_lines))
-    bare.labels.caption = None
-    return bare
+    copied_page = single_page + p9.theme(figure_size=(width, height - line_height * n_lines))
+    copied_page.labels.caption = None
+    return copied_page

@@ -38,8 +38,8 @@ TEMPLATE = (
             "needed them{imputed}."
         ),
         Sentence(
-            "Bounds of mean scores took each of them for the worst, or the best, that its metric allows "
-            "(Horowitz and Manski 2000).",
+            "Bounds of mean scores took each undefined score as the worst, or as the best, that its metric "
+            "allows (Horowitz and Manski 2000).",
             condition="bounds",
         ),
     ),
@@ -102,12 +102,10 @@ TEMPLATE = (
         ),
         Sentence("It was not taken of {without_zero}, whose zero does not mean that there is nothing."),
         Sentence(
-            "The method with the best mean {best_metric} was compared with each of the others likewise."
+            "The method with the best mean {best_metric} was compared with each of the others{on_pairs}."
         ),
         Sentence("{test}"),
-        Sentence(
-            "They are those of the differences, which a percentage decrease shares.", condition="decrease"
-        ),
+        Sentence("Percentage decreases have the P values of the differences.", condition="decrease"),
         Sentence("{adjusted}"),
         Sentence(
             "Those of the best method were adjusted by Bonferroni's procedure over the {n_others} "

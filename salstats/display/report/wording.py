@@ -12,7 +12,7 @@ from salstats.display.estimates import Estimates
 from salstats.display.report.settings import Settings
 from salstats.display.text.format import STYLES, counted, inline_row_texts, joined, level_text, noun, plural
 from salstats.display.text.labels import Labels
-from salstats.errors import ColumnName, Level, Spelling
+from salstats.errors import ColumnName, Expression, Level, Spelling
 from salstats.metrics.registry import registered_metric
 from salstats.stats.adjust import Procedure, find_procedure
 
@@ -153,6 +153,10 @@ class LabelSpelling(Spelling):
 
     def __init__(self, wording: Wording) -> None:
         self._wording = wording
+
+    def expression(self, expression: Expression) -> str:
+        """Write advice in words."""
+        return expression.words
 
     def level(self, level: Level) -> str:
         """Write a value of a column: `metric IoU`."""

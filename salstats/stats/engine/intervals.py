@@ -416,8 +416,8 @@ RECORDS = (
         "wild cluster bootstrap",
         kind="flips",
         kernel=_wild,
-        note="by inverting a wild cluster bootstrap test that flips the signs of each {unit} under the "
-        "hypothesis (Cameron et al. 2008)",
+        note="obtained by inverting a wild cluster bootstrap test that flips the signs of each {unit} under "
+        "the hypothesis (Cameron et al. 2008)",
         terms=("difference", "percent_decrease"),
         short_label="wild cluster bootstrap",
         extra_input="cr2",
@@ -433,7 +433,7 @@ RECORDS = (
         "Tango score",
         kind="share",
         kernel=_tango,
-        note="by inverting the score test of two proportions of the same units (Tango 1998)",
+        note="obtained by inverting the score test of two proportions of the same units (Tango 1998)",
         terms=("difference",),
         extra_input="cr2",
         bounded=True,
@@ -445,8 +445,8 @@ RECORDS = (
         "Tang score of a ratio",
         kind="share",
         kernel=_tang,
-        note="by inverting the score test of the ratio of two proportions of the same units (Tang et al. "
-        "2003)",
+        note="obtained by inverting the score test of the ratio of two proportions of the same units (Tang "
+        "et al. 2003)",
         terms=("percent_decrease",),
         short_label="Tang score",
         extra_input="cr2",
@@ -503,8 +503,8 @@ RECORDS = (
         "inverted Wilson score of the share of scores below",
         kind="inversion",
         kernel=None,
-        note="by inverting Wilson's score interval of the share of scores at or below a value (Woodruff "
-        "1952), with its CR2 variance clustered by {unit}",
+        note="obtained by inverting Wilson's score interval of the share of scores at or below a value "
+        "(Woodruff 1952), with its CR2 variance clustered by {unit}",
         terms=_QUANTILES[:2],
         short_label="Woodruff",
         clustered=True,
@@ -528,8 +528,8 @@ RECORDS = (
         "inverted test of rank scores",
         kind="inversion",
         kernel=None,
-        note="by inverting a test of regression rank scores, summed over each {unit} (Gutenbrunner et al. "
-        "1993)",
+        note="obtained by inverting a test of regression rank scores, summed over each {unit} (Gutenbrunner "
+        "et al. 1993)",
         terms=("quantile_regression",),
         short_label="rank-score",
         clustered=True,

@@ -11,7 +11,7 @@ from display.report.chromium import Chromium, find_chromium
 from PIL import Image
 
 import salstats as ss
-from salstats.display.report.document import Display, Item, MissingItem, Report, Section
+from salstats.display.report.document import Display, MissingItem, Report, ReportItem, Section
 from salstats.display.report.page import render_page
 from salstats.display.tables.record import Column, Table
 from salstats.display.tables.rows import Rows, table_to_rows
@@ -116,10 +116,10 @@ def sample_report(sample_means, sample_tables, sample_figures, sample_files) -> 
     """A report with every part of the page."""
     call = 'ss.summarize(scores, by=["metric", "method", "task"], unit="patient", n_replicates=10_000)'
 
-    def item(key: str, number: str, title: str, **texts: Any) -> Item:
+    def item(key: str, number: str, title: str, **texts: Any) -> ReportItem:
         content = sample_tables.get(key) or (sample_figures[key],) if key != "linked" else None
         files = sample_files.get(key, ())
-        return Item(key, number, title, None, sample_means, content=content, files=files, **texts)
+        return ReportItem(key, number, title, None, sample_means, content=content, files=files, **texts)
 
     first = item("small", "Figure 1", "The best method first", alt="The same intervals.")
     means = item("means", "Table 1", "Mean IoU by task and method", call=call)

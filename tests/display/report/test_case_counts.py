@@ -38,7 +38,7 @@ def test_counts_are_those_of_the_flow(small_scores):
         "for 2 methods and 1 metric.",
         "Of the scores, 1 (20.0%) was undefined.",
         "For 1 further score there was no row, although another method had one for the same case.",
-        "Scores of a method beside a defined one of the human benchmark: 1 per method and metric.",
+        "Complete pairs of a score and one of the human benchmark: 1 per method and metric.",
     )
     settings = replace(SETTINGS, unit="case", reference=None)
     text = sentences_of(ss.case_flow(small_scores.drop(columns="patient")), settings)

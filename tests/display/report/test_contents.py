@@ -4,7 +4,7 @@ import pytest
 from report_text import analyses_of, settings_of
 
 from salstats.display.report.composition import labels_of
-from salstats.display.report.contents import PARTS, Contents
+from salstats.display.report.contents import SECTION_PLANS, Contents
 from salstats.display.report.settings import Settings, resolve_settings
 from salstats.display.report.wording import Wording
 
@@ -23,13 +23,13 @@ def contents(small):
 
 def frame_of(key, contents):
     """The frame of a table or figure, None where there is none."""
-    (plan,) = [plan for part in PARTS for plan in part.items if plan.key == key]
+    (plan,) = [plan for part in SECTION_PLANS for plan in part.items if plan.key == key]
     made = plan.frame(contents)
     return None if made is None else made.frame
 
 
 def test_keys_are_the_stems_of_different_files():
-    keys = [(type(plan).__name__, plan.key) for part in PARTS for plan in part.items]
+    keys = [(type(plan).__name__, plan.key) for part in SECTION_PLANS for plan in part.items]
     assert len(set(keys)) == len(keys)
 
 

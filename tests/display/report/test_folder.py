@@ -9,7 +9,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.display.export.figure_files import FigureJobs
-from salstats.display.report.document import Item, Report, Section
+from salstats.display.report.document import Report, ReportItem, Section
 from salstats.display.report.folder import check_folder, write_folder
 from salstats.errors import InputFileError
 
@@ -17,7 +17,7 @@ from salstats.errors import InputFileError
 def write(folder, title="First", *, overwrite=False, provenance=()):
     """Write a report of one table."""
     frame = ss.describe(ss.datasets.load_simulated(), by=["metric", "method"])
-    item = Item("description", "Table 1", "Scores", ss.table_describe(frame), frame)
+    item = ReportItem("description", "Table 1", "Scores", ss.table_describe(frame), frame)
     sections = (Section("summary", "Summary"), Section("cases", "Cases", items=(item,)))
     report = Report(title, sections, (), (), provenance=provenance)
     folder = check_folder(Path(folder), overwrite=overwrite)

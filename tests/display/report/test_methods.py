@@ -178,7 +178,7 @@ def test_contrasts_are_told_with_formula_test_and_family():
         "family-wise error rate, over the 6 differences, those in single tasks and those over "
         "tasks as families of their own; confidence intervals were not adjusted."
     ) in text
-    assert "They are those of the differences, which a percentage decrease shares." in text
+    assert "Percentage decreases have the P values of the differences." in text
     assert "its 95% interval excluded 0 and its Holm-adjusted P was below 0.05, and no more than" in text
     assert "It was not taken of" not in text
     assert "the Bonferroni procedure, which controls" in told(**contrasts(procedure="bonferroni"))

@@ -11,7 +11,7 @@ import pytest
 from lxml import html as lxml_html
 
 import salstats
-from salstats.display.report.document import Item, MissingItem, Report, Section
+from salstats.display.report.document import MissingItem, Report, ReportItem, Section
 from salstats.display.report.page import render_page
 
 EVIL = '</script></style><img src=x onerror="boom()">\'"&<b>&amp;'
@@ -266,11 +266,11 @@ def test_text_from_users_stays_text(rows_from, sample_figures):
     frame, shown = pd.DataFrame(), pd.DataFrame({f"Column {EVIL}": [f"Cell {EVIL}"]}, index=[f"Row {EVIL}"])
     grid = rows_from(shown, "S", f"Note {EVIL}")
     items = (
-        Item(
+        ReportItem(
             "means", "Table 1", f"T {EVIL}", None, frame, f"C {EVIL}", call=f"P {EVIL}", content=grid,
             files=(f"tables/{EVIL}.csv",),
         ),
-        Item(
+        ReportItem(
             "small", "Figure 1", f"F {EVIL}", None, frame, f"D {EVIL}", f"A {EVIL}", f"Q {EVIL}",
             content=(sample_figures["small"],),
         ),

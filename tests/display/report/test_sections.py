@@ -4,6 +4,7 @@ import pytest
 from report_text import composed
 
 import salstats as ss
+from salstats.display.plots.layout.figure import paged_figure
 from salstats.display.report.sections import caption_text, without_caption
 
 
@@ -69,12 +70,13 @@ def test_a_page_without_its_caption_is_lower_by_the_lines_of_the_caption(means):
     assert page.labels.caption
 
 
-def test_the_caption_of_a_page_is_one_line_without_its_number(means):
-    page = ss.plot_intervals(means)
-    text = caption_text(page)
-    assert text == " ".join(page.labels.caption.split())
-    page.labels.caption += "\nPage 1 of 3."
-    assert caption_text(page) == text
+def test_the_caption_of_a_figure_is_one_line_without_the_number_of_its_first_page(means):
+    figure = ss.plot_intervals(means)
+    text = caption_text(figure)
+    assert text == " ".join(figure.labels.caption.split())
+    paged = paged_figure([figure.alone(), figure.alone(), figure.alone()])
+    paged.labels.caption += "\nPage 1 of 3."
+    assert caption_text(paged) == text
 
 
 def test_the_caption_of_a_figure_says_what_its_bars_are_and_the_drawing_has_none(report):
