@@ -245,10 +245,12 @@ def check_generator(rng: int | np.random.Generator) -> np.random.Generator:
     if isinstance(rng, np.random.Generator):
         return rng
     is_whole = isinstance(rng, int | np.integer) and not isinstance(rng, bool)
-    if not is_whole or rng < 0:
+    if not is_whole:
         raise ValueRangeError(
-            Setting("rng"), f" must be a non-negative int or a numpy.random.Generator, not {rng!r}", value=rng
+            Setting("rng"), f" must be an int or a numpy.random.Generator, not {rng!r}", value=rng
         )
+    if rng < 0:
+        raise ValueRangeError(Setting("rng"), f" must be a whole number of at least 0, not {rng}", value=rng)
     return np.random.default_rng(int(rng))
 
 
