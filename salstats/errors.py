@@ -35,12 +35,28 @@ class Setting:
 class Call:
     """A call of a public function that a message recommends.
 
-    Python writes `adjust(frame, method='holm')`, the command line `salstats adjust FILE --method holm`.
+    Python writes `summarize(scores, level=0.9)`, the command line `salstats summarize FILE --level 0.9`.
     """
 
     function: str
     arguments: tuple[str, ...] = ()
     options: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Advice to evaluate a Python expression, and the same advice for readers who have no Python at hand.
+
+    Attributes
+    ----------
+    python : str
+        The advice with the expression.
+    words : str
+        The advice in words, which the command line and reports write.
+    """
+
+    python: str
+    words: str
 
 
 @dataclass(frozen=True)
@@ -68,9 +84,13 @@ class Spelling:
         return f"{setting.option}={setting.value!r}"
 
     def call(self, call: Call) -> str:
-        """Write a call: `adjust(frame, method='holm')`."""
+        """Write a call: `summarize(scores, level=0.9)`."""
         options = [self.setting(Setting(name, value)) for name, value in call.options.items()]
         return f"{call.function}({', '.join([*call.arguments, *options])})"
+
+    def expression(self, expression: Expression) -> str:
+        """Write advice to evaluate an expression, with the expression."""
+        return expression.python
 
     def level(self, level: Level) -> str:
         """Write a value of a column: `metric iou`."""
@@ -82,7 +102,7 @@ class Spelling:
 
 
 #: Part of a message that holds no other parts.
-SimplePart = str | Setting | Call | Level | ColumnName
+SimplePart = str | Setting | Call | Expression | Level | ColumnName
 PYTHON = Spelling()
 
 
@@ -91,7 +111,7 @@ class Message:
 
     Parameters
     ----------
-    *parts : str, Setting, Call, Level, ColumnName or Message
+    *parts : str, Setting, Call, Expression, Level, ColumnName or Message
         Parts that follow each other without a blank between them.
 
     Examples
@@ -140,6 +160,8 @@ class Message:
                     texts.append(spelling.setting(part))
                 case Call():
                     texts.append(spelling.call(part))
+                case Expression():
+                    texts.append(spelling.expression(part))
                 case Level():
                     texts.append(spelling.level(part))
                 case ColumnName():
@@ -195,9 +217,9 @@ class SalstatsError(_WithFacts, ValueError):
 
     Parameters
     ----------
-    *parts : str, Setting, Call, Level, ColumnName or Message
+    *parts : str, Setting, Call, Expression, Level, ColumnName or Message
         The problem, in parts that follow each other without a blank between them.
-    hint : str, Setting, Call or Message
+    hint : str, Setting, Call, Expression or Message
         What would do; it follows the problem after a semicolon.
     option, value : str, object
         Parameter that has to change and the value that came; by default the first setting of the problem.
@@ -284,7 +306,7 @@ def warn(*parts: MessagePart | Warning, **fields: Any) -> None:
 
     Parameters
     ----------
-    *parts : str, Setting, Call, Level, ColumnName, Message or Warning
+    *parts : str, Setting, Call, Expression, Level, ColumnName, Message or Warning
         The message in parts, or one warning that is made already.
     **fields
         Keyword arguments of `SalstatsWarning`.

@@ -77,9 +77,11 @@ def run(arguments: list[str]) -> int:
 def _report_error(error: BaseException, flags: Mapping[str, str]) -> int | None:
     """Write one line on stderr and return the exit code; None for an error of the program."""
     match error:
+        case typer.BadParameter(param=None, message=message):
+            # one of ours, which names its option itself
+            return _fail(message)
         case typer.TyperException():
-            message = error.format_message().removeprefix("Invalid value: ")
-            return _fail(message or "no command; see salstats --help")
+            return _fail(error.format_message() or "no command; see salstats --help")
         case typer.Abort():
             return _fail("interrupted", code=130)
         case _Terminated():
@@ -156,16 +158,16 @@ def _without_types_of_switches(parameters: list[Any]) -> list[Any]:
     return parameters
 
 
-class _Command(TyperCommand):
-    """A command of which switches show no type, those of typer's own among them."""
+class _ShellCommand(TyperCommand):
+    """A command of the shell; its switches, and those of typer itself, show no type in the help."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """List the parameters."""
         return _without_types_of_switches(super().get_params(ctx))
 
 
-class _Group(TyperGroup):
-    """The group of commands, of which switches show no type."""
+class _ShellGroup(TyperGroup):
+    """The group of all commands; its switches show no type in the help."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """List the parameters."""
@@ -185,7 +187,7 @@ def make_app(command_name: str, flags: dict[str, str] | None = None) -> typer.Ty
     from salstats.cli.commands import COMMANDS, GROUPS
 
     app = typer.Typer(
-        cls=_Group,
+        cls=_ShellGroup,
         help=_SUMMARY, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich",
         context_settings={"help_option_names": ["--help", "-h"]},
     )  # fmt: skip
@@ -211,7 +213,7 @@ def make_app(command_name: str, flags: dict[str, str] | None = None) -> typer.Ty
         if command.name == "reproduce":
             settings = _UNPARSED | {"obj": flags}
         app.command(
-            command.name, cls=_Command, help=help_text, rich_help_panel=GROUPS[command.group],
+            command.name, cls=_ShellCommand, help=help_text, rich_help_panel=GROUPS[command.group],
             epilog=f"Example: salstats {command.name} {command.example}".rstrip(), context_settings=settings,
         )(body)  # fmt: skip
     return app
@@ -227,7 +229,7 @@ def _function_of(command: "Command", flags: dict[str, str] | None) -> Callable[.
     import salstats as ss
     from salstats.cli.commands import options
     from salstats.cli.signatures import argument, keyword_arguments
-    from salstats.cli.sources import Run
+    from salstats.cli.sources import CommandRun
     from salstats.files.paths import run_of_command
 
     function = getattr(ss, command.function)
@@ -242,7 +244,7 @@ def _function_of(command: "Command", flags: dict[str, str] | None) -> Callable[.
     def body(**typed: Any) -> None:
         options_of_call = keyword_arguments(command_options, typed)
         with run_of_command():
-            run = Run(
+            run = CommandRun(
                 path=typed[path.parameter.name],
                 reading=keyword_arguments(reading_options, typed),
                 arguments=[options_of_call.pop(name) for name in command.arguments],
@@ -282,13 +284,17 @@ def _top(
 def demo(
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Folder to make (default: salstats-demo, or -2 ...)."),
+        typer.Option(
+            "-o",
+            "--output",
+            help="Folder to make (default: salstats-demo, numbered where that exists).",
+        ),
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the folder of an earlier demo.")
     ] = False,
 ) -> None:
-    """Run the main job on an embedded study (real digits and networks, simulated annotator)."""
+    """Run the main analyses on an embedded study (real digits and networks, a simulated annotator)."""
     with spinner("Loading"):
         from salstats.cli.demo import run_demo
 

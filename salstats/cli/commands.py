@@ -14,7 +14,7 @@ from salstats.cli import runs
 from salstats.cli.display_kinds import FIGURES, TABLES, run_plot, run_table
 from salstats.cli.option_help import DISPLAY, FILES, MODELS, PLANNING, SCORING, STATISTICS
 from salstats.cli.signatures import RARE, Option, argument, option, options_of
-from salstats.cli.sources import GAZE, SCORES, STUDY, TABLE, Run, Source, read_frame
+from salstats.cli.sources import GAZE, SCORES, STUDY, TABLE, CommandRun, Source, read_frame
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Command:
     output_help: str = ""
     #: Print where no output is named, although the output is no file of a frame.
     prints: bool = False
-    run: Callable[[Run, Source], None] = runs.write_result
+    run: Callable[[CommandRun, Source], None] = runs.write_result
 
 
 def _rare_option(name: str, help_text: str, kind: Any = str | None) -> Option:
@@ -82,7 +82,7 @@ _ADJUST_CONTRASTS = f"{STATISTICS['adjust'].rstrip('.')}, also by max-t or min-p
 #: Options of tables of means and of gaps to a reference.
 _BOUNDS = (
     option(
-        "bounds", bool, False, "Add the bounds, had every undefined score been the worst or best possible."
+        "bounds", bool, False, "Add bounds: every undefined score as the worst, or as the best, possible."
     ),
     _rare_option("limits", "Least and largest score for --bounds, such as hd95=0:50.", list[str] | None),
 )
@@ -108,12 +108,12 @@ COMMANDS = (
         omit=("pdc",),
         run=runs.run_score,
         extra_options=(
-            _rare_option("pdc_form", "pdc: product (default) or mean."),
+            _rare_option("pdc_form", "Form of pdc: product (default) or mean."),
             _rare_option(
-                "pdc_alpha", "pdc: penalty on a mask that is too small (default: 1; 0 is none).", float | None
+                "pdc_alpha", "Penalty of pdc on a mask that is too small (default: 1).", float | None
             ),
             _rare_option(
-                "pdc_beta", "pdc: penalty on a mask that is too large (default: 1; 0 is none).", float | None
+                "pdc_beta", "Penalty of pdc on a mask that is too large (default: 1).", float | None
             ),
         ),
         summary="Score the maps and masks of a study against its truth.",
@@ -173,7 +173,7 @@ COMMANDS = (
         STUDY,
         "study -o masks.json",
         flag_words={"method": "of"},
-        output_help="Write .json, as the CheXlocalize release.",
+        output_help="Write .json in the format of the CheXlocalize release.",
         run=runs.run_segment,
         summary="Write the masks that score derives from one method's maps.",
         usual=("method", "threshold"),
@@ -255,15 +255,14 @@ COMMANDS = (
             _rare_option("within", "Normalize within groups of this column."),
             _rare_option(
                 "components",
-                "With random effects such as (1|case): also write their variances and shares to this file.",
+                "Also write the variances of random effects such as (1|case) to this file.",
                 Path | None,
             ),
-            _rare_option("joint", "Also write the test of every term as a whole to this file.", Path | None),
+            _rare_option("joint", "Also write a joint test of each term to this file.", Path | None),
         ),
         summary="Regress scores on covariates.",
         usual=("by", "unit", "family", "reference", "adjust"),
         texts={
-            "reference": "Model the gap to this method: reference minus method.",
             "by": "Fit a model for each of these groups.",
             "unit": "Column that defines the clusters, such as patient.",
         },
@@ -291,6 +290,7 @@ COMMANDS = (
         arguments={"x": "X", "y": "Y"},
         summary="Correlate two columns or metrics.",
         usual=("by", "unit", "test", "covariates"),
+        texts={"test": "Correlation coefficient."},
     ),
     Command(
         "decrease",
@@ -337,10 +337,12 @@ COMMANDS = (
         run=runs.run_mrmc,
         extra_options=(
             _rare_option(
-                "components", "Also write variances and covariances, from which power plans.", Path | None
+                "components", "Also write the variances and covariances to this file, for power.", Path | None
             ),
             _rare_option(
-                "each_reader", "Also write the figure of each reader with each method.", Path | None
+                "each_reader",
+                "Also write each reader's figure with each method to this file.",
+                Path | None,
             ),
         ),
         summary="Compare methods over several readers and cases.",
@@ -387,8 +389,10 @@ COMMANDS = (
         flag_words={"n_readers": "n-readers", "n_studies": "studies"},
         run=runs.run_power,
         summary="Plan the number of cases of a study.",
+        interval_of="difference",
         usual=("reference", "n_cases", "effect", "margin", "by", "unit"),
         texts={
+            "reference": "Method to compare with, which a pilot of scores needs.",
             "width": "Greatest width of the confidence interval.",
             "n_readers": "Numbers of readers to plan for.",
             "n_replicates": "Number of flips or replicates in each simulated study.",
@@ -398,7 +402,7 @@ COMMANDS = (
         "table",
         "report",
         "save_table",
-        Source("FRAME", "What a command such as summarize wrote.", TABLES.options, read_frame),
+        Source("FRAME", "Output file of a command such as summarize.", TABLES.options, read_frame),
         "means.csv --label gradcam=Grad-CAM -o table.docx",
         run=run_table,
         output_help="Write .html, .tex, .docx, .csv or .png; else print it.",
@@ -409,7 +413,7 @@ COMMANDS = (
         "plot",
         "report",
         "save_figure",
-        Source("FRAME", "What a command such as decrease wrote.", FIGURES.options, read_frame),
+        Source("FRAME", "Output file of a command such as decrease.", FIGURES.options, read_frame),
         "decrease.csv -o fig.pdf --width 89",
         run=run_plot,
         output_help="Write .pdf, .svg, .png or .tif.",
@@ -426,7 +430,14 @@ COMMANDS = (
         output_help="Folder to make.",
         run=runs.run_report,
         summary="Write a report of a whole study as a web page.",
-        texts={"unit": STATISTICS["unit"]},
+        interval_of="difference",
+        texts={
+            "unit": STATISTICS["unit"],
+            "adjust": STATISTICS["adjust"],
+            "reference": "Method that the others are compared with (default: human, where there is one).",
+            "title": "Title of the page.",
+            "jobs": "Number of processes: 1, or 2 to draw half of the figures in a second one.",
+        },
         usual=("reference", "unit", "covariates", "labels", "title"),
     ),
 )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from salstats.cli.option_help import DISPLAY, FILES
-from salstats.cli.signatures import Option, flag_word, option, options_of
-from salstats.cli.sources import TEXT_OPTIONS, Run, Source, frame_of
+from salstats.cli.signatures import RARE, Option, flag_word, option, options_of
+from salstats.cli.sources import TEXT_OPTIONS, CommandRun, Source, frame_of
 from salstats.cli.spinner import spinner
 
 if TYPE_CHECKING:
@@ -28,8 +28,10 @@ class DisplayKinds:
 
     #: "table_" or "plot_".
     prefix: str
-    #: Noun for messages.
+    #: Noun for messages, "table" or "figure".
     noun: str
+    #: Name of the command.
+    command: str
     #: Kinds with the columns, and terms such as "term:mean", that a frame of the kind has.
     columns: tuple[tuple[str, str], ...]
     #: Parameters that belong to the file and not to the kind.
@@ -54,7 +56,8 @@ class DisplayKinds:
 
         functions = self.functions()
         panel = f"The {self.noun}"
-        kind_help = f"{', '.join(sorted(functions))} (default: the kind that the file's columns show)."
+        names = ", ".join(sorted(functions))
+        kind_help = f"Kind of {self.noun}: {names} (default: by the columns of the file)."
         options = [option("kind", str | None, None, kind_help, "--as", panel=panel)]
         by_name: dict[str, dict[str, Option]] = {}
         for kind, function in functions.items():
@@ -71,6 +74,7 @@ class DisplayKinds:
             first = next(iter(by_kind.values()))
             if len(by_kind) < len(functions):
                 first.typer_info.help = _help_by_kind(by_kind)
+                first.typer_info.rich_help_panel = RARE
             options.append(first)
         for made in options_of(ss.read_data, texts=FILES, panel="Reading the file"):
             if made.name in TEXT_OPTIONS:
@@ -80,7 +84,7 @@ class DisplayKinds:
     def kind_of(self, frame: "pd.DataFrame", path: Path) -> str:
         """Return the kind that a frame's columns choose; raise an error where none or several fit."""
         from salstats.checks import quoted
-        from salstats.errors import SalstatsError
+        from salstats.errors import Message, SalstatsError, Setting
 
         marks = {str(name) for name in frame.columns}
         if "term" in marks:
@@ -100,32 +104,40 @@ class DisplayKinds:
             return kinds[0]
         if kinds:
             raise SalstatsError(
-                f"{path} can be shown in several ways", hint=f"say --as {' or '.join(kinds)}", path=path
+                f"{path} can be shown in several ways",
+                hint=Message("choose one with ", Setting("kind"), f": {', '.join(kinds)}"),
+                option="kind",
+                choices=kinds,
+                path=path,
             )
         raise SalstatsError(
             f"{path}: no {self.noun} is known for columns {quoted(frame.columns)}",
-            hint=f"say --as {' or '.join(sorted(self.functions()))}",
+            hint=Message("choose one with ", Setting("kind"), f": {', '.join(sorted(self.functions()))}"),
+            option="kind",
+            choices=sorted(self.functions()),
             path=path,
         )
 
-    def make(self, run: Run, source: Source) -> Any:
+    def make(self, run: CommandRun, source: Source) -> Any:
         """Make the table or figure of a run's file; write on stderr which kind of figure columns chose."""
+        from salstats.checks import check_choice
+
         frame = source.read(run)
         functions = self.functions()
         options = {name: value for name, value in run.reading.items() if name not in TEXT_OPTIONS}
         is_chosen = "kind" in options
         kind = options.pop("kind", None) or self.kind_of(frame, run.path)
-        if kind not in functions:
-            raise typer.BadParameter(f"--as {kind} is none of {', '.join(sorted(functions))}")
+        check_choice(kind, sorted(functions), "kind")
         parameters = inspect.signature(functions[kind]).parameters
         for name in options:
             if name not in parameters:
                 raise typer.BadParameter(
-                    f"--{flag_word(name, _FLAG_WORDS)} is no option of a {self.noun} --as {kind}"
+                    f"--{flag_word(name, _FLAG_WORDS)} is no option of a {self.noun} of the kind {kind}"
                 )
         if self is FIGURES and not is_chosen:
             typer.echo(
-                f"{run.output}: a figure --as {kind}, by its columns; other kinds: plot --help", err=True
+                f"{run.output}: drawn as {kind}, by the columns; salstats plot --help lists other kinds",
+                err=True,
             )
         with spinner(f"Making the {self.noun}"):
             for name, value in options.items():
@@ -154,6 +166,7 @@ def _help_by_kind(by_kind: dict[str, Option]) -> str:
 TABLES = DisplayKinds(
     "table_",
     "table",
+    "table",
     (
         ("describe", "mean sd median q1"),
         ("estimates", "estimate"),
@@ -168,6 +181,7 @@ TABLES = DisplayKinds(
 FIGURES = DisplayKinds(
     "plot_",
     "figure",
+    "plot",
     (
         ("intervals", "estimate"),
         ("intervals", "estimate term:mean term:difference"),
@@ -192,7 +206,7 @@ FIGURES = DisplayKinds(
 )
 
 
-def run_table(run: Run, source: Source) -> None:
+def run_table(run: CommandRun, source: Source) -> None:
     """Write one table, or print it."""
     import salstats as ss
     from salstats.display.export.table_files import TABLE_SUFFIXES, table_rows
@@ -211,7 +225,7 @@ def run_table(run: Run, source: Source) -> None:
     print(plain_text(table_rows(table), width, escapes=is_terminal))
 
 
-def run_plot(run: Run, source: Source) -> None:
+def run_plot(run: CommandRun, source: Source) -> None:
     """Write one figure."""
     import salstats as ss
     from salstats.display.export.figure_files import FIGURE_SUFFIXES

@@ -4,8 +4,12 @@ import shlex
 from collections.abc import Mapping
 
 from salstats.cli.commands import COMMANDS
+from salstats.cli.display_kinds import FIGURES, TABLES
 from salstats.cli.signatures import flag_word
-from salstats.errors import NO_VALUE, Call, Setting, Spelling
+from salstats.errors import NO_VALUE, Call, Expression, Setting, Spelling
+
+#: Parameters of commands that do what a function of the package does.
+_OPTIONS_FOR_FUNCTIONS = {"missing_bounds": "bounds", "normalize": "normalize"}
 
 
 class FlagSpelling(Spelling):
@@ -37,27 +41,42 @@ class FlagSpelling(Spelling):
             case None:
                 return f"{on} none"
             case Mapping():
-                return " ".join(
-                    f"{on} {shlex.quote(f'{name}={_text(value)}')}" for name, value in setting.value.items()
-                )
+                pairs = [f"{name}={_text(value)}" for name, value in setting.value.items()]
+                return " ".join(f"{on} {shlex.quote(pair)}" for pair in pairs)
             case list() | tuple():
                 return f"{on} {shlex.quote(','.join(map(str, setting.value)) or 'none')}"
             case _:
                 return f"{on} {shlex.quote(str(setting.value))}"
 
     def call(self, call: Call) -> str:
-        """Write a call as a command, where there is one: `salstats adjust FILE --method holm`."""
-        command = next((command for command in COMMANDS if command.function == call.function), None)
-        if command is None:
-            return super().call(call)
-        flags = {option: f"--{flag_word(option, command.flag_words)}" for option in call.options}
-        of_command = FlagSpelling(flags)
-        options = [of_command.setting(Setting(name, value)) for name, value in call.options.items()]
-        return " ".join(["salstats", command.name, "FILE", *options])
+        """Write a call as a command: `salstats summarize FILE --level 0.9`."""
+        for command in COMMANDS:
+            if command.function == call.function:
+                flags = {option: f"--{flag_word(option, command.flag_words)}" for option in call.options}
+                spelling = FlagSpelling(flags)
+                options = [spelling.setting(Setting(name, value)) for name, value in call.options.items()]
+                return " ".join(["salstats", command.name, "FILE", *options])
+        return self._function_without_command(call.function)
+
+    def _function_without_command(self, function: str) -> str:
+        """Write the option, or the kind of table or figure, for a function that no command is named after."""
+        flag = self.flags.get(_OPTIONS_FOR_FUNCTIONS.get(function, ""))
+        if flag is not None:
+            return flag
+        for kinds in (TABLES, FIGURES):
+            kind = function.removeprefix(kinds.prefix)
+            if kind != function and kind in kinds.functions():
+                return f"salstats {kinds.command} FILE --as {kind}"
+        return f"the Python function {function}"
+
+    def expression(self, expression: Expression) -> str:
+        """Write advice in words, as a terminal runs no Python."""
+        return expression.words
 
 
 def _text(value: object) -> str:
     """Write what a column holds, (method, metric, reader) or the method alone, as `--score` takes it."""
     if isinstance(value, tuple):
-        return ":".join("" if part is None else str(part) for part in value)
+        names = ["" if name is None else str(name) for name in value]
+        return ":".join(names)
     return str(value)

@@ -25,9 +25,9 @@ def make_maps(
     network: Annotated[
         list[str],
         typer.Option(
-            metavar="NAME|MODULE:FUNCTION",
-            help="Network of torchvision, such as densenet121, with --weights; or a Python function that "
-            "returns a salstats.explain.Network.",
+            metavar="NETWORK",
+            help="Network of torchvision, such as densenet121, with --weights; or MODULE:FUNCTION, a Python "
+            "function that returns a Network of salstats.explain.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of maps to make or to complete.")],
@@ -117,7 +117,7 @@ def make_maps(
         ),
     ] = None,
 ) -> None:
-    """Make saliency maps of a folder of images, for score to read; needs torch."""
+    """Make saliency maps of a folder of images for the command score; needs torch."""
     explain = _explain()
     tasks_of_network = _tasks(tasks)
     cases = _cases(images)

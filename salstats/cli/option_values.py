@@ -23,7 +23,7 @@ def split(values: Sequence[str] | None) -> list[str] | None:
     try:
         rows = list(csv.reader(values, skipinitialspace=True))
     except csv.Error as error:
-        raise typer.BadParameter(f"{','.join(values)!r} is no list ({error})") from error
+        raise typer.BadParameter(f"{','.join(values)!r} is no list of names") from error
     parts = [part.strip() for row in rows for part in row or [""]]
     if not all(parts):
         raise typer.BadParameter(f"an empty name in {','.join(values)!r}")
@@ -141,8 +141,8 @@ def by_metric(
         if len(parts) == 1 and "=" not in parts[0]:
             return kind(parts[0])
         return {metric: kind(text) for metric, text in equations(parts, flag, example).items()}
-    except ValueError as error:
-        raise typer.BadParameter(f"{flag} {','.join(values)!r} is no number ({error})") from error
+    except ValueError:
+        raise typer.BadParameter(f"{flag} {','.join(values)!r} should read like {example}") from None
 
 
 def margin(values: Sequence[str], flag: str, example: str) -> Any:
@@ -156,8 +156,8 @@ def weights(values: Sequence[str], flag: str, example: str) -> str | dict[str, f
         return values[0]
     try:
         return {name: float(text) for name, text in pairs(values, flag, example).items()}
-    except ValueError as error:
-        raise typer.BadParameter(f"{flag} {','.join(values)!r} is no number ({error})") from error
+    except ValueError:
+        raise typer.BadParameter(f"{flag} {','.join(values)!r} should read like {example}") from None
 
 
 def _bounds(text: str) -> float | tuple[float | None, ...]:

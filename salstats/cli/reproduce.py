@@ -12,18 +12,18 @@ _HELP = ("--help", "-h")
 def reproduce(
     context: typer.Context,
     key: Annotated[
-        str, typer.Argument(metavar="KEY", help="list shows the studies; KEY --help the options of one.")
+        str,
+        typer.Argument(metavar="KEY", help="Study; list shows all of them, KEY --help the options of one."),
     ] = "list",
 ) -> None:
     """Make the tables and figures of a published study, from its files or from tables of scores.
 
-    KEY --data DIR -o OUT: from the study's own files.
+    From the study's own files: KEY --data DIR -o OUT.
 
-    KEY --scores FILE -o OUT: from scores that are there already.
+    From a file of scores: KEY --scores FILE -o OUT. Option --features FILE adds columns, --rename OLD=NEW
+    renames them.
 
-    Further columns: --features FILE; other names of columns: --rename OLD=NEW.
-
-    --as-published: inference as the study has it. KEY --help: all options of a study.
+    Option --as-published repeats the study's own inference; KEY --help shows all options of a study.
     """
     if key in _HELP:
         print(context.get_help())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from salstats.cli.option_values import margin, split
-from salstats.cli.sources import Run, Source, read_scores
+from salstats.cli.sources import CommandRun, Source, read_scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 _N_ROWS = 20
 
 
-def write_result(run: Run, source: Source) -> None:
+def write_result(run: CommandRun, source: Source) -> None:
     """Read, call the function, and write or print its frame."""
     check_output_file(run)
     run.deliver(run.call(source.read(run)))
 
 
-def check_output_file(run: Run) -> None:
+def check_output_file(run: CommandRun) -> None:
     """Raise an error before any work is done where the output cannot be written."""
     if run.output is not None:
         from salstats.files.frame_files import check_output
@@ -31,7 +31,7 @@ def check_output_file(run: Run) -> None:
         check_output(run.output, overwrite=run.overwrite)
 
 
-def run_read(run: Run, source: Source) -> None:
+def run_read(run: CommandRun, source: Source) -> None:
     """Read scores; without an output show the first rows."""
     check_output_file(run)
     frame = read_scores(run)
@@ -43,7 +43,7 @@ def run_read(run: Run, source: Source) -> None:
         print(f"... {len(frame)} rows in all; write them with -o")
 
 
-def run_bounded(run: Run, source: Source) -> None:
+def run_bounded(run: CommandRun, source: Source) -> None:
     """Estimate, and with `--bounds` add the bounds of undefined scores."""
     with_bounds = run.options.pop("bounds")
     limit_texts = run.options.pop("limits", None)
@@ -70,7 +70,7 @@ def _with_bounds(
     return ss.missing_bounds(frame, scores=scores if is_comparison else None, limits=limits)
 
 
-def run_significance_map(run: Run, source: Source) -> None:
+def run_significance_map(run: CommandRun, source: Source) -> None:
     """Test every two methods; limits of ranks can be written, too."""
     [limits_file] = _further_files(run, "limits")
     frame = run.call(source.read(run))
@@ -81,7 +81,7 @@ def run_significance_map(run: Run, source: Source) -> None:
     run.deliver(frame)
 
 
-def run_regress(run: Run, source: Source) -> None:
+def run_regress(run: CommandRun, source: Source) -> None:
     """Regress, after normalizing covariates; variances and tests of terms can be written, too."""
     components_file, joint_file = _further_files(run, "components", "joint")
     import salstats as ss
@@ -106,7 +106,7 @@ def run_regress(run: Run, source: Source) -> None:
     run.deliver(terms)
 
 
-def run_mrmc(run: Run, source: Source) -> None:
+def run_mrmc(run: CommandRun, source: Source) -> None:
     """Compare methods; components and the figures of readers can be written, too."""
     components_file, readers_file = _further_files(run, "components", "each_reader")
     import salstats as ss
@@ -122,19 +122,19 @@ def run_mrmc(run: Run, source: Source) -> None:
     run.deliver(frame)
 
 
-def _options_for(function: Callable[..., Any], run: Run) -> dict[str, Any]:
+def _options_for(function: Callable[..., Any], run: CommandRun) -> dict[str, Any]:
     """Return those options of a run that a further function takes, too."""
     return {name: run.options[name] for name in signature(function).parameters if name in run.options}
 
 
-def _write(frame: "pd.DataFrame", path: Path, run: Run) -> None:
+def _write(frame: "pd.DataFrame", path: Path, run: CommandRun) -> None:
     """Write a further frame of a command."""
     from salstats.files.frame_files import write_frame
 
     write_frame(frame, path, overwrite=run.overwrite)
 
 
-def _further_files(run: Run, *names: str) -> list[Path | None]:
+def _further_files(run: CommandRun, *names: str) -> list[Path | None]:
     """Take the files that a command writes besides its output from the options of a run.
 
     Raises an error before any work is done where a file cannot be written or two options name one file.
@@ -155,7 +155,7 @@ def _further_files(run: Run, *names: str) -> list[Path | None]:
     return files
 
 
-def run_score(run: Run, source: Source) -> None:
+def run_score(run: CommandRun, source: Source) -> None:
     """Score a study, and report why scores are undefined."""
     check_output_file(run)
     pdc = {}
@@ -169,7 +169,7 @@ def run_score(run: Run, source: Source) -> None:
     report_reasons(frame, len(study))
 
 
-def run_power(run: Run, source: Source) -> None:
+def run_power(run: CommandRun, source: Source) -> None:
     """Plan a study, and write the sentence for its Methods section on stderr."""
     check_output_file(run)
     from salstats.display.text.planning import power_sentence
@@ -179,7 +179,7 @@ def run_power(run: Run, source: Source) -> None:
     typer.echo(power_sentence(frame), err=True)
 
 
-def run_tune(run: Run, source: Source) -> None:
+def run_tune(run: CommandRun, source: Source) -> None:
     """Tune, and report the chosen values."""
     check_output_file(run)
     frame = run.call(source.read(run))
@@ -187,7 +187,7 @@ def run_tune(run: Run, source: Source) -> None:
     report_chosen(frame, run.options.get("what", "threshold"))
 
 
-def run_segment(run: Run, source: Source) -> None:
+def run_segment(run: CommandRun, source: Source) -> None:
     """Write masks, which are no frame."""
     from salstats.files.outputs import check_target
 
@@ -198,7 +198,7 @@ def run_segment(run: Run, source: Source) -> None:
     ss.write_masks(masks, run.output or "", overwrite=run.overwrite)
 
 
-def run_gaze(run: Run, source: Source) -> None:
+def run_gaze(run: CommandRun, source: Source) -> None:
     """Score maps against gaze; the recordings can be written, too."""
     [recordings_file] = _further_files(run, "recordings")
     import salstats as ss
@@ -213,7 +213,7 @@ def run_gaze(run: Run, source: Source) -> None:
     report_gaze_reasons(frame)
 
 
-def run_report(run: Run, source: Source) -> None:
+def run_report(run: CommandRun, source: Source) -> None:
     """Write the folder of a report."""
     from salstats.display.report.calls import loading
     from salstats.display.report.folder import check_folder
@@ -244,7 +244,7 @@ def run_report(run: Run, source: Source) -> None:
         )
 
 
-def _input_files(run: Run) -> list[Path]:
+def _input_files(run: CommandRun) -> list[Path]:
     """List the files that a run reads: the first, further ones, and those that are joined."""
     files = [run.path, *map(Path, run.reading.get("also", []))]
     for joined in run.reading.get("join", []):

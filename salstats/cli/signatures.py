@@ -48,7 +48,7 @@ class _Form:
     @property
     def metavar(self) -> str:
         """Stand for the value in the help."""
-        is_named = self.parse in (pairs, equations, score_columns, metric_options)
+        is_named = self.parse in (pairs, equations, labels, score_columns, metric_options)
         return "NAME=VALUE" if is_named else "VALUE"
 
 
@@ -105,6 +105,8 @@ class OptionText:
         """Return the sentence followed by the choices."""
         if not self.choices:
             return self.sentence
+        if len(self.choices) == 1:
+            return f"{self.sentence} Value: {self.choices[0]}."
         return f"{self.sentence} One of {', '.join(self.choices)}."
 
 
@@ -181,7 +183,7 @@ def options_of(
         if parameter.kind is not parameter.KEYWORD_ONLY or name in omitted:
             continue
         described = documented.get(name, Documentation(""))
-        values = (choices or {}).get(name) or _recorded_choices(function, name) or described.choices
+        values = (choices or {}).get(name) or described.choices or _recorded_choices(function, name)
         flag = f"--{flag_word(name, flag_words)}"
         is_switch = bool in _members(parameter.annotation)
         if is_switch and (with_off_switches or parameter.default is not False):
@@ -212,7 +214,8 @@ def flag_word(name: str, flag_words: Mapping[str, str] | None = None) -> str:
 
 def argument(name: str, metavar: str, kind: Any, help_text: str) -> Option:
     """Make a positional argument."""
-    info = typer.Argument(metavar=metavar, help=help_text)
+    # typer itself shows that an argument may have several values
+    info = typer.Argument(metavar=metavar.removesuffix("..."), help=help_text)
     # an option may have the same name
     key = f"argument_{name}"
     parameter = inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info])

@@ -22,7 +22,7 @@ TEXT_OPTIONS = ("sep", "decimal", "encoding", "sheet")
 
 
 @dataclass(frozen=True)
-class Run:
+class CommandRun:
     """One call of a command."""
 
     #: The file or folder that is read.
@@ -66,7 +66,7 @@ class Run:
         print_frame(frame, all_columns=self.print_all, option="--all")
 
 
-def read_scores(run: Run) -> "pd.DataFrame":
+def read_scores(run: CommandRun) -> "pd.DataFrame":
     """Read files of scores."""
     import salstats as ss
 
@@ -74,7 +74,7 @@ def read_scores(run: Run) -> "pd.DataFrame":
     return ss.read_scores([run.path, *reading.pop("also", [])], **reading)
 
 
-def read_table(run: Run) -> "pd.DataFrame":
+def read_table(run: CommandRun) -> "pd.DataFrame":
     """Read files of scores where options of these are given, else any tidy table."""
     import salstats as ss
 
@@ -85,10 +85,10 @@ def read_table(run: Run) -> "pd.DataFrame":
     return ss.read_data(run.path, **run.reading)
 
 
-def reader(name: str) -> Callable[[Run], Any]:
+def reader(name: str) -> Callable[[CommandRun], Any]:
     """Return the public reader of a name, which takes the options of a run."""
 
-    def read(run: Run) -> Any:
+    def read(run: CommandRun) -> Any:
         import salstats as ss
 
         return getattr(ss, name)(run.path, **run.reading)
@@ -101,7 +101,7 @@ def _score_options() -> list[Option]:
     import salstats as ss
 
     panel = "Reading the file"
-    also = option("also", list[str] | None, None, "A further file of scores.", panel=panel)
+    also = option("also", list[str] | None, None, "Further files of scores.", panel=panel)
     options = [replace(also, value=split)]
     conversions = {"sep": _separator, "na": _missing_values}
     for made in options_of(ss.read_scores, texts=FILES, flag_words={"columns": "score"}, panel=panel):
@@ -127,7 +127,7 @@ def _study_options() -> list[Option]:
 
     panel = "Reading the study"
     names = ", ".join(FORMATS)
-    format_help = f"{names} (default: the format that the files' names show)."
+    format_help = f"Format of the files: {names} (default: by the names of the files)."
     option_of_format = option("format", str | None, None, format_help, panel=panel)
     first_options: dict[str, Option] = {}
     formats: dict[str, list[str]] = {}
@@ -157,7 +157,7 @@ def _gaze_options() -> list[Option]:
     return options_of(ss.read_gaze, texts=STUDIES, panel="Reading the recordings")
 
 
-def read_frame(run: Run) -> "pd.DataFrame":
+def read_frame(run: CommandRun) -> "pd.DataFrame":
     """Read the frame of another command."""
     return frame_of(run.path, **{name: v for name, v in run.reading.items() if name in TEXT_OPTIONS})
 
@@ -178,9 +178,9 @@ class Source:
     metavar: str
     help: str
     options: Callable[[], list[Option]]
-    reader: Callable[[Run], Any]
+    reader: Callable[[CommandRun], Any]
 
-    def read(self, run: Run) -> Any:
+    def read(self, run: CommandRun) -> Any:
         """Read the data of a run."""
         with spinner("Reading"):
             return self.reader(run)

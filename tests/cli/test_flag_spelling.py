@@ -3,7 +3,7 @@
 import pytest
 
 from salstats.cli.flag_spelling import FlagSpelling
-from salstats.errors import Call, Message, Setting
+from salstats.errors import Call, Expression, Message, Setting
 
 FLAGS = {
     "interval": "--interval",
@@ -39,5 +39,24 @@ def test_an_option_is_written_as_the_flag_of_the_command(setting, expected):
 def test_a_call_is_written_as_a_command_with_its_own_flags():
     call = Call("summarize", ("scores",), {"n_replicates": 500})
     assert Message(call).spelled(FlagSpelling({})) == "salstats summarize FILE --replicates 500"
-    other = Call("study_from_arrays", ("maps",))
-    assert Message(other).spelled(FlagSpelling({})) == "study_from_arrays(maps)"
+
+
+@pytest.mark.parametrize(
+    ("function", "flags", "expected"),
+    [
+        ("study_from_arrays", {}, "the Python function study_from_arrays"),
+        ("missing_bounds", {"bounds": "--bounds"}, "--bounds"),
+        ("missing_bounds", {}, "the Python function missing_bounds"),
+        ("plot_forest", {}, "salstats plot FILE --as forest"),
+        ("table_regression", {}, "salstats table FILE --as regression"),
+        ("plot_gaze", {}, "the Python function plot_gaze"),
+    ],
+)
+def test_a_function_without_a_command_is_written_as_what_the_terminal_has(function, flags, expected):
+    assert Message(Call(function, ("data",))).spelled(FlagSpelling(flags)) == expected
+
+
+def test_advice_with_an_expression_is_written_in_words():
+    advice = Expression(python="data[data['score'] > 0]", words="keep the scores above 0")
+    assert Message(advice).spelled(FlagSpelling({})) == "keep the scores above 0"
+    assert str(Message(advice)) == "data[data['score'] > 0]"

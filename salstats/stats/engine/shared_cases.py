@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from salstats.errors import Call, Message, Setting, warn
+from salstats.errors import Call, Expression, Message, Setting, warn
 from salstats.frames import ColumnCodes, distinct_codes, first_rows, insert_column
 from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution
 from salstats.stats.engine.comparisons import ALL, KEY_COLUMNS_OF_PAIRS, MISSING_SIDE
@@ -300,9 +300,13 @@ def shared_rows_call(
         if column not in value_columns:
             value_columns.append(column)
     complete_rows = f"{data}.dropna(subset={value_columns})"
+    n_methods = f"given.groupby({columns})['method'].transform('nunique')"
     return Message(
-        f"with given = {complete_rows}, given[given.groupby({columns})['method'].transform('nunique') == "
-        "given['method'].nunique()] keeps the cases that all have"
+        Expression(
+            python=f"with given = {complete_rows}, given[{n_methods} == given['method'].nunique()] keeps the "
+            "cases that all have",
+            words="keep only the cases that all have",
+        )
     )
 
 
