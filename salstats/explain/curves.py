@@ -1,5 +1,8 @@
 """The area under insertion and deletion curves."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -73,61 +76,72 @@ def curve_scores(curves: pd.DataFrame) -> pd.DataFrame:
     keys = [column for column in (*KEY_COLUMNS, "patient") if column in curves.columns]
     fraction = check_numeric(curves, "fraction", "curves")
     prob = check_numeric(curves, "prob", "curves")
-    # the points of a curve follow each other in the order of fractions
+    # one number for each curve; points are sorted by curve, and by fraction within a curve
     codes = combined_codes(curves, keys)
     order = np.lexsort((fraction, codes))
     codes = codes[order]
     fraction = fraction[order]
     prob = prob[order]
+    # positions of the first and the last point of each curve
     starts = np.flatnonzero(np.diff(codes, prepend=-1))
     ends = np.append(starts[1:], len(codes)) - 1
     first_points = curves.iloc[order[starts]]
-    not_first = np.ones(len(codes), bool)
-    not_first[starts] = False
+    is_first = np.zeros(len(codes), bool)
+    is_first[starts] = True
+    is_complete = (fraction[starts] == 0) & (fraction[ends] == 1)
+    _check_fractions(is_complete, "go from 0 to 1", first_points, keys)
+    # the trapezoid between each point and the point before it
     widths = np.diff(fraction, prepend=0)
-    complete = (fraction[starts] == 0) & (fraction[ends] == 1)
-    _check_fractions(complete, "go from 0 to 1", first_points, keys)
-    increasing = np.logical_and.reduceat((widths > 0) | ~not_first, starts)
-    _check_fractions(increasing, "have each fraction once", first_points, keys)
     heights = (prob + np.roll(prob, 1)) / 2
-    # the width and height at a curve's first point reach back to another curve
-    areas = np.add.reduceat(np.where(not_first, widths * heights, 0), starts)
-    inserted = (first_points["metric"] == "insertion").to_numpy()
-    blank_prob = np.where(inserted, prob[starts], prob[ends])
-    whole_prob = np.where(inserted, prob[ends], prob[starts])
+    is_increasing = np.logical_and.reduceat(is_first | (widths > 0), starts)
+    _check_fractions(is_increasing, "have each fraction once", first_points, keys)
+    # a curve's first point has no trapezoid: the point before it is another curve's
+    trapezoids = np.where(is_first, 0, widths * heights)
+    areas = np.add.reduceat(trapezoids, starts)
+    # an insertion ends with the whole image, a deletion begins with it
+    is_insertion = (first_points["metric"] == "insertion").to_numpy()
+    blank_prob = np.where(is_insertion, prob[starts], prob[ends])
+    whole_prob = np.where(is_insertion, prob[ends], prob[starts])
     scores = first_points[keys].assign(score=areas, prob=whole_prob)
-    texts = {column: text for column, text in _OPTION_TEXTS.items() if column in curves.columns}
-    if texts:
-        write = ", ".join(texts.values()).format
-        option_rows = first_points[list(texts)].itertuples(index=False)
-        scores["curve_options"] = [write(*row) for row in option_rows]
+    option_columns = [column for column in _OPTION_TEXTS if column in curves.columns]
+    if option_columns:
+        option_rows = first_points[option_columns].to_dict("records")
+        scores["curve_options"] = [_options_text(row) for row in option_rows]
     shows_much = np.zeros(len(scores), dtype=bool)
-    for metric in CURVES:
-        of_metric = inserted == (metric == "insertion")
-        if _baseline_shows_much(metric, blank_prob[of_metric], whole_prob[of_metric]):
-            shows_much[of_metric] = True
+    for metric, has_metric in (("insertion", is_insertion), ("deletion", ~is_insertion)):
+        if _baseline_shows_much(metric, blank_prob[has_metric], whole_prob[has_metric]):
+            shows_much[has_metric] = True
     if "reason" in curves.columns:
         scores["reason"] = text_column(_text_or_none(reason) for reason in first_points["reason"])
     scores = add_caution(scores, BASELINE_SHOWS_MUCH, shows_much)
+    # in the order in which curves first stand in the frame
     first_row = np.minimum.reduceat(order, starts)
     return scores.iloc[np.argsort(first_row)].reset_index(drop=True)
 
 
+def _options_text(options: Mapping[Any, Any]) -> str:
+    """Return the options of a curve, by column, in words."""
+    return ", ".join(_OPTION_TEXTS[column].format(value) for column, value in options.items())
+
+
 def _check_fractions(
-    correct: np.ndarray, requirement: str, first_points: pd.DataFrame, keys: list[str]
+    is_correct: np.ndarray, requirement: str, first_points: pd.DataFrame, keys: list[str]
 ) -> None:
     """Raise SalstatsError for the first curve whose fractions are not correct."""
-    if correct.all():
+    if is_correct.all():
         return
-    wrong = first_points[~correct].iloc[0]
-    curve = ", ".join(f"{key} {wrong[key]}" for key in keys)
+    point = first_points[~is_correct].iloc[0]
+    curve = ", ".join(f"{key} {point[key]}" for key in keys)
     raise SalstatsError(
         f"the fractions of a curve must {requirement}; those of {curve} do not", column="fraction"
     )
 
 
 def _baseline_shows_much(metric: str, blank_prob: np.ndarray, whole_prob: np.ndarray) -> bool:
-    """Return whether the baseline of the curves of a metric hides too little, and warn then."""
+    """Return True, and warn, if the baseline of a metric's curves hides too little.
+
+    `blank_prob` are the probabilities for the empty images, `whole_prob` those for the whole ones.
+    """
     defined = np.isfinite(blank_prob) & np.isfinite(whole_prob)
     if not defined.any():
         return False
@@ -150,5 +164,7 @@ def _baseline_shows_much(metric: str, blank_prob: np.ndarray, whole_prob: np.nda
 
 
 def _text_or_none(value: object) -> str | None:
-    """Return a text that is not empty, or None."""
-    return value if isinstance(value, str) and value else None
+    """Return a text that is not empty; None for anything else."""
+    if isinstance(value, str) and value:
+        return value
+    return None

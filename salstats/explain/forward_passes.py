@@ -1,5 +1,6 @@
 """Forward passes in batches, fast on any processor; the model is left as it was."""
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -164,7 +165,7 @@ def _all_ones(sums: torch.Tensor) -> bool:
 
 
 def to_probabilities(outputs: torch.Tensor, probability: str) -> torch.Tensor:
-    """Turn outputs into probabilities."""
+    """Return the probabilities that a function of `PROBABILITIES` makes of outputs (n, n_outputs)."""
     if probability == "softmax":
         return outputs.softmax(dim=1)
     if probability == "sigmoid":
@@ -192,14 +193,15 @@ class Passes:
 
     def forward(self, images: torch.Tensor, batch_size: int | None = None) -> torch.Tensor:
         """Return the outputs for images in batches, float64 on the CPU, shape (n, n_outputs)."""
-        size = batch_size or self.batch_size
+        n_batch = batch_size or self.batch_size
         number_type = dtype_of(self.model)
         outputs = []
         with torch.no_grad(), torch.autocast(self.device.type, enabled=self.mixed_precision):
-            for start in range(0, len(images), size):
+            for batch in images.split(n_batch):
                 # a copy: some networks scale their input in place
-                batch = images[start : start + size].to(device=self.device, dtype=number_type, copy=True)
-                outputs.append(call(self.model, batch).cpu().double())
+                network_input = batch.to(device=self.device, dtype=number_type, copy=True)
+                batch_outputs = call(self.model, network_input)
+                outputs.append(batch_outputs.cpu().double())
         return torch.cat(outputs)
 
     def outputs(self, images: torch.Tensor) -> torch.Tensor:
@@ -227,7 +229,10 @@ class Passes:
 
 def _needs_channels_first(error: Exception) -> bool:
     """Return whether torch could not `view` a tensor, by its message: it raises a plain RuntimeError."""
-    cause = error.__cause__ if isinstance(error, SalstatsError) else error
+    cause: BaseException | None = error
+    if isinstance(error, SalstatsError):
+        # `call` raises it from torch's error
+        cause = error.__cause__
     return isinstance(cause, RuntimeError) and _VIEW_MESSAGE in str(cause)
 
 
@@ -273,9 +278,13 @@ def evaluating(model: nn.Module, device: str | torch.device | None = None) -> It
             hint="an exported program has one: program.module()",
         )
     _warn_of_batch_statistics(model)
-    first_tensor: torch.Tensor | None = next(iter([*model.parameters(), *model.buffers()]), None)
-    home_device = torch.device("cpu") if first_tensor is None else first_tensor.device
-    torch_device = home_device if device is None else check_device(device)
+    home_device = torch.device("cpu")
+    for tensor in itertools.chain(model.parameters(), model.buffers()):
+        home_device = tensor.device
+        break
+    torch_device = home_device
+    if device is not None:
+        torch_device = check_device(device)
     training = {module: module.training for module in model.modules()}
     try:
         # not by eval(): exported programs have none, and a network may overrule it
@@ -327,7 +336,9 @@ def check_device(device: str | torch.device) -> torch.device:
     if device == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
-        return torch.device("mps" if torch.mps.is_available() else "cpu")
+        if torch.mps.is_available():
+            return torch.device("mps")
+        return torch.device("cpu")
     try:
         torch_device = torch.device(device)
         torch.empty(0, device=torch_device)

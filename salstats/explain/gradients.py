@@ -28,7 +28,10 @@ from salstats.explain.request import Request
 
 
 def run_input_x_gradient(request: Request) -> torch.Tensor:
-    """Return the value of each pixel times the gradient of the target by it (Shrikumar et al. 2016)."""
+    """Return the value of each pixel times the gradient of the target's output by it.
+
+    Shrikumar et al. 2016, doi:10.48550/arXiv.1605.01713.
+    """
     # importing captum takes seconds, for which the other methods need not wait
     from captum.attr import InputXGradient
 
@@ -42,7 +45,7 @@ def run_integrated_gradients(request: Request) -> torch.Tensor:
 
     The integral is over the straight line from the baseline to the image. The values sum to the target's
     output for the image minus that for the baseline, up to the error of the quadrature (Sundararajan et al.
-    2017); a warning says if the sums are more than 10 % off.
+    2017, doi:10.48550/arXiv.1703.01365); a warning says if the sums are more than 10 % off.
     Options: `baseline` ("zero"); `n_steps` (50), points of Gauss-Legendre quadrature.
     """
     from captum.attr import IntegratedGradients
@@ -100,11 +103,11 @@ def run_deeplift(request: Request) -> torch.Tensor:
 def run_gradient_shap(request: Request) -> torch.Tensor:
     """Return the mean of gradient times difference at random points between baselines and the noisy image.
 
-    captum's formula (Lundberg & Lee 2017): the mean over samples of (x + e - b) times the gradient at
-    b + u (x + e - b), with a baseline b, noise e and a number u from 0 to 1 drawn for each sample of the
-    image x. captum draws from the global random generators, so the draws are made here, from those of each
-    image: first the baselines, then u, then the noise. On average the values sum to the target's output for
-    the image minus its mean for the baselines.
+    captum's formula (Lundberg & Lee 2017, doi:10.48550/arXiv.1705.07874): the mean over samples of (x + e
+    - b) times the gradient at b + u (x + e - b), with a baseline b, noise e and a number u from 0 to 1
+    drawn for each sample of the image x. captum draws from the global random generators, so the draws are
+    made here, from those of each image: first the baselines, then u, then the noise. On average the
+    values sum to the target's output for the image minus its mean for the baselines.
     Options: `baseline` ("zero"), also an array (m, channels, height, width) of which one is drawn for each
     sample; `n_samples` (20); `stdev` (0), standard deviation of the noise in the numbers that the network
     takes.
@@ -115,8 +118,8 @@ def run_gradient_shap(request: Request) -> torch.Tensor:
     for index, image in enumerate(request.images):
         baselines = _baselines_to_draw(image, request.options["baseline"])
         generator = request.generator(index)
-        draws = generator.integers(len(baselines), size=n_samples)
-        baseline_indices = torch.as_tensor(draws, device=image.device)
+        drawn_indices = generator.integers(len(baselines), size=n_samples)
+        baseline_indices = torch.as_tensor(drawn_indices, device=image.device)
         fractions = torch.as_tensor(generator.random(n_samples)).to(image).reshape(-1, 1, 1, 1)
         total = torch.zeros_like(image)
         for start in range(0, n_samples, request.batch_size):
@@ -126,12 +129,13 @@ def run_gradient_shap(request: Request) -> torch.Tensor:
             noise: Any = 0.0
             if stdev:
                 noise = stdev * generator.standard_normal((len(batch_fractions), *image.shape))
+            # x + e - b, and the points b + u (x + e - b)
             difference = image + torch.as_tensor(noise).to(image) - batch_baselines
-            leaf = (batch_baselines + batch_fractions * difference).detach().requires_grad_()
+            points = (batch_baselines + batch_fractions * difference).detach().requires_grad_()
             targets = request.targets[index].expand(len(batch_fractions))
             with torch.enable_grad():
-                total_output = target_outputs(request.model(leaf), targets).sum()
-                (gradients,) = torch.autograd.grad(total_output, leaf)
+                total_output = target_outputs(request.model(points), targets).sum()
+                (gradients,) = torch.autograd.grad(total_output, points)
             total += (gradients * difference).sum(dim=0)
         maps.append(total / n_samples)
     return torch.stack(maps)

@@ -26,7 +26,9 @@ def hooked(layers: Mapping[str, nn.Module], hook: OutputHook) -> Iterator[None]:
     functions = any(FUNCTION_MARK in name for name in layers)
 
     def layer_hook(name: str, output: Any) -> Any:
-        return hook(name, output) if name in layers else None
+        if name not in layers:
+            return None
+        return hook(name, output)
 
     with modules_hooked(modules, layer_hook, functions=functions):
         yield
@@ -52,20 +54,29 @@ def modules_hooked(
 
 
 class _OutputTracker(TorchFunctionMode):
-    """Track the last output of a module, and of the functions that were called on it since."""
+    """Context that calls a hook on the results of functions that are called on a module's last output.
+
+    The result is the last output from then on, and a function called on it is tracked, too.
+    """
 
     def __init__(self, hook: OutputHook) -> None:
         super().__init__()
         self._hook = hook
+        #: Name of the layer that gave the last output.
         self._name = ""
-        # a value that no function is called on: before the first module there is no output
+        # before the first module there is no output: an object that no function is called on
         self._last_output: Any = self
 
     def call_hook(self, name: str, output: Any) -> Any:
-        """Call the hook on an output, and remember the output with which the network goes on."""
+        """Call the hook on an output, and keep the output with which the network goes on.
+
+        Returns what the hook returned: the replacement of the output, or None.
+        """
         replacement = self._hook(name, output)
         self._name = name
-        self._last_output = output if replacement is None else replacement
+        self._last_output = output
+        if replacement is not None:
+            self._last_output = replacement
         return replacement
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -73,13 +84,13 @@ class _OutputTracker(TorchFunctionMode):
         if not isinstance(output, torch.Tensor) or not self._takes_last_output(args):
             return output
         function_name = getattr(func, "__name__", "function").strip("_")
-        replacement = self.call_hook(f"{self._name}{FUNCTION_MARK}{function_name}", output)
-        return output if replacement is None else replacement
+        self.call_hook(f"{self._name}{FUNCTION_MARK}{function_name}", output)
+        return self._last_output
 
     def _takes_last_output(self, args: Iterable[Any]) -> bool:
         """Return whether the last output is among the arguments of a function, or in a list of them."""
         for argument in args:
-            parts = argument if isinstance(argument, list | tuple) else (argument,)
-            if any(part is self._last_output for part in parts):
+            values = argument if isinstance(argument, list | tuple) else (argument,)
+            if any(value is self._last_output for value in values):
                 return True
         return False

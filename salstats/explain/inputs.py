@@ -25,11 +25,12 @@ def check_images(images: Any) -> torch.Tensor:
         raise ValueRangeError(Setting("images"), f" of shape {tuple(stack.shape)} hold nothing to explain")
     if not stack.is_floating_point():
         stack = stack.float()
-    # isfinite of every pixel takes many times as long as a sum, which may overflow
-    finite = torch.isfinite(stack.sum()) or torch.isfinite(stack).flatten(1).all(dim=1)
-    if not finite.all():
-        index = int((~finite).nonzero()[0])
-        raise ValueRangeError(f"image {index} is not finite: it holds NaN or infinity", rows=[index])
+    # a sum takes a fraction of the time of a test of each pixel; where it overflows, the test decides
+    if not torch.isfinite(stack.sum()):
+        is_finite = torch.isfinite(stack).flatten(1).all(dim=1)
+        if not is_finite.all():
+            index = int((~is_finite).nonzero()[0])
+            raise ValueRangeError(f"image {index} is not finite: it holds NaN or infinity", rows=[index])
     return stack
 
 
@@ -56,7 +57,9 @@ def _tensor(images: Any) -> torch.Tensor:
 
 def check_targets(targets: Any, n: int, n_outputs: int) -> np.ndarray:
     """Return the index of one output per image, int64."""
-    values = targets.detach().cpu().numpy() if isinstance(targets, torch.Tensor) else np.asarray(targets)
+    if isinstance(targets, torch.Tensor):
+        targets = targets.detach().cpu()
+    values = np.asarray(targets)
     if values.dtype.kind not in "iu":
         raise ValueRangeError(
             Setting("targets"),
@@ -67,14 +70,15 @@ def check_targets(targets: Any, n: int, n_outputs: int) -> np.ndarray:
             Setting("targets"), f" must be one number or one per image ({n}), not of shape {values.shape}"
         )
     indices = np.broadcast_to(values, (n,)).astype(np.int64)
-    wrong = np.flatnonzero((indices < 0) | (indices >= n_outputs))
-    if len(wrong):
+    out_of_range = np.flatnonzero((indices < 0) | (indices >= n_outputs))
+    if len(out_of_range):
+        image = int(out_of_range[0])
         raise ValueRangeError(
-            f"target {indices[wrong[0]]} (image {wrong[0]}) is out of range: the network has {n_outputs} "
+            f"target {indices[image]} (image {image}) is out of range: the network has {n_outputs} "
             f"outputs, 0 to {n_outputs - 1}",
             option="targets",
-            value=int(indices[wrong[0]]),
-            rows=wrong.tolist(),
+            value=int(indices[image]),
+            rows=out_of_range.tolist(),
         )
     return indices
 
@@ -82,10 +86,11 @@ def check_targets(targets: Any, n: int, n_outputs: int) -> np.ndarray:
 def check_outputs(outputs: Any, n: int) -> torch.Tensor:
     """Return the outputs of a model for n images, checked to be one row for each."""
     if not isinstance(outputs, torch.Tensor) or outputs.ndim != 2 or len(outputs) != n:
-        is_tensor = isinstance(outputs, torch.Tensor)
-        shape = tuple(outputs.shape) if is_tensor else type(outputs).__name__
+        received = type(outputs).__name__
+        if isinstance(outputs, torch.Tensor):
+            received = str(tuple(outputs.shape))
         raise ShapeError(
-            f"the model must give a tensor of shape (n, n_outputs), not {shape}",
+            f"the model must give a tensor of shape (n, n_outputs), not {received}",
             hint="wrap it in a module that picks the logits",
             option="model",
         )
@@ -105,6 +110,8 @@ def equal_images(images: torch.Tensor, seeds: Sequence[int] | np.ndarray | None 
         # an image's targets mostly stand side by side, and a comparison takes less than a digest
         if pixels != previous_pixels:
             digest = blake2b(pixels, digest_size=16).digest()
-        seed = 0 if seeds is None else int(seeds[index])
+        seed = 0
+        if seeds is not None:
+            seed = int(seeds[index])
         groups.setdefault((seed, digest), []).append(index)
     return list(groups.values())

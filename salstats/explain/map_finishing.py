@@ -55,14 +55,17 @@ def join_layers(maps: Sequence[np.ndarray], sign: str, shape: tuple[int, int]) -
     without the 1e-7 that the library adds to each range, which shrinks maps of small values, as networks with
     many outputs have them.
     """
-    joined = np.zeros((len(maps[0]), *shape), np.float32)
-    for layer in maps:
-        for image, values in enumerate(keep_sign(layer.astype(np.float64), sign)):
-            shifted = values if sign == "signed" else values - values.min()
-            span = np.abs(shifted).max()
-            scaled = shifted / span if span > 0 else shifted
-            joined[image] += resize(scaled, shape)
-    return joined / len(maps)
+    total = np.zeros((len(maps[0]), *shape), np.float32)
+    for layer_maps in maps:
+        signed_maps = keep_sign(layer_maps.astype(np.float64), sign)
+        for image, values in enumerate(signed_maps):
+            if sign != "signed":
+                values = values - values.min()
+            largest = np.abs(values).max()
+            if largest > 0:
+                values = values / largest
+            total[image] += resize(values, shape)
+    return total / len(maps)
 
 
 def sum_layers(maps: Sequence[np.ndarray], shape: tuple[int, int]) -> np.ndarray:
@@ -71,8 +74,8 @@ def sum_layers(maps: Sequence[np.ndarray], shape: tuple[int, int]) -> np.ndarray
     A CAM is a sum over the channels of a layer, so that this is the sum over the channels of all layers.
     """
     total = np.zeros((len(maps[0]), *shape), np.float32)
-    for layer in maps:
-        for image, values in enumerate(layer):
+    for layer_maps in maps:
+        for image, values in enumerate(layer_maps):
             total[image] += resize(values, shape)
     return total
 
@@ -83,11 +86,15 @@ def finish(maps: np.ndarray, shape: tuple[int, int], resolution: str, smooth: in
     "image" is `shape`, that of the network's input: bilinear, half-pixel centres, no antialiasing, as `score`
     resizes. The border of the filter is mirrored about its pixels; a side of 1 is no filter.
     """
-    size = maps.shape[1:] if resolution == "network" else shape
-    finished = np.empty((len(maps), *size), np.float32)
+    map_shape = maps.shape[1:]
+    if resolution == "image":
+        map_shape = shape
+    finished = np.empty((len(maps), *map_shape), np.float32)
     for index, values in enumerate(maps):
-        resized = values.astype(np.float32) if values.shape == size else resize(values, size)
-        finished[index] = resized if smooth == 1 else box_filter(resized, smooth)
+        resized = values.astype(np.float32) if values.shape == map_shape else resize(values, map_shape)
+        if smooth > 1:
+            resized = box_filter(resized, smooth)
+        finished[index] = resized
     return finished
 
 

@@ -194,7 +194,7 @@ def minimal_mask(
         first = keeps_class(baseline_outputs, all_images, np.zeros(len(stack), np.int64))
         last = keeps_class(image_outputs, all_images, np.full(len(stack), sizes[-1]))
         searches = [
-            Search(
+            StepSearch(
                 n_steps=len(sizes) - 1,
                 first=bool(first[image_map.image]),
                 last=bool(last[image_map.image]),
@@ -202,12 +202,12 @@ def minimal_mask(
             )
             for image_map in checked_maps
         ]
-        with_order = set()
+        rows_with_order = set()
         for row, mask in _search_masks(checked_maps, searches, pixel_steps, sizes, keeps_class):
             masks[row] = mask
-            with_order.add(row)
+            rows_with_order.add(row)
     image_of_map = np.array([image_map.image for image_map in checked_maps])
-    reasons = _reasons(searches, with_order, search)
+    reasons = _reasons(searches, rows_with_order, search)
     n_pixels = np.full(len(checked_maps), np.nan)
     for row, map_search in enumerate(searches):
         if not reasons[row]:
@@ -231,11 +231,14 @@ def minimal_mask(
     return MinimalMasks(masks, frame)
 
 
-def _reasons(searches: Sequence["Search"], with_order: set[int], search: str) -> list[str]:
-    """Return the reason why each map has no mask, "" if it has one."""
+def _reasons(searches: Sequence["StepSearch"], rows_with_order: set[int], search: str) -> list[str]:
+    """Return the reason why each map has no mask, "" if it has one.
+
+    `rows_with_order` are the rows of maps that are not constant, so that their pixels have an order.
+    """
     reasons = []
     for row, map_search in enumerate(searches):
-        if row not in with_order:
+        if row not in rows_with_order:
             reasons.append(CONSTANT)
         elif map_search.answer is None:
             reasons.append(_REASONS[search])
@@ -246,16 +249,19 @@ def _reasons(searches: Sequence["Search"], with_order: set[int], search: str) ->
 
 def _search_masks(
     maps: Sequence[ImageMap],
-    searches: Sequence["Search"],
+    searches: Sequence["StepSearch"],
     pixel_steps: PixelSteps,
     sizes: np.ndarray,
     keeps_class: Callable[[torch.Tensor, np.ndarray, np.ndarray], np.ndarray],
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield row and mask of each map that has an order.
+    """Yield the row and the mask of each map that is not constant, when its search ends.
 
-    At most as many searches run at a time as a batch has images.
+    `sizes` has the number of pixels shown after each step. `keeps_class` takes outputs, and for each of them
+    the index of the image and the number of pixels shown. At most as many searches run at a time as a batch
+    has images.
     """
     waiting = deque(range(len(maps)))
+    #: rows whose search goes on, each with its image and the order of the pixels
     active: dict[int, OrderedImage] = {}
     while waiting or active:
         while waiting and len(active) < pixel_steps.batch_size:
@@ -264,27 +270,30 @@ def _search_masks(
             if ordered is not None:
                 active[row] = ordered
         for row in list(active):
-            if searches[row].done:
+            if searches[row].is_done:
                 answer = searches[row].answer
                 n_pixels = 0 if answer is None else int(sizes[answer])
-                yield row, (active.pop(row).ranks < n_pixels).cpu().numpy()
+                ordered = active.pop(row)
+                yield row, (ordered.ranks < n_pixels).cpu().numpy()
         if not active:
             continue
-        # one batch, shared among the maps
-        steps = {row: searches[row].next_steps(pixel_steps.batch_size // len(active)) for row in active}
-        n_steps = [len(map_steps) for map_steps in steps.values()]
-        ordered_steps = ((active[row], sizes[map_steps]) for row, map_steps in steps.items())
-        outputs = torch.cat(list(pixel_steps.step_outputs(ordered_steps)))
-        images = np.repeat([maps[row].image for row in steps], n_steps)
-        n_pixels_shown = np.concatenate([sizes[map_steps] for map_steps in steps.values()])
-        sufficient = keeps_class(outputs, images, n_pixels_shown)
-        sufficient_by_map = np.split(sufficient, np.cumsum(n_steps)[:-1])
-        for row, map_sufficient in zip(steps, sufficient_by_map, strict=True):
-            searches[row].record(steps[row], map_sufficient)
+        # one batch, whose places the searches share
+        n_most = pixel_steps.batch_size // len(active)
+        steps_by_row = {row: searches[row].next_steps(n_most) for row in active}
+        n_steps = [len(steps) for steps in steps_by_row.values()]
+        ordered_images = [(active[row], sizes[steps]) for row, steps in steps_by_row.items()]
+        outputs = torch.cat(list(pixel_steps.step_outputs(ordered_images)))
+        image_of_output = np.repeat([maps[row].image for row in steps_by_row], n_steps)
+        n_pixels_of_output = np.concatenate([sizes[steps] for steps in steps_by_row.values()])
+        is_sufficient = keeps_class(outputs, image_of_output, n_pixels_of_output)
+        # the results of each search again
+        sufficient_by_row = np.split(is_sufficient, np.cumsum(n_steps)[:-1])
+        for row, row_sufficient in zip(steps_by_row, sufficient_by_row, strict=True):
+            searches[row].record(steps_by_row[row], row_sufficient)
 
 
 @dataclass
-class Search:
+class StepSearch:
     """A search for the first step of 0 to `n_steps` that suffices, which tests several steps at a time.
 
     `first` and `last` say whether the first and the last step suffice. Steps between `_low`, which does not
@@ -299,7 +308,8 @@ class Search:
     bisect: bool = False
     #: The first sufficient step; None if no step suffices, or until the search is done.
     answer: int | None = field(default=None, init=False)
-    done: bool = field(default=False, init=False)
+    is_done: bool = field(default=False, init=False)
+    #: Number of steps tested so far.
     n_tested: int = field(default=0, init=False)
     _low: int = field(default=0, init=False, repr=False)
     _high: int = field(default=0, init=False, repr=False)
@@ -308,9 +318,9 @@ class Search:
         self._high = self.n_steps
         if self.first:
             self.answer = 0
-            self.done = True
+            self.is_done = True
         elif self.bisect and not self.last:
-            self.done = True
+            self.is_done = True
         else:
             self._end_if_adjacent()
 
@@ -324,9 +334,11 @@ class Search:
         return self._low + numbers
 
     def record(self, steps: Sequence[int] | np.ndarray, sufficient: Sequence[bool] | np.ndarray) -> None:
-        """Record which of the tested steps suffice."""
+        """Record which of the tested steps suffice, and narrow the interval between the bounds."""
         self.n_tested += len(steps)
-        first_sufficient = int(np.argmax(sufficient)) if np.any(sufficient) else len(steps)
+        first_sufficient = len(steps)
+        if np.any(sufficient):
+            first_sufficient = int(np.argmax(sufficient))
         if first_sufficient < len(steps):
             self._high = int(steps[first_sufficient])
         if first_sufficient > 0:
@@ -337,6 +349,6 @@ class Search:
         """End the search if no step lies between the two bounds."""
         if self._high - self._low != 1:
             return
-        self.done = True
+        self.is_done = True
         if self._high < self.n_steps or self.last:
             self.answer = self._high

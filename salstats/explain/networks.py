@@ -116,7 +116,9 @@ class Network:
         SalstatsError
             `load` returns no torch.nn.Module.
         """
-        module = self.load if isinstance(self.load, nn.Module) else self.load()
+        module = self.load
+        if not isinstance(module, nn.Module):
+            module = module()
         if not isinstance(module, nn.Module):
             raise SalstatsError(
                 f"network {str(self)!r}: load() must return a torch.nn.Module, not {type(module).__name__}",
@@ -152,16 +154,22 @@ class Network:
     def digest(self, module: nn.Module) -> str:
         """Return a text that changes with the weights, the modules, their options, and the preparation."""
         total = hashlib.sha256(repr((self.probability or PROBABILITY, self.preparation)).encode())
-        for name, part in module.named_modules():
-            # weights do not show a stride; modules of other packages may print their address in memory
-            is_torch = type(part).__module__.startswith("torch.nn.")
-            module_options = part.extra_repr() if is_torch else ""
-            total.update(f"{name}={type(part).__qualname__}({module_options})\n".encode())
+        for name, submodule in module.named_modules():
+            module_type = type(submodule)
+            module_options = ""
+            # options such as a stride do not show in the weights; modules of other packages may print their
+            # address in memory, which differs between runs
+            if module_type.__module__.startswith("torch.nn."):
+                module_options = submodule.extra_repr()
+            total.update(f"{name}={module_type.__qualname__}({module_options})\n".encode())
         if isinstance(module, torch.jit.ScriptModule | torch.fx.GraphModule):
             total.update(str(module.code).encode())
         for name, value in module.state_dict().items():
             total.update(f"{name}:".encode())
-            total.update(_bytes(value) if isinstance(value, torch.Tensor) else repr(value).encode())
+            if isinstance(value, torch.Tensor):
+                total.update(_bytes(value))
+            else:
+                total.update(repr(value).encode())
         return total.hexdigest()[:16]
 
 
@@ -186,9 +194,12 @@ def network_outputs(
             network_tasks = [
                 task for task in ordered_tasks if _holds(networks_by_task.get(task, ()), network)
             ]
-        outputs = network.tasks
-        if outputs is None:
-            outputs = tasks if isinstance(tasks, Mapping) else {}
+        # the outputs by task: the network's own, or else those of `tasks`
+        outputs: Mapping[str, int] = {}
+        if network.tasks is not None:
+            outputs = network.tasks
+        elif isinstance(tasks, Mapping):
+            outputs = tasks
         checked = {}
         for task in network_tasks:
             if task not in outputs:
@@ -215,12 +226,13 @@ def _distinct_networks(
         listed = list(networks)
     distinct = list({id(network): network for network in listed}.values())
     wrong_types = [type(network).__name__ for network in distinct if not isinstance(network, Network)]
-    if wrong_types or not distinct:
-        received = wrong_types[0] if wrong_types else "none"
+    if not distinct:
+        raise SalstatsError(Setting("networks"), " must be of salstats.explain.Network; there is none")
+    if wrong_types:
         raise SalstatsError(
             Setting("networks"),
-            f" must be of salstats.explain.Network; there is {received}",
-            hint="Network(name, module) makes one of a torch.nn.Module" if wrong_types else "",
+            f" must be of salstats.explain.Network; there is {wrong_types[0]}",
+            hint="Network(name, module) makes one of a torch.nn.Module",
         )
     names = set()
     for network in distinct:

@@ -30,7 +30,7 @@ def pixel_ranks(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | No
     if SaliencyOnImage(values, shape).is_constant:
         return None
     if values.shape != shape:
-        # stretched first, so that single precision loses no small difference
+        # stretched to [0, 1] first, as the resize rounds to single precision
         lowest = values.min()
         values = resize((values - lowest) / (values.max() - lowest), shape)
     order = np.argsort(-values.ravel(), kind="stable")
@@ -53,14 +53,18 @@ def step_sizes(n_pixels: int, steps: int, chunk: int | None) -> np.ndarray:
 class OrderedImage(NamedTuple):
     """An image before the first step and after the last, and the order in which its pixels change."""
 
+    #: Shape (channels, height, width), as `last`.
     first: torch.Tensor
     last: torch.Tensor
+    #: Rank of each pixel, (height, width); that of rank 0 changes first.
     ranks: torch.Tensor
 
     def with_changed(self, counts: list[int]) -> torch.Tensor:
-        """Return images with these numbers of changed pixels."""
-        changed = self.ranks < torch.tensor(counts, device=self.ranks.device)[:, None, None]
-        return torch.where(changed[:, None], self.last, self.first)
+        """Return an image for each number of changed pixels, shape (len(counts), channels, height, width)."""
+        n_changed = torch.tensor(counts, device=self.ranks.device)
+        # (counts, height, width), the same for all channels
+        is_changed = self.ranks < n_changed[:, None, None]
+        return torch.where(is_changed[:, None], self.last, self.first)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +75,10 @@ class PixelSteps(Passes):
     baseline: Baseline
 
     def end_outputs(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the outputs for the whole images and for their baselines; equal images share a pass."""
+        """Return the outputs (n, n_outputs) for the whole images, and those for their baselines.
+
+        Equal images share a pass, unless each image has a baseline of its own.
+        """
         if self.baseline.varies_by_image:
             groups = [[index] for index in range(len(self.images))]
         else:
@@ -102,18 +109,24 @@ class PixelSteps(Passes):
         return OrderedImage(baseline, image, device_ranks)
 
     def step_outputs(self, steps: Iterable[tuple[OrderedImage, np.ndarray]]) -> Iterator[torch.Tensor]:
-        """Yield the outputs for images with numbers of changed pixels, in batches filled across images."""
+        """Yield the outputs for images after steps, a batch at a time, in the order of `steps`.
+
+        `steps` are images, each with the numbers of its changed pixels. A batch holds as many steps as fit,
+        of one image or several.
+        """
         single_steps = ((ordered, count) for ordered, counts in steps for count in counts.tolist())
         while batch := list(islice(single_steps, self.batch_size)):
             changed_images = []
             for _, image_steps in groupby(batch, key=lambda step: id(step[0])):
                 steps_of_image = list(image_steps)
-                ordered = steps_of_image[0][0]
-                changed_images.append(ordered.with_changed([count for _, count in steps_of_image]))
+                ordered, _ = steps_of_image[0]
+                counts = [count for _, count in steps_of_image]
+                changed_images.append(ordered.with_changed(counts))
             images = torch.cat(changed_images)
-            # channels last as `outputs` has them, also where there is one channel
-            on_cpu = images.device.type == "cpu"
-            memory_format = torch.channels_last if on_cpu else torch.contiguous_format
+            # `outputs` lays images with channels last on a CPU, and so do we, also where there is one channel
+            memory_format = torch.contiguous_format
+            if images.device.type == "cpu":
+                memory_format = torch.channels_last
             yield self.outputs(torch.empty_like(images, memory_format=memory_format).copy_(images))
 
     def _on_device(self, indices: list[int]) -> torch.Tensor:
@@ -123,8 +136,9 @@ class PixelSteps(Passes):
 
 def target_probabilities(outputs: torch.Tensor, targets: np.ndarray, probability: str) -> np.ndarray:
     """Return the probability of each row's target, float64; NaN where the model gave it."""
-    rows = to_probabilities(outputs, probability)
-    return np.asarray(rows[torch.arange(len(rows)), torch.from_numpy(targets)].numpy())
+    probs = to_probabilities(outputs, probability)
+    row = torch.arange(len(probs))
+    return np.asarray(probs[row, torch.from_numpy(targets)].numpy())
 
 
 def raise_nan(name: str, n_pixels: int) -> NoReturn:

@@ -112,6 +112,7 @@ def rise_masks(
     regions = None if region is None else _region_weights(region, stack)
     groups, seed_by_image = image_seeds(record, stack, seeds, rng)
     n_passing = np.zeros(len(stack), np.int64)
+    # sums, over the masks that pass and those that do not, of the share of the region that a mask shows
     shown_passing = np.zeros(len(stack))
     shown_failing = np.zeros(len(stack))
     with evaluating(model, device) as torch_device:
@@ -139,16 +140,19 @@ def rise_masks(
             # as the map of RISE does: a sigmoid of a probability is at least 0.5, so that every mask passes
             probability = "none"
         output_indices = check_targets(targets, len(stack), n_outputs)
-        for indices, image, hidden in request.distinct_images():
+        for indices, image, baseline_pixels in request.distinct_images():
             generator = request.generator(indices[0])
-            for masks, outputs in outputs_behind_masks(request, image, hidden, generator):
-                passing = _passing(outputs, output_indices[indices], probability, cutoff)
-                n_passing[indices] += passing.sum(axis=0)
+            for masks, outputs in outputs_behind_masks(request, image, baseline_pixels, generator):
+                # (masks, targets of this image)
+                passes = _passing(outputs, output_indices[indices], probability, cutoff)
+                n_passing[indices] += passes.sum(axis=0)
                 if regions is not None:
-                    weights = regions[indices].reshape(len(indices), -1).T
-                    shown = masks.flatten(1).cpu().double().numpy() @ weights
-                    shown_passing[indices] += (shown * passing).sum(axis=0)
-                    shown_failing[indices] += (shown * ~passing).sum(axis=0)
+                    region_weights = regions[indices].reshape(len(indices), -1)
+                    flat_masks = masks.flatten(1).cpu().double().numpy()
+                    # share of the region that each mask shows
+                    shares = flat_masks @ region_weights.T
+                    shown_passing[indices] += np.where(passes, shares, 0).sum(axis=0)
+                    shown_failing[indices] += np.where(passes, 0, shares).sum(axis=0)
     n_masks = rise_options["n_masks"]
     columns = keys.columns(np.arange(len(stack)))
     columns |= {
@@ -167,7 +171,7 @@ def rise_masks(
 
 
 def _passing(outputs: torch.Tensor, targets: np.ndarray, probability: str, cutoff: float) -> np.ndarray:
-    """Return whether the network gives each target behind each mask, shape (masks, targets)."""
+    """Return True where the network gives a target behind a mask, shape (masks, targets)."""
     if torch.isnan(outputs).any():
         raise SalstatsError(
             "the network gives NaN behind a mask",

@@ -223,11 +223,15 @@ class Comparison:
             value = self._value(metric)
             if not np.isnan(value):
                 return value, None
+        if self.is_absent and is_empty:
+            return _NAN, NEGATIVE
         if self.is_absent:
-            return _NAN, NEGATIVE if is_empty else ABSENT
+            return _NAN, ABSENT
         if worst_for_empty and (is_empty or self.mask_is_full):
             return self._worst_score(metric), None
-        return _NAN, EMPTY if is_empty else NO_BACKGROUND
+        if is_empty:
+            return _NAN, EMPTY
+        return _NAN, NO_BACKGROUND
 
     def _localisation_score(self, metric: Metric) -> Score:
         """Return the score of a map or of points."""
@@ -293,22 +297,23 @@ class _TaskOfCase:
         prob = self.prob(series)
         if np.isnan(prob):
             # people give no probability: they are inside where the first series with one is
-            for other, content in self.contents.items():
+            for series_with_prob, content in self.contents.items():
                 if not np.isnan(content.prob):
-                    series = other
+                    series = series_with_prob
                     prob = content.prob
                     break
+        # without a cut-off the image-level truth decides: 1 is positive
+        value = self.label
+        positive_from = 1.0
         cutoff = rule.mask.cutoff_of(self.task, series)
-        if cutoff is None:
-            # without a cut-off the image-level truth decides
-            is_known = not np.isnan(self.label)
-            is_positive = self.label >= 1
-        else:
-            is_known = not np.isnan(prob)
-            is_positive = prob >= cutoff
-        if not is_known:
+        if cutoff is not None:
+            value = prob
+            positive_from = cutoff
+        if np.isnan(value):
             return NO_PROB
-        return None if is_positive else PREDICTED_NEGATIVE
+        if value < positive_from:
+            return PREDICTED_NEGATIVE
+        return None
 
 
 def case_rows(
@@ -329,8 +334,10 @@ def case_rows(
                 content = prediction.read()
                 shape = agreed_shape(shape, content, case, prediction)
                 contents[series] = content
+        finding = None
         truth = _truth(case, task, shape)
-        finding = None if truth is None else Finding(case.case, truth)
+        if truth is not None:
+            finding = Finding(case.case, truth)
         task_of_case = _TaskOfCase(case, task, finding, contents)
         for series in rule.series:
             rows += _series_rows(task_of_case, series, rule, metric_columns)
@@ -363,10 +370,9 @@ def _series_rows(
         mask_columns["empty_mask"] = comparison.mask_is_empty
     rows = []
     for metric in metrics:
+        score, reason = _NAN, outside_reason
         if outside_reason is None:
             score, reason = comparison.score(metric)
-        else:
-            score, reason = _NAN, outside_reason
         row = {**row_columns, **metric_columns[metric.name], "score": score, "reason": reason}
         if metric.of_mask:
             row |= mask_columns

@@ -89,27 +89,28 @@ class GazeTruths:
             self.reader_densities[reader] = density_of(recording, fixations[reader], self.shape)
         #: The recording left out of each truth; None if all readers make one truth.
         self.left_out: tuple[Recording | None, ...] = case.used
-        readers = range(len(fixations))
-        readers_of_truth = [[reader for reader in readers if reader != absent] for absent in readers]
         if rule.truth == ALL:
             self.left_out = (None,)
-            readers_of_truth = [list(readers)]
         #: (truths, M, N): mean density of the readers that are not left out.
-        self.densities = np.zeros((len(readers_of_truth), *self.shape))
+        self.densities = np.zeros((len(self.left_out), *self.shape))
         #: Fixations of these readers inside the image, (n, 2), for each truth.
         self.points = []
-        for density, truth_readers in zip(self.densities, readers_of_truth, strict=True):
-            for reader in truth_readers:
-                density += self.reader_densities[reader]
-            density /= len(truth_readers)
-            points = np.concatenate([fixations[reader].points for reader in truth_readers])
-            self.points.append(_inside(points, self.shape))
+        for truth, recording_left_out in enumerate(self.left_out):
+            truth_points = []
+            for reader, recording in enumerate(case.used):
+                if recording is not recording_left_out:
+                    self.densities[truth] += self.reader_densities[reader]
+                    truth_points.append(fixations[reader].points)
+            self.densities[truth] /= len(truth_points)
+            self.points.append(_inside(np.concatenate(truth_points), self.shape))
 
 
 def _inside(points: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Return the points that lie in a pixel of the image; `floor` gives the pixel of a point."""
+    """Return the points (row, col) that lie in a pixel of the image."""
+    # a fraction belongs to the pixel below it
     pixels = np.floor(points)
-    return np.asarray(points[((pixels >= 0) & (pixels < shape)).all(axis=1)])
+    is_inside = ((pixels >= 0) & (pixels < shape)).all(axis=1)
+    return np.asarray(points[is_inside])
 
 
 class ImageBias(NamedTuple):
@@ -121,14 +122,17 @@ class ImageBias(NamedTuple):
 
 
 def bias_on(case: Case, truths: GazeTruths, bias: CenterBias | None, rule: GazeRule) -> ImageBias:
-    """Return the centre bias on an image, of all images or of the others."""
+    """Return the centre bias on an image: that of all images, or of the others, as the rule says."""
     if case.box is None:
         return ImageBias(reason=NO_BOX)
     if bias is None:
         return ImageBias(reason=NO_BIAS)
-    own_maps = list(truths.reader_densities) if rule.center_bias == OTHERS else []
+    # the densities of this image, which the bias of the other images leaves out
+    left_out_densities: list[np.ndarray] = []
+    if rule.center_bias == OTHERS:
+        left_out_densities = list(truths.reader_densities)
     try:
-        density, n_unseen = bias.on_image(case.case, without=own_maps)
+        density, n_unseen = bias.on_image(case.case, without=left_out_densities)
     except ValueRangeError:
         # no other image has a map that covers this one
         return ImageBias(reason=NO_BIAS)
@@ -192,8 +196,11 @@ def _series_scores(case: Case, series: Series, comparison: "GazeComparison") -> 
         for reader, density in enumerate(comparison.truths.reader_densities):
             scores += comparison.scores(density, [reader])
         return scores
+    # maps of gaze studies have no task
     prediction = case.answers.get(("", series))
-    saliency = None if prediction is None else prediction.read().saliency
+    saliency = None
+    if prediction is not None:
+        saliency = prediction.read().saliency
     return comparison.scores(saliency, range(len(comparison.truths.densities)))
 
 
@@ -202,7 +209,9 @@ def _metric_columns(name: str, rule: GazeRule, comparison: "GazeComparison | Non
     columns: dict[str, Any] = {}
     if is_shuffled(name):
         columns["center_bias"] = rule.center_bias
-        columns["n_unseen"] = None if comparison is None else comparison.bias.n_unseen
+        columns["n_unseen"] = None
+        if comparison is not None:
+            columns["n_unseen"] = comparison.bias.n_unseen
     if "draws" in METRICS[name].options:
         columns["n_samples"] = rule.n_samples
     if "floor" in METRICS[name].options:
@@ -231,7 +240,7 @@ class GazeComparison:
             self._bias_density = Densities(self.bias.density, shape)
 
     def scores(self, saliency: np.ndarray | None, truths: Sequence[int]) -> list[dict[str, Score]]:
-        """Return score and reason of each metric, for each of some truths."""
+        """Return score and reason by metric: a dict for each of some truths, given by their index."""
         if saliency is None:
             return self._undefined(NO_MAP, truths)
         resized = on_image(saliency, self.truths.shape)
@@ -240,11 +249,14 @@ class GazeComparison:
         ranked = RankedMap(resized)
         if ranked.is_constant:
             return self._undefined(CONSTANT, truths)
+        densities = self._all_densities
+        if len(truths) == 1:
+            densities = self._single_densities[truths[0]]
         inputs = {
             "laid": ranked.values,
             "ranked": ranked,
             "center_bias": self._bias_density,
-            "densities": self._single_densities[truths[0]] if len(truths) == 1 else self._all_densities,
+            "densities": densities,
         }
         scores: list[dict[str, Score]] = [{} for _ in truths]
         for name in self.rule.metrics:
@@ -261,12 +273,10 @@ class GazeComparison:
         """Return the scores of one metric for some truths."""
         if is_shuffled(metric.name) and self._bias_density is None:
             return [(np.nan, self.bias.reason)] * len(truths)
-        if "densities" not in metric.needs:
-            return [self._score(metric, inputs, truth) for truth in truths]
-        scores: list[Score] = []
-        for value in self._values(metric, inputs, truths):
-            scores.append((float(value), UNDEFINED if np.isnan(value) else None))
-        return scores
+        if "densities" in metric.needs:
+            # one call of the kernel scores all truths
+            return [_defined_score(value) for value in self._values(metric, inputs, truths)]
+        return [self._score(metric, inputs, truth) for truth in truths]
 
     def _score(self, metric: Metric, inputs: dict[str, Any], truth: int) -> Score:
         """Return the score of one metric for one truth."""
@@ -275,29 +285,40 @@ class GazeComparison:
             return np.nan, NO_POINT
         truth_inputs = {**inputs, "points": points, "density": self.truths.densities[truth]}
         value = float(self._values(metric, truth_inputs, [truth]))
-        # a score is finite or missing
-        if np.isinf(value):
-            return np.nan, RULED_OUT if value < 0 else NOT_EXPECTED
-        return value, UNDEFINED if np.isnan(value) else None
+        # a frame of scores holds no infinite score
+        if value == -np.inf:
+            return np.nan, RULED_OUT
+        if value == np.inf:
+            return np.nan, NOT_EXPECTED
+        return _defined_score(value)
 
     def _values(self, metric: Metric, inputs: dict[str, Any], truths: Sequence[int]) -> Any:
-        """Return the value of the kernel, or one for each of some truths if it takes all densities."""
+        """Return the kernel's value; an array of one for each of some truths if it takes all densities."""
         options: dict[str, Any] = {}
         if "floor" in metric.options:
             options["floor"] = self.rule.floor
-        draws = self._draws.get(is_shuffled(metric.name))
-        if "draws" in metric.options and draws is not None:
-            options["draws"] = [draws[truth] for truth in truths]
+        draws_by_truth = self._draws.get(is_shuffled(metric.name))
+        if "draws" in metric.options and draws_by_truth is not None:
+            options["draws"] = [draws_by_truth[truth] for truth in truths]
         assert metric.kernel is not None
-        return metric.kernel(*[inputs[need] for need in metric.needs], **options)
+        arguments = [inputs[need] for need in metric.needs]
+        return metric.kernel(*arguments, **options)
+
+
+def _defined_score(value: float) -> Score:
+    """Return a value as a score without a reason, or NaN and the reason."""
+    if np.isnan(value):
+        return np.nan, UNDEFINED
+    return float(value), None
 
 
 def _draws(
     truths: GazeTruths, bias: np.ndarray | None, rule: GazeRule, rng: np.random.Generator | None
 ) -> dict[bool, list[Draw]]:
-    """Draw pixels from each truth, and as many from all pixels or (True) from the centre bias.
+    """Draw pixels from each truth as positives, and as many negatives; the draws serve all maps of an image.
 
-    The same draws serve all maps of an image.
+    A list of draws, one for each truth: under False with negatives from all pixels, under True with those of
+    shuffled metrics, from the centre bias. Empty if areas are exact.
     """
     draws: dict[bool, list[Draw]] = {}
     if rule.n_samples is None or rng is None:

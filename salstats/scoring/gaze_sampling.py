@@ -301,7 +301,9 @@ class _CaseSampler:
         if saliency is None:
             return None
         resized = on_image(saliency, self.truths.shape)
-        return None if resized is None else RankedMap(resized)
+        if resized is None:
+            return None
+        return RankedMap(resized)
 
     def _exact(self, name: str, ranked: RankedMap | None, truth: int) -> float:
         """Return the area that samples scatter around; NaN if there is nothing to sample."""

@@ -1,8 +1,8 @@
 """Score drawn masks that are shifted, too small or too large by every overlap and distance measure.
 
-The three simulations of Blake et al. (MRxaI): one irregular shape is the truth, and nine explanations are the
-same shape along a diagonal, at nine sizes, or both at once. The right answer is known, so the curves show
-which errors each measure notices.
+The three simulations of Blake et al. 2025 (MRxaI, CEUR Workshop Proceedings Vol-4059, paper 9): one irregular
+shape is the truth, and nine explanations are the same shape along a diagonal, at nine sizes, or both at once.
+The right answer is known, so the curves show which errors each measure notices.
 """
 
 from collections.abc import Iterator, Mapping

@@ -69,12 +69,18 @@ class MaskRule:
 
     def setting(self, task: str, series: Series) -> MaskSetting:
         """Return the setting of a task and series; no cut-off applies to people's masks."""
-        smooth = int(value_of(self.smooth, task, series) or 0) or None
+        cutoff = None
+        if series.method != HUMAN:
+            cutoff = self.cutoff_of(task, series)
+        smooth = None
+        colormap = None
+        # a side of 0 is no filter, and without a filter no colormap is used
+        side = value_of(self.smooth, task, series)
+        if side:
+            smooth = int(side)
+            colormap = self.colormap
         return MaskSetting(
-            threshold=value_of(self.threshold, task, series),
-            cutoff=None if series.method == HUMAN else self.cutoff_of(task, series),
-            smooth=smooth,
-            colormap=None if smooth is None else self.colormap,
+            threshold=value_of(self.threshold, task, series), cutoff=cutoff, smooth=smooth, colormap=colormap
         )
 
     def cutoff_of(self, task: str, series: Series) -> float | None:
@@ -181,7 +187,9 @@ def _complete(values: ValuesByKey, option: str, study: Study) -> ValuesByKey:
                 choices=methods,
             )
         # methods that are not named have the default
-        return {_ALL: OTSU, **values} if option == "threshold" else values
+        if option == "threshold":
+            values = {_ALL: OTSU, **values}
+        return values
     for series in series_of_methods:
         for task in study.tasks:
             if value_of(values, task, series) is None:
@@ -203,9 +211,11 @@ def _no_value_error(values: ValuesByKey, option: str, task: str, series: Series)
 
 
 def _key(key: Any) -> Key:
-    """Return the key of a mapping as task and method."""
-    task, method = key if isinstance(key, tuple) else (key, None)
-    return None if task is None else str(task), None if method is None else str(method)
+    """Return the key of a mapping, a task or a pair of task and method, as task and method."""
+    if not isinstance(key, tuple):
+        key = (key, None)
+    task, method = (None if name is None else str(name) for name in key)
+    return task, method
 
 
 def _is_threshold_name(value: object, option: str) -> bool:

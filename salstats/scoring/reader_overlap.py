@@ -189,8 +189,8 @@ def _rows(some_cases: Sequence[Case], rule: OverlapRule) -> list[dict[str, Any]]
         for task in score_rule.tasks:
             for group in rule.groups:
                 readers = [series for series in group if series in series_of_case]
-                for pair, comparison in _comparisons(case, task, readers, score_rule):
-                    row = {**row_names(case, task, pair[0]), "other_reader": pair[1].reader}
+                for first, second, comparison in _comparisons(case, task, readers, score_rule):
+                    row = {**row_names(case, task, first), "other_reader": second.reader}
                     for name in score_rule.metrics:
                         score, reason = _score(comparison, name)
                         rows.append({**row, **metric_columns[name], "score": score, "reason": reason})
@@ -199,8 +199,8 @@ def _rows(some_cases: Sequence[Case], rule: OverlapRule) -> list[dict[str, Any]]
 
 def _comparisons(
     case: Case, task: str, readers: Sequence[Series], rule: ScoreRule
-) -> Iterator[tuple[tuple[Series, Series], Comparison | None]]:
-    """Yield every pair of readers with the comparison of their masks; None if one of the masks is missing."""
+) -> Iterator[tuple[Series, Series, Comparison | None]]:
+    """Yield every two readers with the comparison of their masks; None if one of the masks is missing."""
     predictions = case.answers
     contents: dict[Series, Content] = {}
     findings: dict[Series, Finding] = {}
@@ -210,17 +210,20 @@ def _comparisons(
             if mask is not None:
                 contents[series] = Content(mask=mask)
                 findings[series] = Finding(case.case, mask)
-    for series, other_series in combinations(readers, 2):
+    for first, second in combinations(readers, 2):
         comparison = None
-        if series in contents and other_series in contents:
-            setting = rule.mask_settings[task, series]
-            comparison = Comparison(contents[series], findings[other_series], setting, rule)
-        yield (series, other_series), comparison
+        if first in contents and second in contents:
+            setting = rule.mask_settings[task, first]
+            comparison = Comparison(contents[first], findings[second], setting, rule)
+        yield first, second, comparison
 
 
 def _score(comparison: Comparison | None, name: str) -> Score:
-    """Return a score, or NaN and the reason; neither mask is the truth, so none is absent but empty."""
+    """Return a score, or NaN and the reason; None stands for a mask that is missing."""
     if comparison is None:
         return float("nan"), NO_MASK
     score, reason = comparison.score(METRICS[name])
-    return score, EMPTY if reason == ABSENT else reason
+    if reason == ABSENT:
+        # the second reader's mask stands in for the truth: it is empty
+        reason = EMPTY
+    return score, reason

@@ -178,7 +178,9 @@ def _repeated_series(study: Study, over: str) -> tuple[RepeatedSeries, ...]:
     for series in study.with_maps():
         if getattr(series, over) is None:
             continue
-        common = replace(series, model=None) if over == "model" else replace(series, seed=None)
+        common = replace(series, seed=None)
+        if over == "model":
+            common = replace(series, model=None)
         members_by_common.setdefault(common, []).append(series)
     groups = []
     for common, members in members_by_common.items():
@@ -205,7 +207,9 @@ def _group_rows(case: Case, task: str, group: RepeatedSeries, mask: MaskRule) ->
         if (task, series) in predictions:
             group_predictions.append(predictions[task, series])
     maps, map_masks = _maps_and_masks(case, task, group_predictions, mask)
-    map_agreement = agreement(maps, map_masks) if len(maps) > 1 else None
+    map_agreement = None
+    if len(maps) > 1:
+        map_agreement = agreement(maps, map_masks)
     rows = []
     for name in BETWEEN_MAPS:
         score, reason = _score(name, map_agreement)

@@ -148,13 +148,17 @@ def report(
     ['figures', 'frames', 'index.html', 'report.json', 'tables']
     """
     folder = check_folder(Path(out), overwrite=overwrite)
-    unit_columns = [unit] if isinstance(unit, str) else unit or ()
+    unit_columns = unit or ()
+    if isinstance(unit, str):
+        unit_columns = [unit]
     settings = Settings(
         reference=reference, unit=", ".join(unit_columns), covariates=covariates, only=only, level=level,
         interval=interval, n_replicates=n_replicates, seed=rng, test=test, adjust=adjust, margin=margin,
         weights=weights, style=style, labels=labels, title=title, inputs=inputs, code=code,
     )  # fmt: skip
-    examples = None if study is None else examples_of(study_of(study), check_images(images))
+    examples = None
+    if study is not None:
+        examples = examples_of(study_of(study), check_images(images))
     return write_report(scores, folder, settings, examples=examples, jobs=jobs, progress=progress)
 
 
@@ -166,21 +170,24 @@ def examples_of(study: Study, images: ImageSource | None = None) -> Examples:
             names.append((case.case, prediction.task, prediction.series.method))
     maps = pd.DataFrame(names, columns=["case", "task", "method"])
 
-    def draw(picks: pd.DataFrame, rows: pd.DataFrame, labels: Labels) -> Figure:
-        shown_study, rows = _named_by_method(study, rows)
-        scored_methods = set(rows["method"])
-        methods = [series.method for series in shown_study.series if series.method in scored_methods]
+    def draw(picks: pd.DataFrame, scores: pd.DataFrame, labels: Labels) -> Figure:
+        gallery_study, gallery_scores = _named_by_method(study, scores)
+        scored_methods = set(gallery_scores["method"])
+        methods = [series.method for series in gallery_study.series if series.method in scored_methods]
+        # the human benchmark comes last
         methods = sorted(labels.order("method", methods), key=lambda method: method == HUMAN)
-        return plot_gallery(shown_study, picks, methods=methods, scores=rows, images=images, labels=labels)
+        return plot_gallery(
+            gallery_study, picks, methods=methods, scores=gallery_scores, images=images, labels=labels
+        )
 
     return Examples(study.source, maps, draw)
 
 
-def _named_by_method(study: Study, rows: pd.DataFrame) -> tuple[Study, pd.DataFrame]:
+def _named_by_method(study: Study, scores: pd.DataFrame) -> tuple[Study, pd.DataFrame]:
     """Return study and scores without model, seed and reader if no method has several series."""
     methods = [series.method for series in study.series]
     if len(set(methods)) < len(methods):
-        return study, rows
+        return study, scores
     method_series = {series: Series(series.method) for series in study.series}
     cases = []
     for case in study:
@@ -188,6 +195,5 @@ def _named_by_method(study: Study, rows: pd.DataFrame) -> tuple[Study, pd.DataFr
             replace(prediction, series=method_series[prediction.series]) for prediction in case.predictions
         ]
         cases.append(replace(case, predictions=tuple(predictions)))
-    columns = [column for column in ("model", "seed", "reader") if column in rows.columns]
     named_study = replace(study, cases=tuple(cases), series=tuple(method_series.values()))
-    return named_study, rows.drop(columns=columns)
+    return named_study, scores.drop(columns=["model", "seed", "reader"], errors="ignore")

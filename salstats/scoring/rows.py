@@ -20,8 +20,8 @@ FLAG = "flag"
 
 
 def _numbers(values: list[Any]) -> np.ndarray:
-    """Return numbers in float64, NaN where one is missing."""
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    """Return numbers in float64; None becomes NaN."""
+    return np.array(values, dtype=np.float64)
 
 
 def _whole_numbers(values: list[Any]) -> np.ndarray:

@@ -1,6 +1,5 @@
 """Choose thresholds, probability cut-offs and box filters on a validation study."""
 
-import operator
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -118,7 +117,9 @@ def tune(
     """
     study = study_of(study)
     option = check_choice(what, tuple(GRIDS), "what")
-    values = _check_grid(GRIDS[option] if grid is None else grid, option)
+    if grid is None:
+        grid = GRIDS[option]
+    values = _check_grid(grid, option)
     check_choice(metric, TUNED, "metric")
     series = study.with_maps()
     if not series:
@@ -132,6 +133,7 @@ def tune(
         mask=mask_rule(study, threshold=threshold, smooth=None if option == "smooth" else smooth),
         as_published=as_published and option == "cutoff",
     )
+    # cut-offs are tried on all cases, the other options on those that the truth holds
     cases = [case for case in study if case.annotated or option == "cutoff"]
     pieces = in_batches(sweep.scores, cases, jobs=jobs, progress=progress, label=f"Tuning the {option}")
     if not pieces:
@@ -181,16 +183,20 @@ class Sweep:
 
     def scores(self, cases: tuple[Case, ...]) -> np.ndarray:
         """Return the scores (cases, tasks, series, values) of some of the cases; NaN where undefined."""
-        scores = np.full((len(cases), len(self.tasks), len(self.series), len(self.values)), np.nan)
+        shape = (len(cases), len(self.tasks), len(self.series), len(self.values))
+        scores = np.full(shape, np.nan)
         for case_index, case in enumerate(cases):
-            predictions = case.answers
             for task_index, task in enumerate(self.tasks):
-                truth = case.truths[task].read() if task in case.truths else None
+                truth = None
+                if task in case.truths:
+                    truth = case.truths[task].read()
+                is_present = truth is not None and masks.area(truth) > 0
                 # thresholds and filters are chosen where the finding is present
-                if self.option != "cutoff" and (truth is None or not masks.area(truth)):
+                if self.option != "cutoff" and not is_present:
                     continue
                 for series_index, series in enumerate(self.series):
-                    counts = self._counts(case, predictions.get((task, series)), truth)
+                    prediction = case.answers.get((task, series))
+                    counts = self._counts(case, prediction, truth)
                     if counts is not None:
                         scores[case_index, task_index, series_index] = self._rates(counts)
         return scores
@@ -229,10 +235,12 @@ class Sweep:
 
     def _counts_by_cutoff(self, counts: Counts, prob: float) -> np.ndarray:
         """Return the counts (values, 4) of one mask, which is empty at cut-offs above its probability."""
-        keeps = operator.gt if self.as_published else operator.ge
         rows = []
         for cutoff in self.values:
-            rows.append(counts if keeps(prob, cutoff) else counts.emptied())
+            is_kept = prob >= cutoff
+            if self.as_published:
+                is_kept = prob > cutoff
+            rows.append(counts if is_kept else counts.emptied())
         return np.array(rows)
 
     def _rates(self, counts: np.ndarray) -> np.ndarray:
@@ -246,34 +254,42 @@ class Sweep:
         return np.where(tp + fp == 0, np.nan, scores)
 
     def rows(self, scores: np.ndarray, n_cases: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-        """Yield means by task, series and value, the largest marked; `n_cases` is by task."""
+        """Yield the mean by task, series and value, the largest marked as chosen.
+
+        `scores` are those of all cases (cases, tasks, series, values); `n_cases` are the numbers of cases of
+        each task.
+        """
         n_defined = np.isfinite(scores).sum(axis=0)
+        # 0 / 0, NaN, where no score is defined
         with np.errstate(invalid="ignore"):
-            means = np.nansum(scores, axis=0) / np.where(n_defined, n_defined, np.nan)
+            means = np.nansum(scores, axis=0) / n_defined
         if self.as_published:
             means = means.round(3)
         for task_index, task in enumerate(self.tasks):
+            is_tried = np.ones(len(self.values), dtype=bool)
             # the CheXlocalize scripts do not try 0 for one task
-            skips_zero = self.as_published and task == NEVER_UNCUT
-            is_tried = np.array([value > 0 or not skips_zero for value in self.values])
+            if self.as_published and task == NEVER_UNCUT:
+                is_tried = np.array(self.values) > 0
             for series_index, series in enumerate(self.series):
                 series_means = means[task_index, series_index]
                 series_n = n_defined[task_index, series_index]
                 tried_means = np.where(is_tried, series_means, np.nan)
-                best = -1
+                chosen_index = None
                 if np.isfinite(tried_means).any():
-                    best = int(np.nanargmax(tried_means))
+                    chosen_index = int(np.nanargmax(tried_means))
                 for index in np.flatnonzero(is_tried):
                     value = self.values[index]
+                    if self.option == "smooth":
+                        value = int(value)
                     yield {
                         "task": task,
                         "method": series.method,
                         "model": series.model,
                         "seed": series.seed,
-                        self.option: int(value) if self.option == "smooth" else value,
+                        self.option: value,
                         "metric": self.metric,
                         "estimate": series_means[index],
                         "n": int(series_n[index]),
                         "n_missing": int(n_cases[task] - series_n[index]),
-                        "chosen": bool(index == best),
+                        "chosen": bool(index == chosen_index),
                     }

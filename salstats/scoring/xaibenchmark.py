@@ -99,7 +99,7 @@ def score_xaibenchmark(
 
 
 def _case_rows(case: Case, study: Study, metrics: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one case."""
+    """Yield the rows of one case, in the order of tasks, series and metrics."""
     predictions = case.answers
     for task in study.tasks:
         if task not in case.truths:
@@ -118,8 +118,10 @@ def _scores(
     """Return the scores of one map; NaN and the reason where one is undefined."""
     if xaibenchmark.is_left_out(truth):
         return [(np.nan, ABSENT)] * len(metrics)
-    saliency = None if prediction is None else prediction.read().saliency
-    if prediction is None or saliency is None:
+    if prediction is None:
+        return [(np.nan, NO_MAP)] * len(metrics)
+    saliency = prediction.read().saliency
+    if saliency is None:
         return [(np.nan, NO_MAP)] * len(metrics)
     if np.ndim(saliency) != 2:
         raise InputFileError(

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.pixel_step_models import Counting, linear, small_cnn  # noqa: E402
 
 from salstats.errors import SalstatsError, ValueRangeError  # noqa: E402
-from salstats.explain.minimal_masks import Search, minimal_mask  # noqa: E402
+from salstats.explain.minimal_masks import StepSearch, minimal_mask  # noqa: E402
 from salstats.images.map_steps import resize  # noqa: E402
 
 SEARCHES = ("exact", "bisection")
@@ -182,8 +182,8 @@ def plain(enough):
 
 def searched(enough, rooms, *, bisect=False):
     """The answer of a search, and the steps it asked about, with rooms that change from batch to batch."""
-    search, asked = Search(len(enough) - 1, enough[0], enough[-1], bisect), []
-    while not search.done:
+    search, asked = StepSearch(len(enough) - 1, enough[0], enough[-1], bisect), []
+    while not search.is_done:
         room = rooms[len(asked) % len(rooms)]
         steps = search.next_steps(room)
         assert 1 <= len(steps) <= room
