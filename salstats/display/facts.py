@@ -296,20 +296,35 @@ def count_sentence(estimates: Estimates, observation: str = "score", missing: st
     counted_rows = single
     if not is_empty.all():
         counted_rows = single.subset(~is_empty)
-    n = counted_rows.non_missing("n")
-    if not len(n):
+    if not len(counted_rows.non_missing("n")):
         return ""
-    text = f"n, {counted_range(n, observation)}{_units_text(counted_rows, n, observation)}"
+    # of each unit there is one observation, in averages, too
+    are_units = np.array_equal(estimates.numbers("n"), estimates.numbers("n_units"), equal_nan=True)
+    text = f"n, {_observations_text(counted_rows, observation, are_units=are_units)}"
     if counted_rows.values("n_readers"):
         text += f" by {counted_range(counted_rows.non_missing('n_readers'), 'reader')}"
     if len(counted_rows) > 1:
         text += " each"
-    text += _closing_counts(estimates)
+    text += _summary_counts(estimates)
     if is_empty.any() and not is_empty.all():
         text += ", where any is defined"
     if counted_rows.values("n_positive"):
         text += f" ({count_range(counted_rows.non_missing('n_positive'))} positive)"
     return f"{text}{_missing_text(single, missing)}."
+
+
+def _observations_text(estimates: Estimates, observation: str, *, are_units: bool) -> str:
+    """Return the observations of estimates with their units: "136 to 140 scores of 109 to 114 patients".
+
+    Where observations are units, these alone are named: "64 patients".
+    """
+    text = counted_range(estimates.non_missing("n"), observation)
+    unit = estimates.only_value("unit")
+    n_units = estimates.non_missing("n_units")
+    if unit is None or not len(n_units):
+        return text
+    units_text = counted_range(n_units, str(unit))
+    return units_text if are_units else f"{text} of {units_text}"
 
 
 def _missing_text(estimates: Estimates, missing: str) -> str:
@@ -318,22 +333,12 @@ def _missing_text(estimates: Estimates, missing: str) -> str:
     n_missing = n_missing[~np.isnan(n_missing)]
     if not len(n_missing):
         return ""
-    counts = count_range(n_missing) if n_missing.max() else "none"
-    return f"; {counts} {missing}"
+    if not n_missing.any():
+        return f"; none {missing}"
+    return f"; {count_range(n_missing)} {missing}"
 
 
-def _units_text(estimates: Estimates, n: np.ndarray, observation: str) -> str:
-    """Return the units behind a count, "" where each observation is a unit: " of 80 patients"."""
-    unit = estimates.only_value("unit")
-    n_units = estimates.non_missing("n_units")
-    if unit is None or not len(n_units):
-        return ""
-    if noun(str(unit)) == noun(observation) and np.array_equal(n, n_units):
-        return ""
-    return f" of {counted_range(n_units, str(unit))}"
-
-
-def _closing_counts(estimates: Estimates) -> str:
+def _summary_counts(estimates: Estimates) -> str:
     """Return the counts of averages and pooled rows, "" if there are no other rows: " (Average, 1,000)"."""
     if estimates.is_summary_row.all():
         return ""

@@ -2,8 +2,10 @@
 
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
+from display.frames import STUDIES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +23,10 @@ from salstats.display.facts import (
 )
 from salstats.display.plots.decrease import significance_rule
 from salstats.display.tables import notes
+from salstats.display.tables.great_table import record_of
+from salstats.display.text.labels import LAST
 from salstats.display.text.vocabulary import INFERENCE
+from salstats.stats.engine.cautions import RECORDS
 from salstats.stats.engine.fixed_factors import THESE_READERS
 
 
@@ -32,7 +37,8 @@ def read(frame):
 
 def test_one_score_of_one_case_is_singular():
     frame = pd.DataFrame({"n": [1], "n_units": [1], "unit": ["case"], "n_missing": [0]})
-    assert count_sentence(read(frame)) == "n, 1 score of 1 case; none undefined."
+    assert count_sentence(read(frame)) == "n, 1 case; none undefined."
+    assert count_sentence(read(frame.assign(n=2))) == "n, 2 scores of 1 case; none undefined."
     assert count_sentence(read(frame), "case") == "n, 1 case; none undefined."
 
 
@@ -167,3 +173,210 @@ def test_ranks_and_pairwise_tests_that_pool_tasks_say_so():
     assert pooled in " ".join(ss.plot_significance(significance).labels.caption.split())
     assert pooled in " ".join(ss.table_estimates(ranks).as_raw_html().split())
     assert pooled not in " ".join(ss.plot_ranks(ranks_by_task).labels.caption.split())
+
+
+# Every number of captions and notes is recomputed from the frame, by other code than the package's.
+
+NUMBER = r"\d[\d,]*(?:\.\d+)?"
+KEYS = ["metric", "method", "task", "reference", "x", "y"]
+
+
+def numbers_in(text):
+    """The numbers of a text, in their order."""
+    return [float(number.replace(",", "")) for number in re.findall(NUMBER, text)]
+
+
+def span(values):
+    """The smallest and the largest number, once where they are equal."""
+    return sorted({float(values.min()), float(values.max())})
+
+
+def column(frame, name):
+    """A column as float, NaN where there is none."""
+    return pd.to_numeric(frame.get(name, pd.Series(np.nan, frame.index))).astype(float)
+
+
+def distinct(frame, name):
+    """The distinct numbers of a column, sorted."""
+    return sorted(column(frame, name).dropna().unique())
+
+
+def counts(frame, _):
+    """Observations, units, readers, averages, positive and missing ones; of `mrmc` those of the means."""
+    if "equal" in frame.get("term", pd.Series()).array:
+        frame = frame[frame["term"] == "mean"]
+    of_all = pd.DataFrame(
+        {name: frame[[k for k in KEYS if k in frame]].eq(name).any(axis=1) for name in LAST}
+    )
+    single = frame[~of_all.any(axis=1)] if not of_all.any(axis=1).all() else frame
+    n = column(single, "n")
+    some = single[n != 0] if (n != 0).any() else single
+    numbers = span(n[some.index])
+    if "n_units" in frame and frame["unit"].nunique() == 1:
+        units = span(column(some, "n_units"))
+        numbers = units if column(frame, "n").equals(column(frame, "n_units")) else numbers + units
+    if "n_readers" in frame and some["n_readers"].notna().any():
+        numbers += span(some["n_readers"])
+    for name in LAST:
+        if of_all[name].any() and len(single) < len(frame):
+            numbers += span(column(frame, "n")[of_all[name]])
+    if "n_positive" in frame:
+        numbers += span(some["n_positive"])
+    missing = column(single, "n_missing") - column(single, "n_absent").fillna(0)
+    return numbers + (span(missing) if missing.any() else [])
+
+
+def levels(frame, _):
+    """The level of all limits together where they are simultaneous, else those of each."""
+    rows = frame[column(frame, "conf_low").notna() | column(frame, "conf_high").notna()]
+    families = distinct(rows, "family_level")
+    if len(families) == 1 and (column(rows, "conf_level") > families[0] + 1e-9).any():
+        return [100 * families[0]]
+    return [100 * level for level in distinct(rows, "conf_level")]
+
+
+def joint_levels(frame, _):
+    """The level of a family, then those of its limits."""
+    rows = frame[column(frame, "conf_low").notna()]
+    return [100 * distinct(rows, "family_level")[0], *(100 * x for x in distinct(rows, "conf_level"))]
+
+
+def alpha(frame, _):
+    """The level of significance of intervals, or of their family."""
+    level = min(distinct(frame, "family_level") or distinct(frame, "conf_level"))
+    return [1 - level]
+
+
+def star_levels(frame, text):
+    """One of three levels, divided by the number of P values unless they are adjusted."""
+    level = numbers_in(text)[0]
+    assert level in (0.05, 0.01, 0.001)
+    n_tests = column(frame, "p_value").notna().sum()
+    is_divided = not distinct(frame, "p_adjusted") and n_tests > 1
+    return [level, n_tests] if is_divided else [level]
+
+
+def margins(frame, _):
+    """The bounds of the margin, without their signs."""
+    bounds = frame.loc[column(frame, "p_margin").notna(), ["margin_low", "margin_high"]].drop_duplicates()
+    return [abs(bound) for bound in bounds.iloc[0] if np.isfinite(bound)]
+
+
+def families(frame, _):
+    """The sizes of families of tests, or the smallest and the largest of several."""
+    sizes = distinct(frame, "n_tests")
+    return [sizes[0], sizes[-1]] if len(sizes) > 1 else sizes
+
+
+def cautions(frame, _):
+    """The number of estimates with a caution, and of all."""
+    return [frame["caution"].fillna("").ne("").sum(), len(frame)]
+
+
+def joint_test(frame, _):
+    """Degrees of freedom, statistic and P of the test that all methods are equal."""
+    row = frame[frame["term"] == "equal"].iloc[0]
+    return [row["df"], round(row["df_residual"], 1), round(row["statistic"], 2), round(row["p_value"], 3)]
+
+
+#: Sentences with numbers: a pattern, and what gives its numbers from a frame and the matching text.
+RULES = {
+    r"\bn, [^.]*": counts,
+    rf"Up to {NUMBER} of {NUMBER} replicates": lambda frame, _: [
+        column(frame, "n_undefined").max(), distinct(frame, "n_replicates")[0]
+    ],
+    rf"{NUMBER} replicates": lambda frame, _: distinct(frame, "n_replicates"),
+    rf"hold together at {NUMBER}%, singly at {NUMBER}%": joint_levels,
+    rf"at the {NUMBER}% level": lambda frame, text: [100 * alpha(frame, text)[0]],
+    rf"(?:Bars: (?:unadjusted |simultaneous )?|\b){NUMBER}%": levels,
+    rf"(?:within|above) −?{NUMBER}(?: to {NUMBER})?": margins,
+    rf"(?:tests?, |adjusted )P < {NUMBER}": alpha,
+    rf"\bP < {NUMBER}(?:/\d+)?": star_levels,
+    rf"Bonferroni, {NUMBER} tests": lambda frame, _: [column(frame, "p_value").notna().sum()],
+    rf"adjusted \([^)]*{NUMBER} tests?": families,
+    rf"Agreement of {NUMBER} \w+ on {NUMBER} cases": lambda frame, _: [
+        *span(frame["n_raters"]), *span(frame["n_cases"])
+    ],
+    rf"F\({NUMBER},.{NUMBER}\) = {NUMBER}, P.=.{NUMBER}": joint_test,
+    rf"Caution \({NUMBER} of {NUMBER} estimates\)": cautions,
+}  # fmt: skip
+#: Texts with numbers that are no results.
+NAMES = (
+    "CR1", "CR2", "excludes 0", "against 0.5", "95th-percentile", f"salstats {ss.__version__}", "0/1",
+    *(caution.note for caution in RECORDS),
+)  # fmt: skip
+
+
+def assert_numbers_are_of_the_frame(text, frame):
+    """Each number of a text stands in a sentence that is known, and is that of the frame."""
+    for name in sorted(NAMES, key=len, reverse=True):
+        text = text.replace(name, "")
+    text = re.sub(r"Page \d of \d\.|CR\d|ICC\(\d,.\)", "", text)
+    for pattern, expected in RULES.items():
+        for match in re.findall(pattern, text):
+            assert numbers_in(match) == pytest.approx(expected(frame, match), abs=0.006), match
+        text = re.sub(pattern, "", text)
+    assert not re.search(r"\d", text), text
+
+
+def frames_of(scores):
+    """Frames of most kinds from a frame of scores."""
+    reference = "human" if "human" in set(scores["method"]) else "gradcam"
+    options = {"reference": reference, "n_replicates": 40}
+    average = "task" if "task" in scores else None
+    yield "means", ss.summarize(scores, average=average)
+    yield "t intervals", ss.summarize(scores, interval="t", level=0.9)
+    yield "means of replicates", ss.summarize(scores, interval="percentile", n_replicates=60)
+    yield "medians", ss.medians(scores, n_replicates=40)
+    yield "differences", ss.difference(scores, average=average, adjust="holm", **options)
+    yield "decreases", ss.percent_decrease(scores, average=average, interval="percentile", **options)
+    yield "margins", ss.difference(scores, margin=0.1, **options)
+    yield "simultaneous", ss.difference(scores, adjust="max-t", level=0.9, **options)
+    yield "ranks", ss.rank_stability(scores, n_replicates=40)
+
+
+def texts_of(frame):
+    """Notes and captions of the tables and figures that show a frame."""
+    has_stars = "p_value" in frame
+    tables = [ss.table_estimates(frame, stars=has_stars)]
+    figures = [ss.plot_intervals(frame), ss.plot_forest(frame)]
+    if "verdict" in frame:
+        tables.append(ss.table_decrease(frame))
+        figures.append(ss.plot_decrease(frame))
+    for table in tables:
+        yield " ".join(record_of(table).notes)
+    for figure in figures:
+        yield " ".join((figure.labels.caption or "").split())
+
+
+@pytest.mark.filterwarnings("ignore:.*:salstats.errors.SalstatsWarning")
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_number_of_captions_and_notes_is_one_of_the_frame(study):
+    n_texts = 0
+    for _, frame in frames_of(STUDIES[study]()):
+        for text in texts_of(frame):
+            assert_numbers_are_of_the_frame(text, frame)
+            n_texts += 1
+    assert n_texts > 30
+
+
+@pytest.mark.filterwarnings("ignore:.*:salstats.errors.SalstatsWarning")
+def test_every_number_below_tables_of_models_and_correlations_is_one_of_the_frame():
+    scores = STUDIES["large"]()
+    of_readers = scores[(scores["method"] == "human") & (scores["metric"] != "hit")]
+    one_reader = scores[scores["reader"] != "r2"]
+    tables = [
+        (ss.table_correlation, ss.correlate(scores, "iou", "area_ratio", by=["method", "task"])),
+        (ss.table_correlation, ss.correlate(one_reader, "hit", "area_ratio", by="method", adjust="holm")),
+        (ss.table_regression, ss.regress(one_reader, "iou ~ area_ratio", by="method")),
+        (ss.table_regression, ss.regress(one_reader, "hit ~ area_ratio", by="task", adjust="BH")),
+        (ss.table_estimates, ss.auroc(one_reader, "iou", "hit", by="method")),
+        (ss.table_estimates, ss.agreement(of_readers, by=["metric", "task"])),
+    ]
+    readings = pd.concat([one_reader.assign(reader=reader) for reader in ("r1", "r2", "r3")])
+    readings["score"] += np.random.default_rng(0).normal(0, 0.1, len(readings))
+    few = readings[readings["method"].isin(["ig", "lime"]) & readings["task"].eq("Edema")]
+    tables.append((ss.table_estimates, ss.mrmc(few[few["metric"] == "energy"])))
+    for table, frame in tables:
+        shown = frame[frame["term"] != "(Intercept)"] if "term" in frame else frame
+        assert_numbers_are_of_the_frame(" ".join(record_of(table(frame)).notes), shown)
