@@ -299,7 +299,8 @@ def count_sentence(estimates: Estimates, observation: str = "score", missing: st
     if not len(counted_rows.non_missing("n")):
         return ""
     # of each unit there is one observation, in averages, too
-    are_units = np.array_equal(estimates.numbers("n"), estimates.numbers("n_units"), equal_nan=True)
+    has_one_per_unit = np.array_equal(estimates.numbers("n"), estimates.numbers("n_units"), equal_nan=True)
+    are_units = has_one_per_unit and not is_empty.all()
     text = f"n, {_observations_text(counted_rows, observation, are_units=are_units)}"
     if counted_rows.values("n_readers"):
         text += f" by {counted_range(counted_rows.non_missing('n_readers'), 'reader')}"

@@ -276,7 +276,8 @@ def cautions(frame, _):
 def joint_test(frame, _):
     """Degrees of freedom, statistic and P of the test that all methods are equal."""
     row = frame[frame["term"] == "equal"].iloc[0]
-    return [row["df"], round(row["df_residual"], 1), round(row["statistic"], 2), round(row["p_value"], 3)]
+    p_value = max(round(row["p_value"], 3), 0.001)
+    return [row["df"], round(row["df_residual"], 1), round(row["statistic"], 2), p_value]
 
 
 #: Sentences with numbers: a pattern, and what gives its numbers from a frame and the matching text.
@@ -297,7 +298,7 @@ RULES = {
     rf"Agreement of {NUMBER} \w+ on {NUMBER} cases": lambda frame, _: [
         *span(frame["n_raters"]), *span(frame["n_cases"])
     ],
-    rf"F\({NUMBER},.{NUMBER}\) = {NUMBER}, P.=.{NUMBER}": joint_test,
+    rf"F\({NUMBER},.{NUMBER}\) = {NUMBER}, P.[=<].{NUMBER}": joint_test,
     rf"Caution \({NUMBER} of {NUMBER} estimates\)": cautions,
 }  # fmt: skip
 #: Texts with numbers that are no results.
