@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-#: Cells as they stand.
+#: The pandas type of text whose cells stand as they are in the file; a missing cell is NaN.
 TEXT = pd.StringDtype(na_value=np.nan)
 
 
@@ -20,17 +20,18 @@ def is_coded(column: pd.Series) -> bool:
         return False
     from pyarrow import types
 
-    kind = column.dtype.pyarrow_dtype
-    if not types.is_dictionary(kind):
+    arrow_type = column.dtype.pyarrow_dtype
+    if not types.is_dictionary(arrow_type):
         return False
-    return bool(types.is_string(kind.value_type) or types.is_large_string(kind.value_type))
+    value_type = arrow_type.value_type
+    return bool(types.is_string(value_type) or types.is_large_string(value_type))
 
 
 def coded_text(column: pd.Series) -> pd.Series:
     """Return text, coded or not, as a dictionary of sorted values; an empty cell is missing."""
     coded = _dictionary(column)
     values = coded.dictionary
-    # the empty text sorts before every other
+    # the empty text sorts before every other: its code is 0, which becomes -1, as that of a missing cell
     if len(values) and values[0].as_py() == "":
         codes = coded.indices.fill_null(0).to_numpy() - 1
         coded = type(coded).from_arrays(_indices(codes), values[1:])
@@ -59,35 +60,42 @@ def plain_text(column: pd.Series) -> pd.Series:
 
 
 def make_text_plain(frame: pd.DataFrame) -> None:
-    """Put `plain_text` in the place of each coded column of a frame, one by one, so that each is freed."""
-    coded = [name for name in frame.columns if is_coded(frame[name])]
-    for name, column in zip(coded, in_threads(plain_text, (frame[name] for name in coded)), strict=True):
+    """Replace each coded column of a frame by its `plain_text`, one by one, so that its memory is freed."""
+    names = [name for name in frame.columns if is_coded(frame[name])]
+    plain_columns = in_threads(plain_text, (frame[name] for name in names))
+    for name, column in zip(names, plain_columns, strict=True):
         frame[name] = column
 
 
 def coded_frame(table: Any) -> pd.DataFrame:
-    """Return a table of pyarrow as a frame: its text as it stands, its dictionaries sorted and coded."""
+    """Return a pyarrow.Table as a frame: its text as it stands, its dictionaries sorted and coded."""
     import pyarrow as pa
 
-    positions = [i for i, kind in enumerate(table.schema.types) if pa.types.is_dictionary(kind)]
-    columns = in_threads(sorted_dictionary, (table.column(i) for i in positions))
-    for i, column in zip(positions, columns, strict=True):
-        table = table.set_column(i, table.schema.names[i], column)
+    positions = [
+        position
+        for position, arrow_type in enumerate(table.schema.types)
+        if pa.types.is_dictionary(arrow_type)
+    ]
+    columns = in_threads(sorted_dictionary, (table.column(position) for position in positions))
+    for position, column in zip(positions, columns, strict=True):
+        table = table.set_column(position, table.schema.names[position], column)
     frame: pd.DataFrame = table.to_pandas(types_mapper=text_dtype)
     return frame
 
 
-def text_dtype(kind: Any) -> Any:
-    """Return the pandas type of a type of text of pyarrow, coded or not; None of any other."""
+def text_dtype(arrow_type: Any) -> Any:
+    """Return the pandas type for a pyarrow type of text, coded or not; None for any other type."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(kind):
-        return pd.ArrowDtype(kind)
-    return TEXT if pa.types.is_large_string(kind) else None
+    if pa.types.is_dictionary(arrow_type):
+        return pd.ArrowDtype(arrow_type)
+    if pa.types.is_large_string(arrow_type):
+        return TEXT
+    return None
 
 
 def sorted_dictionary(column: Any) -> Any:
-    """Return a dictionary of pyarrow as one array, its values sorted, none of them missing or there twice."""
+    """Return a pyarrow dictionary as one array; its values are sorted, distinct, and each in some cell."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -102,19 +110,22 @@ def sorted_dictionary(column: Any) -> Any:
         indices = indices.cast(pa.int64())
     codes = indices.fill_null(-1).to_numpy()
     n_rows = np.bincount(codes[codes >= 0], minlength=len(values))
-    order = np.flatnonzero((n_rows > 0) & values.is_valid().to_numpy(zero_copy_only=False))
+    is_valid = values.is_valid().to_numpy(zero_copy_only=False)
+    # positions in `values` of those that are kept, in the order of the sorted values
+    order = np.flatnonzero((n_rows > 0) & is_valid)
     sorted_values = values.take(pa.array(order))
     if not _is_ascending(sorted_values):
         by_value = compute.array_sort_indices(sorted_values)
         order = order[by_value.to_numpy()]
         sorted_values = sorted_values.take(by_value)
     # a file may hold a value twice in its dictionary
-    is_new = np.ones(len(sorted_values), dtype=bool)
-    is_new[1:] = compute.not_equal(sorted_values[1:], sorted_values[:-1]).to_numpy(zero_copy_only=False)
-    # the last element is that of code -1, a missing cell
-    code_of = np.full(len(values) + 1, -1, dtype=np.int32)
-    code_of[order] = np.cumsum(is_new) - 1
-    return pa.DictionaryArray.from_arrays(_indices(code_of[codes]), sorted_values.filter(pa.array(is_new)))
+    is_first = np.ones(len(sorted_values), dtype=bool)
+    is_first[1:] = compute.not_equal(sorted_values[1:], sorted_values[:-1]).to_numpy(zero_copy_only=False)
+    # the last element is for code -1, a missing cell
+    sorted_code_of_code = np.full(len(values) + 1, -1, dtype=np.int32)
+    sorted_code_of_code[order] = np.cumsum(is_first) - 1
+    distinct_values = sorted_values.filter(pa.array(is_first))
+    return pa.DictionaryArray.from_arrays(_indices(sorted_code_of_code[codes]), distinct_values)
 
 
 def _dictionary(column: pd.Series) -> Any:
@@ -134,7 +145,7 @@ def in_threads(function: Callable[[Any], Any], columns: Iterable[Any]) -> Iterat
 
 
 def _is_ascending(values: Any) -> bool:
-    """Return whether each value of an array comes before the next."""
+    """Return whether each value of an array is smaller than the next."""
     from pyarrow import compute
 
     return compute.all(compute.less(values[:-1], values[1:])).as_py() is not False
@@ -144,8 +155,11 @@ def _indices(codes: np.ndarray) -> Any:
     """Return codes as the indices of a dictionary, missing where they are negative."""
     import pyarrow as pa
 
+    indices = codes.astype(np.int32, copy=False)
     is_missing = codes < 0
-    return pa.array(codes.astype(np.int32, copy=False), mask=is_missing if is_missing.any() else None)
+    if is_missing.any():
+        return pa.array(indices, mask=is_missing)
+    return pa.array(indices)
 
 
 def _index(values: Any) -> pd.Index:
@@ -154,7 +168,7 @@ def _index(values: Any) -> pd.Index:
 
 
 def _one_array(text: pd.Series) -> Any:
-    """Return text as one array of pyarrow; text put together of parts is held in parts."""
+    """Return text as one array of pyarrow; after a concatenation pandas holds it in chunks."""
     import pyarrow as pa
 
     array = pa.array(text)

@@ -26,12 +26,12 @@ def checkpoint_folder(folder: str | os.PathLike[str]) -> Path:
             )
         remove_abandoned(path)
         path.mkdir(exist_ok=True)
-        other_files = [entry.name for entry in path.iterdir() if entry.suffix != _SUFFIX]
+        foreign_files = [entry.name for entry in path.iterdir() if entry.suffix != _SUFFIX]
     except OSError as error:
         raise InputFileError(f"cannot use the folder {path}: {error.strerror or error}", path=path) from error
-    if other_files:
+    if foreign_files:
         raise InputFileError(
-            f"cannot keep finished cases in {path}: it holds {other_files[0]!r}",
+            f"cannot keep finished cases in {path}: it holds {foreign_files[0]!r}",
             hint="name an empty folder",
             path=path,
         )
@@ -54,7 +54,7 @@ def load_or_compute(
 
 
 def _case_frame(case: Case, work: CasesToFrame, folder: Path, setting: str) -> pd.DataFrame:
-    """Return the frame of one case."""
+    """Return the frame of one case: its file where an earlier run wrote one, else computed and written."""
     file = folder / f"{_digest(case, setting)}{_SUFFIX}"
     if not os.path.lexists(file):
         frame = work((case,))

@@ -14,7 +14,7 @@ from salstats.errors import InputFileError
 from salstats.files.paths import check_plain
 from salstats.memory_limit import limit, too_large
 
-#: A float holds every whole number of so many digits, if not exactly.
+#: Number of digits up to which a whole number is below the largest float.
 _DIGITS_OF_A_FLOAT = sys.float_info.max_10_exp
 
 
@@ -35,13 +35,13 @@ def data_folder() -> Path:
 
 
 @contextmanager
-def opened(file: Path, *, in_parts: bool = False) -> Iterator[BufferedReader]:
-    """Open a file, which must be plain, not empty and, unless it is read in parts, not too large."""
+def opened(file: Path, *, any_size: bool = False) -> Iterator[BufferedReader]:
+    """Yield the open stream of a file, which must be plain, not empty and, unless `any_size`, not too large."""
     try:
         check_plain(file)
         with file.open("rb") as stream:
-            size = 0 if in_parts else os.fstat(stream.fileno()).st_size
-            if size > limit():
+            size = os.fstat(stream.fileno()).st_size
+            if size > limit() and not any_size:
                 raise InputFileError(f"{file}: its content {too_large(size)}", path=file)
             if not stream.peek(1):
                 raise InputFileError(f"{file} is empty", path=file)

@@ -208,12 +208,14 @@ class MapFolder:
             series, _, task = settings_name.partition("\t")
             stored_text = stored_settings.get(settings_name)
             # where an older folder has no settings of a task, the series alone is compared
-            is_same = stored_text == text or (stored_text is None and task != "")
-            if not is_same:
-                raise self._other_settings(series, task, stored_text, text)
+            lacks_task = stored_text is None and task != ""
+            if stored_text != text and not lacks_task:
+                raise self._different_settings_error(series, task, stored_text, text)
         return []
 
-    def _other_settings(self, series: str, task: str, stored_text: str | None, text: str) -> InputFileError:
+    def _different_settings_error(
+        self, series: str, task: str, stored_text: str | None, text: str
+    ) -> InputFileError:
         """Make the error of maps that were made with other settings."""
         owner = f"{series!r}, task {task!r}," if task else repr(series)
         origin = "do not say how they were made"
@@ -373,8 +375,11 @@ class MapFolder:
     def _write_table(self) -> None:
         """Write the whole table, in its own columns and those that its rows need."""
         rows = self._rows.values()
-        needed = [c for c in COLUMNS if c != "patient" or any(row.get(c) for row in rows)]
-        self._columns += [c for c in needed if c not in self._columns]
+        has_patients = any(row.get("patient") for row in rows)
+        for column in COLUMNS:
+            is_needed = column != "patient" or has_patients
+            if is_needed and column not in self._columns:
+                self._columns.append(column)
         header = dict(zip(self._columns, self._columns, strict=True))
         with replacing(self.folder / TABLE) as temporary:
             temporary.write_bytes(text_of(self._columns, [header, *rows]))
@@ -483,10 +488,10 @@ def _check_folder(folder: Path) -> None:
             check_parent(folder.absolute())
         folder.mkdir(exist_ok=True)
         names = sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
-    other_names = [name for name in names if name not in _NAMES_WITHOUT_TABLE]
-    if other_names and TABLE not in names:
+    foreign_names = [name for name in names if name not in _NAMES_WITHOUT_TABLE]
+    if foreign_names and TABLE not in names:
         raise InputFileError(
-            f"cannot write maps into {folder}: it holds {other_names[0]!r} and no {TABLE}",
+            f"cannot write maps into {folder}: it holds {foreign_names[0]!r} and no {TABLE}",
             hint="name an empty folder, or one of maps",
             path=folder,
         )

@@ -30,9 +30,10 @@ MAPS = "maps"
 UNKNOWN = ("", "NA", "NaN", "nan")
 #: Names of the files made here, which alone are ever removed.
 MAP_FILE = re.compile(r"[A-Za-z0-9._+-]+~[0-9a-f]{16}\.npy")
-#: Characters of a name that a file's name keeps, and how many of them.
-_UNSAFE, _LONGEST = re.compile(r"[^A-Za-z0-9._+-]+"), 40
-#: Names of Windows' devices, whatever stands behind a dot.
+#: Characters of a name that are replaced in a file's name, and the number of characters that it keeps.
+_UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
+_LONGEST = 40
+#: Names that Windows has for devices, with any ending.
 _DEVICE = re.compile(r"(?i)^(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)")
 #: A whole number as pandas writes a column that has empty cells, too.
 _WHOLE_NUMBER = re.compile(r"(\d+)\.0")
@@ -75,34 +76,39 @@ def checked_key(key: MapKey) -> MapKey:
     """Return a key whose parts are names, as text; a seed of 3.0 is 3."""
     if not isinstance(key, tuple) or len(key) not in (3, 4, 5):
         raise SalstatsError(f"a map is named by a MapKey(case, task, method, model, seed), not {key!r}")
-    parts = [None if part is None else str(part) for part in key]
-    if len(parts) == 5 and parts[4] is not None and (whole := _WHOLE_NUMBER.fullmatch(parts[4])):
-        parts[4] = whole[1]
-    for name, part in zip(MapKey._fields, parts, strict=False):
-        if part is None and name in ("model", "seed"):
+    texts: dict[str, str | None] = {"model": None, "seed": None}
+    for name, value in zip(MapKey._fields, key, strict=False):
+        texts[name] = None if value is None else str(value)
+    whole_number = _WHOLE_NUMBER.fullmatch(texts["seed"] or "")
+    if whole_number is not None:
+        texts["seed"] = whole_number[1]
+    for name in ("case", "task", "method"):
+        checked_name(texts[name], name)
+    for name in ("model", "seed"):
+        if texts[name] is None:
             continue
-        checked_name(part, name)
-        if name in ("model", "seed") and part in UNKNOWN:
+        checked_name(texts[name], name)
+        if texts[name] in UNKNOWN:
             raise SalstatsError(
-                f"{name} {part!r} of a map stands for an unknown one in tables",
+                f"{name} {texts[name]!r} of a map stands for an unknown one in tables",
                 hint="leave it out",
-                value=part,
+                value=texts[name],
             )
-    if parts[2] == HUMAN:
+    if texts["method"] == HUMAN:
         raise SalstatsError(
             f"method {HUMAN!r} is that of people, who draw no maps",
             hint='write their masks with write_masks(..., which="human")',
             value=HUMAN,
         )
-    return MapKey(*parts)  # type: ignore[arg-type]
+    return MapKey(**texts)  # type: ignore[arg-type]
 
 
-def checked_name(value: Any, part: str) -> str:
-    """Return a part of a key, such as the case, as text without invisible characters."""
+def checked_name(value: Any, field: str) -> str:
+    """Return a field of a key, such as the case, as text without invisible characters."""
     text = "" if value is None else str(value)
     problem = hidden(text) if text else "is empty"
     if problem:
-        raise SalstatsError(f"{part} {text!r} of a map is no name: it {problem}", value=value)
+        raise SalstatsError(f"{field} {text!r} of a map is no name: it {problem}", value=value)
     return text
 
 
@@ -115,8 +121,9 @@ def path_of(key: MapKey) -> str:
     >>> path_of(MapKey("../a b", "Edema", "gradcam"))
     'maps/gradcam/a-b_Edema~59f34102ac9fe54c.npy'
     """
-    # what tells keys apart where their readable parts are cut, replaced, or differ in case only
-    digest = hashlib.sha256("\0".join(p or "" for p in checked_key(key)).encode()).hexdigest()[:16]  # type: ignore[misc]
+    # a digest of the whole names, as their readable forms may be cut, replaced, or differ in case only
+    names = [str(name or "") for name in checked_key(key)]
+    digest = hashlib.sha256("\0".join(names).encode()).hexdigest()[:16]
     series_folder = "_".join(map(_slug, str(key.series).split(":")))
     return f"{MAPS}/{series_folder}/{_slug(key.case)}_{_slug(key.task)}~{digest}.npy"
 
@@ -137,15 +144,17 @@ def file_inside(folder: Path, path: str, location: str) -> Path:
     salstats.errors.InputFileError: maps.csv, row 2: path '../a.npy' leaves the folder; name a file in it
     """
     # a path of Windows is read as one everywhere: anchors and steps upwards are found in both spellings
-    parts = PureWindowsPath(path).parts
-    if not parts or not path.isprintable():
+    windows_path = PureWindowsPath(path)
+    names = windows_path.parts
+    if not names or not path.isprintable():
         raise InputFileError(f"{location}: path {path!r} names no file")
-    if PureWindowsPath(path).anchor or PureWindowsPath(path).drive or path.startswith("~"):
+    if windows_path.anchor or windows_path.drive or path.startswith("~"):
         raise InputFileError(f"{location}: path {path!r} is absolute; it must count from the folder")
-    file = folder.joinpath(*parts)
-    if ".." not in parts:
-        home = os.path.realpath(folder)
-        if os.path.commonpath([home, os.path.realpath(file)]) == home:
+    file = folder.joinpath(*names)
+    if ".." not in names:
+        # a link may lead out of the folder
+        real_folder = os.path.realpath(folder)
+        if os.path.commonpath([real_folder, os.path.realpath(file)]) == real_folder:
             return file
     raise InputFileError(f"{location}: path {path!r} leaves the folder; name a file in it")
 
@@ -162,24 +171,29 @@ def read_rows(file: Path, *, resume: bool = False) -> tuple[list[str], dict[MapK
         text = file.read_bytes().decode("utf-8-sig")
         if resume:
             text = _without_cut_row(text)
-        records = csv.reader(io.StringIO(text.rstrip("\r\n"), newline=""), strict=True)
-        header, *lines = [*records] or [[]]
+        records = list(csv.reader(io.StringIO(text.rstrip("\r\n"), newline=""), strict=True))
+        header = records[0] if records else []
+        rows_of_cells = records[1:]
     except FileNotFoundError as error:
         raise InputFileError(f"{file}: no such file", path=file) from error
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputFileError(f"{file}: cannot be read as a table ({error})", path=file) from error
     missing = [name for name in REQUIRED_COLUMNS if name not in header]
     if missing or len(set(header)) < len(header):
-        problem = f"has no column {missing[0]!r}" if missing else "has a column twice"
+        problem = "has a column twice"
+        missing_column = None
+        if missing:
+            missing_column = missing[0]
+            problem = f"has no column {missing_column!r}"
         raise InputFileError(
             f"{file} {problem} (columns: {quoted(header)})",
             hint="it is no table of maps",
-            column=missing[0] if missing else None,
+            column=missing_column,
             choices=header,
             path=file,
         )
     rows: dict[MapKey, TableRow] = {}
-    for number, cells in enumerate(lines, start=2):
+    for number, cells in enumerate(rows_of_cells, start=2):
         location = f"{file}, row {number}"
         if len(cells) != len(header):
             raise InputFileError(
@@ -238,7 +252,9 @@ def shape_of(row: TableRow) -> tuple[int, int] | None:
         shape = (int(height), int(width))
     except (ValueError, OverflowError):
         return None
-    return shape if shape == (height, width) else None
+    if shape != (height, width):
+        return None
+    return shape
 
 
 def is_complete(file: Path) -> bool:

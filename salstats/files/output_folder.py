@@ -14,8 +14,8 @@ from salstats.errors import InputFileError, Message, Setting
 from salstats.files.outputs import A_DAY, check_parent, mode_of
 from salstats.files.paths import check_path, mark_output
 
-#: Folders in a temporary folder: the new one, and the one that it replaces.
-_NEW = "made"
+#: Folders in a temporary folder: the one that is written, and the one that it replaces.
+_WRITTEN = "made"
 _FORMER = "former"
 #: Bytes of a name that leave room for what a temporary folder's name has besides; systems take 255.
 _LONGEST_NAME = 240
@@ -47,10 +47,10 @@ def check_output_folder(
         raise InputFileError(f"cannot write {folder}: a file of that name exists", path=folder)
     if folder.is_dir() and any(folder.iterdir()):
         replaceable = written_files(folder)
-        other_files = [name for name in _entries(folder, subfolders) if name not in replaceable]
-        if other_files:
+        foreign_files = [name for name in _entries(folder, subfolders) if name not in replaceable]
+        if foreign_files:
             raise InputFileError(
-                f"cannot write {folder}: it holds other files ({other_files[0]})",
+                f"cannot write {folder}: it holds other files ({foreign_files[0]})",
                 hint="choose another folder",
                 path=folder,
             )
@@ -82,16 +82,16 @@ def replacing_folder(folder: Path, check: Callable[[], object]) -> Iterator[Path
     """Yield a new folder that takes the folder's place once the block and `check` end without an error."""
     try:
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=_prefix(folder)) as temporary:
-            new = Path(temporary) / _NEW
+            written = Path(temporary) / _WRITTEN
             former = Path(temporary) / _FORMER
-            yield new
+            yield written
             check()
             if folder.exists():
-                _keep_modes(folder, new)
+                _keep_modes(folder, written)
                 folder.rename(former)
             # a run that is killed here leaves no folder: the next run puts the former one back
             try:
-                new.rename(folder)
+                written.rename(folder)
             except OSError:
                 if former.exists():
                     former.rename(folder)
@@ -108,10 +108,10 @@ def _prefix(folder: Path) -> str:
     return f".{folder.name}-"
 
 
-def _keep_modes(former: Path, new: Path) -> None:
-    """Give a new folder, and its content, the permissions of the former one."""
-    for path in (new, *new.rglob("*")):
-        former_path = former / path.relative_to(new)
+def _keep_modes(former: Path, written: Path) -> None:
+    """Give a written folder, and its content, the permissions of the former one."""
+    for path in (written, *written.rglob("*")):
+        former_path = former / path.relative_to(written)
         if former_path.exists() and former_path.is_dir() == path.is_dir():
             path.chmod(mode_of(former_path))
 

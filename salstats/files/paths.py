@@ -26,7 +26,7 @@ def mark_output(file: Path) -> None:
     """Record that the run of a command is to replace a file, if it exists."""
     marked = _OUTPUTS.get()
     if marked is not None and file.exists():
-        marked[_number(file)] = file
+        marked[_device_and_number(file)] = file
 
 
 def check_plain(file: Path) -> None:
@@ -38,19 +38,19 @@ def check_plain(file: Path) -> None:
     if not file.exists():
         return
     if not file.is_file():
-        kind = "a folder" if file.is_dir() else "no plain file"
-        raise InputFileError(f"{file}: {kind}", hint="give a file", path=file)
+        problem = "a folder" if file.is_dir() else "no plain file"
+        raise InputFileError(f"{file}: {problem}", hint="give a file", path=file)
     marked = _OUTPUTS.get()
     if not marked:
         return
-    output = marked.get(_number(file))
+    output = marked.get(_device_and_number(file))
     if output is not None:
         raise InputFileError(
             f"cannot write {output}: this command reads it", hint="choose another file", path=output
         )
 
 
-def _number(file: Path) -> tuple[int, int]:
+def _device_and_number(file: Path) -> tuple[int, int]:
     """Return the device and number of a file, the same behind a link or another spelling of its name."""
     status = file.stat()
     return status.st_dev, status.st_ino

@@ -19,11 +19,12 @@ _MAX_CHARACTERS = 32_767
 _EXACT = 1 << 53
 #: Characters that XML does not hold.
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
+#: First line of an XML file, namespaces of its elements, and the beginning of content types.
+_DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
-_KIND = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+_CONTENT_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
 
 
 def workbook(rows: Sequence[Sequence[Any]]) -> bytes:
@@ -36,13 +37,14 @@ def workbook(rows: Sequence[Sequence[Any]]) -> bytes:
     if len(rows) > _MAX_ROWS:
         raise ValueError(f"a sheet holds no {len(rows) - 1} rows and a header; write .csv or .parquet")
     sheet = "".join(f"<row>{''.join(map(_cell, row))}</row>" for row in rows)
-    types = "".join(
-        f'<Override PartName="/xl/{path}" ContentType="{_KIND}.{name}+xml"/>'
-        for name, path in (("sheet.main", "workbook.xml"), ("worksheet", "worksheets/sheet1.xml"))
+    content_types = (
+        f'<Override PartName="/xl/workbook.xml" ContentType="{_CONTENT_TYPE}.sheet.main+xml"/>'
+        f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{_CONTENT_TYPE}.worksheet+xml"/>'
     )
-    parts = {
+    # the files of an Office Open XML workbook (ECMA-376), by their names in the archive
+    xml_files = {
         "[Content_Types].xml": f'<Types xmlns="{_PACKAGE}/content-types"><Default Extension="rels" '
-        f'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>{types}</Types>',
+        f'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>{content_types}</Types>',
         "_rels/.rels": f'<Relationships xmlns="{_PACKAGE}/relationships"><Relationship Id="r" '
         f'Type="{_OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
         "xl/workbook.xml": f'<workbook xmlns="{_MAIN}" xmlns:r="{_OFFICE}"><sheets>'
@@ -53,9 +55,9 @@ def workbook(rows: Sequence[Sequence[Any]]) -> bytes:
     }
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
-        for name, text in parts.items():
+        for name, text in xml_files.items():
             # a ZipInfo without a date is of 1980
-            archive.writestr(zipfile.ZipInfo(name), _HEAD + text, zipfile.ZIP_DEFLATED)
+            archive.writestr(zipfile.ZipInfo(name), _DECLARATION + text, zipfile.ZIP_DEFLATED)
     return stream.getvalue()
 
 

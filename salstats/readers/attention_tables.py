@@ -93,7 +93,7 @@ def _rows(file: Path) -> Iterator[dict[str, str]]:
     # the csv module has one limit for the whole program
     earlier_limit = csv.field_size_limit(_LONGEST_CELL)
     try:
-        with opened(file, in_parts=True) as stream, TextIOWrapper(stream, "utf-8-sig", newline="") as text:
+        with opened(file, any_size=True) as stream, TextIOWrapper(stream, "utf-8-sig", newline="") as text:
             rows = csv.DictReader(text, strict=True)
             header = list(rows.fieldnames or ())
             complete = [columns for columns in _COLUMN_GROUPS if {IMAGE, *columns} <= set(header)]

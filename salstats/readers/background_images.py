@@ -17,8 +17,8 @@ _SUFFIXES = (".jpg", ".jpeg", ".png", ".tif", ".tiff")
 #: Names of cases made of a CheXpert path: patient64541_study1_view1_frontal.
 _CHEXPERT = re.compile(r"(patient[^_]+)_(study[^_]+)_(view.+)")
 _SPLITS = ("", "valid", "val", "test", "train")
-#: Part by which the sides of an image may differ from those of its masks, as rounding does.
-_ASPECT = 0.02
+#: Largest relative difference between the proportions of an image and those of its masks.
+_ASPECT_TOLERANCE = 0.02
 
 
 def check_images(images: ImageSource | None) -> ImageSource | None:
@@ -50,16 +50,15 @@ def read_grey(
             return None
         image = images[case]
     else:
-        image = _find(Path(images), case)
+        image = _image_path(Path(images), case)
     if isinstance(image, np.ndarray):
-        grey = _checked(image, case)
+        grey = _grey_of_array(image, case)
     else:
-        path = Path(image)
-        grey = _read(path, case, printed)
+        grey = _grey_of_file(Path(image), case, printed)
     height_ratio = shape[0] / grey.shape[0]
     width_ratio = shape[1] / grey.shape[1]
     # a side that is rounded to whole pixels may be wrong by one
-    if abs(height_ratio / width_ratio - 1) > _ASPECT + 1 / min(grey.shape):
+    if abs(height_ratio / width_ratio - 1) > _ASPECT_TOLERANCE + 1 / min(grey.shape):
         raise ShapeError(
             f"the image of case {case} is {grey.shape[0]} x {grey.shape[1]} (height x width) and "
             f"its masks are {shape[0]} x {shape[1]}; they must have the same form"
@@ -67,8 +66,8 @@ def read_grey(
     return resize_for_print(grey, printed)
 
 
-def _checked(array: np.ndarray, case: str) -> np.ndarray:
-    """Return an array of grey values or colours as grey; raise where it is no image."""
+def _grey_of_array(array: np.ndarray, case: str) -> np.ndarray:
+    """Return an array of grey values or colours as grey from 0 to 1; raise where it is no image."""
     is_grey = array.ndim == 2
     is_colour = array.ndim == 3 and array.shape[2] in (3, 4)
     if not array.size or not (is_grey or is_colour):
@@ -81,8 +80,8 @@ def _checked(array: np.ndarray, case: str) -> np.ndarray:
     return grey_image(array)
 
 
-def _find(folder: Path, case: str) -> Path:
-    """Find the file of a case in a folder."""
+def _image_path(folder: Path, case: str) -> Path:
+    """Return the path of a case's image in a folder; raise where there is none."""
     for path in _candidates(folder, case):
         if path.is_file():
             return path
@@ -113,11 +112,13 @@ def _candidates(folder: Path, case: str) -> Iterator[Path]:
 def _chexpert_path(case: str) -> str:
     """Return the path of a case in the folders of CheXpert, "" for names of another form."""
     match = _CHEXPERT.fullmatch(case)
-    return "/".join(match.groups()) if match else ""
+    if match is None:
+        return ""
+    return "/".join(match.groups())
 
 
-def _read(path: Path, case: str, printed: tuple[int, int]) -> np.ndarray:
-    """Read a file's image as grey, no smaller than printed."""
+def _grey_of_file(path: Path, case: str, printed: tuple[int, int]) -> np.ndarray:
+    """Read a file's image as grey from 0 to 1, no smaller than `printed` (rows, cols)."""
     try:
         with opened_image(path) as image:
             # a JPEG is decoded at an eighth, a quarter or half of its size where that is enough
@@ -127,4 +128,4 @@ def _read(path: Path, case: str, printed: tuple[int, int]) -> np.ndarray:
             grey = np.asarray(image if is_deep_grey else image.convert("L"))
     except InputFileError as error:
         raise InputFileError(f"the image of case {case} cannot be read: {error}") from error
-    return _checked(grey, case)
+    return _grey_of_array(grey, case)

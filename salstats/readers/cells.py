@@ -18,10 +18,11 @@ PathLike = str | os.PathLike[str]
 
 #: Cells that stand for a missing number; identifiers are never compared with these.
 NA_STRINGS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "#N/A")
+#: Numbers of truth values, where a column holds no other cells.
 _TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 _DECIMAL_COMMA = r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?"
-#: How a number begins, infinity and what is no number among them.
-_BEGINNING = r"^\s*[+-]?[0-9.iInN]"
+#: Beginning of a number, of infinity and of "nan".
+_NUMBER_BEGINNING = r"^\s*[+-]?[0-9.iInN]"
 #: Beyond this a float no longer holds every whole number.
 EXACT = 2.0**53
 #: The error of a number that is read as a float and is too large for one.
@@ -98,7 +99,7 @@ def check_header(file: Path, header: Sequence[str]) -> None:
 
 
 def parse_numbers(column: pd.Series, options: TableOptions) -> tuple[pd.Series, np.ndarray, np.ndarray]:
-    """Read a column as float64; return also which of its cells are missing, and which are no number."""
+    """Return a column as float64, a mask of its missing cells, and one of its cells that are no number."""
     if is_number(column):
         numbers = column.astype("float64")
         return numbers, numbers.isna().to_numpy(), np.zeros(len(column), dtype=bool)
@@ -148,7 +149,7 @@ def _numbers_or_missing(column: pd.Series, na: Sequence[str]) -> pd.Series | Non
 
 
 def _numbers_without_missing(text: Any, na: Sequence[str]) -> Any:
-    """Return cells of text as numbers where each is one and none stands for missing, else None."""
+    """Return cells of text as a pyarrow array of floats; None where one is missing or no number."""
     import pyarrow as pa
 
     try:
@@ -156,9 +157,10 @@ def _numbers_without_missing(text: Any, na: Sequence[str]) -> Any:
     except pa.ArrowInvalid:
         return None
     values = numbers.to_numpy(zero_copy_only=False)
-    # "-99" may stand for missing, and "nan" is a number to pyarrow
-    marks = _cast(pd.Series(na, dtype="str"))
-    if np.isnan(values).any() or np.isin(values, marks[~np.isnan(marks)]).any():
+    # a number such as "-99" may stand for a missing cell, and "nan" is a number to pyarrow
+    na_numbers = _cast(pd.Series(na, dtype="str"))
+    na_numbers = na_numbers[~np.isnan(na_numbers)]
+    if np.isnan(values).any() or np.isin(values, na_numbers).any():
         return None
     return numbers
 
@@ -172,8 +174,8 @@ def _cast(text: pd.Series) -> np.ndarray:
     try:
         return np.asarray(cells.cast(pa.float64()).to_numpy(zero_copy_only=False))
     except pa.ArrowInvalid:
-        # pandas takes its time over each cell, and most of text cannot begin a number
-        may_be_number = compute.fill_null(compute.match_substring_regex(cells, _BEGINNING), False)
+        # pandas is slow on each cell, so that cells which cannot be a number are left out
+        may_be_number = compute.fill_null(compute.match_substring_regex(cells, _NUMBER_BEGINNING), False)
         numbers = np.full(len(text), np.nan)
         rows = np.flatnonzero(may_be_number.to_numpy(zero_copy_only=False))
         numbers[rows] = pd.to_numeric(text.iloc[rows], errors="coerce").to_numpy(dtype=np.float64)

@@ -23,35 +23,38 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-#: Bytes of memory for one of a file that is read cell by cell, and for each of its cells beside these.
-_STRICT_BYTES, _STRICT_CELL = 4, 96
-#: Separators that a header of one column may really have.
-_OTHER_SEPARATORS = (";", "\t", "|", ",")
+#: Memory in bytes of a file that is read cell by cell: for each of its bytes, and for each of its cells.
+_STRICT_BYTES = 4
+_STRICT_CELL = 96
+#: Separators to try on a header that seems to have one column only.
+_SEPARATORS = (";", "\t", "|", ",")
 
 
 def read_text(file: Path, data: bytes | memoryview, options: TableOptions, sep: str) -> tuple[Any, int]:
-    """Read the cells of a delimited text file as a pyarrow.Table, and its number of the first data row.
+    """Return the cells of a text file as a pyarrow.Table of text, and the number of its first data row.
 
     Columns of identifiers are dictionaries where the file is regular.
     """
-    _check_cells(file, data, sep, 1, CELL)
+    _check_memory(file, data, sep, memory_per_byte=1, memory_per_cell=CELL)
     regular = read_regular_text(data, options.encoding, sep, IDENTIFIER_COLUMNS)
     if regular is None:
-        _check_cells(file, data, sep, _STRICT_BYTES, _STRICT_CELL)
+        _check_memory(file, data, sep, memory_per_byte=_STRICT_BYTES, memory_per_cell=_STRICT_CELL)
         return _read_strictly(file, bytes(data), options, sep)
-    check_header(file, regular[0].column_names)
-    return regular
+    table, first_row = regular
+    check_header(file, table.column_names)
+    return table, first_row
 
 
-def _check_cells(
-    file: Path, data: bytes | memoryview, sep: str, memory_per_byte: int, memory_per_cell: int
+def _check_memory(
+    file: Path, data: bytes | memoryview, sep: str, *, memory_per_byte: int, memory_per_cell: int
 ) -> None:
-    """Raise where a file takes too much memory, so much for each of its bytes and so much for each cell."""
+    """Raise where a file takes too much memory, given the bytes of memory for each of its bytes and cells."""
     # no file has more cells than bytes, and counting them takes time
     if not too_large(len(data) * (memory_per_byte + memory_per_cell), len(data)):
         return
     text = bytes(data)
-    n_cells = sum(text.count(mark) for mark in {sep.encode(errors="replace"), b"\n", b"\r"})
+    cell_ends = {sep.encode(errors="replace"), b"\n", b"\r"}
+    n_cells = sum(text.count(end) for end in cell_ends)
     check_size(
         len(data) * memory_per_byte + n_cells * memory_per_cell, f"{file}: its {n_cells} cells", len(data)
     )
@@ -64,10 +67,11 @@ def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> 
     text = _decoded(file, data, options)
     if not text.strip():
         raise InputFileError(f"{file} holds nothing but blank lines", path=file)
-    leading = len(text) - len(text.lstrip("\n"))
-    header, *rows = _records(file, text.strip("\n"), leading, options, sep)
+    n_leading_lines = len(text) - len(text.lstrip("\n"))
+    header, *rows = _records(file, text.strip("\n"), n_leading_lines, options, sep)
     check_header(file, header)
-    for number, row in enumerate(rows, start=2 + leading):
+    first_row = 2 + n_leading_lines
+    for number, row in enumerate(rows, start=first_row):
         if len(row) != len(header):
             hint = Message("a cell that holds the separator must be quoted")
             option = None
@@ -85,16 +89,22 @@ def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> 
                 f"{sep.join(row)[:60]!r}",
                 hint=hint,
                 option=option,
-                rows=[number - 2 - leading],
+                rows=[number - first_row],
                 path=file,
             )
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(header)
+    columns = list(zip(*rows, strict=True))
+    if not rows:
+        columns = [()] * len(header)
     cells = [pa.array(column, pa.large_string()) for column in columns]
-    return pa.table(cells, names=header), 2 + leading
+    return pa.table(cells, names=header), first_row
 
 
-def _records(file: Path, text: str, leading: int, options: TableOptions, sep: str) -> list[list[str]]:
-    """Read the header and the rows; raise where a quotation mark is left open, or a line is blank."""
+def _records(file: Path, text: str, n_leading_lines: int, options: TableOptions, sep: str) -> list[list[str]]:
+    """Read the header and the rows; raise where a quotation mark is left open, or a line is blank.
+
+    `text` is without the blank lines with which the file begins and ends, of which there are
+    `n_leading_lines` at the beginning.
+    """
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=sep, strict=True)
     rows: list[list[str]] = []
     try:
@@ -103,21 +113,22 @@ def _records(file: Path, text: str, leading: int, options: TableOptions, sep: st
             for row in reader:
                 if not row:
                     raise InputFileError(
-                        f"{file}, line {reader.line_num + leading}: a blank line with data below it",
+                        f"{file}, line {reader.line_num + n_leading_lines}: a blank line with data below it",
                         hint="remove it, or split the file where a second table begins",
                         path=file,
                     )
                 rows.append(row)
                 if line == 1:
                     _check_separator(file, text, len(row), options, sep)
+                # the first line of the next row, for the message of an open quotation mark
                 line = reader.line_num + 1
     except csv.Error as error:
         if not rows:
             # of "case";"task" the csv module says that a ',' was expected
             _check_separator(file, text, 0, options, sep)
         raise InputFileError(
-            f"{file}, line {line + leading}: a quotation mark is left open or stands inside a quoted cell "
-            f"({error})",
+            f"{file}, line {line + n_leading_lines}: a quotation mark is left open or stands inside a quoted "
+            f"cell ({error})",
             hint='close it, or write it doubled ("")',
             path=file,
         ) from error
@@ -129,15 +140,15 @@ def _check_separator(file: Path, text: str, n_columns: int, options: TableOption
     if n_columns >= 2:
         return
     line = text.partition("\n")[0]
-    for separator in _OTHER_SEPARATORS:
+    for separator in _SEPARATORS:
         if separator == sep or separator not in line:
             continue
-        decimal = Message()
+        decimal_hint = Message()
         if separator == ";":
-            decimal = Message(" (and ", Setting("decimal", ","), " if its numbers have decimal commas)")
+            decimal_hint = Message(" (and ", Setting("decimal", ","), " if its numbers have decimal commas)")
         raise InputFileError(
             f"{file}: the header is one column {line[:50]!r}",
-            hint=options.remedy("read it with ", Setting("sep", separator), decimal),
+            hint=options.remedy("read it with ", Setting("sep", separator), decimal_hint),
             option="sep",
             value=sep,
             path=file,
@@ -147,12 +158,13 @@ def _check_separator(file: Path, text: str, n_columns: int, options: TableOption
 def _decoded(file: Path, data: bytes, options: TableOptions) -> str:
     """Decode the file's content, without a byte-order mark and with lines that end in a line feed."""
     encoding = options.encoding
-    marked = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
+    # the encoding that the byte-order mark stands for
+    marked_encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
     try:
-        if marked and not codecs.lookup(encoding).name.startswith(marked):
+        if marked_encoding and not codecs.lookup(encoding).name.startswith(marked_encoding):
             raise InputFileError(
-                f"{file} is {marked.upper()}, not {encoding}",
-                hint=options.remedy("use ", Setting("encoding", marked)),
+                f"{file} is {marked_encoding.upper()}, not {encoding}",
+                hint=options.remedy("use ", Setting("encoding", marked_encoding)),
                 option="encoding",
                 value=encoding,
                 path=file,

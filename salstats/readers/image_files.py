@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from PIL.BmpImagePlugin import BmpImageFile
@@ -19,45 +19,64 @@ from salstats.memory_limit import PIXEL, check_size
 
 #: Endings of images that may be grey, as maps and masks are.
 SUFFIXES = (".png", ".tif", ".tiff")
-#: Kind -> how a file of it begins, and what reads it; not Image.open, whose check of the size is a warning.
-_KINDS: dict[str, tuple[tuple[bytes, ...], Any]] = {
-    "PNG": ((b"\x89PNG",), PngImageFile),
-    "TIFF": ((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"), TiffImageFile),
-    "JPEG": ((b"\xff\xd8\xff",), JpegImageFile),
-    "BMP": ((b"BM",), BmpImageFile),
+
+
+class ImageFormat(NamedTuple):
+    """Beginnings of the files of a format, and Pillow's class that reads them.
+
+    The class is used, not Image.open, which only warns of an image that is too large.
+    """
+
+    first_bytes: tuple[bytes, ...]
+    reader: Any
+
+
+_FORMATS = {
+    "PNG": ImageFormat((b"\x89PNG",), PngImageFile),
+    # little and big endian, TIFF and BigTIFF
+    "TIFF": ImageFormat((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"), TiffImageFile),
+    "JPEG": ImageFormat((b"\xff\xd8\xff",), JpegImageFile),
+    "BMP": ImageFormat((b"BM",), BmpImageFile),
 }
-#: Kinds of pixels that are one number each, as Pillow calls them.
+#: Pillow's modes of pixels that are one number each.
 GREY = ("1", "L", "I;16", "I;16B", "I;16L", "I", "F")
-#: Tags of TIFF and EXIF, and their values that mean: black is the largest number; rows are rows.
-_PHOTOMETRIC, _WHITE_IS_ZERO, _ORIENTATION, _UPRIGHT = 262, 0, 274, (None, 0, 1)
+#: Tag PhotometricInterpretation of TIFF, and its value for images whose largest number is black.
+_PHOTOMETRIC = 262
+_WHITE_IS_ZERO = 0
+#: Tag Orientation of TIFF and EXIF, and its values for images that are neither turned nor mirrored.
+_ORIENTATION = 274
+_UPRIGHT = (None, 0, 1)
 
 
 @contextmanager
 def opened_image(
-    path: Path, kinds: Sequence[str] = tuple(_KINDS), upright: Sequence[str] = ("TIFF",)
+    path: Path, formats: Sequence[str] = tuple(_FORMATS), upright: Sequence[str] = ("TIFF",)
 ) -> Iterator[Any]:
-    """Open an image of one of some kinds, of which the header alone is read.
+    """Yield an image of one of some formats, of which the header alone was read.
 
-    Raises InputFileError where the file is missing, of another kind or damaged, and where it holds several
-    images, or one that is too large, or (of the kinds `upright`) that a viewer would turn; in the block, too,
-    where pixels cannot be read.
+    Raises InputFileError where the file is missing, of another format or damaged, and where it holds several
+    images, or one that is too large, or (in the formats `upright`) that a viewer would turn; in the block,
+    too, where pixels cannot be read.
     """
     with opened(path) as stream, warnings.catch_warnings():
         # Pillow warns of tags, which say nothing of the pixels, and of damage, which is an error soon
         warnings.simplefilter("ignore")
         start = stream.peek(4)
-        kind = next((kind for kind, (marks, _) in _KINDS.items() if start.startswith(marks)), "")
-        if kind not in kinds:
-            raise InputFileError(f"{path}: neither {' nor '.join(kinds)}, whatever its name says")
+        name = ""
+        for format_name, image_format in _FORMATS.items():
+            if start.startswith(image_format.first_bytes):
+                name = format_name
+        if name not in formats:
+            raise InputFileError(f"{path}: neither {' nor '.join(formats)}, whatever its name says")
         try:
-            image = _KINDS[kind][1](stream)
+            image = _FORMATS[name].reader(stream)
             # a small file can claim to hold any number of pixels
             n_pixels = image.height * image.width
             check_size(n_pixels * PIXEL, f"{path}: its {image.height} x {image.width} pixels")
             n_images = getattr(image, "n_frames", 1)
             if n_images > 1:
                 raise InputFileError(f"{path}: holds {n_images} images; save each as a file of its own")
-            if kind in upright and image.getexif().get(_ORIENTATION) not in _UPRIGHT:
+            if name in upright and image.getexif().get(_ORIENTATION) not in _UPRIGHT:
                 # programs differ in whether they turn it back, and so did whoever marked it
                 raise InputFileError(f"{path}: its pixels are stored turned or mirrored; save it upright")
             yield image
@@ -106,7 +125,10 @@ def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
         if image.mode in (*GREY, "RGB") and "transparency" not in image.info:
             return np.array(image)
         pixels = _opaque(file, image)
-        return np.ascontiguousarray(pixels[..., 0] if image.mode == "LA" else pixels)
+        if image.mode == "LA":
+            # grey, whose three channels are equal
+            pixels = pixels[..., 0]
+        return np.ascontiguousarray(pixels)
 
 
 def holds_objects(file: Path) -> bool:
@@ -152,7 +174,7 @@ def _opaque(path: Path, image: Any) -> np.ndarray:
 
 
 def _check_sixteen_bits(path: Path, image: Any) -> None:
-    """Raise where Pillow would change the numbers of an image of 16 bits without a word."""
+    """Raise where Pillow would change the numbers of an image of 16 bits without a warning."""
     # Pillow's name of the stored pixels, such as "RGB;16B", alone or first in a tuple
     raw_mode = image.tile[0][3] if image.tile else ""
     if isinstance(raw_mode, tuple):

@@ -41,7 +41,9 @@ def find_case_files(
     for path in files_below(Path(folder)):
         if path.suffix.lower() not in suffixes:
             continue
-        name = path.stem if named is None else named(path)
+        name: str | None = path.stem
+        if named is not None:
+            name = named(path)
         if name is None:
             continue
         case = check_name(name, f"{path.parent}: a file's case")
@@ -132,7 +134,7 @@ def _marked(file: Path, numbers: np.ndarray) -> np.ndarray:
     """Return the marked pixels of a mask, whose numbers must be 0 and one other."""
     marked = np.asarray(numbers != 0)
     marks = numbers[marked]
-    # as a number of Python: of 16 bits, NumPy's would overflow beside 65535
+    # as a number of Python: NumPy's number of 16 bits could not be compared with 65535
     if not marks.size or (marks[0].item() in _MARKS and (marks == marks[0]).all()):
         return marked
     values = np.unique(numbers)
@@ -174,10 +176,12 @@ def _array(file: Path, suffixes: Sequence[str], content: str) -> np.ndarray:
 def _saved_array(file: Path) -> np.ndarray:
     """Read the one array of a dict that `numpy.save` wrote; nothing in it is run."""
     with opened(file) as stream:
-        head = stream.read(12)
-    # the version of the header, and its length in 2 or 4 bytes
-    start = 10 if head[6] == 1 else 12
-    content = read_pickle(file, skip=start + int.from_bytes(head[8:start], "little"))
+        beginning = stream.read(12)
+    # numpy.lib.format: 6 bytes of magic string, 2 of the version, 2 (version 1) or 4 of the header's length
+    major_version = beginning[6]
+    header_start = 10 if major_version == 1 else 12
+    header_length = int.from_bytes(beginning[8:header_start], "little")
+    content = read_pickle(file, skip=header_start + header_length)
     arrays = []
     if isinstance(content, dict):
         arrays = [value for value in content.values() if isinstance(value, np.ndarray)]

@@ -156,14 +156,15 @@ def _has_regular_quotes(lines: np.ndarray, sep: str) -> bool:
     if len(marks) % 2:
         return False
     # before the first cell and after the last there is the end of a line
-    edge = np.array([_LINE_FEED], dtype=np.uint8)
-    padded = np.concatenate([edge, lines, edge])
+    line_feed = np.array([_LINE_FEED], dtype=np.uint8)
+    padded = np.concatenate([line_feed, lines, line_feed])
     # padded[i] is the byte before lines[i], and padded[i + 2] the byte after it
     before_opening = padded[marks[0::2]]
     after_closing = padded[marks[1::2] + 2]
     # a doubled mark inside a cell closes the cell and opens it again, so a mark may stand beside a mark
     neighbours = np.array([ord(sep), _LINE_FEED, _RETURN, _QUOTE], dtype=np.uint8)
-    if not np.isin(before_opening, neighbours).all() or not np.isin(after_closing, neighbours).all():
+    encloses_cells = np.isin(before_opening, neighbours).all() and np.isin(after_closing, neighbours).all()
+    if not encloses_cells:
         return False
     # a line that ends inside a cell has an odd number of marks before its end
     line_ends = np.flatnonzero(lines == _LINE_FEED)
@@ -178,14 +179,17 @@ def _has_blank_line(table: Any, content: memoryview) -> bool:
 
     first = table.column(0)
     if pa.types.is_dictionary(first.type):
-        has_empty = any("" in part.dictionary.to_pylist() for part in first.chunks)
+        has_empty = any("" in chunk.dictionary.to_pylist() for chunk in first.chunks)
     else:
         has_empty = compute.any(compute.equal(first, "")).as_py()
     if not has_empty:
         return False
-    # a chunk begins after the end of a line, which is put before it
-    texts = (b"\n" + bytes(lines) for lines in _whole_lines(content))
-    return any(b"\n\n" in text or b"\n\r" in text for text in texts)
+    for lines in _whole_lines(content):
+        # a chunk begins after the end of a line, which is put before it
+        text = b"\n" + bytes(lines)
+        if b"\n\n" in text or b"\n\r" in text:
+            return True
+    return False
 
 
 def _parsed(content: memoryview, header: list[str], sep: str, coded: Collection[str]) -> Any:

@@ -557,7 +557,7 @@ def read_coded(
             hint=f"name it {', '.join(TABLE_SUFFIXES)}",
             path=file,
         )
-    with opened(file, in_parts=True) as stream:
+    with opened(file, any_size=True) as stream:
         # the reader of a format checks how much memory the cells take, which is more than the file
         size = os.fstat(stream.fileno()).st_size
         check_size(size, f"{file}: its content", file_bytes=size)

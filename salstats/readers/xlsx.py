@@ -17,9 +17,9 @@ from salstats.errors import InputFileError, Message, Setting
 from salstats.memory_limit import SHEET_CELL, check_size
 from salstats.readers.cells import BEYOND_FLOATS, EXACT, TableOptions, check_header, is_date, name_of
 
-#: Bytes of memory for one of a part's XML.
-_UNPACKED = 16
-#: Unpacked XML has more than this many times the bytes of packed XML; a picture has fewer.
+#: Bytes of memory for each byte of XML.
+_XML_BYTES = 16
+#: XML that is unpacked has more than this many times the bytes of packed XML; a picture has fewer.
 _PACKING_RATIO = 1.5
 #: Most bytes of memory that a character of text takes while its column is made.
 _CHARACTER_BYTES = 8
@@ -70,15 +70,16 @@ def sheet_names(file: Path) -> list[str]:
 
 
 def _check_unpacked(file: Path, archive: ZipFile, file_bytes: int) -> None:
-    """Raise where the parts of a workbook unpack to more than the limit of memory."""
+    """Raise where the files in a workbook's archive unpack to more than the limit of memory."""
+    # bytes of the unpacked files, and of the memory that they take
     unpacked = 0
     size = 0
-    for part in archive.infolist():
-        unpacked += part.file_size
-        # any part may be read as XML whatever its name is; a picture, which hardly packs, is none
-        packs = part.file_size > _PACKING_RATIO * part.compress_size
-        if packs or not part.filename.startswith("xl/media/"):
-            size += part.file_size * _UNPACKED
+    for member in archive.infolist():
+        unpacked += member.file_size
+        # any file may be read as XML whatever its name is, except for a picture, which hardly packs
+        packs = member.file_size > _PACKING_RATIO * member.compress_size
+        if packs or not member.filename.startswith("xl/media/"):
+            size += member.file_size * _XML_BYTES
     # a few bytes can unpack to any number
     check_size(size, f"{file}: its {unpacked / (1 << 20):.0f} MB of unpacked XML", file_bytes)
 
