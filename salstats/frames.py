@@ -89,8 +89,8 @@ class ColumnCodes:
         column = self.frame[name]
         codes: np.ndarray
         if is_coded(column) or isinstance(column.dtype, pd.StringDtype):
-            small_codes, values = codes_and_values(column)
-            codes = small_codes.astype(np.int64)
+            codes_32, values = codes_and_values(column)
+            codes = codes_32.astype(np.int64)
             # the empty text sorts before every other
             blank = len(values) > 0 and values[0] == "" and bool((codes == 0).any())
         elif isinstance(column.dtype, pd.CategoricalDtype):
@@ -98,13 +98,14 @@ class ColumnCodes:
             values = column.cat.categories
             blank = bool((values == "").any()) and bool((column == "").any())
         else:
-            raw, values = pd.factorize(column, sort=True)
-            codes = np.asarray(raw, dtype=np.int64)
+            factor_codes, values = pd.factorize(column, sort=True)
+            codes = np.asarray(factor_codes, dtype=np.int64)
             # the empty text sorts before every other
             blank = len(values) > 0 and isinstance(values[0], str) and values[0] == ""
         n_codes = len(values)
         missing = bool((codes < 0).any())
         if missing:
+            # missing cells get a code of their own after the values
             codes = np.where(codes < 0, n_codes, codes)
             n_codes += 1
         # `combined` may return this array itself, so nothing may write in it
@@ -149,13 +150,15 @@ class ColumnCodes:
         n_codes = 1
         for column in columns:
             coded = self.column(column)
+            # the codes so far are the leading digit of the new ones, those of the column the last
             if n_codes == 1:
                 codes = coded.codes
             elif coded.n_codes > 1:
-                # in place, as the codes take much of the memory of a large study
                 codes = codes * coded.n_codes
+                # in place, as the codes take much of the memory of a large study
                 codes += coded.codes
             n_codes *= coded.n_codes
+            # far more codes than rows: those that no row has are left out, so that numbers stay small
             if n_codes > 4 * len(self.frame):
                 codes, n_codes = _dense(codes, n_codes)
         dense_codes, _ = _dense(codes, n_codes)
@@ -319,16 +322,19 @@ def check_nesting(frame: pd.DataFrame, name: str = "scores", codes: ColumnCodes 
     cases = codes.combined(case_key(frame))
     patients = codes.column("patient")
     # in most frames the rows of a case follow each other and have one patient
-    is_same_case = cases[1:] == cases[:-1]
+    follows_same_case = cases[1:] == cases[:-1]
+    follows_other_patient = patients.codes[1:] != patients.codes[:-1]
     is_sorted = not (cases[1:] < cases[:-1]).any()
-    if is_sorted and not (is_same_case & (patients.codes[1:] != patients.codes[:-1])).any():
+    if is_sorted and not (follows_same_case & follows_other_patient).any():
         return
     # else each row is compared with the patient of the last row of its case
     patient_of_case = np.zeros(len(cases), dtype=np.int64)
     patient_of_case[cases] = patients.codes
     if np.array_equal(patient_of_case[cases], patients.codes):
         return
-    first_of_pair = np.unique(cases * patients.n_codes + patients.codes, return_index=True)[1]
+    # the first row of each pair of a case and a patient, and with it the number of patients of each case
+    pairs = cases * patients.n_codes + patients.codes
+    _, first_of_pair = np.unique(pairs, return_index=True)
     n_patients = np.bincount(cases[first_of_pair])
     if n_patients.max(initial=0) > 1:
         row = int(np.flatnonzero(cases == int(n_patients.argmax()))[0])
@@ -396,10 +402,11 @@ def case_key(frame: pd.DataFrame) -> list[str]:
 
 
 def first_repeat(codes: np.ndarray) -> tuple[int, int]:
-    """Return the first row that repeats an earlier one, the earlier row before it."""
-    repeated = pd.Series(codes).duplicated().to_numpy()
-    second = int(np.flatnonzero(repeated)[0])
-    return int(np.flatnonzero(codes == codes[second])[0]), second
+    """Return two rows with one code: the first row that repeats an earlier one, after the earlier row."""
+    is_repeat = pd.Series(codes).duplicated().to_numpy()
+    second = int(np.flatnonzero(is_repeat)[0])
+    first = int(np.flatnonzero(codes == codes[second])[0])
+    return first, second
 
 
 def estimates_frame(

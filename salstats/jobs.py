@@ -69,10 +69,9 @@ def in_batches(
                 count(len(batch))
             return results
         # Ray's backend returns its results only at the end
-        streams = get_active_backend()[0].supports_return_generator
-        parallel = joblib.Parallel(
-            n_jobs=jobs, return_as="generator" if streams else "list", **options_that_end_workers()
-        )
+        backend, _ = get_active_backend()
+        return_as = "generator" if backend.supports_return_generator else "list"
+        parallel = joblib.Parallel(n_jobs=jobs, return_as=return_as, **options_that_end_workers())
         calls = (joblib.delayed(_on_one_core)(work, batch) for batch in batches)
         try:
             for batch, result in zip(batches, parallel(calls), strict=True):
@@ -130,9 +129,9 @@ def options_that_end_workers() -> dict[str, Any]:
     """Return options of joblib by which its own processes end with this one; clusters end theirs."""
     from joblib.parallel import BACKENDS, get_active_backend
 
-    backend = get_active_backend()[0]
-    is_joblibs_own = isinstance(backend, BACKENDS["loky"])
-    if not is_joblibs_own or "initializer" in backend.backend_kwargs:
+    backend, _ = get_active_backend()
+    makes_processes = isinstance(backend, BACKENDS["loky"])
+    if not makes_processes or "initializer" in backend.backend_kwargs:
         return {}
     return {"initializer": end_with, "initargs": (os.getpid(),)}
 
@@ -167,9 +166,12 @@ def with_bar(
     `sizes` are the numbers of items of the results, by default their lengths.
     """
     with counting(total, label, progress=progress) as count:
-        for i, result in enumerate(results):
+        for index, result in enumerate(results):
             yield result
-            count(len(result) if sizes is None else sizes[i])
+            if sizes is None:
+                count(len(result))
+            else:
+                count(sizes[index])
 
 
 @contextmanager
@@ -215,16 +217,18 @@ class _OneThread:
     """Context in which a library uses one thread; its number of threads is one setting of the process."""
 
     def __init__(self, limit: Callable[[], Callable[[], Any]]) -> None:
+        #: Sets the library to one thread and returns the function that restores its setting.
         self._limit = limit
         self._lock = threading.Lock()
+        #: Number of blocks that are inside the context; the first sets the library, the last restores it.
         self._users = 0
-        self._undo: Callable[[], Any] = lambda: None
+        self._restore: Callable[[], Any] = lambda: None
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
         with self._lock:
             if not self._users:
-                self._undo = self._limit()
+                self._restore = self._limit()
             self._users += 1
         try:
             yield
@@ -232,7 +236,7 @@ class _OneThread:
             with self._lock:
                 self._users -= 1
                 if not self._users:
-                    self._undo()
+                    self._restore()
 
 
 def _limit_opencv() -> Callable[[], Any]:

@@ -21,6 +21,8 @@ COLUMN = 1 << 16
 #: Bytes in memory of an instruction of a pickle, which may make a container.
 INSTRUCTION = 1024
 _GB = 1 << 30
+#: Bytes that are taken to be free where the system does not say what is.
+_UNKNOWN_FREE = 2.0 * _GB
 #: Seconds after which the free memory is read again.
 _REFRESH_SECONDS = 1.0
 #: Greatest ratio of the memory of a file's content to the file's bytes: text of zeros packs to a thousandth.
@@ -89,9 +91,14 @@ def _read_free_memory() -> float:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
         # a system without this file does not say what is free
-        return 2.0 * _GB
-    kilobytes = next((line.split()[1] for line in lines if line.startswith("MemAvailable")), None)
-    free = 2.0 * _GB if kilobytes is None else 1024.0 * int(kilobytes)
+        return _UNKNOWN_FREE
+    free = _UNKNOWN_FREE
+    for line in lines:
+        # such as "MemAvailable:   16318420 kB"
+        if line.startswith("MemAvailable"):
+            _, kilobytes, *_ = line.split()
+            free = 1024.0 * int(kilobytes)
+            break
     return min([free, *map(_free_in_group, _memory_groups())])
 
 
@@ -104,11 +111,16 @@ def _memory_groups() -> list[Path]:
     groups = []
     for line in lines:
         _, controllers, group = line.split(":", 2)
-        root = _GROUPS / "memory" if controllers == "memory" else _GROUPS
-        if controllers in ("", "memory"):
-            folder = root / group.lstrip("/")
-            # in a container the path may be that of the host, of which only the root is there
-            groups += [folder, *(parent for parent in folder.parents if parent.is_relative_to(root))]
+        if controllers == "memory":
+            # version 1 has a hierarchy of groups for each resource
+            root = _GROUPS / "memory"
+        elif controllers == "":
+            root = _GROUPS
+        else:
+            continue
+        folder = root / group.lstrip("/")
+        # in a container the path may be that of the host, of which only the root exists
+        groups += [folder, *(parent for parent in folder.parents if parent.is_relative_to(root))]
     return groups
 
 

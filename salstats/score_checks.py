@@ -37,6 +37,10 @@ _LARGEST_COMPARISON = 200
 _DELETE = 127
 #: Smallest share of scores up to 1 at which these are probably fractions among percentages.
 _SHARE_OF_FRACTIONS = 0.05
+#: Scores are percentages if the largest is above this.
+_SMALLEST_MAXIMUM = 30
+#: Smallest number of scores up to 1 that are probably fractions.
+_SMALLEST_GROUP = 3
 
 
 @dataclass(frozen=True)
@@ -105,10 +109,10 @@ class MetricScores:
 
     def _rename_call(self) -> str:
         """Write the call that gives the scores a name of which the package knows no range."""
-        new = f"{self.name}_difference"
+        new_name = f"{self.name}_difference"
         if self.column == "score":
-            return f"{self.frame}.replace({{'metric': {{{self.name!r}: {new!r}}}}})"
-        return f"{self.frame}.rename(columns={{{self.name!r}: {new!r}}})"
+            return f"{self.frame}.replace({{'metric': {{{self.name!r}: {new_name!r}}}}})"
+        return f"{self.frame}.rename(columns={{{self.name!r}: {new_name!r}}})"
 
 
 def warn_of_ranges(
@@ -212,12 +216,13 @@ def bytes_of_text(values: pd.Index | pd.Series) -> np.ndarray:
     text = pa.array(values, pa.large_string())
     if isinstance(text, pa.ChunkedArray):
         text = text.combine_chunks()
-    # the buffers are the mask of missing cells, the offsets of the values, and the text
-    _, offsets, content = text.buffers()
+    # the buffers are the mask of missing cells, the positions at which values start, and the text
+    _, start_buffer, content = text.buffers()
     if content is None:
         return np.zeros(0, dtype=np.uint8)
-    ends = np.frombuffer(offsets, dtype=np.int64)[text.offset : text.offset + len(text) + 1]
-    return np.frombuffer(content, dtype=np.uint8)[ends[0] : ends[-1]]
+    # the buffers may begin before the array and end after it; after the last start stands the end
+    starts = np.frombuffer(start_buffer, dtype=np.int64)[text.offset : text.offset + len(text) + 1]
+    return np.frombuffer(content, dtype=np.uint8)[starts[0] : starts[-1]]
 
 
 def check_names(names: Names, frame: str = "scores") -> None:
@@ -261,8 +266,8 @@ def warn_of_near_names(names: Names, row_name: RowName, frame: str = "scores") -
     row = names.first_row(rare)
     assert row is not None
     remedy = f"{frame}.replace({{{column!r}: {{{rare!r}: {frequent!r}}}}})"
-    only_capitals = all(first.casefold() == second.casefold() for first, second in pairs)
-    if len(pairs) > 1 and only_capitals:
+    differ_in_capitals = all(first.casefold() == second.casefold() for first, second in pairs)
+    if len(pairs) > 1 and differ_in_capitals:
         remedy = f"{frame}.assign({column}={frame}[{column!r}].str.lower())"
     warn(
         f"{row_name(row)}: {column} {rare!r} ({n_rows[rare]} scores) is nearly {frequent!r} "
@@ -286,14 +291,14 @@ def _differ_in_capitals(names: Names) -> bool:
     occurs = names.byte_occurs
     capitals = occurs[ord("A") : ord("Z") + 1]
     small_letters = occurs[ord("a") : ord("z") + 1]
-    has_other_letters = occurs[_DELETE:].any()
-    if not has_other_letters and not (capitals & small_letters).any():
+    has_non_ascii = occurs[_DELETE:].any()
+    if not has_non_ascii and not (capitals & small_letters).any():
         return False
     return len({text.casefold() for text in names.texts}) < len(names.texts)
 
 
 def _near_pairs(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Return pairs of names of which the first may be the second, misspelt; it has fewer rows."""
+    """Return pairs of names of which the first may be a misspelling of the second; it has fewer rows."""
     letters = {name: re.sub(r"[\s_-]+", "", name).casefold() for name in n_rows}
     pairs = []
     for first, second in permutations(n_rows, 2):
@@ -318,7 +323,7 @@ def _pairs_but_for_capitals(n_rows: Mapping[str, int]) -> list[tuple[str, str]]:
 
 
 def _are_near(first: str, second: str, *, is_rare: bool) -> bool:
-    """Return whether the first name may be the second, misspelt; names with other numbers are not.
+    """Return whether the first name may be a misspelling of the second; not if they hold different numbers.
 
     Both are in small letters; `is_rare` is True where the first has much fewer rows.
     """
@@ -341,17 +346,19 @@ def warn_of_two_scales(scores: pd.DataFrame, row_name: RowName) -> None:
             continue
         positive = scores[scores["metric"].eq(name) & scores["score"].gt(0)]
         largest = positive["score"].max()
-        if not 30 < largest <= 100:
+        if not _SMALLEST_MAXIMUM < largest <= 100:
             continue
         is_small = positive["score"].le(1)
         groups = [positive[column].fillna("") for column in ("method", "reader") if column in positive]
-        n_of_group = is_small.groupby(groups).transform("size")
-        suspicious = is_small.groupby(groups).transform("all") & (n_of_group >= 3)
-        if not suspicious.any():
+        group_size = is_small.groupby(groups).transform("size")
+        # methods or readers all of whose scores are small
+        is_fraction = is_small.groupby(groups).transform("all") & (group_size >= _SMALLEST_GROUP)
+        if not is_fraction.any():
             n_low_percentages = positive["score"].between(1, 10, inclusive="right").sum()
-            are_many = is_small.sum() > max(n_low_percentages, _SHARE_OF_FRACTIONS * len(positive), 2)
-            suspicious = is_small & are_many
-        rows = positive.index[suspicious]
+            n_expected = max(n_low_percentages, _SHARE_OF_FRACTIONS * len(positive), _SMALLEST_GROUP - 1)
+            if is_small.sum() > n_expected:
+                is_fraction = is_small
+        rows = positive.index[is_fraction]
         if len(rows):
             first = positive.loc[rows[0]]
             warn(

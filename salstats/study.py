@@ -47,8 +47,8 @@ class Series:
 
     def __str__(self) -> str:
         """Write the names with colons between them."""
-        parts = (self.method, self.model, self.seed, self.reader, self.mixing)
-        return ":".join(part for part in parts if part is not None)
+        names = (self.method, self.model, self.seed, self.reader, self.mixing)
+        return ":".join(name for name in names if name is not None)
 
 
 @dataclass(frozen=True)
@@ -339,18 +339,19 @@ class Study:
                 option="readers",
             )
         reader_series = self._one_series_per_reader(names)
-        cases = tuple(_with_consensus(case, reader_series, how) for case in self.cases)
+        cases = tuple(_replace_truth(case, reader_series, how) for case in self.cases)
         n_single = 0
         for case in self.cases:
             series_of_case = {prediction.series for prediction in case.predictions}
-            n_single += len(series_of_case & reader_series) == 1
+            if len(series_of_case & reader_series) == 1:
+                n_single += 1
         if n_single:
             warn(
                 f"{self.source}: {n_single} of {len(cases)} cases were read by one of these readers only, "
                 "whose mask is the truth there"
             )
-        others = tuple(series for series in self.series if series.reader not in names)
-        return replace(self, cases=cases, series=others, truth=how)
+        remaining_series = tuple(series for series in self.series if series.reader not in names)
+        return replace(self, cases=cases, series=remaining_series, truth=how)
 
     def _one_series_per_reader(self, readers: Iterable[str]) -> set[Series]:
         """Return the series of readers; raise SalstatsError where one has several."""
@@ -378,20 +379,21 @@ def _select_from_case(case: Case, tasks: Collection[str], series: Collection[Ser
     return replace(case, truths=truths, predictions=tuple(predictions))
 
 
-def _with_consensus(case: Case, series: set[Series], how: str) -> Case:
+def _replace_truth(case: Case, series: set[Series], how: str) -> Case:
     """Return a case whose truth is the consensus of some series, without the predictions of these."""
-    by_task: dict[str, list[Prediction]] = {}
-    others = []
+    # task -> predictions of the readers who make the truth
+    readings: dict[str, list[Prediction]] = {}
+    remaining = []
     for prediction in case.predictions:
         if prediction.series in series:
-            by_task.setdefault(prediction.task, []).append(prediction)
+            readings.setdefault(prediction.task, []).append(prediction)
         else:
-            others.append(prediction)
+            remaining.append(prediction)
     truths = {
         task: Truth(partial(_consensus_mask, predictions, how, case.case))
-        for task, predictions in by_task.items()
+        for task, predictions in readings.items()
     }
-    return replace(case, truths=truths, predictions=tuple(others), annotated=bool(by_task))
+    return replace(case, truths=truths, predictions=tuple(remaining), annotated=bool(readings))
 
 
 def _consensus_mask(predictions: Sequence[Prediction], how: str, case: str) -> Rle:

@@ -36,7 +36,7 @@ def data_folder() -> Path:
 
 @contextmanager
 def opened(file: Path, *, any_size: bool = False) -> Iterator[BufferedReader]:
-    """Yield the open stream of a file, which must be plain, not empty and, unless `any_size`, not too large."""
+    """Yield the stream of a file, which must be plain, not empty and, unless `any_size`, not too large."""
     try:
         check_plain(file)
         with file.open("rb") as stream:

@@ -154,11 +154,13 @@ def consensus(readers: Sequence[np.ndarray | Rle], rule: str = "majority") -> Co
         if mask.shape != shape:
             raise ShapeError(f"masks {shape} and {mask.shape} must have the same shape")
     n_pixels = shape[0] * shape[1]
+    # of each reader the positions at which the mask starts and ends by turns
     changes = [np.stack(masks.runs(mask), axis=1).ravel() for mask in reader_masks]
+    # runs on which no reader changes
     starts = np.unique(np.concatenate([[0], *changes]))
     starts = starts[starts < n_pixels]
     lengths = np.diff(starts, append=n_pixels)
-    # an odd number of changes up to a run: the reader marks it
+    # a reader marks a run after an odd number of changes
     n_changes = [np.searchsorted(reader_changes, starts, side="right") for reader_changes in changes]
     marks = np.stack(n_changes, axis=1) % 2 == 1
     decisions, pattern_of_run = np.unique(marks, axis=0, return_inverse=True)

@@ -96,13 +96,13 @@ class SaliencyOnImage:
     def _stretched(self, top: float) -> np.ndarray:
         """Return the map from 0 to `top`, transposed: its pixels are in the order of run lengths."""
         height, width = self.shape
-        # interpolation is linear: the small map is stretched, by the extremes of the large one
+        # interpolation is linear, so the map is stretched at its own size, by its extremes on the image
         lowest, highest, peak = self._extremes
         assert peak is not None
-        small = self._saliency - lowest
-        small /= highest - lowest
-        small *= top
-        values = resize(small.T, (width, height))
+        stretched = self._saliency - lowest
+        stretched /= highest - lowest
+        stretched *= top
+        values = resize(stretched.T, (width, height))
         # rounding must not cost the peak its grey level
         values[peak[1], peak[0]] = top
         return values

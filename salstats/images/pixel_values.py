@@ -89,10 +89,10 @@ class PixelValues:
             return factor * scaled.length
         squares = 0.0
         mean = self.mean
-        scratch = np.empty(PRODUCT_BLOCK)
+        buffer = np.empty(PRODUCT_BLOCK)
         for block in pixel_blocks(self.flat.size, PRODUCT_BLOCK):
-            part = self.flat[block]
-            deviations = np.subtract(part, mean, out=scratch[: len(part)])
+            values = self.flat[block]
+            deviations = np.subtract(values, mean, out=buffer[: len(values)])
             squares += float(deviations @ deviations)
         return sqrt(squares)
 

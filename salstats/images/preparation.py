@@ -135,6 +135,7 @@ class Preparation:
                 Setting("fit", self.fit),
                 f", and {memory_problem}",
             )
+        # position of the resized image in the input; negative where it is cropped
         top = _start(resized_shape[0], self.size[0])
         left = _start(resized_shape[1], self.size[1])
         low, high = _black_and_white(image, array, self.rescale)
@@ -147,9 +148,10 @@ class Preparation:
         values = (resized[image_rows, image_cols] - np.float32(low)) / np.float32(high - low)
         ready = np.full((self.channels, *self.size), self.pad_value, np.float32)
         ready[:, input_rows, input_cols] = self._as_channels(values)
-        for number, operation in ((self.mean, np.subtract), (self.std, np.divide)):
-            if number is not None:
-                operation(ready, np.asarray(number, np.float32).reshape(-1, 1, 1), out=ready)
+        if self.mean is not None:
+            ready -= np.asarray(self.mean, np.float32).reshape(-1, 1, 1)
+        if self.std is not None:
+            ready /= np.asarray(self.std, np.float32).reshape(-1, 1, 1)
         scale = (resized_shape[0] / shape[0], resized_shape[1] / shape[1])
         return ready, Geometry(shape, self.size, scale, (top, left))
 
@@ -160,8 +162,9 @@ class Preparation:
         if self.fit == "stretch":
             return self.size
         if self.shorter is not None:
-            height = width = self.shorter
-        # height / rows >= width / cols, compared as whole numbers
+            height = self.shorter
+            width = self.shorter
+        # height / rows >= width / cols: of the two factors that of the width is smaller
         is_wide = height * cols >= width * rows
         if self.fit == "inside":
             if is_wide:
@@ -183,12 +186,12 @@ class Preparation:
             return np.asarray(resized).reshape(height, width, *array.shape[2:])
         if array.dtype == np.uint8 or array.ndim == 2:
             return np.asarray(Image.fromarray(array).resize((width, height), pillow_filter))
-        # Pillow knows no colours of float32
-        layers = []
-        for channel in range(array.shape[2]):
-            layer = Image.fromarray(np.ascontiguousarray(array[..., channel]))
-            layers.append(np.asarray(layer.resize((width, height), pillow_filter)))
-        return np.stack(layers, axis=-1)
+        # Pillow has no colours of float32
+        channels = []
+        for index in range(array.shape[2]):
+            channel = Image.fromarray(np.ascontiguousarray(array[..., index]))
+            channels.append(np.asarray(channel.resize((width, height), pillow_filter)))
+        return np.stack(channels, axis=-1)
 
     def _as_channels(self, values: np.ndarray) -> np.ndarray:
         """Return values with their channels first, or one plane for all channels."""
@@ -212,7 +215,7 @@ def _start(length: int, side: int) -> int:
 
 
 def _check_image(image: Any) -> np.ndarray:
-    """Return an image as uint8, or else as float32."""
+    """Return an image in uint8 if it is of bytes or bool, else in float32; raise where it is no image."""
     array = np.asarray(image)
     if array.ndim not in (2, 3) or not array.size or (array.ndim == 3 and array.shape[2] != 3):
         has_opacity = array.ndim == 3 and array.shape[2] == 4
@@ -233,7 +236,7 @@ def _check_image(image: Any) -> np.ndarray:
 
 
 def _black_and_white(image: Any, values: np.ndarray, rescale: str) -> tuple[float, float]:
-    """Return the values that become 0 and 1."""
+    """Return the values of the image that become 0 and 1, by a name of `RESCALES`."""
     if rescale == "image":
         low = float(values.min())
         high = float(values.max())

@@ -58,20 +58,20 @@ def shape_features(mask: np.ndarray, *, n_instances: int | None = None) -> dict[
             "perimeter_px": _NAN,
         }
     # all features are measured on the part of the image that holds the finding
-    part = np.ascontiguousarray(array[box]).view(np.uint8)
-    area = int(np.count_nonzero(part))
+    finding = np.ascontiguousarray(array[box]).view(np.uint8)
+    area = int(np.count_nonzero(finding))
     if n_instances is None:
         # the first label is the background
-        n_labels, _ = cv2.connectedComponents(part, connectivity=8)
+        n_labels, _ = cv2.connectedComponents(finding, connectivity=8)
         n_instances = int(n_labels) - 1
-    elongation, irrectangularity = _rectangle_features(_dominant_contour(part))
+    elongation, irrectangularity = _rectangle_features(_dominant_contour(finding))
     return {
         "n_instances": n_instances,
         "area_ratio": area / array.size,
         "elongation": elongation,
         "irrectangularity": irrectangularity,
         "area_px": area,
-        "perimeter_px": float(skimage.measure.perimeter(part, neighborhood=4)),
+        "perimeter_px": float(skimage.measure.perimeter(finding, neighborhood=4)),
     }
 
 
@@ -89,14 +89,14 @@ def dominant_rectangle(mask: np.ndarray) -> np.ndarray:
     return np.vstack([corners, corners[:1]]).astype(np.float64)
 
 
-def _dominant_contour(part: np.ndarray) -> np.ndarray:
-    """Return the points of the contour with the most points."""
-    contours, _ = cv2.findContours(part, cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)
+def _dominant_contour(mask: np.ndarray) -> np.ndarray:
+    """Return the points (x, y) of the contour with the most points, of a mask in uint8."""
+    contours, _ = cv2.findContours(mask, cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)
     return np.asarray(max(contours, key=len))
 
 
 def _rectangle_features(points: np.ndarray) -> tuple[float, float]:
-    """Return elongation and irrectangularity of a contour; NaN if its rectangle has no area."""
+    """Return elongation and irrectangularity of a contour (x, y); NaN if its rectangle has no area."""
     _, (width, height), _ = cv2.minAreaRect(points)
     if min(width, height) <= 0:
         return _NAN, _NAN

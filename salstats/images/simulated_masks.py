@@ -65,23 +65,25 @@ def draw_contour(
     placed = (np.array(size) - 1) / 2 + np.asarray(shift, dtype=np.float64) + scale * corners
     # room around the shape, so that smoothing meets no border of the image
     margin = 2 * smooth + 1
-    top, left = np.floor(placed.min(axis=0)).astype(int) - margin
-    bottom, right = np.ceil(placed.max(axis=0)).astype(int) + margin + 1
-    part = skimage.measure.grid_points_in_poly((bottom - top, right - left), placed - (top, left))
+    first_row, first_col = np.floor(placed.min(axis=0)).astype(int) - margin
+    last_row, last_col = np.ceil(placed.max(axis=0)).astype(int) + margin
+    canvas_shape = (last_row - first_row + 1, last_col - first_col + 1)
+    shape_mask = skimage.measure.grid_points_in_poly(canvas_shape, placed - (first_row, first_col))
     if smooth:
-        part = ndimage.binary_closing(part, iterations=smooth)
-        part = ndimage.binary_opening(part, iterations=smooth)
-    part = ndimage.binary_fill_holes(part)
-    box = bounding_box(part)
+        shape_mask = ndimage.binary_closing(shape_mask, iterations=smooth)
+        shape_mask = ndimage.binary_opening(shape_mask, iterations=smooth)
+    shape_mask = ndimage.binary_fill_holes(shape_mask)
+    box = bounding_box(shape_mask)
     if box is None:
         raise ValueRangeError(f"the contour marks no pixel at scale {scale:g}; a larger one would do")
-    rows = slice(box[0].start + top, box[0].stop + top)
-    cols = slice(box[1].start + left, box[1].stop + left)
+    canvas_rows, canvas_cols = box
+    rows = slice(canvas_rows.start + first_row, canvas_rows.stop + first_row)
+    cols = slice(canvas_cols.start + first_col, canvas_cols.stop + first_col)
     if min(rows.start, cols.start) < 0 or rows.stop > size[0] or cols.stop > size[1]:
         raise ValueRangeError(
             f"the contour leaves the image of {size[0]} x {size[1]} at scale {scale:g} and shift "
             f"({shift[0]:g}, {shift[1]:g}); a smaller contour or a larger image would do"
         )
     mask = np.zeros(size, dtype=bool)
-    mask[rows, cols] = part[box]
+    mask[rows, cols] = shape_mask[box]
     return mask
