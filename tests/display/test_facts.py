@@ -277,11 +277,13 @@ def joint_test(frame, _):
     """Degrees of freedom, statistic and P of the test that all methods are equal."""
     row = frame[frame["term"] == "equal"].iloc[0]
     p_value = max(round(row["p_value"], 3), 0.001)
-    return [row["df"], round(row["df_residual"], 1), round(row["statistic"], 2), p_value]
+    residual_df = round(row["df_residual"], 1 if row["df_residual"] < 100 else 0)
+    return [row["df"], residual_df, round(row["statistic"], 2), p_value]
 
 
 #: Sentences with numbers: a pattern, and what gives its numbers from a frame and the matching text.
 RULES = {
+    r"All equal: .*?, P[^.]*\.\d+": joint_test,
     r"\bn, [^.]*": counts,
     rf"Up to {NUMBER} of {NUMBER} replicates": lambda frame, _: [
         column(frame, "n_undefined").max(), distinct(frame, "n_replicates")[0]
@@ -298,7 +300,6 @@ RULES = {
     rf"Agreement of {NUMBER} \w+ on {NUMBER} cases": lambda frame, _: [
         *span(frame["n_raters"]), *span(frame["n_cases"])
     ],
-    rf"F\({NUMBER},.{NUMBER}\) = {NUMBER}, P.[=<].{NUMBER}": joint_test,
     rf"Caution \({NUMBER} of {NUMBER} estimates\)": cautions,
 }  # fmt: skip
 #: Texts with numbers that are no results.
