@@ -42,7 +42,7 @@ _MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
-class Limits:
+class EstimateLimits:
     """The limits of estimates.
 
     Attributes
@@ -87,11 +87,11 @@ class Limits:
         return [str(kind) for kind in self.rows.values("interval")]
 
 
-def limits_of(estimates: Estimates) -> Limits:
+def limits_of(estimates: Estimates) -> EstimateLimits:
     """Return the limits of estimates."""
     rows = estimates.subset(estimates.has_limits)
     ends = np.concatenate([rows.numbers("conf_low"), rows.numbers("conf_high")])
-    return Limits(
+    return EstimateLimits(
         rows=rows,
         levels=tuple(float(level) for level in np.unique(rows.non_missing("conf_level"))),
         family_level=rows.family_level,
@@ -223,7 +223,7 @@ def _is_clustered(record: Interval | None, rows: Estimates) -> bool:
     return bool((rows.numbers("n_units") < rows.numbers("n")).any())
 
 
-def _family_sentence(limits: Limits) -> str:
+def _family_sentence(limits: EstimateLimits) -> str:
     """Say at which level all limits of a family hold together, and at which each of them does."""
     has_several_families = len(np.unique(limits.rows.non_missing("n_tests"))) > 1
     subject = "Those of a family" if has_several_families else "All of them"

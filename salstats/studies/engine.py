@@ -23,7 +23,7 @@ from salstats.checks import did_you_mean
 from salstats.display.export.figure_files import FigureJobs, page_files
 from salstats.display.export.table_files import save_table_as
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.record import Column, Table
+from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.format import count_text, fixed_text
 from salstats.errors import (
     PYTHON,
@@ -340,7 +340,7 @@ def table_of(
         Identifier of the table in HTML.
     stub : mapping of str to Cell
         Row labels by their heading.
-    columns : mapping of str or Column to Cell
+    columns : mapping of str or TableColumn to Cell
         Cells by their heading. Text of a column of the frame is aligned to the left, its numbers to the
         right.
     groups : Cell, optional
@@ -376,15 +376,15 @@ def _cell_text(cell: Cell, row: Any) -> str:
     return count_text(value)
 
 
-def _heading(heading: str | Column, cell: Cell, rows: pd.DataFrame) -> Column:
+def _heading(heading: str | TableColumn, cell: Cell, rows: pd.DataFrame) -> TableColumn:
     """Return a heading as a column; a column of the frame is aligned by its type."""
-    if isinstance(heading, Column):
+    if isinstance(heading, TableColumn):
         return heading
     if not isinstance(cell, str):
-        return Column(heading)
+        return TableColumn(heading)
     if is_numeric_dtype(rows[cell]):
-        return Column(heading, align="right")
-    return Column(heading, align="left")
+        return TableColumn(heading, align="right")
+    return TableColumn(heading, align="left")
 
 
 def study(key: str) -> PublishedStudy:

@@ -6,7 +6,7 @@ import numpy as np
 from great_tables import GT
 
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.record import Column, Table
+from salstats.display.tables.record import Table, TableColumn
 
 ODD = r"""50% of R&D_x #1 $5 {a} ~ ^ \ <b> > | "q" 'r' `c` -- ,, [z] *s {{m^2}}"""
 LONG = "A name that somebody made out of the whole configuration of a method " * 2
@@ -25,7 +25,12 @@ def rich() -> GT:
                 ("Support\\Devices $5",),
                 ("n",),
             ],
-            columns=[Column("a", over), Column("b", over), Column("N", over[:1], "right"), Column(ODD)],
+            columns=[
+                TableColumn("a", over),
+                TableColumn("b", over),
+                TableColumn("N", over[:1], "right"),
+                TableColumn(ODD),
+            ],
             cells=[
                 ["0.57", "0.566 (0.526, 0.606)***", "1", ODD],
                 ["0.10", "x & y", "2", "q"],
@@ -51,7 +56,9 @@ def estimates(n_tasks: int = 10, n_methods: int = 2) -> GT:
     """Estimates with intervals, two metrics below every method, as in a paper's second table."""
     rng = np.random.default_rng(0)
     values = rng.uniform(-0.2, 0.9, (n_tasks, 2 * n_methods))
-    columns = [Column(metric, (f"Method {m}",)) for m in range(n_methods) for metric in ("IoU", "Hit rate")]
+    columns = [
+        TableColumn(metric, (f"Method {m}",)) for m in range(n_methods) for metric in ("IoU", "Hit rate")
+    ]
     return great_table(
         Table(
             ("",),
@@ -74,7 +81,7 @@ def long_names() -> GT:
         Table(
             (LONG,),
             [(LONG,), ("name_" * 25,), ("x-y.z/" * 20,)],
-            [Column(LONG, (LONG,), "right")],
+            [TableColumn(LONG, (LONG,), "right")],
             [["1"], ["2"], ["3"]],
             groups=[LONG, LONG, "name_" * 25],
             notes=[LONG],
@@ -87,12 +94,14 @@ def long_names() -> GT:
 def stub_of_levels() -> GT:
     """A stub of two columns whose outer cells span rows."""
     stub = [("iou", "a"), ("iou", "b"), ("hit", "b")]
-    return great_table(Table(("Metric", "Task"), stub, [Column("v")], [["0.1"], ["0.2"], ["0.3"]]), "levels")
+    return great_table(
+        Table(("Metric", "Task"), stub, [TableColumn("v")], [["0.1"], ["0.2"], ["0.3"]]), "levels"
+    )
 
 
 def one_cell() -> GT:
     """One row, one column."""
-    return great_table(Table(("",), [("only",)], [Column("x")], [["1.5"]]), "one")
+    return great_table(Table(("",), [("only",)], [TableColumn("x")], [["1.5"]]), "one")
 
 
 EXAMPLES = {make.__name__: make for make in (rich, estimates, long_names, stub_of_levels, one_cell)}

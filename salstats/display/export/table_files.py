@@ -12,7 +12,7 @@ from salstats.display.export.table_html import html_page
 from salstats.display.export.table_latex import latex_table
 from salstats.display.export.table_png import find_browser, page_pngs
 from salstats.display.tables.great_table import record_of
-from salstats.display.tables.rows import Rows, cells_by_column, table_to_rows
+from salstats.display.tables.rows import TableRows, cells_by_column, table_to_rows
 from salstats.errors import Call, Message, SalstatsError
 from salstats.files.outputs import check_target, page_names, write_files
 
@@ -106,12 +106,12 @@ def save_table_as(table: GT, targets: Iterable[Path], *, overwrite: bool = True)
         write_files(list(zip(files, contents, strict=True)))
 
 
-def table_rows(table: GT) -> Rows:
+def table_rows(table: GT) -> TableRows:
     """Return a table as rows of cells; SalstatsError where its record does not hold all that it shows."""
     return table_to_rows(record_of(table))
 
 
-def _file_contents(page: str, rows: Rows | None, target: Path) -> list[bytes]:
+def _file_contents(page: str, rows: TableRows | None, target: Path) -> list[bytes]:
     """Return the content of each file of a table, of which only pictures may be several.
 
     `page` is the table as HTML, for pages and pictures; `rows` is for formats that are written from the
@@ -133,7 +133,7 @@ def _file_contents(page: str, rows: Rows | None, target: Path) -> list[bytes]:
     return [word_document(rows)]
 
 
-def csv_text(rows: Rows) -> str:
+def csv_text(rows: TableRows) -> str:
     """Return a table as CSV: one row of headings, then its rows; title and notes are left out.
 
     A heading over several columns stands before those below it ("Grad-CAM: IoU"), the label of a group in

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from great_tables import GT
 
 from salstats.display.tables.great_table import signed_last, text_without_markup
-from salstats.display.tables.rows import Cell, Row, Rows, table_to_rows
+from salstats.display.tables.rows import BodyRow, Cell, TableRows, table_to_rows
 from salstats.display.tables.widths import column_widths, number_lines
 from salstats.display.text.format import unbroken
 from salstats.display.text.markup import UNPRINTABLE, Child, Markup, element
@@ -45,7 +45,7 @@ _WIDEST_LABELS_EM = 22
 _CLASSES = {"left": "left", "center": "center", "right": "num"}
 
 
-def html_table(rows: Rows, *, identifier: str) -> str:
+def html_table(rows: TableRows, *, identifier: str) -> str:
     """Return a table as HTML that the page around it styles, without inline styles and without its title.
 
     Below the `table` stand its notes as `ul class="notes"` with the id `IDENTIFIER-notes`, so that an
@@ -64,7 +64,7 @@ def html_table(rows: Rows, *, identifier: str) -> str:
     return Markup(f"{table}\n{notes}")
 
 
-def _sections(body: Sequence[Row]) -> Iterator[list[Child]]:
+def _sections(body: Sequence[BodyRow]) -> Iterator[list[Child]]:
     """Yield the rows of the body in sections, each a group with its label."""
     section: list[Child] = []
     for row in body:
@@ -76,7 +76,7 @@ def _sections(body: Sequence[Row]) -> Iterator[list[Child]]:
         yield section
 
 
-def _row_class(row: Row) -> str | None:
+def _row_class(row: BodyRow) -> str | None:
     """Return the class of a row of the body."""
     if row.is_group:
         return "group"

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from math import ceil
 
-from salstats.display.tables.rows import Align, Cell, Row, Rows, cells_by_column
+from salstats.display.tables.rows import Align, BodyRow, Cell, TableRows, cells_by_column
 from salstats.display.tables.widths import INDENT, PageLayout, Paper, table_parts, text_width, word_pieces
 
 #: Width of the text in LaTeX's own article class, upright and turned, in points. Columns that wrap are
@@ -34,7 +34,7 @@ _PACKAGES = (
 _NUMBERED = re.compile(r"^Table \w+[.:] (?=\S)")
 
 
-def latex_table(rows: Rows, *, label: str = "") -> str:
+def latex_table(rows: TableRows, *, label: str = "") -> str:
     r"""Return a table as LaTeX to be read in with `\input`.
 
     A `table` (a `sidewaystable` where it is too wide for an upright page), or a `longtable` where it is
@@ -69,7 +69,7 @@ def _preamble_comments(body: str) -> list[str]:
     return comments
 
 
-def _height(rows: Rows, layout: PageLayout) -> float:
+def _height(rows: TableRows, layout: PageLayout) -> float:
     """Return the height of a table with its title and notes, in points."""
     n_lines = sum(layout.n_lines(cells) for cells in rows.head)
     n_lines += sum(layout.n_lines(row.cells) for row in rows.body)
@@ -82,7 +82,7 @@ def _height(rows: Rows, layout: PageLayout) -> float:
     return body_height + _NOTES_PT * _LEADING * n_text_lines
 
 
-def _one_page_table(rows: Rows, layout: PageLayout, label: str) -> list[str]:
+def _one_page_table(rows: TableRows, layout: PageLayout, label: str) -> list[str]:
     """Return the lines of a table that stands on one page."""
     environment = "sidewaystable" if layout.turned else "table"
     return [
@@ -101,7 +101,7 @@ def _one_page_table(rows: Rows, layout: PageLayout, label: str) -> list[str]:
     ]
 
 
-def _long_table(rows: Rows, layout: PageLayout, label: str) -> list[str]:
+def _long_table(rows: TableRows, layout: PageLayout, label: str) -> list[str]:
     """Return the lines of a table that goes over several pages, its head repeated on each."""
     head = ["\\toprule", *_head(rows, layout)]
     return [
@@ -133,7 +133,7 @@ def _type_commands(layout: PageLayout) -> list[str]:
     ]
 
 
-def _caption(rows: Rows, label: str, end: str) -> list[str]:
+def _caption(rows: TableRows, label: str, end: str) -> list[str]:
     """Return title and subtitle as a caption with a label to refer to, or a comment without a title."""
     key = re.sub(r"[^A-Za-z0-9-]+", "-", label).strip("-")
     label_command = f"\\label{{tab:{key}}}" if key else ""
@@ -148,7 +148,7 @@ def _caption(rows: Rows, label: str, end: str) -> list[str]:
     return [f"\\caption{{{' '.join(texts)}}}{label_command}{end}"]
 
 
-def _notes(rows: Rows) -> list[str]:
+def _notes(rows: TableRows) -> list[str]:
     """Return the notes below a table, each in a paragraph of its own."""
     paragraphs = [latex_text(note) + r"\par" for note in rows.notes]
     if not paragraphs:
@@ -156,7 +156,7 @@ def _notes(rows: Rows) -> list[str]:
     return ["\\par\\smallskip", "{\\footnotesize\\raggedright", *paragraphs, "}"]
 
 
-def _column_specification(rows: Rows, layout: PageLayout) -> str:
+def _column_specification(rows: TableRows, layout: PageLayout) -> str:
     """Return the specification of all columns, each as its widest cell needs it."""
     body = [row.cells for row in rows.body if not row.is_group]
     specifications = []
@@ -177,7 +177,7 @@ def _specification(
     return f">{{{_ALIGN_COMMANDS[align]}\\arraybackslash}}{kind}{{{share:.4f}\\linewidth}}"
 
 
-def _head(rows: Rows, layout: PageLayout) -> Iterator[str]:
+def _head(rows: TableRows, layout: PageLayout) -> Iterator[str]:
     """Yield the rows of headings, with a rule below every one that spans columns."""
     *outer_rows, headings = rows.head
     for cells in outer_rows:
@@ -192,9 +192,9 @@ def _head(rows: Rows, layout: PageLayout) -> Iterator[str]:
     yield "\\midrule"
 
 
-def _body(rows: Rows, layout: PageLayout) -> Iterator[str]:
+def _body(rows: TableRows, layout: PageLayout) -> Iterator[str]:
     """Yield the rows of the body; a group's label stays on the page of its first row."""
-    previous: Row | None = None
+    previous: BodyRow | None = None
     for row in rows.body:
         if previous is not None and not previous.is_group:
             if row.rule_above:

@@ -13,7 +13,7 @@ from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls, qn
 from docx.shared import Mm, Pt
 
-from salstats.display.tables.rows import Cell, Row, Rows, cells_by_column
+from salstats.display.tables.rows import BodyRow, Cell, TableRows, cells_by_column
 from salstats.display.tables.widths import INDENT, PageLayout, Paper, table_parts
 
 #: Kinds of headings: of one column each, or above several columns.
@@ -58,7 +58,7 @@ _GAP = (
 _NO_TIME = datetime(2000, 1, 1)
 
 
-def word_document(rows: Rows) -> bytes:
+def word_document(rows: TableRows) -> bytes:
     """Return a table as a Word document: title, table or its parts, and notes, on a turned page if wide."""
     parts = table_parts(rows, _PAPER)
     _, first_layout = parts[0]
@@ -109,7 +109,7 @@ def _set_properties(document: Any, title: str) -> None:
     properties.modified = _NO_TIME
 
 
-def _blocks(rows: Rows, parts: Sequence[tuple[Rows, PageLayout]]) -> list[str]:
+def _blocks(rows: TableRows, parts: Sequence[tuple[TableRows, PageLayout]]) -> list[str]:
     """Return title, subtitle, tables and notes as XML, in the order in which they stand."""
     blocks = []
     if rows.title:
@@ -143,7 +143,7 @@ def _run(lines: Sequence[str], points: float, *, bold: bool = False, underline: 
     return f"<w:r><w:rPr>{styles}</w:rPr>{'<w:br/>'.join(texts)}</w:r>"
 
 
-def _table(rows: Rows, layout: PageLayout, title: str) -> str:
+def _table(rows: TableRows, layout: PageLayout, title: str) -> str:
     """Return the table itself; its headings are repeated on every page."""
     widths = [_width_twips(layout, column) for column in range(len(layout.column_widths))]
     grid = "".join(f'<w:gridCol w:w="{width}"/>' for width in widths)
@@ -159,7 +159,7 @@ def _table(rows: Rows, layout: PageLayout, title: str) -> str:
     )
 
 
-def _head_rows(rows: Rows, layout: PageLayout) -> list[str]:
+def _head_rows(rows: TableRows, layout: PageLayout) -> list[str]:
     """Return the rows of headings; the last of them holds the headings of columns."""
     lines = []
     last = len(rows.head) - 1
@@ -170,11 +170,11 @@ def _head_rows(rows: Rows, layout: PageLayout) -> list[str]:
         if level == last:
             bottom = _LIGHT_RULE if rows.body else _HEAVY_RULE
             heading = "column"
-        lines.append(_row(Row(cells), layout, top=top, bottom=bottom, keep=True, heading=heading))
+        lines.append(_row(BodyRow(cells), layout, top=top, bottom=bottom, keep=True, heading=heading))
     return lines
 
 
-def _body_rows(rows: Rows, layout: PageLayout) -> list[str]:
+def _body_rows(rows: TableRows, layout: PageLayout) -> list[str]:
     """Return the rows of the body."""
     lines = []
     last = len(rows.body) - 1
@@ -200,7 +200,7 @@ def _width_twips(layout: PageLayout, start: int, n_columns: int = 1) -> int:
 
 
 def _row(
-    row: Row,
+    row: BodyRow,
     layout: PageLayout,
     *,
     top: int,
@@ -213,7 +213,7 @@ def _row(
 
     Parameters
     ----------
-    row : Row
+    row : BodyRow
         The cells.
     layout : PageLayout
         Sizes of type and columns.

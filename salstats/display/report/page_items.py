@@ -12,7 +12,7 @@ from PIL import Image
 from salstats.display.export.table_html import html_table
 from salstats.display.plots.layout.theme import MM_PER_INCH
 from salstats.display.report.document import Display, ReportItem
-from salstats.display.tables.rows import Rows
+from salstats.display.tables.rows import TableRows
 from salstats.display.text.format import unbroken
 from salstats.display.text.markup import Child, Markup, element, joined, lines
 
@@ -32,7 +32,7 @@ def item_anchor(item: ReportItem) -> str:
 
 def item_block(item: ReportItem) -> Markup:
     """Return a table or figure with its number, title, caption and tools."""
-    if isinstance(item.content, Rows):
+    if isinstance(item.content, TableRows):
         return _item_block(item, _table(item, item.content))
     return _item_block(item, _figure(item, item.content))
 
@@ -64,7 +64,7 @@ def _label(item: ReportItem) -> str:
     return f"{item.number}: {item.title}"
 
 
-def _table(item: ReportItem, rows: Rows) -> Markup:
+def _table(item: ReportItem, rows: TableRows) -> Markup:
     """Return a table under its number and title, in a region of its own that scrolls sideways."""
     anchor = item_anchor(item)
     region = scrolling(Markup(html_table(rows, identifier=anchor)), _label(item))

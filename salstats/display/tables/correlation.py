@@ -13,7 +13,7 @@ from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, check_display, interval_texts, value_table
 from salstats.display.tables.marks import stars_of
-from salstats.display.tables.placement import Placement, choose_placement, lay_out
+from salstats.display.tables.placement import ColumnPlacement, choose_placement, lay_out
 from salstats.display.tables.record import Table
 from salstats.display.text.correlation import covariates_note
 from salstats.display.text.labels import Labels
@@ -174,7 +174,7 @@ def _triangle(frame: pd.DataFrame, groups: tuple[str, ...], labels: Labels, valu
     sorted_pairs = [sorted(pair, key=variables.index) for pair in pairs]
     column_variable = pd.Categorical([pair[0] for pair in sorted_pairs], variables)
     row_variable = pd.Categorical([pair[1] for pair in sorted_pairs], variables)
-    placement = Placement(rows=("y",), columns=("x",), groups=groups)
+    placement = ColumnPlacement(rows=("y",), columns=("x",), groups=groups)
     grid = lay_out(frame.assign(x=column_variable, y=row_variable), placement, labels)
     table = value_table(grid, [value], labels)
     positions = {}

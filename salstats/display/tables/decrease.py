@@ -16,7 +16,7 @@ from salstats.display.tables.fitting import fits
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, bounds_values, check_display, interval_texts, value_table
 from salstats.display.tables.marks import p_heading
-from salstats.display.tables.placement import CellGrid, Placement, lay_out
+from salstats.display.tables.placement import CellGrid, ColumnPlacement, lay_out
 from salstats.display.text.format import count_text, fixed_text, p_text, reported_p, row_p_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import (
@@ -169,7 +169,7 @@ def table_decrease(
     return great_table(table, "salstats-decrease")
 
 
-def _placement(contrasts: Estimates, *, methods_in_columns: bool) -> Placement:
+def _placement(contrasts: Estimates, *, methods_in_columns: bool) -> ColumnPlacement:
     """Return where grouping columns stand: tasks are rows, methods columns or groups of rows.
 
     Without tasks methods are rows.
@@ -191,7 +191,7 @@ def _placement(contrasts: Estimates, *, methods_in_columns: bool) -> Placement:
     # the heading of the means names the reference, that of the contrasts the term
     shown_columns = (*rows, *headings, *groups, "reference", "term")
     constant = tuple(column for column in columns if column not in shown_columns)
-    return Placement(rows, headings, tuple(groups), constant)
+    return ColumnPlacement(rows, headings, tuple(groups), constant)
 
 
 def _sorted_by_size(grid: CellGrid, contrasts: Estimates) -> CellGrid:

@@ -15,7 +15,7 @@ from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, bounds_values, check_display, interval_texts, value_table
 from salstats.display.tables.marks import best_rows, differing_rows, stars_of
-from salstats.display.tables.placement import CellGrid, Placement, choose_placement, lay_out
+from salstats.display.tables.placement import CellGrid, ColumnPlacement, choose_placement, lay_out
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
@@ -215,7 +215,7 @@ def _varies_in_a_row(grid: CellGrid, counts: np.ndarray) -> bool:
     return False
 
 
-def _heading(estimates: Estimates, placement: Placement, labels: Labels) -> str:
+def _heading(estimates: Estimates, placement: ColumnPlacement, labels: Labels) -> str:
     """Return the heading of estimates with their interval: "IoU, mean (95% CI)"."""
     if is_marginal(estimates):
         return with_interval(marginal_text(estimates, labels), estimates)

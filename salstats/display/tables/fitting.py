@@ -6,9 +6,9 @@ from enum import Enum
 from itertools import product
 from typing import NamedTuple, TypeAlias
 
-from salstats.display.tables.record import Column, Table
+from salstats.display.tables.record import Table, TableColumn
 from salstats.display.tables.rows import table_to_rows
-from salstats.display.tables.widths import Paper, Setting
+from salstats.display.tables.widths import Paper, TypeSetting
 
 #: Size of type in points, by which a table is measured.
 _POINTS = 7
@@ -22,7 +22,7 @@ _Label: TypeAlias = tuple[str, ...]
 _Position: TypeAlias = tuple[int, ...]
 
 
-class Axis(Enum):
+class LabelAxis(Enum):
     """A dimension along which the cells of a table are labelled."""
 
     GROUP = "label of a group of rows"
@@ -34,16 +34,22 @@ class Axis(Enum):
 class Arrangement(NamedTuple):
     """Axes of a table that label groups, rows and columns of a new table, the outermost axis first."""
 
-    groups: tuple[Axis, ...]
-    rows: tuple[Axis, ...]
-    columns: tuple[Axis, ...]
+    groups: tuple[LabelAxis, ...]
+    rows: tuple[LabelAxis, ...]
+    columns: tuple[LabelAxis, ...]
 
 
 #: Arrangements of a table that is too wide.
 _ARRANGEMENTS = (
-    Arrangement(groups=(Axis.OUTER_HEADING, Axis.GROUP), rows=(Axis.ROW,), columns=(Axis.HEADING,)),
-    Arrangement(groups=(Axis.OUTER_HEADING,), rows=(Axis.GROUP, Axis.HEADING), columns=(Axis.ROW,)),
-    Arrangement(groups=(Axis.OUTER_HEADING, Axis.ROW), rows=(Axis.GROUP,), columns=(Axis.HEADING,)),
+    Arrangement(
+        groups=(LabelAxis.OUTER_HEADING, LabelAxis.GROUP), rows=(LabelAxis.ROW,), columns=(LabelAxis.HEADING,)
+    ),
+    Arrangement(
+        groups=(LabelAxis.OUTER_HEADING,), rows=(LabelAxis.GROUP, LabelAxis.HEADING), columns=(LabelAxis.ROW,)
+    ),
+    Arrangement(
+        groups=(LabelAxis.OUTER_HEADING, LabelAxis.ROW), rows=(LabelAxis.GROUP,), columns=(LabelAxis.HEADING,)
+    ),
 )
 
 
@@ -93,7 +99,7 @@ def _page_cost(table: Table) -> tuple[bool, int]:
 
 def fits(table: Table, *, turned: bool = True) -> bool:
     """Return whether a table fits on a turned or an upright page, with intervals below their estimates."""
-    return _PAGE.fits(table_to_rows(table), Setting(_POINTS, turned=turned, n_breaks=1))
+    return _PAGE.fits(table_to_rows(table), TypeSetting(_POINTS, turned=turned, n_breaks=1))
 
 
 def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
@@ -101,23 +107,25 @@ def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
     if not _can_arrange(table, arrangement):
         return None
     has_one_outer_heading = len({column.spanners for column in table.columns}) == 1
-    if has_one_outer_heading and arrangement.rows == (Axis.GROUP, Axis.HEADING):
+    if has_one_outer_heading and arrangement.rows == (LabelAxis.GROUP, LabelAxis.HEADING):
         # an outer heading that all columns share would make one group of all rows
-        arrangement = Arrangement(groups=(Axis.GROUP,), rows=(Axis.HEADING,), columns=arrangement.columns)
+        arrangement = Arrangement(
+            groups=(LabelAxis.GROUP,), rows=(LabelAxis.HEADING,), columns=arrangement.columns
+        )
     shared_headings = _shared_headings(table)
     labels = _axis_labels(
-        table, n_shared=len(shared_headings), rows_become_columns=arrangement.columns == (Axis.ROW,)
+        table, n_shared=len(shared_headings), rows_become_columns=arrangement.columns == (LabelAxis.ROW,)
     )
     sources = _source_cells(table, arrangement, labels)
     if sources is None:
         return None
     columns = sorted({column for _, column in sources})
-    n_columns_needed = len(columns) * len(labels[Axis.OUTER_HEADING].distinct)
-    if arrangement.columns == (Axis.HEADING,) and n_columns_needed > len(table.columns):
+    n_columns_needed = len(columns) * len(labels[LabelAxis.OUTER_HEADING].distinct)
+    if arrangement.columns == (LabelAxis.HEADING,) and n_columns_needed > len(table.columns):
         # some headings stand below one outer heading only: groups by outer headings would have empty columns
         return None
 
-    rows_stay = arrangement.rows == (Axis.ROW,)
+    rows_stay = arrangement.rows == (LabelAxis.ROW,)
     row_of_line = _rows_by_line(table, sources, rows_stay=rows_stay)
     lines = sorted(row_of_line)
     grid = []
@@ -156,10 +164,10 @@ def _can_arrange(table: Table, arrangement: Arrangement) -> bool:
     n_outer_headings = {len(column.spanners) for column in table.columns}
     if len(n_outer_headings) > 1:
         return False
-    if arrangement.columns == (Axis.ROW,):
+    if arrangement.columns == (LabelAxis.ROW,):
         # each new column holds cells of all old columns, which have to be aligned alike
         return len({column.align for column in table.columns}) <= 1
-    if arrangement.rows == (Axis.GROUP,):
+    if arrangement.rows == (LabelAxis.GROUP,):
         return bool(table.groups) and not table.foot_rows
     return True
 
@@ -174,13 +182,13 @@ def _shared_headings(table: Table) -> list[str]:
     return shared
 
 
-def _axis_labels(table: Table, *, n_shared: int, rows_become_columns: bool) -> dict[Axis, AxisLabels]:
+def _axis_labels(table: Table, *, n_shared: int, rows_become_columns: bool) -> dict[LabelAxis, AxisLabels]:
     """Return the labels of a table on each axis, without the `n_shared` headings above all columns."""
     return {
-        Axis.GROUP: _coded([(group,) for group in table.groups or [""] * len(table.stub)]),
-        Axis.ROW: _coded(_row_labels(table, rows_become_columns=rows_become_columns)),
-        Axis.OUTER_HEADING: _coded([column.spanners[n_shared:] for column in table.columns]),
-        Axis.HEADING: _coded([(column.heading,) for column in table.columns]),
+        LabelAxis.GROUP: _coded([(group,) for group in table.groups or [""] * len(table.stub)]),
+        LabelAxis.ROW: _coded(_row_labels(table, rows_become_columns=rows_become_columns)),
+        LabelAxis.OUTER_HEADING: _coded([column.spanners[n_shared:] for column in table.columns]),
+        LabelAxis.HEADING: _coded([(column.heading,) for column in table.columns]),
     }
 
 
@@ -212,10 +220,10 @@ def _row_labels(table: Table, *, rows_become_columns: bool) -> list[_Label]:
 
 
 def _source_cells(
-    table: Table, arrangement: Arrangement, labels: Mapping[Axis, AxisLabels]
+    table: Table, arrangement: Arrangement, labels: Mapping[LabelAxis, AxisLabels]
 ) -> dict[tuple[_Position, _Position], _CellIndex] | None:
     """Return the cell of a table that moves to each line and column, None where two move to one place."""
-    rows_stay = arrangement.rows == (Axis.ROW,)
+    rows_stay = arrangement.rows == (LabelAxis.ROW,)
     sources: dict[tuple[_Position, _Position], _CellIndex] = {}
     for row, column in product(range(len(table.cells)), range(len(table.columns))):
         if not rows_stay and not any(table.cells[row]):
@@ -229,11 +237,13 @@ def _source_cells(
     return sources
 
 
-def _position(labels: Mapping[Axis, AxisLabels], axes: Sequence[Axis], row: int, column: int) -> _Position:
+def _position(
+    labels: Mapping[LabelAxis, AxisLabels], axes: Sequence[LabelAxis], row: int, column: int
+) -> _Position:
     """Return the positions of a cell's labels on some axes."""
     position = []
     for axis in axes:
-        is_of_rows = axis in (Axis.GROUP, Axis.ROW)
+        is_of_rows = axis in (LabelAxis.GROUP, LabelAxis.ROW)
         position.append(labels[axis].positions[row if is_of_rows else column])
     return tuple(position)
 
@@ -250,7 +260,7 @@ def _rows_by_line(
     return rows
 
 
-def _texts(labels: Mapping[Axis, AxisLabels], axes: Sequence[Axis], position: _Position) -> _Label:
+def _texts(labels: Mapping[LabelAxis, AxisLabels], axes: Sequence[LabelAxis], position: _Position) -> _Label:
     """Return the texts at a position, the outermost first, without empty ones."""
     texts: list[str] = []
     for axis, index in zip(axes, position, strict=True):
@@ -258,32 +268,32 @@ def _texts(labels: Mapping[Axis, AxisLabels], axes: Sequence[Axis], position: _P
     return tuple(texts)
 
 
-def _stubhead(table: Table, labels: Mapping[Axis, AxisLabels], axes: Sequence[Axis]) -> _Label:
+def _stubhead(table: Table, labels: Mapping[LabelAxis, AxisLabels], axes: Sequence[LabelAxis]) -> _Label:
     """Return the headings of row labels that were groups or headings of columns, for axes that have texts."""
     group_name, heading_name = table.axis_headings
-    names = {Axis.GROUP: group_name, Axis.HEADING: heading_name}
+    names = {LabelAxis.GROUP: group_name, LabelAxis.HEADING: heading_name}
     return tuple(names[axis] for axis in axes if axis in names and any(map(any, labels[axis].distinct)))
 
 
 def _columns(
     table: Table,
     arrangement: Arrangement,
-    labels: Mapping[Axis, AxisLabels],
+    labels: Mapping[LabelAxis, AxisLabels],
     sources: Mapping[tuple[_Position, _Position], _CellIndex],
     shared_headings: Sequence[str],
-) -> list[Column]:
+) -> list[TableColumn]:
     """Return the new columns, aligned as the column that their first cell comes from."""
-    first_columns: dict[_Position, Column] = {}
+    first_columns: dict[_Position, TableColumn] = {}
     for (_, position), (_, column) in sources.items():
         first_columns.setdefault(position, table.columns[column])
-    foot_positions = {labels[Axis.ROW].positions[row] for row in table.foot_rows}
+    foot_positions = {labels[LabelAxis.ROW].positions[row] for row in table.foot_rows}
     columns = []
     for position in sorted(first_columns):
         *outer, heading = _texts(labels, arrangement.columns, position)
-        is_foot = arrangement.columns == (Axis.ROW,) and position[0] in foot_positions
+        is_foot = arrangement.columns == (LabelAxis.ROW,) and position[0] in foot_positions
         # numbers of the foot are no estimates: headings above all estimates do not stand above them
         spanners = () if is_foot else (*shared_headings, *outer)
-        columns.append(Column(heading, spanners, first_columns[position].align))
+        columns.append(TableColumn(heading, spanners, first_columns[position].align))
     return columns
 
 

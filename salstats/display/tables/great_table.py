@@ -13,7 +13,7 @@ from great_tables import GT, html, loc, style
 from salstats import __version__
 from salstats.display.tables import notes
 from salstats.display.tables.fitting import on_page
-from salstats.display.tables.record import Column, Table, decimal_point_pads, has_counts_as_labels
+from salstats.display.tables.record import Table, TableColumn, decimal_point_pads, has_counts_as_labels
 from salstats.display.tables.rows import plain_text, table_to_rows
 from salstats.errors import SalstatsError
 
@@ -240,7 +240,7 @@ def _literal(text: str) -> Any:
     return html(escape(text).replace("{", "&#123;")) if "{{" in text else text
 
 
-def _with_spanners(gt: GT, columns: Sequence[Column], names: Sequence[str]) -> GT:
+def _with_spanners(gt: GT, columns: Sequence[TableColumn], names: Sequence[str]) -> GT:
     """Return a table with the headings above columns, which are added from the innermost on."""
     n_levels = max((len(column.spanners) for column in columns), default=0)
     for level in reversed(range(n_levels)):

@@ -9,7 +9,7 @@ import pandas as pd
 from salstats.checks import check_choice, check_count
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.tables.placement import CellGrid
-from salstats.display.tables.record import Column, Table
+from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.format import MISSING, STYLES, decimals_of, interval_text, limits_text
 from salstats.display.text.labels import Labels
 
@@ -167,16 +167,16 @@ def value_table(
     )
 
 
-def _value_columns(grid: CellGrid, values: Sequence[Value], row_values: Sequence[Value]) -> list[Column]:
+def _value_columns(grid: CellGrid, values: Sequence[Value], row_values: Sequence[Value]) -> list[TableColumn]:
     """Return the columns of a table of values."""
-    columns = [Column(value.heading, align=value.align) for value in row_values]
+    columns = [TableColumn(value.heading, align=value.align) for value in row_values]
     for headings in grid.column_labels:
         for value in values:
             if headings and len(values) == 1:
                 *outer, innermost = headings
-                columns.append(Column(innermost, (value.heading, *outer), value.align))
+                columns.append(TableColumn(innermost, (value.heading, *outer), value.align))
             else:
-                columns.append(Column(value.heading or headings[-1], headings, value.align))
+                columns.append(TableColumn(value.heading or headings[-1], headings, value.align))
     return columns
 
 

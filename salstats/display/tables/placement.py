@@ -21,7 +21,7 @@ Columns: TypeAlias = str | Sequence[str] | None
 _DEFAULT_ROWS = ("y", "pair", "task", "method")
 
 
-class Placement(NamedTuple):
+class ColumnPlacement(NamedTuple):
     """Grouping columns by where they stand in a table; `constant` ones stand in a note."""
 
     rows: Key
@@ -41,7 +41,7 @@ def choose_placement(
     rows: Columns = None,
     columns: Columns = None,
     groups: Columns = None,
-) -> Placement:
+) -> ColumnPlacement:
     """Return where each grouping column stands: as options name them, the others by what varies.
 
     Rows are what was correlated with, else tasks, else methods. Methods stand in columns where they are
@@ -88,7 +88,7 @@ def choose_placement(
         )
     in_table = (*row_columns, *heading_columns, *group_columns)
     constant = tuple(column for column in keys if column not in in_table)
-    return Placement(tuple(row_columns), tuple(heading_columns), tuple(group_columns), constant)
+    return ColumnPlacement(tuple(row_columns), tuple(heading_columns), tuple(group_columns), constant)
 
 
 def _default_rows(frame: pd.DataFrame, varying: Sequence[str], unnamed: Sequence[str]) -> list[str]:
@@ -154,7 +154,7 @@ class CellGrid:
 
     Attributes
     ----------
-    placement : Placement
+    placement : ColumnPlacement
         Where the grouping columns stand.
     group_labels, row_labels : list of tuple of str
         Labels of the group of each row, and of the row.
@@ -166,7 +166,7 @@ class CellGrid:
         Whether each row is an average or all others pooled.
     """
 
-    placement: Placement
+    placement: ColumnPlacement
     group_labels: list[Key]
     row_labels: list[Key]
     column_labels: list[Key]
@@ -174,7 +174,7 @@ class CellGrid:
     closing: list[bool]
 
 
-def lay_out(frame: pd.DataFrame, placement: Placement, labels: Labels) -> CellGrid:
+def lay_out(frame: pd.DataFrame, placement: ColumnPlacement, labels: Labels) -> CellGrid:
     """Return the frame's row in each cell of a table, rows and columns in the order of labels."""
     texts = {}
     for column in placement.shown_columns:
@@ -242,7 +242,7 @@ def ordered_groups(frame: pd.DataFrame, columns: Sequence[str], labels: Labels) 
     if not columns:
         return {(): ""}
     combinations = frame.drop_duplicates(list(columns)).reset_index(drop=True)
-    grid = lay_out(combinations, Placement(rows=tuple(columns), columns=(), groups=()), labels)
+    grid = lay_out(combinations, ColumnPlacement(rows=tuple(columns), columns=(), groups=()), labels)
     frame_rows = grid.frame_rows[:, 0].tolist()
     groups = {}
     for row_labels, frame_row in zip(grid.row_labels, frame_rows, strict=True):

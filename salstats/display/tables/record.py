@@ -11,7 +11,7 @@ _SIGNS = f"<>{MINUS}"
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column of cells.
 
     Attributes
@@ -39,7 +39,7 @@ class Table:
         Heading of each column of row labels.
     stub : list of tuple of str
         Labels of each row. Equal labels below each other are merged, except in the last column of labels.
-    columns : list of Column
+    columns : list of TableColumn
         Columns of cells.
     cells : list of list of str
         Texts by row and column.
@@ -71,7 +71,7 @@ class Table:
 
     stubhead: tuple[str, ...]
     stub: list[tuple[str, ...]]
-    columns: list[Column]
+    columns: list[TableColumn]
     cells: list[list[str]]
     groups: list[str] = field(default_factory=list)
     bold: set[tuple[int, int]] = field(default_factory=set)

@@ -44,7 +44,7 @@ from salstats.display.tables.placement import (
     named_columns,
     ordered_groups,
 )
-from salstats.display.tables.record import Column, Table
+from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.format import MINUS, STYLES, joined
 from salstats.display.text.labels import LAST, Labels
 from salstats.display.text.models import errors_text, kind_text
@@ -293,7 +293,7 @@ class _TermRows:
 
 def _terms_table(
     estimates: Estimates,
-    headings: Sequence[Column],
+    headings: Sequence[TableColumn],
     groups: Sequence[str],
     labels: Labels,
     texts: Texts,
@@ -341,7 +341,7 @@ def _terms_table(
     )
 
 
-def _shape(headings: Sequence[Column], texts: Texts) -> tuple[int, int]:
+def _shape(headings: Sequence[TableColumn], texts: Texts) -> tuple[int, int]:
     """Return how many models stand side by side, and how many columns each of them has."""
     n_cells = len(next(iter(texts.values()), [""]))
     return len(headings) // n_cells, n_cells
@@ -362,7 +362,7 @@ def _one_term_text(estimates: Estimates, labels: Labels) -> str:
 
 
 def _one_term_table(
-    frame: pd.DataFrame, headings: Sequence[Column], groups: Sequence[str], labels: Labels, texts: Texts
+    frame: pd.DataFrame, headings: Sequence[TableColumn], groups: Sequence[str], labels: Labels, texts: Texts
 ) -> Table:
     """Return a table with a row per group, of one term that stands in the heading."""
     term = str(frame["term"].iloc[0])
@@ -387,7 +387,7 @@ def _one_term_table(
 
 def _headings(
     arranged: ModelColumns, estimates: Estimates, p_values: bool, term_text: str = ""
-) -> list[Column]:
+) -> list[TableColumn]:
     """Return the columns of a table, the kind of estimates above all others.
 
     With `p_values` each model has a column of its estimates and one of P.
@@ -397,10 +397,13 @@ def _headings(
         rows = estimates.subset([row_column == column for row_column in arranged.column_of_row])
         estimate_heading = with_interval(f"{kind}{term_text}", rows)
         if p_values:
-            columns += [Column(estimate_heading, tuple(inner_headings)), Column("P", tuple(inner_headings))]
+            columns += [
+                TableColumn(estimate_heading, tuple(inner_headings)),
+                TableColumn("P", tuple(inner_headings)),
+            ]
         else:
             *outer, innermost = [estimate_heading, *inner_headings]
-            columns.append(Column(innermost, tuple(outer)))
+            columns.append(TableColumn(innermost, tuple(outer)))
     return columns
 
 

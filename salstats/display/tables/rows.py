@@ -51,7 +51,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class BodyRow:
     """One row of the body, which is the label of a group (`is_group`) or has cells for all columns.
 
     A thin rule stands above it where `rule_above` is set.
@@ -63,7 +63,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Rows:
+class TableRows:
     """A table as rows of cells.
 
     Attributes
@@ -72,7 +72,7 @@ class Rows:
         Heading of the table, "" for none.
     head : tuple of tuple of Cell
         Rows of headings; the last one has a heading for each column.
-    body : tuple of Row
+    body : tuple of BodyRow
         Labels of groups and rows of cells.
     notes : tuple of str
         Paragraphs below the table.
@@ -87,20 +87,20 @@ class Rows:
     title: str
     subtitle: str
     head: tuple[tuple[Cell, ...], ...]
-    body: tuple[Row, ...]
+    body: tuple[BodyRow, ...]
     notes: tuple[str, ...]
     aligns: tuple[Align, ...]
     n_stub: int = 1
     mark_note: str = ""
 
 
-def table_to_rows(table: Table) -> Rows:
+def table_to_rows(table: Table) -> TableRows:
     """Return a table's record as rows of cells, its texts as any file can hold them."""
     stub_align: Align = "right" if has_counts_as_labels(table) else "left"
     aligns = [stub_align] * len(table.stubhead)
     for column in table.columns:
         aligns.append("right" if column.align == "right" else "left")
-    return Rows(
+    return TableRows(
         title=_printable(table.title or ""),
         subtitle=_printable(table.subtitle or ""),
         head=tuple(_head(table, aligns)),
@@ -112,7 +112,7 @@ def table_to_rows(table: Table) -> Rows:
     )
 
 
-def with_columns(rows: Rows, start: int, stop: int) -> Rows:
+def with_columns(rows: TableRows, start: int, stop: int) -> TableRows:
     """Return the labels of rows and the columns from `start` to `stop`, without title and notes."""
 
     def cells_of(cells: Sequence[Cell]) -> tuple[Cell, ...]:
@@ -136,7 +136,7 @@ def with_columns(rows: Rows, start: int, stop: int) -> Rows:
     )
 
 
-def plain_text(rows: Rows, width: int | None = None, *, escapes: bool = False) -> str:
+def plain_text(rows: TableRows, width: int | None = None, *, escapes: bool = False) -> str:
     """Return a table as text: its title, its cells below their headings, its notes, on lines of a width.
 
     With `escapes`, which terminals know, cells are bold and underlined; without them the note on these marks
@@ -167,7 +167,7 @@ def plain_text(rows: Rows, width: int | None = None, *, escapes: bool = False) -
     return "\n".join([*title_lines, *lines, *notes])
 
 
-def _text_line(cells: Sequence[Cell], rows: Rows) -> list[str]:
+def _text_line(cells: Sequence[Cell], rows: TableRows) -> list[str]:
     """Return the text of each column in a row, "" where a cell reaches over several columns or rows."""
     texts = [""] * len(rows.aligns)
     for column, cell in cells_by_column(cells):
@@ -181,7 +181,7 @@ def _padded(text: str, width: int, align: Align) -> str:
     return text.rjust(width) if align == "right" else text.ljust(width)
 
 
-def _escape_codes(cells: Sequence[Cell], rows: Rows) -> list[str]:
+def _escape_codes(cells: Sequence[Cell], rows: TableRows) -> list[str]:
     """Return the numbers of the terminal's escapes in each column: "1;4" is bold and underlined."""
     codes = [""] * len(rows.aligns)
     for column, cell in cells_by_column(cells):
@@ -242,14 +242,14 @@ def _spanner_cells(table: Table, level: int) -> tuple[Cell, ...]:
     return tuple(cells)
 
 
-def _body(table: Table, aligns: Sequence[Align]) -> Iterator[Row]:
+def _body(table: Table, aligns: Sequence[Align]) -> Iterator[BodyRow]:
     """Yield the rows of the body, groups in the order in which they come."""
     pads = [decimal_point_pads(table, column) for column in range(len(table.columns))]
     groups = table.groups or [""] * len(table.stub)
     for group in dict.fromkeys(groups):
         if group:
             label = Cell(_printable(group), n_columns=len(aligns), bold=True, is_heading=True)
-            yield Row((label,), is_group=True)
+            yield BodyRow((label,), is_group=True)
         members = [row for row, label_of_row in enumerate(groups) if label_of_row == group]
         spans = _row_spans([table.stub[row] for row in members])
         for row, row_spans in zip(members, spans, strict=True):
@@ -264,7 +264,7 @@ def _body(table: Table, aligns: Sequence[Align]) -> Iterator[Row]:
                 )
                 for column, text in enumerate(table.cells[row])
             ]
-            yield Row((*stub, *cells), rule_above=row in table.rows_with_rule_above)
+            yield BodyRow((*stub, *cells), rule_above=row in table.rows_with_rule_above)
 
 
 def _stub_cells(table: Table, row: int, spans: Sequence[int], aligns: Sequence[Align]) -> list[Cell]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import ceil
 from typing import NamedTuple
 
-from salstats.display.tables.rows import Cell, Rows, cells_by_column, with_columns
+from salstats.display.tables.rows import Cell, TableRows, cells_by_column, with_columns
 from salstats.display.text.packing import packed
 
 #: Widths of Helvetica's narrow and wide signs, and of its other signs, in ems.
@@ -35,7 +35,7 @@ _WORD_PIECES = re.compile(r"[^_/\-.:;=+]*[_/\-.:;=+]?")
 _NO_BREAK_SPACE = "\u00a0"
 
 
-class Setting(NamedTuple):
+class TypeSetting(NamedTuple):
     """Type, page and line breaks of a table.
 
     Attributes
@@ -56,16 +56,16 @@ class Setting(NamedTuple):
 
 #: Settings in order of preference.
 _SETTINGS = (
-    Setting(9, turned=False, n_breaks=0),
-    Setting(8, turned=False, n_breaks=0),
-    Setting(8, turned=False, n_breaks=1),
-    Setting(9, turned=True, n_breaks=0),
-    Setting(8, turned=True, n_breaks=0),
-    Setting(8, turned=True, n_breaks=1),
-    Setting(7, turned=True, n_breaks=1),
+    TypeSetting(9, turned=False, n_breaks=0),
+    TypeSetting(8, turned=False, n_breaks=0),
+    TypeSetting(8, turned=False, n_breaks=1),
+    TypeSetting(9, turned=True, n_breaks=0),
+    TypeSetting(8, turned=True, n_breaks=0),
+    TypeSetting(8, turned=True, n_breaks=1),
+    TypeSetting(7, turned=True, n_breaks=1),
 )
 #: Settings of the parts of a table that fits in none of the settings, in order of preference.
-_PART_SETTINGS = (Setting(8, turned=True, n_breaks=1), Setting(7, turned=True, n_breaks=1))
+_PART_SETTINGS = (TypeSetting(8, turned=True, n_breaks=1), TypeSetting(7, turned=True, n_breaks=1))
 
 
 class ColumnWidths(NamedTuple):
@@ -101,7 +101,7 @@ class Paper(NamedTuple):
         """Return the room that columns take with the space at their sides, in points, from widths in ems."""
         return [width * points * self.type_scale + 2 * self.gaps[points] for width in widths]
 
-    def fits(self, rows: Rows, setting: Setting) -> bool:
+    def fits(self, rows: TableRows, setting: TypeSetting) -> bool:
         """Return whether a table fits in a setting, its columns as narrow as they can be."""
         minimal_widths = column_widths(rows, setting.n_breaks).minimal
         sufficient_width = sum(self.column_points(minimal_widths, setting.points))
@@ -114,7 +114,7 @@ class PageLayout(NamedTuple):
     Attributes
     ----------
     points, turned, n_breaks
-        See `Setting`.
+        See `TypeSetting`.
     line_width : float
         Width of the line in points.
     gap : float
@@ -163,7 +163,7 @@ class PageLayout(NamedTuple):
         return self.width_of(column, cell.n_columns) / self.em + _TOLERANCE_EM
 
 
-def table_parts(rows: Rows, paper: Paper) -> list[tuple[Rows, PageLayout]]:
+def table_parts(rows: TableRows, paper: Paper) -> list[tuple[TableRows, PageLayout]]:
     """Return a table, or where it fits in no setting its parts side by side, each with its layout.
 
     Every part has the labels of rows. Parts are cut between outer headings where these have room, and are
@@ -203,7 +203,7 @@ def _balanced_parts(widths: Sequence[float], available: float) -> list[int]:
     return packed(widths, available)
 
 
-def _block_starts(rows: Rows) -> list[int]:
+def _block_starts(rows: TableRows) -> list[int]:
     """Return the first column below each of the outermost headings that differ, then the end."""
     for cells in rows.head:
         starts = [column for column, _ in cells_by_column(cells) if column >= rows.n_stub]
@@ -212,7 +212,7 @@ def _block_starts(rows: Rows) -> list[int]:
     return [*starts, len(rows.aligns)]
 
 
-def page_layout(rows: Rows, paper: Paper, settings: Sequence[Setting] = _SETTINGS) -> PageLayout:
+def page_layout(rows: TableRows, paper: Paper, settings: Sequence[TypeSetting] = _SETTINGS) -> PageLayout:
     """Return the layout in the first setting in which a table fits.
 
     Where it fits in none, the last setting is taken with columns narrower than their words.
@@ -239,7 +239,7 @@ def _shared_room(natural: Sequence[float], minimal: Sequence[float], available: 
     return [low + share * (high - low) for low, high in zip(minimal, natural, strict=True)]
 
 
-def column_widths(rows: Rows, n_breaks: int) -> ColumnWidths:
+def column_widths(rows: TableRows, n_breaks: int) -> ColumnWidths:
     """Return the natural and the minimal widths of columns in ems."""
     headings = rows.head[-1]
     body = [row.cells for row in rows.body if not row.is_group]

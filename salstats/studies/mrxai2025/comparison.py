@@ -14,7 +14,7 @@ from salstats.display.estimates import read_estimates
 from salstats.display.facts import interval_name, interval_note, paragraph
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.tables import notes
-from salstats.display.tables.record import Column
+from salstats.display.tables.record import TableColumn
 from salstats.display.text.format import (
     MISSING,
     count_range,
@@ -186,7 +186,7 @@ def table_1(comparison: Comparison) -> Result:
     options = comparison.options
     names = comparison.names
     rows = means(comparison.compared, options, comparison.printed)
-    columns: dict[Any, Cell] = {"n": "n", Column("Empty, n (%)", align="right"): _empty_text}
+    columns: dict[Any, Cell] = {"n": "n", TableColumn("Empty, n (%)", align="right"): _empty_text}
     if rows["n_not_given"].any():
         columns["Not given"] = "n_not_given"
     columns["Mean (SD)"] = _mean_text
@@ -372,7 +372,7 @@ def _sensitivity_table(rows: pd.DataFrame, options: ComparisonOptions, names: La
     columns: dict[Any, Cell] = {}
     for prefix, run in RUNS.items():
         columns |= _run_columns(prefix, run, options)
-    columns[Column("Verdict, where it changes", align="left")] = _verdict_change_text
+    columns[TableColumn("Verdict, where it changes", align="left")] = _verdict_change_text
     n_tests = int(rows["verdict"].notna().sum()) if "verdict" in rows else 0
     note = paragraph(
         f"Differences from {names.value('method', options.reference)}, paired; lower or higher where "
@@ -417,9 +417,9 @@ def _run_columns(prefix: str, run: str, options: ComparisonOptions) -> dict[Any,
         return interval_text(estimate, low, high, digits_of(row.metric))
 
     return {
-        Column("n", (run,)): n_text,
-        Column("Mean", (run,)): mean_text,
-        Column("Difference (95% CI)", (run,)): difference_text,
+        TableColumn("n", (run,)): n_text,
+        TableColumn("Mean", (run,)): mean_text,
+        TableColumn("Difference (95% CI)", (run,)): difference_text,
     }
 
 

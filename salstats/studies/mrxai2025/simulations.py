@@ -24,7 +24,7 @@ from salstats.display.plots.layout.theme import (
     picture_theme,
     theme_salstats,
 )
-from salstats.display.tables.record import Column
+from salstats.display.tables.record import TableColumn
 from salstats.display.text.format import MINUS, fixed_text
 from salstats.images.printed_images import outlines
 from salstats.scoring.distances import DISTANCES
@@ -62,15 +62,15 @@ _SHIFT_NOTE = "Shift: down and to the right."
 #: Heading of the penalised Dice; a table as CSV has no notes that could say it is rebuilt.
 _PDC = "PDC (rebuilt)"
 _HEADINGS = {
-    ("dice", "", ""): Column("Dice"),
-    ("iou", "", ""): Column("IoU"),
-    ("pdc", "product", "with"): Column("product", (_PDC, "with size penalty")),
-    ("pdc", "mean", "with"): Column("mean", (_PDC, "with size penalty")),
-    ("pdc", "product", "without"): Column("product", (_PDC, "without")),
-    ("pdc", "mean", "without"): Column("mean", (_PDC, "without")),
-    ("hausdorff", "", ""): Column("Hausdorff", ("Distance, px",)),
-    ("hd95", "", ""): Column("95th percentile", ("Distance, px",)),
-    ("assd", "", ""): Column("average", ("Distance, px",)),
+    ("dice", "", ""): TableColumn("Dice"),
+    ("iou", "", ""): TableColumn("IoU"),
+    ("pdc", "product", "with"): TableColumn("product", (_PDC, "with size penalty")),
+    ("pdc", "mean", "with"): TableColumn("mean", (_PDC, "with size penalty")),
+    ("pdc", "product", "without"): TableColumn("product", (_PDC, "without")),
+    ("pdc", "mean", "without"): TableColumn("mean", (_PDC, "without")),
+    ("hausdorff", "", ""): TableColumn("Hausdorff", ("Distance, px",)),
+    ("hd95", "", ""): TableColumn("95th percentile", ("Distance, px",)),
+    ("assd", "", ""): TableColumn("average", ("Distance, px",)),
 }
 
 
@@ -168,9 +168,9 @@ def steps_note(simulations: Sequence[str]) -> str:
 def _sizes_table(sizes: pd.DataFrame) -> GT:
     """Make a table of the pixels of truth, explanation and overlap of each step."""
     columns = {
-        Column("Truth", ("Pixels",), "right"): "n_truth",
-        Column("Explanation", ("Pixels",), "right"): "n_mask",
-        Column("Both", ("Pixels",), "right"): "n_overlap",
+        TableColumn("Truth", ("Pixels",), "right"): "n_truth",
+        TableColumn("Explanation", ("Pixels",), "right"): "n_mask",
+        TableColumn("Both", ("Pixels",), "right"): "n_overlap",
     }
     return _steps_table(sizes, columns, _SHIFT_NOTE)
 

@@ -13,7 +13,7 @@ from salstats.display.plots.layout.gallery_layout import gallery_layout
 from salstats.display.plots.layout.overlay_sheet import EDGE_MM, GAP_MM, PlacedPicture
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import image_note, overlay_figure
-from salstats.display.tables.record import Column
+from salstats.display.tables.record import TableColumn
 from salstats.display.text.format import MISSING, interval_text
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
@@ -42,10 +42,10 @@ def data_sets(benchmark: Benchmark) -> Result | None:
     names = benchmark.names
     frame = pd.DataFrame(rows)
     frame = frame.set_index("dataset").loc[names.order("dataset", frame["dataset"])].reset_index()
-    columns: dict[str | Column, Cell] = {COUNTED[column]: f"n_{column}s" for column in counted}
+    columns: dict[str | TableColumn, Cell] = {COUNTED[column]: f"n_{column}s" for column in counted}
     columns["Truths"] = "n_present"
     if "median" in frame:
-        columns[Column("Median [Q1, Q3]", (Labels().column("area_ratio"),))] = _quartile_text
+        columns[TableColumn("Median [Q1, Q3]", (Labels().column("area_ratio"),))] = _quartile_text
     table = table_of(frame, TABLE_ID, {"Data set": lambda r: names.value("dataset", r.dataset)}, columns)
     return Result(frame, table, note="Truths: what is there of all classes on all images")
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from salstats.datasets import data_folder, load_published
 from salstats.display.facts import paragraph
-from salstats.display.tables.record import Column
+from salstats.display.tables.record import TableColumn
 from salstats.display.text.format import counted, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError
@@ -176,7 +176,7 @@ def check(benchmark: Benchmark) -> Result:
             "Printed": ("printed", 4),
             "From Table 2": ("recomputed", 4),
             "Difference": lambda r: "" if r.agrees else fixed_text(r.difference, 4),
-            Column("Agrees", align="left"): _agreement_text,
+            TableColumn("Agrees", align="left"): _agreement_text,
         },
         groups="pair",
         notes=[paragraph(*notes)],
@@ -214,12 +214,12 @@ def change(benchmark: Benchmark) -> Result:
         TABLE_ID,
         _stub(names),
         {
-            Column("Data set", align="left"): lambda r: names.value("dataset", r.dataset),
-            Column("Metric", align="left"): lambda r: names.value("metric", r.metric),
-            Column("Decimal", align="right"): lambda r: _DECIMAL_PLACES[r.place],
+            TableColumn("Data set", align="left"): lambda r: names.value("dataset", r.dataset),
+            TableColumn("Metric", align="left"): lambda r: names.value("metric", r.metric),
+            TableColumn("Decimal", align="right"): lambda r: _DECIMAL_PLACES[r.place],
             "Printed": ("value", 4),
             "Instead": ("new_value", 4),
-            Column("Correlations that then agree", align="right"): _reconciled_text,
+            TableColumn("Correlations that then agree", align="right"): _reconciled_text,
         },
         notes=[paragraph(*_search_sentences(printed_check, corrected_check, rows, names))],
     )

@@ -13,7 +13,7 @@ from salstats.display.facts import interval_name, interval_note, paragraph
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.marks import best_rows
-from salstats.display.tables.record import Column, Table
+from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.format import (
     MISSING,
     count_range,
@@ -110,7 +110,7 @@ def _crossed_table(rows: pd.DataFrame, names: Labels, layout: _Crossing, table_n
     return great_table(table, TABLE_ID)
 
 
-def _crossed_headings(names: Sequence[str], layout: _Crossing) -> list[Column]:
+def _crossed_headings(names: Sequence[str], layout: _Crossing) -> list[TableColumn]:
     """Return the columns of a crossed table; several cells of one value share a heading above theirs."""
     align: Any = "point"
     if layout.last_cell is not None:
@@ -118,11 +118,11 @@ def _crossed_headings(names: Sequence[str], layout: _Crossing) -> list[Column]:
     headings = []
     for name in names:
         if len(layout.cells) > 1:
-            headings += [Column(heading, (name,)) for heading in layout.cells]
+            headings += [TableColumn(heading, (name,)) for heading in layout.cells]
         else:
-            headings.append(Column(name, (), align))
+            headings.append(TableColumn(name, (), align))
     if layout.last_cell is not None:
-        headings.append(Column(layout.last_heading, (), align))
+        headings.append(TableColumn(layout.last_heading, (), align))
     return headings
 
 

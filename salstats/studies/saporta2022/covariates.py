@@ -8,7 +8,7 @@ from great_tables import GT
 import salstats as ss
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.text_fit import wrapped
-from salstats.display.tables.record import Column
+from salstats.display.tables.record import TableColumn
 from salstats.display.text.format import MISSING, interval_text
 from salstats.studies.engine import Result, table_of
 from salstats.studies.saporta2022.labels_and_notes import (
@@ -80,11 +80,11 @@ def _summary_table(counts: pd.DataFrame, features: pd.DataFrame) -> GT:
     # a task without findings has no row
     table_rows = table_rows.reindex(counts["task"])[known_features].fillna(MISSING).reset_index()
 
-    columns: dict[str | Column, str] = {"Cases": "n_cases", "Positive": "n_positive"}
+    columns: dict[str | TableColumn, str] = {"Cases": "n_cases", "Positive": "n_positive"}
     if "n_patients" in counts:
         columns["Patients with it"] = "n_patients"
     for name in known_features:
-        columns[Column(feature_name(name), ("Median [Q1, Q3]",))] = name
+        columns[TableColumn(feature_name(name), ("Median [Q1, Q3]",))] = name
     return table_of(counts.merge(table_rows, on="task"), "saporta2022", {"Task": "task"}, columns)
 
 

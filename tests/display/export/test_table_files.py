@@ -16,7 +16,7 @@ from salstats.display.export import table_files
 from salstats.display.export.table_files import csv_text, save_table_as, table_rows
 from salstats.display.export.table_html import html_page
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.record import Column, Table
+from salstats.display.tables.record import Table, TableColumn
 from salstats.errors import InputFileError, SalstatsError
 
 #: Each ending with what its files begin with.
@@ -147,7 +147,7 @@ def test_csv_has_one_row_of_headings_with_spanners_before_them():
 
 
 def test_no_line_ends_inside_an_interval_and_csv_has_plain_spaces():
-    table = Table(("Task",), [("Edema",)], [Column("Mean (95% CI)")], [["0.5"]])
+    table = Table(("Task",), [("Edema",)], [TableColumn("Mean (95% CI)")], [["0.5"]])
     rows = table_rows(great_table(table, "t"))
     assert rows.head[-1][1].text == "Mean (95%\xa0CI)"
     assert csv_text(rows).startswith("Task,Mean (95% CI)\n")
@@ -168,12 +168,14 @@ def test_csv_repeats_groups_and_what_spans_rows_and_has_nothing_but_cells():
 
 @pytest.mark.parametrize("text", ["=1+1", "+x", "@x"])
 def test_a_spreadsheet_takes_no_cell_for_a_formula(text):
-    table = great_table(Table(("a",), [(text,)], [Column("b")], [[text]]), "t")
+    table = great_table(Table(("a",), [(text,)], [TableColumn("b")], [[text]]), "t")
     assert csv_rows(table)[1] == [f"'{text}", f"'{text}"]
 
 
 def test_a_group_that_comes_again_is_one_group():
     stub, cells = [("a",), ("b",), ("c",)], [["1"], ["2"], ["3"]]
-    table = great_table(Table(("",), stub, [Column("v")], cells, groups=["x", "y", "x"], bold={(2, 0)}), "t")
+    table = great_table(
+        Table(("",), stub, [TableColumn("v")], cells, groups=["x", "y", "x"], bold={(2, 0)}), "t"
+    )
     assert csv_rows(table)[1:] == [["x", "a", "1"], ["x", "c", "3"], ["y", "b", "2"]]
     assert [cell.text for row in table_rows(table).body for cell in row.cells[1:] if cell.bold] == ["3"]

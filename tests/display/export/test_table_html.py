@@ -10,7 +10,7 @@ from great_tables import GT
 from salstats.display.export.table_files import table_rows
 from salstats.display.export.table_html import html_page, html_table
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.record import Column, Table
+from salstats.display.tables.record import Table, TableColumn
 
 
 class Tags(HTMLParser):
@@ -58,7 +58,7 @@ def test_names_of_rows_stay_in_sight_where_they_stand_in_one_column():
 
 
 def test_what_no_file_can_hold_is_replaced():
-    table = great_table(Table(("",), [("a\x00b\ufffec",)], [Column("v")], [["x\x1b"]]), "t")
+    table = great_table(Table(("",), [("a\x00b\ufffec",)], [TableColumn("v")], [["x\x1b"]]), "t")
     assert "a\ufffdb\ufffdc" in html_page(table)
     assert [cell.text for cell in table_rows(table).body[0].cells] == ["a\ufffdb\ufffdc", "x\ufffd"]
 
@@ -101,6 +101,8 @@ def test_html_for_a_report_keeps_text_marks_and_spans(make, part):
 
 def test_no_text_becomes_markup():
     nasty = "<script>alert(1)</script><img src=x onerror=y>&\"'"
-    record = Table((nasty,), [(nasty,)], [Column(nasty, (nasty,))], [[nasty]], notes=[nasty], title=nasty)
+    record = Table(
+        (nasty,), [(nasty,)], [TableColumn(nasty, (nasty,))], [[nasty]], notes=[nasty], title=nasty
+    )
     tags = Tags(html_table(table_rows(great_table(record, "t")), identifier="t"))
     assert not tags.of("script", "img")

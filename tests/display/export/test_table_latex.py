@@ -12,7 +12,7 @@ from display.table_examples import EXAMPLES, LONG, ODD, estimates, long_names, o
 from salstats.display.export.table_files import table_rows
 from salstats.display.export.table_latex import latex_table, latex_text
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.record import Column, Table
+from salstats.display.tables.record import Table, TableColumn
 
 #: Long lines may stick out of TeX's boxes by so many points where a column is a little too narrow.
 STICKS_OUT = 3.0
@@ -63,7 +63,7 @@ def tabular(tex):
 def table_of(*cells, **options):
     """A table of one column of texts."""
     stub = [(f"t{i}",) for i in range(len(cells))]
-    return great_table(Table(("Task",), stub, [Column("x")], [[cell] for cell in cells], **options), "t")
+    return great_table(Table(("Task",), stub, [TableColumn("x")], [[cell] for cell in cells], **options), "t")
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -106,7 +106,7 @@ def test_what_spans_rows_stands_in_its_first_row():
 
 @pytest.mark.parametrize("text", ["[x]", "*y"])
 def test_text_that_begins_as_an_option_does_is_guarded(text):
-    table = great_table(Table(("",), [(text,)], [Column("v")], [["1"]]), "t")
+    table = great_table(Table(("",), [(text,)], [TableColumn("v")], [["1"]]), "t")
     assert f"\n{{}}{text} & 1" in latex(table)
 
 

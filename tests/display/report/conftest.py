@@ -13,8 +13,8 @@ from PIL import Image
 import salstats as ss
 from salstats.display.report.document import Display, MissingItem, Report, ReportItem, Section
 from salstats.display.report.page import render_page
-from salstats.display.tables.record import Column, Table
-from salstats.display.tables.rows import Rows, table_to_rows
+from salstats.display.tables.record import Table, TableColumn
+from salstats.display.tables.rows import TableRows, table_to_rows
 from salstats.display.text.format import interval_text, p_text
 
 #: A name of 120 characters and more.
@@ -47,11 +47,11 @@ def some() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="session")
-def rows_from() -> Callable[..., Rows]:
+def rows_from() -> Callable[..., TableRows]:
     """A function that makes a table whose first column names its rows and whose others hold text."""
 
-    def make(frame: pd.DataFrame, stub: str, *notes: str, over: tuple[str, ...] = (), **options) -> Rows:
-        columns = [Column(str(name), over, "right") for name in frame.columns]
+    def make(frame: pd.DataFrame, stub: str, *notes: str, over: tuple[str, ...] = (), **options) -> TableRows:
+        columns = [TableColumn(str(name), over, "right") for name in frame.columns]
         cells = [[str(value) for value in values] for _, *values in frame.itertuples()]
         labels = [(str(label),) for label in frame.index]
         return table_to_rows(Table((stub,), labels, columns, cells, notes=notes, **options))
@@ -72,7 +72,7 @@ def sample_means() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="session")
-def sample_tables(sample_means, rows_from) -> dict[str, Rows]:
+def sample_tables(sample_means, rows_from) -> dict[str, TableRows]:
     """A narrow table, one too wide for a phone, and one with a spanner and a group of rows."""
     columns = sample_means[["estimate", "conf_low", "conf_high"]]
     text = [interval_text(*row) for row in columns.itertuples(index=False, name=None)]

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from salstats.display.tables.fitting import fits, on_page
-from salstats.display.tables.record import Column, Table
+from salstats.display.tables.record import Table, TableColumn
 
 
 def wide(n_tasks=1, n_methods=8, *, may_rearrange=True, **options):
@@ -18,7 +18,7 @@ def wide(n_tasks=1, n_methods=8, *, may_rearrange=True, **options):
     return Table(
         stubhead=("Term",),
         stub=[(term,) for _ in tasks for term in terms],
-        columns=[Column(m, ("Coefficient (95% CI)", o)) for o, m in heads],
+        columns=[TableColumn(m, ("Coefficient (95% CI)", o)) for o, m in heads],
         cells=[
             [f"{task}{term}{o}{m}" if term == "n" else f"0.123 (0.000, {i}.{j:03d})" for j, (o, m) in places]
             for i, (task, term) in enumerate(product(tasks, terms))
@@ -60,7 +60,7 @@ def test_outcomes_become_groups_and_methods_rows_where_there_are_many():
     assert list(dict.fromkeys(made.groups)) == ["IoU", "Hit rate"]
     assert (made.stubhead, made.stub[:2]) == (("Method",), [("M0",), ("M1",)])
     over = ("Coefficient (95% CI)",)
-    assert made.columns == [Column("Size", over), Column("Elongation", over), Column("n", ())]
+    assert made.columns == [TableColumn("Size", over), TableColumn("Elongation", over), TableColumn("n", ())]
 
 
 def test_terms_stay_rows_where_methods_fit_beside_each_other():
@@ -80,7 +80,7 @@ def test_a_factor_that_turns_is_above_its_levels_and_its_p():
     cells = [["P = 0.012"] * 60, *table.cells[1:]]
     made = on_page(replace(table, stub=[("Site",), ("b",), ("n",)], cells=cells, indented_rows={1}))
     over = ("Coefficient (95% CI)", "Site")
-    assert made.columns == [Column("P", over), Column("b", over), Column("n", ())]
+    assert made.columns == [TableColumn("P", over), TableColumn("b", over), TableColumn("n", ())]
 
 
 def test_what_fits_or_may_not_turn_stays_as_it_is():

@@ -3,7 +3,7 @@
 from lxml import html
 
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.record import Column, Table
+from salstats.display.tables.record import Table, TableColumn
 
 
 def cells(gt):
@@ -15,7 +15,11 @@ def cells(gt):
 def table_of(column, **options):
     """A table of one column of texts."""
     return Table(
-        ("Task",), [(f"t{i}",) for i in range(len(column))], [Column("x")], [[c] for c in column], **options
+        ("Task",),
+        [(f"t{i}",) for i in range(len(column))],
+        [TableColumn("x")],
+        [[c] for c in column],
+        **options,
     )
 
 
@@ -57,7 +61,7 @@ def test_marks_and_rules_are_styles_of_their_cells_only():
 
 
 def test_neighbours_share_a_spanner_and_others_do_not():
-    columns = [Column("a", ("all", "x")), Column("b", ("all", "x")), Column("c", ("all", "y"))]
+    columns = [TableColumn("a", ("all", "x")), TableColumn("b", ("all", "x")), TableColumn("c", ("all", "y"))]
     gt = great_table(Table(("",), [("r",)], columns, [["1", "2", "3"]]), "t")
     spans = {
         " ".join(th.text_content().split()): th.get("colspan")
@@ -68,7 +72,7 @@ def test_neighbours_share_a_spanner_and_others_do_not():
 
 def test_equal_labels_below_each_other_are_merged_but_for_the_last_column():
     stub = [("a", "u"), ("a", "v"), ("b", "v")]
-    gt = great_table(Table(("Method", "Mixing"), stub, [Column("x")], [["1"], ["2"], ["3"]]), "t")
+    gt = great_table(Table(("Method", "Mixing"), stub, [TableColumn("x")], [["1"], ["2"], ["3"]]), "t")
     rows = html.fromstring(gt.as_raw_html()).xpath("//tbody/tr")
     assert [[th.text_content() for th in row.xpath("./th")] for row in rows] == [
         ["a", "u"],
@@ -80,7 +84,7 @@ def test_equal_labels_below_each_other_are_merged_but_for_the_last_column():
 
 def test_long_headings_and_labels_are_kept_whole_and_wrap():
     label = "a finding with a name that is much longer than any column of numbers ought to be wide " * 2
-    gt = great_table(Table(("Task",), [(label,)], [Column(label)], [["1"]]), "t")
+    gt = great_table(Table(("Task",), [(label,)], [TableColumn(label)], [["1"]]), "t")
     page = html.fromstring(gt.as_raw_html())
     heading, stub = page.xpath("//thead//th")[-1], page.xpath("//tbody//th")[0]
     for cell in (heading, stub):

@@ -5,13 +5,13 @@ from tests_support import raises
 
 from salstats.display.estimates import read_estimates
 from salstats.display.tables.grid import Value, bounds_values, check_display, interval_texts, value_table
-from salstats.display.tables.placement import Placement, lay_out
+from salstats.display.tables.placement import ColumnPlacement, lay_out
 from salstats.display.text.format import MISSING
 from salstats.display.text.labels import Labels
 from salstats.errors import ValueRangeError
 
 FRAME = pd.DataFrame({"task": ["a", "a", "b"], "method": ["x", "y", "x"], "estimate": [0.1, 0.2, 0.3]})
-METHODS_IN_COLUMNS = Placement(rows=("task",), columns=("method",), groups=())
+METHODS_IN_COLUMNS = ColumnPlacement(rows=("task",), columns=("method",), groups=())
 
 
 def test_options_of_numbers_are_checked():
@@ -75,7 +75,7 @@ def test_the_first_average_of_each_group_with_other_rows_has_a_rule_above():
     frame = pd.DataFrame(
         {"metric": ["iou", "iou", "hit"], "task": ["a", "Average", "Average"], "estimate": 1.0}
     )
-    placement = Placement(rows=("task",), columns=(), groups=("metric",))
+    placement = ColumnPlacement(rows=("task",), columns=(), groups=("metric",))
     table = value_table(lay_out(frame, placement, Labels()), [Value("Mean", ["1"] * 3)], Labels())
     assert table.rows_with_rule_above == {table.stub.index(("Average",), 1)}
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from salstats.display.tables.record import Column, Table, decimal_point_pads, has_counts_as_labels
+from salstats.display.tables.record import Table, TableColumn, decimal_point_pads, has_counts_as_labels
 
 
 def table_of(texts, stub=("a", "b", "c", "d"), **options):
     labels = [(label,) for label in stub[: len(texts)]]
     align = options.pop("align", "point")
-    return Table(("Task",), labels, [Column("x", align=align)], [[text] for text in texts], **options)
+    return Table(("Task",), labels, [TableColumn("x", align=align)], [[text] for text in texts], **options)
 
 
 @pytest.mark.parametrize(

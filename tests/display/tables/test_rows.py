@@ -1,7 +1,7 @@
 """Tables as text, with marks where a terminal shows them and without a word of them elsewhere."""
 
 from salstats.display.tables.great_table import great_table, record_of
-from salstats.display.tables.record import Column, Table
+from salstats.display.tables.record import Table, TableColumn
 from salstats.display.tables.rows import plain_text, table_to_rows
 
 
@@ -9,7 +9,7 @@ def text(**options):
     table = Table(
         ("Task",),
         [("Edema",), ("Nodule",)],
-        [Column("CAM"), Column("LIME")],
+        [TableColumn("CAM"), TableColumn("LIME")],
         [["0.5", "0.4"], ["0.3", "0.6"]],
         bold={(0, 0), (1, 1)},
         underline={(1, 1)},

@@ -5,7 +5,7 @@ from display.table_examples import LONG, estimates, long_names, one_cell
 
 from salstats.display.export.table_files import table_rows
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.record import Column, Table
+from salstats.display.tables.record import Table, TableColumn
 from salstats.display.tables.widths import (
     Paper,
     column_widths,
@@ -21,7 +21,9 @@ NEAR = 0.1
 
 def of_columns(headings, *rows, n_breaks=0):
     """What the columns of a table want and need."""
-    table = Table(("",), [("t",)] * len(rows), [Column(h) for h in headings], [list(row) for row in rows])
+    table = Table(
+        ("",), [("t",)] * len(rows), [TableColumn(h) for h in headings], [list(row) for row in rows]
+    )
     natural, least = column_widths(table_rows(great_table(table, "t")), n_breaks)
     return natural[1:], least[1:]
 
