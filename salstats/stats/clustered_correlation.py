@@ -97,8 +97,8 @@ def correlate_clustered(
     --------
     >>> import salstats as ss
     >>> scores = ss.datasets.load_simulated().query("method == 'gradcam'")
-    >>> found = ss.correlate_clustered(scores, "iou", "prob", stratified="task")
-    >>> found[["method", "term", "interval", "unit", "n", "n_units", "n_strata"]]
+    >>> correlations = ss.correlate_clustered(scores, "iou", "prob", stratified="task")
+    >>> correlations[["method", "term", "interval", "unit", "n", "n_units", "n_strata"]]
         method      term interval     unit    n  n_units  n_strata
     0  gradcam  spearman      cr2  patient  685      140         5
     """

@@ -191,8 +191,8 @@ def median_difference(
     --------
     >>> import salstats as ss
     >>> scores = ss.datasets.load_simulated().query("metric == 'iou'")
-    >>> found = ss.median_difference(scores, reference="human", by=())
-    >>> found[["method", "reference", "estimate", "conf_low", "conf_high", "verdict"]].round(3)
+    >>> differences = ss.median_difference(scores, reference="human", by=())
+    >>> differences[["method", "reference", "estimate", "conf_low", "conf_high", "verdict"]].round(3)
           method reference  estimate  conf_low  conf_high verdict
     0    gradcam     human    -0.182    -0.200     -0.167   lower
     1  occlusion     human    -0.219    -0.242     -0.202   lower
@@ -243,7 +243,9 @@ def _term(quantile: float) -> str:
 
 
 def _score_ranges(scores: pd.DataFrame, groups: np.ndarray) -> list[tuple[float, float]]:
-    """Lowest and highest score that each group's metric allows; infinite where scores lie outside of them.
+    """Return the lowest and highest score that each group's metric allows.
+
+    Both are infinite where a score lies outside of them.
 
     The range of an unknown metric is taken to be 0 to 1.
     """
@@ -252,13 +254,14 @@ def _score_ranges(scores: pd.DataFrame, groups: np.ndarray) -> list[tuple[float,
     ranges = []
     for group, row in enumerate(first_rows):
         metric = registered_metric(scores["metric"].iloc[row])
-        low, high = 0.0, 1.0
+        score_range = (0.0, 1.0)
         if metric is not None:
-            low, high = float(metric.low), float(metric.high)
+            score_range = (float(metric.low), float(metric.high))
         group_values = values[groups == group]
+        low, high = score_range
         if ((group_values < low) | (group_values > high)).any():
-            low, high = -np.inf, np.inf
-        ranges.append((low, high))
+            score_range = (-np.inf, np.inf)
+        ranges.append(score_range)
     return ranges
 
 

@@ -316,12 +316,7 @@ def _score_ranges(
     lows = {}
     highs = {}
     for metric in metrics.unique():
-        low, high = np.nan, np.nan
-        record = registered_metric(metric)
-        if metric in limits_of_metrics:
-            low, high = limits_of_metrics[metric]
-        elif record is not None:
-            low, high = record.low, record.high
+        low, high = _possible_range(metric, limits_of_metrics)
         metric_means = means[metrics == metric].stack()
         outside = metric_means[(metric_means < low - ROUNDING) | (metric_means > high + ROUNDING)]
         if metric in limits_of_metrics and len(outside):
@@ -330,14 +325,29 @@ def _score_ranges(
                 f" leave out a mean score of the estimates, {outside.iloc[0]:.4g}",
                 hint="give the least and the largest score that there may be",
             )
-        if np.isinf(low) or np.isinf(high) or len(outside):
-            low, high = np.nan, np.nan
-        lows[metric] = low
-        highs[metric] = high
-    unbounded = [m for m, low in lows.items() if np.isnan(low) and has_undefined[metrics == m].any()]
+        is_bounded = np.isfinite(low) and np.isfinite(high) and not len(outside)
+        lows[metric] = low if is_bounded else np.nan
+        highs[metric] = high if is_bounded else np.nan
+    unbounded = []
+    for metric, low in lows.items():
+        if np.isnan(low) and has_undefined[metrics == metric].any():
+            unbounded.append(metric)
     if unbounded:
         _warn_unbounded(unbounded, has_metrics="metric" in frame.columns)
     return metrics.map(lows).to_numpy(float), metrics.map(highs).to_numpy(float)
+
+
+def _possible_range(metric: str, limits_of_metrics: Mapping[str, Range]) -> Range:
+    """Return the least and the largest score of a metric: by the user's limits or else the metric's range.
+
+    Both are NaN for an unknown metric without limits.
+    """
+    if metric in limits_of_metrics:
+        return limits_of_metrics[metric]
+    record = registered_metric(metric)
+    if record is None:
+        return np.nan, np.nan
+    return record.low, record.high
 
 
 def _warn_unbounded(metrics: list[str], *, has_metrics: bool) -> None:

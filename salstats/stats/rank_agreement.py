@@ -93,8 +93,8 @@ def rank_agreement(
     >>> index = pd.MultiIndex.from_product([range(40), tasks, methods], names=["case", "task", "method"])
     >>> scores = index.to_frame(index=False).assign(metric="nss", score=rng.random(400))
     >>> scores["score"] += scores["method"].map(dict(zip(methods, range(5))))
-    >>> found = ss.rank_agreement(scores, n_replicates=200)
-    >>> found[["task", "other_task", "estimate", "n_methods"]]
+    >>> agreement = ss.rank_agreement(scores, n_replicates=200)
+    >>> agreement[["task", "other_task", "estimate", "n_methods"]]
         task other_task  estimate  n_methods
     0  Edema       Mass       1.0          5
     """

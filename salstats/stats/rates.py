@@ -1,6 +1,6 @@
 """Rates of pixels pooled over cases, such as precision and recall: ratios of sums, with intervals by unit."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,18 +36,18 @@ COUNT_COLUMNS = ("tp", "fp", "fn", "tn")
 
 
 class _Rate(NamedTuple):
-    """Weights of tp, fp, fn and tn in the numerator and the denominator of a rate."""
+    """Weights of the counts of pixels in the numerator and the denominator of a rate."""
 
-    numerator: tuple[int, int, int, int]
-    denominator: tuple[int, int, int, int]
+    numerator: dict[str, int]
+    denominator: dict[str, int]
 
 
 _RATES = {
-    "precision": _Rate(numerator=(1, 0, 0, 0), denominator=(1, 1, 0, 0)),
-    "recall": _Rate(numerator=(1, 0, 0, 0), denominator=(1, 0, 1, 0)),
-    "specificity": _Rate(numerator=(0, 0, 0, 1), denominator=(0, 1, 0, 1)),
-    "iou": _Rate(numerator=(1, 0, 0, 0), denominator=(1, 1, 1, 0)),
-    "dice": _Rate(numerator=(2, 0, 0, 0), denominator=(2, 1, 1, 0)),
+    "precision": _Rate(numerator={"tp": 1}, denominator={"tp": 1, "fp": 1}),
+    "recall": _Rate(numerator={"tp": 1}, denominator={"tp": 1, "fn": 1}),
+    "specificity": _Rate(numerator={"tn": 1}, denominator={"fp": 1, "tn": 1}),
+    "iou": _Rate(numerator={"tp": 1}, denominator={"tp": 1, "fp": 1, "fn": 1}),
+    "dice": _Rate(numerator={"tp": 2}, denominator={"tp": 2, "fp": 1, "fn": 1}),
 }
 _BY = ("method", "task")
 
@@ -201,8 +201,8 @@ def pooled_difference(
     >>> counts = {"tp": [5, 1, 6, 2] * 15, "fp": [5, 0, 3, 0] * 15, "fn": [0, 1, 0, 0] * 15, "tn": 90}
     >>> scores = pd.DataFrame({"case": [f"{i // 4}{i % 2}" for i in range(60)], "metric": "iou",
     ...     "score": 0.5, "method": ["gradcam", "gradcam", "human", "human"] * 15, **counts})
-    >>> found = ss.pooled_difference(scores, reference="human", rates="recall")
-    >>> found[["metric", "method", "estimate"]].round(3)
+    >>> differences = ss.pooled_difference(scores, reference="human", rates="recall")
+    >>> differences[["metric", "method", "estimate"]].round(3)
        metric   method  estimate
     0  recall  gradcam    -0.143
     """
@@ -339,10 +339,10 @@ def _rate_cells(grouped_rows: GroupedRows, rate_names: Sequence[str], counts: pd
     """Sum the numerators and denominators of rates by unit and group."""
     units = grouped_rows.units
     n_groups = len(grouped_rows.keys)
-    count_cells = []
+    count_cells = {}
     for column in COUNT_COLUMNS:
         pixels = counts[column].to_numpy(dtype=np.float64)
-        count_cells.append(sum_cells(pixels, units.codes, units.n, grouped_rows.groups, n_groups))
+        count_cells[column] = sum_cells(pixels, units.codes, units.n, grouped_rows.groups, n_groups)
     numerators = [_weighted_sum(_RATES[name].numerator, count_cells) for name in rate_names]
     denominators = [_weighted_sum(_RATES[name].denominator, count_cells) for name in rate_names]
     n_rates = len(rate_names)
@@ -353,14 +353,14 @@ def _rate_cells(grouped_rows: GroupedRows, rate_names: Sequence[str], counts: pd
     cells = Cells(
         sums=np.hstack(numerators),
         counts=np.hstack(denominators),
-        n_missing=np.tile(count_cells[0].n_missing, n_rates),
+        n_missing=np.tile(count_cells["tp"].n_missing, n_rates),
         sample=np.arange(len(keys)),
     )
-    n_cases = np.tile(count_cells[0].counts.sum(axis=0), n_rates)
+    n_cases = np.tile(count_cells["tp"].counts.sum(axis=0), n_rates)
     return _RateCells(cells, keys, n_cases)
 
 
-def _weighted_sum(weights: Sequence[int], count_cells: Sequence[Cells]) -> np.ndarray:
-    """Weighted sum of tp, fp, fn and tn by unit and group, shape (n_units, n_groups)."""
-    weighted_sums = [weight * cells.sums for weight, cells in zip(weights, count_cells, strict=True)]
+def _weighted_sum(weights: Mapping[str, int], count_cells: Mapping[str, Cells]) -> np.ndarray:
+    """Weighted sum of counts of pixels by unit and group, shape (n_units, n_groups)."""
+    weighted_sums = [weight * count_cells[column].sums for column, weight in weights.items()]
     return np.asarray(np.sum(weighted_sums, axis=0))

@@ -98,8 +98,8 @@ def within_case_sd(
     >>> again = [score + 0.1 * (i % 3) for i, score in enumerate(first)]
     >>> scores = pd.DataFrame({"case": [f"c{i:02}" for i in range(24)] * 2, "method": "rise", "metric": "nss",
     ...     "seed": ["0"] * 24 + ["1"] * 24, "score": first + again})
-    >>> found = ss.within_case_sd(scores)
-    >>> found[["estimate", "n", "over", "n_repeats", "icc"]].round(3)
+    >>> spread = ss.within_case_sd(scores)
+    >>> spread[["estimate", "n", "over", "n_repeats", "icc"]].round(3)
        estimate   n  over  n_repeats    icc
     0     0.091  24  seed        2.0  0.913
     """

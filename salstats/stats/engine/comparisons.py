@@ -470,23 +470,29 @@ def _target(
         n_pairs = np.concatenate([n_pairs, n_pairs @ defined_members])
         members = np.hstack([members, defined_members.astype(bool)])
     if comparison.weights.each_unit:
-        method = method.of_units()
-        reference = reference.of_units()
+        method = method.with_unit_means()
+        reference = reference.with_unit_means()
     n_cells = method.sums.shape[1]
     weights = np.hstack([mixed_weights, average_weights])
     # pooled cells enter no average
     pooled_weights = np.zeros((n_cells - n_groups, weights.shape[1]))
     weights = np.vstack([weights, pooled_weights])
+    # (n_cells, n_rows): each cell is a row, and the averages follow
     identity = np.eye(n_cells)
-    row_weights = np.hstack([identity, weights])
+    cell_weights = np.hstack([identity, weights])
+    row_weights = None
     if comparison.averages_estimates:
-        first = identity
-        then = row_weights
-    else:
-        first = row_weights
-        then = None
-    zeros = np.zeros_like(first)
-    estimand = Estimand(kind, np.vstack([first, zeros]), np.vstack([zeros, first]), then)
+        # each cell is a level, and rows average the estimates of levels
+        row_weights = cell_weights
+        cell_weights = identity
+    # the cells of the methods come first, then those of the reference
+    zeros = np.zeros_like(cell_weights)
+    estimand = Estimand(
+        kind,
+        method_weights=np.vstack([cell_weights, zeros]),
+        reference_weights=np.vstack([zeros, cell_weights]),
+        row_weights=row_weights,
+    )
     row_keys = append_keys(row_keys, average_keys).assign(**constant_columns)
     n_missing = np.concatenate([n_missing, n_missing_of_averages]).astype(np.int64)
     n_pairs = np.concatenate([n_pairs, n_pairs_of_averages]).astype(np.int64)

@@ -118,6 +118,16 @@ def _bounds(bounds: object) -> tuple[float, float]:
     return low, high
 
 
+class MarginTest(NamedTuple):
+    """Bounds of margins and the P values of their tests, each of shape (n_rows,); see `margin_p_value`."""
+
+    #: Lower bounds, -inf where there is none.
+    low: np.ndarray
+    #: Upper bounds, inf where there is none.
+    high: np.ndarray
+    p_value: np.ndarray
+
+
 def margin_test_columns(
     estimates: InferredEstimates,
     margin: Margin,
@@ -160,7 +170,7 @@ def margin_test_columns(
     # limits of width 0 are from scores without variance, or from one unit, and say nothing about other units
     p_value = np.where(estimates.conf_high > estimates.conf_low, p_value, np.nan)
     is_inside = sound & is_below(p_value, 1 - estimates.options.level)
-    return margin_columns(sides, metrics, (low, high, p_value), is_inside, sense)
+    return margin_columns(sides, metrics, MarginTest(low, high, p_value), is_inside, sense)
 
 
 def warn_of_units(low: np.ndarray, high: np.ndarray, term: str, metrics: np.ndarray) -> None:
@@ -217,7 +227,7 @@ def margin_p_value(tails: Callable[[np.ndarray], Tails], low: np.ndarray, high: 
 def margin_columns(
     sides: np.ndarray,
     metrics: np.ndarray,
-    bounds_and_p_value: tuple[np.ndarray, np.ndarray, np.ndarray],
+    margin_test: MarginTest,
     is_inside: np.ndarray,
     sense: np.ndarray | int,
 ) -> dict[str, np.ndarray]:
@@ -229,20 +239,20 @@ def margin_columns(
         Verdicts without a margin, of `SIDES`.
     metrics : ndarray of str, shape (n_rows,)
         Metric of each estimate.
-    bounds_and_p_value : tuple of ndarray, shape (n_rows,) each
-        Lower and upper bound of the margin, and the P value of its test.
+    margin_test : MarginTest
+        The margin of each estimate, and the P value of its test.
     is_inside : ndarray of bool, shape (n_rows,)
         Estimates that the test shows to lie inside the margin.
     sense : ndarray of int, shape (n_rows,), or int
         1 where a larger estimate is a higher score, -1 where it is a lower score.
     """
-    low, high, p_value = bounds_and_p_value
-    claims = np.where(is_inside, _claims(metrics, low, high, sense), "")
+    claims = _claims(metrics, margin_test.low, margin_test.high, sense)
+    claims = np.where(is_inside, claims, "")
     return {
         "verdict": verdicts(sides, claims),
-        "margin_low": low,
-        "margin_high": high,
-        "p_margin": p_value,
+        "margin_low": margin_test.low,
+        "margin_high": margin_test.high,
+        "p_margin": margin_test.p_value,
     }
 
 

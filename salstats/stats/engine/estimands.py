@@ -126,7 +126,7 @@ class Cells:
             graded=take(self.graded),
         )
 
-    def of_units(self) -> "Cells":
+    def with_unit_means(self) -> "Cells":
         """Return cells of the units' means, in which each unit counts as one."""
         has_scores = self.counts > 0
         means = np.where(has_scores, ratio(self.sums, self.counts), 0.0)
@@ -270,13 +270,16 @@ class Estimand:
             values = method - reference
         else:
             values = 100 * ((reference - method) / _nan_if_zero(reference))
-        return self._rows(values)
+        return self._average_levels(values)
 
     def row_levels(self, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return both levels of each row, averaged as the row's estimates are, shape (..., n_rows) each."""
+        """Return the method's and the reference's level of each row, shape (..., n_rows) each.
+
+        A row that averages estimates has the averages of their levels.
+        """
         method, reference = self.levels(means)
         assert reference is not None
-        return self._rows(method), self._rows(reference)
+        return self._average_levels(method), self._average_levels(reference)
 
     def scale(self, means: np.ndarray) -> np.ndarray:
         """Return the size of the numbers behind each estimate, to which rounding errors are relative."""
@@ -287,9 +290,9 @@ class Estimand:
             sizes = np.maximum(np.abs(method), np.abs(reference))
         else:
             sizes = 100 * np.maximum(np.abs(ratio(method, _nan_if_zero(reference))), 1)
-        return self._rows(sizes)
+        return self._average_levels(sizes)
 
-    def _rows(self, values: np.ndarray) -> np.ndarray:
+    def _average_levels(self, values: np.ndarray) -> np.ndarray:
         """Average values of levels (..., n_levels) to values of rows (..., n_rows)."""
         if self.row_weights is None:
             return values
@@ -333,7 +336,7 @@ class Estimand:
             weights = weights @ self.row_weights
         return weights > 0
 
-    def count(self, cells: Cells) -> np.ndarray:
+    def count_scores(self, cells: Cells) -> np.ndarray:
         """Return the number of the method's defined scores in each estimate."""
         weights = self.method_weights
         if self.row_weights is not None:
@@ -440,7 +443,7 @@ def target_of_cells(
         pooled_weights = np.zeros((membership.shape[1], average_weights.shape[1]))
         average_weights = np.vstack([average_weights, pooled_weights])
     if weights.each_unit:
-        cells = cells.of_units()
+        cells = cells.with_unit_means()
     cell_weights = np.hstack([np.eye(len(keys)), average_weights])
     n_missing = np.concatenate([cells.n_missing, n_missing_of_averages]).astype(np.int64)
     return Target(term, cells, Estimand("mean", cell_weights), append_keys(keys, average_keys), n_missing)

@@ -170,7 +170,7 @@ class InferredEstimates:
             "conf_level": self.conf_level,
             "interval": self.interval_names,
             "unit": unit,
-            "n": self.target.estimand.count(self.target.cells),
+            "n": self.target.estimand.count_scores(self.target.cells),
             "n_missing": self.target.n_missing,
             "n_units": self.n_units,
         }

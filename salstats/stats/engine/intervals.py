@@ -6,6 +6,7 @@ Methods sentences read the record.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
@@ -21,6 +22,17 @@ from salstats.stats.engine.wild_bootstrap import SignFlips
 
 def _empty() -> np.ndarray:
     return np.empty(0)
+
+
+class RatioLevels(NamedTuple):
+    """The two means of a ratio, such as that behind a percentage decrease."""
+
+    #: (n_rows,): Mean of the method.
+    method: np.ndarray
+    #: (n_rows,): Mean of the reference.
+    reference: np.ndarray
+    #: (n_rows, 2, 2): Covariance of the method's and the reference's mean.
+    covariance: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -54,8 +66,8 @@ class Basis:
     variances: np.ndarray = field(default_factory=_empty)
     #: (n_units, n_rows): Estimates without each unit.
     jackknife: np.ndarray = field(default_factory=_empty)
-    #: Of a ratio of two means: the method's, the reference's, and their covariance (n_rows, 2, 2).
-    levels: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+    #: Means of the method and the reference, for the limits of a ratio.
+    levels: RatioLevels | None = None
     #: Sign flips of the units, by which wild cluster bootstrap limits are made.
     sign_flips: SignFlips | None = None
     #: The sign flips are of the ratio of method and reference, not of their difference.
@@ -159,9 +171,9 @@ def _studentized_log(basis: Basis) -> LimitArrays:
         )
     ratio_low, ratio_high = limits.studentized_log(
         replicates=1 - basis.replicates / 100,
-        variances=basis.variances / 1e4,
+        variances=basis.variances / 100**2,
         estimate=1 - basis.estimate / 100,
-        variance=basis.variance / 1e4,
+        variance=basis.variance / 100**2,
         rounding=basis.rounding / 100,
         level=basis.level,
     )
@@ -219,7 +231,7 @@ def _tang_tails(basis: Basis, bound: np.ndarray) -> Tails:
 
 
 def _paired_means(basis: Basis) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Means of the method and of the reference, and the standard error of their difference."""
+    """Return the means of the method and of the reference, and the standard error of their difference."""
     assert basis.levels is not None
     method, reference, covariance = basis.levels
     variance = covariance[:, 0, 0] - 2 * covariance[:, 0, 1] + covariance[:, 1, 1]

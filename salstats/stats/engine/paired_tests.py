@@ -96,8 +96,10 @@ class PairedTestResult(NamedTuple):
     statistic: np.ndarray
     df: np.ndarray
     p_value: np.ndarray
-    p_floor: np.ndarray | float | None = None  # smallest possible P value; None if none is counted from draws
-    null_draws: NullDraws | None = None  # the draws that P values are counted from
+    #: Smallest possible P value; None if no P value is counted from draws.
+    p_floor: np.ndarray | float | None = None
+    #: The draws that P values are counted from.
+    null_draws: NullDraws | None = None
 
 
 def p_values_of_pairs(
@@ -148,17 +150,20 @@ def _t_tests(test: str, paired_target: PairedTarget, by_estimate: np.ndarray) ->
     cells = paired_target.target.cells
     estimand = paired_target.target.estimand
     means = cells.means()
+    # statistic, df and P value of every row, first of its difference and then of its estimate
     results = []
     for tested in (estimand.as_difference(), estimand):
         if test == "t":
             variance, df = analytic_variance(cells, tested)
         else:
-            variance, df, *_ = cr2(cells.sums, cells.counts, tested.gradient(means), cells.squares)
+            robust = cr2(cells.sums, cells.counts, tested.gradient(means), cells.squares)
+            variance = robust.variance
+            df = robust.df
         is_rounding = np.sqrt(variance) <= ROUNDING * tested.scale(means)
         variance = np.where(is_rounding, 0.0, variance)
         results.append(t_test(tested.value(means), variance, df))
-    of_gap, of_estimate = results
-    statistic, df, p_value = np.where(by_estimate, of_estimate, of_gap)
+    difference_tests, estimate_tests = results
+    statistic, df, p_value = np.where(by_estimate, estimate_tests, difference_tests)
     return PairedTestResult(statistic, df, p_value)
 
 
@@ -188,8 +193,8 @@ def _score_p_values(paired_target: PairedTarget, estimates: InferredEstimates) -
     """Compute P values of the score test of paired 0/1 scores, NaN for averages and with one unit."""
     cells = paired_target.target.cells
     difference = paired_target.target.estimand.as_difference()
-    variance, _ = analytic_variance(cells, difference)
-    p_value = equality_p_value(difference.value(cells.means()), np.sqrt(variance), estimates.n_units)
+    std_error = np.sqrt(analytic_variance(cells, difference).variance)
+    p_value = equality_p_value(difference.value(cells.means()), std_error, estimates.n_units)
     is_single = difference.cells_of_rows().sum(axis=0) == 2
     return np.where(is_single & (estimates.smallest_sample >= 2), p_value, np.nan)
 

@@ -23,15 +23,22 @@ Aggregate = Callable[[np.ndarray], np.ndarray]
 class GroupScores(NamedTuple):
     """Defined scores of the methods of one group; arrays have the shape (n_rows,)."""
 
+    #: Rows of the scores in the frame.
+    rows: np.ndarray
     scores: np.ndarray
-    methods: np.ndarray  # codes of the methods, from 0
-    units: np.ndarray  # codes of the units
-    observations: np.ndarray  # codes of the observations, such as cases, on which methods are compared
+    #: Codes of the methods, from 0.
+    methods: np.ndarray
+    #: Codes of the units.
+    units: np.ndarray
+    #: Codes of the observations, such as cases, on which methods are compared.
+    observations: np.ndarray
     n_methods: int
-    sign: int  # 1 if larger scores are better, else -1
-    alpha: float  # significance level of tests
+    #: 1 if larger scores are better, else -1.
+    sign: int
+    #: Significance level of tests.
+    alpha: float
 
-    def table(self) -> tuple[np.ndarray, np.ndarray]:
+    def mean_table(self) -> tuple[np.ndarray, np.ndarray]:
         """Return mean scores (n_observations, n_methods), and the unit of each observation."""
         _, first_rows, rows = np.unique(self.observations, return_index=True, return_inverse=True)
         shape = (len(first_rows), self.n_methods)
@@ -84,7 +91,7 @@ def ranks_of(values: np.ndarray, signs: np.ndarray, ties: str = "average") -> np
 
 def ranks_within(data: GroupScores, ties: str) -> np.ndarray:
     """Rank methods on each observation by their mean scores; return each row's rank, shape (n_rows,)."""
-    means, _ = data.table()
+    means, _ = data.mean_table()
     ranks = ranks_of(means, np.full(data.n_methods, data.sign), ties)
     observation_rows = np.unique(data.observations, return_inverse=True)[1]
     return np.asarray(ranks[observation_rows, data.methods])
@@ -108,7 +115,7 @@ def win_shares(data: GroupScores) -> Aggregate:
 
     The tests are one-sided signed-rank tests of the units' means.
     """
-    scores, observation_units = data.table()
+    scores, observation_units = data.mean_table()
     units, unit_rows = np.unique(observation_units, return_inverse=True)
     counts = np.bincount(unit_rows)[:, None]
     sums = np.stack([np.bincount(unit_rows, column) for column in data.sign * scores.T], axis=1)

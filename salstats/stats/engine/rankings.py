@@ -138,9 +138,9 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
     )
     if scheme.of_ranks:
         values = values.copy()
-        for rows, data in group_scores:
-            values[rows] = ranks_within(data, ranking_options.ties)
-        group_scores = [(rows, data._replace(scores=values[rows])) for rows, data in group_scores]
+        for data in group_scores:
+            values[data.rows] = ranks_within(data, ranking_options.ties)
+        group_scores = [data._replace(scores=values[data.rows]) for data in group_scores]
     if scheme.kernel is None:
         ranked_target = target
         if scheme.of_ranks:
@@ -149,8 +149,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
         ranked_values = ranked_target.cells.means()
         drawn_values, _, _ = replicate(ranked_target.cells, ranked_target.estimand, options)
     else:
-        data_of_groups = [data for _, data in group_scores]
-        ranked_values, drawn_values = _aggregate(scheme, data_of_groups, units.n, options)
+        ranked_values, drawn_values = _aggregate(scheme, group_scores, units.n, options)
 
     if ranking_options.pairs == "complete":
         remedy = Message("leave out that method to rank the others on more")
@@ -224,8 +223,8 @@ def _scores_of_groups(
     group_codes: np.ndarray,
     signs: np.ndarray,
     alpha: float,
-) -> list[tuple[np.ndarray, GroupScores]]:
-    """Return the rows with a score, and their data, of each group.
+) -> list[GroupScores]:
+    """Return the defined scores of each group.
 
     `values`, `cells`, `units` and `observations` are of the rows of scores. `cells` are their positions among
     the methods of all groups, which `group_codes` and `signs` are of.
@@ -237,6 +236,7 @@ def _scores_of_groups(
     for start, stop in pairwise(first_cells):
         rows = np.flatnonzero(is_defined & (cells >= start) & (cells < stop))
         data = GroupScores(
+            rows=rows,
             scores=values[rows],
             methods=cells[rows] - start,
             units=units[rows],
@@ -245,7 +245,7 @@ def _scores_of_groups(
             sign=int(signs[start]),
             alpha=alpha,
         )
-        groups.append((rows, data))
+        groups.append(data)
     return groups
 
 

@@ -283,7 +283,7 @@ def warn_limits(
 
 def _warn_undefined_estimates(target: Target, is_undefined: np.ndarray) -> None:
     """Warn of undefined differences and percentage decreases, with the reason."""
-    has_no_pair = target.estimand.count(target.cells) == 0
+    has_no_pair = target.estimand.count_scores(target.cells) == 0
     for rows, reason in (
         (is_undefined & has_no_pair, "no pair has both scores"),
         (is_undefined & ~has_no_pair, "the mean of the reference is 0"),

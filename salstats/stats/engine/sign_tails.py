@@ -50,6 +50,7 @@ def _p_value(unit_shares: np.ndarray, ties: float) -> float:
     sizes = sizes[is_nonzero]
     is_opposed = is_opposed[is_nonzero]
     if not is_opposed.any():
+        # Only the data and the opposite pattern are as far from 0.
         return 2 * ties * _power_of_half(len(sizes))
     multiples = sizes / sizes.min()
     whole_multiples = np.rint(multiples)
@@ -79,24 +80,30 @@ def _count_patterns(sizes: np.ndarray, is_opposed: np.ndarray, ties: float) -> f
 
 
 def _saddlepoint_p_value(sizes: np.ndarray, distance: float) -> float:
-    """Approximate the P value of a statistic this far from 0 by Lugannani and Rice's formula.
+    """Approximate the two-sided P value of a statistic this far from 0 by Lugannani and Rice's formula.
 
-    P = 2 (1 - Phi(w) + phi(w) (1/u - 1/w)) with w = sqrt(2 (t distance - K(t))) and u = t sqrt(K''(t)). K is
-    the cumulant generating function of signs, the sum of log cosh(t size), and t solves K'(t) = distance.
+    P = 2 (1 - Phi(w) + phi(w) (1/u - 1/w)) with w = sqrt(2 (t distance - K(t))) and u = t sqrt(K''(t)); Phi
+    and phi are the standard normal distribution function and density. K(t) = sum of log cosh(t size) over
+    units is the cumulant generating function of a sum of sizes with random signs, and the saddlepoint t
+    solves K'(t) = distance. `sizes` has shape (n_units,).
     """
 
-    def slope_excess(t: float) -> float:
+    def derivative_difference(t: float) -> float:
+        """Return K'(t) - distance."""
         return float((sizes * np.tanh(t * sizes)).sum()) - distance
 
+    # K'(t) is at most t times the sum of squared sizes, so that t is at least this number.
     upper = distance / float((sizes**2).sum())
-    while slope_excess(upper) < 0:
+    while derivative_difference(upper) < 0:
         upper *= 2
-    t = float(optimize.brentq(slope_excess, 0.0, upper))
-    cumulant = (np.logaddexp(t * sizes, -t * sizes) - np.log(2)).sum()
-    curvature = (sizes**2 * (1 - np.tanh(t * sizes) ** 2)).sum()
-    w = np.sqrt(2 * (t * distance - cumulant))
-    u = t * np.sqrt(curvature)
-    return float(2 * (stats.norm.sf(w) + stats.norm.pdf(w) * (1 / u - 1 / w)))
+    t = float(optimize.brentq(derivative_difference, 0.0, upper))
+    # log cosh(z) = log((exp(z) + exp(-z)) / 2)
+    k = (np.logaddexp(t * sizes, -t * sizes) - np.log(2)).sum()
+    k_second_derivative = (sizes**2 * (1 - np.tanh(t * sizes) ** 2)).sum()
+    w = np.sqrt(2 * (t * distance - k))
+    u = t * np.sqrt(k_second_derivative)
+    upper_tail = stats.norm.sf(w) + stats.norm.pdf(w) * (1 / u - 1 / w)
+    return float(2 * upper_tail)
 
 
 def _power_of_half(exponent: int) -> float:

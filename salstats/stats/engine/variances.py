@@ -1,12 +1,22 @@
 """Variances without resampling: by influence functions of units, and by the jackknife."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from salstats.stats.engine.estimands import Cells, Estimand, ratio, smallest_sample
+from salstats.stats.engine.intervals import RatioLevels
 
 
-def analytic_variance(cells: Cells, estimand: Estimand) -> tuple[np.ndarray, np.ndarray]:
-    """Return the delta-method variance of each estimate, and its degrees of freedom; both (n_rows,).
+class VarianceWithDf(NamedTuple):
+    """Variances of estimates and their degrees of freedom, each of shape (n_rows,)."""
+
+    variance: np.ndarray
+    df: np.ndarray
+
+
+def analytic_variance(cells: Cells, estimand: Estimand) -> VarianceWithDf:
+    """Return the delta-method variance of each estimate, and its degrees of freedom.
 
     The influence of a unit on a row is the sum of its influences on the row's cells, each multiplied by
     sqrt(G / (G - 1)) with G the number of units in the cell's sample; with one unit the variance is NaN. The
@@ -14,41 +24,51 @@ def analytic_variance(cells: Cells, estimand: Estimand) -> tuple[np.ndarray, np.
     from the variance that each sample contributes and the units that samples share.
     """
     slopes = estimand.gradient(cells.means())
-    n_units = cells.sample_units()
-    per_sum, per_count = _scaled_weights(cells, slopes, n_units)
+    per_sum, per_count = _scaled_weights(cells, slopes, cells.sample_units())
     influence = cells.sums @ per_sum.T - cells.counts @ per_count.T
     variance = (influence**2).sum(axis=0)
     df = np.full(len(variance), np.nan)
-    has_scores = (cells.counts > 0).astype(np.float64)
     for row in range(len(variance)):
         row_cells = np.flatnonzero(slopes[row] != 0)
-        if np.isnan(variance[row]) or not len(row_cells):
-            continue
-        samples, first = np.unique(cells.sample[row_cells], return_index=True)
-        first_cells = row_cells[first]
-        sizes = n_units[first_cells]
-        if len(samples) == 1:
-            df[row] = sizes[0] - 1
-            continue
-        sample_variances = np.empty(len(samples))
-        for position, sample in enumerate(samples):
-            columns = row_cells[cells.sample[row_cells] == sample]
-            from_sums = cells.sums[:, columns] @ per_sum[row, columns]
-            from_counts = cells.counts[:, columns] @ per_count[row, columns]
-            sample_variances[position] = ((from_sums - from_counts) ** 2).sum()
-        n_shared = has_scores[:, first_cells].T @ has_scores[:, first_cells]
-        df[row] = _degrees_of_freedom(sample_variances, sizes, n_shared)
-    return variance, df
+        if len(row_cells) and not np.isnan(variance[row]):
+            df[row] = _degrees_of_freedom(cells, row_cells, per_sum[row], per_count[row])
+    return VarianceWithDf(variance, df)
 
 
-def _degrees_of_freedom(variances: np.ndarray, sizes: np.ndarray, n_shared: np.ndarray) -> float:
+def _degrees_of_freedom(
+    cells: Cells, row_cells: np.ndarray, per_sum: np.ndarray, per_count: np.ndarray
+) -> float:
+    """Compute the degrees of freedom of the variance of one estimate.
+
+    `row_cells` are the cells that enter the estimate; `per_sum` and `per_count` (n_cells,) are the weights of
+    `influence_weights` of this estimate.
+    """
+    samples, first_positions = np.unique(cells.sample[row_cells], return_index=True)
+    # cells of one sample have the same units, so that one cell stands for the sample
+    first_cells = row_cells[first_positions]
+    sizes = cells.sample_units()[first_cells]
+    if len(samples) == 1:
+        return float(sizes[0] - 1)
+    variances = np.empty(len(samples))
+    for position, sample in enumerate(samples):
+        sample_cells = row_cells[cells.sample[row_cells] == sample]
+        from_sums = cells.sums[:, sample_cells] @ per_sum[sample_cells]
+        from_counts = cells.counts[:, sample_cells] @ per_count[sample_cells]
+        variances[position] = ((from_sums - from_counts) ** 2).sum()
+    has_scores = (cells.counts[:, first_cells] > 0).astype(np.float64)
+    n_shared = has_scores.T @ has_scores
+    return _df_of_sum(variances, sizes, n_shared)
+
+
+def _df_of_sum(variances: np.ndarray, sizes: np.ndarray, n_shared: np.ndarray) -> float:
     """Compute the degrees of freedom of a sum of variances whose samples share units.
 
     (sum v_j)^2 / sum_jk v_j v_k T_jk / ((n_j - 1)(n_k - 1)), where T_jk is the trace of the product of
     the two centring matrices: m - m/n_j - m/n_k + m^2 / (n_j n_k) for m shared units. It is
     Satterthwaite's for disjoint samples, and n - 1 if all samples have the same units.
 
-    `variances` and `sizes` have the shape (n_samples,), `n_shared` (n_samples, n_samples).
+    `variances` and `sizes` (n_samples,) are the v_j and n_j of the samples, `n_shared` (n_samples, n_samples)
+    the numbers of units that every two samples share.
     """
     n = np.maximum(sizes, np.diag(n_shared))
     n_row = n[:, None]
@@ -86,6 +106,7 @@ def drawn_variances(
     variances = np.empty((len(weights), estimand.n_rows))
     for row in range(estimand.n_rows):
         influence = per_sum[:, row] @ cells.sums.T - per_count[:, row] @ cells.counts.T
+        # sum over units of weight * influence^2, for each replicate
         variances[:, row] = np.einsum("bu,bu,bu->b", weights, influence, influence)
     return variances
 
@@ -104,8 +125,8 @@ def unit_factor(n_units: np.ndarray) -> np.ndarray:
     return ratio(n_units, np.where(n_units > 1, n_units - 1.0, np.nan))
 
 
-def levels_and_covariance(cells: Cells, estimand: Estimand) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the two means of a ratio, method then reference, and their covariance (n_rows, 2, 2)."""
+def levels_and_covariance(cells: Cells, estimand: Estimand) -> RatioLevels:
+    """Return the two means of a ratio and their covariance, clustered by unit."""
     assert estimand.reference_weights is not None
     method, reference = estimand.row_levels(cells.means())
     n_units = cells.sample_units()
@@ -114,8 +135,10 @@ def levels_and_covariance(cells: Cells, estimand: Estimand) -> tuple[np.ndarray,
         slopes = Estimand("mean", membership).gradient(cells.means())
         per_sum, per_count = _scaled_weights(cells, slopes, n_units)
         influences.append(cells.sums @ per_sum.T - cells.counts @ per_count.T)
+    # (n_units, n_rows, 2): influences of the units on the two means
     influence = np.stack(influences, axis=2)
-    return method, reference, np.einsum("uri,urj->rij", influence, influence)
+    covariance = np.einsum("uri,urj->rij", influence, influence)
+    return RatioLevels(method, reference, covariance)
 
 
 def influence_weights(

@@ -25,11 +25,16 @@ class Contrast(NamedTuple):
     Numerator and denominator are the means of a ratio; for a difference they are the difference itself and 1.
     """
 
-    numerator: np.ndarray  # (n_rows,)
-    denominator: np.ndarray  # (n_rows,)
-    numerator_influence: np.ndarray  # (n_units, n_rows), sums to 0 over units
-    denominator_influence: np.ndarray  # (n_units, n_rows), sums to 0 over units
-    leverage: np.ndarray  # (n_units, n_rows), shares of the units in the estimate; sums to 1 over units
+    #: (n_rows,)
+    numerator: np.ndarray
+    #: (n_rows,)
+    denominator: np.ndarray
+    #: (n_units, n_rows): Sums to 0 over units.
+    numerator_influence: np.ndarray
+    #: (n_units, n_rows): Sums to 0 over units.
+    denominator_influence: np.ndarray
+    #: (n_units, n_rows): Shares of the units in the estimate; sums to 1 over units.
+    leverage: np.ndarray
 
 
 class SignFlips(NamedTuple):
@@ -40,12 +45,17 @@ class SignFlips(NamedTuple):
     is counted in `n_always` instead.
     """
 
-    p_value: np.ndarray  # (n_rows,)
+    #: (n_rows,)
+    p_value: np.ndarray
     null_draws: NullDraws
-    low: np.ndarray  # (n_flips, n_rows), lower end of each set
-    high: np.ndarray  # (n_flips, n_rows), upper end of each set
-    n_always: np.ndarray  # (n_rows,)
-    n_patterns: int  # patterns of signs, that of the data among them
+    #: (n_flips, n_rows): Lower end of each set.
+    low: np.ndarray
+    #: (n_flips, n_rows): Upper end of each set.
+    high: np.ndarray
+    #: (n_rows,)
+    n_always: np.ndarray
+    #: Number of patterns of signs, that of the data among them.
+    n_patterns: int
 
     def p_value_of(self, theta: np.ndarray, rounding: np.ndarray) -> np.ndarray:
         """Compute the mid-P value of another theta, shape (n_rows,).
@@ -103,8 +113,13 @@ def flip(
     binary matched-pairs data: mid-p and asymptotic are better than exact conditional. BMC Med Res Methodol
     2013. doi:10.1186/1471-2288-13-91
     """
-    numerator, denominator, numerator_influence, denominator_influence, leverage = contrast
+    numerator = contrast.numerator
+    denominator = contrast.denominator
+    numerator_influence = contrast.numerator_influence
+    denominator_influence = contrast.denominator_influence
+    leverage = contrast.leverage
     statistic = numerator - theta * denominator
+    # size of the numbers that are added, for judging rounding errors
     size = np.abs(numerator) + np.abs(denominator * theta) + np.abs(numerator_influence).sum(axis=0)
     lows = []
     highs = []

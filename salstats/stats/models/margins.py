@@ -15,6 +15,7 @@ from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.comparisons import ALL
 from salstats.stats.engine.equivalence import (
     Margin,
+    MarginTest,
     check_margin,
     is_below,
     margin_columns,
@@ -190,7 +191,7 @@ def _margin_columns(frame: pd.DataFrame, margin: Margin, responses: np.ndarray, 
     is_different = is_below(frame["p_value"].to_numpy(), alpha)
     is_inside_margin = is_below(p_value, alpha)
     side = sides(estimate, is_different)
-    return margin_columns(side, responses, (low, high, p_value), is_inside_margin, sense)
+    return margin_columns(side, responses, MarginTest(low, high, p_value), is_inside_margin, sense)
 
 
 def marginal_slopes(

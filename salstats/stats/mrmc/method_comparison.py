@@ -17,6 +17,7 @@ from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import DIFFERENT_CASES, add_caution
 from salstats.stats.engine.equivalence import (
     Margin,
+    MarginTest,
     check_margin,
     is_below,
     margin_columns,
@@ -411,7 +412,7 @@ def _margin_columns(
     estimate, std_error, df = estimates
     p_value = margin_p_value(partial(t_tails, estimate, std_error, df), low, high)
     is_shown = is_below(p_value, 1 - level)
-    return margin_columns(side, metrics, (low, high, p_value), is_shown, sense=1)
+    return margin_columns(side, metrics, MarginTest(low, high, p_value), is_shown, sense=1)
 
 
 def _text_where(mask: np.ndarray, texts: Sequence[str] | np.ndarray) -> Any:

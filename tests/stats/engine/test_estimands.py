@@ -109,7 +109,7 @@ def test_pooled_cells_follow_and_count_all_missing_scores():
 
 
 def test_units_that_count_alike_have_their_mean_as_a_score():
-    cells = two_cells().of_units()
+    cells = two_cells().with_unit_means()
     assert cells.sums.tolist() == [[0.5, 0], [0.5, 1]]
     assert cells.counts.tolist() == [[1, 0], [1, 1]]
     # scores are still counted as such
