@@ -31,7 +31,8 @@ from salstats.stats.engine.shared_cases import (
 from salstats.stats.engine.wide_tables import wide_codes
 
 
-def auroc(
+# a list of steps, each taken once; the few branches follow from the options
+def auroc(  # noqa: C901
     data: pd.DataFrame,
     score: str,
     label: str,
@@ -174,97 +175,70 @@ def auroc(
     check_procedure(adjust, "adjust")
     level = check_level(level)
     wide = _wide_table(frame, score, label, reference, by, unit)
-    codes = wide.codes
-    groups = wide.groups
-    reference_scores = wide.reference_scores
-    table = codes.frame
-    warn_pooled_methods(table, groups)
-    values = check_numeric(table, score, "data")
+    table = wide.codes.frame
+    warn_pooled_methods(table, wide.groups)
+    scores = check_numeric(table, score, "data")
     labels = check_numeric(table, label, "data")
     _check_labels(labels, label)
     units = None
     unit_codes = np.arange(len(table))
     if has_units(table, unit):
-        units = resolve_unit(codes, unit, "data")
+        units = resolve_unit(wide.codes, unit, "data")
         unit_codes = units.codes
-    complete = ~(np.isnan(values) | np.isnan(labels))
-    if reference_scores is not None:
-        complete &= ~np.isnan(reference_scores)
-    keys, all_rows_of_groups = row_groups(codes, groups, overall=overall)
+    complete = ~(np.isnan(scores) | np.isnan(labels))
+    if wide.reference_scores is not None:
+        complete &= ~np.isnan(wide.reference_scores)
+    keys, all_rows_of_groups = row_groups(wide.codes, wide.groups, overall=overall)
     rows_of_groups = [rows[complete[rows]] for rows in all_rows_of_groups]
     units_of_groups = [unit_codes[rows] for rows in rows_of_groups]
     n = np.array([len(rows) for rows in rows_of_groups])
     n_units = np.array([len(np.unique(group_units)) for group_units in units_of_groups])
-    areas = []
-    for rows, group_units in zip(rows_of_groups, units_of_groups, strict=True):
-        area = roc_area(
-            values[rows],
-            labels[rows] == 1,
-            clusters=None if record.name == "delong" else group_units,
-            reference=None if reference_scores is None else reference_scores[rows],
-            obuchowski=record.name in ("delong", "obuchowski"),
-        )
-        areas.append(area)
-    area_table = pd.DataFrame(areas, columns=list(RocArea._fields))
-    is_tied = np.zeros(len(keys), dtype=bool)
-    if reference_scores is None:
-        is_tied = np.array([len(rows) > 0 and np.ptp(values[rows]) == 0 for rows in rows_of_groups])
+    areas = _areas_of_groups(
+        scores, labels == 1, wide.reference_scores, rows_of_groups, units_of_groups, record.name
+    )
     is_default = interval is None or interval == RECOMMENDED
     columns = _area_columns(
-        area_table, n_units == n, record, term, level, falls_back_on_wilson=is_default and reference is None
+        areas, n_units == n, record, term, level, falls_back_on_wilson=is_default and reference is None
     )
-    _warn_of_gaps(keys, area_table, columns, is_tied)
-    if record.name == "delong" and (n > n_units).any():
-        worst = int(np.argmax(n / np.maximum(n_units, 1)))
-        warn(
-            Setting("interval", "delong"),
-            " takes rows for independent, but ",
-            group_label(keys, worst),
-            f" has {n[worst]} rows of {n_units[worst]} units",
-            hint=Message(
-                Setting("interval", choose_interval(None, term).name),
-                " gives limits that keep a unit's rows together",
-            ),
-        )
+    is_tied = np.zeros(len(keys), dtype=bool)
+    if wide.reference_scores is None:
+        is_tied = _are_tied(scores, rows_of_groups)
+    _warn_of_gaps(keys, areas, columns, is_tied)
+    if record.name == "delong":
+        _warn_of_dependent_rows(keys, n, n_units, recommended=choose_interval(None, term).name)
+
     columns |= {"n": n, "n_missing": np.array([len(rows) for rows in all_rows_of_groups]) - n}
-    if wide.names_metrics and reference_scores is None:
-        columns |= absent_column(keys, absent_observations(frame, [score, label], groups), frame)
+    if wide.names_metrics and wide.reference_scores is None:
+        columns |= absent_column(keys, absent_observations(frame, [score, label], wide.groups), frame)
     columns |= inference_to(table, None if units is None else units.codes, keys)
     if units is not None:
         columns |= {"unit": units.name, "n_units": n_units}
-    estimate = columns["estimate"]
-    n_least = area_table["n_least"].to_numpy()
-    reference_area = area_table["of_reference"].to_numpy()
-    if reference is None:
-        has_few_events = few_misranked(estimate, n_least)
-    else:
-        has_few_events = few_misranked_by_both(estimate + reference_area, reference_area, n_least)
-    columns |= caution_column({FEW_UNITS: few_units_of_rows(units_of_groups), FEW_EVENTS: has_few_events})
+    cautions = {
+        FEW_UNITS: few_units_of_rows(units_of_groups),
+        FEW_EVENTS: _has_few_events(areas, is_difference=reference is not None),
+    }
+    columns |= caution_column(cautions)
     special_columns: dict[str, Any] = {
         "predictor": score,
         "response": label,
-        "n_positive": area_table["n_positive"].to_numpy(),
-        "n_negative": area_table["n_negative"].to_numpy(),
+        "n_positive": areas["n_positive"].to_numpy(),
+        "n_negative": areas["n_negative"].to_numpy(),
     }
     if reference is not None:
         if "method" not in keys:
             keys = keys.assign(method=score)
         keys = keys.assign(reference=reference)
-        excludes_zero = (columns["conf_low"] > 0) | (columns["conf_high"] < 0)
-        special_columns["method_area"] = estimate + reference_area
-        special_columns["reference_area"] = reference_area
-        special_columns["verdict"] = sides(estimate, excludes_zero)
+        special_columns |= _comparison_columns(areas, columns)
     result = estimates_frame(keys, columns, special_columns)
-    if reference_scores is None:
+
+    if wide.reference_scores is None:
         arguments = f"data, {score!r}, {label!r}"
         result = mark_shared_cases(
-            result, codes, groups, lambda: paired_call(frame, "auroc", arguments), complete
+            result, wide.codes, wide.groups, lambda: paired_call(frame, "auroc", arguments), complete
         )
-    elif "method" in groups:
-        lacks_one_score = np.isnan(values) != np.isnan(reference_scores)
-        lacking_side = np.where(np.isnan(values), "method", "reference")
-        pairs = table[groups].assign(**{MISSING_SIDE: lacking_side})[~np.isnan(labels) & lacks_one_score]
-        result = mark_incomplete_pairs(result, pairs, table, flow_call(str(reference)))
+    elif "method" in wide.groups:
+        one_sided = _one_sided_pairs(table[wide.groups], scores, wide.reference_scores, labels)
+        result = mark_incomplete_pairs(result, one_sided, table, flow_call(str(reference)))
     return adjust_unless_none(result, adjust)
 
 
@@ -310,6 +284,78 @@ def _wide_table(
     return _WideTable(codes, groups, reference_scores, names_metrics)
 
 
+def _areas_of_groups(
+    scores: np.ndarray,
+    is_positive: np.ndarray,
+    reference_scores: np.ndarray | None,
+    rows_of_groups: Sequence[np.ndarray],
+    units_of_groups: Sequence[np.ndarray],
+    interval: str,
+) -> pd.DataFrame:
+    """Return the area of each group, or its difference from that of the reference, with its variance.
+
+    The frame has a row per group and the columns of `RocArea`. The scores and `is_positive` are of all rows
+    of the table; `rows_of_groups` holds the rows of each group, `units_of_groups` their units.
+    """
+    areas = []
+    for rows, units in zip(rows_of_groups, units_of_groups, strict=True):
+        area = roc_area(
+            scores[rows],
+            is_positive[rows],
+            # DeLong's variance takes each row for independent.
+            clusters=None if interval == "delong" else units,
+            reference=None if reference_scores is None else reference_scores[rows],
+            obuchowski=interval in ("delong", "obuchowski"),
+        )
+        areas.append(area)
+    return pd.DataFrame(areas, columns=list(RocArea._fields))
+
+
+def _are_tied(scores: np.ndarray, rows_of_groups: Sequence[np.ndarray]) -> np.ndarray:
+    """Return True for groups whose scores are all equal, shape (n_groups,); a group without rows is none."""
+    return np.array([len(rows) > 0 and np.ptp(scores[rows]) == 0 for rows in rows_of_groups])
+
+
+def _has_few_events(areas: pd.DataFrame, *, is_difference: bool) -> np.ndarray:
+    """Return True for groups with so few misranked pairs that limits are rough, shape (n_groups,).
+
+    `areas` has a row per group and the columns of `RocArea`.
+    """
+    estimate = areas["estimate"].to_numpy()
+    n_least = areas["n_least"].to_numpy()
+    if not is_difference:
+        return few_misranked(estimate, n_least)
+    reference_area = areas["reference_area"].to_numpy()
+    return few_misranked_by_both(estimate + reference_area, reference_area, n_least)
+
+
+def _comparison_columns(areas: pd.DataFrame, columns: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Return the columns `method_area`, `reference_area` and `verdict` of differences of areas.
+
+    `areas` has a row per group and the columns of `RocArea`; `columns` holds the limits.
+    """
+    difference = areas["estimate"].to_numpy()
+    reference_area = areas["reference_area"].to_numpy()
+    excludes_zero = (columns["conf_low"] > 0) | (columns["conf_high"] < 0)
+    return {
+        "method_area": difference + reference_area,
+        "reference_area": reference_area,
+        "verdict": sides(difference, excludes_zero),
+    }
+
+
+def _one_sided_pairs(
+    keys: pd.DataFrame, scores: np.ndarray, reference_scores: np.ndarray, labels: np.ndarray
+) -> pd.DataFrame:
+    """Return the keys of labelled pairs with only one of their two scores, and the side without a score.
+
+    `keys` holds the grouping columns of each pair. Pairs without a label enter no area and are left out.
+    """
+    lacks_one_score = np.isnan(scores) != np.isnan(reference_scores)
+    missing_side = np.where(np.isnan(scores), "method", "reference")
+    return keys.assign(**{MISSING_SIDE: missing_side})[~np.isnan(labels) & lacks_one_score]
+
+
 def _area_columns(
     areas: pd.DataFrame,
     is_independent: np.ndarray,
@@ -341,12 +387,15 @@ def _area_columns(
     low, high = record.limits(basis)
     is_area = term == "auroc"
     # The null hypothesis is an area of 1/2, whose logit is 0, or a difference of 0.
-    deviation = estimate - (0.5 if is_area else 0.0)
+    null_value = 0.5 if is_area else 0.0
+    deviation = estimate - null_value
     deviation_error = basis.std_error
     if record.scale == "logit":
-        inside = np.where((estimate > 0) & (estimate < 1), estimate, np.nan)
-        deviation = special.logit(inside)
-        deviation_error = deviation_error / (inside * (1 - inside))
+        # Areas of 0 and 1 have no logit; by the delta method the standard error of logit(A) is
+        # se / (A (1 - A)).
+        inner_area = np.where((estimate > 0) & (estimate < 1), estimate, np.nan)
+        deviation = special.logit(inner_area)
+        deviation_error = deviation_error / (inner_area * (1 - inner_area))
     statistic = deviation / deviation_error
     interval_names = np.full(len(areas), record.name, dtype=object)
     has_no_limits = ~np.isnan(estimate) & np.isnan(low)
@@ -354,6 +403,7 @@ def _area_columns(
         wilson_low, wilson_high = wilson(estimate, n_least, level)
         low = np.where(has_no_limits, wilson_low, low)
         high = np.where(has_no_limits, wilson_high, high)
+        # The score test of a proportion of 1/2: (p - 1/2) / sqrt(1/4 / n).
         wilson_statistic = 2 * (estimate - 0.5) * np.sqrt(n_least)
         statistic = np.where(has_no_limits, wilson_statistic, statistic)
         df = np.where(has_no_limits, np.nan, df)
@@ -423,6 +473,24 @@ def _pair_with_method(
     table[label] = np.where(np.isnan(method_labels), reference_labels, method_labels)
     reference_scores = np.where(has_reference, scores[pairs.reference_rows], np.nan)
     return ColumnCodes(table), reference_scores
+
+
+def _warn_of_dependent_rows(keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarray, recommended: str) -> None:
+    """Warn where `interval="delong"` takes several rows of a unit for independent.
+
+    `n` and `n_units` (n_groups,) are the numbers of rows and units; `recommended` names the interval that
+    keeps a unit's rows together.
+    """
+    if not (n > n_units).any():
+        return
+    worst = int(np.argmax(n / np.maximum(n_units, 1)))
+    warn(
+        Setting("interval", "delong"),
+        " takes rows for independent, but ",
+        group_label(keys, worst),
+        f" has {n[worst]} rows of {n_units[worst]} units",
+        hint=Message(Setting("interval", recommended), " gives limits that keep a unit's rows together"),
+    )
 
 
 def _warn_of_gaps(

@@ -16,12 +16,12 @@ from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import named_groups, row_groups, warn_pooled_methods
 from salstats.stats.engine.inference import bootstrap_p_values, check_options, moments
 from salstats.stats.engine.limits import percentile
-from salstats.stats.engine.resampling_units import Unit, has_units, resolve_unit
+from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
 from salstats.stats.engine.result_warnings import FEW_UNITS, UNDEFINED_SHARE
 from salstats.stats.engine.score_reasons import absent_column, absent_observations
-from salstats.stats.engine.wide_tables import columns_to_correlate
+from salstats.stats.engine.wide_tables import CorrelationTable, correlation_table
 
-#: Correlations beyond this are 1, but for rounding errors, and have no Fisher z.
+#: Correlations of this size and larger are 1 up to rounding errors, and have no Fisher z.
 _PERFECT = 1 - 1e-12
 
 
@@ -50,7 +50,7 @@ def correlate_clustered(
     rng: int | np.random.Generator = 0,
     draws: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Spearman's correlation of `x` and `y` in each group, with intervals that know or resample units.
+    """Spearman's correlation of `x` and `y` in each group, with intervals clustered by unit.
 
     Parameters
     ----------
@@ -107,7 +107,9 @@ def correlate_clustered(
         return correlate(
             data, x, y, by=by, level=level, stratified=stratified, overall=overall, unit=unit, interval="cr2"
         )
-    groups, strata, codes, x_values, y_values = columns_to_correlate(data, x, y, by, stratified, unit)
+    variables = correlation_table(data, x, y, by, stratified, unit)
+    codes = variables.codes
+    groups = variables.groups
     warn_pooled_methods(codes.frame, groups)
     if not has_units(codes.frame, unit):
         raise SalstatsError(
@@ -118,46 +120,32 @@ def correlate_clustered(
     units = resolve_unit(codes, unit, "data")
     if options.draws is not None:
         check_draws(options.draws, units.n)
-    complete = ~(np.isnan(x_values) | np.isnan(y_values))
-    warn_pooled_pairs(codes.frame[complete], by, groups, strata)
+    complete = ~(np.isnan(variables.x) | np.isnan(variables.y))
+    warn_pooled_pairs(codes.frame[complete], by, groups, variables.strata)
     keys, rows_of_groups = row_groups(codes, groups, overall=overall)
-    is_stratified = bool(strata)
-    stratum_codes = codes.combined(strata) if is_stratified else np.zeros(len(x_values), dtype=np.int64)
-    strata_of_groups = []
-    for rows in rows_of_groups:
-        pairs = rows[complete[rows]]
-        group_strata = []
-        for code in np.unique(stratum_codes[pairs]):
-            stratum_rows = pairs[stratum_codes[pairs] == code]
-            stratum = Stratum(
-                rows=stratum_rows,
-                x=x_values[stratum_rows],
-                y=y_values[stratum_rows],
-                units=units.codes[stratum_rows],
-            )
-            if _is_usable(stratum, is_stratified=is_stratified):
-                group_strata.append(stratum)
-        strata_of_groups.append(group_strata)
+    is_stratified = bool(variables.strata)
+    stratum_codes = codes.combined(variables.strata)
+    strata_of_groups = [
+        _usable_strata(variables, rows[complete[rows]], stratum_codes, units, is_stratified=is_stratified)
+        for rows in rows_of_groups
+    ]
     equal_weights = np.ones((1, units.n))
-    estimates = [_correlations(group, equal_weights, is_stratified)[0] for group in strata_of_groups]
-    estimate = np.array(estimates)
+    estimate = np.concatenate(
+        [_correlations(strata, equal_weights, is_stratified) for strata in strata_of_groups]
+    )
     replicates = np.full((options.n_replicates, len(keys)), np.nan)
     for block, weights in weight_blocks(
         units.n, options.n_replicates, options.rng, options.draws, per_replicate=len(codes.frame)
     ):
-        for group, group_strata in enumerate(strata_of_groups):
-            replicates[block, group] = _correlations(group_strata, weights, is_stratified)
+        for group, strata in enumerate(strata_of_groups):
+            replicates[block, group] = _correlations(strata, weights, is_stratified)
     low, high = percentile(replicates, level)
     mean, deviation, n_defined = moments(replicates)
     p_value, floor = bootstrap_p_values(replicates)
     n_undefined = options.n_replicates - n_defined
-    n_pairs = []
-    n_units = []
-    for group_strata in strata_of_groups:
-        n_pairs.append(sum(len(stratum.rows) for stratum in group_strata))
-        group_units = [stratum.units for stratum in group_strata]
-        n_units.append(len(np.unique(np.concatenate([units.codes[:0], *group_units]))))
-    _warn_few(keys, np.array(n_units), n_undefined, options.n_replicates)
+    n_pairs = np.array([sum(len(stratum.rows) for stratum in strata) for strata in strata_of_groups])
+    n_units = np.array([_count_units(strata) for strata in strata_of_groups])
+    _warn_few(keys, n_units, n_undefined, options.n_replicates)
     columns: dict[str, object] = {
         "term": "spearman",
         "estimate": estimate,
@@ -169,9 +157,9 @@ def correlate_clustered(
         "interval": options.interval.name,
         "unit": units.name,
         **inference_to(codes.frame, units.codes, keys),
-        "n": np.array(n_pairs),
-        "n_missing": np.array([len(rows) for rows in rows_of_groups]) - np.array(n_pairs),
-        "n_units": np.array(n_units),
+        "n": n_pairs,
+        "n_missing": np.array([len(rows) for rows in rows_of_groups]) - n_pairs,
+        "n_units": n_units,
         "n_undefined": n_undefined,
         "bias": mean - estimate,
         "p_floor": np.where(np.isnan(estimate), np.nan, floor),
@@ -179,7 +167,7 @@ def correlate_clustered(
     }
     special: dict[str, object] = {"x": x, "y": y}
     if stratified is not None:
-        special |= {"stratum": stratified, "n_strata": [len(group) for group in strata_of_groups]}
+        special |= {"stratum": stratified, "n_strata": [len(strata) for strata in strata_of_groups]}
     return estimates_frame(keys, columns, special | options.columns())
 
 
@@ -202,8 +190,41 @@ def _warn_few(keys: pd.DataFrame, n_units: np.ndarray, n_undefined: np.ndarray, 
         )
 
 
+def _usable_strata(
+    variables: CorrelationTable,
+    pairs: np.ndarray,
+    stratum_codes: np.ndarray,
+    units: Units,
+    *,
+    is_stratified: bool,
+) -> list[Stratum]:
+    """Return the strata of a group that have a correlation; without strata the group is the only one.
+
+    `pairs` are the rows of the group's complete pairs; `stratum_codes` (n_rows,) and `units` are of all rows.
+    """
+    codes_of_pairs = stratum_codes[pairs]
+    usable_strata = []
+    for code in np.unique(codes_of_pairs):
+        rows = pairs[codes_of_pairs == code]
+        stratum = Stratum(rows=rows, x=variables.x[rows], y=variables.y[rows], units=units.codes[rows])
+        if _is_usable(stratum, is_stratified=is_stratified):
+            usable_strata.append(stratum)
+    return usable_strata
+
+
+def _count_units(strata: list[Stratum]) -> int:
+    """Return the number of units with a pair in some stratum."""
+    units: set[int] = set()
+    for stratum in strata:
+        units.update(stratum.units.tolist())
+    return len(units)
+
+
 def _is_usable(stratum: Stratum, *, is_stratified: bool) -> bool:
-    """Return whether a stratum has a correlation, which can be combined with others if there are strata."""
+    """Return True if a stratum has a correlation.
+
+    With several strata it must not be -1 or 1 either, as those cannot be combined on Fisher's z scale.
+    """
     fewest = FEWEST_PAIRS + 1 if is_stratified else FEWEST_PAIRS
     if len(stratum.rows) < fewest:
         return False
@@ -215,9 +236,10 @@ def _is_usable(stratum: Stratum, *, is_stratified: bool) -> bool:
 
 
 def _correlations(strata: list[Stratum], weights: np.ndarray, is_stratified: bool) -> np.ndarray:
-    """Correlation of one group for each row of `weights` (n_replicates, n_units), shape (n_replicates,).
+    """Return the correlation of a group in each replicate, shape (n_replicates,).
 
-    Strata are combined on Fisher's z scale with the weights n - 3.
+    `weights` (n_replicates, n_units) say how often each unit is drawn. Strata are combined on Fisher's z
+    scale with the weights n - 3, where n is the number of a stratum's pairs in the replicate.
     """
     if not strata:
         return np.full(len(weights), np.nan)
@@ -225,10 +247,14 @@ def _correlations(strata: list[Stratum], weights: np.ndarray, is_stratified: boo
     correlations = []
     for stratum, stratum_weights in zip(strata, pair_weights, strict=True):
         correlations.append(weighted_spearman(stratum.x, stratum.y, stratum_weights))
+    # r, n and z have the shape (n_strata, n_replicates)
     r = np.array(correlations)
     if not is_stratified:
         return np.asarray(r[0])
     n = np.array([stratum_weights.sum(axis=1) for stratum_weights in pair_weights])
     with np.errstate(invalid="ignore", divide="ignore"):
+        # a replicate in which a stratum has no z is undefined
         z = np.where((n > FEWEST_PAIRS) & (np.abs(r) < _PERFECT), np.arctanh(r), np.nan)
-        return np.asarray(np.tanh(((n - 3) * z).sum(axis=0) / (n - 3).sum(axis=0)))
+        z_weights = n - 3
+        mean_z = (z_weights * z).sum(axis=0) / z_weights.sum(axis=0)
+    return np.asarray(np.tanh(mean_z))

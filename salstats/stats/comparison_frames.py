@@ -135,34 +135,26 @@ def contrast(
 ) -> pd.DataFrame:
     """Compare methods with the reference; return the estimates frame of `term`."""
     test = check_choice(hypothesis.test or options.test, TESTS, "test")
-    checked = hypothesis.checked(test)
-    options = options_for_flips(options, hypothesis.test, checked.adjust)
-    _check_pairs(comparison, options, test, checked)
+    hypothesis = hypothesis.checked(test)
+    options = options_for_flips(options, hypothesis.test, hypothesis.adjust)
+    _check_pairs(comparison, options, test, hypothesis)
     if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
         scores = reference_in_every_group(scores, comparison.reference, by)
     codes, columns = code_scores(scores, by, _BY, excluded="method")
     check_one_metric(codes, columns)
     codes, units, weights = apply_weights(
-        codes, resolve_unit(codes, unit), checked.weights, comparison.average
+        codes, resolve_unit(codes, unit), hypothesis.weights, comparison.average
     )
-    if checked.weights is not None and comparison.overall and comparison.pairs != "complete":
-        raise SalstatsError(
-            Setting("overall", True),
-            " with ",
-            Setting("weights"),
-            " needs ",
-            Setting("pairs", "complete"),
-        )
     scores = codes.frame
-    paired_target = target_of_scores(term, codes, units, replace(comparison, by=columns, weights=weights))
-    if checked.adjust in JOINT:
+    comparison = replace(comparison, by=columns, weights=weights)
+    paired_target = target_of_scores(term, codes, units, comparison)
+    if hypothesis.adjust in JOINT:
         # All rows of a family share its flips, so no row may be inferred without flips for outlying units.
         options = replace(options, interval=replace(options.interval, mistakes_outlying=False))
     keys = paired_target.target.keys
     estimates, tested = infer_and_test(paired_target, options, test, units)
-    order = display_order(keys)
     reported = estimates
-    if checked.simultaneous:
+    if hypothesis.simultaneous:
         reported = at_levels(estimates, joint_levels(tested, keys, options.level))
     tested = with_exact_small_p_values(tested, alpha=1 - reported.conf_level)
 
@@ -170,43 +162,25 @@ def contrast(
     table |= absent_column(keys, paired_target.absent, scores)
     table |= inference_to(scores, units.codes, keys)
     table |= weights.columns(is_average(keys, comparison.average))
+    # `df` is that of the test, if it has any
+    table.pop("df", None)
     table |= _test_columns(tested, estimates)
-    for name in ("statistic", "df", "p_value"):
-        if np.isnan(table[name]).all():
-            del table[name]
-    method_mean, reference_mean = paired_target.target.estimand.row_levels(paired_target.target.cells.means())
-    special: dict[str, Any] = {
-        "reference_mean": reference_mean,
-        "method_mean": method_mean,
-        "n_pairs": paired_target.n_pairs,
-    }
-    special |= verdict_columns(
-        reported, reference_mean, method_mean, metrics_of(keys, scores), checked.margin
-    )
-    if reported.conf_set is not None:
-        special["conf_set"] = reported.conf_set
+    special = _comparison_columns(paired_target, reported, scores, hypothesis.margin)
     special["test"] = row_test_names(test, estimates)
-    if options.resampled or tested.p_floor is not None:
-        special["n_replicates"] = options.n_replicates
-        if estimates.sign_flips is not None and estimates.sign_flips.null_draws.complete:
-            special["n_replicates"] = estimates.sign_flips.n_patterns
+    special |= _replicates_column(options, estimates, tested)
     special |= metric_option_columns(scores, keys)
-    if checked.simultaneous:
+    if hypothesis.simultaneous:
         special["family_level"] = options.level
-    if checked.effect_size is not None:
-        special |= effect_columns(paired_target, checked.effect_size, options.level)
+    if hypothesis.effect_size is not None:
+        special |= effect_columns(paired_target, hypothesis.effect_size, options.level)
 
+    order = display_order(keys)
     frame = carry_cautions(estimates_frame(keys, table, special, order), scores)
     if not options.interval.bounded:
         warn_beyond_range(frame)
     remedy = bounds_call(comparison.reference)
     frame = mark_incomplete_pairs(frame, paired_target.one_sided, scores, remedy, comparison.pairs)
-    if checked.adjust != "none" and "p_value" in frame.columns:
-        null_draws = None
-        if tested.null_draws is not None and checked.adjust in JOINT:
-            null_draws = tested.null_draws.rows(order)
-        frame = adjusted_frame(frame, checked.adjust, null_draws=null_draws)
-    return frame
+    return _adjusted(frame, hypothesis.adjust, tested, order)
 
 
 def _check_pairs(
@@ -214,10 +188,18 @@ def _check_pairs(
 ) -> None:
     """Check that the pairs compared suit the interval, the test and the effect size."""
     check_choice(comparison.pairs, PAIRS, "pairs")
-    all_pairs = comparison.pairs != "complete"
+    all_scores = comparison.pairs != "complete"
+    if hypothesis.weights is not None and comparison.overall and all_scores:
+        raise SalstatsError(
+            Setting("overall", True),
+            " with ",
+            Setting("weights"),
+            " needs ",
+            Setting("pairs", "complete"),
+        )
     has_summary = comparison.average or comparison.overall
     for option, name in score_choices(options, test):
-        if has_summary or hypothesis.weights is not None or all_pairs:
+        if has_summary or hypothesis.weights is not None or all_scores:
             raise SalstatsError(
                 Setting(option, name),
                 " is for single groups of complete pairs that weigh alike, without ",
@@ -228,28 +210,78 @@ def _check_pairs(
                 Setting("weights"),
                 hint=Message(Setting(option, "wild"), " takes them"),
             )
-    if hypothesis.effect_size is not None and all_pairs:
+    if hypothesis.effect_size is not None and all_scores:
         raise SalstatsError(
             Setting("effect_size"), " is of pairs, so it needs ", Setting("pairs", "complete")
         )
-    if test == "signflip" and all_pairs:
+    if test == "signflip" and all_scores:
         raise SalstatsError(
             Setting("test", "signflip"), " flips pairs, so it needs ", Setting("pairs", "complete")
         )
 
 
 def _test_columns(tested: PairedTestResult, estimates: InferredEstimates) -> dict[str, np.ndarray]:
-    """Columns `df`, `statistic`, `p_value`, and `p_floor` of a test with replicates.
+    """Return the columns `df`, `statistic`, `p_value`, and `p_floor` of a test with replicates.
 
-    `df` is that of the test where it has a statistic, else that of the interval.
+    `df` is that of the test where it has a statistic, else that of the interval. Of the first three those
+    that are NaN in all rows are left out.
     """
     df = tested.df
     if np.isnan(tested.statistic).all():
         df = estimates.df
-    columns = {"df": df, "statistic": tested.statistic, "p_value": tested.p_value}
+    all_columns = {"df": df, "statistic": tested.statistic, "p_value": tested.p_value}
+    columns = {name: values for name, values in all_columns.items() if not np.isnan(values).all()}
     if tested.p_floor is not None:
         columns["p_floor"] = np.where(np.isnan(tested.p_value), np.nan, tested.p_floor)
     return columns
+
+
+def _comparison_columns(
+    paired_target: PairedTarget, reported: InferredEstimates, scores: pd.DataFrame, margin: Margin | None
+) -> dict[str, Any]:
+    """Return the columns of both means, of the pairs and of the verdict.
+
+    Where a confidence set may be unbounded, `conf_set` describes it.
+    """
+    target = paired_target.target
+    method_mean, reference_mean = target.estimand.row_levels(target.cells.means())
+    columns: dict[str, Any] = {
+        "reference_mean": reference_mean,
+        "method_mean": method_mean,
+        "n_pairs": paired_target.n_pairs,
+    }
+    metrics = metrics_of(target.keys, scores)
+    columns |= verdict_columns(reported, reference_mean, method_mean, metrics, margin)
+    if reported.conf_set is not None:
+        columns["conf_set"] = reported.conf_set
+    return columns
+
+
+def _replicates_column(
+    options: Options, estimates: InferredEstimates, tested: PairedTestResult
+) -> dict[str, int]:
+    """Return the column `n_replicates` of an interval or a test from replicates or flips.
+
+    It is the number of all patterns of signs where each of them is one flip.
+    """
+    if not options.resampled and tested.p_floor is None:
+        return {}
+    sign_flips = estimates.sign_flips
+    if sign_flips is not None and sign_flips.null_draws.complete:
+        return {"n_replicates": sign_flips.n_patterns}
+    return {"n_replicates": options.n_replicates}
+
+
+def _adjusted(
+    frame: pd.DataFrame, procedure: str, tested: PairedTestResult, order: np.ndarray
+) -> pd.DataFrame:
+    """Adjust the P values of a frame; `order` holds the positions of its rows in the result of the test."""
+    if procedure == "none" or "p_value" not in frame.columns:
+        return frame
+    null_draws = None
+    if tested.null_draws is not None and procedure in JOINT:
+        null_draws = tested.null_draws.rows(order)
+    return adjusted_frame(frame, procedure, null_draws=null_draws)
 
 
 def joint_levels(tested: PairedTestResult, keys: pd.DataFrame, level: float) -> np.ndarray:
@@ -304,7 +336,7 @@ def row_test_names(test: str, estimates: InferredEstimates) -> np.ndarray | str:
 def options_for_flips(options: Options, test: str | None, adjust: str) -> Options:
     """Return options that flip 0/1 scores, too, if a test by flips or a joint adjustment is chosen."""
     if test == "wild" or adjust in JOINT:
-        return options.of_graded()
+        return options.without_binary_defaults()
     return options
 
 

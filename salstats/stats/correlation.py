@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from salstats.checks import check_choice, check_level, check_numeric, quoted
+from salstats.checks import check_choice, check_level, quoted
 from salstats.errors import Level, Message, Setting, ValueRangeError, warn
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust_unless_none, check_procedure
@@ -37,7 +37,7 @@ from salstats.stats.engine.resampling_units import Unit, Units, has_units, resol
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import absent_column, absent_observations
 from salstats.stats.engine.shared_cases import mark_shared_cases, shared_rows_call
-from salstats.stats.engine.wide_tables import columns_to_correlate
+from salstats.stats.engine.wide_tables import correlation_table
 
 #: Number of units below which a variance between them is not estimated.
 FEWEST_UNITS = 4
@@ -268,65 +268,53 @@ def correlate(
     covariate_names = check_covariates(test, x, y, covariates, covariates_of)
     check_procedure(adjust, "adjust")
     check_level(level)
-    groups, strata, codes, x_values, y_values = columns_to_correlate(
-        data, x, y, by, stratified, unit, covariate_names
-    )
+    variables = correlation_table(data, x, y, by, stratified, unit, covariate_names)
+    codes = variables.codes
+    groups = variables.groups
     warn_pooled_methods(codes.frame, groups)
     units = None
-    unit_codes = np.arange(len(x_values))
+    unit_codes = np.arange(len(codes.frame))
     if has_units(codes.frame, unit):
         units = resolve_unit(codes, unit, "data")
         unit_codes = units.codes
-    covariate_columns = [check_numeric(codes.frame, name, "data") for name in covariate_names]
     sample = CorrelatedPairs(
         test=test,
-        x=x,
-        y=y,
+        x_name=x,
+        y_name=y,
         covariate_names=covariate_names,
         covariates_of=covariates_of,
-        first=x_values,
-        second=y_values,
-        # the empty columns give an array where there is no covariate
-        covariates=np.column_stack([np.empty((len(x_values), 0)), *covariate_columns]),
+        x=variables.x,
+        y=variables.y,
+        covariates=variables.covariates,
         units=unit_codes,
     )
     complete = sample.complete
     within_unit = unit if test == "rm" else None
-    tasks_pooled = warn_pooled_pairs(codes.frame[complete], by, groups, strata, within_unit)
+    tasks_pooled = warn_pooled_pairs(codes.frame[complete], by, groups, variables.strata, within_unit)
     check_repeats(test, units, complete)
     keys, rows_of_groups = row_groups(codes, groups, overall=overall)
-    stratum_codes = codes.combined(strata)
+    stratum_codes = codes.combined(variables.strata)
 
-    results = []
-    pairs_of_groups = []
+    correlations = []
     problems = _Problems()
     for group, rows in enumerate(rows_of_groups):
         pairs = rows[complete[rows]]
         label = group_label(keys, group)
         if stratified is None:
-            correlations = _correlate_strata(sample, [pairs], interval)
-            results.append(_single_columns(sample, correlations, interval, level))
-            pairs_of_groups.append(pairs)
-            problems.add_group(label, len(pairs), correlations)
-            is_inferred = np.abs(correlations.r) < 1
+            correlation = _correlate_group(sample, pairs, interval, level, label, problems)
         else:
-            strata_of_pairs = stratum_codes[pairs]
-            pairs_of_strata = [pairs[strata_of_pairs == code] for code in np.unique(strata_of_pairs)]
-            correlations = _correlate_strata(sample, pairs_of_strata, interval)
-            results.append(_combined_columns(sample, correlations, interval, level))
-            is_inferred = correlations.usable
-            inferred_strata = [pairs_of_strata[i] for i in np.flatnonzero(is_inferred)]
-            pairs_of_groups.append(np.concatenate([pairs[:0], *inferred_strata]))
-            for i in np.flatnonzero(~is_inferred):
-                value = codes.frame[stratified].iloc[pairs_of_strata[i][0]]
-                reason = f" ({correlations.reasons[i]})"
-                problems.undefined.append(Message(label, ", ", Level(stratified, value), reason))
-        if interval == "cr2" and is_inferred.any() and np.isnan(results[-1]["p_value"]):
+            correlation = _correlate_within_strata(
+                sample, pairs, stratum_codes, codes.frame[stratified], interval, level, label, problems
+            )
+        lacks_test = np.isnan(correlation.columns["p_value"])
+        if interval == "cr2" and correlation.is_testable and lacks_test:
             problems.too_few_units.append(label)
+        correlations.append(correlation)
     has_exact_p = RECORDS[test].ranks and not covariate_names
     problems.report(f"the correlation of {x!r} and {y!r}", has_exact_p, is_stratified=stratified is not None)
 
-    table = pd.DataFrame(results)
+    table = pd.DataFrame([correlation.columns for correlation in correlations])
+    pairs_of_groups = [correlation.pairs for correlation in correlations]
     n_pairs = np.array([len(pairs) for pairs in pairs_of_groups])
     special_columns: dict[str, object] = {"x": x, "y": y}
     if stratified is not None:
@@ -367,8 +355,8 @@ def _units_with_rarer_value(sample: CorrelatedPairs, rows: np.ndarray) -> float:
     Of two such variables it is the smaller number.
     """
     units = sample.units[rows]
-    n_rarer_x = units_with_rarer_value(sample.first[rows], units)
-    n_rarer_y = units_with_rarer_value(sample.second[rows], units)
+    n_rarer_x = units_with_rarer_value(sample.x[rows], units)
+    n_rarer_y = units_with_rarer_value(sample.y[rows], units)
     return min(n_rarer_x, n_rarer_y)
 
 
@@ -386,6 +374,61 @@ def warn_pooled_pairs(
     separating_columns = [*strata, *unit_columns(pairs, within)]
     remedy = "" if strata else "stratified='{first}' to correlate within each"
     return warn_pooled_by_default(pairs, by, groups, separating_columns, remedy)
+
+
+class _GroupCorrelation(NamedTuple):
+    """Correlation of a group, and the pairs that it is of."""
+
+    #: Columns of the estimates frame.
+    columns: dict[str, float]
+    #: Rows of the pairs.
+    pairs: np.ndarray
+    #: True if the correlation is between -1 and 1, so that it has a test if units are many enough.
+    is_testable: bool
+
+
+def _correlate_group(
+    sample: CorrelatedPairs,
+    pairs: np.ndarray,
+    interval: str,
+    level: float,
+    label: Message,
+    problems: "_Problems",
+) -> _GroupCorrelation:
+    """Correlate the complete pairs of a group; add it to the problems if its correlation is not testable."""
+    correlations = _correlate_strata(sample, [pairs], interval)
+    problems.add_group(label, len(pairs), correlations)
+    columns = _single_columns(sample, correlations, interval, level)
+    return _GroupCorrelation(columns, pairs, is_testable=bool(abs(correlations.r[0]) < 1))
+
+
+def _correlate_within_strata(
+    sample: CorrelatedPairs,
+    pairs: np.ndarray,
+    stratum_codes: np.ndarray,
+    strata: pd.Series,
+    interval: str,
+    level: float,
+    label: Message,
+    problems: "_Problems",
+) -> _GroupCorrelation:
+    """Correlate the complete pairs of a group within strata, and combine the correlations.
+
+    `stratum_codes` (n_rows,) and `strata` are the stratum of each row of the table. Strata without a usable
+    correlation are left out and added to the problems.
+    """
+    codes_of_pairs = stratum_codes[pairs]
+    pairs_of_strata = [pairs[codes_of_pairs == code] for code in np.unique(codes_of_pairs)]
+    correlations = _correlate_strata(sample, pairs_of_strata, interval)
+    for i in np.flatnonzero(~correlations.usable):
+        value = strata.iloc[pairs_of_strata[i][0]]
+        reason = f" ({correlations.reasons[i]})"
+        problems.undefined.append(Message(label, ", ", Level(str(strata.name), value), reason))
+    used_strata = [pairs_of_strata[i] for i in np.flatnonzero(correlations.usable)]
+    # the empty array gives an array where no stratum is used
+    used_pairs = np.concatenate([pairs[:0], *used_strata])
+    columns = _combined_columns(sample, correlations, interval, level)
+    return _GroupCorrelation(columns, used_pairs, is_testable=bool(correlations.usable.any()))
 
 
 class _StrataCorrelations(NamedTuple):
@@ -493,19 +536,24 @@ def _clustered_columns(
         z_influences = sample.influences(rows) / (1 - rho**2)
         influence_sums.append(np.bincount(stratum_units, z_influences, n_units))
         unit_counts.append(np.bincount(stratum_units, minlength=n_units))
-    variance, df, *_, spread_df = cr2(
-        np.column_stack(influence_sums), np.column_stack(unit_counts).astype(np.float64), weights[None]
+    robust = cr2(
+        sums=np.column_stack(influence_sums),
+        counts=np.column_stack(unit_counts).astype(np.float64),
+        slopes=weights[None],
     )
-    cr2_df = min(df[0], spread_df[0])
+    cr2_error = float(np.sqrt(robust.variance[0]))
+    cr2_df = min(robust.df[0], robust.spread_df[0])
     effective_n = np.array([sample.effective_n(rows) for rows in strata_rows])
     formula = "bonett-wright" if test == "spearman" else "fisher"
     independent_variances = fisher_std_error(r, effective_n, test, formula) ** 2
     independent_error = float(np.sqrt((weights**2 * independent_variances).sum()))
-    std_errors = np.array([float(np.sqrt(variance[0])), independent_error])
     if n_units < FEWEST_UNITS or np.isnan(independent_error):
-        std_errors[:] = np.nan
+        cr2_error = np.nan
+        independent_error = np.nan
     # The standard error of independent rows keeps its level with a normal quantile if every row is a unit.
     independent_df = np.inf if n_units == sum(n_rows) else cr2_df
+    # first CR2's, then those of independent rows
+    std_errors = np.array([cr2_error, independent_error])
     dfs = np.array([cr2_df, independent_df])
     z = float((weights * np.arctanh(r)).sum())
     with np.errstate(divide="ignore"):
@@ -513,7 +561,7 @@ def _clustered_columns(
     p_values = 2 * special.stdtr(dfs, -np.abs(statistics))
     larger = int(np.argmax(p_values))
     df_of_test = np.nan
-    if np.isfinite(dfs[larger] + std_errors[larger]):
+    if np.isfinite(dfs[larger]) and np.isfinite(std_errors[larger]):
         df_of_test = dfs[larger]
     half_width = float((special.stdtrit(dfs, (1 + level) / 2) * std_errors).max())
     return {

@@ -252,7 +252,7 @@ def bootstrap(
     grouped_rows = group_rows_for_means(codes, columns, units, each_unit=case_weights.each_unit)
     target = mean_target(grouped_rows, average, overall, case_weights)
     warn_of_different_cases(cases_of_rows(target.keys, codes, columns), lambda: paired_call(codes.frame))
-    replicates, _, _ = replicate(target.cells, target.estimand, options)
+    replicates = replicate(target.cells, target.estimand, options).estimates
     group_order = display_order(target.keys)
     rows = np.repeat(group_order, options.n_replicates)
     table = {column: target.keys[column].array.take(rows) for column in columns}

@@ -14,7 +14,7 @@ from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.stats.adjust import adjust
 from salstats.stats.correlation import correlate
 from salstats.stats.engine.coefficients import TESTS, fisher_limits, fisher_std_error
-from salstats.stats.engine.influences import influences
+from salstats.stats.engine.influences import pair_influences
 from salstats.stats.engine.intervals import interval_names
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 
@@ -345,7 +345,7 @@ def clustered_by_definition(table, test):
     """Fisher's z, its CR2 standard error and degrees of freedom with the matrices written out."""
     x, y, n = table["x"].to_numpy(), table["y"].to_numpy(), len(table)
     r = {"spearman": stats.spearmanr, "pearson": stats.pearsonr}[test](x, y).statistic
-    pulls = influences(x, y, test) / (1 - r**2)
+    pulls = pair_influences(x, y, test) / (1 - r**2)
     same = table["patient"].to_numpy()[:, None] == table["patient"].unique()
     residual = np.eye(n) - 1 / n
     roots = []

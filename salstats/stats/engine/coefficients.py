@@ -68,8 +68,8 @@ class Coefficient(NamedTuple):
 UNDEFINED = Coefficient(np.nan, np.nan, np.nan, np.nan)
 
 
-def coefficient(first: np.ndarray, second: np.ndarray, test: str) -> Coefficient:
-    """Return the correlation of two arrays with its test against zero.
+def coefficient(x: np.ndarray, y: np.ndarray, test: str) -> Coefficient:
+    """Return the correlation of two arrays of shape (n,) with its test against zero.
 
     It is undefined for fewer than 3 pairs and if an array is constant. `test` is "spearman", "pearson" or
     "kendall"; average ranks and tau-b take care of ties.
@@ -79,28 +79,28 @@ def coefficient(first: np.ndarray, second: np.ndarray, test: str) -> Coefficient
     -1 or 1 ranks have an exact p-value: the share of pairings, t1! t2! ... of n! with groups of t1, t2, ...
     equal ranks. Pearson's r counts as -1 or 1 within n units of rounding.
     """
-    if len(first) < FEWEST_PAIRS or np.ptp(first) == 0 or np.ptp(second) == 0:
+    if len(x) < FEWEST_PAIRS or np.ptp(x) == 0 or np.ptp(y) == 0:
         return UNDEFINED
     if RECORDS[test].ranks:
-        first = stats.rankdata(first)
-        second = stats.rankdata(second)
-        reversed_second = len(second) + 1 - second
-        if np.array_equal(first, second):
-            return Coefficient(1.0, np.nan, np.nan, _perfect_rank_p_value(first))
-        if np.array_equal(first, reversed_second):
-            return Coefficient(-1.0, np.nan, np.nan, _perfect_rank_p_value(first))
+        x = stats.rankdata(x)
+        y = stats.rankdata(y)
+        reversed_y = len(y) + 1 - y
+        if np.array_equal(x, y):
+            return perfect_correlation(1.0, p_value=_perfect_rank_p_value(x))
+        if np.array_equal(x, reversed_y):
+            return perfect_correlation(-1.0, p_value=_perfect_rank_p_value(x))
     if test == "kendall":
-        return _kendall(first, second)
-    first = first - first.mean()
-    second = second - second.mean()
+        return _kendall(x, y)
+    x_deviations = x - x.mean()
+    y_deviations = y - y.mean()
     # the root of the product, not the product of roots, gives exactly 1 for arrays that are equal up to sign
-    scale = np.sqrt((first @ first) * (second @ second))
+    scale = np.sqrt((x_deviations @ x_deviations) * (y_deviations @ y_deviations))
     if scale == 0:
         return UNDEFINED
-    r = float(np.clip(first @ second / scale, -1, 1))
-    if test == "pearson" and is_perfect(r, len(first)):
+    r = float(np.clip(x_deviations @ y_deviations / scale, -1, 1))
+    if test == "pearson" and is_perfect(r, len(x)):
         return perfect_correlation(r)
-    return with_t_test(r, len(first) - 2)
+    return with_t_test(r, df=len(x) - 2)
 
 
 def is_perfect(r: float, n: int) -> bool:
@@ -108,9 +108,9 @@ def is_perfect(r: float, n: int) -> bool:
     return bool(1 - abs(r) <= n * np.finfo(np.float64).eps)
 
 
-def perfect_correlation(r: float) -> Coefficient:
-    """Return a coefficient of -1 or 1, by the sign of r, without a test."""
-    return Coefficient(float(np.sign(r)), np.nan, np.nan, np.nan)
+def perfect_correlation(r: float, p_value: float = np.nan) -> Coefficient:
+    """Return a coefficient of -1 or 1, by the sign of r, which has no test statistic."""
+    return Coefficient(estimate=float(np.sign(r)), statistic=np.nan, df=np.nan, p_value=p_value)
 
 
 def with_t_test(r: float, df: int) -> Coefficient:
@@ -119,7 +119,7 @@ def with_t_test(r: float, df: int) -> Coefficient:
         # the divisor is 0 if r rounds to 1, as for more than 10,000 ranks of which a few differ
         t = float(r * np.sqrt(df / ((1 - r) * np.float64(1 + r))))
     p_value = float(2 * special.stdtr(df, -abs(t)))
-    return Coefficient(r, t, float(df), p_value)
+    return Coefficient(estimate=r, statistic=t, df=float(df), p_value=p_value)
 
 
 def _perfect_rank_p_value(ranks: np.ndarray) -> float:
@@ -128,47 +128,60 @@ def _perfect_rank_p_value(ranks: np.ndarray) -> float:
     t1, t2, ... are the sizes of groups of equal ranks.
     """
     tie_sizes = np.unique(ranks, return_counts=True)[1]
+    # gammaln(k + 1) is the logarithm of k!
     log_share = special.gammaln(tie_sizes + 1.0).sum() - special.gammaln(len(ranks) + 1.0)
     return float(2 * np.exp(log_share))
 
 
-def _kendall(first: np.ndarray, second: np.ndarray) -> Coefficient:
+def _kendall(x: np.ndarray, y: np.ndarray) -> Coefficient:
     """Return Kendall's tau-b and its normal approximation.
 
-    With t and u the sizes of groups of ties in the first and second array, the variance of S, the number of
-    concordant less that of discordant pairs, is
+    With t and u the sizes of groups of ties in x and y, the variance of S, the number of concordant less that
+    of discordant pairs, is
 
         (n (n - 1) (2 n + 5) - sum t (t - 1) (2 t + 5) - sum u (u - 1) (2 u + 5)) / 18
         + sum t (t - 1) * sum u (u - 1) / (2 n (n - 1))
         + sum t (t - 1) (t - 2) * sum u (u - 1) (u - 2) / (9 n (n - 1) (n - 2))
+
+    and tau-b is S over the geometric mean of the numbers of pairs that are not tied in x and in y, each
+    n (n - 1) / 2 - sum t (t - 1) / 2.
+
+    Kendall MG. The treatment of ties in ranking problems. Biometrika 1945;33:239-251.
+    doi:10.1093/biomet/33.3.239, as in R's `cor.test(exact = FALSE)`.
     """
-    n = len(first)
-    tau = float(stats.kendalltau(first, second, method="asymptotic").statistic)
-    t = np.unique(first, return_counts=True)[1].astype(np.float64)
-    u = np.unique(second, return_counts=True)[1].astype(np.float64)
+    n = len(x)
+    tau = float(stats.kendalltau(x, y, method="asymptotic").statistic)
+    t = np.unique(x, return_counts=True)[1].astype(np.float64)
+    u = np.unique(y, return_counts=True)[1].astype(np.float64)
     t_pairs = (t * (t - 1)).sum()
     u_pairs = (u * (u - 1)).sum()
-    n_pairs = n * (n - 1) / 2
-    untied_first = n_pairs - t_pairs / 2
-    untied_second = n_pairs - u_pairs / 2
-    # tau-b is S over the geometric mean of the untied pairs, and S is a whole number
-    s = np.round(tau * np.sqrt(untied_first) * np.sqrt(untied_second))
     t_triples = (t * (t - 1) * (t - 2)).sum()
     u_triples = (u * (u - 1) * (u - 2)).sum()
-    tie_correction = (t * (t - 1) * (2 * t + 5)).sum() + (u * (u - 1) * (2 * u + 5)).sum()
-    variance = (n * (n - 1) * (2 * n + 5) - tie_correction) / 18
+    untied_x_pairs = n * (n - 1) / 2 - t_pairs / 2
+    untied_y_pairs = n * (n - 1) / 2 - u_pairs / 2
+    # S is a whole number
+    s = np.round(tau * np.sqrt(untied_x_pairs) * np.sqrt(untied_y_pairs))
+    t_correction = (t * (t - 1) * (2 * t + 5)).sum()
+    u_correction = (u * (u - 1) * (2 * u + 5)).sum()
+    variance = (n * (n - 1) * (2 * n + 5) - t_correction - u_correction) / 18
     variance += t_pairs * u_pairs / (2 * n * (n - 1))
     variance += t_triples * u_triples / (9 * n * (n - 1) * (n - 2))
     z = float(s / np.sqrt(variance))
     p_value = float(2 * special.ndtr(-abs(z)))
-    return Coefficient(tau, z, np.nan, p_value)
+    return Coefficient(estimate=tau, statistic=z, df=np.nan, p_value=p_value)
 
 
 def fisher_std_error(r: np.ndarray, n: np.ndarray, test: str, interval: str) -> np.ndarray:
     """Return the standard error of atanh(r), shape (n_rows,), NaN for too few pairs.
 
-    It is sqrt(c / (n - 3)), with c = 1 for `fisher`, 1 + r² / 2 for `bonett-wright` and 1.06 for `fieller`;
-    for Kendall's tau it is sqrt(0.437 / (n - 4)).
+    It is sqrt(c / (n - 3)), with c = 1 for `fisher`, 1 + r² / 2 for `bonett-wright` (Bonett and Wright 2000)
+    and 1.06 for `fieller`; for Kendall's tau it is sqrt(0.437 / (n - 4)) (both Fieller et al. 1957).
+
+    Bonett DG, Wright TA. Sample size requirements for estimating Pearson, Kendall and Spearman correlations.
+    Psychometrika 2000;65:23-28. doi:10.1007/BF02294183
+
+    Fieller EC, Hartley HO, Pearson ES. Tests for rank correlation coefficients. Biometrika 1957;44:470-481.
+    doi:10.1093/biomet/44.3-4.470
     """
     r = np.asarray(r, dtype=np.float64)
     n = np.asarray(n, dtype=np.float64)
@@ -230,8 +243,8 @@ def pool_fisher_z(r: np.ndarray, std_error: np.ndarray) -> Pooled:
 def weighted_spearman(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return Spearman's correlation of rows that are repeated by weights, shape (n_replicates,).
 
-    `weights` (n_replicates, n) are whole numbers, and `x` and `y` have shape (n,). The correlation is NaN
-    where `x` or `y` does not vary.
+    `x` and `y` have shape (n,); `weights` (n_replicates, n) are whole numbers that say how often each row is
+    in a replicate. The correlation is NaN where `x` or `y` does not vary.
 
     Examples
     --------
@@ -240,38 +253,39 @@ def weighted_spearman(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.n
     >>> weighted_spearman(x, y, np.array([[1, 1, 1, 1], [2, 0, 0, 2], [4, 0, 0, 0]])).round(6)
     array([0.8, 1. , nan])
     """
-    total = weights.sum(axis=1)
-    codes_x, ranks_x, squares_x = _centred_ranks(x, weights, total)
-    codes_y, ranks_y, squares_y = _centred_ranks(y, weights, total)
-    products = ranks_x[:, codes_x]
-    products *= ranks_y[:, codes_y]
+    x_ranks = _centred_ranks(x, weights)
+    y_ranks = _centred_ranks(y, weights)
+    # (n_replicates, n): product of the two ranks of each row
+    products = x_ranks.ranks[:, x_ranks.codes]
+    products *= y_ranks.ranks[:, y_ranks.codes]
     sum_of_products = np.einsum("ij,ij->i", products, weights)
-    varies = (squares_x > 0) & (squares_y > 0)
+    varies = (x_ranks.sum_of_squares > 0) & (y_ranks.sum_of_squares > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        r: np.ndarray = np.where(varies, sum_of_products / np.sqrt(squares_x * squares_y), np.nan)
-    bounded_r: np.ndarray = np.clip(r, -1, 1)
+        r = sum_of_products / np.sqrt(x_ranks.sum_of_squares * y_ranks.sum_of_squares)
+    bounded_r: np.ndarray = np.clip(np.where(varies, r, np.nan), -1, 1)
     return bounded_r
 
 
-def _centred_ranks(
-    values: np.ndarray, weights: np.ndarray, total: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rank values that are repeated by weights, with ranks less their mean.
+class _CentredRanks(NamedTuple):
+    """Ranks of values that are repeated by weights, less their mean."""
 
-    Returns
-    -------
-    codes : ndarray of int, shape (n,)
-        Position of each value among the distinct values.
-    ranks : ndarray, shape (n_replicates, n_distinct)
-        Average rank of each distinct value, less the mean rank.
-    squares : ndarray, shape (n_replicates,)
-        Sum of the squared ranks of all repetitions.
-    """
+    #: (n,): Position of each value among the distinct values.
+    codes: np.ndarray
+    #: (n_replicates, n_distinct): Average rank of each distinct value, less the mean rank.
+    ranks: np.ndarray
+    #: (n_replicates,): Sum of the squared ranks of all repetitions.
+    sum_of_squares: np.ndarray
+
+
+def _centred_ranks(values: np.ndarray, weights: np.ndarray) -> _CentredRanks:
+    """Rank values (n,) that are repeated by weights (n_replicates, n), and subtract the mean rank."""
     codes = np.unique(values, return_inverse=True)[1]
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    # (n_replicates, n_distinct): number of repetitions of each distinct value
     sizes = np.add.reduceat(weights[:, order], starts, axis=1)
+    total = weights.sum(axis=1)[:, None]
     # average rank cumsum(sizes) - (sizes - 1) / 2 less the mean rank (total + 1) / 2
-    ranks = np.cumsum(sizes, axis=1) - (sizes + total[:, None]) / 2
-    squares = np.einsum("ij,ij,ij->i", sizes, ranks, ranks)
-    return codes, ranks, squares
+    ranks = np.cumsum(sizes, axis=1) - (sizes + total) / 2
+    sum_of_squares = np.einsum("ij,ij,ij->i", sizes, ranks, ranks)
+    return _CentredRanks(codes, ranks, sum_of_squares)

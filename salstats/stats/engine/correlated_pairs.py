@@ -7,12 +7,17 @@ import numpy as np
 
 from salstats.checks import check_choice, quoted
 from salstats.errors import ColumnError, Message, Setting, ValueRangeError
-from salstats.stats.engine import influences as influence
 from salstats.stats.engine.coefficients import FEWEST_PAIRS, RECORDS, UNDEFINED, Coefficient, coefficient
+from salstats.stats.engine.influences import (
+    centred_influences,
+    leave_out_influences,
+    pair_influences,
+    partial_influences,
+)
 from salstats.stats.engine.partial_correlation import COVARIATES_OF, Residuals, partial_coefficient, residuals
 from salstats.stats.engine.repeated_measures import deviations_within, repeated_units, within_coefficient
 from salstats.stats.engine.resampling_units import Units
-from salstats.stats.engine.robust_correlation import lumped_share, robust_coefficient
+from salstats.stats.engine.robust_correlation import robust_coefficient, share_equal_to_median
 
 #: Coefficients without an influence function in closed form: influences are found by leaving out units.
 ROBUST = ("percbend", "bicor")
@@ -25,16 +30,16 @@ class CorrelatedPairs:
     #: Name of the coefficient, a key of `coefficients.RECORDS`.
     test: str
     #: Name of the first variable.
-    x: str
+    x_name: str
     #: Name of the second variable.
-    y: str
+    y_name: str
     covariate_names: tuple[str, ...]
     #: Variables that are adjusted for the covariates, of `COVARIATES_OF`.
     covariates_of: str
     #: (n_rows,): Values of the first variable.
-    first: np.ndarray
+    x: np.ndarray
     #: (n_rows,): Values of the second variable.
-    second: np.ndarray
+    y: np.ndarray
     #: (n_rows, n_covariates): Values of the covariates.
     covariates: np.ndarray
     #: (n_rows,): Unit of each row, as a code.
@@ -43,7 +48,7 @@ class CorrelatedPairs:
     @property
     def complete(self) -> np.ndarray:
         """True for rows without missing values, shape (n_rows,)."""
-        missing = np.isnan(self.first) | np.isnan(self.second) | np.isnan(self.covariates).any(axis=1)
+        missing = np.isnan(self.x) | np.isnan(self.y) | np.isnan(self.covariates).any(axis=1)
         return np.asarray(~missing)
 
     def informative(self, rows: np.ndarray) -> np.ndarray:
@@ -69,39 +74,39 @@ class CorrelatedPairs:
         """
         if self.undefined_reason(rows):
             return UNDEFINED
-        first = self.first[rows]
-        second = self.second[rows]
+        x = self.x[rows]
+        y = self.y[rows]
         if self.test == "rm":
-            return within_coefficient(first, second, self.units[rows])
+            return within_coefficient(x, y, self.units[rows])
         if self.test in ROBUST:
-            return robust_coefficient(first, second, self.test)
+            return robust_coefficient(x, y, self.test)
         if self.covariate_names:
             return partial_coefficient(self._residuals(rows), self.effective_n(rows) - 2)
-        return coefficient(first, second, self.test)
+        return coefficient(x, y, self.test)
 
     def influences(self, rows: np.ndarray) -> np.ndarray:
         """Return the influence of each row on the correlation, shape (n,).
 
         For robust coefficients it is a share of the influence of the row's unit.
         """
-        first = self.first[rows]
-        second = self.second[rows]
+        x = self.x[rows]
+        y = self.y[rows]
         units = self.units[rows]
         if self.test == "rm":
-            first_deviations = deviations_within(first, units)
-            second_deviations = deviations_within(second, units)
-            return influence.of_centred(first_deviations, second_deviations)
+            x_deviations = deviations_within(x, units)
+            y_deviations = deviations_within(y, units)
+            return centred_influences(x_deviations, y_deviations)
         if self.test in ROBUST:
-            return influence.by_leaving_out(first, second, units, self.test)
+            return leave_out_influences(x, y, units, self.test)
         if self.covariate_names:
-            return influence.of_partial(self._residuals(rows))
-        return influence.influences(first, second, self.test)
+            return partial_influences(self._residuals(rows))
+        return pair_influences(x, y, self.test)
 
     def undefined_reason(self, rows: np.ndarray) -> str:
         """Return the reason why the correlation of some rows is undefined; "" if it is defined."""
         if self.effective_n(rows) < FEWEST_PAIRS:
             return self._pairs_text(rows)
-        variables = [(self.x, self.first[rows]), (self.y, self.second[rows])]
+        variables = [(self.x_name, self.x[rows]), (self.y_name, self.y[rows])]
         covariates = list(zip(self.covariate_names, self.covariates[rows].T, strict=True))
         for name, values in variables + covariates:
             if np.ptp(values) == 0:
@@ -110,11 +115,11 @@ class CorrelatedPairs:
             if self.test == "rm" and not deviations_within(values, self.units[rows]).any():
                 return f"{name} is constant within each unit"
             if self.test in ROBUST:
-                equal_share = lumped_share(values, self.test)
+                equal_share = share_equal_to_median(values, self.test)
                 if equal_share:
                     return f"{equal_share} of the values of {name} are equal"
         if self.covariate_names:
-            return self._residuals(rows).undefined_reason((self.x, self.y))
+            return self._residuals(rows).undefined_reason((self.x_name, self.y_name))
         return ""
 
     def _pairs_text(self, rows: np.ndarray) -> str:
@@ -129,7 +134,7 @@ class CorrelatedPairs:
 
     def _residuals(self, rows: np.ndarray) -> Residuals:
         """Return the residuals of both variables on the covariates."""
-        variables = np.column_stack([self.first[rows], self.second[rows], self.covariates[rows]])
+        variables = np.column_stack([self.x[rows], self.y[rows], self.covariates[rows]])
         return residuals(variables, ranks=RECORDS[self.test].ranks, covariates_of=self.covariates_of)
 
 

@@ -11,39 +11,49 @@ import numpy as np
 
 from salstats.stats.engine.estimands import ratio
 
+#: A unit whose share of a cell is less than this below 1 is the only one, up to rounding.
+_ROUNDING = 1e-12
 
-class Influences(NamedTuple):
-    """Influence and leverage of units on linear combinations of cell means, without their variances."""
 
-    influence: np.ndarray  # (n_units, n_rows), a unit's residuals in the estimate, unadjusted; they sum to 0
-    leverage: np.ndarray  # (n_units, n_rows), share of a unit in the estimate; they sum to 1
-    residuals: np.ndarray  # (n_units, n_cells), sums of scores less those expected by the cell means
-    weights: np.ndarray  # (n_rows, n_cells), derivatives of the estimates by the sums
+class UnitInfluences(NamedTuple):
+    """Influence and leverage of units on linear combinations of cell means."""
+
+    #: (n_units, n_rows): A unit's residuals in the estimate, unadjusted; they sum to 0 over units.
+    influence: np.ndarray
+    #: (n_units, n_rows): Share of a unit in the estimate; shares sum to 1 over units.
+    leverage: np.ndarray
+    #: (n_units, n_cells): Sums of scores less those expected by the cell means.
+    residuals: np.ndarray
+    #: (n_rows, n_cells): Derivatives of the estimates by the sums of scores, a_c in `cr2`.
+    weights: np.ndarray
 
 
 class Robust(NamedTuple):
     """CR2 variances and their degrees of freedom, with the influences of units."""
 
-    # (n_rows,), NaN where no cell of the estimate has two units
+    #: (n_rows,): Variances, NaN where no cell of the estimate has two units.
     variance: np.ndarray
-    # (n_rows,), Satterthwaite's degrees of freedom
+    #: (n_rows,): Satterthwaite's degrees of freedom.
     df: np.ndarray
-    units: Influences
-    # (n_rows,), degrees of freedom from the spread of the units' squares, see `spread_df`; lower than `df`
-    # where a few units hold most of the variance, as with sparse scores or units of very different sizes
+    units: UnitInfluences
+    #: (n_rows,): Degrees of freedom from the spread of the units' squares, see `spread_df`; lower than `df`
+    #: where a few units hold most of the variance, as with sparse scores or units of very different sizes.
     spread_df: np.ndarray
 
 
-def influences(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> Influences:
+def unit_influences(sums: np.ndarray, counts: np.ndarray, slopes: np.ndarray) -> UnitInfluences:
     """Return the influences of units on linear combinations of cell means; arguments are those of `cr2`."""
     totals = counts.sum(axis=0)
     means = np.nan_to_num(ratio(sums.sum(axis=0), totals))
     residuals = sums - counts * means
     positive_totals = np.where(totals > 0, totals, np.nan)
+    # a cell without a slope does not enter the estimate, even if it is empty
     weights = np.where(slopes != 0, ratio(slopes, positive_totals), 0.0)
     squared_weights = weights**2
     leverage = ratio(counts @ squared_weights.T, (squared_weights @ totals)[None])
-    return Influences(residuals @ weights.T, leverage, residuals, weights)
+    return UnitInfluences(
+        influence=residuals @ weights.T, leverage=leverage, residuals=residuals, weights=weights
+    )
 
 
 def cr2(
@@ -75,39 +85,57 @@ def cr2(
     References
     ----------
     Bell RM, McCaffrey DF. Bias reduction in standard errors for linear regression with multi-stage samples.
-    Survey Methodology 2002;28:169-181. Pustejovsky JE, Tipton E. Small-sample methods for cluster-robust
-    variance estimation. J Bus Econ Stat 2018. doi:10.1080/07350015.2016.1247004
+    Survey Methodology 2002;28:169-181.
+
+    Pustejovsky JE, Tipton E. Small-sample methods for cluster-robust variance estimation and hypothesis
+    testing in fixed effects models. J Bus Econ Stat 2018;36:672-683. doi:10.1080/07350015.2016.1247004
     """
     if squares is None:
         squares = counts
-    total_squares = squares.sum(axis=0)
-    units = influences(sums, counts, slopes)
-    weights = units.weights
-    squared_weights = weights**2
+    units = unit_influences(sums, counts, slopes)
     # s = m / n of the docstring
     share = np.nan_to_num(ratio(counts, counts.sum(axis=0)))
-    has_one_unit = (share > 1 - 1e-12).any(axis=0)
+    has_one_unit = (share > 1 - _ROUNDING).any(axis=0)
     adjustment = _adjustment(share, squares, has_one_unit)
     adjusted_residuals = units.residuals * adjustment
-    unit_squares = (adjusted_residuals @ weights.T) ** 2
-    in_estimate = slopes != 0
+    # (n_units, n_rows): the terms of the variance
+    unit_squares = (adjusted_residuals @ units.weights.T) ** 2
+    is_in_estimate = slopes != 0
     has_scores = (counts > 0).astype(np.float64)
-    n_units = (has_scores @ in_estimate.T > 0).sum(axis=0)
-    # cells of one unit get the variance per score of the other cells of the estimate
-    is_borrowing = in_estimate & has_one_unit
-    is_lending = (in_estimate & ~has_one_unit).astype(np.float64)
-    lent_squares = np.where(has_one_unit, 0.0, total_squares)
-    variance_per_score = ratio(is_lending @ (adjusted_residuals**2).sum(axis=0), is_lending @ lent_squares)
-    borrowed_variance = (squared_weights * is_borrowing) @ total_squares * variance_per_score
+    n_units = (has_scores @ is_in_estimate.T > 0).sum(axis=0)
     variance = unit_squares.sum(axis=0)
-    variance = variance + np.where(is_borrowing.any(axis=1), borrowed_variance, 0.0)
-    variance = np.where(is_lending.any(axis=1), variance, np.nan)
+    variance = variance + _variance_of_single_units(
+        adjusted_residuals, squares, is_in_estimate, has_one_unit, units.weights
+    )
     return Robust(
         variance=variance,
-        df=_satterthwaite_df(squared_weights, share, squares, adjustment),
+        df=_satterthwaite_df(units.weights**2, share, squares, adjustment),
         units=units,
         spread_df=spread_df(unit_squares, n_units),
     )
+
+
+def _variance_of_single_units(
+    adjusted_residuals: np.ndarray,
+    squares: np.ndarray,
+    is_in_estimate: np.ndarray,
+    has_one_unit: np.ndarray,
+    weights: np.ndarray,
+) -> np.ndarray:
+    """Return the variance that cells of one unit add to each estimate, shape (n_rows,).
+
+    Such a cell gets the variance per score of the other cells of the estimate; where all of them have one
+    unit, the variance is NaN. `is_in_estimate` (n_rows, n_cells) and `has_one_unit` (n_cells,) are True for
+    the cells of an estimate and for those of one unit; the other arguments are as in `cr2`.
+    """
+    total_squares = squares.sum(axis=0)
+    is_single = is_in_estimate & has_one_unit
+    is_other = (is_in_estimate & ~has_one_unit).astype(np.float64)
+    other_squares = np.where(has_one_unit, 0.0, total_squares)
+    variance_per_score = ratio(is_other @ (adjusted_residuals**2).sum(axis=0), is_other @ other_squares)
+    added_variance = (weights**2 * is_single) @ total_squares * variance_per_score
+    added_variance = np.where(is_single.any(axis=1), added_variance, 0.0)
+    return np.where(is_other.any(axis=1), added_variance, np.nan)
 
 
 def _adjustment(share: np.ndarray, squares: np.ndarray, has_one_unit: np.ndarray) -> np.ndarray:
@@ -116,10 +144,11 @@ def _adjustment(share: np.ndarray, squares: np.ndarray, has_one_unit: np.ndarray
     The factor is 1 / sqrt((1 - s)^2 + s^2 (Q - q) / q), in the terms of `cr2`; without weights q is m,
     Q is n, and it is 1 / sqrt(1 - m / n).
     """
-    squares_of_others = ratio(squares.sum(axis=0) - squares, np.where(squares > 0, squares, np.inf))
-    remaining = (1 - share) ** 2 + share**2 * squares_of_others
-    remaining = np.where(has_one_unit, 1.0, remaining)
-    return np.where(has_one_unit, 0.0, 1 / np.sqrt(remaining))
+    # (Q - q) / q, and 0 for units without scores
+    squares_ratio = ratio(squares.sum(axis=0) - squares, np.where(squares > 0, squares, np.inf))
+    remaining_variance = (1 - share) ** 2 + share**2 * squares_ratio
+    remaining_variance = np.where(has_one_unit, 1.0, remaining_variance)
+    return np.where(has_one_unit, 0.0, 1 / np.sqrt(remaining_variance))
 
 
 def _satterthwaite_df(
@@ -127,26 +156,31 @@ def _satterthwaite_df(
 ) -> np.ndarray:
     """Return Satterthwaite's degrees of freedom of CR2 variances, tr(B)^2 / tr(B B), shape (n_rows,).
 
-    B (n_units, n_units) is the matrix of Pustejovsky and Tipton, whose elements are the covariances of the
-    adjusted sums of units under the working model. Of each row it is diag(d) minus, summed over cells,
-    a_c^2 (p_c r_c' + r_c p_c'), with the vectors over units p = adjustment * s and
-    r = adjustment * q - p * Q / 2; without weights p and r are proportional.
+    B (n_units, n_units) is the matrix of Pustejovsky and Tipton (2018), whose elements are the covariances of
+    the adjusted sums of units under the working model. For each row B = diag(d) - C, where d are the
+    variances of the units' adjusted sums of scores, and C = sum_c a_c^2 (p_c r_c' + r_c p_c') over cells c,
+    with the vectors over units p = adjustment * s and r = adjustment * q - p * Q / 2 and s, q, Q and a as in
+    `cr2`; without weights p and r are proportional. So tr(B) = sum(d) - sum(diag C) and
+    tr(B B) = sum(d^2) - 2 sum(d * diag C) + tr(C C).
+
+    Arguments are `squared_weights` a_c^2 (n_rows, n_cells), and s, q and the adjustment (n_units, n_cells).
     """
     p = adjustment * share
     r = adjustment * squares - p * squares.sum(axis=0) / 2
-    diagonal = (adjustment**2 * squares) @ squared_weights.T
-    subtracted_diagonal = 2 * (p * r) @ squared_weights.T
-    trace = (diagonal - subtracted_diagonal).sum(axis=0)
-    # tr((sum_c a_c^2 (p_c r_c' + r_c p_c'))^2), from the products of every two cells
+    # (n_units, n_rows): d and the diagonal of C
+    d = (adjustment**2 * squares) @ squared_weights.T
+    c_diagonal = 2 * (p * r) @ squared_weights.T
+    trace = (d - c_diagonal).sum(axis=0)
+    # tr(C C) = sum over cells c and k of a_c^2 a_k^2 times the element (c, k) of this matrix
     cell_products = 2 * ((p.T @ r) * (r.T @ p) + (p.T @ p) * (r.T @ r))
-    subtracted_trace = ((squared_weights @ cell_products) * squared_weights).sum(axis=1)
-    trace_of_square = (diagonal**2 - 2 * diagonal * subtracted_diagonal).sum(axis=0) + subtracted_trace
+    trace_of_c_squared = ((squared_weights @ cell_products) * squared_weights).sum(axis=1)
+    trace_of_square = (d**2 - 2 * d * c_diagonal).sum(axis=0) + trace_of_c_squared
     positive_trace = np.where(trace_of_square > 0, trace_of_square, np.nan)
     # the degrees of freedom are at least 1, and only rounding takes them below
     return np.asarray(np.maximum(ratio(trace**2, positive_trace), 1.0))
 
 
-def spread_df(parts: np.ndarray, n: int | np.ndarray) -> np.ndarray:
+def spread_df(squares: np.ndarray, n: int | np.ndarray) -> np.ndarray:
     """Return degrees of freedom of a sum of squares from the spread of the squares, at least 1.
 
     With q the squares of the units, it is 2 (sum q)^2 / sum (q - mean q)^2: twice the squared mean of a
@@ -155,8 +189,8 @@ def spread_df(parts: np.ndarray, n: int | np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    parts : ndarray, shape (n_parts, n_rows)
-        The squares.
+    squares : ndarray, shape (n_units, n_rows)
+        The squares of the units; of units without scores there may be zeros, or none.
     n : int or ndarray of int, shape (n_rows,)
         Number of units.
 
@@ -165,7 +199,7 @@ def spread_df(parts: np.ndarray, n: int | np.ndarray) -> np.ndarray:
     Valliant R, Rust KF. Degrees of freedom approximations and rules-of-thumb. J Official Statistics
     2010;26:585-602.
     """
-    total = parts.sum(axis=0)
-    sum_of_deviations = (parts**2).sum(axis=0) - ratio(total**2, np.asarray(n))
+    total = squares.sum(axis=0)
+    sum_of_deviations = (squares**2).sum(axis=0) - ratio(total**2, np.asarray(n))
     positive_deviations = np.where(sum_of_deviations > 0, sum_of_deviations, 0.0)
     return np.asarray(np.maximum(ratio(2 * total**2, positive_deviations), 1.0))

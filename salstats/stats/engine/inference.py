@@ -1,7 +1,7 @@
 """Inference about a target: estimates, standard errors, replicates, limits, bootstrap p-values, warnings."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from salstats.stats.engine.cautions import (
     Caution,
     caution_column,
 )
-from salstats.stats.engine.cr2 import Influences, Robust, cr2, influences
+from salstats.stats.engine.cr2 import Robust, UnitInfluences, cr2, unit_influences
 from salstats.stats.engine.draws import few_threads, weight_blocks
 from salstats.stats.engine.estimands import Cells, Estimand, Target, ratio
 from salstats.stats.engine.few_units import few_equal_units, few_events
@@ -34,7 +34,7 @@ from salstats.stats.engine.variances import (
 from salstats.stats.engine.weighting import worth_units
 from salstats.stats.engine.wild_bootstrap import Contrast, SignFlips, flip, sign_patterns
 
-#: Terms of estimates that are made from means of scores, in which 0 can be a complete failure.
+#: Terms of estimates that are made from means of scores, where a score of 0 can be a complete failure.
 _TERMS_OF_SCORES = ("mean", "difference", "percent_decrease")
 #: Share of units whose scores are all 0 above which a 0 is not exceptional.
 _MANY_ZEROS = 0.25
@@ -48,7 +48,7 @@ class Options:
     level: float
     n_replicates: int
     rng: np.random.Generator = field(repr=False)
-    #: (n_replicates, n_units): Positions of the units drawn; None to draw them from `rng`.
+    #: (n_replicates, n_units): Units drawn for each replicate, as positions; None to draw them from `rng`.
     draws: np.ndarray | None = None
 
     @property
@@ -71,8 +71,8 @@ class Options:
             return "cr2"
         return "t"
 
-    def of_graded(self) -> "Options":
-        """Return options that treat 0/1 scores like all others."""
+    def without_binary_defaults(self) -> "Options":
+        """Return options whose interval is the same for 0/1 scores as for other scores."""
         return replace(self, interval=replace(self.interval, binary_defaults=()))
 
     def columns(self) -> dict[str, int]:
@@ -231,6 +231,7 @@ def infer(
     means = cells.means()
     estimate = estimand.value(means)
     scale = estimand.scale(means)
+    # errors of an estimate up to this size are rounding
     rounding = ROUNDING * scale
     membership = estimand.cells_of_rows()
     unit_sizes = cells.counts @ membership.astype(np.float64)
@@ -244,31 +245,22 @@ def infer(
     sign_flips = None
     if options.flipped or flip_signs:
         sign_flips = _flip_units(cells, estimand, options)
-    replicates = variances = difference_replicates = None
+    replicates = None
     bias = np.full(len(estimate), np.nan)
     n_undefined = np.zeros(len(estimate), dtype=np.int64)
     if options.resampled or differences:
-        replicates, variances, difference_replicates = replicate(
+        replicates = replicate(
             cells, estimand, options, differences=differences, variances=record.extra_input == "variances"
         )
-        mean, standard_deviation, n_defined = moments(replicates)
+        mean, standard_deviation, n_defined = moments(replicates.estimates)
         bias = mean - estimate
-        n_undefined = len(replicates) - n_defined
+        n_undefined = len(replicates.estimates) - n_defined
         if options.resampled:
             std_error = standard_deviation
             df = np.full(len(estimate), np.nan)
     elif options.draws is not None:
         check_draws(options.draws, len(cells.sums))
     std_error = np.where(std_error <= rounding, 0.0, std_error)
-    empty = np.empty(0)
-    n_scores = empty
-    if record.kind == "share" or record.binary_defaults:
-        # a proportion is the mean of a single cell, so that its n is that of the cell
-        n_scores = cells.n @ estimand.method_weights
-    levels = None
-    has_paired_shares = record.kind == "share" or bool(kinds.trials.any())
-    if record.extra_input == "levels" or (_is_ratio(estimand) and has_paired_shares):
-        levels = levels_and_covariance(cells, estimand)
     effective_n_units = n_units
     if cells.squares is not None:
         effective_n_units = worth_units(unit_sizes, cells.squares @ membership.astype(np.float64))
@@ -280,23 +272,20 @@ def infer(
         df=df,
         variance=variance,
         bias=bias,
-        n=n_scores,
         n_units=effective_n_units,
         rounding=rounding,
-        replicates=empty if replicates is None else replicates,
-        variances=empty if variances is None else variances,
-        jackknife=jackknife(cells, estimand) if record.extra_input == "jackknife" else empty,
-        levels=levels,
         sign_flips=sign_flips,
         ratio=_is_ratio(estimand),
         outside_unit_range=kinds.outside_unit_range,
         trials=kinds.trials,
         outlying=kinds.exceptional,
     )
+    basis = _with_extra_inputs(basis, cells, estimand, record, replicates)
     smallest = np.where(membership, cells.sample_units()[:, None], np.inf).min(axis=0)
     if record.extra_input != "cr2":
         # one unit says nothing about the variance between units
         std_error = np.where(smallest < 2, np.nan, std_error)
+    no_limits = np.empty(0)
     estimates = InferredEstimates(
         target=target,
         options=options,
@@ -304,15 +293,15 @@ def infer(
         estimate=estimate,
         std_error=std_error,
         df=df,
-        conf_low=empty,
-        conf_high=empty,
+        conf_low=no_limits,
+        conf_high=no_limits,
         n_units=n_units,
         smallest_sample=smallest,
         bias=bias,
         n_undefined=n_undefined,
         scale=scale,
-        replicates=replicates,
-        difference_replicates=difference_replicates,
+        replicates=None if replicates is None else replicates.estimates,
+        difference_replicates=None if replicates is None else replicates.differences,
         sign_flips=sign_flips,
     )
     estimates = _at_level(estimates, options.level)
@@ -326,6 +315,25 @@ def infer(
     estimates = replace(estimates, cautions=_cautions(estimates, unit_sizes, kinds.outlying))
     _warn(estimates, unit_sizes, constant)
     return estimates
+
+
+def _with_extra_inputs(
+    basis: Basis, cells: Cells, estimand: Estimand, record: Interval, replicates: "Replicates | None"
+) -> Basis:
+    """Return the basis with the numbers that only the limits of some intervals are made from."""
+    if record.kind == "share" or record.binary_defaults:
+        # a proportion is the mean of a single cell, so that its n is that of the cell
+        basis = replace(basis, n=cells.n @ estimand.method_weights)
+    has_paired_shares = record.kind == "share" or bool(basis.trials.any())
+    if record.extra_input == "levels" or (basis.ratio and has_paired_shares):
+        basis = replace(basis, levels=levels_and_covariance(cells, estimand))
+    if record.extra_input == "jackknife":
+        basis = replace(basis, jackknife=jackknife(cells, estimand))
+    if replicates is not None:
+        basis = replace(basis, replicates=replicates.estimates)
+    if replicates is not None and replicates.variances is not None:
+        basis = replace(basis, variances=replicates.variances)
+    return basis
 
 
 def _row_kinds(
@@ -351,14 +359,14 @@ def _row_kinds(
     return _RowKinds(outside_unit_range, trials, outlying, exceptional)
 
 
-def _unit_influences(term: str, cells: Cells, estimand: Estimand, robust: Robust | None) -> Influences:
+def _unit_influences(term: str, cells: Cells, estimand: Estimand, robust: Robust | None) -> UnitInfluences:
     """Return the influences of units on the estimates, or on the differences behind percentage decreases."""
     means = cells.means()
     if term == "percent_decrease":
-        return influences(cells.sums, cells.counts, estimand.as_difference().gradient(means))
+        return unit_influences(cells.sums, cells.counts, estimand.as_difference().gradient(means))
     if robust is not None:
         return robust.units
-    return influences(cells.sums, cells.counts, estimand.gradient(means))
+    return unit_influences(cells.sums, cells.counts, estimand.gradient(means))
 
 
 def _variance_and_df(
@@ -394,10 +402,13 @@ def _at_level(estimates: InferredEstimates, level: float) -> InferredEstimates:
     record = estimates.options.interval
     basis = replace(estimates.basis, level=level)
     _check_replicates(record, level, estimates.options.n_replicates)
-    low, high, *set_facts = record.limits(basis)
-    conf_set = zero_in_gap = None
-    if set_facts:
-        conf_set, zero_in_gap = set_facts
+    interval_limits = record.limits(basis)
+    low, high = interval_limits[:2]
+    conf_set = None
+    zero_in_gap = None
+    if len(interval_limits) == 4:
+        # Fieller's sets may be unbounded
+        conf_set, zero_in_gap = interval_limits[2:]
     if record.binary_defaults and basis.trials.any():
         trials_low, trials_high = choose_interval(record.binary_defaults[0], basis.term).limits(basis)
         low = np.where(basis.trials, trials_low, low)
@@ -635,8 +646,8 @@ def _ratio_contrast(cells: Cells, estimand: Estimand) -> Contrast:
     method_means, reference_means = estimand.levels(means)
     assert reference_means is not None
 
-    def influences_on(linear: Estimand) -> Influences:
-        return influences(cells.sums, cells.counts, np.nan_to_num(linear.gradient(means)))
+    def influences_on(linear: Estimand) -> UnitInfluences:
+        return unit_influences(cells.sums, cells.counts, np.nan_to_num(linear.gradient(means)))
 
     method = influences_on(Estimand("mean", estimand.method_weights))
     reference = influences_on(Estimand("mean", estimand.reference_weights))
@@ -668,20 +679,23 @@ def _linear_contrast(cells: Cells, estimand: Estimand) -> Contrast:
     )
 
 
+class Replicates(NamedTuple):
+    """Bootstrap replicates; arrays have the shape (n_replicates, n_rows), NaN where undefined."""
+
+    #: Replicates of the estimates.
+    estimates: np.ndarray
+    #: Delta-method variance of each replicate, as of `analytic_variance` with the units drawn.
+    variances: np.ndarray | None
+    #: Replicates of the differences of the same levels.
+    differences: np.ndarray | None
+
+
 def replicate(
     cells: Cells, estimand: Estimand, options: Options, *, differences: bool = False, variances: bool = False
-) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """Draw bootstrap replicates of all estimates, shape (n_replicates, n_rows), NaN where undefined.
+) -> Replicates:
+    """Draw bootstrap replicates of all estimates.
 
-    Returns
-    -------
-    replicates : ndarray
-        Replicates of the estimates.
-    delta_variances : ndarray or None
-        With `variances`, the delta-method variance of each replicate, as of `analytic_variance` with the
-        units drawn.
-    differences : ndarray or None
-        With `differences`, replicates of the differences of the same levels.
+    With `variances` and `differences` those of the result are computed, too; they are None otherwise.
     """
     shape = (options.n_replicates, estimand.n_rows)
     n_units, n_cells = cells.sums.shape
@@ -698,6 +712,7 @@ def replicate(
     blocks = weight_blocks(n_units, options.n_replicates, options.rng, draws, numbers_per_replicate)
     with few_threads(n_units, sums_and_counts.shape[1]):
         for rows, weights in blocks:
+            # sums and counts of the cells in each replicate of the block, shape (n_replicates, n_cells)
             totals = weights @ sums_and_counts
             sums = totals[:, :n_cells]
             counts = totals[:, n_cells:]
@@ -708,11 +723,21 @@ def replicate(
                 replicate_differences[rows] = difference.value(means)
             if delta_variances is not None:
                 delta_variances[rows] = drawn_variances(cells, estimand, weights, means, counts)
-    return replicates, delta_variances, replicate_differences
+    return Replicates(replicates, delta_variances, replicate_differences)
 
 
-def moments(replicates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return mean, SD (ddof 1) and number of the defined replicates of each row, shape (n_rows,) each."""
+class Moments(NamedTuple):
+    """Moments of the defined replicates of each row, shape (n_rows,) each."""
+
+    mean: np.ndarray
+    #: Standard deviation with the divisor n - 1; NaN for fewer than two replicates.
+    standard_deviation: np.ndarray
+    #: Number of defined replicates.
+    n: np.ndarray
+
+
+def moments(replicates: np.ndarray) -> Moments:
+    """Compute the moments of replicates (n_replicates, n_rows), of which those that are NaN are left out."""
     is_defined = ~np.isnan(replicates)
     n = is_defined.sum(axis=0)
     mean = ratio(np.where(is_defined, replicates, 0.0).sum(axis=0), n)
@@ -720,7 +745,7 @@ def moments(replicates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     # 0 makes the SD of fewer than two replicates NaN
     df = np.where(n > 1, n - 1.0, 0.0)
     variance = ratio((deviations**2).sum(axis=0), df)
-    return mean, np.sqrt(variance), n
+    return Moments(mean, np.sqrt(variance), n)
 
 
 def bootstrap_p_values(

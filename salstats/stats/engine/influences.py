@@ -10,39 +10,39 @@ from salstats.stats.engine.robust_correlation import robust_estimate
 _BLOCK = 1024
 
 
-def influences(first: np.ndarray, second: np.ndarray, test: str) -> np.ndarray:
+def pair_influences(x: np.ndarray, y: np.ndarray, test: str) -> np.ndarray:
     """Compute the influence of each pair on a correlation, shape (n,).
 
     That is the derivative of the correlation by the pair's weight, times n. Influences sum to 0, and their
     mean over a resampled set of pairs approximates the change of the correlation. A pair influences a rank
     correlation in two ways: by its own product, and by its effect on the ranks of the pairs above it.
 
-    u v - r (u^2 + v^2) / 2 for standardized values u and v with correlation r; for ranks x and y with
-    standard deviations s_x and s_y, also the effects through the ranks, whose derivatives are
+    It is u v - r (u^2 + v^2) / 2 for standardized values u and v with correlation r. For ranks, as shares of
+    n with standard deviations s_x and s_y, the effects through the ranks are added, whose derivatives are
     (v - r u) / s_x and (u - r v) / s_y.
 
     Croux C, Dehon C. Influence functions of the Spearman and Kendall correlation measures. Stat Methods Appl
     2010. doi:10.1007/s10260-010-0142-z
     """
     if test == "kendall":
-        return _kendall_influences(first, second)
+        return _kendall_influences(x, y)
     if test == "pearson":
-        return of_centred(first - first.mean(), second - second.mean())
-    n = len(first)
-    x = (stats.rankdata(first) - 0.5) / n
-    y = (stats.rankdata(second) - 0.5) / n
-    sd_x = x.std()
-    sd_y = y.std()
-    u = (x - x.mean()) / sd_x
-    v = (y - y.mean()) / sd_y
+        return centred_influences(x - x.mean(), y - y.mean())
+    n = len(x)
+    x_ranks = (stats.rankdata(x) - 0.5) / n
+    y_ranks = (stats.rankdata(y) - 0.5) / n
+    sd_x = x_ranks.std()
+    sd_y = y_ranks.std()
+    u = (x_ranks - x_ranks.mean()) / sd_x
+    v = (y_ranks - y_ranks.mean()) / sd_y
     r = float((u * v).mean())
     from_product = u * v - r * (u**2 + v**2) / 2
-    from_x_ranks = _rank_influences(first, (v - r * u) / sd_x)
-    from_y_ranks = _rank_influences(second, (u - r * v) / sd_y)
+    from_x_ranks = _rank_influences(x, (v - r * u) / sd_x)
+    from_y_ranks = _rank_influences(y, (u - r * v) / sd_y)
     return np.asarray(from_product + (from_x_ranks + from_y_ranks))
 
 
-def of_centred(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def centred_influences(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Compute the influence of each pair on Pearson's correlation of centred values, shape (n,).
 
     Values may be residuals of a regression: the effect of a pair on the regression changes the residuals'
@@ -54,7 +54,7 @@ def of_centred(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.asarray(u * v - r * (u**2 + v**2) / 2)
 
 
-def of_partial(regression: Residuals) -> np.ndarray:
+def partial_influences(regression: Residuals) -> np.ndarray:
     """Compute the influence of each row on a partial or semi-partial correlation, shape (n,).
 
     r = mean(e_x e_y) / (sd(c_x) sd(c_y)) with residuals e and correlated values c, which are the residuals
@@ -71,26 +71,27 @@ def of_partial(regression: Residuals) -> np.ndarray:
     from_product = product - r / 2 * ((c_x / sd_x) ** 2 + (c_y / sd_y) ** 2)
     if not regression.ranks:
         return np.asarray(from_product)
-    # Derivatives of n r by the residuals, through their covariance, and by the correlated values, through
-    # their standard deviations.
+    # Columns are those of x and y. Derivatives of n r by the residuals, through their covariance, and by the
+    # correlated values, through their standard deviations.
     by_residuals = np.column_stack([e_y, e_x]) / (sd_x * sd_y)
     by_spread = -r * regression.correlated / np.array([sd_x, sd_y]) ** 2
     by_values = by_residuals + by_spread
     # A covariate changes the residuals, and through them the sd of the values that are residuals.
     is_residual = np.array([regression.covariates_of != "y", regression.covariates_of != "x"])
     by_covariates = -(by_residuals + by_spread * is_residual) @ regression.slopes.T
+    # (n, 2 + k): derivatives by the values of x, y and the covariates of a row
     slopes = np.column_stack([by_values, by_covariates])
     # Values are standardized ranks, in which a difference of one rank is 1 / sd.
     ranks = stats.rankdata(regression.variables, axis=0)
-    per_rank = len(from_product) / ranks.std(axis=0)
+    rank_slopes = slopes * (len(from_product) / ranks.std(axis=0))
     from_ranks = [
-        _rank_influences(values, slope * step)
-        for values, slope, step in zip(regression.variables.T, slopes.T, per_rank, strict=True)
+        _rank_influences(values, slopes_of_variable)
+        for values, slopes_of_variable in zip(regression.variables.T, rank_slopes.T, strict=True)
     ]
     return np.asarray(from_product + np.sum(from_ranks, axis=0))
 
 
-def by_leaving_out(first: np.ndarray, second: np.ndarray, units: np.ndarray, test: str) -> np.ndarray:
+def leave_out_influences(x: np.ndarray, y: np.ndarray, units: np.ndarray, test: str) -> np.ndarray:
     """Compute influences of pairs on a robust correlation by leaving out units, shape (n,).
 
     The rows of a unit share its influence equally. The correlation without a unit of m of n rows differs by
@@ -100,11 +101,12 @@ def by_leaving_out(first: np.ndarray, second: np.ndarray, units: np.ndarray, tes
     codes = np.unique(units, return_inverse=True)[1]
     sizes = np.bincount(codes)
     rows_by_unit = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
-    estimate = robust_estimate(first, second, test)
+    estimate = robust_estimate(x, y, test)
+    # s of each unit
     sums = np.empty(len(sizes))
     for unit, rows in enumerate(rows_by_unit):
-        estimate_without = robust_estimate(np.delete(first, rows), np.delete(second, rows), test)
-        sums[unit] = (len(first) - len(rows)) * (estimate - estimate_without)
+        estimate_without = robust_estimate(np.delete(x, rows), np.delete(y, rows), test)
+        sums[unit] = (len(x) - len(rows)) * (estimate - estimate_without)
     # Influences sum to 0 except for terms of higher order, which are subtracted.
     sums -= sums.sum() * sizes / sizes.sum()
     return np.asarray((sums / sizes)[codes])
@@ -118,6 +120,7 @@ def _rank_influences(values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     """
     order = np.argsort(values, kind="stable")
     ascending = values[order]
+    # element k is the sum of the slopes of the k smallest values
     sums_below = np.concatenate([[0.0], np.cumsum(slopes[order])])
     n_below = np.searchsorted(ascending, values, "left")
     n_at_or_below = np.searchsorted(ascending, values, "right")
@@ -127,27 +130,28 @@ def _rank_influences(values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     return np.asarray((total - total.mean()) / len(values))
 
 
-def _kendall_influences(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def _kendall_influences(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Compute influences on Kendall's tau-b = a / sqrt(d_x d_y), shape (n,).
 
     Over all comparisons of two rows, a is the mean of sign(x - x') sign(y - y'), and d_x and d_y are the
-    shares in which x and y differ. The three means of a row's comparisons are its terms.
+    shares in which x and y differ. With a_i, d_xi and d_yi, the means over the comparisons of row i, its
+    influence is 2 ((a_i - a) / sqrt(d_x d_y) - tau / 2 ((d_xi - d_x) / d_x + (d_yi - d_y) / d_y)).
     """
-    n = len(first)
-    agreement = np.empty(n)
-    x_differs = np.empty(n)
-    y_differs = np.empty(n)
+    n = len(x)
+    row_agreement = np.empty(n)
+    row_x_differs = np.empty(n)
+    row_y_differs = np.empty(n)
     for start in range(0, n, _BLOCK):
         rows = slice(start, start + _BLOCK)
-        x = np.sign(first[rows, None] - first[None])
-        y = np.sign(second[rows, None] - second[None])
-        agreement[rows] = (x * y).mean(axis=1)
-        x_differs[rows] = (x != 0).mean(axis=1)
-        y_differs[rows] = (y != 0).mean(axis=1)
-    a = agreement.mean()
-    d_x = x_differs.mean()
-    d_y = y_differs.mean()
+        x_signs = np.sign(x[rows, None] - x[None])
+        y_signs = np.sign(y[rows, None] - y[None])
+        row_agreement[rows] = (x_signs * y_signs).mean(axis=1)
+        row_x_differs[rows] = (x_signs != 0).mean(axis=1)
+        row_y_differs[rows] = (y_signs != 0).mean(axis=1)
+    a = row_agreement.mean()
+    d_x = row_x_differs.mean()
+    d_y = row_y_differs.mean()
     scale = np.sqrt(d_x * d_y)
     tau = a / scale
-    ties = (x_differs - d_x) / d_x + (y_differs - d_y) / d_y
-    return np.asarray(2 * ((agreement - a) / scale - tau / 2 * ties))
+    from_ties = (row_x_differs - d_x) / d_x + (row_y_differs - d_y) / d_y
+    return np.asarray(2 * ((row_agreement - a) / scale - tau / 2 * from_ties))

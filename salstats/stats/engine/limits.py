@@ -60,7 +60,7 @@ def basic(replicates: np.ndarray, estimate: np.ndarray, level: float) -> LimitAr
 
 
 def normal(bias: np.ndarray, std_error: np.ndarray, estimate: np.ndarray, level: float) -> LimitArrays:
-    """Normal interval of R's `boot.ci`: estimate - bias -+ z * SD of the replicates."""
+    """Normal interval of R's `boot.ci`: estimate - bias -+ z * SD of the replicates (`std_error`)."""
     half_width = stats.norm.ppf((1 + level) / 2) * std_error
     return estimate - bias - half_width, estimate - bias + half_width
 
@@ -70,26 +70,31 @@ def bca_probabilities(
 ) -> np.ndarray:
     """Probabilities of the quantiles that are the limits of the bias-corrected and accelerated interval.
 
-    Returns an array (2, n_rows), NaN where all replicates lie on one side of the estimate or where the
-    estimate without some unit is undefined. `jackknife` (n_units, n_rows) are the estimates without each
-    unit.
+    Returns an array (2, n_rows): the probability of the lower and of the upper limit, NaN where all
+    replicates lie on one side of the estimate or where the estimate without some unit is undefined.
+    `jackknife` (n_units, n_rows) are the estimates without each unit.
 
-    Phi(z0 + z / (1 - a z)) with z = z0 + Phi^-1(tail probability);
-    z0 = Phi^-1(share of replicates below the estimate, ties counted half);
-    a = sum(L^3) / (6 sum(L^2)^1.5) with L = estimate - jackknife, as `empinf(type = "jack")` of R's
-    boot. `boot.ci` itself takes regression estimates of L and interpolates quantiles on the normal
-    scale; rsample's `int_bca` counts ties as below the estimate.
+    The probability is Phi(z0 + z / (1 - a z)), with the standard normal distribution function Phi and
+
+    - z = z0 + Phi^-1(tail probability);
+    - the bias correction z0 = Phi^-1(share of replicates below the estimate, ties counted half);
+    - the acceleration a = sum(L^3) / (6 sum(L^2)^1.5), where L = estimate - jackknife, as
+      `empinf(type = "jack")` of R's boot. `boot.ci` itself takes regression estimates of L and interpolates
+      quantiles on the normal scale; rsample's `int_bca` counts ties as below the estimate.
 
     Efron B. Better bootstrap confidence intervals. JASA 1987. doi:10.1080/01621459.1987.10478410
     """
     n_defined = (~np.isnan(replicates)).sum(axis=0)
-    n_below = (replicates < estimate).sum(axis=0) + 0.5 * (replicates == estimate).sum(axis=0)
+    n_below = (replicates < estimate).sum(axis=0)
+    n_equal = (replicates == estimate).sum(axis=0)
     influence = estimate - jackknife
-    squares = (influence**2).sum(axis=0)
+    sum_of_squares = (influence**2).sum(axis=0)
+    sum_of_cubes = (influence**3).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        z0 = stats.norm.ppf(n_below / n_defined)
-        acceleration = np.where(squares > 0, (influence**3).sum(axis=0) / (6 * squares**1.5), 0.0)
-        acceleration = np.where(np.isnan(squares), np.nan, acceleration)
+        z0 = stats.norm.ppf((n_below + 0.5 * n_equal) / n_defined)
+        acceleration = sum_of_cubes / (6 * sum_of_squares**1.5)
+        # The distribution of an estimate that no unit changes is not accelerated.
+        acceleration = np.where(sum_of_squares == 0, 0.0, acceleration)
         z = z0 + stats.norm.ppf(_tail_probabilities(level))[:, None]
         probabilities: np.ndarray = stats.norm.cdf(z0 + z / (1 - acceleration * z))
     return np.where(np.isfinite(z0), probabilities, np.nan)
@@ -118,11 +123,13 @@ def studentized(
     the replicate equals the estimate; a limit that is not finite is NaN.
     """
     deviation = replicates - estimate
-    is_constant = variances <= rounding**2
+    has_no_variance = variances <= rounding**2
+    equals_estimate = np.abs(deviation) <= rounding
+    # (n_replicates, n_rows): t* of each replicate
     with np.errstate(divide="ignore", invalid="ignore"):
-        pivots = deviation / np.sqrt(np.where(is_constant, np.nan, variances))
-        constant_pivots = np.where(np.abs(deviation) <= rounding, 0.0, np.sign(deviation) * np.inf)
-        pivots = np.where(is_constant, constant_pivots, pivots)
+        pivots = deviation / np.sqrt(np.where(has_no_variance, np.nan, variances))
+        pivots_without_variance = np.where(equals_estimate, 0.0, np.sign(deviation) * np.inf)
+        pivots = np.where(has_no_variance, pivots_without_variance, pivots)
         low_pivot, high_pivot = quantiles(pivots, _tail_probabilities(level))
         std_error = np.sqrt(variance)
         low = estimate - std_error * high_pivot
@@ -154,10 +161,12 @@ def studentized_log(
     is_positive = replicates > 0
     positive_estimate = np.where(estimate > 0, estimate, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs_not_positive = np.where(np.isnan(replicates), np.nan, -np.inf)
+        log_replicates = np.where(is_positive, np.log(replicates), -np.inf)
+        log_replicates = np.where(np.isnan(replicates), np.nan, log_replicates)
+        log_variances = np.where(is_positive, variances / replicates**2, 0.0)
         low, high = studentized(
-            replicates=np.where(is_positive, np.log(replicates), logs_not_positive),
-            variances=np.where(is_positive, variances / replicates**2, 0.0),
+            replicates=log_replicates,
+            variances=log_variances,
             estimate=np.log(positive_estimate),
             variance=variance / positive_estimate**2,
             rounding=rounding / positive_estimate,
@@ -181,31 +190,41 @@ def t_quantile(df: np.ndarray, level: float) -> np.ndarray:
 def effective_size(
     share: np.ndarray, n: np.ndarray, variance: np.ndarray, n_units: np.ndarray, level: float
 ) -> np.ndarray:
-    """Effective sample size of a proportion of clustered observations.
+    """Effective sample size of a proportion of clustered observations, shape (n_rows,).
 
-    n divided by the design effect (clustered variance over share * (1 - share) / (n - 1), at least 1)
-    and, as Korn & Graubard do, times (t quantile with n - 1 over that with n_units - 1) squared. At a
-    share of exactly 0 or 1 the design effect cannot be estimated, and it is the number of units.
+    It is n divided by the design effect and, as Korn & Graubard do, multiplied by the squared ratio of the t
+    quantiles with n - 1 and with n_units - 1 degrees of freedom. The design effect is the clustered
+    `variance` over share * (1 - share) / (n - 1), that of independent observations, and at least 1. At a
+    share of 0 or 1 it cannot be estimated, and the effective sample size is the number of units.
 
     Korn EL, Graubard BI. Confidence intervals for proportions with small expected number of positive
     counts estimated from survey data. Survey Methodology 1998;24:193-201.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        design_effect = np.maximum(variance / (share * (1 - share) / (n - 1)), 1)
-        df_correction = (t_quantile(n - 1, level) / t_quantile(n_units - 1, level)) ** 2
-    no_variance = (share == 0) | (share == 1)
-    return np.where(no_variance, n_units, n / design_effect * df_correction)
+        independent_variance = share * (1 - share) / (n - 1)
+        design_effect = np.maximum(variance / independent_variance, 1)
+        quantile_ratio = t_quantile(n - 1, level) / t_quantile(n_units - 1, level)
+        n_effective = n / design_effect * quantile_ratio**2
+    has_no_variance = (share == 0) | (share == 1)
+    return np.where(has_no_variance, n_units, n_effective)
 
 
 def wilson(share: np.ndarray, n: np.ndarray, level: float, df: np.ndarray | float = np.inf) -> LimitArrays:
-    """Wilson's (1927) score interval for a proportion of `n`, which need not be a whole number.
+    """Wilson's score interval for a proportion of `n`, which need not be a whole number.
 
-    With a finite `df` the quantile is Student's t instead of the normal distribution's.
+    With the proportion p and the normal quantile z the limits are
+    (p + z^2 / (2 n) -+ sqrt(z^2 (p (1 - p) / n + z^2 / (4 n^2)))) / (1 + z^2 / n). With a finite `df` the
+    quantile is Student's t instead of the normal distribution's.
+
+    Wilson EB. Probable inference, the law of succession, and statistical inference. J Am Stat Assoc
+    1927;22:209-212. doi:10.1080/01621459.1927.10502953
     """
-    z2 = special.stdtrit(df, (1 + level) / 2) ** 2
+    z_squared = special.stdtrit(df, (1 + level) / 2) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-        half_width = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n**2))) / (1 + z2 / n)
+        denominator = 1 + z_squared / n
+        centre = (share + z_squared / (2 * n)) / denominator
+        variance = share * (1 - share) / n + z_squared / (4 * n**2)
+        half_width = np.sqrt(z_squared * variance) / denominator
     # The lower limit of a share of 0 and the upper limit of 1 are 0 and 1 exactly, without rounding error.
     has_limits = ~np.isnan(half_width)
     low = np.where(has_limits & (share == 0), 0.0, centre - half_width)
@@ -216,37 +235,50 @@ def wilson(share: np.ndarray, n: np.ndarray, level: float, df: np.ndarray | floa
 def wilson_t(
     mean: np.ndarray, variance: np.ndarray, df: np.ndarray, n_units: np.ndarray, level: float
 ) -> LimitArrays:
-    """Wilson's interval for the mean of scores from 0 to 1.
+    """Wilson's interval for the mean of scores from 0 to 1, with Student's quantile.
 
     The effective sample size is mean (1 - mean) / variance, the number of 0/1 scores whose mean has this
-    variance (Franco et al. 2019); where all scores are equal, it is the number of units.
+    variance; where all scores are equal, it is the number of units.
+
+    Franco C, Little RJA, Louis TA, Slud EV. Comparative study of confidence intervals for proportions in
+    complex sample surveys. J Surv Stat Methodol 2019. doi:10.1093/jssam/smy019
     """
     has_variance = (mean > 0) & (mean < 1) & (variance > 0)
-    n = np.where(has_variance, mean * (1 - mean) / np.where(has_variance, variance, 1.0), n_units)
-    n = np.where(np.isnan(variance), np.nan, n)
-    return wilson(mean, n, level, df)
+    positive_variance = np.where(has_variance, variance, 1.0)
+    n_effective = np.where(has_variance, mean * (1 - mean) / positive_variance, n_units)
+    n_effective = np.where(np.isnan(variance), np.nan, n_effective)
+    return wilson(mean, n_effective, level, df)
 
 
 def exact(share: np.ndarray, n: np.ndarray, level: float) -> LimitArrays:
-    """Clopper and Pearson's (1934) interval for a proportion of `n`, which need not be a whole number."""
-    n_hits = share * n
-    tail = (1 - level) / 2
+    """Clopper and Pearson's interval for a proportion of `n`, which need not be a whole number.
+
+    With k = n * share the limits are the quantiles of Beta(k, n - k + 1) and Beta(k + 1, n - k).
+
+    Clopper CJ, Pearson ES. The use of confidence or fiducial limits illustrated in the case of the binomial.
+    Biometrika 1934;26:404-413. doi:10.1093/biomet/26.4.404
+    """
+    k = share * n
+    low_probability, high_probability = _tail_probabilities(level)
     with np.errstate(invalid="ignore"):
-        low = np.where(share <= 0, 0.0, stats.beta.ppf(tail, n_hits, n - n_hits + 1))
-        high = np.where(share >= 1, 1.0, stats.beta.ppf(1 - tail, n_hits + 1, n - n_hits))
-    undefined = np.isnan(share)
-    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+        low = np.where(share <= 0, 0.0, stats.beta.ppf(low_probability, k, n - k + 1))
+        high = np.where(share >= 1, 1.0, stats.beta.ppf(high_probability, k + 1, n - k))
+    is_undefined = np.isnan(share)
+    return np.where(is_undefined, np.nan, low), np.where(is_undefined, np.nan, high)
 
 
 def logit_t_limits(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, level: float) -> LimitArrays:
-    """Limits of a rate, symmetric on the logit scale: t limits with the standard error se / (p (1 - p)).
+    """Limits of a rate p, symmetric on the logit scale: those of logit(p) -+ t quantile * se / (p (1 - p)).
 
-    Where the logit or its standard error is undefined (a rate of 0 or 1) they are the limits of `t_limits`.
+    By the delta method, se / (p (1 - p)) is the standard error of logit(p). Where the logit or its standard
+    error is undefined (a rate of 0 or 1) they are the limits of `t_limits`.
     """
     low, high = t_limits(estimate, std_error, df, level)
     has_logit = (estimate > 0) & (estimate < 1) & (std_error > 0) & ~np.isnan(low)
+    # Any rate between 0 and 1 can stand for one without a logit, as its logit limits are not used.
     rate = np.where(has_logit, estimate, 0.5)
-    logit_error = np.where(has_logit, std_error, 0.0) / (rate * (1 - rate))
+    rate_error = np.where(has_logit, std_error, 0.0)
+    logit_error = rate_error / (rate * (1 - rate))
     logit_low, logit_high = t_limits(special.logit(rate), logit_error, df, level)
     low = np.where(has_logit, special.expit(logit_low), low)
     high = np.where(has_logit, special.expit(logit_high), high)
@@ -262,8 +294,9 @@ def fieller(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Fieller's confidence set of the percentage decrease 100 * (1 - method / reference).
 
-    Returns the two limits and the form of each set: "bounded" lies between the limits; "outside" is
-    everything but the gap between them; "line" is everything, with infinite limits; else "undefined".
+    Returns the lower and upper limits, and the form of each set as text, shape (n_rows,) each: a "bounded"
+    set lies between its limits; "outside" is everything but the gap between them; "line" is everything, with
+    infinite limits; a set is "undefined" where a number is NaN or the equation below is not quadratic.
 
     The set has every decrease 100 * (1 - theta) for which a t test of method - theta * reference does not
     reject. Its limits are the roots of a theta^2 - 2 b theta + c with a = r^2 - t^2 v_r,
@@ -273,16 +306,19 @@ def fieller(
 
     Fieller EC. Some problems in interval estimation. JRSS B 1954. doi:10.1111/j.2517-6161.1954.tb00159.x
     """
-    t2 = t_quantile(df, level) ** 2
-    a = reference**2 - t2 * covariance[:, 1, 1]
-    b = method * reference - t2 * covariance[:, 0, 1]
-    c = method**2 - t2 * covariance[:, 0, 0]
+    t_squared = t_quantile(df, level) ** 2
+    method_variance = covariance[:, 0, 0]
+    reference_variance = covariance[:, 1, 1]
+    a = reference**2 - t_squared * reference_variance
+    b = method * reference - t_squared * covariance[:, 0, 1]
+    c = method**2 - t_squared * method_variance
     discriminant = b**2 - a * c
     with np.errstate(invalid="ignore", divide="ignore"):
         root = np.sqrt(np.where(discriminant >= 0, discriminant, np.nan))
-        first_root = 100 * (1 - (b + root) / a)
-        second_root = 100 * (1 - (b - root) / a)
-    low, high = np.sort(np.stack([first_root, second_root]), axis=0)
+        # the two roots theta, as percentage decreases
+        first_limit = 100 * (1 - (b + root) / a)
+        second_limit = 100 * (1 - (b - root) / a)
+    low, high = np.sort(np.stack([first_limit, second_limit]), axis=0)
 
     unbounded_form = np.where(discriminant >= 0, "outside", "line")
     form = np.where(a > 0, "bounded", unbounded_form)

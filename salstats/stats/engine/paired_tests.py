@@ -124,7 +124,7 @@ def p_values_of_pairs(
         p_value, p_floor = bootstrap_p_values(replicates, ROUNDING * scale)
         p_value = np.where(too_few_units, np.nan, p_value)
         value = np.where(by_estimate, estimates.estimate, difference.value(means))
-        _, std_error, _ = moments(replicates)
+        std_error = moments(replicates).standard_deviation
         deviations = np.nan_to_num(replicates - value)
         null_draws = NullDraws.from_statistics(value, deviations, std_error, rounding=ROUNDING * scale)
         return PairedTestResult(undefined, undefined, p_value, p_floor, null_draws)

@@ -25,7 +25,7 @@ class Residuals:
     variables: np.ndarray
     #: (n, 2 + k): Standardized variables, or their standardized ranks.
     standardized: np.ndarray
-    #: (n, 2)
+    #: (n, 2): Residuals of the two variables.
     residuals: np.ndarray
     #: (k, 2): Slopes of the covariates.
     slopes: np.ndarray
@@ -82,7 +82,8 @@ def partial_coefficient(regression: Residuals, df: int) -> Coefficient:
     number, even of the opposite sign.
     """
     x, y = regression.correlated.T
-    r = float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1, 1))
+    scale = np.sqrt((x @ x) * (y @ y))
+    r = float(np.clip(x @ y / scale, -1, 1))
     if is_perfect(r, len(x)):
         return perfect_correlation(r)
     return with_t_test(r, df)

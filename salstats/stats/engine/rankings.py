@@ -147,7 +147,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
             rank_codes = ranked.with_scores(pd.Series(values, scores.index))
             ranked_target = mean_target(replace(grouped_rows, codes=rank_codes))
         ranked_values = ranked_target.cells.means()
-        drawn_values, _, _ = replicate(ranked_target.cells, ranked_target.estimand, options)
+        drawn_values = replicate(ranked_target.cells, ranked_target.estimand, options).estimates
     else:
         ranked_values, drawn_values = _aggregate(scheme, group_scores, units.n, options)
 

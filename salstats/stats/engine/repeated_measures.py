@@ -9,7 +9,7 @@ _ROUNDING = 1e-14
 
 
 def repeated_units(units: np.ndarray) -> np.ndarray:
-    """Find the rows whose unit has another row, as a mask of shape (n,)."""
+    """Return True for rows whose unit has another row, shape (n,)."""
     codes = np.unique(units, return_inverse=True)[1]
     sizes = np.bincount(codes)
     return np.asarray(sizes[codes] > 1)
@@ -18,6 +18,7 @@ def repeated_units(units: np.ndarray) -> np.ndarray:
 def deviations_within(values: np.ndarray, units: np.ndarray) -> np.ndarray:
     """Subtract from values the mean of their unit, shape (n,); 0 if a unit's values differ by rounding."""
     _, first_rows, codes = np.unique(units, return_index=True, return_inverse=True)
+    # Differences from a value of the unit are exactly 0 where its values are equal.
     first_values = values[first_rows][codes]
     differences = values - first_values
     differences[np.abs(differences) <= _ROUNDING * np.abs(values)] = 0.0
@@ -25,7 +26,7 @@ def deviations_within(values: np.ndarray, units: np.ndarray) -> np.ndarray:
     return np.asarray(differences - means[codes])
 
 
-def within_coefficient(first: np.ndarray, second: np.ndarray, units: np.ndarray) -> Coefficient:
+def within_coefficient(x: np.ndarray, y: np.ndarray, units: np.ndarray) -> Coefficient:
     """Compute the repeated-measures correlation, with n - units - 1 degrees of freedom.
 
     Its square is the share of the within-unit sum of squares that a common slope explains, and its sign that
@@ -33,9 +34,10 @@ def within_coefficient(first: np.ndarray, second: np.ndarray, units: np.ndarray)
     deviations from the units' means, by the theorem of Frisch, Waugh and Lovell. pingouin's `rm_corr` fits a
     model with a coefficient for every unit instead, and takes half a minute for 1,000 units.
     """
-    x = deviations_within(first, units)
-    y = deviations_within(second, units)
-    r = float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1, 1))
+    x_deviations = deviations_within(x, units)
+    y_deviations = deviations_within(y, units)
+    scale = np.sqrt((x_deviations @ x_deviations) * (y_deviations @ y_deviations))
+    r = float(np.clip(x_deviations @ y_deviations / scale, -1, 1))
     if is_perfect(r, len(x)):
         return perfect_correlation(r)
-    return with_t_test(r, len(x) - len(np.unique(units)) - 1)
+    return with_t_test(r, df=len(x) - len(np.unique(units)) - 1)

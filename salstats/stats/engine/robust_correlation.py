@@ -9,36 +9,44 @@ from salstats.stats.engine.coefficients import Coefficient, is_perfect, perfect_
 _BEND_SHARE = 0.2
 
 
-def lumped_share(values: np.ndarray, test: str) -> str:
-    """Return the share of values that equal the median, as text, if it leaves no spread; else "".
+def share_equal_to_median(values: np.ndarray, test: str) -> str:
+    """Return the share of values that equal the median, "half" or "four fifths", if it leaves no spread.
 
-    Without spread pingouin's `bicor` is NaN, and its `percbend` is a meaningless number.
+    It is "" if the values have a spread. Without spread pingouin's `bicor` is NaN, and its `percbend` is a
+    meaningless number.
     """
     deviations = np.sort(np.abs(values - np.median(values)))
     if test == "bicor":
-        return "half" if np.median(deviations) == 0 else ""
-    bend_position = int((1 - _BEND_SHARE) * len(values)) - 1
-    return "four fifths" if deviations[bend_position] == 0 else ""
+        spread = np.median(deviations)
+        share = "half"
+    else:
+        # the percentage bend correlation scales values by this quantile of the deviations
+        bend_position = int((1 - _BEND_SHARE) * len(values)) - 1
+        spread = deviations[bend_position]
+        share = "four fifths"
+    if spread == 0:
+        return share
+    return ""
 
 
-def robust_estimate(first: np.ndarray, second: np.ndarray, test: str) -> float:
+def robust_estimate(x: np.ndarray, y: np.ndarray, test: str) -> float:
     """Compute the percentage bend or biweight correlation, NaN where a variable has no spread."""
     # The import takes 1.6 s, and only these correlations need it.
     from pingouin.correlation import bicor, percbend
 
-    if lumped_share(first, test) or lumped_share(second, test):
+    if share_equal_to_median(x, test) or share_equal_to_median(y, test):
         return np.nan
     if test == "percbend":
-        return float(percbend(first, second, beta=_BEND_SHARE)[0])
-    return float(bicor(first, second)[0])
+        return float(percbend(x, y, beta=_BEND_SHARE)[0])
+    return float(bicor(x, y)[0])
 
 
-def robust_coefficient(first: np.ndarray, second: np.ndarray, test: str) -> Coefficient:
+def robust_coefficient(x: np.ndarray, y: np.ndarray, test: str) -> Coefficient:
     """Compute a robust correlation with its t test, which has n - 2 degrees of freedom.
 
     pingouin's P value, which is not used, is 0 from |r| = 0.999995 on.
     """
-    r = float(np.clip(robust_estimate(first, second, test), -1, 1))
-    if is_perfect(r, len(first)):
+    r = float(np.clip(robust_estimate(x, y, test), -1, 1))
+    if is_perfect(r, len(x)):
         return perfect_correlation(r)
-    return with_t_test(r, len(first) - 2)
+    return with_t_test(r, df=len(x) - 2)

@@ -7,7 +7,7 @@ from scipy import special
 
 from salstats.stats.engine.cr2 import cr2
 
-#: Share of a variance's terms below which their sum is rounding.
+#: A variance whose share of the sum of its positive terms is no larger is rounding.
 _ROUNDING = 1e-12
 
 
@@ -16,11 +16,16 @@ class RocArea(NamedTuple):
 
     estimate: float
     variance: float
+    #: Degrees of freedom of the variance.
     df: float
-    n_positive: int  # rows
-    n_negative: int  # rows
-    n_least: int  # clusters with positives or clusters with negatives, whichever are fewer
-    of_reference: float = np.nan  # the area of the reference, for a difference
+    #: Number of rows with label 1.
+    n_positive: int
+    #: Number of rows with label 0.
+    n_negative: int
+    #: Number of clusters with a positive, or with a negative, whichever is smaller.
+    n_least: int
+    #: Area of the reference; NaN unless `estimate` is a difference.
+    reference_area: float = np.nan
 
 
 def roc_area(
@@ -55,7 +60,6 @@ def roc_area(
     https://doi.org/10.1109/LSP.2014.2337313
     """
     positive = np.asarray(labels, dtype=bool)
-    is_class = np.column_stack([positive, ~positive])
     n_positive = int(positive.sum())
     n_negative = int((~positive).sum())
     if not n_positive or not n_negative:
@@ -72,24 +76,30 @@ def roc_area(
     if clusters is not None:
         codes = np.unique(clusters, return_inverse=True)[1]
     n_clusters = int(codes.max()) + 1
-    # The columns of these arrays are the positives and the negatives; their rows are the clusters.
+    # All arrays have a column of the positives and one of the negatives. Rows of `is_class` and `deviations`
+    # are rows of the data, those of `counts`, `sums` and `scaled_sums` are clusters.
+    is_class = np.column_stack([positive, ~positive])
+    # V10 - A of positives and V01 - A of negatives
     deviations = (placement - area)[:, None] * is_class
     counts = np.column_stack([np.bincount(codes, column, n_clusters) for column in is_class.T])
     sums = np.column_stack([np.bincount(codes, column, n_clusters) for column in deviations.T])
+    # I10 and I01 of the docstring
     n_with_class = (counts > 0).sum(axis=0)
     n_least = int(n_with_class.min())
-    shares = sums / (n_positive, n_negative)
-    class_variances = n_with_class / np.maximum(n_with_class - 1, 1) * (shares**2).sum(axis=0)
+    # a_k / m and b_k / n
+    scaled_sums = sums / np.array([n_positive, n_negative])
+    class_variances = n_with_class / np.maximum(n_with_class - 1, 1) * (scaled_sums**2).sum(axis=0)
     if n_least < 2:
         variance = np.nan
         df = np.nan
     elif obuchowski:
-        twice_covariance = 2 * n_clusters / (n_clusters - 1) * (shares[:, 0] @ shares[:, 1])
+        positive_sums, negative_sums = scaled_sums.T
+        twice_covariance = 2 * n_clusters / (n_clusters - 1) * (positive_sums @ negative_sums)
         variance = float(class_variances.sum() + twice_covariance)
         df = float(n_least - 1)
     else:
         variance, df = _bias_reduced_variance(sums, counts, deviations)
-    # Where terms cancel, what remains of them is rounding.
+    # Terms of opposite sign may cancel, and leave a rounding error.
     if abs(variance) <= _ROUNDING * class_variances.sum():
         variance = 0.0
     return RocArea(area, variance, df, n_positive, n_negative, n_least, reference_area)
@@ -119,18 +129,20 @@ def _count_below(scores: np.ndarray, reference_scores: np.ndarray) -> np.ndarray
 def _bias_reduced_variance(
     sums: np.ndarray, counts: np.ndarray, deviations: np.ndarray
 ) -> tuple[float, float]:
-    """Return the CR2 variance of the sum of two means, and its degrees of freedom.
+    """Return the CR2 variance of the mean of V10 plus the mean of V01, and its degrees of freedom.
 
-    `sums` and `counts` (n_clusters, 2) are those of the rows of a cluster, `deviations` (n_rows, 2) the
-    deviations from the means, 0 in rows of the other class.
+    The columns of all arrays are the positives and the negatives. `sums` and `counts` (n_clusters, 2) are the
+    sums of a cluster's deviations and its numbers of rows; `deviations` (n_rows, 2) are V10 and V01 less the
+    area, 0 in rows of the other class.
     """
     totals = counts.sum(axis=0)
     sd = np.sqrt((deviations**2).sum(axis=0) / np.maximum(totals - 1, 1))
     if not sd.any():
         return 0.0, np.nan
-    # CR2 assumes equal variances of rows, which standardized values have.
-    standardized = sums / np.where(sd > 0, sd, 1.0)
-    robust = cr2(standardized, counts, sd[None])
+    # CR2 assumes equal variances of rows, which standardized values have. The sum of the two means is then
+    # a linear combination of the means of standardized values with the standard deviations as its slopes.
+    standardized_sums = sums / np.where(sd > 0, sd, 1.0)
+    robust = cr2(standardized_sums, counts, slopes=sd[None])
     return float(robust.variance[0]), float(robust.df[0])
 
 
@@ -140,8 +152,8 @@ def separation_p_value(n_positive: np.ndarray, n_negative: np.ndarray) -> np.nda
     Of the ways to choose the positives among n independent rows, one gives an area of 1 and one of 0,
     whatever ties there are within the classes.
     """
-    n_ways: np.ndarray = special.binom(n_positive + n_negative, n_positive)
-    return 2 / n_ways
+    n_labellings: np.ndarray = special.binom(n_positive + n_negative, n_positive)
+    return 2 / n_labellings
 
 
 def area_limits(

@@ -1,7 +1,7 @@
 """Tables with one row per observation and a column per metric, from a scores frame or from a tidy table."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -137,7 +137,24 @@ def one_value(rows: pd.DataFrame, observations: np.ndarray, key: list[str], colu
     return groups.first().array
 
 
-def columns_to_correlate(
+class CorrelationTable(NamedTuple):
+    """Table of two variables to be correlated, with a row per observation."""
+
+    #: The table, which has the grouping columns, the strata and the covariates, too.
+    codes: ColumnCodes
+    #: Grouping columns.
+    groups: list[str]
+    #: Columns of the strata.
+    strata: list[str]
+    #: (n_rows,): Values of the first variable, NaN where missing.
+    x: np.ndarray
+    #: (n_rows,): Values of the second variable, NaN where missing.
+    y: np.ndarray
+    #: (n_rows, n_covariates): Values of the covariates, NaN where missing.
+    covariates: np.ndarray
+
+
+def correlation_table(
     data: pd.DataFrame,
     x: str,
     y: str,
@@ -145,12 +162,8 @@ def columns_to_correlate(
     stratified: str | None,
     unit: Unit,
     covariates: Sequence[str] = (),
-) -> tuple[list[str], list[str], ColumnCodes, np.ndarray, np.ndarray]:
-    """Check the columns of a correlation and make the table that has them.
-
-    Returns the grouping columns, the columns of the strata, the coded table, which also has the covariates,
-    and the numbers of x and of y, NaN where missing.
-    """
+) -> CorrelationTable:
+    """Check the columns of a correlation and make the table that has them."""
     frame = check_frame(data, "data")
     if x == y:
         raise ValueRangeError(
@@ -170,6 +183,9 @@ def columns_to_correlate(
     codes = wide_codes(frame, [x, y, *covariates], [*groups, *strata, *columns_of_units])
     x_values = check_numeric(codes.frame, x, "data")
     y_values = check_numeric(codes.frame, y, "data")
-    covariate_values = {name: check_numeric(codes.frame, name, "data") for name in covariates}
-    warn_of_correlated_labels({x: x_values, y: y_values, **covariate_values})
-    return groups, strata, codes, x_values, y_values
+    covariate_values = np.empty((len(codes.frame), len(covariates)))
+    for position, name in enumerate(covariates):
+        covariate_values[:, position] = check_numeric(codes.frame, name, "data")
+    values_by_name = dict(zip(covariates, covariate_values.T, strict=True))
+    warn_of_correlated_labels({x: x_values, y: y_values, **values_by_name})
+    return CorrelationTable(codes, groups, strata, x_values, y_values, covariate_values)

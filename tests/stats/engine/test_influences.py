@@ -5,7 +5,12 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from salstats.stats.engine.influences import by_leaving_out, influences, of_centred, of_partial
+from salstats.stats.engine.influences import (
+    centred_influences,
+    leave_out_influences,
+    pair_influences,
+    partial_influences,
+)
 from salstats.stats.engine.partial_correlation import residuals
 from salstats.stats.engine.repeated_measures import deviations_within
 from salstats.stats.engine.robust_correlation import robust_estimate
@@ -24,7 +29,7 @@ def test_influence_is_the_change_by_one_more_pair(test: str, kind: str) -> None:
         x, y = np.round(x), np.round(y)
     elif kind == "hits":
         y = (y > 0.8).astype(np.float64)
-    found = influences(x, y, test)
+    found = pair_influences(x, y, test)
 
     def correlation(rows: np.ndarray) -> float:
         return float(COEFFICIENTS[test](x[rows], y[rows]).statistic)
@@ -65,7 +70,7 @@ def test_influence_on_a_partial_correlation_is_the_change_by_one_more_row(ranks,
         y = left[:, 1] if covariates_of != "x" else both[:, 1]
         return float(stats.pearsonr(x, y).statistic)
 
-    found = of_partial(residuals(variables, ranks=ranks, covariates_of=covariates_of))
+    found = partial_influences(residuals(variables, ranks=ranks, covariates_of=covariates_of))
     assert_allclose(found, change_by_weight(correlation, len(variables)), atol=2e-3)
     assert_allclose(found.sum(), 0, atol=1e-9)
 
@@ -88,7 +93,7 @@ def test_influence_within_units_is_the_change_by_one_more_unit() -> None:
         products = sum(w * part.T @ part for w, part in zip(weights, deviations, strict=True))
         return products[0, 1] / np.sqrt(products[0, 0] * products[1, 1])
 
-    found = of_centred(deviations_within(x, units), deviations_within(y, units))
+    found = centred_influences(deviations_within(x, units), deviations_within(y, units))
     n = copies * len(units)
     moved = [(correlation(unit, 1) - correlation(unit, -1)) / 2 * n for unit in range(6)]
     assert_allclose(np.bincount(units, found), moved, atol=1e-3)
@@ -102,7 +107,7 @@ def test_influences_of_robust_correlations_vary_as_resampled_units_do(test: str)
     level = rng.normal(size=(2, n_units))[:, units]
     x = level[0] + rng.standard_t(3, 320)
     y = x + 2 * level[1] + rng.standard_t(3, 320)
-    found = by_leaving_out(x, y, units, test)
+    found = leave_out_influences(x, y, units, test)
     assert_allclose(found.sum(), 0, atol=1e-9)
     rows_of = [np.flatnonzero(units == unit) for unit in np.unique(units)]
     resampled = []
@@ -113,4 +118,4 @@ def test_influences_of_robust_correlations_vary_as_resampled_units_do(test: str)
     # the bootstrap's own error is 2.5 %, the rest is of the order 1 / units
     assert_allclose(std_error, np.std(resampled), rtol=0.1)
     # rows taken for independent would say much less
-    assert std_error > 1.3 * np.sqrt((by_leaving_out(x, y, np.arange(320), test) ** 2).sum()) / len(x)
+    assert std_error > 1.3 * np.sqrt((leave_out_influences(x, y, np.arange(320), test) ** 2).sum()) / len(x)
