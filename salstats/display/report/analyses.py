@@ -190,8 +190,11 @@ def run_analyses(
     unit = settings.unit
     analyses.run("flow", ss.case_flow, scores, reference=reference, unit=unit)
     analyses.run("describe", ss.describe, scores, by=["metric", "method"], unit=unit)
+    average = None
+    if has_several_values(scores, "task"):
+        average = "task"
     options: dict[str, Any] = {
-        "average": "task" if has_several_values(scores, "task") else None,
+        "average": average,
         "unit": unit,
         "interval": settings.interval,
         "level": settings.level,
@@ -200,7 +203,9 @@ def run_analyses(
         "weights": settings.weights,
     }
     # means do not have all intervals that contrasts have
-    interval_of_means = settings.interval if settings.interval in interval_names("mean") else None
+    interval_of_means = None
+    if settings.interval in interval_names("mean"):
+        interval_of_means = settings.interval
     by = [column for column in DEFAULT_BY if column in scores.columns]
     analyses.run("means", ss.summarize, scores, by=by, **options | {"interval": interval_of_means})
     contrast_options = options | {"test": settings.test}
@@ -225,7 +230,8 @@ def _run_best(analyses: Analyses, scores: pd.DataFrame, settings: Settings, opti
     Bonferroni's procedure over these comparisons allows for the choice of that method by the same scores.
     """
     means = analyses.results.estimates("means")
-    ranking = best_first(means.subset(is_ranked(means, settings.reference)), settings.reference)
+    ranked = means.subset(is_ranked(means, settings.reference))
+    ranking = best_first(ranked, settings.reference)
     if len(ranking) < 2:
         return
     metric = str(ranking.frame["metric"].iloc[0])
@@ -245,10 +251,12 @@ def _run_best(analyses: Analyses, scores: pd.DataFrame, settings: Settings, opti
 
     name = _compared_name(settings)
     rows = f"{name}[{name}['metric'] == {metric!r}]"
-    last_line = "found[found['task'] == 'Average']" if averages_tasks else "found"
+    last_line = "differences"
+    if averages_tasks:
+        last_line = "differences[differences['task'] == 'Average']"
     if settings.test != _NO_TEST:
         last_line = call_text(ss.adjust, last_line, procedure="bonferroni")
-    call = f"found = {analyses.call(ss.difference, rows, **options)}\n{last_line}"
+    call = f"differences = {analyses.call(ss.difference, rows, **options)}\n{last_line}"
     analyses.attempt("best", call, differences)
 
 
@@ -279,7 +287,7 @@ def _run_contrasts(
     analyses.attempt(
         "decrease",
         f"{difference_call}\n{_tested_call(decrease_call, difference)}",
-        lambda: _with_tests_of(difference, ss.percent_decrease(ratio_scores, by=by, **options)),
+        lambda: _tested_decreases(difference, ss.percent_decrease(ratio_scores, by=by, **options)),
     )
 
 
@@ -305,7 +313,7 @@ def _test_columns(difference: pd.DataFrame) -> list[str]:
     return [column for column in _TEST_COLUMNS if column in difference.columns]
 
 
-def _with_tests_of(difference: pd.DataFrame, decrease: pd.DataFrame) -> pd.DataFrame:
+def _tested_decreases(difference: pd.DataFrame, decrease: pd.DataFrame) -> pd.DataFrame:
     """Return decreases with the P values, their family and the verdicts of differences.
 
     A margin is one of differences, so the verdicts of decreases are without its claims.
@@ -318,7 +326,7 @@ def _with_tests_of(difference: pd.DataFrame, decrease: pd.DataFrame) -> pd.DataF
 
 
 def _tested_call(decrease_call: str, difference: pd.DataFrame) -> str:
-    """Return Python that does to a call of `percent_decrease` what `_with_tests_of` does to its frame."""
+    """Return Python that does to a call of `percent_decrease` what `_tested_decreases` does to its frame."""
     keys = _key_columns(difference)
     test_columns = _test_columns(difference)
     lines = [f"tested = difference[{[*keys, *test_columns]}]"]
@@ -332,7 +340,7 @@ def _tested_call(decrease_call: str, difference: pd.DataFrame) -> str:
 
 def _run_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
     """Relate scores to the model's confidence, and the confidence to the truth."""
-    tasks = ["task"] if "task" in scores.columns else []
+    tasks = [column for column in ("task",) if column in scores.columns]
     level = settings.level
     unit = settings.unit
     if has_several_values(scores, "label"):
@@ -350,7 +358,8 @@ def _run_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Settings
     calls = [analyses.call(ss.correlate, compared_name, metric, "prob", **options) for metric in metrics]
     analyses.attempt(
         "correlation",
-        f"found = {_concatenation(calls)}\n{call_text(ss.adjust, 'found', procedure=settings.adjust)}",
+        f"correlations = {_concatenation(calls)}\n"
+        f"{call_text(ss.adjust, 'correlations', procedure=settings.adjust)}",
         correlations,
     )
     means = analyses.results.estimates("means")
@@ -371,21 +380,21 @@ def _run_covariates(analyses: Analyses, scores: pd.DataFrame, settings: Settings
     """Regress every score, and its gap to the reference, on each covariate with tasks held fixed."""
     covariates = list(settings.covariates or ())
     scored = scores[scores["score"].notna()]
-    by = ["task"] if "task" in scores.columns else None
+    by = "task" if "task" in scores.columns else None
     analyses.run("covariates", ss.letter_values, scored, covariates, scores_name=SCORED, by=by)
     # task is the first term, so that a covariate that does not vary within tasks has no slope
-    task_term = "task + " if has_several_values(scores, "task") else ""
+    task_term = ""
+    if has_several_values(scores, "task"):
+        task_term = "task + "
     formulas = []
     for metric in metric_order(scores):
         for covariate in covariates:
             formulas.append(f"{_formula_name(metric)} ~ {task_term}{_formula_name(covariate)}")
     reference = settings.reference
-    options: dict[str, Any] = {
-        "by": "method",
-        "unit": settings.unit,
-        "level": settings.level,
-        "weights": settings.weights if isinstance(settings.weights, str) else None,
-    }
+    options: dict[str, Any] = {"by": "method", "unit": settings.unit, "level": settings.level}
+    if isinstance(settings.weights, str):
+        # weights of tasks are of averages only
+        options["weights"] = settings.weights
 
     def slopes() -> pd.DataFrame:
         # the range of a covariate is over the cases that are compared
@@ -421,12 +430,15 @@ def _concatenation(calls: list[str]) -> str:
 
 def _compared_name(settings: Settings) -> str:
     """Return the name in calls of the scores of every method but the reference."""
-    return "scores" if settings.reference is None else COMPARED
+    if settings.reference is None:
+        return "scores"
+    return COMPARED
 
 
 def _formula_name(column: str) -> str:
     """Return a column's name as a formula takes it."""
     if column.isidentifier():
         return column
-    quote = "'" if '"' in column else '"'
-    return f"Q({quote}{column}{quote})"
+    if '"' in column:
+        return f"Q('{column}')"
+    return f'Q("{column}")'

@@ -27,9 +27,11 @@ def regression_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
     for rows in (slopes.subset(~is_of_gaps(slopes)), slopes.subset(is_of_gaps(slopes))):
         yield from _slope_count(rows, wording)
     if wording.is_shown(slopes).any():
-        in_task = " in the same task" if has_task_term(slopes) else ""
+        condition = ""
+        if has_task_term(slopes):
+            condition = " in the same task"
         yield (
-            f"A slope is the mean difference{in_task} between the largest and the smallest value of the "
+            f"A slope is the mean difference{condition} between the largest and the smallest value of the "
             "covariate."
         )
     if wording.is_open(slopes).any():
@@ -65,12 +67,12 @@ def _slope_count(slopes: Estimates, wording: Wording) -> Iterator[str]:
     outcome = "scores"
     if is_of_gaps(slopes).any():
         outcome = f"gaps ({wording.method(slopes.frame['reference'].iloc[0])} minus the method)"
-    n_shown = int(wording.is_shown(slopes).sum())
+    n_significant = int(wording.is_shown(slopes).sum())
     family = ""
     if used_procedure(slopes) is not None:
         family = f" (one family of {counted(slopes.non_missing('n_tests').max(), 'test')})"
     yield (
-        f"Of {counted(n_tested, 'slope')} of {outcome} on covariates, {n_shown or 'none'} had "
+        f"Of {counted(n_tested, 'slope')} of {outcome} on covariates, {n_significant or 'none'} had "
         f"{wording.low_p(slopes)}{family}."
     )
 
@@ -97,12 +99,12 @@ def _correlations_of_metric(correlations: Estimates, wording: Wording) -> str:
     values = named_values(texts, names, defined.numbers("estimate"), "correlations")
     sentence = f"{subject} was {values}"
     if len(defined) > MAX_WRITTEN:
-        shown_rows = np.flatnonzero(wording.is_shown(defined))
-        sentence += f"; {len(shown_rows) or 'none'} of these had {wording.low_p(correlations)}"
-        if 0 < len(shown_rows) <= MAX_WRITTEN:
-            shown_texts = [texts[row] for row in shown_rows]
-            shown_names = [names[row] for row in shown_rows]
-            sentence += f": {named_values(shown_texts, shown_names, [])}"
+        significant_rows = np.flatnonzero(wording.is_shown(defined))
+        sentence += f"; {len(significant_rows) or 'none'} of these had {wording.low_p(correlations)}"
+        if 0 < len(significant_rows) <= MAX_WRITTEN:
+            significant_texts = [texts[row] for row in significant_rows]
+            significant_names = [names[row] for row in significant_rows]
+            sentence += f": {named_values(significant_texts, significant_names, [])}"
     n_undefined = len(correlations) - len(defined)
     if n_undefined:
         sentence += f"; {counted(n_undefined, 'correlation')} could not be computed"
@@ -146,7 +148,9 @@ def auroc_sentences(areas: Estimates, wording: Wording) -> Iterator[str]:
 
 def _in_tasks(tasks: Sequence[str] | np.ndarray) -> str:
     """Return tasks behind their preposition: " in Edema"; "" where no task has a name."""
-    return f" in {name_list(list(tasks), 'tasks')}" if tasks[0] else ""
+    if not tasks[0]:
+        return ""
+    return f" in {name_list(list(tasks), 'tasks')}"
 
 
 def target_phrase(areas: Estimates, wording: Wording) -> str:

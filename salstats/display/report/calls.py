@@ -67,7 +67,10 @@ def loading(files: Iterable[object], reading: Mapping[str, Any] | None = None) -
     parameters = signature(ss.read_scores).parameters
     options = {name: value for name, value in options.items() if value != parameters[name].default}
     names = [_file_name(str(file)) for file in files]
-    return call_text(ss.read_scores, repr(names[0] if len(names) == 1 else names), **options)
+    source = repr(names)
+    if len(names) == 1:
+        source = repr(names[0])
+    return call_text(ss.read_scores, source, **options)
 
 
 def _joined_names(part: str | Mapping[str, str]) -> str | dict[str, str]:
@@ -121,7 +124,9 @@ def literal(value: object) -> str:
         return f"[{', '.join(map(literal, value))}]"
     if isinstance(value, tuple):
         texts = ", ".join(map(literal, value))
-        return f"({texts},)" if len(value) == 1 else f"({texts})"
+        if len(value) == 1:
+            texts += ","
+        return f"({texts})"
     if isinstance(value, float) and not np.isfinite(value):
         return f"float('{value}')"
     return repr(value)

@@ -24,7 +24,9 @@ def count_sentences(flow: pd.DataFrame, wording: Wording) -> Iterator[str]:
     file = flow[flow["stage"] == FILE].iloc[0]
     n_scores = int(file["n_rows"]) - n_absent
     n_undefined = int(n_undefined_by_reason.sum())
-    n_defined = f" ({count_text(n_scores - n_undefined)} of them defined)" if n_undefined else ""
+    n_defined = ""
+    if n_undefined:
+        n_defined = f" ({count_text(n_scores - n_undefined)} of them defined)"
     yield (
         f"The analysis included {counted(n_scores, 'score')}{n_defined} of {_cases_text(file, wording)}, for "
         f"{joined(_branch_counts(flow))}."

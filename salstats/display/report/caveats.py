@@ -26,22 +26,28 @@ def caveat_sentences(estimates: Estimates, wording: Wording) -> Iterator[str]:
         yield _few_units_sentence(estimates, rests_on_few, wording)
     has_no_interval = estimates.has_estimate & ~estimates.has_both_limits
     if has_no_interval.any():
-        is_single_unit = (estimates.numbers("n_units")[has_no_interval] == 1).all()
-        reason = f" on a single {wording.unit}" if is_single_unit else ""
+        reason = ""
+        if (estimates.numbers("n_units")[has_no_interval] == 1).all():
+            reason = f" on a single {wording.unit}"
         yield f"No interval could be given for {counted(has_no_interval.sum(), 'estimate')}{reason}."
     n_replicates = wording.settings.n_replicates
     n_undefined = estimates.numbers("n_undefined")
     has_many_undefined = estimates.has_estimate & (n_undefined > UNDEFINED_SHARE * n_replicates)
     if has_many_undefined.any():
         largest = count_text(n_undefined[has_many_undefined].max())
-        consequence = "; no verdict is given there" if estimates.values("verdict") else ""
+        consequence = ""
+        if estimates.values("verdict"):
+            consequence = "; no verdict is given there"
         yield (
             f"{_intervals_of(has_many_undefined)} leave out more than 1% of the replicates, as these were "
             f"undefined (up to {largest} of {count_text(n_replicates)}){consequence}."
         )
     is_beyond_range = beyond_range(estimates.frame)
     if is_beyond_range.any():
-        yield f"{_intervals_of(is_beyond_range)} hold impossible values: this kind knows no bounds."
+        yield (
+            f"{_intervals_of(is_beyond_range)} hold impossible values, as this kind of interval does not "
+            "know the range of the scores."
+        )
     has_no_width = estimates.has_both_limits & (
         estimates.numbers("conf_low") == estimates.numbers("conf_high")
     )
@@ -57,17 +63,21 @@ def caveat_sentences(estimates: Estimates, wording: Wording) -> Iterator[str]:
 def _rests_on_few_units(estimates: Estimates) -> np.ndarray:
     """Find rows whose interval rests on fewer units, or degrees of freedom, than its kind needs."""
     n_units = estimates.numbers("n_units")
-    interval_df = estimates.numbers("df")
+    df_of_interval = estimates.numbers("df")
     is_few = np.zeros(len(estimates), dtype=bool)
     for row, name in enumerate(estimates.frame["interval"]):
         record = interval_by_name(name)
-        kind = "" if record is None else record.kind
+        kind = ""
         df = n_units[row] - 1
-        if record is not None and kind == "t" and not record.bounded and not np.isnan(interval_df[row]):
-            df = interval_df[row]
+        if record is not None:
+            kind = record.kind
+            has_own_df = kind == "t" and not record.bounded and not np.isnan(df_of_interval[row])
+            if has_own_df:
+                df = df_of_interval[row]
         if kind == "bootstrap":
             is_few[row] = n_units[row] < FEW_UNITS
         elif kind != "flips":
+            # inverted tests that flip signs are exact for few units, too
             is_few[row] = df < FEW_DF
     return is_few & estimates.has_both_limits
 
@@ -75,13 +85,14 @@ def _rests_on_few_units(estimates: Estimates) -> np.ndarray:
 def _few_units_sentence(estimates: Estimates, rests_on_few: np.ndarray, wording: Wording) -> str:
     """Say how few units intervals rest on, and what follows for P values and averages."""
     n_units = counted_range(estimates.numbers("n_units")[rests_on_few], wording.unit)
-    tests = " and P values likely too small" if estimates.is_tested else ""
+    consequence = "they are likely too narrow"
+    if estimates.is_tested:
+        consequence += " and P values likely too small"
     # an average counts the units of all its tasks, but depends on the task with the fewest
     hides_few = estimates.is_over_tasks & estimates.has_both_limits & ~rests_on_few
-    averages = ", also of averages that include them" if hides_few.any() else ""
-    return (
-        f"{_intervals_of(rests_on_few)} rest on only {n_units}; such are likely too narrow{tests}{averages}."
-    )
+    if hides_few.any():
+        consequence += ", also of averages that include them"
+    return f"{_intervals_of(rests_on_few)} rest on only {n_units}; {consequence}."
 
 
 def _intervals_of(rows: np.ndarray) -> str:

@@ -52,8 +52,8 @@ def margin_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
     """Yield what was shown of each method with a margin, metric by metric; nothing without a margin."""
     if not has_margins(contrasts):
         return
-    with_margin = contrasts.subset(~np.isnan(contrasts.numbers("p_margin")))
-    for metric, rows in wording.by_metric(with_margin):
+    tested = contrasts.subset(~np.isnan(contrasts.numbers("p_margin")))
+    for metric, rows in wording.by_metric(tested):
         yield f"On {wording.metric(metric)}, {_margin_result(wording.by_method(rows), wording)}."
 
 
@@ -74,9 +74,11 @@ def _margin_result(contrasts: Estimates, wording: Wording) -> str:
     if not results:
         return f"no method was shown to have {margin} from {reference}"
     if len(results) > MAX_WRITTEN:
-        in_some_task = " in some task" if len(contrasts.values("task")) > 1 else ""
         claim = max(claims)
-        results = [f"{len(results)} of {len(methods)} methods were {claim} to {reference}{in_some_task}"]
+        result = f"{len(results)} of {len(methods)} methods were {claim} to {reference}"
+        if len(contrasts.values("task")) > 1:
+            result += " in some task"
+        results = [result]
     return f"{'; '.join(results)} ({margin})"
 
 
@@ -91,9 +93,10 @@ def _claimed_tasks(claimed: Estimates, contrasts: Estimates, wording: Wording) -
     tasks = list(claimed.frame.loc[~claimed.is_over_tasks, "task"])
     phrases = []
     if tasks:
-        all_tasks = f"all {n_tasks} tasks"
         names = name_list(wording.tasks(tasks), f"of {n_tasks} tasks")
-        phrases.append(f"in {all_tasks if len(tasks) == n_tasks else names}")
+        if len(tasks) == n_tasks:
+            names = f"all {n_tasks} tasks"
+        phrases.append(f"in {names}")
     if claimed.is_over_tasks.any():
         phrases.append("averaged over tasks")
     return f" {joined(phrases)}"
@@ -110,12 +113,12 @@ def headline(contrasts: Estimates, wording: Wording) -> str:
     noun = TERMS[str(contrasts.frame["term"].iloc[0])].noun
     clauses = []
     for state, predicate in _PREDICATES.items():
-        in_state = rows.subset(states == state)
-        if not len(in_state):
+        rows_of_state = rows.subset(states == state)
+        if not len(rows_of_state):
             continue
-        names = [wording.method(method) for method in in_state.frame["method"]]
+        names = [wording.method(method) for method in rows_of_state.frame["method"]]
         subject = _subject(names, n_methods)
-        sizes = _sizes_clause(in_state, names, contrasts, wording)
+        sizes = _sizes_clause(rows_of_state, names, contrasts, wording)
         clauses.append(f"{subject} {predicate.format(noun=noun)}{sizes}")
     metric = str(contrasts.frame["metric"].iloc[0])
     reference = wording.method(contrasts.frame["reference"].iloc[0])
@@ -137,7 +140,9 @@ def _average_phrase(contrasts: Estimates) -> str:
     if not contrasts.is_over_tasks.any():
         return ""
     has_pairs = contrasts.numbers("n_pairs")[~contrasts.is_over_tasks] > 0
-    return " averaged over tasks," if has_pairs.all() else " averaged over the tasks with pairs,"
+    if has_pairs.all():
+        return " averaged over tasks,"
+    return " averaged over the tasks with pairs,"
 
 
 def contrast_states(contrasts: Estimates) -> np.ndarray:
@@ -171,21 +176,23 @@ def _sizes_clause(rows: Estimates, names: Sequence[str], contrasts: Estimates, w
     if term == "percent_decrease":
         digits = _DECIMALS_OF_PERCENT
         is_increase = (rows.numbers("estimate") < 0) & (rows.numbers("reference_mean") > 0)
-    # the subject of the sentence is the name of a single method
-    value_names = names if len(names) > 1 else [""]
+    value_names = names
+    if len(names) == 1:
+        # a single method is the subject of the sentence already
+        value_names = [""]
     if is_increase.all():
         rows = _as_increases(rows, is_increase)
         noun = _INCREASE
         nouns = f"{_INCREASE}s"
     elif is_increase.any() and len(names) <= MAX_WRITTEN:
         sizes = wording.estimate_texts(_as_increases(rows, is_increase), digits)
-        texts = []
-        for size, is_one in zip(sizes, is_increase, strict=True):
-            texts.append(f"a {_INCREASE} of {size}" if is_one else f"a {noun} of {size}")
+        nouns_of_rows = np.where(is_increase, _INCREASE, noun)
+        texts = [f"a {noun} of {size}" for noun, size in zip(nouns_of_rows, sizes, strict=True)]
         return f", with {named_values(texts, value_names, rows.numbers('estimate'))}"
     sizes_text = named_values(wording.estimate_texts(rows, digits), value_names, rows.numbers("estimate"))
-    start = f"a {noun} of" if len(value_names) <= MAX_WRITTEN else nouns
-    return f", with {start} {sizes_text}"
+    if len(value_names) > MAX_WRITTEN:
+        return f", with {nouns} {sizes_text}"
+    return f", with a {noun} of {sizes_text}"
 
 
 def _as_increases(decreases: Estimates, is_increase: np.ndarray) -> Estimates:

@@ -46,18 +46,21 @@ def _best_method_sentence(
 ) -> str:
     """Say which method has the best mean, and whether the others were shown to be worse.
 
-    `ranked` are the means of all methods, `ranking` those of the compared ones, the best first.
+    `ranked` are the means of all methods, `ranking` those of all but the reference, the best first.
     """
     metric = str(ranking.frame["metric"].iloc[0])
+    best_method = str(ranking.frame["method"].iloc[0])
     reference = wording.settings.reference
     digits = decimals(ranked.numbers("estimate"))
-    over_tasks = " averaged over tasks" if frames.estimates("means").is_over_tasks.any() else ""
-    other_methods = [
-        method
-        for method in wording.labels.order("method", ranked.frame["method"].astype(str))
-        if method not in (reference, str(ranking.frame["method"].iloc[0]))
-    ]
+    over_tasks = ""
+    if frames.estimates("means").is_over_tasks.any():
+        over_tasks = " averaged over tasks"
+    other_methods = []
+    for method in wording.labels.order("method", ranked.frame["method"].astype(str)):
+        if method not in (reference, best_method):
+            other_methods.append(method)
     best_mean = ranking.numbers("estimate")[0]
+    # several methods may share the best mean
     best_methods = ranking.frame.loc[ranking.numbers("estimate") == best_mean, "method"]
     names = name_list([wording.method(method) for method in best_methods], "methods")
     subject = f"On {wording.metric(metric)}, {names}"
@@ -87,7 +90,9 @@ def _best_method_sentence(
 
 def _direction_note(metric: str) -> str:
     """Return a note in brackets where smaller is better."""
-    return " (smaller is better)" if direction(metric) < 0 else ""
+    if direction(metric) < 0:
+        return " (smaller is better)"
+    return ""
 
 
 def _others_clause(methods: Sequence[str], frames: ReportFrames, wording: Wording) -> str:
@@ -97,32 +102,37 @@ def _others_clause(methods: Sequence[str], frames: ReportFrames, wording: Wordin
     contrasts = frames.estimates("best")
     states = contrast_states(contrasts)
     state_of_method = dict(zip(contrasts.frame["method"].astype(str), states, strict=True))
-    has_direction = not {"lower", "higher"} & set(states)
-    worse = "worse" if has_direction else "lower"
-    better = "better" if has_direction else "higher"
-    ahead = []
-    not_behind = []
+    worse = "worse"
+    better = "better"
+    if {"lower", "higher"} & set(states):
+        # the direction of the metric is not known
+        worse = "lower"
+        better = "higher"
+    better_methods = []
+    not_worse_methods = []
     for method in methods:
         state = state_of_method.get(method)
         if state in _AHEAD:
-            ahead.append(wording.method(method))
+            better_methods.append(wording.method(method))
         if state not in _BEHIND:
-            not_behind.append(wording.method(method))
-    if ahead:
-        verb = "was" if len(ahead) == 1 else "were"
+            not_worse_methods.append(wording.method(method))
+    if better_methods:
+        verb = "was" if len(better_methods) == 1 else "were"
         return (
-            f"but {name_list(ahead, 'methods')} {verb} shown to score {better} on the cases that both have, "
-            "so it is open which is best"
+            f"but {name_list(better_methods, 'methods')} {verb} shown to score {better} on the cases that "
+            "both have, so it is open which is best"
         )
-    if not not_behind:
-        subject = wording.method(methods[0]) if len(methods) == 1 else "each of the others"
+    if not not_worse_methods:
+        subject = "each of the others"
+        if len(methods) == 1:
+            subject = wording.method(methods[0])
         return f"{subject} was shown to score {worse}"
-    if len(not_behind) == len(methods) > 1:
+    if len(methods) > 1 and len(not_worse_methods) == len(methods):
         return f"none of the others was shown to score {worse}, so it is open which is best"
-    verb = "was" if len(not_behind) == 1 else "were"
+    verb = "was" if len(not_worse_methods) == 1 else "were"
     return (
-        f"{name_list(not_behind, 'methods')} {verb} not shown to score {worse}, so it is open which of them "
-        "is best"
+        f"{name_list(not_worse_methods, 'methods')} {verb} not shown to score {worse}, so it is open which "
+        "of them is best"
     )
 
 
@@ -203,14 +213,13 @@ def _slopes_sentence(metric: str, frames: ReportFrames, wording: Wording) -> str
     if np.isnan(slopes.reported_p_values).all():
         return untested
     n_methods = slopes.frame["term"].value_counts()
-    rising, falling = _shown_directions(slopes, wording)
     clauses = []
-    for verb, is_shown in (("rose", rising), ("fell", falling)):
-        n_shown = slopes.frame.loc[is_shown, "term"].value_counts()
+    for verb, is_significant in _significant_directions(slopes, wording).items():
+        n_significant = slopes.frame.loc[is_significant, "term"].value_counts()
         phrases = []
         for covariate in covariates:
-            if covariate in n_shown:
-                share = _share_of_methods(n_shown[covariate], n_methods[covariate])
+            if covariate in n_significant:
+                share = _share_of_methods(n_significant[covariate], n_methods[covariate])
                 phrases.append(f"{wording.column(covariate)}{share}")
         if phrases:
             clauses.append(f"{verb} with {joined(phrases)}")
@@ -219,16 +228,18 @@ def _slopes_sentence(metric: str, frames: ReportFrames, wording: Wording) -> str
     return f"From case to case, {metric_name} was not shown to rise or fall with {names}."
 
 
-def _share_of_methods(n_shown: int, n_methods: int) -> str:
+def _share_of_methods(n_significant: int, n_methods: int) -> str:
     """Return a share of methods in brackets, "" of a single one: " (3 of 8 methods)"."""
-    return f" ({n_shown} of {counted(n_methods, 'method')})" if n_methods > 1 else ""
+    if n_methods == 1:
+        return ""
+    return f" ({n_significant} of {counted(n_methods, 'method')})"
 
 
-def _shown_directions(associations: Estimates, wording: Wording) -> tuple[np.ndarray, np.ndarray]:
-    """Find the rows that were shown to lie above 0, and those that were shown to lie below."""
-    is_shown = wording.is_shown(associations)
+def _significant_directions(associations: Estimates, wording: Wording) -> dict[str, np.ndarray]:
+    """Find rows with a low P value: under "rose" those with an estimate above 0, under "fell" below 0."""
+    is_significant = wording.is_shown(associations)
     estimate = associations.numbers("estimate")
-    return is_shown & (estimate > 0), is_shown & (estimate < 0)
+    return {"rose": is_significant & (estimate > 0), "fell": is_significant & (estimate < 0)}
 
 
 def _confidence_sentence(metric: str, all_correlations: Estimates, wording: Wording) -> str:
@@ -240,19 +251,19 @@ def _confidence_sentence(metric: str, all_correlations: Estimates, wording: Word
     if np.isnan(correlations.reported_p_values).all():
         return ""
     name = wording.column(str(correlations.frame["y"].iloc[0]))
-    n_groups = len(correlations)
-    groups = ""
-    if n_groups > 1:
-        has_tasks = len(correlations.values("task")) > 1
-        group_noun = "combinations of method and task" if has_tasks else "methods"
-        groups = f"{n_groups} {group_noun}"
-    rising, falling = _shown_directions(correlations, wording)
-    clauses = []
-    for verb, is_shown in (("rose", rising), ("fell", falling)):
-        if is_shown.any():
-            clauses.append(f"{verb} in {is_shown.sum()}" if groups else verb)
-    if clauses:
-        share = f" of {groups}" if groups else ""
-        return f" With {name} it {' and '.join(clauses)}{share}."
-    among = f" ({groups})" if groups else ""
-    return f" It was not shown to rise or fall with {name}{among}."
+    n_significant = {}
+    for verb, is_significant in _significant_directions(correlations, wording).items():
+        if is_significant.any():
+            n_significant[verb] = int(is_significant.sum())
+    if len(correlations) == 1:
+        if n_significant:
+            return f" With {name} it {' and '.join(n_significant)}."
+        return f" It was not shown to rise or fall with {name}."
+    group_noun = "methods"
+    if len(correlations.values("task")) > 1:
+        group_noun = "combinations of method and task"
+    groups = f"{len(correlations)} {group_noun}"
+    if n_significant:
+        clauses = [f"{verb} in {n}" for verb, n in n_significant.items()]
+        return f" With {name} it {' and '.join(clauses)} of {groups}."
+    return f" It was not shown to rise or fall with {name} ({groups})."

@@ -93,21 +93,21 @@ def _settings_slots(frames: ReportFrames, wording: Wording) -> Slots:
     packages = joined([f"{name} {version_of[package]}" for package, name in _COMPUTED_WITH.items()])
     # means of 0/1 scores may have other intervals than those of the settings
     is_resampled = any(_has_bootstrap(estimates) for estimates in frames.all_estimates())
-    role = "formed one cluster in every analysis"
-    clusters = ""
+    unit_role = "formed one cluster in every analysis"
     if is_resampled:
-        role = f"were kept together when {wording.units} were resampled"
-        clusters = " and formed one cluster in regressions" if "regression" in frames else ""
+        unit_role = f"were kept together when {wording.units} were resampled"
+        if "regression" in frames:
+            unit_role += " and formed one cluster in regressions"
     unit = wording.settings.unit
+    if unit == "case":
+        unit_role += ", and cases were taken as independent of each other"
     return {
         "level": wording.level,
         "seed": str(wording.settings.seed),
         "unit": wording.unit,
         "units": wording.units,
-        "unit_and_why": _UNITS.get(unit, f"{wording.unit}: all scores with the same value of {unit}"),
-        "kept": role,
-        "clusters": clusters,
-        "independent": ", and cases were taken as independent of each other" if unit == "case" else "",
+        "unit_definition": _UNITS.get(unit, f"{wording.unit}: all scores with the same value of {unit}"),
+        "unit_role": unit_role,
         "lines": _condition("confidence" in frames),
         "letter_values": _condition("covariates" in frames),
         "software": f"salstats {version_of['salstats']} in Python {version_of['Python']} ({packages})",
@@ -121,13 +121,18 @@ def _has_bootstrap(estimates: Estimates) -> bool:
 
 def _outcome_slots(frames: ReportFrames, wording: Wording) -> Slots:
     """Fill the slots on metrics and on undefined scores."""
-    describe = frames["describe"]
-    metrics = wording.labels.order("metric", describe["metric"])
-    is_binary = {metric: _is_binary(describe[describe["metric"] == metric]) for metric in metrics}
-    names = [_metric_text(metric, wording, is_binary=is_binary[metric]) for metric in metrics]
-    records = [registered_metric(metric) for metric in metrics]
-    subject = "The outcome was" if len(names) == 1 else "Outcomes were"
-    notes = [record.note for record in records if record is not None and record.note]
+    descriptions = frames["describe"]
+    metric_texts = []
+    notes = []
+    has_continuous_metric = False
+    for metric in wording.labels.order("metric", descriptions["metric"]):
+        is_binary = _is_binary(descriptions[descriptions["metric"] == metric])
+        metric_texts.append(_metric_text(metric, wording, is_binary=is_binary))
+        has_continuous_metric = has_continuous_metric or not is_binary
+        record = registered_metric(metric)
+        if record is not None and record.note:
+            notes.append(record.note)
+    subject = "The outcome was" if len(metric_texts) == 1 else "Outcomes were"
     flow = frames["flow"]
     n_undefined_by_reason, n_absent = undefined_scores(flow)
     n_undefined = int(n_undefined_by_reason.sum())
@@ -136,21 +141,21 @@ def _outcome_slots(frames: ReportFrames, wording: Wording) -> Slots:
     if set(n_undefined_by_reason.index) - {UNDEFINED}:
         counts = [f"{count_text(n)} {reason}" for reason, n in n_undefined_by_reason.items()]
         reasons = f": {joined(counts)}"
-    imputed = ""
+    imputation = ""
     if any(_has_imputed_scores(frame) for frame in frames.values()):
-        imputed = "; masks that mark nothing had been given the worst score (0, or the image's diagonal)"
+        imputation = "; masks that mark nothing had been given the worst score (0, or the image's diagonal)"
     elif n_undefined:
-        imputed = "; none was imputed"
+        imputation = "; none was imputed"
     return {
-        "outcomes": f"{subject} {joined(names)}",
+        "outcomes": f"{subject} {joined(metric_texts)}",
         "metric_notes": " ".join(notes) or None,
         "all_defined": _condition(n_undefined == 0),
-        "lost": count_text(n_undefined) if n_undefined else None,
-        "total": count_text(n_scores),
-        "share": percent_text(100 * n_undefined / n_scores),
+        "n_undefined": count_text(n_undefined) if n_undefined else None,
+        "n_scores": count_text(n_scores),
+        "percent_undefined": percent_text(100 * n_undefined / n_scores),
         "reasons": reasons,
-        "imputed": imputed,
-        "continuous": _condition(not all(is_binary.values())),
+        "imputation": imputation,
+        "continuous": _condition(has_continuous_metric),
     }
 
 
@@ -169,15 +174,21 @@ def _metric_text(metric: str, wording: Wording, *, is_binary: bool) -> str:
     full_name = METRICS_IN_FULL.get(record.name, "")
     if full_name and full_name not in label.lower():
         details.append(full_name)
-    details.append("0 or 1 for each case" if is_binary else _range_text(record))
-    details.append("larger is better" if record.larger_is_better else "smaller is better")
+    if is_binary:
+        details.append("0 or 1 for each case")
+    else:
+        details.append(_range_text(record))
+    if record.larger_is_better:
+        details.append("larger is better")
+    else:
+        details.append("smaller is better")
     return f"{label} ({'; '.join(details)})"
 
 
 def _is_binary(descriptions: pd.DataFrame) -> bool:
     """Return whether all defined scores of some descriptions are 0 or 1."""
-    with_scores = descriptions[descriptions["n"] > 0]
-    return len(with_scores) > 0 and bool(with_scores["binary"].all())
+    defined = descriptions[descriptions["n"] > 0]
+    return len(defined) > 0 and bool(defined["binary"].all())
 
 
 def _range_text(metric: Metric) -> str:
@@ -202,15 +213,17 @@ def _scores_slots(scores: pd.DataFrame, wording: Wording) -> Slots:
                 "stood as rows of their case and were kept together in every analysis."
             )
     has_predictions = {"prob", "label"} <= set(scores.columns)
-    return {
-        "slice": slices[0] if len(slices) == 1 else None,
-        "slice_is": _SLICES.get(slices[0], "") if slices else "",
+    slots: Slots = {
         "truth_only": _condition(slices == ["true-positive"] and has_predictions),
-        "thresholds": joined(thresholds) if thresholds else None,
+        "thresholds": joined(thresholds) or None,
         "cutoff": _condition(_distinct_texts(scores, "cutoff")),
         "smooth": _condition(_distinct_texts(scores, "smooth")),
         "repeated_rows": " ".join(repeated_rows) or None,
     }
+    if len(slices) == 1:
+        slots["slice"] = slices[0]
+        slots["slice_definition"] = _SLICES.get(slices[0], "")
+    return slots
 
 
 def _distinct_texts(scores: pd.DataFrame, column: str) -> list[str]:
@@ -282,41 +295,54 @@ def _mean_slots(frames: ReportFrames, wording: Wording) -> Slots:
     """Fill the slots on means, and on the intervals of means and contrasts."""
     estimates_by_key = {key: frames.estimates(key) for key in _NOUNS if key in frames}
     has_averages = any(estimates.is_over_tasks.any() for estimates in estimates_by_key.values())
-    nouns_by_interval: dict[str, list[str]] = defaultdict(list)
-    n_undefined = [0.0]
-    is_resampled = False
-    for key, estimates in estimates_by_key.items():
-        intervals = estimates.frame["interval"].astype("str").value_counts()
-        for interval, n_rows in intervals.items():
-            part = f"{count_text(n_rows)} of the {count_text(len(estimates))} " if len(intervals) > 1 else ""
-            nouns_by_interval[str(interval)].append(f"{part}{_NOUNS[key]}")
-        n_undefined += list(estimates.non_missing("n_undefined"))
-        is_resampled = is_resampled or _has_bootstrap(estimates)
-    if "difference" in frames:
-        is_resampled = is_resampled or "bootstrap" in frames.estimates("difference").values("test")
-    largest_n_undefined = max(n_undefined)
+    is_resampled = any(_has_bootstrap(estimates) for estimates in estimates_by_key.values())
+    if "difference" in frames and "bootstrap" in frames.estimates("difference").values("test"):
+        is_resampled = True
+    # number of undefined replicates of the estimate that has the most
+    most_undefined = 0.0
+    for estimates in estimates_by_key.values():
+        most_undefined = max(most_undefined, *estimates.non_missing("n_undefined"), 0.0)
     weights = wording.settings.weights
-    return {
-        "mean_by": "metric, method and task" if has_averages else "metric and method",
+    slots: Slots = {
+        "mean_by": "metric and method",
         "averaged": _condition(has_averages and not isinstance(weights, Mapping)),
         "weights": _weights_text(wording),
         "bounds": _condition(any(bound_sentences(frames.estimates("means"), wording))),
-        "intervals": " ".join(
-            _interval_sentence(interval, nouns, wording) for interval, nouns in nouns_by_interval.items()
-        ),
-        "replicates": count_text(wording.settings.n_replicates) if is_resampled else None,
-        "resampling": "" if wording.settings.unit == "case" else " (Field and Welsh 2007)",
-        "of_a_task": ", for an average without a score of one of its tasks" if has_averages else "",
-        "most_undefined": count_text(largest_n_undefined) if largest_n_undefined > 0 else None,
+        "intervals": " ".join(_interval_sentences(estimates_by_key, wording)),
+        "replicates": None,
+        "resampling": "",
+        "of_a_task": "",
+        "most_undefined": None,
     }
+    if has_averages:
+        slots["mean_by"] = "metric, method and task"
+        slots["of_a_task"] = ", for an average without a score of one of its tasks"
+    if is_resampled:
+        slots["replicates"] = count_text(wording.settings.n_replicates)
+    if wording.settings.unit != "case":
+        slots["resampling"] = " (Field and Welsh 2007)"
+    if most_undefined > 0:
+        slots["most_undefined"] = count_text(most_undefined)
+    return slots
 
 
-def _interval_sentence(interval: str, nouns: Sequence[str], wording: Wording) -> str:
-    """Say how the intervals of means and contrasts were made; `nouns` say of which."""
-    record = interval_by_name(interval)
-    assert record is not None
-    source = record.note.format(unit=wording.unit)
-    return f"The {wording.level}% confidence intervals of {joined(nouns)} were {source}."
+def _interval_sentences(estimates_by_key: Mapping[str, Estimates], wording: Wording) -> list[str]:
+    """Return a sentence for each kind of interval: the means and contrasts that have it, and its source."""
+    nouns_by_interval: dict[str, list[str]] = defaultdict(list)
+    for key, estimates in estimates_by_key.items():
+        n_rows_by_interval = estimates.frame["interval"].astype("str").value_counts()
+        for interval, n_rows in n_rows_by_interval.items():
+            noun = _NOUNS[key]
+            if len(n_rows_by_interval) > 1:
+                noun = f"{count_text(n_rows)} of the {count_text(len(estimates))} {noun}"
+            nouns_by_interval[str(interval)].append(noun)
+    sentences = []
+    for interval, nouns in nouns_by_interval.items():
+        record = interval_by_name(interval)
+        assert record is not None
+        source = record.note.format(unit=wording.unit)
+        sentences.append(f"The {wording.level}% confidence intervals of {joined(nouns)} were {source}.")
+    return sentences
 
 
 def _best_method_slots(contrasts: Estimates, wording: Wording, *, has_reference: bool) -> Slots:
@@ -362,17 +388,22 @@ def _test_sentences(contrasts: Estimates, wording: Wording) -> str:
 def _contrast_slots(frames: ReportFrames, wording: Wording) -> Slots:
     """Fill the slots on the comparison of methods with the reference."""
     differences = frames.estimates("difference")
-    is_adjusted = used_procedure(differences) is not None
     slots: Slots = {
         "reference": wording.method(wording.settings.reference),
-        "on_task": " and task" if "task" in differences.frame.columns else "",
+        "on_task": "",
         "test": _test_sentences(differences, wording),
         "adjusted": _adjustment_sentence("differences", differences, wording),
-        "margin": margin_text(differences, wording.labels) if has_margins(differences) else None,
-        "margin_adjusted": ", adjusted likewise as a family of its own," if is_adjusted else "",
+        "margin": None,
+        "margin_adjusted": "",
         "alpha": wording.alpha,
         "rule": _rule_text(differences, wording),
     }
+    if "task" in differences.frame.columns:
+        slots["on_task"] = " and task"
+    if has_margins(differences):
+        slots["margin"] = margin_text(differences, wording.labels)
+    if used_procedure(differences) is not None:
+        slots["margin_adjusted"] = ", adjusted likewise as a family of its own,"
     if "decrease" in frames:
         decreases = frames.estimates("decrease")
         without_zero = set(differences.values("metric")) - set(decreases.values("metric"))
@@ -401,10 +432,11 @@ def _adjustment_sentence(
     families = ""
     if estimates.is_over_tasks.any() and not estimates.is_over_tasks.all():
         families = ", those in single tasks and those over tasks as families of their own"
-    is_described = any(used_procedure(described) is not None for described in earlier)
-    method = "by the same procedure" if is_described else f"for multiple tests by {procedure.note}"
+    adjustment = f"for multiple tests by {procedure.note}"
+    if any(used_procedure(estimates) is not None for estimates in earlier):
+        adjustment = "by the same procedure"
     return (
-        f"P values were adjusted {method}, over the {count_text(n_tests)} {plural_noun}{families}; "
+        f"P values were adjusted {adjustment}, over the {count_text(n_tests)} {plural_noun}{families}; "
         "confidence intervals were not adjusted."
     )
 
@@ -413,33 +445,43 @@ def _regression_slots(frames: ReportFrames, wording: Wording) -> Slots:
     """Fill the slots on models of scores, and of gaps to the reference, on covariates."""
     slopes = frames.estimates("regression")
     covariates = slopes.values("term")
-    has_several_covariates = len(covariates) > 1
     has_gaps = bool(is_of_gaps(slopes).any())
     reference = wording.settings.reference
-    describe = frames["describe"]
-    metrics = wording.labels.order("metric", describe["metric"])
-    modelled = set(outcome_metrics(slopes))
-    binary_metrics = [
-        wording.metric(metric)
-        for metric in metrics
-        if metric in modelled and _is_binary(describe[describe["metric"] == metric])
-    ]
     earlier = [frames.estimates("difference")] if "difference" in frames else []
+    plural_noun = "slopes of scores and gaps" if has_gaps else "slopes"
     errors = [ERRORS[str(name)].note.format(unit=wording.unit) for name in slopes.values("errors")]
-    return {
-        "reference": wording.method(reference) if has_gaps else None,
+    slots: Slots = {
+        "reference": None,
         "covariates": joined([wording.column(covariate) for covariate in covariates]),
-        "model_for": "covariate, method and metric" if has_several_covariates else "method and metric",
-        "but_reference": f" ({wording.method(reference)} excepted)" if reference is not None else "",
-        "with_task": ", with task as a categorical covariate" if has_task_term(slopes) else "",
-        "alone": "; slopes are thus not adjusted for the other covariates" if has_several_covariates else "",
+        "model_for": "method and metric",
+        "but_reference": "",
+        "with_task": "",
+        "alone": "",
         "gaps": _condition(has_gaps),
-        "binary": joined(binary_metrics) if binary_metrics else None,
+        "binary": joined(_binary_outcomes(slopes, frames["describe"], wording)) or None,
         "errors": " ".join(errors),
-        "adjusted_slopes": _adjustment_sentence(
-            "slopes of scores and gaps" if has_gaps else "slopes", slopes, wording, earlier
-        ),
+        "adjusted_slopes": _adjustment_sentence(plural_noun, slopes, wording, earlier),
     }
+    if has_gaps:
+        slots["reference"] = wording.method(reference)
+    if reference is not None:
+        slots["but_reference"] = f" ({wording.method(reference)} excepted)"
+    if has_task_term(slopes):
+        slots["with_task"] = ", with task as a categorical covariate"
+    if len(covariates) > 1:
+        slots["model_for"] = "covariate, method and metric"
+        slots["alone"] = "; slopes are thus not adjusted for the other covariates"
+    return slots
+
+
+def _binary_outcomes(slopes: Estimates, descriptions: pd.DataFrame, wording: Wording) -> list[str]:
+    """Return the labels of the metrics that were modelled and whose scores are all 0 or 1."""
+    modelled_metrics = set(outcome_metrics(slopes))
+    names = []
+    for metric in wording.labels.order("metric", descriptions["metric"]):
+        if metric in modelled_metrics and _is_binary(descriptions[descriptions["metric"] == metric]):
+            names.append(wording.metric(metric))
+    return names
 
 
 def _correlation_slots(frames: ReportFrames, wording: Wording) -> Slots:
@@ -448,12 +490,15 @@ def _correlation_slots(frames: ReportFrames, wording: Wording) -> Slots:
     by = [column for column in ("method", "task") if len(correlations.values(column)) > 1]
     first = correlations.frame.iloc[0]
     record = interval_by_name(first["interval"], first["term"])
+    interval_source = None
+    if record is not None:
+        interval_source = record.note.format(unit=wording.unit)
     earlier = [frames.estimates(key) for key in ("difference", "regression") if key in frames]
     return {
         "coefficient": str(first["term"]).capitalize(),
         "prob": wording.column(str(first["y"])),
         "separately": f", separately by {joined(by)}" if by else "",
-        "correlation_interval": None if record is None else record.note.format(unit=wording.unit),
+        "correlation_interval": interval_source,
         "perfect": _condition((np.abs(correlations.numbers("estimate")) == 1).any()),
         "adjusted_correlations": _adjustment_sentence("correlations", correlations, wording, earlier),
     }
@@ -462,12 +507,13 @@ def _correlation_slots(frames: ReportFrames, wording: Wording) -> Slots:
 def _area_slots(areas: Estimates, wording: Wording) -> Slots:
     """Fill the slots on areas under ROC curves and their intervals."""
     intervals = areas.values("interval")
-    # the score interval replaces another one where that has no variance
-    replaced = [interval for interval in intervals if interval != "wilson"]
-    record = None
+    source = None
     if intervals:
-        record = interval_by_name(replaced[0] if replaced else "logit", "auroc")
-    source = None if record is None else record.note.format(unit=wording.unit)
+        # Wilson's interval replaces the one of the analysis, by default logit, where that has no variance
+        interval = next((name for name in intervals if name != "wilson"), "logit")
+        record = interval_by_name(interval, "auroc")
+        if record is not None:
+            source = record.note.format(unit=wording.unit)
     if source and "wilson" in intervals:
         source += (
             "; where that has no variance, as in complete separation, they are Wilson's score interval "

@@ -78,8 +78,12 @@ def _asset(name: str) -> str:
 def _folded_part(part: _FoldedSection) -> Markup:
     """Return a part of the page, folded away under its heading."""
     heading = element("h2", part.title, id=part.anchor, tabindex=-1)
-    hint = element("span", part.hint, class_="hint") if part.hint else None
-    style_class = "part apart" if part.print_if_open else "part"
+    hint = None
+    if part.hint:
+        hint = element("span", part.hint, class_="hint")
+    style_class = "part"
+    if part.print_if_open:
+        style_class = "part apart"
     summary = element("summary", heading, hint)
     details = element("details", summary, "\n", part.content, class_=style_class)
     return element("section", "\n", details, "\n", aria_labelledby=part.anchor)
@@ -123,8 +127,10 @@ def _section_part(section: Section) -> _FoldedSection:
         titles = "; ".join(f"{item.title} ({item.number})" for item in folded)
         folded_blocks = []
         for item in folded:
-            block = item_files(item) if item.display is Display.LINKED else item_block(item)
-            folded_blocks.append(block)
+            if item.display is Display.LINKED:
+                folded_blocks.append(item_files(item))
+            else:
+                folded_blocks.append(item_block(item))
         summary = element("summary", f"More: {titles}")
         blocks.append(element("details", summary, "\n", lines(*folded_blocks), class_="more"))
     hint = ", ".join(item.number for item in section.items)

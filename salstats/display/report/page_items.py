@@ -77,7 +77,9 @@ def _figure(item: ReportItem, pages: Sequence[bytes]) -> Markup:
     anchor = item_anchor(item)
     blocks: list[Markup] = []
     for number, png in enumerate(pages, 1):
-        page_label = f"{item.number}, page {number} of {len(pages)}" if len(pages) > 1 else ""
+        page_label = ""
+        if len(pages) > 1:
+            page_label = f"{item.number}, page {number} of {len(pages)}"
         blocks.append(element("div", _image(item, png, page_label), class_="picture"))
         if page_label:
             blocks.append(element("p", page_label, class_="page"))
@@ -90,10 +92,12 @@ def _image(item: ReportItem, png: bytes, page_label: str) -> Markup:
     size = _png_size(png)
     shown_width = size.width_mm * _PIXELS_PER_MM * _ENLARGEMENT
     alt = item.alt or _label(item)
+    if page_label:
+        alt = f"{page_label}: {alt}"
     return element(
         "img",
         src=f"data:image/png;base64,{base64.b64encode(png).decode()}",
-        alt=f"{page_label}: {alt}" if page_label else alt,
+        alt=alt,
         width=round(shown_width),
         height=round(shown_width * size.height / size.width),
         style=f"--mm: {size.width_mm:.1f}",

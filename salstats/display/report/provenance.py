@@ -107,5 +107,7 @@ def _distinct_names(names: Sequence[str]) -> list[str]:
     distinct = []
     for name in names:
         n_seen[name] += 1
-        distinct.append(f"{name} ({n_seen[name]})" if names.count(name) > 1 else name)
+        if names.count(name) > 1:
+            name = f"{name} ({n_seen[name]})"
+        distinct.append(name)
     return distinct

@@ -111,8 +111,10 @@ class Settings:
     @property
     def label_options(self) -> dict[str, Any]:
         """Labels as the user gave them, with the reference before the other methods."""
-        reference_first = {} if self.reference is None else {"method": [self.reference]}
-        return reference_first | dict(self.labels or {})
+        options: dict[str, Any] = {}
+        if self.reference is not None:
+            options["method"] = [self.reference]
+        return options | dict(self.labels or {})
 
 
 def resolve_settings(scores: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, Settings]:
@@ -137,10 +139,11 @@ def resolve_settings(scores: pd.DataFrame, settings: Settings) -> tuple[pd.DataF
         raise SalstatsError(
             f"there is one {units.name} only, so nothing can be said of others; a report needs two or more"
         )
-    weight_columns = [settings.weights] if isinstance(settings.weights, str) else []
-    covariates = _resolve_covariates(
-        scores.drop(columns=weight_columns, errors="ignore"), settings.covariates
-    )
+    unweighted_scores = scores
+    if isinstance(settings.weights, str):
+        # a column of weights is no covariate; "unit" is no column
+        unweighted_scores = scores.drop(columns=settings.weights, errors="ignore")
+    covariates = _resolve_covariates(unweighted_scores, settings.covariates)
     unit_argument = unit
     if units.name not in scores.columns or units.n_alone:
         # units of several columns, of the names of cases, or that some cases lack, get a column

@@ -31,11 +31,11 @@ TEMPLATE = (
     (
         Sentence("{outcomes}."),
         Sentence("{metric_notes}"),
-        Sentence("The unit of analysis was the {unit_and_why} {kept}{clusters}{independent}."),
-        Sentence("No score was undefined{imputed}.", condition="all_defined"),
+        Sentence("The unit of analysis was the {unit_definition} {unit_role}."),
+        Sentence("No score was undefined{imputation}.", condition="all_defined"),
         Sentence(
-            "Undefined scores ({lost} of {total}, {share}{reasons}) were left out of the analyses that "
-            "needed them{imputed}."
+            "Undefined scores ({n_undefined} of {n_scores}, {percent_undefined}{reasons}) were left out of "
+            "the analyses that needed them{imputation}."
         ),
         Sentence(
             "Bounds of mean scores took each undefined score as the worst, or as the best, that its metric "
@@ -44,7 +44,7 @@ TEMPLATE = (
         ),
     ),
     (
-        Sentence("Scores are of the {slice} slice{slice_is}."),
+        Sentence("Scores are of the {slice} slice{slice_definition}."),
         Sentence(
             "Images that the truth does not hold are not among them, so an AUROC is of the others only.",
             condition="truth_only",

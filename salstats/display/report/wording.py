@@ -89,7 +89,9 @@ class Wording:
     def column(self, name: str) -> str:
         """Return the label of a column, such as a covariate; one that the user gave keeps its capital."""
         label = self.labels.column(name)
-        return lowered(label) if label == Labels().column(name) else label
+        if label == Labels().column(name):
+            return lowered(label)
+        return label
 
     def method(self, name: object) -> str:
         """Return the label of a method, some with an article: "Grad-CAM", "the human benchmark"."""
@@ -118,7 +120,9 @@ class Wording:
     def p_name(self, estimates: Estimates) -> str:
         """Return the name of a frame's P values: "Holm-adjusted P", or "unadjusted P"."""
         procedure = used_procedure(estimates)
-        return "unadjusted P" if procedure is None else f"{procedure.label}-adjusted P"
+        if procedure is None:
+            return "unadjusted P"
+        return f"{procedure.label}-adjusted P"
 
     def is_shown(self, estimates: Estimates) -> np.ndarray:
         """Find rows whose P value lies below the level."""
@@ -178,7 +182,9 @@ def lowered(text: str) -> str:
     """Return a label as it stands inside a sentence: "hit rate", but "IoU" and "Dice" as they are."""
     first_word = text.split(" ", 1)[0]
     is_common_noun = re.fullmatch(r"[A-Z][a-z']+", first_word) and first_word not in _PERSON_NAMES
-    return text[0].lower() + text[1:] if is_common_noun else text
+    if is_common_noun:
+        return text[0].lower() + text[1:]
+    return text
 
 
 def name_list(names: Sequence[str], plural_noun: str, conjunction: str = "and") -> str:

@@ -124,7 +124,7 @@ def test_numbers_follow_the_journal_style(style, inside):
 def test_what_stands_on_little_is_said():
     text = said("decrease", five_tasks(A={"n_units": 12}, B={"n_units": 18}))
     assert (
-        "Intervals of 2 estimates rest on only 12 to 18 patients; such are likely too narrow and P values "
+        "Intervals of 2 estimates rest on only 12 to 18 patients; they are likely too narrow and P values "
         "likely too small, also of averages that include them."
     ) in text
     assert "were undefined" not in said("decrease", five_tasks(A={"n_undefined": 10}))
