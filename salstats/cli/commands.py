@@ -32,7 +32,7 @@ class Command:
     #: First sentence of its help, which begins with a verb.
     summary: str = ""
     #: Parameters that most users need; the others stand below a heading of their own. By default all.
-    usual: tuple[str, ...] | None = None
+    main_parameters: tuple[str, ...] | None = None
     #: Help by parameter, where it differs from that of other commands.
     texts: Mapping[str, str] = field(default_factory=dict)
     #: Kind of estimate that names the choices of `interval`.
@@ -117,7 +117,7 @@ COMMANDS = (
             ),
         ),
         summary="Score the maps and masks of a study against its truth.",
-        usual=("metrics", "threshold", "slice", "jobs"),
+        main_parameters=("metrics", "threshold", "slice", "jobs"),
     ),
     Command(
         "gaze",
@@ -132,7 +132,7 @@ COMMANDS = (
             ),
         ),
         summary="Score maps against where readers looked.",
-        usual=("metrics", "jobs"),
+        main_parameters=("metrics", "jobs"),
         texts={
             "truth": "Compare with the mean over the other readers, or over all of them.",
             "n_readers": "Score only images that exactly this number of readers looked at.",
@@ -145,7 +145,7 @@ COMMANDS = (
         STUDY,
         "study -o overlap.csv --metrics dice,iou",
         summary="Score the overlap of every two readers' masks.",
-        usual=("metrics", "jobs"),
+        main_parameters=("metrics", "jobs"),
     ),
     Command(
         "features",
@@ -163,7 +163,7 @@ COMMANDS = (
         "study -o thresholds.csv --what threshold",
         run=runs.run_tune,
         summary="Choose thresholds, cutoffs or filters on a validation set.",
-        usual=("what", "metric", "grid", "jobs"),
+        main_parameters=("what", "metric", "grid", "jobs"),
         texts={"metric": "Metric whose mean is maximised."},
     ),
     Command(
@@ -176,7 +176,7 @@ COMMANDS = (
         output_help="Write .json in the format of the CheXlocalize release.",
         run=runs.run_segment,
         summary="Write the masks that score derives from one method's maps.",
-        usual=("method", "threshold"),
+        main_parameters=("method", "threshold"),
         texts={"method": "Method whose maps become masks."},
     ),
     Command(
@@ -186,7 +186,7 @@ COMMANDS = (
         SCORES,
         "scores.csv --by metric,method",
         summary="Describe the distribution of scores in each group.",
-        usual=("by",),
+        main_parameters=("by",),
     ),
     Command(
         "summarize",
@@ -198,7 +198,7 @@ COMMANDS = (
         run=runs.run_bounded,
         summary="Estimate mean scores with confidence intervals.",
         interval_of="mean",
-        usual=("by", "unit", "average", "interval"),
+        main_parameters=("by", "unit", "average", "interval"),
     ),
     Command(
         "medians",
@@ -208,7 +208,7 @@ COMMANDS = (
         "scores.csv --by metric,method --quantile 0.5 -o medians.csv",
         summary="Estimate medians or other quantiles with confidence intervals.",
         interval_of="median",
-        usual=("by", "unit", "quantile"),
+        main_parameters=("by", "unit", "quantile"),
     ),
     Command(
         "rates",
@@ -219,7 +219,7 @@ COMMANDS = (
         flag_words={"rates": "rate"},
         summary="Estimate precision, recall and other rates of pixels pooled over cases.",
         interval_of="pooled_rate",
-        usual=("rates", "by", "unit"),
+        main_parameters=("rates", "by", "unit"),
     ),
     Command(
         "auroc",
@@ -229,7 +229,7 @@ COMMANDS = (
         "scores.csv prob label --by task",
         arguments={"score": "SCORE", "label": "LABEL"},
         summary="Estimate areas under ROC curves and compare them.",
-        usual=("by", "reference", "unit"),
+        main_parameters=("by", "reference", "unit"),
         texts={"reference": "Method or score to compare with."},
     ),
     Command(
@@ -240,7 +240,7 @@ COMMANDS = (
         "scores.csv --over method --kind krippendorff --measured ordinal -o alpha.csv",
         flag_words={"scale": "measured"},
         summary="Estimate the agreement of readers, methods or repeated scores.",
-        usual=("over", "kind", "by", "unit"),
+        main_parameters=("over", "kind", "by", "unit"),
     ),
     Command(
         "regress",
@@ -261,7 +261,7 @@ COMMANDS = (
             _rare_option("joint", "Also write a joint test of each term to this file.", Path | None),
         ),
         summary="Regress scores on covariates.",
-        usual=("by", "unit", "family", "reference", "adjust"),
+        main_parameters=("by", "unit", "family", "reference", "adjust"),
         texts={
             "by": "Fit a model for each of these groups.",
             "unit": "Column that defines the clusters, such as patient.",
@@ -275,7 +275,7 @@ COMMANDS = (
         'scores.csv "iou ~ area_ratio" --quantile 0.5 --by method',
         arguments={"formula": "FORMULA..."},
         summary="Regress a quantile of scores on covariates.",
-        usual=("quantile", "by", "reference"),
+        main_parameters=("quantile", "by", "reference"),
         texts={
             "by": "Fit a model for each of these groups.",
             "unit": "Column that defines the clusters, such as patient.",
@@ -289,7 +289,7 @@ COMMANDS = (
         "scores.csv iou prob --by method,task --test spearman",
         arguments={"x": "X", "y": "Y"},
         summary="Correlate two columns or metrics.",
-        usual=("by", "unit", "test", "covariates"),
+        main_parameters=("by", "unit", "test", "covariates"),
         texts={"test": "Correlation coefficient."},
     ),
     Command(
@@ -302,7 +302,7 @@ COMMANDS = (
         run=runs.run_bounded,
         summary="Estimate the percentage decrease of each method from a reference.",
         interval_of="percent_decrease",
-        usual=("reference", "by", "unit", "average", "adjust", "margin"),
+        main_parameters=("reference", "by", "unit", "average", "adjust", "margin"),
         texts={"adjust": _ADJUST_CONTRASTS},
     ),
     Command(
@@ -315,7 +315,7 @@ COMMANDS = (
         run=runs.run_bounded,
         summary="Estimate the mean difference of each method from a reference.",
         interval_of="difference",
-        usual=("reference", "by", "unit", "average", "adjust", "margin"),
+        main_parameters=("reference", "by", "unit", "average", "adjust", "margin"),
         texts={"adjust": _ADJUST_CONTRASTS},
     ),
     Command(
@@ -326,7 +326,7 @@ COMMANDS = (
         "scores.csv --reference human --by metric -o gaps.csv",
         summary="Estimate the difference of medians of each method from a reference.",
         interval_of="median_difference",
-        usual=("reference", "by", "unit", "quantile"),
+        main_parameters=("reference", "by", "unit", "quantile"),
     ),
     Command(
         "mrmc",
@@ -346,7 +346,7 @@ COMMANDS = (
             ),
         ),
         summary="Compare methods over several readers and cases.",
-        usual=("reference", "figure", "label", "readers", "by"),
+        main_parameters=("reference", "figure", "label", "readers", "by"),
     ),
     Command(
         "ranks",
@@ -355,7 +355,7 @@ COMMANDS = (
         SCORES,
         "scores.csv --scheme mean --unit patient -o ranks.csv",
         summary="Rank methods and show how stable the ranks are.",
-        usual=("by", "unit", "scheme"),
+        main_parameters=("by", "unit", "scheme"),
     ),
     Command(
         "rank-agreement",
@@ -364,7 +364,7 @@ COMMANDS = (
         SCORES,
         "scores.csv --over task -o tau.csv",
         summary="Compare rankings between tasks, data sets or metrics.",
-        usual=("over", "by", "unit"),
+        main_parameters=("over", "by", "unit"),
     ),
     Command(
         "significance-map",
@@ -377,7 +377,7 @@ COMMANDS = (
         ),
         run=runs.run_significance_map,
         summary="Test which methods are better than which others.",
-        usual=("by", "unit", "adjust"),
+        main_parameters=("by", "unit", "adjust"),
         texts={"level": "Call a method better where its adjusted P value is below 1 - level."},
     ),
     Command(
@@ -390,7 +390,7 @@ COMMANDS = (
         run=runs.run_power,
         summary="Plan the number of cases of a study.",
         interval_of="difference",
-        usual=("reference", "n_cases", "effect", "margin", "by", "unit"),
+        main_parameters=("reference", "n_cases", "effect", "margin", "by", "unit"),
         texts={
             "reference": "Method to compare with, which a pilot of scores needs.",
             "width": "Greatest width of the confidence interval.",
@@ -438,7 +438,7 @@ COMMANDS = (
             "title": "Title of the page.",
             "jobs": "Number of processes: 1, or 2 to draw half of the figures in a second one.",
         },
-        usual=("reference", "unit", "covariates", "labels", "title"),
+        main_parameters=("reference", "unit", "covariates", "labels", "title"),
     ),
 )
 
@@ -459,7 +459,7 @@ def options(command: Command, function: Callable[..., Any]) -> list[Option]:
             choices=_interval_choices(command),
             omit=("overwrite", *command.omit),
             flag_words=command.flag_words,
-            usual=command.usual,
+            main_parameters=command.main_parameters,
         )
     return [*arguments, *function_options, *command.extra_options, *_output_options(command)]
 

@@ -1,7 +1,6 @@
-"""Command that runs the main job on the embedded study, from its scores to a report."""
+"""Command that runs the main analyses of the embedded study, from its scores to a report."""
 
 import os
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ _METHODS = (
 def run_demo(
     folder: str | os.PathLike[str] | None = None, *, overwrite: bool = False
 ) -> dict[str, pd.DataFrame]:
-    """Run the main job on the embedded digits study, print some of it and write its report.
+    """Run the main analyses on the embedded digits study, print some results and write a report.
 
     Digits, networks and maps are real; the annotator that the methods are compared with is simulated. Needs
     no torch: the maps were scored when the study was built. The folder, where none is named, is the first
@@ -87,8 +86,12 @@ def free_folder(*, overwrite: bool = False) -> Path:
     """Return the demo's folder or, unless it is replaced, the first numbered one that does not exist."""
     if overwrite:
         return Path(FOLDER)
-    names = (Path(FOLDER if i == 1 else f"{FOLDER}-{i}") for i in count(1))
-    return next(name for name in names if not name.exists())
+    folder = Path(FOLDER)
+    number = 1
+    while folder.exists():
+        number += 1
+        folder = Path(f"{FOLDER}-{number}")
+    return folder
 
 
 def example_results(scores: pd.DataFrame, demo_scores: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

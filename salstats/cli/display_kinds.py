@@ -59,26 +59,28 @@ class DisplayKinds:
         names = ", ".join(sorted(functions))
         kind_help = f"Kind of {self.noun}: {names} (default: by the columns of the file)."
         options = [option("kind", str | None, None, kind_help, "--as", panel=panel)]
-        by_name: dict[str, dict[str, Option]] = {}
+        # the option of each kind, by the name of the parameter
+        options_by_name: dict[str, dict[str, Option]] = {}
         for kind, function in functions.items():
-            for made in options_of(
+            options_of_kind = options_of(
                 function,
                 texts=DISPLAY,
                 omit=self.omit,
                 flag_words=_FLAG_WORDS,
                 panel=panel,
-                with_off_switches=True,
-            ):
-                by_name.setdefault(made.name, {})[kind] = made
-        for by_kind in by_name.values():
-            first = next(iter(by_kind.values()))
-            if len(by_kind) < len(functions):
-                first.typer_info.help = _help_by_kind(by_kind)
-                first.typer_info.rich_help_panel = RARE
-            options.append(first)
-        for made in options_of(ss.read_data, texts=FILES, panel="Reading the file"):
-            if made.name in TEXT_OPTIONS:
-                options.append(made)
+                add_off_switches=True,
+            )
+            for kind_option in options_of_kind:
+                options_by_name.setdefault(kind_option.name, {})[kind] = kind_option
+        for options_by_kind in options_by_name.values():
+            first_option = next(iter(options_by_kind.values()))
+            if len(options_by_kind) < len(functions):
+                first_option.typer_info.help = _help_by_kind(options_by_kind)
+                first_option.typer_info.rich_help_panel = RARE
+            options.append(first_option)
+        for reader_option in options_of(ss.read_data, texts=FILES, panel="Reading the file"):
+            if reader_option.name in TEXT_OPTIONS:
+                options.append(reader_option)
         return options
 
     def kind_of(self, frame: "pd.DataFrame", path: Path) -> str:
@@ -86,19 +88,20 @@ class DisplayKinds:
         from salstats.checks import quoted
         from salstats.errors import Message, SalstatsError, Setting
 
-        marks = {str(name) for name in frame.columns}
-        if "term" in marks:
-            marks |= {f"term:{term}" for term in frame["term"].unique()}
-        fitting = []
+        features = {str(name) for name in frame.columns}
+        if "term" in features:
+            features |= {f"term:{term}" for term in frame["term"].unique()}
+        # kinds whose columns and terms the frame has
+        candidates = []
         for kind, columns in self.columns:
-            needed = set(columns.split())
-            if needed <= marks:
-                fitting.append((kind, needed))
-        # a kind that needs more columns goes before one that needs some of these
+            required = set(columns.split())
+            if required <= features:
+                candidates.append((kind, required))
+        # a kind that requires more columns goes before one that requires some of these
         kinds = []
-        for kind, needed in fitting:
-            is_special = not any(needed < other_needed for _, other_needed in fitting)
-            if is_special and kind not in kinds:
+        for kind, required in candidates:
+            is_most_special = not any(required < columns for _, columns in candidates)
+            if is_most_special and kind not in kinds:
                 kinds.append(kind)
         if len(kinds) == 1:
             return kinds[0]
@@ -155,12 +158,12 @@ def _takes_one_frame(function: Callable[..., Any]) -> bool:
     return n_required == 1 and n_positional == 1
 
 
-def _help_by_kind(by_kind: dict[str, Option]) -> str:
+def _help_by_kind(options_by_kind: dict[str, Option]) -> str:
     """Join the help of an option in several kinds: "box, ranks: Number of columns."."""
-    kinds: dict[str, list[str]] = {}
-    for kind, made in by_kind.items():
-        kinds.setdefault(made.typer_info.help or "", []).append(kind)
-    return " ".join(f"{', '.join(names)}: {text}" for text, names in kinds.items())
+    kinds_by_text: dict[str, list[str]] = {}
+    for kind, option_of_kind in options_by_kind.items():
+        kinds_by_text.setdefault(option_of_kind.typer_info.help or "", []).append(kind)
+    return " ".join(f"{', '.join(kinds)}: {text}" for text, kinds in kinds_by_text.items())
 
 
 TABLES = DisplayKinds(

@@ -3,7 +3,6 @@
 import hashlib
 import math
 import platform
-import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Extras for users; the others build and test the package.
 _EXTRAS = ("explain", "dask")
+#: Length of a SHA-256 as text.
+_N_HEX_DIGITS = 64
 _LATEX = ("lualatex", "xelatex", "pdflatex")
 
 
@@ -88,8 +89,9 @@ def _optional() -> Iterator[tuple[str, str]]:
         yield "Chromium", find_browser()
     except SalstatsError as error:
         yield "Chromium", f"missing: {error}"
-    programs = [path for name in _LATEX if (path := shutil.which(name))]
-    yield "LaTeX", ", ".join(programs) or "missing: tables can be written as .tex but not typeset"
+    programs = [shutil.which(name) for name in _LATEX]
+    paths = ", ".join(program for program in programs if program is not None)
+    yield "LaTeX", paths or "missing: tables can be written as .tex but not typeset"
     face = font()
     if face.startswith("DejaVu"):
         face += ", Matplotlib's own: journals ask for Arial; Liberation Sans has the same widths"
@@ -104,9 +106,9 @@ def _machine() -> Iterator[tuple[str, str]]:
 
     yield "cores", f"{joblib.cpu_count()}, which --jobs -1 uses"
     table_gb = limit(file_bytes=math.inf) / 2**30
-    other_gb = limit() / 2**30
+    file_gb = limit() / 2**30
     yield "memory for a table", f"{table_gb:.3g} GB at most; {LIMIT}=8 in the environment sets 8 GB"
-    yield "memory for another file", f"{other_gb:.3g} GB at most; {LIMIT}=8 in the environment sets 8 GB"
+    yield "memory for another file", f"{file_gb:.3g} GB at most; {LIMIT}=8 in the environment sets 8 GB"
 
 
 def _data() -> Iterator[tuple[str, str]]:
@@ -136,8 +138,13 @@ def _data() -> Iterator[tuple[str, str]]:
 
 def _checksums(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each embedded file, from the table of README.md and from SHA256SUMS files."""
-    readme = (folder / "README.md").read_text()
-    checksums = dict(re.findall(r"^\| `([^`]+)` .*\| ([0-9a-f]{64}) \|$", readme, re.M))
+    checksums = {}
+    for line in (folder / "README.md").read_text().splitlines():
+        # a row of the table: | `file` (what it is) | ... | checksum |
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if line.startswith("| `") and len(cells[-1]) == _N_HEX_DIGITS:
+            name = cells[0].split("`")[1]
+            checksums[name] = cells[-1]
     for sums in folder.rglob("SHA256SUMS"):
         for line in sums.read_text().splitlines():
             checksum, name = line.split(maxsplit=1)

@@ -274,6 +274,7 @@ def _preparation(size: str, fit: str, **channels: Sequence[str] | None) -> Any:
     for name, texts in channels.items():
         if texts:
             values = numbers(texts, f"--{name}", float)
+            # one value is that of every channel
             statistics[name] = values[0] if len(values) == 1 else tuple(values)
     return Preparation(shape, fit=fit, **statistics)
 

@@ -24,27 +24,30 @@ def split(values: Sequence[str] | None) -> list[str] | None:
         rows = list(csv.reader(values, skipinitialspace=True))
     except csv.Error as error:
         raise typer.BadParameter(f"{','.join(values)!r} is no list of names") from error
-    parts = [part.strip() for row in rows for part in row or [""]]
-    if not all(parts):
+    names = []
+    for row in rows:
+        # the csv module gives no cells for an empty text
+        names += [name.strip() for name in row or [""]]
+    if not all(names):
         raise typer.BadParameter(f"an empty name in {','.join(values)!r}")
-    return parts
+    return names
 
 
-def number(text: object, flag: str, kind: Callable[[Any], float]) -> float:
-    """Read an option that takes one number."""
+def number(text: object, flag: str, number_type: Callable[[Any], float]) -> float:
+    """Read an option that takes one number; `number_type` is int or float."""
     try:
-        return kind(text)
+        return number_type(text)
     except ValueError:
-        noun = "whole number" if kind is int else "number"
+        noun = "whole number" if number_type is int else "number"
         raise typer.BadParameter(f"{flag} takes a {noun}, not {text!r}") from None
 
 
-def numbers(values: Sequence[str], flag: str, kind: Callable[[str], float]) -> list[float]:
-    """Split an option that takes numbers."""
+def numbers(values: Sequence[str], flag: str, number_type: Callable[[str], float]) -> list[float]:
+    """Read a repeated or comma-separated option that takes numbers; `number_type` is int or float."""
     try:
-        return [kind(value) for value in split(values) or []]
+        return [number_type(value) for value in split(values) or []]
     except ValueError:
-        noun = "whole numbers" if kind is int else "numbers"
+        noun = "whole numbers" if number_type is int else "numbers"
         raise typer.BadParameter(f"{flag} takes {noun}; got {','.join(values)!r}") from None
 
 
@@ -108,7 +111,7 @@ def by_method(values: Sequence[str], flag: str, example: str) -> str | dict[tupl
 def spacing(text: str, flag: str, example: str) -> float | tuple[float, ...] | Path:
     """Read the size of a pixel: one number, two, or the path of a table."""
     try:
-        sizes = tuple(float(part) for part in text.split("x"))
+        sizes = tuple(float(size) for size in text.split("x"))
     except ValueError:
         if Path(text).suffix in _TABLES or os.path.lexists(text):
             return Path(text)
@@ -122,25 +125,27 @@ def score_columns(values: Sequence[str], flag: str, example: str) -> dict[str, A
     """Read column=method:metric:reader, column=method:metric, column=method or column=:metric."""
     targets: dict[str, Any] = {}
     for name, target in pairs(values, flag, example).items():
-        parts = target.split(":")
-        if len(parts) > 3 or not parts[-1]:
+        levels = target.split(":")
+        if len(levels) > 3 or not levels[-1]:
             raise typer.BadParameter(f"{flag} '{name}={target}' should read like {example}")
-        if len(parts) == 1:
+        if len(levels) == 1:
+            # a method alone
             targets[name] = target
         else:
-            targets[name] = tuple(part or None for part in parts)
+            # what stands empty, as the method in `=:iou`, is a column of the file
+            targets[name] = tuple(level or None for level in levels)
     return targets
 
 
 def by_metric(
-    values: Sequence[str], flag: str, example: str, kind: Callable[[str], Any] = float
+    values: Sequence[str], flag: str, example: str, convert: Callable[[str], Any] = float
 ) -> Any | dict[str, Any]:
     """Read a number for all metrics, or one of each."""
-    parts = split(values) or []
+    texts = split(values) or []
     try:
-        if len(parts) == 1 and "=" not in parts[0]:
-            return kind(parts[0])
-        return {metric: kind(text) for metric, text in equations(parts, flag, example).items()}
+        if len(texts) == 1 and "=" not in texts[0]:
+            return convert(texts[0])
+        return {metric: convert(text) for metric, text in equations(texts, flag, example).items()}
     except ValueError:
         raise typer.BadParameter(f"{flag} {','.join(values)!r} should read like {example}") from None
 
@@ -161,10 +166,13 @@ def weights(values: Sequence[str], flag: str, example: str) -> str | dict[str, f
 
 
 def _bounds(text: str) -> float | tuple[float | None, ...]:
-    """Read a number, or two of which one may be missing."""
+    """Read a number, or LOW:HIGH of which one may be missing."""
     if ":" not in text:
         return float(text)
-    return tuple(float(part) if part else None for part in text.split(":"))
+    bounds: list[float | None] = []
+    for bound in text.split(":"):
+        bounds.append(float(bound) if bound else None)
+    return tuple(bounds)
 
 
 def metric_options(values: Sequence[str], flag: str, example: str) -> dict[str, dict[str, Any]]:
@@ -187,6 +195,8 @@ def joined_files(values: Sequence[str], flag: str, example: str) -> list[str | d
     for text in split(values) or []:
         name, equals, path = text.partition("=")
         # a path may hold "=" itself
-        is_named = bool(equals) and bool(path) and not os.path.lexists(text)
-        files.append({name: path} if is_named else text)
+        if equals and path and not os.path.lexists(text):
+            files.append({name: path})
+        else:
+            files.append(text)
     return files

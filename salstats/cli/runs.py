@@ -45,19 +45,19 @@ def run_read(run: CommandRun, source: Source) -> None:
 
 def run_bounded(run: CommandRun, source: Source) -> None:
     """Estimate, and with `--bounds` add the bounds of undefined scores."""
-    with_bounds = run.options.pop("bounds")
+    adds_bounds = run.options.pop("bounds")
     limit_texts = run.options.pop("limits", None)
-    if limit_texts and not with_bounds:
+    if limit_texts and not adds_bounds:
         raise typer.BadParameter("--limits belongs to --bounds")
     check_output_file(run)
     scores = source.read(run)
     frame = run.call(scores)
-    if with_bounds:
-        frame = _with_bounds(frame, scores, limit_texts)
+    if adds_bounds:
+        frame = _add_bounds(frame, scores, limit_texts)
     run.deliver(frame)
 
 
-def _with_bounds(
+def _add_bounds(
     frame: "pd.DataFrame", scores: "pd.DataFrame", limit_texts: list[str] | None
 ) -> "pd.DataFrame":
     """Add the bounds of undefined scores; those of comparisons are made from the scores."""
@@ -66,8 +66,9 @@ def _with_bounds(
     limits = None
     if limit_texts:
         limits = margin(limit_texts, "--limits", "0:50 or hd95=0:50")
-    is_comparison = "n_pairs" in frame.columns
-    return ss.missing_bounds(frame, scores=scores if is_comparison else None, limits=limits)
+    if "n_pairs" in frame.columns:
+        return ss.missing_bounds(frame, scores=scores, limits=limits)
+    return ss.missing_bounds(frame, limits=limits)
 
 
 def run_significance_map(run: CommandRun, source: Source) -> None:
@@ -93,8 +94,10 @@ def run_regress(run: CommandRun, source: Source) -> None:
     data = source.read(run)
     if covariates:
         data = ss.normalize(data, split(covariates) or [], within=within)
-    [formulas] = run.arguments
-    formula = formulas if len(formulas) > 1 else formulas[0]
+    [formula] = run.arguments
+    if len(formula) == 1:
+        # a single formula is no list
+        [formula] = formula
     terms = run.function(data, formula, **run.options)
     if components_file is not None or joint_file is not None:
         model = ss.fit(data, formula, **_options_for(ss.fit, run))
@@ -271,7 +274,10 @@ def report_gaze_reasons(scores: "pd.DataFrame") -> None:
     """Write on stderr how many scores are defined, and why others are not."""
     from salstats.scoring.gaze_cases import RULED_OUT
 
-    _report_defined(scores, "images x readers" if "reader" in scores.columns else "images")
+    unit = "images"
+    if "reader" in scores.columns:
+        unit = "images x readers"
+    _report_defined(scores, unit)
     if scores["reason"].eq(RULED_OUT).any():
         typer.echo(
             "information_gain: means leave out the cases where a map failed, so they are too high; "
@@ -293,18 +299,20 @@ def _report_defined(scores: "pd.DataFrame", unit: str) -> None:
 
 def _present(names: Iterable[object]) -> list[str]:
     """Write the names of a group, without missing ones."""
+    # NaN, a missing name, is not equal to itself
     return [str(name) for name in names if name == name]
 
 
 def report_fixations(recordings: "pd.DataFrame") -> None:
     """Write on stderr how many recordings and fixations were used, and how many of these lie outside."""
-    used = recordings[recordings["used"]]
-    counts = used[["n_fixations", "n_outside", "n_zero", "n_overlapping"]].sum().astype(int)
+    used_recordings = recordings[recordings["used"]]
+    counts = used_recordings[["n_fixations", "n_outside", "n_zero", "n_overlapping"]].sum().astype(int)
     overlapping = ""
     if counts["n_overlapping"]:
         overlapping = f", {counts['n_overlapping']} that begin before another has ended"
     typer.echo(
-        f"{len(used)} of {len(recordings)} recordings used, with {counts['n_fixations']} fixations: "
+        f"{len(used_recordings)} of {len(recordings)} recordings used, "
+        f"with {counts['n_fixations']} fixations: "
         f"{counts['n_outside']} outside their image (in densities their tails count), "
         f"{counts['n_zero']} of no duration{overlapping}",
         err=True,
@@ -319,8 +327,10 @@ def report_chosen(sweep: "pd.DataFrame", parameter: str) -> None:
         chosen = rows[rows["chosen"]]
         texts = []
         for task, value in zip(chosen["task"], chosen[parameter], strict=True):
-            at_end = " (end of the grid)" if value in ends else ""
-            texts.append(f"{task} {value:g}{at_end}")
+            text = f"{task} {value:g}"
+            if value in ends:
+                text += " (end of the grid)"
+            texts.append(text)
         tuned_tasks = set(chosen["task"])
         for task in dict.fromkeys(rows["task"]):
             if task not in tuned_tasks:

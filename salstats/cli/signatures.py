@@ -48,8 +48,9 @@ class _Form:
     @property
     def metavar(self) -> str:
         """Stand for the value in the help."""
-        is_named = self.parse in (pairs, equations, labels, score_columns, metric_options)
-        return "NAME=VALUE" if is_named else "VALUE"
+        if self.parse in (pairs, equations, labels, score_columns, metric_options):
+            return "NAME=VALUE"
+        return "VALUE"
 
 
 #: Parameters whose text has a form of its own.
@@ -101,7 +102,7 @@ class OptionText:
     choices: tuple[str, ...] = ()
     panel: str | None = None
 
-    def with_choices(self) -> str:
+    def help_text(self) -> str:
         """Return the sentence followed by the choices."""
         if not self.choices:
             return self.sentence
@@ -152,8 +153,8 @@ def options_of(
     omit: Iterable[str] = (),
     flag_words: Mapping[str, str] | None = None,
     panel: str | None = None,
-    usual: Collection[str] | None = None,
-    with_off_switches: bool = False,
+    main_parameters: Collection[str] | None = None,
+    add_off_switches: bool = False,
 ) -> list[Option]:
     """Make an option of each keyword-only parameter of a public function.
 
@@ -171,9 +172,9 @@ def options_of(
         Word of the flag by parameter, where it is not the parameter's name.
     panel : str, optional
         Heading in the help, below which options have no default of their own: only those given are passed on.
-    usual : collection of str, optional
+    main_parameters : collection of str, optional
         Parameters that most users need; the others stand below the heading `RARE`. By default all.
-    with_off_switches : bool
+    add_off_switches : bool
         Give every switch an option that turns it off, whatever its default.
     """
     documented = documentation(function)
@@ -186,10 +187,10 @@ def options_of(
         values = (choices or {}).get(name) or described.choices or _recorded_choices(function, name)
         flag = f"--{flag_word(name, flag_words)}"
         is_switch = bool in _members(parameter.annotation)
-        if is_switch and (with_off_switches or parameter.default is not False):
+        if is_switch and (add_off_switches or parameter.default is not False):
             flag = f"{flag}/--no-{flag[2:]}"
         heading = panel
-        if panel is None and usual is not None and name not in usual:
+        if panel is None and main_parameters is not None and name not in main_parameters:
             heading = RARE
         sentence = texts.get(name) or described.sentence
         option_text = OptionText(sentence, tuple(values), heading)
@@ -212,29 +213,31 @@ def flag_word(name: str, flag_words: Mapping[str, str] | None = None) -> str:
     return (flag_words or {}).get(name) or _FLAG_WORDS.get(name) or name.replace("_", "-")
 
 
-def argument(name: str, metavar: str, kind: Any, help_text: str) -> Option:
+def argument(name: str, metavar: str, value_type: Any, help_text: str) -> Option:
     """Make a positional argument."""
     # typer itself shows that an argument may have several values
     info = typer.Argument(metavar=metavar.removesuffix("..."), help=help_text)
     # an option may have the same name
     key = f"argument_{name}"
-    parameter = inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info])
+    parameter = inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[value_type, info])
     return Option(name, "", parameter, _unchanged)
 
 
 def option(
-    name: str, kind: Any, default: Any, help_text: str, *flags: str, panel: str | None = None
+    name: str, value_type: Any, default: Any, help_text: str, *flags: str, panel: str | None = None
 ) -> Option:
-    """Make an option that the function does not have."""
+    """Make an option that the function does not have; `flags` are by default the name with hyphens."""
     names = flags or (f"--{name.replace('_', '-')}",)
-    info = typer.Option(*names, help=help_text, rich_help_panel=panel, **_typer_settings(kind))
+    info = typer.Option(*names, help=help_text, rich_help_panel=panel, **_typer_settings(value_type))
     parameter = inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, info], default=default
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[value_type, info], default=default
     )
-    numeric = _numeric_type(kind)
+    numeric = _numeric_type(value_type)
+    # the long flag is the last one
     if numeric is None:
         return Option(name, names[-1], parameter, _unchanged)
-    return Option(name, names[-1], parameter, _unless_none(partial(number, flag=names[-1], kind=numeric)))
+    convert = partial(number, flag=names[-1], number_type=numeric)
+    return Option(name, names[-1], parameter, _skipping_none(convert))
 
 
 def _unchanged(typed: Any) -> Any:
@@ -242,7 +245,7 @@ def _unchanged(typed: Any) -> Any:
     return typed
 
 
-def _unless_none(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _skipping_none(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a conversion that leaves None, an option that was not given, as it is."""
 
     def convert_value(typed: Any) -> Any:
@@ -253,31 +256,31 @@ def _unless_none(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return convert_value
 
 
-def _numeric_type(kind: Any) -> type | None:
-    """Return int or float where a type is one of these or optional, else None."""
-    members = _members(kind)
+def _numeric_type(value_type: Any) -> type | None:
+    """Return int or float where a type is one of these, or one of these or None; else None."""
+    members = _members(value_type)
     for numeric in (int, float):
         if numeric in members:
             return numeric
     return None
 
 
-def _typer_settings(kind: Any) -> dict[str, Any]:
+def _typer_settings(value_type: Any) -> dict[str, Any]:
     """Return how typer reads and shows a type; numbers are read as text, so that messages are ours."""
-    numeric = _numeric_type(kind)
+    numeric = _numeric_type(value_type)
     if numeric is not None:
         return {"parser": str, "metavar": f"<{numeric.__name__}>"}
-    if kind == list[str] | None:
+    if value_type == list[str] | None:
         return {"metavar": "A,B,..."}
     return {}
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """How the text of an option is read."""
+class _ValueReader:
+    """Reader of the text of an option: typer's type, and a conversion of what typer returns."""
 
     #: Type that typer reads.
-    kind: Any
+    value_type: Any
     #: Converts what typer read.
     convert: Callable[[Any], Any] = _unchanged
     #: Example for the help.
@@ -286,70 +289,71 @@ class _Reading:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _reading_of(parameter: inspect.Parameter, flag: str) -> _Reading:
-    """Decide from a parameter's annotation how its option is read."""
+def _value_reader(parameter: inspect.Parameter, flag: str) -> _ValueReader:
+    """Choose the reader of an option by the annotation of its parameter."""
     name = parameter.name
-    kinds = _members(parameter.annotation)
-    if bool in kinds:
-        return _Reading(bool | None if type(None) in kinds else bool)
-    if name in _FORMS and _has_form(name, kinds):
+    types = _members(parameter.annotation)
+    if bool in types:
+        return _ValueReader(bool | None if type(None) in types else bool)  # a switch
+    if name in _FORMS and _has_form(name, types):
         form = _FORMS[name]
-        return _Reading(
+        return _ValueReader(
             str | None if name in _SINGLE_TEXT else list[str] | None,
             partial(form.parse, flag=flag, example=form.example),
             form.example,
             {"metavar": form.metavar},
         )
-    if name not in _FORMS and any(getattr(kind, "__name__", "") == "DataFrame" for kind in kinds):
-        # a frame is a file
-        return _Reading(Path | None)
+    type_names = {getattr(value_type, "__name__", "") for value_type in types}
+    if name not in _FORMS and "DataFrame" in type_names:
+        # the command line takes the file of a frame
+        return _ValueReader(Path | None)
     for numeric in (int, float):
-        if _is_list_of(kinds, numeric):
-            return _Reading(list[str] | None, partial(numbers, flag=flag, kind=numeric))
-    if _takes_many(kinds):
-        return _Reading(list[str] | None, split)
-    return _single_value(parameter, kinds, flag)
+        if _is_list_of(types, numeric):
+            return _ValueReader(list[str] | None, partial(numbers, flag=flag, number_type=numeric))
+    if _takes_many(types):
+        return _ValueReader(list[str] | None, split)
+    return _single_value_reader(parameter, types, flag)
 
 
-def _single_value(parameter: inspect.Parameter, kinds: Sequence[Any], flag: str) -> _Reading:
-    """Decide how an option is read that takes one number, text or path."""
-    kind: Any = Path
+def _single_value_reader(parameter: inspect.Parameter, types: Sequence[Any], flag: str) -> _ValueReader:
+    """Return the reader of an option that takes one number, text or path."""
+    value_type: Any = Path
     for simple in (int, float, str):
-        if simple in kinds:
-            kind = simple
+        if simple in types:
+            value_type = simple
             break
     if parameter.default is None:
-        kind = kind | None
-    numeric = _numeric_type(kind)
+        value_type = value_type | None
+    numeric = _numeric_type(value_type)
     if numeric is None:
-        return _Reading(kind)
-    return _Reading(kind, partial(number, flag=flag, kind=numeric))
+        return _ValueReader(value_type)
+    return _ValueReader(value_type, partial(number, flag=flag, number_type=numeric))
 
 
-def _has_form(name: str, kinds: Sequence[Any]) -> bool:
+def _has_form(name: str, types: Sequence[Any]) -> bool:
     """Return whether a parameter that bears a name of `_FORMS` takes text of that form."""
-    if name == "columns" and not any(get_origin(kind) is Mapping for kind in kinds):
+    if name == "columns" and not any(get_origin(value_type) is Mapping for value_type in types):
         # columns of a table, not a mapping from columns to scores
         return False
-    return name in _SINGLE_TEXT or _takes_many(kinds)
+    return name in _SINGLE_TEXT or _takes_many(types)
 
 
 def _option(parameter: inspect.Parameter, flag: str, option_text: OptionText, *, has_default: bool) -> Option:
     """Make the option of one parameter."""
     name = parameter.name
     default = parameter.default
-    reading = _reading_of(parameter, flag)
-    kind = reading.kind
-    settings = _typer_settings(kind) | dict(reading.settings)
-    takes_list = kind == list[str] | None
-    help_text = option_text.with_choices()
-    if reading.example:
-        help_text = f"{help_text} Example: {reading.example}."
+    reader = _value_reader(parameter, flag)
+    value_type = reader.value_type
+    settings = _typer_settings(value_type) | dict(reader.settings)
+    takes_list = value_type == list[str] | None
+    help_text = option_text.help_text()
+    if reader.example:
+        help_text = f"{help_text} Example: {reader.example}."
     if takes_list and isinstance(default, tuple) and default and has_default:
         help_text = f"{help_text} (default: {','.join(map(str, default))})"
     if takes_list or not has_default:
         default = None
-        kind = kind | None
+        value_type = value_type | None
     if name == "reference" and default is parameter.empty:
         # where it is missing the function's message lists the methods there are
         help_text = f"{help_text} (required)"
@@ -363,14 +367,14 @@ def _option(parameter: inspect.Parameter, flag: str, option_text: OptionText, *,
     typer_parameter = inspect.Parameter(
         on_flag[2:].replace("-", "_"),
         inspect.Parameter.KEYWORD_ONLY,
-        annotation=Annotated[kind, info],
+        annotation=Annotated[value_type, info],
         default=default,
     )
-    convert = _with_none(parameter, _unless_none(reading.convert), option_text.choices)
+    convert = _accepting_none(parameter, _skipping_none(reader.convert), option_text.choices)
     return Option(name, on_flag, typer_parameter, convert)
 
 
-def _with_none(
+def _accepting_none(
     parameter: inspect.Parameter, convert: Callable[[Any], Any], choices: Sequence[str]
 ) -> Callable[[Any], Any]:
     """Return a conversion that reads the text `none` where the parameter takes None."""
@@ -380,34 +384,38 @@ def _with_none(
         if parameter.name == "by" and typed == ["none"]:
             # no groups: `by=()`, which is not the default
             return ()
-        is_none = typed == "None" or (typed == "none" and "none" not in choices)
+        is_none = typed == "None"
+        if typed == "none" and "none" not in choices:
+            is_none = True
         if not (takes_none and is_none):
             return convert(typed)
-        # where None is the default nothing need be passed on
-        return None if parameter.default is None else SET_TO_NONE
+        if parameter.default is None:
+            # not given, which has the same effect
+            return None
+        return SET_TO_NONE
 
     return convert_or_none
 
 
 def _members(annotation: Any) -> list[Any]:
-    """List the types of a union, or the one there is."""
+    """List the types of a union, those of unions in it among them; of another annotation itself."""
     if get_origin(annotation) not in (Union, UnionType):
         return [annotation]
     members = []
-    for part in get_args(annotation):
-        members.extend(_members(part))
+    for member in get_args(annotation):
+        members.extend(_members(member))
     return members
 
 
-def _takes_many(kinds: Sequence[Any]) -> bool:
+def _takes_many(types: Sequence[Any]) -> bool:
     """Return whether a parameter takes a list or a dict."""
-    many = (Sequence, Iterable, Mapping, list, dict)
-    return any(get_origin(kind) in many for kind in kinds)
+    collections = (Sequence, Iterable, Mapping, list, dict)
+    return any(get_origin(value_type) in collections for value_type in types)
 
 
-def _is_list_of(kinds: Sequence[Any], kind: type) -> bool:
-    """Return whether a parameter takes a list of numbers of a kind."""
-    return any(get_origin(k) in (Sequence, Iterable) and get_args(k) == (kind,) for k in kinds)
+def _is_list_of(types: Sequence[Any], number_type: type) -> bool:
+    """Return whether a parameter takes a list of int, or of float."""
+    return Sequence[number_type] in types or Iterable[number_type] in types  # type: ignore[valid-type]
 
 
 def documentation(function: Callable[..., Any]) -> dict[str, Documentation]:

@@ -104,8 +104,10 @@ def _score_options() -> list[Option]:
     also = option("also", list[str] | None, None, "Further files of scores.", panel=panel)
     options = [replace(also, value=split)]
     conversions = {"sep": _separator, "na": _missing_values}
-    for made in options_of(ss.read_scores, texts=FILES, flag_words={"columns": "score"}, panel=panel):
-        options.append(replace(made, value=conversions.get(made.name, made.value)))
+    flag_words = {"columns": "score"}
+    for reader_option in options_of(ss.read_scores, texts=FILES, flag_words=flag_words, panel=panel):
+        value = conversions.get(reader_option.name, reader_option.value)
+        options.append(replace(reader_option, value=value))
     return options
 
 
@@ -134,19 +136,19 @@ def _study_options() -> list[Option]:
     for format_name, record in FORMATS.items():
         parameters = inspect.signature(record.read).parameters
         # the omitted are options of a command's own function, too, so that of the reader is Python's alone
-        for made in options_of(
+        for reader_option in options_of(
             record.read,
             texts=STUDIES,
             omit=("threshold", "shares", "rng", "without_truth"),
             panel=panel,
         ):
             # of two formats the one whose default is not None also takes "none"
-            if made.name not in first_options or parameters[made.name].default is not None:
-                first_options[made.name] = made
-            formats.setdefault(made.name, []).append(format_name)
-    for name, made in first_options.items():
+            if reader_option.name not in first_options or parameters[reader_option.name].default is not None:
+                first_options[reader_option.name] = reader_option
+            formats.setdefault(reader_option.name, []).append(format_name)
+    for name, reader_option in first_options.items():
         if "chexlocalize" not in formats[name]:
-            made.typer_info.help = f"{', '.join(formats[name])}: {made.typer_info.help}"
+            reader_option.typer_info.help = f"{', '.join(formats[name])}: {reader_option.typer_info.help}"
     return [option_of_format, *first_options.values()]
 
 

@@ -35,17 +35,17 @@ def test_help_shows_the_usual_options_on_one_screen_and_no_type_of_switches(caps
     run([command, "--help"])
     shown = capsys.readouterr().out
     # of a table or figure the options of every kind stand below a heading of their own
-    usual = re.split("─ (?:More options|Reading the|The table|The figure|Network)", shown)[0]
-    assert len(usual.splitlines()) <= 45
+    first_screen = re.split("─ (?:More options|Reading the|The table|The figure|Network)", shown)[0]
+    assert len(first_screen.splitlines()) <= 45
     assert "<bool>" not in shown
 
 
 @pytest.mark.parametrize(
-    "command", [command for command in cli_commands.COMMANDS if command.usual], ids=lambda c: c.name
+    "command", [command for command in cli_commands.COMMANDS if command.main_parameters], ids=lambda c: c.name
 )
 def test_usual_options_and_texts_of_a_command_are_options_that_it_has(command):
     made = {option.name for option in cli_commands.options(command, getattr(ss, command.function))}
-    assert {*command.usual, *command.texts} <= made
+    assert {*command.main_parameters, *command.texts} <= made
 
 
 def test_help_lists_every_command_under_one_heading(capsys):

@@ -48,8 +48,8 @@ def test_a_margin_that_is_none_is_one_line(capsys, folder, said):
         ),
         (values.metric_options, ["pdc.alpha=0", "pdc.form=mean"], {"pdc": {"alpha": 0.0, "form": "mean"}}),
         (values.joined_files, ["a.csv,elongation=b.csv"], ["a.csv", {"elongation": "b.csv"}]),
-        (partial(values.number, kind=int), "7", 7),
-        (partial(values.numbers, kind=float), ["1,2.5"], [1.0, 2.5]),
+        (partial(values.number, number_type=int), "7", 7),
+        (partial(values.numbers, number_type=float), ["1,2.5"], [1.0, 2.5]),
     ],
 )
 def test_text_becomes_the_value_of_python(parse, texts, expected):

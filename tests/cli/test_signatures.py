@@ -82,7 +82,7 @@ def test_help_is_the_first_sentence_with_the_choices_of_the_type():
 
 
 def test_rare_options_stand_below_a_heading_of_their_own():
-    options = options_by_name(usual=("by", "level"))
+    options = options_by_name(main_parameters=("by", "level"))
     assert options["by"].typer_info.rich_help_panel is None
     assert options["interval"].typer_info.rich_help_panel == RARE
 
@@ -116,5 +116,5 @@ def test_two_switches_turn_an_option_on_and_off():
     # typer reads the first flag of an annotated option as its default
     assert options_by_name()["paired"].typer_info.default == "--paired/--no-paired"
     assert options_by_name()["overwrite"].typer_info.default == "--overwrite"
-    of_all = options_by_name(with_off_switches=True)
+    of_all = options_by_name(add_off_switches=True)
     assert of_all["overwrite"].typer_info.default == "--overwrite/--no-overwrite"
