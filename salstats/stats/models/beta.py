@@ -20,11 +20,11 @@ from salstats.stats.models.logit import LOGIT, bernoulli_variance
 
 
 def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
-    """Fit beta regression of scores strictly between 0 and 1 by maximum likelihood, with one precision.
+    """Fit a beta regression of scores strictly between 0 and 1 by maximum likelihood, with one precision.
 
     y has the beta distribution of mean mu, logit mu = x'b, and variance mu (1 - mu) / (1 + phi). The
-    information is the expected one and the leverage that of its weights, as in R's betareg (statsmodels'
-    BetaModel takes the observed information).
+    information is the expected one, as in R's betareg (statsmodels' BetaModel uses the observed one), and the
+    leverage is that of least squares weighted by it.
 
     Ferrari SLP, Cribari-Neto F. Beta regression for modelling rates and proportions. J Appl Stat
     2004;31:799-815. https://doi.org/10.1080/0266476042000214501
@@ -54,19 +54,19 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -
     log_precisions = np.repeat(solution.nuisance_parameters, len(response))
     information = beta_likelihood(response, interior, logit_mean, log_precisions).information
     weights = information[:, 0, 0]
-    leverage = decomposed(matrix * np.sqrt(weights)[:, None])[3]
+    _, _, _, leverage = decomposed(matrix * np.sqrt(weights)[:, None])
     return replace(solution, leverage=leverage)
 
 
 def _shares(predictors: np.ndarray) -> ScoreShares:
-    """The distribution of the score at predictors (n, 2): no zeros, no ones."""
+    """Return the distribution of the scores at predictors (n, 2): no zeros, no ones."""
     mean = special.expit(predictors[:, 0])
-    never = np.zeros_like(mean)
-    return ScoreShares(zero=never, one=never, interior_mean=mean)
+    zero_probability = np.zeros_like(mean)
+    return ScoreShares(zero=zero_probability, one=zero_probability, interior_mean=mean)
 
 
 def _mean(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The mean (n,), its first (n, 2) and second (n, 2, 2) derivatives by its logit and log phi."""
+    """Return the mean (n,), its first (n, 2) and second (n, 2, 2) derivatives by its logit and log phi."""
     mean = special.expit(predictors[:, 0])
     gradient = np.zeros((len(mean), 2))
     hessian = np.zeros((len(mean), 2, 2))

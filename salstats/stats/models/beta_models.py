@@ -16,7 +16,7 @@ _LOG_PRECISION = 1
 
 
 class ScoreShares(NamedTuple):
-    """The distribution of scores from 0 to 1: probabilities of both ends, and the mean between them."""
+    """Distribution of scores from 0 to 1: probabilities of 0 and of 1, and the mean in between."""
 
     #: (n,): P(y = 0).
     zero: np.ndarray
@@ -27,7 +27,10 @@ class ScoreShares(NamedTuple):
 
 
 def interior_rows(response: np.ndarray, label: str) -> np.ndarray:
-    """Mask of the scores strictly between 0 and 1; NotEstimableError where they determine no precision."""
+    """Mask (n,) of the scores strictly between 0 and 1.
+
+    NotEstimableError is raised if there are none or all are equal, which determines no precision.
+    """
     interior = np.asarray((response > 0) & (response < 1))
     scores = response[interior]
     if not len(scores):
@@ -42,11 +45,11 @@ def interior_rows(response: np.ndarray, label: str) -> np.ndarray:
 def beta_likelihood(
     response: np.ndarray, interior: np.ndarray, logit_mean: np.ndarray, log_precision: np.ndarray
 ) -> Likelihood:
-    """Log-likelihood of the interior scores, its derivatives by the two predictors and their information.
+    """Return the log-likelihood of the interior scores, with derivatives and information by two predictors.
 
-    A score has the beta distribution with mean mu and precision phi, a = mu phi and b = (1 - mu) phi.
-    Derivatives are 0 for scores of 0 or 1. The information is the expected one of an interior score, in
-    every row.
+    The predictors (n,) are logit(mu) and log(phi): an interior score has the beta distribution with mean mu
+    and precision phi, a = mu phi and b = (1 - mu) phi. Derivatives are 0 for scores of 0 or 1. The
+    information is the expected one of an interior score, in every row.
 
     In the notation of Ferrari and Cribari-Neto (2004), y* = logit(y) and mu* = psi(a) - psi(b), the
     derivatives of a score's log-likelihood are
@@ -58,19 +61,21 @@ def beta_likelihood(
     precision = np.exp(log_precision)
     a = mean * precision
     b = (1 - mean) * precision
-    # 0.5 stands in for scores of 0 and 1, whose terms would be infinite; they get the weight 0
+    # Scores of 0 and 1, whose terms would be infinite, are replaced by 0.5 and have the weight 0.
     y = np.where(interior, response, 0.5)
     weight = interior.astype(np.float64)
     log_density = special.xlogy(a - 1, y) + special.xlog1py(b - 1, -y) - special.betaln(a, b)
 
-    # y* - mu*, and the derivative of mu by its logit
+    # y* - mu*
     deviation = special.logit(y) - special.digamma(a) + special.digamma(b)
+    # Derivative of mu by its logit: mu (1 - mu)
     mean_slope = bernoulli_variance(mean)
     precision_slope = mean * deviation + np.log1p(-y) - special.digamma(b) + special.digamma(precision)
     slopes = np.empty((len(y), 2))
     slopes[:, _LOGIT_MEAN] = precision * (mean_slope * deviation) * weight
     slopes[:, _LOG_PRECISION] = precision * precision_slope * weight
 
+    # Expected information, the covariance of the derivatives, divided by phi²
     trigamma_a = special.polygamma(1, a)
     trigamma_b = special.polygamma(1, b)
     trigamma_precision = special.polygamma(1, precision)
@@ -80,7 +85,7 @@ def beta_likelihood(
     information[:, _LOGIT_MEAN, _LOGIT_MEAN] = mean_slope**2 * (trigamma_a + trigamma_b)
     information[:, _LOGIT_MEAN, _LOG_PRECISION] = cross
     information[:, _LOG_PRECISION, _LOGIT_MEAN] = cross
-    # rounding can make this difference of large terms negative
+    # Rounding can make this difference of large terms negative.
     information[:, _LOG_PRECISION, _LOG_PRECISION] = np.maximum(precision_information, 0)
     scale = (precision**2)[:, None, None]
     return Likelihood(float(log_density[interior].sum()), slopes, scale * information)
@@ -89,18 +94,21 @@ def beta_likelihood(
 def starting_values(
     matrix: np.ndarray, response: np.ndarray, interior: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Coefficients (r,) and log precision to start from: least squares of the interior scores' logits."""
+    """Return coefficients (r,) and log precision to start from: least squares of the interior logits."""
     logits = special.logit(response[interior])
     coefficients = np.linalg.lstsq(matrix[interior], logits, rcond=None)[0]
     fitted = special.expit(matrix[interior] @ coefficients)
-    # the variance of a beta distribution is mu (1 - mu) / (1 + phi)
+    # A beta distribution has the variance mu (1 - mu) / (1 + phi).
     relative_variance = ((response[interior] - fitted) ** 2).mean() / bernoulli_variance(fitted).mean()
     precision = np.clip(1 / relative_variance - 1, 0.1, 1e4)
     return coefficients, float(np.log(precision))
 
 
 def all_predictors(predictors: np.ndarray, present: list[int], defaults: np.ndarray) -> np.ndarray:
-    """Predictors (n, k) of the full model: those in the columns `present`, and defaults (k,) of the rest."""
+    """Return the predictors (n, k) of the full model from those of a model without zeros or without ones.
+
+    `predictors` belong in the columns `present`; the other columns have their `defaults` (k,).
+    """
     full = np.tile(defaults, (len(predictors), 1))
     full[:, present] = predictors
     return full
@@ -140,11 +148,11 @@ def solution_at_maximum(
     shares: Callable[[np.ndarray], ScoreShares],
     parameters: dict[str, float],
 ) -> Solution:
-    """Return a Solution from the maximum of the likelihood.
+    """Return the Solution at the maximum of the likelihood.
 
-    `predictor_names` are the names of the predictors made of the columns of `matrix`. The parameters behind
-    their coefficients are the same in every row, the log precision last. `mean_function` and `shares` take
-    predictors (n, k).
+    `predictor_names` are the names of the linear predictors (parts), each with a coefficient for each column
+    of `matrix`. The parameters after their coefficients are constant predictors, the log precision last.
+    `mean_function` and `shares` take all predictors (n, k).
     """
     n_rows, rank = matrix.shape
     n_parts = len(predictor_names)
@@ -155,15 +163,16 @@ def solution_at_maximum(
     predictors = np.column_stack([part_predictors, np.tile(nuisance_parameters, (n_rows, 1))])
     fitted, slopes, _ = mean_function(predictors)
 
-    # Var(y) = E(y^2) - E(y)^2, E(y^2) being 1 at one, 0 at zero and that of the beta distribution between
+    # Var(y) = E(y²) - E(y)², where E(y²) is P(1) + P(0 < y < 1) E(y² | 0 < y < 1)
     zero, one, interior_mean = shares(predictors)
     precision = np.exp(nuisance_parameters[-1])
     interior_square = interior_mean**2 + bernoulli_variance(interior_mean) / (1 + precision)
     variances = (1 - zero - one) * interior_square + one - fitted**2
 
-    # derivatives of the fitted mean by all parameters, (n, p)
-    by_coefficients = (slopes[:, :n_parts, None] * matrix[:, None, :]).reshape(n_rows, -1)
+    # Derivatives of the fitted mean by all parameters, (n, p). The leverage is Var(fitted) / Var(y).
+    by_coefficients = (slopes[:, :n_parts, None] * matrix[:, None, :]).reshape(n_rows, n_coefficients)
     gradient = np.column_stack([by_coefficients, slopes[:, n_parts:]])
+    mean_variances = np.einsum("ij,jk,ik->i", gradient, maximum.bread, gradient)
     return Solution(
         coefficients=coefficients,
         matrix=matrix,
@@ -172,7 +181,7 @@ def solution_at_maximum(
         weights=np.ones(n_rows),
         bread=maximum.bread,
         scores=maximum.scores,
-        leverage=np.einsum("ij,jk,ik->i", gradient, maximum.bread, gradient) / variances,
+        leverage=mean_variances / variances,
         dispersion=1.0,
         df_residual=float(n_rows - len(maximum.parameters)),
         deviance=float("nan"),

@@ -1,4 +1,4 @@
-"""Cautions about coefficients of a model that few units determine, by their outcomes or covariates."""
+"""Cautions about coefficients that few units determine, by their outcomes or their covariates."""
 
 import numpy as np
 
@@ -8,8 +8,8 @@ from salstats.stats.models.covariance import cluster_sums
 from salstats.stats.models.family import Solution
 from salstats.stats.models.fitted_models import Model
 
-#: Share of the number of units below which Satterthwaite's degrees of freedom are few. Where covariates are
-#: spread evenly they are a third of the units or more.
+#: Satterthwaite's degrees of freedom are few below this share of the number of units. With covariates spread
+#: evenly over units they are a third of it or more.
 _MIN_DF_SHARE = 0.2
 #: Degrees of freedom that are enough, however many units there are.
 _SUFFICIENT_DF = 10
@@ -20,7 +20,7 @@ def coefficient_cautions(model: Model, df: np.ndarray) -> dict[Caution, np.ndarr
     solution = model.solution
     assert solution is not None
     if solution.inference is not None or not np.isfinite(solution.dispersion):
-        # random effects of mixed models describe units that differ, and a perfect fit has no variance
+        # Random effects describe how units differ, and a perfect fit has no variance.
         return {}
     clusters = model.clusters
     if clusters is None:
@@ -37,18 +37,19 @@ def coefficient_cautions(model: Model, df: np.ndarray) -> dict[Caution, np.ndarr
 
 
 def _unit_residuals(solution: Solution, clusters: np.ndarray) -> np.ndarray:
-    """Residual (n_units, r) of each unit along the direction in which it moves each coefficient.
+    """Residual (n_units, r) of each unit, projected on the direction in which it moves each coefficient.
 
-    For a unit with one row it is the residual of the row, for a coefficient of a difference within units the
-    difference of residuals, whatever the covariates. It is NaN for a unit that does not move a coefficient.
-    In a model with several linear predictors it is the sum of the unit's residuals over the root of their
-    number.
+    For a unit of one row it is the row's residual, for a difference within units the difference of residuals,
+    for any covariates. It is NaN for a unit that does not move a coefficient. In a model with several linear
+    predictors it is the sum of the unit's residuals over the root of their number.
     """
     residual = (solution.response - solution.fitted)[:, None]
-    directions = np.ones((solution.n, solution.rank))
     if len(solution.predictor_names) == 1:
+        # A coefficient is linear in the outcomes; these are its derivatives by them, (n, r).
         bread = solution.bread[: solution.rank, : solution.rank]
         directions = (solution.matrix * solution.weights[:, None]) @ bread
+    else:
+        directions = np.ones((solution.n, solution.rank))
     projections = cluster_sums(directions * residual, clusters)
     squared_lengths = cluster_sums(directions**2, clusters)
     with np.errstate(invalid="ignore", divide="ignore"):

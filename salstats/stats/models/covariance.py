@@ -1,4 +1,8 @@
-"""Covariance matrices of regression coefficients, on arrays."""
+"""Robust covariance matrices of regression coefficients, on arrays.
+
+Symbols: X is the model matrix (n, k), M the bread (X'X)^-1, H = X M X' the hat matrix, e the residuals; X_g,
+e_g and H_gg belong to the rows of cluster g, of G clusters.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,32 +13,33 @@ import numpy as np
 _SATURATED = 1e-10
 #: Largest number of clusters for which degrees of freedom come from the G x G matrix, where nothing cancels.
 _MAX_DIRECT_CLUSTERS = 100
-#: Numbers in a batch of clusters that are worked on together; as many stay in the processor's cache.
+#: Numbers in a batch of clusters that are computed together; this many fit into the processor's cache.
 _BATCH_NUMBERS = 1 << 18
-#: Largest number of rows of a cluster for which the root of a matrix of rows by rows is computed.
+#: Largest number of rows of a cluster for which the root of a matrix (n_rows, n_rows) is computed.
 _MAX_ROOT_ROWS = 500
-#: Eigenvalue over the largest one, up to which it is zero but for rounding.
+#: Eigenvalues up to this share of the largest one are rounding errors.
 _NULL_EIGENVALUE = 1e-13
-#: Share of a coefficient's classical variance in saturated directions that is more than rounding.
+#: Share of a coefficient's classical variance in saturated directions, above which it is unidentified.
 _UNSEEN_SHARE = 1e-12
-#: Variance over the classical one, up to which it is zero but for rounding.
+#: Variances up to this share of the classical one are rounding errors.
 _ZERO_VARIANCE = 1e-20
-#: Variance, in units of bread times the mean square of the fit, up to which it is zero but for rounding.
+#: Variances up to this share of bread times the mean square of the fitted values are rounding errors.
 _ROUNDING = 1e-30
-#: Smallest over largest eigenvalue of a covariance in units of the classical one, up to which it is singular.
+#: A covariance relative to the classical one is singular if its smallest eigenvalue is at most this share of
+#: the largest.
 _SINGULAR = 1e-10
 
 
 def unidentified(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray | None) -> np.ndarray:
-    """Mask (k,) of the coefficients without a sandwich: they depend on errors that residuals cannot show.
+    """Mask (k,) of the coefficients without a sandwich: they depend on errors that no residual shows.
 
     `matrix` is that of a linear model, or rows times the root of their weights; `clusters` are codes 0
-    ... G - 1, None for independent rows. A coefficient is w'y with w = X M c, and a sandwich adds up
-    (w_g'e_g)^2 over clusters. If a unit vector u that is zero outside cluster g lies in the span of X,
-    then u'e = 0 whatever the data, and the part of w_g along u, whose errors move the coefficient, is not
-    seen: with a covariate that is 1 in one cluster only, CR1 is far too small. These u are the left
-    singular vectors of Q_g, for X = QR, with singular value 1; for a single row, leverage 1. A
-    coefficient without such a part is untouched, which is how fixed effects of the clusters work.
+    ... G - 1, None for independent rows. A coefficient is w'y with w = X M c, c its unit vector, and a
+    sandwich sums (w_g'e_g)^2 over clusters. If a unit vector u that is zero outside cluster g lies in the
+    span of X, then u'e = 0 for any data, and the component of w_g along u, whose errors move the coefficient,
+    adds nothing: with a covariate that is 1 in one cluster only, CR1 is far too small. These u are the left
+    singular vectors of Q_g, for X = QR, with singular value 1 (for a single row: leverage 1). A coefficient
+    without such a component is identified, also in a model with fixed effects of the clusters.
     """
     basis = np.linalg.qr(matrix)[0]
     influence = matrix @ bread
@@ -45,8 +50,8 @@ def unidentified(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray | N
         return np.asarray(unseen > _UNSEEN_SHARE * classical)
     unseen = np.zeros(len(bread))
     groups = cluster_rows(clusters)
-    # Leverages of a cluster add up to its squared singular values, so that one of them can only be 1 where
-    # the leverages reach 1.
+    # The leverages of a cluster sum to the sum of its squared singular values, so that one of these can be 1
+    # only if the sum is at least 1.
     for g in np.flatnonzero(np.bincount(clusters, leverage) > 1 - _SATURATED):
         left, singular, _ = np.linalg.svd(basis[groups[g]], full_matrices=False)
         saturated = left[:, 1 - singular**2 <= _SATURATED]
@@ -57,9 +62,9 @@ def unidentified(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray | N
 def zero_variances(
     variances: np.ndarray, bread: np.ndarray, dispersion: float, mean_square: float
 ) -> np.ndarray:
-    """Mask (k,) of the variances that are zero but for rounding, relative to the classical ones; not of NaN.
+    """Mask (k,) of the variances that are only rounding errors; false for NaN.
 
-    `mean_square` is that of the fitted means, whose size determines the rounding of residuals.
+    `mean_square` is that of the fitted means, whose size determines the rounding errors of residuals.
     """
     floor = max(_ZERO_VARIANCE * dispersion, _ROUNDING * mean_square)
     return np.asarray(variances <= floor * np.diag(bread))
@@ -74,14 +79,15 @@ def cluster_rows(clusters: np.ndarray) -> list[np.ndarray]:
 def heteroscedastic(
     scores: np.ndarray, bread: np.ndarray, leverage: np.ndarray, df_residual: float, kind: str
 ) -> np.ndarray:
-    """Covariance (k, k) of coefficients when errors differ in variance, hc0 ... hc3 of MacKinnon and White.
+    """Covariance (k, k) of coefficients if errors differ in variance: hc0 ... hc3 of MacKinnon and White.
 
-    `scores` (n, k) are what each row adds to the equations that the coefficients solve. Squared residuals
-    count once (hc0), times n / (n - k) (hc1), over 1 - h (hc2) or (1 - h)^2 (hc3).
+    `scores` (n, k) are the contributions of the rows to the estimating equations (`Solution.scores`).
+    Squared residuals count as they are (hc0), times n / (n - k) (hc1), over 1 - h (hc2) or (1 - h)^2 (hc3), h
+    the leverage.
 
     A row of leverage 1 has residual 0, and h_ij = 0 with every other row j. For the coefficients that it
-    moves (`unidentified`) no kind is defined. The others have the estimate and the sum over the other rows
-    that they would have without it, so that its term in hc2 and hc3, 0 / 0, is left out.
+    moves (`unidentified`) no kind is defined. The others are the same without the row, so that its term in
+    hc2 and hc3, 0 / 0, is left out.
 
     MacKinnon JG, White H. Some heteroskedasticity-consistent covariance matrix estimators with improved
     finite sample properties. J Econometrics 1985;29:305-325. https://doi.org/10.1016/0304-4076(85)90158-7
@@ -100,7 +106,7 @@ def heteroscedastic(
 def cluster_robust(
     scores: np.ndarray, bread: np.ndarray, clusters: np.ndarray, df_residual: float, *, corrected: bool = True
 ) -> np.ndarray:
-    """Covariance (k, k) of coefficients when rows of a cluster are dependent; NaN for a single cluster.
+    """Covariance (k, k) of coefficients if rows of a cluster are dependent; NaN for a single cluster.
 
     The sandwich of cluster sums (CR0), times Stata's G / (G - 1) * (n - 1) / (n - k) if `corrected` (CR1).
 
@@ -139,7 +145,7 @@ def bias_reduced(
 
     The combinations are the rows of `contrasts` (q, k), by default each coefficient. Both results are NaN
     for a single cluster. For models other than linear ones, `matrix` and `residual` are sqrt(W) X and
-    (y - mu) / sqrt(W) with the weights W of the fit, so that bread is (X'X)^-1 of these rows, too.
+    (y - mu) / sqrt(W) with the weights W of the fit, so that bread is (X'X)^-1 of these rows as well.
 
     Residuals of cluster g are multiplied by A = (I - H_gg)^(-1/2), the symmetric root, with the
     pseudo-inverse where a cluster determines a direction by itself (`unidentified` coefficients have no
@@ -197,7 +203,7 @@ def bias_reduced(
 def _hat_factors(
     matrix: np.ndarray, bread: np.ndarray, sampling: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows Z (n, m) and core K (m, m), such that residuals of errors with covariance I have I - Z K Z'.
+    """Return Z (n, m) and K (m, m) of the covariance I - Z K Z' that residuals of independent errors have.
 
     Without `sampling` Z K Z' is the hat matrix, Z = X and K = M. With it Z = (X, WX), and K has the blocks
     -S, M, M and 0 in the notation of `bias_reduced`.
@@ -211,12 +217,15 @@ def _hat_factors(
 
 
 def _satterthwaite_df(squares: np.ndarray, projections: np.ndarray, hat_core: np.ndarray) -> float:
-    """tr(B)^2 / tr(B^2) of B = diag(d) - C K C', d the `squares` (G,) and C the `projections` (G, m)."""
+    """Satterthwaite's tr(B)^2 / tr(B^2) for B = diag(d) - C K C' (G, G).
+
+    d are the `squares` (G,), C the `projections` (G, m) and K the `hat_core` (m, m).
+    """
     if len(squares) <= _MAX_DIRECT_CLUSTERS:
         form = np.diag(squares) - projections @ hat_core @ projections.T
         return float(np.trace(form) ** 2 / (form**2).sum())
-    # With many clusters the matrix of clusters by clusters is avoided: the squares of all its elements are
-    # those of C K C', |C K C'|^2 = tr(K C'C K C'C), except on the diagonal.
+    # With many clusters the matrix (G, G) is avoided. Outside of the diagonal its elements are those of
+    # -C K C', whose squares sum to tr(K C'C K C'C).
     product = projections @ hat_core
     hat_diagonal = (product * projections).sum(axis=1)
     gram = projections.T @ product
@@ -232,9 +241,10 @@ def _adjusted_rows(
     power: float,
     sampling: np.ndarray | None = None,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """A X_g, or A W_g X_g with `sampling`, of batches of clusters of equal size.
+    """Yield the adjusted rows A X_g, or A W_g X_g with `sampling`, of batches of clusters of equal size.
 
-    Yields the numbers (g,) of the clusters, their rows (g, i) and the adjusted rows (g, i, k).
+    A batch is three arrays: the codes (g,) of its clusters, positions of their rows (g, i), and the adjusted
+    rows (g, i, k).
     """
     if sampling is not None:
         yield from _adjusted_weighted_rows(matrix, groups, variances, sampling)
@@ -242,7 +252,7 @@ def _adjusted_rows(
     basis = np.linalg.qr(matrix)[0]
     sizes = np.array([len(rows) for rows in groups])
     for size in np.unique(sizes):
-        # the power -1 is the inverse, which is the same whatever the root
+        # With the power -1 both roots give the same matrix.
         has_model_root = variances is not None and size <= _MAX_ROOT_ROWS and power == -0.5
         width = matrix.shape[1]
         if has_model_root:
@@ -250,8 +260,8 @@ def _adjusted_rows(
         for batch in _batches(np.flatnonzero(sizes == size), size * width):
             rows = np.array([groups[g] for g in batch])
             if size == 1:
-                free = 1 - (basis[rows] ** 2).sum(axis=2, keepdims=True)
-                adjusted = matrix[rows] * _pseudo_power(free, _SATURATED, power)
+                one_minus_leverage = 1 - (basis[rows] ** 2).sum(axis=2, keepdims=True)
+                adjusted = matrix[rows] * _pseudo_power(one_minus_leverage, _SATURATED, power)
             elif variances is None or not has_model_root or (np.ptp(variances[rows], axis=1) == 0).all():
                 adjusted = _times_symmetric_root(matrix[rows], basis[rows], power)
             else:
@@ -261,21 +271,24 @@ def _adjusted_rows(
 
 
 def _batches(clusters: np.ndarray, numbers_each: int) -> list[np.ndarray]:
-    """Clusters in batches of about `_BATCH_NUMBERS`, where each cluster has `numbers_each`."""
+    """Split clusters into batches of about `_BATCH_NUMBERS` numbers; each cluster has `numbers_each`."""
     n_batches = math.ceil(len(clusters) * numbers_each / _BATCH_NUMBERS)
     return np.array_split(clusters, min(len(clusters), n_batches))
 
 
 def _times_symmetric_root(design: np.ndarray, basis: np.ndarray, power: float) -> np.ndarray:
-    """(I - H_gg)^power X_g of clusters, from X_g and Q_g (g, i, k)."""
+    """Return (I - H_gg)^power X_g of clusters, from X_g (`design`) and Q_g (`basis`), both (g, i, k)."""
     left, singular, _ = np.linalg.svd(basis, full_matrices=False)
     factors = _pseudo_power(1 - singular**2, _SATURATED, power) - 1
     return np.asarray(design + left @ (factors[:, :, None] * (left.transpose(0, 2, 1) @ design)))
 
 
 def _times_model_root(design: np.ndarray, covariance: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """V (V C V)^(-1/2) X of clusters, from X (g, i, k), covariances of residuals C (g, i, i) and V (g, i)."""
-    # a factor of V cancels
+    """Return V (V C V)^(-1/2) X of clusters.
+
+    X is `design` (g, i, k), C the `covariance` of residuals (g, i, i), V the `variances` (g, i).
+    """
+    # A constant factor of V cancels.
     relative = (variances / variances.max(axis=1, keepdims=True))[:, :, None]
     values, vectors = np.linalg.eigh(relative * covariance * relative.transpose(0, 2, 1))
     factors = _pseudo_power(values, _NULL_EIGENVALUE, -0.5)[:, :, None]
@@ -285,7 +298,7 @@ def _times_model_root(design: np.ndarray, covariance: np.ndarray, variances: np.
 def _adjusted_weighted_rows(
     matrix: np.ndarray, groups: Sequence[np.ndarray], variances: np.ndarray | None, sampling: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """A W_g X_g of each cluster, as `_adjusted_rows` yields them: a batch is one cluster."""
+    """Yield A W_g X_g of each cluster in the form of `_adjusted_rows`; a batch is one cluster."""
     weighted = matrix * sampling[:, None]
     bread = np.linalg.inv(matrix.T @ weighted)
     hat_rows, hat_core = _hat_factors(matrix, bread, sampling)
@@ -296,12 +309,11 @@ def _adjusted_weighted_rows(
             covariance = np.eye(len(rows)) - z @ hat_core @ z.T
             adjusted = _times_model_root(design[None], covariance[None], variances[None, rows])[0]
         else:
-            # V_g differs from I in the span of Z_g only, so that its root is computed there
+            # V_g differs from I in the span of Z_g only, and its root is computed there.
             basis = np.linalg.qr(z)[0]
             coordinates = basis.T @ z
-            values, vectors = np.linalg.eigh(
-                np.eye(len(coordinates)) - coordinates @ hat_core @ coordinates.T
-            )
+            covariance = np.eye(len(coordinates)) - coordinates @ hat_core @ coordinates.T
+            values, vectors = np.linalg.eigh(covariance)
             vectors = basis @ vectors
             factors = _pseudo_power(values, _SATURATED, -0.5) - 1
             adjusted = design + vectors @ (factors[:, None] * (vectors.T @ design))
@@ -309,7 +321,7 @@ def _adjusted_weighted_rows(
 
 
 def _pseudo_power(values: np.ndarray, floor: float, power: float) -> np.ndarray:
-    """A negative power of values, 0 for values up to the floor: that of a pseudo-inverse."""
+    """Return a negative power of values as in a pseudo-inverse: 0 for values up to `floor`."""
     return np.where(values > floor, np.maximum(values, floor) ** power, 0.0)
 
 
@@ -370,7 +382,7 @@ def _mean_covariance(
     variances: np.ndarray | None,
     power: float,
 ) -> np.ndarray:
-    """Mean (q, q), by the model, of the adjusted covariance of combinations with `directions` C M (q, k)."""
+    """Expected adjusted covariance (q, q) of combinations C under the model; `directions` are C M (q, k)."""
     q = len(directions)
     mean = np.zeros((q, q))
     for _, rows, adjusted in _adjusted_rows(matrix, groups, variances, power):
@@ -397,9 +409,9 @@ def _variance_from_sums(squares: np.ndarray, projections: np.ndarray, hat_core: 
 
 
 def _variance_from_pairs(squares: np.ndarray, projections: np.ndarray, hat_core: np.ndarray) -> float:
-    """The sum of `_variance_from_sums`, pair by pair, so that nothing cancels."""
+    """Return the sum of `_variance_from_sums` pair by pair, without subtraction of large numbers."""
     total = 0.0
-    # one cluster against all at a time, as all pairs may not fit into memory
+    # One cluster with all others at a time, as all pairs may not fit into memory
     for g in range(len(squares)):
         blocks = -np.einsum("ks,hkt->hst", hat_core @ projections[g], projections)
         blocks[g] += squares[g]
@@ -408,19 +420,24 @@ def _variance_from_pairs(squares: np.ndarray, projections: np.ndarray, hat_core:
 
 
 def _sum_of_traces(blocks: np.ndarray) -> float:
-    """The sum of tr(N)^2 + tr(N^2) over matrices N, shape (G, q, q)."""
+    """Sum of tr(N)^2 + tr(N^2) over the matrices N in `blocks` (G, q, q)."""
     squared_traces = (np.trace(blocks, axis1=1, axis2=2) ** 2).sum()
     traces_of_squares = np.einsum("hst,hts->", blocks, blocks)
     return float(squared_traces + traces_of_squares)
 
 
 def wald_statistic(coefficients: np.ndarray, covariance: np.ndarray, classical: np.ndarray) -> float:
-    """The Wald statistic b' V^-1 b / q; NaN where V is undefined, or singular in units of `classical`."""
+    """Return the Wald statistic b' V^-1 b / q of q coefficients b with covariance V.
+
+    It is NaN if V is undefined, or singular relative to the `classical` covariance.
+    """
     q = len(coefficients)
     if q == 0 or not np.isfinite(covariance).all():
         return float("nan")
+    # With L L' the classical covariance, V is expressed by L^-1 V L^-1'.
     root = np.linalg.cholesky(classical)
-    whitened = np.linalg.solve(root, np.linalg.solve(root, covariance).T)
+    half_whitened = np.linalg.solve(root, covariance)
+    whitened = np.linalg.solve(root, half_whitened.T)
     values, vectors = np.linalg.eigh((whitened + whitened.T) / 2)
     if values[0] <= max(_SINGULAR * values[-1], _ZERO_VARIANCE):
         return float("nan")

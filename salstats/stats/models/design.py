@@ -16,47 +16,49 @@ from salstats.stats.models.formulas import Factor, Formula, alias
 
 MAX_COLUMNS = 2000
 INTERCEPT = "(Intercept)"
-#: A column of a model matrix as a product of factors: a number's values where the level is None, else the
-#: indicator of a level.
+#: A column of a model matrix as a product of (factor, level): the values of a numeric factor, whose level is
+#: None, or the indicator of a level.
 Product = tuple[tuple[Factor, float | None], ...]
 
 
 @dataclass(frozen=True)
 class Variable:
-    """One column as numbers for a model: its values, or the codes of its levels; NaN where missing."""
+    """A column of the data as numbers for a model."""
 
+    #: (n_rows,): Values, or codes of levels; NaN where missing.
     values: np.ndarray
-    #: The levels in their order, None for a numeric column.
+    #: Levels in the order of their codes, None for a numeric column.
     levels: tuple[str, ...] | None
 
     def names(self, values: np.ndarray) -> list[str]:
-        """Printed names of values or codes."""
+        """Names of values or codes as results print them."""
         if self.levels is None:
             return [level_name(value) for value in values]
         return [self.levels[int(code)] for code in values]
 
     def names_of(self, values: pd.Series) -> list[str]:
-        """Printed names of values as users write them, spelled as by `names`."""
+        """Names of values that a user gives, spelled as by `names`."""
         if self.levels is not None:
             return [level_name(value) for value in values]
-        return [level_name(value if isinstance(value, str) else float(value)) for value in values]
+        numbers = [value if isinstance(value, str) else float(value) for value in values]
+        return [level_name(number) for number in numbers]
 
 
 Variables = Mapping[str, Variable]
 
 
 @dataclass(frozen=True)
-class Design:
-    """The model matrix of some rows, with a column for each coefficient."""
+class DesignMatrix:
+    """The model matrix of some rows, with a column for each coefficient, and the outcome."""
 
     formula: Formula
-    #: (n, columns)
+    #: (n, n_columns): The model matrix.
     matrix: np.ndarray
     #: The names of the columns, as R and broom write them.
     names: tuple[str, ...]
     #: The position of each column's term in the formula; -1 for the intercept.
     assign: tuple[int, ...]
-    #: (n,): The left side.
+    #: (n,): The outcome, the left side of the formula.
     response: np.ndarray
     #: The values of each categorical factor in these rows, the reference first.
     levels: dict[Factor, np.ndarray]
@@ -64,7 +66,7 @@ class Design:
     references: dict[str, str]
     #: The columns as products of factors.
     products: tuple[Product, ...]
-    #: (n,) each: The values of every column of the formula in these rows.
+    #: (n,) each: Values or codes of every column of the formula in these rows.
     values: dict[str, np.ndarray]
 
     @property
@@ -73,17 +75,17 @@ class Design:
         return tuple(factor.name for factor, values in self.levels.items() if len(values) == 1)
 
     def matrix_at(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The model matrix at other values, with the levels, means and deviations of this design's rows."""
+        """Return the model matrix at other values, with the levels, means and deviations of these rows."""
         if not values:
             return np.ones((1, len(self.products)))
-        # transforms such as center() take their statistics from the first n_rows values
+        # Transforms such as center() take their statistics from the first n_rows values.
         n_rows = len(self.response)
         extended = {column: np.concatenate([self.values[column], new]) for column, new in values.items()}
         return _matrix(self.products, extended, n_rows)[n_rows:]
 
 
 def read_variable(frame: pd.DataFrame, column: str) -> Variable:
-    """The variable of a column: numbers as they are, text and identifiers as the codes of their levels.
+    """Return a column as a variable: numbers as they are, text and identifiers as the codes of their levels.
 
     The levels of a Categorical keep their order, other text is sorted by code point (R's C locale).
     Identifiers that are numbers, such as readers called 1, 2 and 3, are levels, too.
@@ -106,7 +108,7 @@ def read_variable(frame: pd.DataFrame, column: str) -> Variable:
             f"column {column!r} is {series.dtype}; a model takes numbers or text", column=column
         )
     levels = tuple(level_name(category) for category in categories)
-    # pandas codes missing values as -1
+    # pandas codes missing values as -1.
     return Variable(np.where(codes < 0, np.nan, codes), levels)
 
 
@@ -118,7 +120,7 @@ def level_name(value: object) -> str:
 
 
 def complete_rows(formula: Formula, variables: Variables, rows: np.ndarray) -> np.ndarray:
-    """The `rows` in which no column of the formula is missing (R's na.omit)."""
+    """Return those of `rows` (positions) in which no column of the formula is missing (R's na.omit)."""
     complete = np.ones(len(rows), dtype=bool)
     for column in formula.columns:
         complete &= ~np.isnan(variables[column].values[rows])
@@ -126,14 +128,14 @@ def complete_rows(formula: Formula, variables: Variables, rows: np.ndarray) -> n
 
 
 def is_categorical(factor: Factor, variables: Variables) -> bool:
-    """True for a factor that is coded by its levels: `C(...)`, or a column of text as it stands."""
+    """Return True for a factor that is coded by its levels: `C(...)`, or a column of text."""
     if factor.categorical:
         return True
     return factor.is_column and variables[factor.columns[0]].levels is not None
 
 
 def warn_of_label_slopes(formula: Formula, variables: Variables) -> None:
-    """Warn where a formula takes a column of labels, such as seeds, as a number, which gives it a slope."""
+    """Warn if a formula has a slope along a column of labels, such as seeds, which are no quantities."""
     terms = list(formula.terms)
     for effect in formula.random:
         terms.extend(effect.terms)
@@ -153,7 +155,7 @@ def warn_of_label_slopes(formula: Formula, variables: Variables) -> None:
             )
 
 
-def build_design(formula: Formula, variables: Variables, rows: np.ndarray) -> Design:
+def build_design(formula: Formula, variables: Variables, rows: np.ndarray) -> DesignMatrix:
     """Build the model matrix of `rows`, with columns in R's order; `rows` have no missing values.
 
     Levels, means (`center`) and standard deviations (`scale`) are those of `rows`. Categorical variables are
@@ -178,7 +180,7 @@ def build_design(formula: Formula, variables: Variables, rows: np.ndarray) -> De
     for factor in numeric_factors:
         _check_defined(factor, values)
     response_product: Product = ((formula.response, None),)
-    return Design(
+    return DesignMatrix(
         formula=formula,
         matrix=_matrix(coding.products, values, len(rows)),
         names=tuple(coding.names),
@@ -193,7 +195,7 @@ def build_design(formula: Formula, variables: Variables, rows: np.ndarray) -> De
 
 @dataclass
 class _Coding:
-    """The columns of a model matrix; fields as in `Design`."""
+    """The columns of a model matrix; fields as in `DesignMatrix`."""
 
     names: list[str] = field(default_factory=list)
     assign: list[int] = field(default_factory=list)
@@ -217,7 +219,7 @@ class _CodedFactor:
 
 
 def _coding(formula: Formula, variables: Variables, levels: Mapping[Factor, np.ndarray]) -> _Coding:
-    """The columns of the model matrix in R's order, with their names, terms and reference levels."""
+    """Return the columns of the model matrix in R's order, with their names, terms and reference levels."""
     fully_coded = _fully_coded(formula, levels)
     coding = _Coding()
     if formula.intercept:
@@ -236,7 +238,7 @@ def _coding(formula: Formula, variables: Variables, levels: Mapping[Factor, np.n
             if (position, factor) not in fully_coded:
                 if len(indicators) > 1:
                     coding.references[factor.name] = names[0]
-                # treatment contrasts leave out the reference, which is first
+                # Treatment contrasts leave out the reference, which is first.
                 indicators = indicators[1:]
             factor_columns.append(indicators)
         # The levels of the first factor vary fastest in R, and those of the last one in itertools.product.
@@ -249,7 +251,7 @@ def _coding(formula: Formula, variables: Variables, levels: Mapping[Factor, np.n
 
 
 def _levels(factor: Factor, variable: Variable, rows: np.ndarray) -> np.ndarray:
-    """The codes or values of a categorical factor that occur in `rows`, the reference first."""
+    """Return the codes or values of a categorical factor that occur in `rows`, the reference first."""
     present = np.unique(variable.values[rows])
     if factor.reference is None or not len(present):
         return present
@@ -266,7 +268,7 @@ def _levels(factor: Factor, variable: Variable, rows: np.ndarray) -> np.ndarray:
 
 
 def _check_numbers(factor: Factor, variables: Variables) -> None:
-    """Raise where a numeric factor is made of a column of text."""
+    """Raise if a numeric factor is made of a column of text."""
     for column in factor.columns:
         if variables[column].levels is not None:
             raise ColumnError(
@@ -275,13 +277,13 @@ def _check_numbers(factor: Factor, variables: Variables) -> None:
 
 
 def _check_size(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> None:
-    """Raise where a term of the model matrix would have more than `MAX_COLUMNS` columns."""
+    """Raise if a term of the model matrix would have more than `MAX_COLUMNS` columns."""
 
     def n_levels(factor: Factor) -> int:
         return len(levels[factor]) if factor in levels else 1
 
     for term in formula.terms:
-        # products of floats do not overflow
+        # Products of floats do not overflow.
         n_columns = np.prod([float(n_levels(factor)) for factor in term])
         if n_columns > MAX_COLUMNS:
             largest = max(term, key=n_levels)
@@ -294,9 +296,10 @@ def _check_size(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> None:
 
 
 def _fully_coded(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> set[tuple[int, Factor]]:
-    """The (term position, factor) pairs that R codes by indicators of all levels instead of contrasts.
+    """Return the (term position, factor) pairs that R codes by indicators of all levels, not by contrasts.
 
-    Pairs of numeric factors, for which this makes no difference, may be among them.
+    A factor is coded by contrasts if the term without it is contained in an earlier term. Pairs of numeric
+    factors, for which this makes no difference, may be in the result.
     """
     terms = [frozenset(term) for term in formula.terms]
     fully_coded = set()
@@ -314,7 +317,7 @@ def _fully_coded(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> set[t
 
 
 def _first_categorical(formula: Formula, levels: Mapping[Factor, np.ndarray]) -> tuple[int, Factor] | None:
-    """The first categorical factor of a formula with its term's position, None where there is none."""
+    """Return the first categorical factor, after the position of its term; None if there is none."""
     for position, term in enumerate(formula.terms):
         for factor in term:
             if factor in levels:
@@ -323,7 +326,7 @@ def _first_categorical(formula: Formula, levels: Mapping[Factor, np.ndarray]) ->
 
 
 def _check_defined(factor: Factor, values: Mapping[str, np.ndarray]) -> None:
-    """Raise where an expression has no finite value in some row."""
+    """Raise if an expression has no finite value in some row."""
     column = values[factor.columns[0]]
     undefined = ~np.isfinite(_evaluate(factor, values, len(column)))
     if undefined.any():
@@ -336,7 +339,7 @@ def _check_defined(factor: Factor, values: Mapping[str, np.ndarray]) -> None:
 
 
 def _matrix(products: Sequence[Product], values: Mapping[str, np.ndarray], n_fitted: int) -> np.ndarray:
-    """Products of factors at `values`, as columns; the first `n_fitted` rows are those of the model."""
+    """Return products of factors at `values` as columns; the first `n_fitted` rows are those of the model."""
     n_rows = len(next(iter(values.values())))
     matrix = np.ones((n_rows, len(products)))
     evaluated: dict[Factor, np.ndarray] = {}
@@ -352,7 +355,7 @@ def _matrix(products: Sequence[Product], values: Mapping[str, np.ndarray], n_fit
 
 
 def _evaluate(factor: Factor, values: Mapping[str, np.ndarray], n_fitted: int) -> np.ndarray:
-    """Values (n,) of an expression of columns, whose code `parse_formula` has checked.
+    """Return the values (n,) of an expression of columns, whose code `parse_formula` has checked.
 
     `center` and `scale` take mean and standard deviation from the first `n_fitted` rows.
     """
@@ -363,10 +366,10 @@ def _evaluate(factor: Factor, values: Mapping[str, np.ndarray], n_fitted: int) -
     def scale(x: np.ndarray) -> np.ndarray:
         deviation = 0.0
         if n_fitted > 1:
-            # with n - 1, as R's scale
+            # As R's scale, with n - 1
             deviation = x[:n_fitted].std(ddof=1)
         if deviation == 0:
-            # a constant becomes 0, whose coefficient is then reported as not estimable
+            # A constant becomes 0, whose coefficient is then reported as not estimable.
             deviation = 1.0
         return center(x) / deviation
 

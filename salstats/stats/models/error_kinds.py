@@ -9,18 +9,18 @@ from salstats.stats.engine.intervals import RECOMMENDED
 class Errors:
     """A kind of standard errors of coefficients; `{unit}` in its texts is the name of the clusters."""
 
-    #: Its name as a value of `errors=`.
+    #: Value of the option `errors`.
     name: str
-    #: Its name in a figure's caption.
+    #: Name in a figure's caption.
     brief: str
-    #: Its name in a table's note.
+    #: Name in a table's note.
     label: str
-    #: Its description in a Methods section.
+    #: Description in a Methods section.
     note: str
-    #: True where rows of a cluster may depend on each other.
+    #: True if rows of a cluster may depend on each other.
     clustered: bool = False
-    #: Power of I - H_gg by which residuals of a cluster are multiplied, as the fit makes them too small; None
-    #: without this correction.
+    #: Power of I - H_gg by which the residuals of a cluster are multiplied, since the fit makes them too small;
+    #: H_gg is its hat matrix. None without this correction.
     power: float | None = None
     #: True for errors of mixed models.
     mixed: bool = False
@@ -115,8 +115,8 @@ ERRORS = {kind.name: kind for kind in _KINDS}
 FIXED_EFFECTS_ERRORS = tuple(kind.name for kind in _KINDS if not kind.mixed)
 #: Kinds of mixed models.
 MIXED_MODEL_ERRORS = tuple(kind.name for kind in _KINDS if kind.mixed)
-#: Kinds of beta models, the recommended first. These have more parameters than a linear model, and with ten
-#: units, or two huge ones, limits by CR2 covered the truth in only 84 to 92 % of simulated studies.
+#: Kinds of beta models, the recommended one first. With ten units, or two huge ones, limits by CR2 covered
+#: the true value in only 84 to 92 % of simulated studies.
 BETA_ERRORS = ("mancl-derouen", "cr2", "cluster", "cr0", "hc0", "hc1", "classical")
 #: Values of `errors=`.
 CHOICES = (RECOMMENDED, *ERRORS)

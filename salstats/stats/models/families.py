@@ -1,4 +1,4 @@
-"""The families of models by name. To add a family, write its kernel and record, and list it here."""
+"""Families of models by name. To add a family, write its kernel and record, and list it here."""
 
 from salstats.checks import check_choice
 from salstats.stats.models.beta import BETA
@@ -14,6 +14,6 @@ FAMILIES = {
 
 
 def family_of(name: str) -> Family:
-    """The family called `name`; ValueRangeError for an unknown name."""
+    """Return the family called `name`; an unknown name raises ValueRangeError."""
     check_choice(name, tuple(FAMILIES), "family")
     return FAMILIES[name]

@@ -8,8 +8,8 @@ import numpy as np
 
 from salstats.errors import SalstatsError
 
-#: A column is aliased (depends on earlier ones) where the part of it that is orthogonal to these is shorter
-#: than this share of its length, as in R's `lm`.
+#: A column is aliased (depends linearly on earlier ones) if its component orthogonal to these is shorter than
+#: this share of its length, as in R's `lm`.
 RANK_TOLERANCE = 1e-7
 
 
@@ -17,13 +17,14 @@ class NotEstimableError(SalstatsError):
     """A model has no estimates from these rows; the message says why."""
 
 
-#: The mean (n,) at predictors (n, k), its first (n, k) and second (n, k, k) derivatives by the predictors.
+#: Function of predictors (n, k) that returns the mean (n,), and its first (n, k) and second (n, k, k)
+#: derivatives by the predictors.
 MeanFunction = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
 class Link:
-    """A link function: the mean of the outcome as a function of the linear predictor."""
+    """Link function, by its inverse: the mean of the outcome as a function of the linear predictor."""
 
     #: `identity` or `logit`.
     name: str
@@ -39,8 +40,11 @@ class Link:
     ratio: str
 
 
-class Inference(Protocol):
-    """Standard errors and tests of a model that has its own, as mixed models do; `errors` names the kind."""
+class ModelInference(Protocol):
+    """Standard errors and tests of models that do not use those of least squares, such as mixed models.
+
+    `errors` is a kind of standard errors, `Errors.name`.
+    """
 
     @property
     def n_variances(self) -> int:
@@ -71,40 +75,44 @@ class Solution:
     fitted: np.ndarray
     #: (n,): Diagonal of W, the weights of iteratively reweighted least squares; 1 in a linear model.
     weights: np.ndarray
-    #: (p, p): The classical covariance over the dispersion; (X'WX)^-1 where only coefficients are estimated.
+    #: (p, p): The classical covariance of the parameters divided by the dispersion; (X'WX)^-1 if there are no
+    #: parameters besides the coefficients.
     bread: np.ndarray
-    #: (n, p): Contribution of each row to the estimating equations; bread times the sum of their squares
-    #: times bread is the robust covariance. X (y - mu) for least squares and the logit.
+    #: (n, p): Contributions s_i of the rows to the estimating equations, x_i (y_i - mu_i) for least squares
+    #: and the logit. The robust covariance is bread (sum of s_i s_i') bread.
     scores: np.ndarray
     #: (n,): Diagonal of the (weighted) hat matrix.
     leverage: np.ndarray
-    #: Variance of the outcome over the family's variance function; NaN for a perfect fit.
+    #: Variance of the outcome divided by the family's variance function; NaN for a perfect fit.
     dispersion: float
     #: Rows minus parameters.
     df_residual: float
-    #: As in R's glm (a linear model's deviance is its residual sum of squares); NaN where there is none.
+    #: Deviance as in R's glm, for a linear model the residual sum of squares; NaN for models without one.
     deviance: float
+    #: Deviance of the model with an intercept alone, or without coefficients if there is no intercept.
     null_deviance: float
+    #: NaN for models without a likelihood.
     log_likelihood: float
-    #: True where the first column is the intercept.
+    #: True if the first column is the intercept.
     intercept: bool
     #: Estimates besides the coefficients by name, such as a precision.
     parameters: Mapping[str, float] = field(default_factory=dict)
     #: Rows (m, p) and errors (m,) of the least squares problem that the last step of Fisher's scoring solves,
-    #: scaled to errors of variance 1, with m / n of them for each row. None where they are sqrt(W) X and
-    #: (y - mu) / sqrt(W).
+    #: scaled to errors of variance 1, with m / n of them for each row of the model. None if they are
+    #: sqrt(W) X and (y - mu) / sqrt(W).
     scoring_problem: tuple[np.ndarray, np.ndarray] | None = None
-    #: Names of the linear predictors that are made of the columns.
+    #: Names of the linear predictors, "" for a single one.
     predictor_names: tuple[str, ...] = ("",)
-    #: (p - r,): Parameters besides the coefficients, behind these in `bread`, `scores` and `scoring_problem`.
+    #: (p - r,): Parameters besides the coefficients, which they follow in `bread`, `scores` and
+    #: `scoring_problem`.
     nuisance_parameters: np.ndarray = field(default_factory=lambda: np.empty(0))
     #: The mean as a function of all predictors, one for each of `predictor_names` and of
-    #: `nuisance_parameters`; None where it is the family's link of a single linear predictor.
+    #: `nuisance_parameters`; None for a single linear predictor, whose mean is given by the family's link.
     mean_function: MeanFunction | None = None
-    #: (n,): Variance of each outcome, where it is not the dispersion times the family's variance function.
+    #: (n,): Variance of each outcome; None if it is the dispersion times the family's variance function.
     variances: np.ndarray | None = None
-    #: Standard errors and tests of a model to which those of least squares do not apply.
-    inference: Inference | None = None
+    #: Standard errors and tests of a model to which those of least squares do not apply, else None.
+    inference: ModelInference | None = None
     #: (n,): Number of cases that each row stands for, 1 on average, where rows were sampled with unequal
     #: probability; `bread`, `scores` and `leverage` take it into account.
     sampling: np.ndarray | None = None
@@ -129,28 +137,29 @@ class Solution:
 
 @dataclass(frozen=True)
 class Family:
-    """A family of models: its kernel, and all that checks, tables and texts need to know of it."""
+    """A family of models: its kernel, and the facts about it that checks, tables and texts use."""
 
     #: Its name as a value of `family=`.
     name: str
     #: Its name in a table, such as "linear" of linear regression.
     label: str
     link: Link
-    #: Variance of an outcome at a mean, over the dispersion.
+    #: Function that returns the variance of an outcome with some mean, divided by the dispersion.
     variance: Callable[[np.ndarray], np.ndarray]
-    #: Raises ValueRangeError, which names the family, for an outcome that it cannot have.
+    #: Function of the outcome and the family's name that raises ValueRangeError for impossible outcomes.
     check_outcome: Callable[[np.ndarray, str], None]
-    #: The kernel: model matrix of full rank, outcome, and whether the first column is an intercept.
+    #: Kernel: a function of a model matrix of full rank, the outcome, and a flag that is true if the first
+    #: column is an intercept.
     solve: Callable[..., Solution]
     #: Values of `errors=` that it supports; the first is recommended.
     errors: tuple[str, ...]
-    #: True where classical and heteroscedastic errors go with the normal distribution instead of Student's t.
+    #: True if tests with classical or hc errors use the normal distribution instead of Student's t.
     uses_normal: bool
     #: Number of dispersion parameters, which AIC counts besides the coefficients.
     n_dispersion_parameters: int
-    #: True where `correlation=` (GEE) is supported: the mean determines the variance up to the dispersion.
+    #: True if `correlation=` (GEE) is supported: the mean determines the variance up to the dispersion.
     correlated: bool = False
-    #: True where the kernel takes `sampling`.
+    #: True if the kernel supports `sampling`, weights of the rows.
     weighted: bool = False
 
     @property
@@ -160,7 +169,7 @@ class Family:
 
 
 def decomposed(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Q and R of the QR decomposition of X, (X'X)^-1, and the leverages (n,)."""
+    """Return Q and R of the QR decomposition of X, (X'X)^-1, and the leverages (n,)."""
     q, r = np.linalg.qr(matrix)
     r_inverse = np.linalg.solve(r, np.eye(len(r)))
     gram_inverse = r_inverse @ r_inverse.T
@@ -171,7 +180,10 @@ def decomposed(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
 def fit_model(
     matrix: np.ndarray, response: np.ndarray, names: Sequence[str], family: Family, *, intercept: bool
 ) -> Solution:
-    """Fit a model of one family, without the columns that depend on earlier ones (R gives them NA)."""
+    """Fit a model of a family, without columns that depend on earlier ones (R gives them NA).
+
+    `names` are those of the columns of `matrix`.
+    """
     n_rows, n_columns = matrix.shape
     if n_rows == 0:
         raise NotEstimableError("no complete rows")
@@ -193,14 +205,14 @@ def estimable_columns(matrix: np.ndarray) -> np.ndarray:
     positions = list(range(matrix.shape[1]))
     lengths = np.sqrt((matrix**2).sum(axis=0))
     while positions:
-        # |r_jj| of the QR decomposition is the length of column j orthogonal to all earlier columns
+        # |r_jj| of the QR decomposition is the length of column j's component orthogonal to earlier columns.
         r = np.linalg.qr(matrix[:, positions], mode="r")
         orthogonal_lengths = np.zeros(len(positions))
         orthogonal_lengths[: len(r)] = np.abs(np.diag(r))
         dependent = np.flatnonzero(orthogonal_lengths <= RANK_TOLERANCE * lengths[positions])
         if len(dependent) == 0:
             break
-        # Later diagonal elements were computed against this column's direction, which is rounding error, so
-        # that only the first dependent column is certain.
+        # Beyond the first dependent column the diagonal is relative to that column's orthogonal component,
+        # which is rounding error, so that only the first is certain.
         del positions[int(dependent[0])]
     return np.asarray(positions, dtype=np.int64)

@@ -18,7 +18,7 @@ _NULL = 1e-14
 
 
 class Likelihood(NamedTuple):
-    """The log likelihood and its derivatives by the k linear predictors of each row."""
+    """Log likelihood of a model, and its derivatives by the k linear predictors of each row."""
 
     log_likelihood: float
     gradients: np.ndarray  # (n, k), derivatives of each row's log likelihood
@@ -26,7 +26,7 @@ class Likelihood(NamedTuple):
 
 
 class Maximum(NamedTuple):
-    """A maximum of the likelihood, with the fields of a Solution that follow from it."""
+    """Maximum of the likelihood; all fields but `parameters` are as in `Solution`."""
 
     parameters: np.ndarray
     log_likelihood: float
@@ -41,15 +41,17 @@ def maximize_likelihood(
     derivatives_at: Callable[[np.ndarray], Likelihood],
     label: str,
 ) -> Maximum:
-    """Find the parameters of largest likelihood by Fisher's scoring.
+    """Find the parameters of largest likelihood by Fisher's scoring, from the parameters `start`.
 
     Linear predictor j is `designs[j]` (n, p_j) times its own parameters; `derivatives_at` takes the
-    predictors (n, k). A step that does not raise the likelihood is halved; a likelihood of NaN does not.
+    predictors (n, k). A step that lowers the likelihood, or makes it NaN, is halved. `label` is the name of
+    the model in errors.
     """
     n = len(designs[0])
     k = len(designs)
-    ends = np.cumsum([0, *(design.shape[1] for design in designs)])
-    slices = [slice(start, end) for start, end in itertools.pairwise(ends)]
+    # Positions of the parameters of each predictor
+    boundaries = np.cumsum([0, *(design.shape[1] for design in designs)])
+    slices = [slice(first, end) for first, end in itertools.pairwise(boundaries)]
     parameters = start
     likelihood = -np.inf
     step = np.zeros(len(start))
@@ -70,7 +72,7 @@ def maximize_likelihood(
             [design * derivatives.gradients[:, [j]] for j, design in enumerate(designs)], axis=1
         )
         information = _parameter_information(designs, derivatives.information)
-        # the condition must not depend on the units of the covariates
+        # The condition number must not depend on the units of the covariates.
         scale = np.sqrt(np.diag(information))
         scaled = information / np.outer(scale, scale)
         if not np.isfinite(scaled).all() or np.linalg.cond(scaled) > 1 / np.finfo(float).eps:
@@ -81,7 +83,7 @@ def maximize_likelihood(
             break
     else:
         raise NotEstimableError(f"the {label} model did not converge in {_MAX_ITERATIONS} iterations")
-    # The last step solves the least squares of errors on rows, k of them for each score.
+    # The last step is the least squares solution of errors on rows, k of each for every row of the data.
     roots, inverse_roots = _information_roots(derivatives.information)
     rows = np.concatenate([roots[:, :, [j]] * design[:, None, :] for j, design in enumerate(designs)], axis=2)
     errors = np.einsum("nij,nj->ni", inverse_roots, derivatives.gradients)
@@ -95,7 +97,7 @@ def maximize_likelihood(
 
 
 def _parameter_information(designs: Sequence[np.ndarray], information: np.ndarray) -> np.ndarray:
-    """Return the information (p, p) on the parameters from that of each row on its predictors (n, k, k)."""
+    """Return the information (p, p) on the parameters from the information (n, k, k) on the predictors."""
     blocks = []
     for i, first_design in enumerate(designs):
         row_of_blocks = [
@@ -107,9 +109,10 @@ def _parameter_information(designs: Sequence[np.ndarray], information: np.ndarra
 
 
 def _information_roots(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return R with R'R the information of each row, and R^-T, both (n, k, k).
+    """Return R and the inverse of its transpose, both (n, k, k), where R'R is the information of each row.
 
-    In directions without information both are 0.
+    Both come from the eigenvalues and eigenvectors of the information scaled to a diagonal of 1; in
+    directions without information they are 0.
     """
     scale = np.sqrt(np.einsum("nii->ni", information))
     scale = np.where(scale > 0, scale, 1.0)
@@ -118,17 +121,17 @@ def _information_roots(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     nonzero = eigenvalues > _NULL * eigenvalues[:, -1:]
     roots = np.sqrt(np.where(nonzero, eigenvalues, 0.0))
     inverse_roots = np.divide(1.0, roots, where=nonzero, out=np.zeros_like(roots))
-    transposed = eigenvectors.transpose(0, 2, 1)
-    return (
-        roots[:, :, None] * transposed * scale[:, None, :],
-        inverse_roots[:, :, None] * transposed / scale[:, None, :],
-    )
+    transposed_vectors = eigenvectors.transpose(0, 2, 1)
+    root_matrices = roots[:, :, None] * transposed_vectors * scale[:, None, :]
+    inverse_matrices = inverse_roots[:, :, None] * transposed_vectors / scale[:, None, :]
+    return root_matrices, inverse_matrices
 
 
 def linear_at(solution: Solution, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the link of the mean at rows (m, r) of the model matrix, and its derivatives by the parameters.
+    """Return the linear predictor at rows (m, r) of the model matrix, and its derivatives (m, p).
 
-    A model with several linear predictors has the logit of its mean instead of a linear predictor.
+    The derivatives are by the parameters. In a model with several linear predictors the logit of the mean
+    takes the place of the linear predictor.
     """
     if solution.mean_function is None:
         return points @ solution.coefficients, points
@@ -138,10 +141,10 @@ def linear_at(solution: Solution, points: np.ndarray) -> tuple[np.ndarray, np.nd
     return np.log(mean / (1 - mean)), mean_gradient / variance[:, None]
 
 
-def steepness_at(
+def mean_slope_at(
     solution: Solution, link: Link, points: np.ndarray, slopes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the derivative of the mean along a covariate, and its derivatives by the parameters.
+    """Return the slope of the mean along a covariate (m,), and its derivatives by the parameters (m, p).
 
     `points` (m, r) are rows of the model matrix, `slopes` (m, r) their derivatives by the covariate.
     """
@@ -156,7 +159,8 @@ def steepness_at(
     predictor_slopes = np.einsum("jr,nr->nj", coefficients, slopes)
     _, first, second = solution.mean_function(_predictors(solution, points))
     first_of_parts = first[:, :n_parts]
-    # product rule: the mean's second derivatives, and the predictors' slopes, depend on the parameters
+    # The slope of the mean is the sum over predictors j of d mean / d j times the slope of j. By the product
+    # rule its derivatives have two parts, since both factors depend on the parameters.
     by_predictors = np.einsum("njk,nj->nk", second[:, :n_parts], predictor_slopes)
     gradient = _by_parameters(solution, by_predictors, points)
     gradient[:, : n_parts * points.shape[1]] += _by_parameters(solution, first_of_parts, slopes)
@@ -164,18 +168,18 @@ def steepness_at(
 
 
 def _part_coefficients(solution: Solution) -> np.ndarray:
-    """Return the coefficients as one row for each part, (n_parts, r)."""
+    """Return the coefficients of each linear predictor, (n_parts, r)."""
     return solution.coefficients.reshape(len(solution.predictor_names), -1)
 
 
 def _predictors(solution: Solution, points: np.ndarray) -> np.ndarray:
-    """Return the predictors at rows of the model matrix: those of the parts, then the constant ones."""
+    """Return all predictors (m, k) at rows of the model matrix: the linear ones, then the constants."""
     constant = np.tile(solution.nuisance_parameters, (len(points), 1))
     return np.column_stack([points @ _part_coefficients(solution).T, constant])
 
 
 def _by_parameters(solution: Solution, by_predictors: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return derivatives by the parameters from derivatives by the predictors."""
+    """Return derivatives by the parameters (m, p) from derivatives by all predictors (m, k)."""
     n_parts = len(solution.predictor_names)
     by_coefficients = by_predictors[:, :n_parts, None] * points[:, None, :]
     return np.column_stack([by_coefficients.reshape(len(points), -1), by_predictors[:, n_parts:]])

@@ -47,8 +47,8 @@ def fit(
     Returns
     -------
     Fit
-        Its methods return frames: `Fit.tidy`, `Fit.glance`, `Fit.augment`, `Fit.joint`, `Fit.predict`,
-        `Fit.means`, `Fit.contrasts`, `Fit.slopes`, `Fit.effects`; of mixed models also
+        Fitted models, whose methods return frames: `Fit.tidy`, `Fit.glance`, `Fit.augment`, `Fit.joint`,
+        `Fit.predict`, `Fit.means`, `Fit.contrasts`, `Fit.slopes`, `Fit.effects`; for mixed models also
         `Fit.variance_components` and `Fit.random_effects`. It is immutable.
 
     Raises
@@ -59,8 +59,8 @@ def fit(
     Warns
     -----
     SalstatsWarning
-        Models without estimates, or with terms that cannot be told apart. Methods of the fit that infer
-        something warn of doubts about it.
+        Models without estimates, or with terms that depend on others. Methods with standard errors or tests
+        warn of problems with these.
 
     Notes
     -----
@@ -68,20 +68,20 @@ def fit(
     averages of fitted probabilities or fractions, not of logits, and not predictions for an average case.
     The option `average` chooses the rows that are averaged over:
 
-    - `"grid"`: every combination of the levels of the other factors counts alike, numbers are held at their
+    - `"grid"`: all combinations of the levels of the other factors count alike, and numbers are held at their
       mean over the model's rows. This is R's emmeans, for the logit families after
       `regrid(transform = "response")`.
-    - `"rows"`: the rows of the model, with the variable in question set to each of its levels in turn (with
-      `by`, the rows of that level), weighted where the model is. This is R's
-      `marginaleffects::avg_predictions`, `avg_comparisons` and `avg_slopes`, Stata's `margins`.
+    - `"rows"`: the rows of the model, with the variable set to each of its levels in turn (with `by`, the
+      rows of that level), weighted if the model is. This is R's `marginaleffects::avg_predictions`,
+      `avg_comparisons` and `avg_slopes`, Stata's `margins`.
 
     For a linear model of one factor without interactions the two agree. Standard errors are by the delta
     method, sqrt(g'V g) with V the covariance by `errors` and g the derivative of the average by all
-    parameters; the rows averaged over are taken as given. Degrees of freedom are Satterthwaite's of the
-    combination g with `cr2`, `mancl-derouen` and `satterthwaite` (mixed models, or those of `kenward-roger`),
-    else those of the fit: G - 1, n - k, none (the normal distribution) for binomial models. Limits are
-    estimate ± quantile × standard error, which may leave 0 to 1 where `predict`'s, made on the logit scale,
-    do not.
+    parameters; the rows averaged over are treated as fixed. Degrees of freedom are Satterthwaite's of the
+    combination g with `cr2`, `mancl-derouen` and `satterthwaite` (or those of `kenward-roger`), else those of
+    the fit: G - 1, n - k, or none (the normal distribution) for binomial models. Limits are estimate ±
+    quantile × standard error, and may lie outside 0 to 1; those of `predict`, computed on the logit scale, do
+    not.
 
     References
     ----------
@@ -120,7 +120,7 @@ def fit(
 
 
 class Fit(Fitted):
-    """Models of one formula or several, one in each group, as `fit` makes them."""
+    """Fitted models of one or several formulas, one in each group, as `fit` returns them."""
 
     def __repr__(self) -> str:
         formulas = dict.fromkeys(repr(model.formula.text) for model in self.models)
@@ -143,7 +143,7 @@ class Fit(Fitted):
         return glance(self)
 
     def augment(self) -> pd.DataFrame:
-        """The rows used, with fitted values, residuals and influence, as `augment` returns them."""
+        """Rows used, with fitted values, residuals and influence, with the columns of `augment`."""
         return observations(self)
 
     def joint(
@@ -151,9 +151,9 @@ class Fit(Fitted):
     ) -> pd.DataFrame:
         """Wald tests that some terms have no effect, with the columns of `joint_test`.
 
-        With `each` every term is tested by itself, which gives P of a whole factor as in
-        `table_regression(joint=)`. A term that is in an interaction is tested on average over the levels of
-        the other factors, whatever the reference levels: type III tests on sum contrasts, as in R's lmerTest
+        With `each` every term is tested by itself, so that each factor has one P value, as in
+        `table_regression(joint=)`. A term that is part of an interaction is tested on average over the levels
+        of the other factors, for any reference levels: type III tests on sum contrasts, as in R's lmerTest
         and car.
         """
         return joint_tests(self, terms, adjust=adjust, each=each)
@@ -166,14 +166,15 @@ class Fit(Fitted):
         Parameters
         ----------
         at : mapping or DataFrame
-            Values of variables on the right side, one or several of each, as `{"prob": [0.2, 0.8], "task":
-            "Edema"}`, in all combinations; or a table with a row for each mean. Other variables are held
-            constant: numbers at their mean over the model's rows, text and `C(...)` at their reference level.
+            Values of variables on the right side, one or several of each, such as `{"prob": [0.2, 0.8],
+            "task": "Edema"}`, in all combinations; or a table with a row for each mean. Other variables are
+            held constant: numbers at their mean over the model's rows, text and `C(...)` at their reference
+            level.
         level : float
             Confidence level of each pair of limits.
         random : bool
-            For mixed models: add the random effects of groups that `at` names, as `{"reader": "R1"}`. Groups
-            that are not named or not in the data have the effect 0. Such predictions have no limits.
+            For mixed models: add the random effects of groups that `at` names, such as `{"reader": "R1"}`.
+            Groups that are not named or not in the data have the effect 0. Such predictions have no limits.
 
         Returns
         -------
@@ -204,7 +205,7 @@ class Fit(Fitted):
         term : str
             A column of text, or one in `C(...)`, on the right side of the formula.
         by : str or sequence of str
-            Other such columns, whose levels are taken one at a time.
+            Other such columns; there is a mean for each combination with their levels.
         average : {"grid", "rows"}
             Kind of average; see `fit`.
         level : float
@@ -213,8 +214,8 @@ class Fit(Fitted):
         Returns
         -------
         DataFrame
-            In order of model, then the levels of `by` and `term` (the reference first), with columns: those
-            that the models are grouped by, those of `by` and `term`, `reference, formula` as in `regress`,
+            In order of model, then the levels of `by` and `term` (the reference first), with columns: the
+            grouping columns of the models, those of `by` and `term`, `reference, formula` as in `regress`,
             `estimate, std_error, df, conf_low, conf_high, conf_level, interval`, `unit, n, n_missing,
             n_units` of the model, `family, errors, average`. A mean that the data do not determine is NaN.
 
@@ -243,7 +244,7 @@ class Fit(Fitted):
         term, by, average, level
             As for `means`.
         reference : str or number, optional
-            The level to subtract from every other level. By default, and for "all" where no level has this
+            The level to subtract from every other level. By default, and for "all" if no level has this
             name, all pairs of levels are compared, the later minus the earlier.
         adjust : str
             `none`, or a procedure of `adjust()`; the family of tests is all rows of the result.
@@ -253,10 +254,10 @@ class Fit(Fitted):
         Returns
         -------
         DataFrame
-            As `means`, a row for each difference: the column after the level, `reference_level`, is the level
-            that was subtracted, and `statistic, p_value` (`p_adjusted`) stand where they do in `regress`.
-            Where a group lacks the reference its rows are NaN, with a warning. With `margin` the last columns
-            are `verdict, margin_low, margin_high, p_margin` (`p_margin_adjusted`) as in `difference`; a
+            As `means`, with a row for each difference. After the column of the level, `reference_level` is
+            the level that was subtracted; `statistic, p_value` (`p_adjusted`) are placed as in `regress`. If
+            a group lacks the reference its rows are NaN, with a warning. With `margin` the last columns are
+            `verdict, margin_low, margin_high, p_margin` (`p_margin_adjusted`) as in `difference`; a
             difference is "lower" or "higher" by its P value.
 
         Raises
@@ -275,12 +276,12 @@ class Fit(Fitted):
         level: float = 0.95,
         adjust: str = "none",
     ) -> pd.DataFrame:
-        """Marginal slope along a covariate: the change of the mean score for one unit more of it.
+        """Marginal slope along a covariate: the change of the mean score per unit of it.
 
         Parameters
         ----------
         covariate : str
-            A column of numbers on the right side, which may stand in transforms and interactions.
+            A column of numbers on the right side, also in transforms and interactions.
         by, average, level, adjust
             As for `contrasts`; by default the average is over the model's rows, the average marginal effect.
 
@@ -296,9 +297,9 @@ class Fit(Fitted):
 
         Notes
         -----
-        Derivatives are central differences at 1 and 2 steps on either side, weighted so that they are exact
-        for polynomials of degree four. A step is 1/10,000 of the covariate's range, and shorter at values
-        where a step of a tenth of its length gives another slope, as near the end of a logarithm's domain.
+        Derivatives are central differences of 1 and 2 steps on either side, with weights that make them exact
+        for polynomials of degree four. A step is 1/10,000 of the covariate's range, and shorter where a step
+        of a tenth of the length gives another slope, such as near the end of a logarithm's domain.
         """
         return marginal_slopes(self, covariate, _columns(by), average, level, adjust)
 
@@ -336,7 +337,7 @@ class Fit(Fitted):
                 As in `regress`.
             group, term
                 The grouping ("case", "patient:case", "Residual") and the coefficient that differs between
-                groups: "(Intercept)", "methodhuman", or two for a correlation, "(Intercept), methodhuman".
+                groups: "(Intercept)", "methodhuman", or a pair for a correlation, "(Intercept), methodhuman".
             parameter, estimate
                 "variance" or "correlation", and its estimate.
             std_dev
@@ -348,9 +349,9 @@ class Fit(Fitted):
             conf_low, conf_high, conf_level, interval
                 Profile-likelihood limits of the estimate.
             share, share_low, share_high
-                The random effect's share of the variance of a score, with limits: for cases the intraclass
-                correlation (ICC) of two scores of one case. Where several coefficients differ between groups
-                the first row has their joint share, averaged over the rows of the model.
+                Share of the variance of a score that is due to the random effect, with limits: for cases the
+                intraclass correlation (ICC) of two scores of one case. If several coefficients differ between
+                groups the first row has their joint share, averaged over the rows of the model.
             n_groups, n, reml
                 Number of groups, and of rows of the model; True for the restricted likelihood.
 
@@ -361,9 +362,9 @@ class Fit(Fitted):
 
         Notes
         -----
-        A variance cannot be negative, so that under the null its test statistic is 0 half of the time: the
-        P value is that of half chi-squared with df and half with df - 1 (Self and Liang 1987). R's
-        `lmerTest::ranova` takes chi-squared with df, which is up to twice as large.
+        A variance cannot be negative, so that under the null hypothesis its test statistic is 0 half of the
+        time: the P value is the mean of those of chi-squared with df and with df - 1 degrees of freedom (Self
+        and Liang 1987). R's `lmerTest::ranova` uses chi-squared with df, whose P is up to twice as large.
 
         References
         ----------
@@ -374,15 +375,15 @@ class Fit(Fitted):
         return variance_components(self, level=level)
 
     def random_effects(self) -> pd.DataFrame:
-        """Random effects of each group: its difference from the mean of all groups, shrunk towards 0.
+        """Random effects of each group: its differences from the mean of all groups, shrunk towards 0.
 
         Returns
         -------
         DataFrame
-            In order of model, random effect, group and what differs, with columns `by..., reference,
-            formula` as in `regress`, `group` ("reader"), `level` (which of them: "R1", of several columns
-            "P1:C3"), `term`, `estimate` (the conditional mean, "BLUP") and `std_error` (the conditional
-            standard deviation, coefficients and variances taken as known, as lme4's).
+            In order of model, random effect, group and term, with columns `by..., reference, formula` as in
+            `regress`, `group` ("reader"), `level` (its name, "R1", or "P1:C3" for groups of several columns),
+            `term`, `estimate` (the conditional mean, "BLUP") and `std_error` (the conditional standard
+            deviation with coefficients and variances treated as known, as in lme4).
 
         Raises
         ------
@@ -393,7 +394,7 @@ class Fit(Fitted):
 
 
 def _columns(by: str | Sequence[str]) -> tuple[str, ...]:
-    """The names of columns as a tuple, also where a single name is given."""
+    """Return names of columns as a tuple, also for a single name."""
     if isinstance(by, str):
         return (by,)
     return tuple(by)

@@ -12,7 +12,7 @@ from salstats.frames import integer_column
 from salstats.stats.engine.cautions import DIFFERENT_CASES, POOLED_TASKS, caution_column
 from salstats.stats.engine.fixed_factors import FACTORS, NOUNS, FixedFactor, fixed_rows, inference_column
 from salstats.stats.engine.resampling_units import Unit
-from salstats.stats.models.design import Design, Variable
+from salstats.stats.models.design import DesignMatrix, Variable
 from salstats.stats.models.family import Family, Solution
 from salstats.stats.models.formulas import Formula
 from salstats.stats.models.model_notes import Notes
@@ -34,14 +34,15 @@ class Model:
     #: Positions in the frame of the rows that the model is fitted to.
     rows: np.ndarray
     #: Model matrix of these rows.
-    design: Design
-    #: Number of rows of the group that were left out, since a variable is missing.
+    design: DesignMatrix
+    #: Number of rows of the group that are left out because a variable is missing.
     n_missing: int
-    #: Number of these in which the outcome is missing since the finding is absent.
+    #: Number of rows of the group whose outcome is missing because the finding is absent.
     n_absent: int
     family: Family
+    #: Kind of standard errors, `Errors.name`.
     errors: str
-    #: None where there are no estimates.
+    #: None if there are no estimates.
     solution: Solution | None
     #: Codes 0 ... G - 1 of the clusters of `rows`; None where rows are independent.
     clusters: np.ndarray | None
@@ -54,7 +55,7 @@ class Model:
 
     @property
     def terms(self) -> list[str]:
-        """Names of the estimated coefficients, behind their part in models with several parts."""
+        """Names of the estimated coefficients, such as "size", or "zero: size" in models of several parts."""
         assert self.solution is not None
         names = [self.design.names[i] for i in self.solution.column_positions]
         terms = []
@@ -73,13 +74,13 @@ class Model:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Fitted:
-    """Models in order of formula, then group, with the options that they were fitted with."""
+    """Fitted models in order of formula, then group, with their options."""
 
     models: tuple[Model, ...]
     #: Grouping columns.
     by: tuple[str, ...]
     family: Family
-    #: The errors of all models, also where they are the default.
+    #: Kind of standard errors of all models, given or by default.
     errors: str
     #: Column of the clusters; None unless errors are clustered.
     unit: Unit
@@ -113,7 +114,7 @@ def key_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> pd.Data
     for column in by:
         data_column = models[0].frame[column]
         if isinstance(data_column.dtype, pd.CategoricalDtype):
-            # the data have no category "Overall"
+            # The data have no category "Overall", which the models may have.
             categories = list(dict.fromkeys([*data_column.cat.categories, *keys[column]]))
             keys[column] = pd.Categorical(keys[column], categories, ordered=True)
     if fitted.reference is not None:
@@ -124,7 +125,7 @@ def key_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> pd.Data
 
 
 def option_columns(fitted: Fitted) -> dict[str, Any]:
-    """Return the columns of a result on the options of its models."""
+    """Return the columns of a result that hold the options of its models."""
     options: dict[str, Any] = {"family": fitted.family.name, "errors": fitted.errors}
     if fitted.correlation is not None:
         options["correlation"] = fitted.correlation
@@ -132,9 +133,9 @@ def option_columns(fitted: Fitted) -> dict[str, Any]:
 
 
 def count_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[str, Any]:
-    """Return the columns of a result on the rows, units and cases of its models, with their cautions.
+    """Return the columns of a result that count rows, units and cases of its models, with cautions.
 
-    Each model has `repeats` rows. The number of units is there only if errors are clustered.
+    Each model has `repeats` rows of the result, by default one. Units are counted if errors are clustered.
     """
     models = fitted.models
     n_rows = 1 if repeats is None else repeats
@@ -168,8 +169,8 @@ def count_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[
 
 
 def _has_fixed_factor(model: Model, factor: FixedFactor) -> bool:
-    """Return True if a model's rows are of several readers (or trainings) without a random effect of them."""
-    # a training may be named by its seed, or by model and seed
+    """Return True if a model's rows are of several readers (or trainings) that have no random effect."""
+    # A training may be named by its seed, or by model and seed.
     noun_columns = {column for column, noun in NOUNS.items() if noun == factor.noun}
     for effect in model.formula.random:
         if factor.column in effect.groups and noun_columns.issuperset(effect.groups):

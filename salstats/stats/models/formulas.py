@@ -1,4 +1,4 @@
-"""Parsing of model formulas: formulaic makes the tree, and only listed operators and calls are accepted."""
+"""Parsing of model formulas: formulaic builds the tree, and only listed operators and calls are accepted."""
 
 import ast
 import re
@@ -31,16 +31,16 @@ _RANDOM_EFFECT = re.compile(r"\((?P<effects>[^|]*)(?P<bar>\|\|?)(?P<groups>[^|]*
 class Factor:
     """One variable of a formula: a column, or an expression of columns."""
 
-    #: Its name in the names of terms: `area_ratio`, `log(area_ratio)`, `C(seed)`.
+    #: Name, as in the names of terms: `area_ratio`, `log(area_ratio)`, `C(seed)`.
     name: str
-    #: The checked expression, with aliases as names of columns and all numbers as floats; "" for a column as
-    #: it stands.
+    #: Checked Python expression, with aliases as names of columns and all numbers as floats; "" for a column
+    #: by itself.
     code: str
-    #: The columns (or metrics) it needs.
+    #: Columns (or metrics) of the expression.
     columns: tuple[str, ...]
-    #: True for a column as it stands.
+    #: True for a column by itself.
     is_column: bool = False
-    #: True for `C(...)`: categories even where the column is numeric.
+    #: True for `C(...)`: the values are categories, also if the column is numeric.
     categorical: bool = False
     #: Reference level of `C(x, Treatment("level"))`.
     reference: str | None = None
@@ -56,11 +56,11 @@ class RandomEffect:
 
     #: Terms whose coefficients differ between groups, without the intercept.
     terms: tuple[tuple[Factor, ...], ...]
-    #: True where the intercept differs between groups.
+    #: True if the intercept differs between groups.
     intercept: bool
-    #: The columns whose combinations of values are the groups.
+    #: Columns whose combinations of values are the groups.
     groups: tuple[str, ...]
-    #: True where the effects of a group may be correlated.
+    #: True if the effects of a group may be correlated.
     correlated: bool
 
     @property
@@ -71,17 +71,20 @@ class RandomEffect:
 
 @dataclass(frozen=True)
 class Formula:
-    """A parsed formula, its terms without the intercept, those of fewer factors first, as in R."""
+    """A parsed formula."""
 
     text: str
+    #: The left side.
     response: Factor
+    #: Terms of the right side without the intercept, those of fewer factors first, as in R.
     terms: tuple[tuple[Factor, ...], ...]
+    #: True if there is an intercept.
     intercept: bool
     random: tuple[RandomEffect, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Every column or metric that is needed, left side first, without repeats."""
+        """Names of all columns or metrics in the formula, left side first, without repeats."""
         factors = [self.response]
         groups: list[str] = []
         for term in self.terms:
@@ -95,7 +98,7 @@ class Formula:
 
 
 def alias(column: str) -> str:
-    """A valid Python identifier for a column of any name, which is never the name of a transform."""
+    """Return a Python identifier for a column of any name, which is never the name of a transform."""
     return f"c{column.encode().hex()}"
 
 
@@ -141,7 +144,7 @@ def _without_random_effects(formula: str) -> tuple[str, list[_RandomEffectText]]
 
     A random effect is a summand of the right side in brackets with a bar. `iou ~ (1|case)` becomes `iou ~ 1`.
     """
-    # the same text with every quoted character replaced by a letter, for looking for operators
+    # The same text with every quoted character replaced by a letter, so that only operators match
     masked = _QUOTED.sub(lambda match: "q" * len(match[0]), formula)
     if "|" not in masked:
         return formula, []
@@ -172,7 +175,7 @@ def _without_random_effects(formula: str) -> tuple[str, list[_RandomEffectText]]
 
 
 def _summands(right_side: str, offset: int) -> list[tuple[int, int]]:
-    """Return start and end of the terms between plus signs outside of brackets; `offset` is added to both."""
+    """Return start and end of each term between plus signs outside of brackets; `offset` is added to both."""
     depth = 0
     boundaries = [-1]
     for position, character in enumerate(right_side):
@@ -187,7 +190,7 @@ def _summands(right_side: str, offset: int) -> list[tuple[int, int]]:
 
 
 def _tree(formula: str, excerpt: str) -> Any:
-    """The tree that formulaic makes of a formula, checked to have two sides."""
+    """Return the tree that formulaic builds from a formula, checked to have two sides."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SyntaxWarning)
@@ -200,17 +203,17 @@ def _tree(formula: str, excerpt: str) -> Any:
 
 
 def _operator(node: Any) -> str | None:
-    """The operator of a node of formulaic's tree, None of a token."""
+    """Return the operator of a node of formulaic's tree, None for a token."""
     return node.operator.symbol if hasattr(node, "operator") else None
 
 
 def _is_number(token: Any) -> bool:
-    """True for a token that is a bare number."""
+    """Return True for a token that is a number."""
     return bool(token.kind.value == "value")
 
 
 def _parsing_hint(formula: str) -> str:
-    """Advice on how to correct a formula that cannot be parsed."""
+    """Return advice on how to correct a formula that cannot be parsed."""
     unquoted = _QUOTED.sub("", formula)
     if unquoted.count("(") != unquoted.count(")"):
         return "each ( needs its )"
@@ -224,12 +227,12 @@ def _parsing_hint(formula: str) -> str:
 
 
 def _sorted_terms(terms: Terms) -> tuple[tuple[Factor, ...], ...]:
-    """Terms without the intercept, sorted by their order (the number of their factors)."""
+    """Return terms without the intercept, sorted by their number of factors."""
     return tuple(term for term in sorted(terms.values(), key=len) if term)
 
 
 def _random_effects(random_effect_text: "_RandomEffectText", excerpt: str) -> list[RandomEffect]:
-    """The random effects of `(effects|groups)`; `patient/case` gives two, of patients and of their cases."""
+    """Return the random effects of `(effects|groups)`; `patient/case` gives two, of patients and of cases."""
     effects, correlated, groups = random_effect_text
     right = _tree(f"y ~ {effects}", excerpt).args[1]
     terms = _sorted_terms(_terms(right, excerpt))
@@ -254,7 +257,7 @@ def _random_effects(random_effect_text: "_RandomEffectText", excerpt: str) -> li
 
 
 def _check_duplicates(random: Sequence[RandomEffect], excerpt: str) -> None:
-    """Raise where a term, or the intercept, has two random effects of the same groups."""
+    """Raise if a term, or the intercept, has two random effects of the same groups."""
     earlier: set[tuple[frozenset[str], frozenset[Factor]]] = set()
     for effect in random:
         terms = [frozenset(term) for term in effect.terms]
@@ -271,14 +274,14 @@ def _check_duplicates(random: Sequence[RandomEffect], excerpt: str) -> None:
 
 
 def _excerpt(formula: str) -> str:
-    """A formula in quotes for a message, cut where it is long."""
+    """Return a formula in quotes for a message, shortened if it is long."""
     if len(formula) > 80:
         formula = formula[:77] + "..."
     return repr(formula)
 
 
 def _check_text(text: object) -> str:
-    """The formula without surrounding spaces, checked to be text of two sides and not too long."""
+    """Return the formula without surrounding spaces, checked to be text with two sides and not too long."""
     if not isinstance(text, str):
         raise FormulaError(f"a formula is text such as 'iou ~ area_ratio', not {type(text).__name__}")
     formula = text.strip()
@@ -294,7 +297,7 @@ def _check_text(text: object) -> str:
 
 
 def _terms(node: Any, excerpt: str) -> Terms:
-    """The terms that a node of formulaic's tree stands for."""
+    """Return the terms of a node of formulaic's tree."""
     operator = _operator(node)
     if operator is None:
         return _single_term(node, excerpt)
@@ -320,7 +323,7 @@ def _terms(node: Any, excerpt: str) -> Terms:
 
 
 def _single_term(token: Any, excerpt: str) -> Terms:
-    """The term of one factor, or of the intercept, that a token stands for."""
+    """Return the term of a token: one factor, or the intercept."""
     if not _is_number(token):
         factor = _factor(token, excerpt)
         return {frozenset([factor]): (factor,)}
@@ -333,7 +336,7 @@ def _single_term(token: Any, excerpt: str) -> Terms:
 
 
 def _union(*summands: Terms, excerpt: str) -> Terms:
-    """All terms of the summands, in order of first appearance."""
+    """Return all terms of the summands, in order of first appearance."""
     union: Terms = {}
     for terms in summands:
         for factors, term in terms.items():
@@ -344,7 +347,7 @@ def _union(*summands: Terms, excerpt: str) -> Terms:
 
 
 def _products(left: Terms, right: Terms) -> Terms:
-    """Every interaction of a term of one side with a term of the other."""
+    """Return all interactions of a term of one side with a term of the other."""
     products: Terms = {}
     for left_factors, left_term in left.items():
         for right_factors, right_term in right.items():
@@ -354,10 +357,12 @@ def _products(left: Terms, right: Terms) -> Terms:
 
 
 def _power(terms: Terms, exponent: Any, excerpt: str) -> Terms:
-    """The terms of (a + b + ...)^n: all interactions of up to n of them."""
+    """Return the terms of (a + b + ...)^n: all interactions of up to n of them."""
     digits = exponent.token if _operator(exponent) is None else ""
-    # a power stops growing at the number of factors, so that nine digits of a longer exponent are enough
-    n = int(digits[:9]) if digits.isdecimal() else 0
+    n = 0
+    if digits.isdecimal():
+        # A power stops growing at the number of factors, so that nine digits of a longer exponent are enough.
+        n = int(digits[:9])
     if n < 1:
         raise FormulaError(
             f"a power in {excerpt} must be a whole number from 1; for the power of a column write I(x ** 2)"
@@ -367,18 +372,18 @@ def _power(terms: Terms, exponent: Any, excerpt: str) -> Terms:
         n_terms = len(power)
         power = _union(_products(power, terms), excerpt=excerpt)
         if len(power) == n_terms:
-            # higher interactions repeat factors
+            # Higher interactions would only repeat factors.
             break
     return power
 
 
 def _has_intercept(tree: Any) -> bool:
-    """True where the last 1 of a formula, in reading order, is added and not subtracted: R's rule.
+    """Return True if the last 1 of a formula, in reading order, is added and not subtracted: R's rule.
 
     formulaic adds a 1 in front of the right side, and turns `+ 0` into `- 1`.
     """
     intercept = False
-    # a stack of nodes, the next in reading order last, and whether they are added
+    # Stack of (node, True if it is added), the next in reading order last
     pending = [(tree, True)]
     while pending:
         node, added = pending.pop()
@@ -387,7 +392,7 @@ def _has_intercept(tree: Any) -> bool:
             if _is_number(node) and node.token == "1":
                 intercept = added
         elif operator in ("+", "-"):
-            # a sign in front of a term has one operand, which is its last
+            # A sign in front of a term has one operand, which is the last.
             *left, last = node.args
             last_added = added if operator == "+" else not added
             pending.append((last, last_added))
@@ -396,7 +401,7 @@ def _has_intercept(tree: Any) -> bool:
 
 
 def _response(node: Any, excerpt: str) -> Factor:
-    """The left side, checked to be one factor that is not `C(...)`."""
+    """Return the left side, checked to be one factor that is not `C(...)`."""
     factor = None
     if _operator(node) is None and not _is_number(node):
         factor = _factor(node, excerpt)
@@ -408,7 +413,7 @@ def _response(node: Any, excerpt: str) -> Factor:
 
 
 def _factor(token: Any, excerpt: str) -> Factor:
-    """The factor that a token stands for, its expression checked."""
+    """Return the factor of a token, with its expression checked."""
     if token.kind.value == "name":
         return Factor(name=token.token, code="", columns=(token.token,), is_column=True)
     code = _excerpt(token.token)
@@ -429,7 +434,7 @@ def _factor(token: Any, excerpt: str) -> Factor:
 
 
 def _expression(code: str, checker: "_ExpressionChecker") -> Factor:
-    """The factor of a Python expression of columns."""
+    """Return the factor of a Python expression of columns."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         tree = ast.parse(code, mode="eval").body
@@ -440,7 +445,7 @@ def _expression(code: str, checker: "_ExpressionChecker") -> Factor:
     tree = checker.visit(tree)
     name = ast.unparse(tree)
     columns = tuple(dict.fromkeys(node.id for node in checker.columns))
-    # the nodes are changed in the tree, so that the code is unparsed with aliases and floats
+    # The nodes are changed in the tree, so that the code below has aliases and floats.
     for column in checker.columns:
         column.id = alias(column.id)
     for constant in checker.numbers:
@@ -457,14 +462,14 @@ def _expression(code: str, checker: "_ExpressionChecker") -> Factor:
 
 
 def _called_name(node: ast.AST) -> str | None:
-    """The name of the function that a node calls, None where it calls none by its name."""
+    """Return the name of the function that a node calls, None if it calls none by its name."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return node.func.id
     return None
 
 
 def _category(call: Any, excerpt: str) -> tuple[ast.expr, str | None]:
-    """The column of a call of `C`, and the reference level of its Treatment, None without one."""
+    """Return the column of a call of `C`, and the reference level of its Treatment, None without one."""
     reference = None
     valid = not call.keywords and len(call.args) in (1, 2)
     if valid:
@@ -479,10 +484,11 @@ def _category(call: Any, excerpt: str) -> tuple[ast.expr, str | None]:
 
 
 def _treatment_reference(node: Any) -> str | None:
-    """The level of `Treatment(level)` or `Treatment(reference=level)`, None of any other expression."""
+    """Return the level of `Treatment(level)` or `Treatment(reference=level)`, None for other expressions."""
     if _called_name(node) != "Treatment":
         return None
-    arguments = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "reference")]
+    references = [keyword.value for keyword in node.keywords if keyword.arg == "reference"]
+    arguments = [*node.args, *references]
     n_unknown_keywords = len(node.args) + len(node.keywords) - len(arguments)
     if len(arguments) != 1 or n_unknown_keywords > 0:
         return None
@@ -495,7 +501,8 @@ def _treatment_reference(node: Any) -> str | None:
 class _ExpressionChecker(ast.NodeTransformer):
     """Visitor that raises for each node that is not allowed, and replaces Q("column") by the column.
 
-    It collects the nodes of columns and numbers.
+    It collects the nodes of columns and numbers. `code` and `excerpt` are the expression and the formula, for
+    messages.
     """
 
     def __init__(self, code: str, excerpt: str) -> None:

@@ -14,12 +14,12 @@ _RECOMMENDED = "mancl-derouen"
 #: Change of the coefficients, relative to the largest, at which iterations stop.
 _CONVERGED = 1e-12
 _MAX_ITERATIONS = 200
-#: Mean squared Pearson residual up to which a fit is perfect but for rounding.
+#: Mean squared Pearson residual up to which a fit is perfect, up to rounding errors.
 _PERFECT = 1e-20
 
 
 def correlated_family(family: Family) -> Family:
-    """The family of models of correlated rows, with clustered errors, the recommended first."""
+    """Return the family for models of correlated rows, which has clustered errors only."""
     other_errors = [kind for kind in CLUSTERED if kind != _RECOMMENDED]
     return replace(
         family, label=f"{family.label} (GEE)", errors=(_RECOMMENDED, *other_errors), uses_normal=False
@@ -29,15 +29,16 @@ def correlated_family(family: Family) -> Family:
 def exchangeable(
     matrix: np.ndarray, response: np.ndarray, intercept: bool, *, family: Family, clusters: np.ndarray
 ) -> Solution:
-    """Fit a model of rows of which any two of a cluster (codes 0 ... G - 1) have the correlation alpha.
+    """Fit a model in which any two rows of a cluster (codes 0 ... G - 1) have the correlation alpha.
 
-    Solves sum D'V^-1 (y - mu) = 0 with V = phi A^(1/2) R(alpha) A^(1/2), A the family's variances, and
-    moments as in R's geepack: with Pearson residuals e, phi = sum e^2 / n and alpha the mean product of two
-    residuals of a cluster over phi, neither less the number of coefficients (as R's gee and statsmodels
-    have it). Any order of rows does; geepack takes runs of equal ids.
+    It solves sum D'V^-1 (y - mu) = 0, D the derivatives of mu by the coefficients, V = phi A^(1/2) R(alpha)
+    A^(1/2), A the family's variances and R the correlations. Moments are as in R's geepack: with Pearson
+    residuals e, phi = sum e^2 / n, and alpha is the mean product of two residuals of a cluster over phi.
+    (R's gee and statsmodels subtract the number of coefficients from both denominators.) Rows may have any
+    order; geepack needs the rows of a cluster next to each other.
 
-    `scoring_problem` of the solution holds rows and errors times the root of R^-1 A^-1. They are uncorrelated
-    by the model, so that the covariances of least squares apply to them.
+    `scoring_problem` of the solution has the rows D and the errors y - mu, both multiplied by the root of
+    R^-1 A^-1. These errors are uncorrelated under the model, so that the covariances of least squares apply.
 
     Liang KY, Zeger SL. Longitudinal data analysis using generalized linear models. Biometrika
     1986;73:13-22. https://doi.org/10.1093/biomet/73.1.13
@@ -102,7 +103,7 @@ def exchangeable(
 def _moments(pearson: np.ndarray, clusters: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
     """Moment estimates of alpha, the correlation of two rows of a cluster, and of the scale phi."""
     scale = float((pearson**2).mean())
-    # the sum over pairs i != j of a cluster is the square of the sum less the sum of squares
+    # The sum over pairs i != j of a cluster is the square of the sum minus the sum of squares.
     pair_products = np.bincount(clusters, pearson) ** 2 - np.bincount(clusters, pearson**2)
     n_pairs = (sizes * (sizes - 1.0)).sum()
     with np.errstate(invalid="ignore"):
@@ -111,7 +112,7 @@ def _moments(pearson: np.ndarray, clusters: np.ndarray, sizes: np.ndarray) -> tu
 
 
 def _whiten(rows: np.ndarray, alpha: float, clusters: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """R^(-1/2) times rows (n, k), with the symmetric root.
+    """Return R^(-1/2) times rows (n, k), with the symmetric root; `sizes` (G,) are those of the clusters.
 
     The eigenvectors of an exchangeable R are the constant, with eigenvalue 1 + (size - 1) alpha, and the
     deviations from a cluster's mean, with eigenvalue 1 - alpha.

@@ -1,4 +1,4 @@
-"""Summaries of fits besides coefficients: one row per model (`glance`), one per observation (`augment`)."""
+"""Goodness of fit, one row per model (`glance`), and residuals and influence, one per row (`augment`)."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -33,6 +33,7 @@ _STATISTICS = (
     "null_deviance",
     "df_null",
 )
+#: Columns of `augment` that are computed.
 _OBSERVATION = ("fitted", "residual", "leverage", "cooks_distance", "std_residual")
 
 
@@ -72,28 +73,29 @@ def fit_statistics(
             The F test of all terms by `errors`, as `joint_test` makes it, and its degrees of freedom;
             gaussian only, NaN for an intercept alone. R's is classical: `errors="classical"`.
         log_lik, aic, bic
-            Of families with a likelihood; a linear model's sigma counts as a parameter, as in R (statsmodels
-            does not count it), and so do variances and correlations of random effects.
+            For families with a likelihood. A linear model's sigma counts as a parameter, as in R (not in
+            statsmodels), and so do variances and correlations of random effects.
         deviance, df_residual
             Residual sum of squares or deviance, and n - k.
         null_deviance, df_null
-            The same of the model with an intercept alone; logit families only, as in broom.
+            The same for the model with an intercept alone; logit families only, as in broom.
         nobs, n_missing
             Rows used, and left out because a variable of the formula is missing.
         unit, n_units, errors
             As in `regress`.
-        what a family estimates beside its coefficients
-            By its name: `precision`, and the cutpoints of an ordered beta model; with `correlation` the
-            `alpha` of two rows of a unit and the `scale`, the mean of squared Pearson residuals.
+        other parameters of a family
+            A column for each, such as `precision` and the cutpoints of an ordered beta model; with
+            `correlation` the `alpha` of two rows of a unit and the `scale`, the mean squared Pearson
+            residual.
         reml, singular, `n_...`
-            Of mixed models: whether the likelihood is the restricted one, of which `deviance` is minus twice;
-            whether a variance is 0 or effects are correlated by 1 or -1; and the number of groups of each
+            For mixed models: True for the restricted likelihood (`deviance` is minus twice the log likelihood
+            used); True if a variance is 0 or effects are correlated by 1 or -1; the number of groups of each
             random effect, as `n_reader`.
 
     Raises
     ------
     FormulaError, ColumnError, ValueRangeError
-        As for `regress`; its warnings of models without estimates come too.
+        As for `regress`.
 
     Notes
     -----
@@ -124,7 +126,7 @@ def fit_statistics(
 
 
 def glance(fitted: Fitted) -> pd.DataFrame:
-    """The frame of `fit_statistics`, from fitted models."""
+    """Return the frame of `fit_statistics` for fitted models."""
     notes = Notes()
     rows: list[dict[str, float]] = []
     parameter_names: list[str] = []
@@ -162,7 +164,7 @@ def augment(
     family: str = "gaussian",
     reference: str | None = None,
 ) -> pd.DataFrame:
-    """The rows a model used, with fitted values, residuals and influence: `fit(...).augment()`.
+    """Rows that a model is fitted to, with fitted values, residuals and influence: `fit(...).augment()`.
 
     Parameters
     ----------
@@ -172,21 +174,21 @@ def augment(
     Returns
     -------
     DataFrame
-        One row per formula and row used, rows in the order of `data`, default index; without rows in which a
-        variable of the formula is missing and those of models without estimates. Columns
+        One row per formula and row used, in the order of `data`, with default index. Rows in which a variable
+        of the formula is missing, and rows of models without estimates, are left out. Columns
 
         formula
             As it was given.
         the columns of the model's rows
-            Those of `data`; where the formula names metrics, these are columns in place of `score`, and with
-            `reference` the left side holds the gap reference - method.
+            Those of `data`. Metrics that the formula names are columns, in place of `score`, and with
+            `reference` the left side is the gap reference - method.
         fitted, residual
             The fitted mean (a probability or fraction for the logit families, not its logit), and the left
-            side less it.
+            side minus it.
         leverage
             Diagonal of the hat matrix, of the weighted one for the logit families.
         cooks_distance
-            How much all fitted values move when the row is left out (Cook 1977).
+            Change of all fitted values if the row is left out (Cook 1977).
         std_residual
             Residual over its standard error (Pearson's for the logit families).
 
@@ -222,7 +224,7 @@ def augment(
 
 
 def observations(fitted: Fitted) -> pd.DataFrame:
-    """The frame of `augment`, from fitted models."""
+    """Return the frame of `augment` for fitted models."""
     if fitted.overall:
         raise ValueRangeError(
             "with ",
@@ -230,7 +232,7 @@ def observations(fitted: Fitted) -> pd.DataFrame:
             " a row belongs to two models",
             hint="fit without it to augment",
         )
-    # the models of one formula have one frame
+    # The models of one formula share one frame.
     models_by_frame: dict[int, list[Model]] = defaultdict(list)
     for model in fitted.models:
         models_by_frame[id(model.frame)].append(model)
@@ -239,7 +241,7 @@ def observations(fitted: Fitted) -> pd.DataFrame:
 
 
 def _frame_observations(models: Sequence[Model], family: Family) -> pd.DataFrame:
-    """The rows that the models of one formula use, in the order of their frame, with columns of `augment`."""
+    """Return the rows that the models of one formula use, in the order of their frame, with all columns."""
     frame = models[0].frame
     clashes = [column for column in ("formula", *_OBSERVATION) if column in frame.columns]
     if clashes:
@@ -265,20 +267,20 @@ def _influence(solution: Solution, family: Family) -> np.ndarray:
     """
     leverage = solution.leverage
     residual = solution.residual
-    # 1 - h, undefined for a row that determines its own fitted value
-    free = np.where(1 - leverage > 1e-10, 1 - leverage, np.nan)
+    # Undefined (NaN) for a row that determines its fitted value alone
+    one_minus_leverage = np.where(1 - leverage > 1e-10, 1 - leverage, np.nan)
     variance = solution.variances
     if variance is None:
         variance = solution.dispersion * family.variance(solution.fitted)
-    residual_variance = variance * np.where(np.isnan(leverage), 1.0, free)
+    residual_variance = variance * np.where(np.isnan(leverage), 1.0, one_minus_leverage)
     weights = 1.0 if solution.sampling is None else solution.sampling
     standardised = residual * np.sqrt(weights) / np.sqrt(residual_variance)
-    cooks_distance = standardised**2 * leverage / (free * solution.rank)
+    cooks_distance = standardised**2 * leverage / (one_minus_leverage * solution.rank)
     return np.column_stack([solution.fitted, residual, leverage, cooks_distance, standardised])
 
 
 def _statistics(solution: Solution, family: Family) -> dict[str, float]:
-    """Goodness of fit of one model by column, without the F test."""
+    """Return the goodness of fit of one model by column, without the F test."""
     n_parameters = solution.rank + family.n_dispersion_parameters + len(solution.nuisance_parameters)
     if solution.inference is not None:
         n_parameters += solution.inference.n_variances
@@ -299,7 +301,10 @@ def _statistics(solution: Solution, family: Family) -> dict[str, float]:
 
 
 def _explained_variance(solution: Solution) -> dict[str, float]:
-    """R squared and adjusted R squared of a linear model by column; empty for mixed models, perfect fits."""
+    """Return R squared and adjusted R squared of a linear model by column.
+
+    The result is empty for mixed models and perfect fits.
+    """
     n_rows = solution.n
     n_intercepts = int(solution.intercept)
     if np.isnan(solution.null_deviance):
@@ -319,9 +324,15 @@ def _explained_variance(solution: Solution) -> dict[str, float]:
 
 
 def _f_test(model: Model, notes: Notes) -> dict[str, float]:
-    """The F test of all terms of a linear model by column; empty for other models and without terms."""
+    """Return the F test of all terms of a linear model by column; empty for other models or without terms."""
     solution = model.solution
     if solution is None or not model.family.linear or solution.rank == solution.intercept:
         return {}
-    statistic, df, df_denominator, p_value = joint_wald_test(model, range(len(model.formula.terms)), notes)
-    return {"statistic": statistic, "df": df, "df_denominator": df_denominator, "p_value": p_value}
+    all_terms = range(len(model.formula.terms))
+    test = joint_wald_test(model, all_terms, notes)
+    return {
+        "statistic": test.statistic,
+        "df": test.df_num,
+        "df_denominator": test.df_den,
+        "p_value": test.p_value,
+    }

@@ -33,11 +33,11 @@ _DEFAULTS = np.array([0.0, -np.inf, -np.inf, 0.0])
 
 
 def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
-    """Fit beta regression inflated at 0 and 1 by maximum likelihood, with a linear predictor for each part.
+    """Fit a beta regression inflated at 0 and 1 by maximum likelihood, with a linear predictor for each part.
 
     Part `mean` is the logit of the mean of the scores strictly between 0 and 1, which are beta with one
-    precision; parts `zero` and `one` are the logs of P(0) and of P(1) over P(0 < y < 1). All have the same
-    columns. Where no score is 0, or none is 1, that part is left out, which gives a one-inflated, a
+    precision; parts `zero` and `one` are the logs of P(0) / P(0 < y < 1) and of P(1) / P(0 < y < 1). All have
+    the same columns. If no score is 0, or none is 1, that part is left out, which gives a one-inflated, a
     zero-inflated or a plain beta model. The information is the expected one.
 
     Ospina R, Ferrari SLP. Inflated beta distributions. Statistical Papers 2010;51:111-126.
@@ -47,8 +47,12 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
     interior = interior_rows(response, label)
     if len(estimable_columns(matrix[interior])) < matrix.shape[1]:
         raise NotEstimableError(f"the {label} model has no mean of some term strictly between 0 and 1")
-    boundaries = {_LOG_ODDS_ZERO: response == 0, _LOG_ODDS_ONE: response == 1}
-    boundaries = {column: rows for column, rows in boundaries.items() if rows.any()}
+    # For each predictor of a boundary, the rows with this score
+    boundaries = {}
+    if (response == 0).any():
+        boundaries[_LOG_ODDS_ZERO] = response == 0
+    if (response == 1).any():
+        boundaries[_LOG_ODDS_ONE] = response == 1
     _check_separation(matrix, boundaries, label)
     part_columns = [_LOGIT_MEAN, *boundaries]
     present = [*part_columns, _LOG_PRECISION]
@@ -85,7 +89,7 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
     one = response == 1
     logit_mean, log_odds_zero, log_odds_one, log_precision = predictors.T
     beta = beta_likelihood(response, interior, logit_mean, log_precision)
-    # log(1 + exp(log_odds_zero) + exp(log_odds_one)), whose negative is log P(0 < y < 1)
+    # log(1 + exp(log_odds_zero) + exp(log_odds_one)), which is -log P(0 < y < 1)
     log_total = np.logaddexp(np.logaddexp(0, log_odds_zero), log_odds_one)
     likelihood = log_odds_zero[zero].sum() + log_odds_one[one].sum() - log_total.sum() + beta.log_likelihood
 
@@ -98,7 +102,7 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
     slopes[:, _LOG_ODDS_ZERO] = zero - prob_zero
     slopes[:, _LOG_ODDS_ONE] = one - prob_one
 
-    # diag(p) - pp', the covariance of the indicators of 0 and 1
+    # The information on the log odds is diag(p) - pp', the covariance of the indicators of 0 and 1.
     covariance = -prob_zero * prob_one
     information = np.zeros((n_rows, _N_PREDICTORS, _N_PREDICTORS))
     information[:, _LOG_ODDS_ZERO, _LOG_ODDS_ZERO] = prob_zero * (1 - prob_zero)
@@ -111,7 +115,7 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
 
 
 def _check_separation(matrix: np.ndarray, boundaries: dict[int, np.ndarray], label: str) -> None:
-    """Raise where terms separate the zeros or the ones; `boundaries` are their rows by predictor column."""
+    """Raise if terms separate the zeros or the ones; `boundaries` are masks of their rows by predictor."""
     if not boundaries:
         return
     infinite = _has_infinite_logits(matrix, list(boundaries.values()))
@@ -126,11 +130,11 @@ def _check_separation(matrix: np.ndarray, boundaries: dict[int, np.ndarray], lab
 
 
 def _has_infinite_logits(matrix: np.ndarray, boundaries: list[np.ndarray]) -> np.ndarray:
-    """Mask (n_boundaries,) of the ends whose logits have no finite estimates, as `separates` has it.
+    """Mask (n_boundaries,) of the boundaries whose log odds have no finite estimates; compare `separates`.
 
-    The outcomes are one or two ends and, as the baseline, the scores between. They are separated in the
-    direction b where (b_k - b_l)'x >= 0 for each row x of outcome k and each other outcome l, b being 0
-    for the baseline.
+    The outcomes are one or two boundaries (0 and 1) and, as the baseline, the scores in between. They are
+    separated in the direction b if (b_k - b_l)'x >= 0 for each row x of outcome k and each other outcome l,
+    where b is 0 for the baseline.
     """
     n_boundaries = len(boundaries)
     rank = matrix.shape[1]
@@ -139,6 +143,7 @@ def _has_infinite_logits(matrix: np.ndarray, boundaries: list[np.ndarray]) -> np
     constraints = []
     for outcome, alternative in itertools.permutations(range(len(outcomes)), 2):
         rows = matrix[outcomes[outcome]]
+        # Coefficients of b in (b_k - b_l)'x for each row of outcome k
         constraint = np.zeros((len(rows), len(outcomes), rank))
         constraint[:, outcome] += rows
         constraint[:, alternative] -= rows
@@ -149,7 +154,7 @@ def _has_infinite_logits(matrix: np.ndarray, boundaries: list[np.ndarray]) -> np
 
 
 def _shares(predictors: np.ndarray) -> ScoreShares:
-    """The distribution of the score at predictors (n, 4)."""
+    """Return the distribution of the scores at predictors (n, 4)."""
     logit_mean, log_odds_zero, log_odds_one, _ = predictors.T
     log_total = np.logaddexp(np.logaddexp(0, log_odds_zero), log_odds_one)
     return ScoreShares(
@@ -160,9 +165,9 @@ def _shares(predictors: np.ndarray) -> ScoreShares:
 
 
 def _mean(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The mean (n,) of scores, its first (n, 4) and second (n, 4, 4) derivatives by the predictors.
+    """Return the mean (n,) of scores, its first (n, 4) and second (n, 4, 4) derivatives by the predictors.
 
-    With mu the mean of the scores between, the mean is P(0 < y < 1) mu + P(1).
+    With mu the mean of the scores strictly between 0 and 1, the mean is P(0 < y < 1) mu + P(1).
     """
     zero, one, mu = _shares(predictors)
     interior = 1 - zero - one

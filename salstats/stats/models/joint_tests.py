@@ -47,7 +47,7 @@ def joint_test(
 
     This tests a subgroup's interaction as a whole: `joint_test(scores, "iou ~ method * site",
     "method:site")` asks whether the methods differ in the same way at every site. The test of a term that is
-    in an interaction is that of type III on sum contrasts, whatever the reference levels: of "method" it asks
+    part of an interaction is of type III on sum contrasts, for any reference levels: that of "method" asks
     whether the methods differ on average over the sites, each of which counts alike.
 
     Parameters
@@ -58,9 +58,9 @@ def joint_test(
         Terms of the formula, such as `"task"` or `"area_ratio:task"` (in either order); several are tested
         together. By default all terms but the intercept.
     adjust : str
-        `none`, or a procedure of `adjust()`; the family is the rows shown.
+        `none`, or a procedure of `adjust()`; the family is all rows of the result.
     each : bool
-        Test each of the terms by itself, a row for each: the rows that `table_regression(joint=)` takes.
+        Test each of the terms by itself, with a row for each, as `table_regression(joint=)` expects.
 
     Returns
     -------
@@ -72,17 +72,17 @@ def joint_test(
         term
             The terms tested, joined by " + ".
         statistic, df
-            F = b' V^-1 b / q, of the q coefficients that could be estimated, and its numerator degrees of
-            freedom, q; with `cr2` times (eta - q + 1) / eta. b are the coefficients of the terms, to which
-            those of interactions that hold them are added, averaged over the levels of the other factors.
-            NaN where V is undefined or singular, or where the data do not tell b (df 0).
+            F = b' V^-1 b / q, for the q coefficients that can be estimated, and its numerator degrees of
+            freedom, q; with `cr2` times (eta - q + 1) / eta. b are the coefficients of the terms plus those
+            of their interactions, averaged over the levels of the other factors. NaN if V is undefined or
+            singular, or if the data do not determine b (df 0).
         p_value, p_adjusted
             From F(q, df_residual); p_adjusted with `adjust`, which also adds `n_tests, procedure`.
         df_residual
-            Denominator: eta - q + 1 with `cr2`, G - 1 with `errors="cluster"`, else n - k; NaN for the
-            binomial family, errors not clustered, whose q F is compared with chi^2(q).
+            Denominator degrees of freedom: eta - q + 1 with `cr2`, G - 1 with `errors="cluster"`, else n - k;
+            NaN for the binomial family without clustered errors, where q F is compared with chi^2(q).
         family, errors
-            As they were used.
+            Options of the models.
 
     Raises
     ------
@@ -92,31 +92,31 @@ def joint_test(
     Warns
     -----
     SalstatsWarning
-        Few clusters for `errors="cluster"`; a term has no test, since combinations of levels that it is
-        averaged over have no rows, or another term of the formula says the same.
+        Few clusters for `errors="cluster"`; a term without a test, because combinations of levels that it is
+        averaged over have no rows, or another term of the formula has the same columns.
 
     Notes
     -----
-    Type III tests are those of lmerTest's `anova`, and of car's `Anova(type = 3)` where all factors are coded
-    by `contr.sum`. They depend neither on reference levels nor on the order of levels; of the denominators
-    of Satterthwaite's F of several coefficients (mixed models) that is true to about three digits only, as in
-    lmerTest (`errors="kenward-roger"`: exactly). A number in an interaction is held at 0: "method" in `method
-    * size` is tested where `size` is 0, with `method * center(size)` at its mean. Terms that are tested
-    together, by default all, are tested as a whole: "method" and "method:site" for any difference at any
-    site. R's `car::Anova` stops where coefficients are aliased; here terms that these do not concern are
-    tested.
+    Type III tests are those of lmerTest's `anova`, and of car's `Anova(type = 3)` if all factors are coded by
+    `contr.sum`. They depend neither on reference levels nor on the order of levels. For mixed models the
+    denominators of Satterthwaite's F of several coefficients depend on them in about the fourth digit, as in
+    lmerTest; with `errors="kenward-roger"` they do not. A number in an interaction is held at 0: "method" in
+    `method * size` is tested where `size` is 0, with `method * center(size)` at its mean. Terms that are
+    tested together, by default all, are tested as a whole: "method" and "method:site" for any difference at
+    any site. R's `car::Anova` stops if coefficients are aliased; here terms are tested that do not involve
+    them.
 
     CR2 with the approximate Hotelling test of Pustejovsky and Tipton (2018; eta as in clubSandwich's
-    `Wald_test(test = "HTZ")`) keeps to 0.05 or below; with few clusters it is cautious, and where eta <= q -
-    1 it cannot be made: NaN. For a balanced design of methods and cases it is Hotelling's T^2 of the cases'
-    differences. "cluster" needs many clusters for each coefficient, and fewer than 20 q warn: where nothing
-    is there and the terms vary between 15 of them, q = 5, it gives p < 0.05 in half of all studies; with 40
-    and q = 3 in an eighth.
+    `Wald_test(test = "HTZ")`) has a type I error of at most 0.05; with few clusters it is conservative, and
+    it is undefined (NaN) if eta <= q - 1. For a balanced design of methods and cases it is Hotelling's T^2 of
+    the cases' differences. "cluster" needs many clusters for each coefficient, and fewer than 20 q warn:
+    without any effect, terms that vary between 15 clusters with q = 5 have p < 0.05 in half of all studies,
+    and in an eighth with 40 clusters and q = 3.
 
     With `errors="classical"` this is the F test of R's `anova` and `waldtest`; with `hc3` that of
-    `waldtest(vcov = vcovHC)`. For clusters R's `waldtest` takes n - k for the denominator; here it is
-    G - 1, as in Stata and as `regress` does for each term. An F test of as many terms as there are clusters
-    or more cannot be made: NaN.
+    `waldtest(vcov = vcovHC)`. For clusters R's `waldtest` has n - k denominator degrees of freedom; here
+    there are G - 1, as in Stata and in `regress` for each term. An F test of as many terms as there are
+    clusters, or more, is undefined (NaN).
 
     References
     ----------
@@ -192,7 +192,7 @@ def _term_positions(formula: Formula, terms: str | Sequence[str] | None) -> list
     for text in texts:
         if not isinstance(text, str):
             raise _unknown_term(formula, text)
-        # parsed as the right side of a formula, since `a * b` names several terms
+        # The text is parsed as the right side of a formula, since `a * b` names several terms.
         parsed_terms = parse_formula(f"Q('') ~ {text}").terms
         is_in_formula = all(frozenset(term) in position_of_term for term in parsed_terms)
         if not parsed_terms or not is_in_formula:
@@ -242,7 +242,7 @@ def joint_wald_test(model: Model, positions: Sequence[int], notes: Notes) -> Wal
         return WaldTest(np.nan, 0.0, np.nan, np.nan)
     if not len(hypotheses):
         return WaldTest(np.nan, 0.0, np.nan, np.nan)
-    # the same hypotheses for each part of a model with several linear predictors
+    # The same hypotheses for each part of a model with several linear predictors
     coefficient_contrasts = np.kron(np.eye(len(solution.predictor_names)), hypotheses)
     if solution.inference is not None:
         statistic, df_num, df_den = solution.inference.f_test(model.errors, coefficient_contrasts)
@@ -252,8 +252,9 @@ def joint_wald_test(model: Model, positions: Sequence[int], notes: Notes) -> Wal
 
 
 def _wald_test(model: Model, solution: Solution, coefficient_contrasts: np.ndarray, notes: Notes) -> WaldTest:
-    """Test that contrasts (q, r) of a model's coefficients are all zero, by the covariance of its errors."""
+    """Test that contrasts (q, r) of a model's coefficients are all zero, with its kind of standard errors."""
     q = len(coefficient_contrasts)
+    # Contrasts of all parameters, 0 for those besides the coefficients
     contrasts = np.zeros((q, len(solution.bread)))
     contrasts[:, : solution.rank] = coefficient_contrasts
     tested = np.flatnonzero(contrasts.any(axis=0))
@@ -275,7 +276,7 @@ def _wald_test(model: Model, solution: Solution, coefficient_contrasts: np.ndarr
         p_value = float(special.chdtrc(q, q * statistic))
         return WaldTest(statistic, float(q), np.nan, p_value)
     if power is not None:
-        # q times the statistic is Hotelling's T^2 with eta degrees of freedom
+        # q times the statistic is Hotelling's T² with eta degrees of freedom (Pustejovsky and Tipton 2018).
         problem = working_least_squares(model)
         eta = hotelling_df(
             problem.rows,

@@ -5,24 +5,26 @@ import numpy as np
 from salstats.stats.models.error_kinds import FIXED_EFFECTS_ERRORS
 from salstats.stats.models.family import Family, Link, Solution
 
-#: Residual variance over mean square of the fit, up to which a fit is perfect but for rounding, as in R's
-#: `summary.lm`. Rounding grows with the number of rows: above `_FEW_ROWS` this grows with their square.
+#: A fit is perfect, up to rounding errors, if the residual variance is at most this share of the mean square
+#: of the fitted values, as in R's `summary.lm`.
 _PERFECT = 1e-30
+#: Rounding errors grow with the number of rows: above this number `_PERFECT` grows with its square.
 _FEW_ROWS = 30
 
 
 def least_squares(
     matrix: np.ndarray, response: np.ndarray, intercept: bool, sampling: np.ndarray | None = None
 ) -> Solution:
-    """Fit a linear model by statsmodels' least squares, weighted by `sampling`."""
-    # imported here, so that what fits no model starts without it
+    """Fit a linear model by statsmodels' least squares; `sampling` are weights (n,) of the rows."""
+    # Imported here, since it is slow to import and only models need it
     from statsmodels.regression.linear_model import WLS
 
     n = len(response)
     weights = np.ones(n) if sampling is None else sampling
-    # Columns of equal length: the pseudo-inverse takes what is below 1e-15 of the largest for zero.
+    # Columns are scaled to equal length, as the pseudo-inverse treats singular values below 1e-15 of the
+    # largest as zero.
     length = np.sqrt(np.einsum("ij,ij->j", matrix, matrix))
-    # hasconst=False, as nothing below asks statsmodels for the intercept and its search takes time.
+    # hasconst=False saves statsmodels' search for an intercept, which is not needed here.
     model = WLS(response, matrix / length, weights=weights, hasconst=False)
     result = model.fit()
     fitted = result.fittedvalues
@@ -31,7 +33,7 @@ def least_squares(
     mean_square = fitted.mean() ** 2 + fitted.var()
     if dispersion <= perfect * mean_square:
         dispersion = np.nan
-    # Rows that stand for others have no likelihood.
+    # With sampling weights there is no likelihood.
     log_likelihood = np.nan
     if sampling is None:
         with np.errstate(divide="ignore"):

@@ -28,22 +28,23 @@ def logit(
     *,
     quasi: bool = False,
 ) -> Solution:
-    """Fit a logit model of zeros and ones; NotEstimableError where it is separated or does not converge.
+    """Fit a logit model of zeros and ones by maximum likelihood.
 
-    With `quasi` the outcome is a fraction, with Pearson's dispersion and no likelihood. `sampling` are
-    weights (n,) of the rows.
+    NotEstimableError is raised if terms separate the outcome or the iterations do not converge. With `quasi`
+    the outcome is a fraction, with Pearson's dispersion and no likelihood. `sampling` are weights (n,) of the
+    rows.
     """
     n_rows, rank = matrix.shape
     row_weights = np.ones(n_rows) if sampling is None else sampling
-    # columns of equal size, so that one tolerance means the same for each coefficient
+    # Columns of equal size, so that one tolerance applies to all coefficients
     size = np.abs(matrix).max(axis=0)
     result = _iterate(matrix / size, response, row_weights)
     coefficients = np.asarray(result.params) / size
-    # expit, as statsmodels' own mean overflows where terms separate the outcome
+    # scipy's expit, since statsmodels' mean overflows if terms separate the outcome
     fitted = special.expit(matrix @ coefficients)
     converged = bool(result.converged and np.isfinite(fitted).all())
     nearly_certain = fitted.min() < _NEARLY_CERTAIN or fitted.max() > 1 - _NEARLY_CERTAIN
-    # only these fits can be separated, and the linear program takes time
+    # Only these fits can be separated, and the linear program is slow.
     if (not converged or nearly_certain) and separates(matrix, response):
         is_constant = response.min() == response.max()
         reason = "the outcome is constant" if is_constant else "terms separate it"
@@ -61,7 +62,7 @@ def logit(
     log_likelihood = float("nan")
     if not quasi and sampling is None:
         log_likelihood = float(result.llf)
-    # not statsmodels' null deviance, whose model always has an intercept
+    # Not statsmodels' null deviance, whose model always has an intercept
     null_mean = np.average(response, weights=row_weights) if intercept else 0.5
     null_fitted = np.full(n_rows, null_mean)
     null_deviance = result.family.deviance(response, null_fitted, var_weights=row_weights)
@@ -85,13 +86,13 @@ def logit(
 
 
 def _iterate(matrix: np.ndarray, response: np.ndarray, weights: np.ndarray) -> Any:
-    """The result of statsmodels' logit model, iterated until coefficients change by rounding only."""
-    # imported here, so that what fits no model starts without it
+    """Return the result of statsmodels' logit model, iterated until coefficients change by rounding only."""
+    # Imported here, since it is slow to import and only models need it
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_linear_model import GLM
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
-        # `logit` finds out from the result what the warnings are about: separation, no convergence
+        # The warnings are of separation and no convergence, which `logit` finds out from the result.
         warnings.simplefilter("ignore")
         return GLM(response, matrix, family=Binomial(), var_weights=weights).fit(
             maxiter=_MAX_ITERATIONS, tol=_CONVERGED, rtol=_CONVERGED, tol_criterion="params"
@@ -99,7 +100,7 @@ def _iterate(matrix: np.ndarray, response: np.ndarray, weights: np.ndarray) -> A
 
 
 def separates(matrix: np.ndarray, response: np.ndarray) -> bool:
-    """True where terms separate zeros and ones, so that the likelihood has no finite maximum.
+    """Return True if terms separate zeros and ones, so that the likelihood has no finite maximum.
 
     A linear program finds b with x'b >= 0 for y = 1, x'b <= 0 for y = 0, x'b = 0 for fractions between, and
     not all x'b = 0.
@@ -118,9 +119,9 @@ def separates(matrix: np.ndarray, response: np.ndarray) -> bool:
 
 
 def recession_direction(outward: np.ndarray, level: np.ndarray | None = None) -> np.ndarray:
-    """A direction of recession b (r,) of the log-likelihood, along which it keeps rising; 0 for none.
+    """Return a direction of recession b (r,), along which the log-likelihood never falls; 0 if there is none.
 
-    Rows x of `outward` (m, r) have x'b >= 0, not all 0, rows of `level` x'b = 0, and b lies within -1 and 1.
+    Rows x of `outward` (m, r) have x'b >= 0, not all 0, and rows x of `level` x'b = 0; b lies in -1 ... 1.
     """
     equalities = None
     zeros = None
@@ -135,7 +136,7 @@ def recession_direction(outward: np.ndarray, level: np.ndarray | None = None) ->
         b_eq=zeros,
         bounds=(-1, 1),
     )
-    # the program maximises the sum of x'b, which is 0 where b = 0 is the only solution
+    # The program maximises the sum of x'b, which is 0 if b = 0 is the only solution.
     if program.status == 0 and program.fun is not None and -program.fun > 1e-6:
         return np.asarray(program.x)
     return np.zeros(outward.shape[1])

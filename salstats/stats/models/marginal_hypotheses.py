@@ -4,26 +4,28 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from salstats.stats.models.design import Design, Product
+from salstats.stats.models.design import DesignMatrix, Product
 from salstats.stats.models.formulas import Factor
 
 #: Differences up to this size, between combinations of columns of length 1, are rounding errors.
 _ROUNDING = 1e-6
 
 
-def marginal_hypotheses(design: Design, estimated: np.ndarray, positions: Sequence[int]) -> np.ndarray | None:
-    """Return the combinations of a model's coefficients that are zero if some terms have no effect.
+def marginal_hypotheses(
+    design: DesignMatrix, estimated: np.ndarray, positions: Sequence[int]
+) -> np.ndarray | None:
+    """Return the combinations of a model's coefficients that are zero if some terms have no average effect.
 
     A coefficient of `method` beside `method:site` is the difference of two methods at the reference level of
     `site`. Added to it are the coefficients of the interaction, averaged over all levels of `site`, that of
-    the reference being 0: the difference averaged over sites. These are zero exactly where the coefficients
-    of `method` are zero in the same model coded by sum contrasts (R's `contr.sum`), and are what R's lmerTest
-    tests as type III, whatever the order of levels. A number in an interaction stays as it is, so that
-    `method` beside `method:size` is tested where `size` is 0.
+    the reference being 0: this is the difference averaged over sites. These combinations are zero if and only
+    if the coefficients of `method` are zero in the same model coded by sum contrasts (R's `contr.sum`). R's
+    lmerTest tests them as type III, and they do not depend on the order of levels. Numbers in an interaction
+    are not averaged, so that `method` beside `method:size` is tested where `size` is 0.
 
     Parameters
     ----------
-    design : Design
+    design : DesignMatrix
         The model matrix, coded by reference levels.
     estimated : ndarray of shape (r,)
         Positions of the columns whose coefficients are estimated.
@@ -48,6 +50,7 @@ def marginal_hypotheses(design: Design, estimated: np.ndarray, positions: Sequen
     n_columns = len(design.names)
     column_terms = np.array(design.assign)
     levels = _levels_of_columns(design)
+    # A row of weights for each column of the model matrix; those of the tested terms are used.
     weights = np.zeros((n_columns, n_columns))
     for position in positions:
         weights[column_terms == position] = _averaged_effects(design, levels, position)
@@ -61,15 +64,18 @@ def marginal_hypotheses(design: Design, estimated: np.ndarray, positions: Sequen
     return np.asarray(weights[:, estimated])
 
 
-def _averaged_effects(design: Design, levels: Mapping[Factor, np.ndarray], position: int) -> np.ndarray:
+def _averaged_effects(design: DesignMatrix, levels: Mapping[Factor, np.ndarray], position: int) -> np.ndarray:
     """Return a term's effects, averaged over the factors that it interacts with, as weights of coefficients.
 
     The result has one row for each column of the term, and one column for each column of the model matrix.
     """
     is_of_term = np.array(design.assign) == position
     term = design.formula.terms[position]
+    # Only columns with the same numeric factors belong to the same effect.
     numbers = np.array([_numeric_factors(product) for product in design.products], dtype=object)
     weights = np.equal.outer(numbers[is_of_term], numbers).astype(np.float64)
+    # Then each factor multiplies the weights: an average over its levels if it is not in the term, else the
+    # level of the column, minus the reference level if the term is coded by contrasts.
     for factor, factor_levels in design.levels.items():
         column_levels = levels[factor]
         if factor not in term:
@@ -86,7 +92,7 @@ def _averaged_effects(design: Design, levels: Mapping[Factor, np.ndarray], posit
     return np.asarray(weights)
 
 
-def _levels_of_columns(design: Design) -> dict[Factor, np.ndarray]:
+def _levels_of_columns(design: DesignMatrix) -> dict[Factor, np.ndarray]:
     """Return the level of each factor in each column of the model matrix, NaN in columns without it."""
     levels = {factor: np.full(len(design.names), np.nan) for factor in design.levels}
     for column, product in enumerate(design.products):
@@ -101,7 +107,7 @@ def _numeric_factors(product: Product) -> frozenset[Factor]:
     return frozenset(factor for factor, level in product if level is None)
 
 
-def _replaces_intercept(design: Design, position: int) -> bool:
+def _replaces_intercept(design: DesignMatrix, position: int) -> bool:
     """Return True if a term is the first categorical one of a formula without intercept.
 
     This term has a column for each of its levels.

@@ -24,7 +24,7 @@ from salstats.stats.engine.equivalence import (
 )
 from salstats.stats.engine.one_sided_tests import t_tails
 from salstats.stats.models.design import level_name
-from salstats.stats.models.fisher_scoring import linear_at, steepness_at
+from salstats.stats.models.fisher_scoring import linear_at, mean_slope_at
 from salstats.stats.models.fitted_models import Fitted, Model
 from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.predictions import (
@@ -37,9 +37,9 @@ from salstats.stats.models.predictions import (
     right_side,
     value_code,
 )
-from salstats.stats.models.standard_errors import inference_columns, of_combinations
+from salstats.stats.models.standard_errors import errors_of_combinations, inference_columns
 
-#: What a mean is averaged over: a grid of all combinations of levels, or the rows of the model.
+#: Kinds of averages: over a grid of all combinations of levels, or over the rows of the model.
 AVERAGES = ("grid", "rows")
 #: Column of the level that a contrast is compared with.
 _REFERENCE = "reference_level"
@@ -48,24 +48,28 @@ Cell = dict[str, float]
 
 
 class MarginalEstimate(NamedTuple):
-    """A marginal mean, slope or contrast, and its derivatives by the parameters of the model."""
+    """A marginal mean, slope or contrast."""
 
     value: float
+    #: (p,): Derivatives by the parameters of the model; empty for a model without estimates.
     gradient: np.ndarray
 
 
 class _ModelMargins(NamedTuple):
-    """The marginal estimates of one model, and the columns that identify them."""
+    """The marginal estimates of one model."""
 
     model: Model
+    #: Columns that identify the estimates, a row for each.
     keys: pd.DataFrame
     estimates: list[MarginalEstimate]
 
 
-class _Population(NamedTuple):
-    """The values of all columns over which a mean is averaged, and their weights (n,)."""
+class _AveragedRows(NamedTuple):
+    """The rows over which a mean is averaged."""
 
+    #: (n,) each: Values or codes of all columns on the right side.
     codes: Codes
+    #: (n,): Weights of the rows.
     weights: np.ndarray
 
 
@@ -76,9 +80,9 @@ def marginal_means(fitted: Fitted, term: str, by: Sequence[str], average: str, l
     margins = []
     for model in fitted.models:
         cells = _cells(model, [*by, term])
-        populations = [_population(model, cell, by, average) for cell in cells]
+        row_sets = [_averaged_rows(model, cell, by, average) for cell in cells]
         keys = _level_columns(model, cells, {column: column for column in (*by, term)})
-        margins.append(_ModelMargins(model, keys, _averages(fitted, model, populations, notes)))
+        margins.append(_ModelMargins(model, keys, _averages(fitted, model, row_sets, notes)))
     frame = _estimates(fitted, margins, average, level, notes)
     return frame.drop(columns=["statistic", "p_value"])
 
@@ -106,8 +110,8 @@ def marginal_contrasts(
         _check_factors(model, (*by, term))
         reference_code = None if compares_all else value_code(fitted, model, term, reference)
         cells = _cells(model, [*by, term], reference_code)
-        populations = [_population(model, cell, by, average) for cell in cells]
-        means = _averages(fitted, model, populations, notes)
+        row_sets = [_averaged_rows(model, cell, by, average) for cell in cells]
+        means = _averages(fitted, model, row_sets, notes)
         compared_cells = []
         contrasts = []
         for position, reference_position in _contrasted_pairs(cells, term, by, reference_code):
@@ -127,7 +131,7 @@ def marginal_contrasts(
             for model_margins in margins
             for _ in model_margins.estimates
         ]
-        # of gaps reference - method a larger estimate is a lower score
+        # In models of gaps, reference - method, a larger estimate is a lower score of the method.
         sense = -1 if fitted.reference else 1
         frame = frame.assign(**_margin_columns(frame, margin, np.array(responses), sense))
     return adjust_unless_none(frame, adjust)
@@ -214,8 +218,8 @@ def marginal_slopes(
                 choices=numeric,
             )
         cells = _cells(model, by)
-        populations = [_population(model, cell, by, average) for cell in cells]
-        slopes = _averages(fitted, model, populations, notes, covariate=covariate)
+        row_sets = [_averaged_rows(model, cell, by, average) for cell in cells]
+        slopes = _averages(fitted, model, row_sets, notes, covariate=covariate)
         keys = _level_columns(model, cells, {column: column for column in by})
         margins.append(_ModelMargins(model, keys, slopes))
     frame = _estimates(fitted, margins, average, level, notes)
@@ -238,17 +242,17 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
         )
         for column in columns:
             if column in numeric:
-                all_rows = _population(model, {}, (), "rows")
+                all_rows = _averaged_rows(model, {}, (), "rows")
                 effects += _averages(fitted, model, [all_rows], notes, covariate=column)
                 term_names.append(column)
                 reference_levels.append(None)
                 continue
             cells = _cells(model, [column])
             if not cells:
-                # a model without rows has no levels
+                # A model without rows has no levels.
                 continue
-            populations = [_population(model, cell, (), "rows") for cell in cells]
-            reference_mean, *level_means = _averages(fitted, model, populations, notes)
+            row_sets = [_averaged_rows(model, cell, (), "rows") for cell in cells]
+            reference_mean, *level_means = _averages(fitted, model, row_sets, notes)
             effects += [_difference(mean, reference_mean) for mean in level_means]
             codes = np.array([cell[column] for cell in cells])
             reference_level, *levels = display_values(model, column, codes)
@@ -292,7 +296,7 @@ def _check_factors(model: Model, columns: Sequence[str]) -> None:
 
 
 def _cells(model: Model, columns: Sequence[str], extra_level: float | None = None) -> list[Cell]:
-    """Return every combination of the levels of some factors; the levels of the last one vary fastest.
+    """Return all combinations of the levels of some factors; the levels of the last one vary fastest.
 
     `extra_level` is the code of a level of the last factor that the model may lack.
     """
@@ -304,15 +308,15 @@ def _cells(model: Model, columns: Sequence[str], extra_level: float | None = Non
     return [dict(zip(columns, codes, strict=True)) for codes in itertools.product(*levels)]
 
 
-def _population(model: Model, cell: Cell, by: Sequence[str], average: str) -> _Population:
-    """Return the values over which the mean of a cell is averaged."""
+def _averaged_rows(model: Model, cell: Cell, by: Sequence[str], average: str) -> _AveragedRows:
+    """Return the rows over which the mean of a cell is averaged."""
     if average == "grid":
-        return _grid_population(model, cell)
-    return _row_population(model, cell, by)
+        return _grid_rows(model, cell)
+    return _model_rows(model, cell, by)
 
 
-def _grid_population(model: Model, cell: Cell) -> _Population:
-    """Return all combinations of the levels of factors that are not in the cell, numbers at their mean."""
+def _grid_rows(model: Model, cell: Cell) -> _AveragedRows:
+    """Return all combinations of the levels of factors outside of the cell, with numbers at their mean."""
     factors = right_side(model).factors
     averaged_levels = {
         column: model.design.levels[factor] for column, factor in factors.items() if column not in cell
@@ -326,10 +330,10 @@ def _grid_population(model: Model, cell: Cell) -> _Population:
             codes[column] = columns[column]
         else:
             codes[column] = np.full(n, cell.get(column, default))
-    return _Population(codes, np.ones(n))
+    return _AveragedRows(codes, np.ones(n))
 
 
-def _row_population(model: Model, cell: Cell, by: Sequence[str]) -> _Population:
+def _model_rows(model: Model, cell: Cell, by: Sequence[str]) -> _AveragedRows:
     """Return the model's rows that have the cell's levels of `by`, their other factors set to the cell's."""
     observed = {column: model.variables[column].values[model.rows] for column in default_values(model)}
     is_inside = np.ones(len(model.rows), dtype=bool)
@@ -345,26 +349,26 @@ def _row_population(model: Model, cell: Cell, by: Sequence[str]) -> _Population:
             codes[column] = np.full(len(weights), cell[column])
         else:
             codes[column] = values[is_inside]
-    return _Population(codes, weights)
+    return _AveragedRows(codes, weights)
 
 
 def _averages(
     fitted: Fitted,
     model: Model,
-    populations: Sequence[_Population],
+    row_sets: Sequence[_AveragedRows],
     notes: Notes,
     *,
     covariate: str | None = None,
 ) -> list[MarginalEstimate]:
-    """Return the average over each population of the mean, or of its slope along a covariate."""
+    """Return the average of the mean, or of its slope along a covariate, over each set of rows."""
     solution = model.solution
     link = fitted.family.link
     if solution is None:
-        return [MarginalEstimate(np.nan, np.empty(0))] * len(populations)
-    columns = populations[0].codes
-    codes = {
-        column: np.concatenate([population.codes[column] for population in populations]) for column in columns
-    }
+        return [MarginalEstimate(np.nan, np.empty(0))] * len(row_sets)
+    # All sets of rows are computed at once.
+    codes = {}
+    for column in row_sets[0].codes:
+        codes[column] = np.concatenate([rows.codes[column] for rows in row_sets])
     points = design_points(model, codes, notes)
     if covariate is None:
         predictor, combinations = linear_at(solution, points)
@@ -372,10 +376,10 @@ def _averages(
         gradients = link.first_derivative(predictor)[:, None] * combinations
     else:
         slopes = design_slopes(model, covariate, codes, notes)
-        values, gradients = steepness_at(solution, link, points, slopes)
+        values, gradients = mean_slope_at(solution, link, points, slopes)
     averages = []
     start = 0
-    for _, weights in populations:
+    for _, weights in row_sets:
         end = start + len(weights)
         if len(weights):
             value = float(np.average(values[start:end], weights=weights))
@@ -389,7 +393,7 @@ def _averages(
 
 
 def _level_columns(model: Model, cells: Sequence[Cell], factor_of_column: Mapping[str, str]) -> pd.DataFrame:
-    """Return the levels of cells as columns, each with the factor that its levels belong to."""
+    """Return the levels of cells as columns; the levels of each column belong to a factor."""
     columns = {}
     for column, factor in factor_of_column.items():
         codes = np.array([cell[column] for cell in cells])
@@ -408,17 +412,17 @@ def _estimates(
         df = np.full(n, np.nan)
         if model.solution is not None and n:
             gradients = np.array([estimate.gradient for estimate in estimates])
-            std_error, df = of_combinations(model, gradients, notes)
+            std_error, df = errors_of_combinations(model, gradients, notes)
         values = np.array([estimate.value for estimate in estimates])
         model_columns = inference_columns(values, std_error, df, level)
-        # `prediction_frame` takes an infinite df for the normal distribution
+        # `prediction_frame` expects an infinite df for the normal distribution.
         model_columns["df"] = df
         model_columns["conf_level"] = np.full(n, level)
         columns.append(model_columns)
     notes.warn()
     keys = pd.concat([model_margins.keys for model_margins in margins], ignore_index=True)
     frame = prediction_frame(fitted, columns, keys, {"average": average})
-    # grouping columns and levels come before the formula, as tables and figures expect of keys
+    # Grouping columns and levels are keys, which come before the formula.
     first_columns = [*fitted.by, *keys.columns]
     remaining_columns = [column for column in frame.columns if column not in first_columns]
     return frame[first_columns + remaining_columns]

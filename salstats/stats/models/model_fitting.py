@@ -25,7 +25,7 @@ from salstats.stats.engine.score_reasons import has_absent_finding, is_absent
 from salstats.stats.engine.shared_cases import missing_case_texts, paired_call, shared_cases, shared_rows_call
 from salstats.stats.engine.weighting import UNIT
 from salstats.stats.models.design import (
-    Design,
+    DesignMatrix,
     Variable,
     build_design,
     complete_rows,
@@ -51,14 +51,14 @@ class _FormulaData:
     formula: Formula
     frame: pd.DataFrame
     variables: dict[str, Variable]
-    #: The errors that are used, also where they are the default.
+    #: Kind of standard errors, given or by default.
     errors: str
-    #: None where no column tells which rows belong together, and errors are not clustered.
+    #: Units of the rows; None if no column names them and errors are not clustered.
     units: Units | None
     #: Name of the units if errors are clustered by them.
     clustered_by: str | None
     sampling: Sampling | None
-    #: (n_rows,): True if the outcome is missing since the finding is absent.
+    #: (n_rows,): True if the outcome is missing because the finding is absent.
     is_absent: np.ndarray
 
 
@@ -151,7 +151,7 @@ def _formula_data(
     variables = {column: read_variable(frame, column) for column in formula.columns}
     warn_of_label_slopes(formula, variables)
     outcome = formula.columns[0]
-    # only in a scores frame do labels and reasons concern findings
+    # Absent findings are marked in scores frames only.
     absent = is_absent(frame.assign(score=frame[outcome])) & is_scores
     if errors in MIXED_MODEL_ERRORS:
         all_rows = np.arange(len(frame))
@@ -180,7 +180,7 @@ def _units(frame: pd.DataFrame, options: ModelOptions, errors: str) -> Units | N
     if has_units(candidates, options.unit) or errors == "cluster":
         with warnings.catch_warnings():
             if errors in MIXED_MODEL_ERRORS:
-                # a mixed model names its random effects, so that warnings on units do not concern it
+                # A mixed model names its random effects, so that warnings about units do not apply.
                 warnings.simplefilter("ignore")
             return resolve_unit(ColumnCodes(candidates), options.unit, "data")
     if not is_clustered:
@@ -191,7 +191,7 @@ def _units(frame: pd.DataFrame, options: ModelOptions, errors: str) -> Units | N
             " needs units",
             hint=Message("name their column with ", Setting("unit")),
         )
-    # without any column that groups rows, each row is a unit
+    # Without a column that groups rows, each row is a unit.
     return Units("row", np.arange(len(frame)), len(frame))
 
 
@@ -251,7 +251,7 @@ def _fit_group(
     )
 
 
-def _solve(design: Design, family: Family, label: Message, notes: Notes) -> Solution | None:
+def _solve(design: DesignMatrix, family: Family, label: Message, notes: Notes) -> Solution | None:
     """Fit a model; None, with a note, if it has no estimates."""
     try:
         family.check_outcome(design.response, family.name)
@@ -304,7 +304,7 @@ def _note_mixed_fit(solution: Solution, inference: MixedInference, label: Messag
 
 
 def _note_references(models: Sequence[Model], notes: Notes) -> None:
-    """Note the models of a formula whose reference level differs from that of most other models."""
+    """Note the models of a formula whose reference level differs from that of most models."""
     factors = dict.fromkeys(name for model in models for name in model.design.references)
     for factor in factors:
         models_by_reference: dict[str, list[Model]] = {}
@@ -354,7 +354,7 @@ def _with_shared_cases(
         if models[0].family.linear:
             remedy = Message(remedy, ", and (1|case) in the formula mostly within cases")
 
-    # models whose groups differ by method only are compared with each other
+    # Models whose groups differ in nothing but the method are compared with each other.
     positions_by_group: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for position, model in enumerate(models):
         group = [str(value) for column, value in zip(by, model.key, strict=True) if column != "method"]

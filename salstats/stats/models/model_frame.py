@@ -1,4 +1,4 @@
-"""The frame that a model is fitted to: metrics as columns, the gap to a reference, and grouping columns."""
+"""The frame that a model is fitted to, with metrics as columns or the gap to a reference as the outcome."""
 
 from collections.abc import Sequence
 
@@ -16,12 +16,12 @@ from salstats.stats.models.formulas import Formula
 
 
 def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> pd.DataFrame:
-    """The frame of a formula, in which each of its names is a column.
+    """Return the frame of a formula, in which each of its names is a column.
 
-    That is `data` itself where it has all of these columns. Otherwise it has one row per case, task, method
-    (and data set, reader, model, seed), with the scores of each metric as a column, NaN where there is none,
-    and the other columns from the row of the left side's metric where there is one. With `reference` the left
-    side is the score of the reference minus that of each other method on the same case.
+    It is `data` itself if `data` has all of these columns. Otherwise it has one row per case, task, method
+    (and data set, reader, model, seed), with the scores of each metric as a column, NaN for missing ones, and
+    the other columns from the row of the left side's metric if there is one. With `reference` the left side
+    is the score of the reference minus that of each other method on the same case.
     """
     metrics = metrics_among(data, formula.columns, f" in {formula.text!r}")
     if reference is not None:
@@ -32,9 +32,9 @@ def model_frame(data: pd.DataFrame, formula: Formula, reference: str | None) -> 
 
 
 def _metrics_as_columns(scores: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
-    """One row per combination of keys, with a column per metric; the other columns are the first metric's."""
+    """Return a row per combination of keys, a column per metric, and other columns of the first metric."""
     rows = scores[scores["metric"].isin(metrics)]
-    # rows of the first metric come first, so that the first row of each combination is one of its rows
+    # Rows of the first metric come first, so that the first row of each combination is one of its rows.
     rank_of_metric = {metric: rank for rank, metric in enumerate(metrics)}
     ranks = rows["metric"].astype("str").map(rank_of_metric).to_numpy()
     ordered = rows.iloc[np.argsort(ranks, kind="stable")]
@@ -50,7 +50,7 @@ def _metrics_as_columns(scores: pd.DataFrame, metrics: Sequence[str]) -> pd.Data
 
 
 def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], reference: str) -> pd.DataFrame:
-    """The model frame with the gap, the score of the reference minus that of a method, as its left side."""
+    """Return the model frame whose left side is the gap, the score of the reference minus a method's."""
     if not formula.response.is_column:
         raise FormulaError(
             Setting("reference", reference),
@@ -89,9 +89,9 @@ def _gap_frame(data: pd.DataFrame, formula: Formula, metrics: Sequence[str], ref
 def _response_scores(
     data: pd.DataFrame, response: str, metrics: Sequence[str], reference: str
 ) -> pd.DataFrame:
-    """Scores of the metric on the left side, with the other metrics as columns."""
-    # Other metrics join the rows of their method before it is paired with the reference: gaps have the reader
-    # of the reference, with which these metrics would match no gap.
+    """Return the scores of the metric on the left side, with the other metrics as columns."""
+    # Other metrics join the rows of their method before these are paired with the reference: afterwards rows
+    # have the reader of the reference, and other metrics of the method would match none.
     is_response = data["metric"].eq(response)
     is_covariate = data["metric"].isin(metrics) & data["method"].ne(reference)
     covariates = [metric for metric in metrics if metric != response]
@@ -101,14 +101,14 @@ def _response_scores(
 
 
 def _gap_reasons(paired: pd.DataFrame) -> pd.Series:
-    """Reason why each gap is missing: absence of the finding, else the method's or the reference's reason."""
+    """Return why each gap is missing: absence of the finding, else the reason of the method or reference."""
     reasons = paired["reason"]
     stated = reasons.where(reasons.notna() & reasons.ne("")).astype("object")
     return stated.fillna(paired["reference_reason"]).mask(absent_pairs(paired), ABSENT)
 
 
 def _warn_incomplete_gaps(paired: pd.DataFrame, complete: pd.Series, reference: str) -> None:
-    """Warn where a method or the reference has no score for many cases of the other."""
+    """Warn if a method or the reference has no score for many cases of the other."""
     method_is_missing = paired["score"].isna()
     reference_is_missing = paired["reference_score"].isna()
     is_one_sided = (reference_is_missing != method_is_missing) & ~absent_pairs(paired)
@@ -127,7 +127,7 @@ def _warn_incomplete_gaps(paired: pd.DataFrame, complete: pd.Series, reference: 
 def grouping_columns(
     data: pd.DataFrame, formulas: Sequence[Formula], by: str | Sequence[str] | None
 ) -> list[str]:
-    """The columns of `by`; for None `method`, where it is a column that no formula uses."""
+    """Return the columns of `by`; for None `method`, if it is a column that no formula uses."""
     if by is None and any("method" in formula.columns for formula in formulas):
         return []
     columns = check_by(data, by, ("method",), "data")

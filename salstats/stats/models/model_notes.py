@@ -10,7 +10,7 @@ _MAX_NAMED_MODELS = 5
 
 
 def column_or_text(name: str, columns: Container[str]) -> MessagePart:
-    """Return the name of a variable or coefficient for a note; as a `ColumnName` if a column is called so.
+    """Return the name of a variable or coefficient for a note, as a `ColumnName` if it is one of `columns`.
 
     Other names, such as "taskEdema" or "log(prob)", are text.
     """
@@ -24,7 +24,7 @@ class _Note:
     """One kind of problem, with the models that have it."""
 
     problem: MessagePart
-    #: What would do.
+    #: Advice on what to change, "" for none.
     hint: MessagePart
     #: Class of the warning.
     category: type[SalstatsWarning]
@@ -54,7 +54,7 @@ class Notes:
         model : str or Message
             Label of the model, often with details.
         hint : str or Message
-            What would do, the same for all models with this problem.
+            Advice on what to change, the same for all models with this problem.
         category : type of SalstatsWarning
             Class of the warning, the same for all models with this problem.
         """

@@ -64,7 +64,7 @@ def resolve_family(name: str, correlation: str | None, formulas: Sequence[Formul
 
 
 def _check_mixed(family: Family, correlation: str | None, formula: Formula) -> None:
-    """Raise where a formula with random effects has a correlation, or a family without mixed models."""
+    """Raise if random effects come with a correlation, or with a family that has no mixed models."""
     effect = f"random effects of {formula.random[0].name}"
     if correlation is not None:
         raise ValueRangeError(
@@ -89,11 +89,13 @@ def _check_mixed(family: Family, correlation: str | None, formula: Formula) -> N
 
 
 def resolve_errors(family: Family, errors: str | None, unit: Unit, *, reml: bool) -> str:
-    """Return the kind of standard errors, the family's recommended one for None.
+    """Return the kind of standard errors, by default the family's recommended one.
 
-    ValueRangeError if it does not go with other options.
+    A kind that does not suit the family or other options raises ValueRangeError.
     """
-    kind = check_choice(RECOMMENDED if errors is None else errors, CHOICES, "errors")
+    if errors is None:
+        errors = RECOMMENDED
+    kind = check_choice(errors, CHOICES, "errors")
     if kind == RECOMMENDED:
         kind = family.errors[0]
     elif kind not in family.errors:

@@ -29,12 +29,12 @@ _DEFAULTS = np.array([0.0, -np.inf, np.inf, 0.0])
 
 
 def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> Solution:
-    """Fit ordered beta regression of scores from 0 to 1 by maximum likelihood: one linear predictor.
+    """Fit an ordered beta regression of scores from 0 to 1 by maximum likelihood, with one linear predictor.
 
     With eta = x'b, cutpoints c0 < c1 and F the logistic distribution, P(0) = 1 - F(eta - c0) and P(1) =
     F(eta - c1); strictly between 0 and 1 the score has the beta distribution with mean F(eta) and one
-    precision. A covariate moves the three parts together, so that its effect is one coefficient. Where no
-    score is 0, or none is 1, that end has no cutpoint. The information is the expected one.
+    precision. A covariate moves the three parts together, so that its effect is one coefficient. If no score
+    is 0, or none is 1, that boundary has no cutpoint. The information is the expected one.
 
     Kubinec R. Ordered beta regression: a parsimonious, well-fitting model for continuous data with lower
     and upper bounds. Political Analysis 2023;31:519-536. https://doi.org/10.1017/pan.2022.20
@@ -53,7 +53,7 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
     def likelihood(predictors: np.ndarray) -> Likelihood:
         return _likelihood(response, interior, predictors)
 
-    # the predictors behind eta are constants
+    # Cutpoints and log precision are constants.
     constant = np.ones((len(response), 1))
     designs = [matrix] + [constant] * (len(present) - 1)
     mle = maximize_likelihood(
@@ -89,7 +89,7 @@ def _start(matrix: np.ndarray, response: np.ndarray, interior: np.ndarray, prese
     """Parameters to start from: those of the interior scores, and cutpoints from the shares of 0 and 1."""
     coefficients, log_precision = starting_values(matrix, response, interior)
     mean_eta = float((matrix @ coefficients).mean())
-    # P(y > 0) = F(eta - c0) and P(y = 1) = F(eta - c1), solved for the cutpoints
+    # Cutpoints at which P(y > 0) = F(eta - c0) and P(y = 1) = F(eta - c1) are the shares
     share_positive = 1 - (response == 0).mean()
     share_one = (response == 1).mean()
     constants = np.zeros(_N_PREDICTORS)
@@ -104,9 +104,11 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
     """Log-likelihood at predictors (n, 4), with its derivatives and their expected information.
 
     The probability of a score strictly between 0 and 1 is F(u) - F(v) = F(u) (1 - F(v)) (1 - exp(v - u)) with
-    u = eta - c0 and v = eta - c1: in this form nothing cancels.
+    u = eta - c0 and v = eta - c1; this product is exact where the difference would be rounding error. The
+    likelihood is NaN if the cutpoints are not in order.
     """
     n_rows = len(response)
+    # `low` and `high` are the cutpoints c0 and c1.
     eta, low, high, log_precision = predictors.T
     if (low >= high).any():
         return Likelihood(
@@ -124,11 +126,11 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
     beta = beta_likelihood(response, interior, eta, log_precision)
     likelihood = log_boundary.sum() + log_between[interior].sum() + beta.log_likelihood
 
-    # derivatives of log P(y = 0), log P(0 < y < 1) and log P(y = 1) by the predictors
+    # Derivatives of log P(y = 0), log P(0 < y < 1) and log P(y = 1) by the predictors
     score_zero = np.zeros((n_rows, _N_PREDICTORS))
     score_zero[:, _ETA] = -above_zero
     score_zero[:, _CUTPOINT_ZERO] = above_zero
-    # by either cutpoint, log(1 - exp(c0 - c1)) has the derivative -1 / (exp(c1 - c0) - 1) or its negative
+    # log(1 - exp(c0 - c1)) has the derivative -1 / (exp(c1 - c0) - 1) by c0, and its negative by c1.
     distance_slope = 1 / np.expm1(high - low)
     score_between = np.zeros((n_rows, _N_PREDICTORS))
     score_between[:, _ETA] = 1 - above_zero - at_one
@@ -138,7 +140,7 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
     score_one[:, _ETA] = 1 - at_one
     score_one[:, _CUTPOINT_ONE] = at_one - 1
 
-    # the expected information is the mean of the scores' outer products over the three outcomes
+    # The expected information is the mean of the outer products of these derivatives over the three outcomes.
     information = np.zeros((n_rows, _N_PREDICTORS, _N_PREDICTORS))
     outcomes = [(1 - above_zero, score_zero), (between, score_between), (at_one, score_one)]
     for probability, score in outcomes:
@@ -153,7 +155,7 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
 
 
 def _shares(predictors: np.ndarray) -> ScoreShares:
-    """The distribution of the score at predictors (n, 4)."""
+    """Return the distribution of the scores at predictors (n, 4)."""
     eta, low, high, _ = predictors.T
     return ScoreShares(
         zero=special.expit(low - eta), one=special.expit(eta - high), interior_mean=special.expit(eta)
@@ -161,7 +163,7 @@ def _shares(predictors: np.ndarray) -> ScoreShares:
 
 
 def _mean(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The mean (n,) of scores, its first (n, 4) and second (n, 4, 4) derivatives by the predictors.
+    """Return the mean (n,) of scores, its first (n, 4) and second (n, 4, 4) derivatives by the predictors.
 
     With mu = F(eta), a = F(eta - c0) = P(y > 0) and t = F(eta - c1) = P(y = 1) the mean is (a - t) mu + t.
     """

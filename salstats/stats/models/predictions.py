@@ -21,17 +21,17 @@ from salstats.stats.models.model_fitting import fit_models
 from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.model_options import ModelOptions
 from salstats.stats.models.random_effect_summaries import effects_at
-from salstats.stats.models.standard_errors import of_combinations
+from salstats.stats.models.standard_errors import errors_of_combinations
 
 #: First step of the differences from which a slope is computed, as a share of the range of the covariate.
 _FIRST_STEP = 1e-4
-#: Weights of the values at -2, -1, 1 and 2 steps: exact derivatives of polynomials up to degree four.
+#: Weights of the values at -2, -1, 1 and 2 steps in a derivative, exact for polynomials up to degree four.
 _DIFFERENCE_WEIGHTS = {-2: 1 / 12, -1: -8 / 12, 1: 8 / 12, 2: -1 / 12}
-#: How often the step is divided by ten until two slopes agree.
+#: Largest number of times that the step is divided by ten until two slopes agree.
 _MAX_SHRINKS = 12
 #: Relative difference up to which two slopes agree.
 _SLOPE_TOLERANCE = 1e-8
-#: Relative error that is allowed of a slope which follows from others, since differences are inexact.
+#: Relative error that is allowed for a slope that depends on others, since differences are inexact.
 _DEPENDENCE_TOLERANCE = 1e-5
 Codes = dict[str, np.ndarray]
 """Values of columns: numbers, or the codes of levels."""
@@ -68,7 +68,7 @@ def prediction_rows(
         displayed = {column: display_values(model, column, values) for column, values in codes.items()}
         model_variables = pd.DataFrame(displayed, index=range(len(rows)))
         if random:
-            # nothing is inferred about a sum of estimated and predicted effects
+            # There are no limits for a sum of coefficients and predicted random effects.
             for name in ("std_error", "conf_low", "conf_high"):
                 model_means[name] = np.full(len(rows), np.nan)
             model_means["estimate"] = model_means["estimate"] + effects_at(model, rows, codes)
@@ -115,12 +115,12 @@ def right_side(model: Model) -> RightSide:
                     factors.setdefault(column, factor)
                 else:
                     numeric[column] = None
-    # a column that is categorical in one term, as C(x), counts as a factor
+    # A column that is categorical in one term, as C(x), counts as a factor.
     return RightSide([column for column in numeric if column not in factors], factors)
 
 
 def default_values(model: Model) -> dict[str, float]:
-    """Return the default of each column on the right side: the mean of numbers, a factor's reference.
+    """Return the default of each column on the right side: a number's mean, the code of a factor's reference.
 
     It is NaN in a model without rows.
     """
@@ -136,7 +136,7 @@ def default_values(model: Model) -> dict[str, float]:
 
 
 def value_code(fitted: Fitted, model: Model, column: str, value: object) -> float:
-    """Return the number, or the code of the level, for a value given by the user.
+    """Return a value that a user gives as a number, or as the code of its level.
 
     A factor must have this level in some model; in models without the level the code is NaN.
     """
@@ -193,10 +193,13 @@ def _check_columns(model: Model, columns: Sequence[str]) -> None:
 
 
 def design_points(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
-    """Return the estimated columns of the model matrix at values; NaN where there is no mean."""
+    """Return the estimated columns (m, r) of the model matrix at values; NaN in rows without a mean.
+
+    `codes` are the values of all columns of the right side, (m,) each.
+    """
     matrix = model.design.matrix_at(codes)
-    scale = np.maximum(np.abs(model.design.matrix).max(axis=0), np.abs(matrix).max(axis=0))
-    points = _estimable_columns(model, matrix, RANK_TOLERANCE * scale, "means", notes)
+    largest_entries = np.maximum(np.abs(model.design.matrix).max(axis=0), np.abs(matrix).max(axis=0))
+    points = _estimable_columns(model, matrix, RANK_TOLERANCE * largest_entries, "means", notes)
     for column, factor in right_side(model).factors.items():
         is_unknown = ~np.isin(codes[column], model.design.levels[factor])
         if is_unknown.any():
@@ -208,7 +211,7 @@ def design_points(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
 
 
 def design_slopes(model: Model, covariate: str, codes: Codes, notes: Notes) -> np.ndarray:
-    """Return the derivatives of `design_points` along a covariate; NaN where there is none."""
+    """Return the derivatives (m, r) of `design_points` along a covariate; NaN in rows without one."""
     spread = np.ptp(model.variables[covariate].values[model.rows])
     slopes, n_unresolved = _numerical_slopes(model, covariate, codes, _FIRST_STEP * spread)
     if n_unresolved:
@@ -220,8 +223,8 @@ def design_slopes(model: Model, covariate: str, codes: Codes, notes: Notes) -> n
             ),
             Message(model.label, f": {n_unresolved} of {len(slopes)} values"),
         )
-    # The tolerance follows the slopes, not the values: values far from 0 hardly move, however much the slopes
-    # differ.
+    # The tolerance is relative to slopes, not to values: columns with large values and small slopes would
+    # pass any test of their values.
     matrix_slopes = np.ptp(model.design.matrix, axis=0) / (spread or 1)
     tolerance = _DEPENDENCE_TOLERANCE * np.abs(slopes) + RANK_TOLERANCE * matrix_slopes
     return _estimable_columns(model, slopes, tolerance, "slopes", notes)
@@ -230,7 +233,7 @@ def design_slopes(model: Model, covariate: str, codes: Codes, notes: Notes) -> n
 def _numerical_slopes(
     model: Model, covariate: str, codes: Codes, first_step: float
 ) -> tuple[np.ndarray, int]:
-    """Return the slope of each column of the model matrix, and the number of values without one (NaN).
+    """Return slopes (m, n_columns) of the model matrix, and the number of rows without them (NaN).
 
     The step is made smaller until the slopes of two steps agree.
     """
@@ -239,15 +242,16 @@ def _numerical_slopes(
     if not first_step:
         return slopes, len(values)
     step = first_step
+    # Rows in which no two slopes agree yet
     unresolved = np.arange(len(values))
     wide_slopes, _ = _differences(model, covariate, codes, step)
     for _ in range(_MAX_SHRINKS):
         step = step / 10
         unresolved_codes = {column: column_codes[unresolved] for column, column_codes in codes.items()}
         narrow_slopes, sizes = _differences(model, covariate, unresolved_codes, step)
-        # rounding errors of the matrix and of the covariate, whose step is inexact
-        rounded = sizes + np.abs(narrow_slopes * values[unresolved, None])
-        rounding = 100 * np.finfo(float).eps * rounded / step
+        # Rounding errors of the matrix, and of the covariate, whose step is inexact
+        rounded_sizes = sizes + np.abs(narrow_slopes * values[unresolved, None])
+        rounding = 100 * np.finfo(float).eps * rounded_sizes / step
         tolerance = _SLOPE_TOLERANCE * np.abs(narrow_slopes) + rounding
         agree = (np.abs(wide_slopes - narrow_slopes) <= tolerance).all(axis=1)
         slopes[unresolved[agree]] = wide_slopes[agree]
@@ -259,24 +263,24 @@ def _numerical_slopes(
 
 
 def _differences(model: Model, covariate: str, codes: Codes, step: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return slopes of the model matrix from its differences around values, and the size of its entries."""
-    matrices = [
-        model.design.matrix_at(codes | {covariate: codes[covariate] + n_steps * step})
-        for n_steps in _DIFFERENCE_WEIGHTS
-    ]
-    weighted_sum = sum(
-        weight * matrix for weight, matrix in zip(_DIFFERENCE_WEIGHTS.values(), matrices, strict=True)
-    )
-    return np.asarray(weighted_sum) / step, np.max(np.abs(matrices), axis=0)
+    """Return slopes of the model matrix by differences, and its largest absolute entries in them."""
+    weighted_matrices = []
+    sizes = []
+    for n_steps, weight in _DIFFERENCE_WEIGHTS.items():
+        moved_codes = codes | {covariate: codes[covariate] + n_steps * step}
+        matrix = model.design.matrix_at(moved_codes)
+        weighted_matrices.append(weight * matrix)
+        sizes.append(np.abs(matrix))
+    return np.asarray(sum(weighted_matrices)) / step, np.max(sizes, axis=0)
 
 
 def _estimable_columns(
     model: Model, matrix: np.ndarray, tolerance: np.ndarray, noun: str, notes: Notes
 ) -> np.ndarray:
-    """Return the estimated columns of a matrix (m, columns) with the columns of the model matrix.
+    """Return the estimated columns (m, r) of a matrix with all columns of the model matrix.
 
     A row is NaN, with a note, if its aliased columns do not depend on the estimated ones as they do in the
-    model's rows. `noun` says in the note what cannot be estimated.
+    model's rows. `noun` names in the note what cannot be estimated.
     """
     solution = model.solution
     assert solution is not None
@@ -284,6 +288,7 @@ def _estimable_columns(
     aliased = np.setdiff1d(np.arange(matrix.shape[1]), solution.column_positions)
     if not len(aliased):
         return np.asarray(points)
+    # In the model's rows the aliased columns are the estimated ones times these weights.
     weights = np.linalg.lstsq(solution.matrix, model.design.matrix[:, aliased], rcond=None)[0]
     differences = np.abs(matrix[:, aliased] - points @ weights)
     not_estimable = (differences > tolerance[..., aliased]).any(axis=1)
@@ -297,9 +302,9 @@ def _estimable_columns(
 
 
 def means_at(model: Model, codes: Codes, level: float, notes: Notes) -> dict[str, np.ndarray]:
-    """Return the columns of predicted means at values.
+    """Return the columns of predicted means at values, (m,) each.
 
-    Limits are made on the scale of the linear predictor. `df` is infinite for the normal distribution.
+    Limits are computed on the scale of the linear predictor. `df` is infinite for the normal distribution.
     """
     solution = model.solution
     link = model.family.link
@@ -311,7 +316,7 @@ def means_at(model: Model, codes: Codes, level: float, notes: Notes) -> dict[str
         return undefined | {"conf_level": conf_level}
     points = design_points(model, codes, notes)
     predictor, combinations = linear_at(solution, points)
-    std_error, df = of_combinations(model, combinations, notes)
+    std_error, df = errors_of_combinations(model, combinations, notes)
     half_width = special.stdtrit(df, (1 + level) / 2) * std_error
     return {
         "estimate": link.mean(predictor),
@@ -328,8 +333,8 @@ def prediction_frame(
 ) -> pd.DataFrame:
     """Return the estimates of several models as one frame.
 
-    `keys` stand behind the grouping columns, and `variables` come last; both have a row for each estimate.
-    `df` is infinite in `estimates` where the normal distribution is used.
+    `keys` follow the grouping columns, and `variables` come last; both have a row for each estimate. In
+    `estimates`, the columns of each model, `df` is infinite for the normal distribution.
     """
     repeats = [len(columns["estimate"]) for columns in estimates]
     columns = {name: np.concatenate([columns[name] for columns in estimates]) for name in estimates[0]}
@@ -369,9 +374,9 @@ def fit_line(
 ) -> pd.DataFrame:
     """Fitted mean of models along one covariate, with pointwise confidence limits.
 
-    The models, their errors and their degrees of freedom are those of `regress`; this is what
-    `plot_scatter` draws. The limits are for the mean at each value by itself: not for the whole line at
-    once, and not for a new observation.
+    The models, their errors and their degrees of freedom are those of `regress`; `plot_scatter` draws these
+    lines. The limits are for the mean at each value by itself, not for the whole line at once, and not for a
+    new observation.
 
     Parameters
     ----------
@@ -384,29 +389,35 @@ def fit_line(
         default numbers (True and False are 1 and 0) are held at their mean over the rows of the model, and
         text, `C(...)` included, at its reference level, as R's `ggeffects::ggpredict` does.
     n_points : int
-        Values along the line, equally spaced from the smallest to the largest of the model's own rows: a
-        line never leaves its group's data.
+        Number of values along the line, equally spaced from the smallest to the largest value in the rows of
+        the model, so that no line leaves the data of its group.
 
     Returns
     -------
     DataFrame
         In order of formula, group (as in `regress`) and value, with columns
 
-    by..., reference, formula As in `regress`. covariate, value The name of the covariate and its value. A
-    group in which it does not vary has a single row, as has a model without estimates (`value` and all
-    that follows from it NaN). estimate, std_error The fitted mean, for the logit families a probability
-    or fraction, and its standard error, there by the delta method. Of a transformed left side, such as
-    `log(iou)`, on that scale. df, conf_low, conf_high, conf_level, interval As in `regress`, with `cr2`
-    for the mean at this value; limits of the logit families are made on the logit scale, and so lie
-    between 0 and 1. unit, n, n_missing, n_units, family, errors As in `regress`. other variables of the
-    right side The values at which they are held. Means at a level that a group lacks are NaN, with a
-    warning.
+        by..., reference, formula
+            As in `regress`.
+        covariate, value
+            The name of the covariate and its value. A group in which it does not vary has a single row, and
+            so has a model without estimates, with NaN.
+        estimate, std_error
+            The fitted mean, for the logit families a probability or fraction, and its standard error, there
+            by the delta method. For a transformed left side, such as `log(iou)`, on that scale.
+        df, conf_low, conf_high, conf_level, interval
+            As in `regress`, with `cr2` for the mean at this value; limits of the logit families are computed
+            on the logit scale, and so lie between 0 and 1.
+        unit, n, n_missing, n_units, family, errors
+            As in `regress`.
+        other variables of the right side
+            The values at which they are held. Means at a level that a group lacks are NaN, with a warning.
 
     Raises
     ------
     FormulaError, ColumnError, ValueRangeError
-        As for `regress`; `at` is not a numeric variable of the right side; `hold` names something else, or a
-        level that no group has; a variable held has the name of a column of the result.
+        As for `regress`; `at` is not a numeric variable of the right side; `hold` names a variable that is
+        not there, or a level that no group has; a held variable has the name of a column of the result.
 
     Notes
     -----
@@ -480,18 +491,21 @@ def _line_covariate(model: Model, at: str | None) -> str:
 
 
 def _line_values(model: Model, covariate: str, n_points: int) -> np.ndarray:
-    """Return the values of a covariate along a line: a single NaN in a model without estimates."""
+    """Return the values of a covariate along a line; a single NaN in a model without estimates."""
     if model.solution is None:
         return np.array([np.nan])
     observed = model.variables[covariate].values[model.rows]
-    is_constant = observed.min() == observed.max()
-    return np.linspace(observed.min(), observed.max(), 1 if is_constant else n_points)
+    lowest = observed.min()
+    highest = observed.max()
+    if lowest == highest:
+        return np.array([lowest])
+    return np.linspace(lowest, highest, n_points)
 
 
 def _held_values(
     fitted: Fitted, model: Model, covariate: str, hold: Mapping[str, float | str]
 ) -> dict[str, float]:
-    """Return the codes of the values in `hold`, checked."""
+    """Return the values in `hold` as numbers or codes of levels, checked."""
     columns = [column for column in default_values(model) if column != covariate]
     unknown = [name for name in hold if name not in columns]
     if unknown:

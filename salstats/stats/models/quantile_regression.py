@@ -1,4 +1,4 @@
-"""Quantile regression, with limits by inversion of a test of rank scores that are summed over units."""
+"""Quantile regression, with limits by inversion of a rank-score test that sums over units."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -20,9 +20,9 @@ from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.model_options import ModelOptions
 from salstats.stats.models.regression import variable_columns
 
-#: How often the distance from the estimate is doubled until it is beyond a limit.
+#: Largest number of times that the distance from the estimate is doubled until it is beyond a limit.
 _MAX_DOUBLINGS = 40
-#: How often the interval that contains a limit is halved.
+#: Number of times that the interval around a limit is halved, to 1 in 260,000 of its length.
 _N_HALVINGS = 18
 #: Sums and residuals up to this share of their terms are rounding errors.
 _ROUNDING = 1e-9
@@ -37,10 +37,10 @@ class RegressionQuantile(NamedTuple):
 
 
 def regression_quantile(matrix: np.ndarray, response: np.ndarray, quantile: float) -> RegressionQuantile:
-    """Fit the plane with the least sum of weighted distances: q for rows above, 1 - q for rows below it.
+    """Fit the plane with the least sum of weighted distances: weight q for rows above, 1 - q for rows below.
 
-    It is the solution of the dual linear program: the largest sum of y a with X'a = (1 - q) X'1 and
-    0 <= a <= 1, by HiGHS. Where several planes are equally good it is one of them, as in R's `rq`.
+    The dual linear program is solved, by HiGHS: the largest y'a with X'a = (1 - q) X'1 and 0 <= a <= 1, whose
+    multipliers are the coefficients. If several planes are equally good it is one of them, as in R's `rq`.
 
     Koenker R, Bassett G. Regression quantiles. Econometrica 1978;46:33-50. https://doi.org/10.2307/1913643
     """
@@ -48,7 +48,7 @@ def regression_quantile(matrix: np.ndarray, response: np.ndarray, quantile: floa
         return _constant_quantile(matrix, response, quantile)
     column_sizes = np.abs(matrix).max(axis=0)
     scaled_matrix = matrix / column_sizes
-    # The search for limits reaches values that are too large for HiGHS; a power of 2 scales without rounding.
+    # The search for limits reaches values too large for HiGHS; a power of 2 rescales them without rounding.
     unit = 2.0 ** np.frexp(np.abs(response).max())[1]
     program = optimize.linprog(
         -response / unit,
@@ -62,13 +62,13 @@ def regression_quantile(matrix: np.ndarray, response: np.ndarray, quantile: floa
 
 
 def _constant_quantile(matrix: np.ndarray, response: np.ndarray, quantile: float) -> RegressionQuantile:
-    """Fit the quantile of a response to a constant column, or 0 to no column.
+    """Fit the quantile of a response to a constant column, or 0 if there is no column.
 
-    The rows at the quantile have the same score, such that all scores sum to 0.
+    The rows at the quantile share one score, such that all scores sum to 0 if that is possible.
     """
     value = 0.0
     if matrix.shape[1]:
-        # the share is reduced by rounding errors: 0.3 * 10 must not be above 3
+        # The share is reduced by rounding errors, so that 0.3 * 10 is not above 3.
         rank = int(np.ceil(len(response) * quantile * (1 - 1e-12))) - 1
         value = float(np.partition(response, rank)[rank])
     scores = np.where(response > value, quantile, quantile - 1.0)
@@ -104,8 +104,8 @@ class ScoreTest(NamedTuple):
     def statistic(self, value: float) -> float:
         """Return Student's t of the hypothesis that the coefficient has a value; 0 if all sums are 0.
 
-        The t statistic is that of the units' sums of rank scores times the residual column. The rank scores
-        are those of the regression on the covariates, of the response minus the value times the column; t is
+        The rank scores are those of the response minus the value times the column, in a regression on the
+        covariates. Their products with the residual column are summed by unit, and t is that of these sums,
         positive if the coefficient is above the value. Rows of a unit may be correlated in any way, and the
         response may have any distribution.
 
@@ -161,10 +161,10 @@ def quantile_regress(
     adjust: str = "none",
     overall: bool = False,
 ) -> pd.DataFrame:
-    """Coefficients of quantile regressions, of the median by default, one row per term.
+    """Coefficients of quantile regressions, by default of the median, one row per term.
 
-    The model is of the quantile of the left side at given values of the right, not of its mean: of
-    `iou ~ method` a coefficient is the difference of two medians.
+    The quantile of the left side, not its mean, is modelled at given values of the right side: a coefficient
+    of `iou ~ method` is the difference of two medians.
 
     Parameters
     ----------
@@ -187,20 +187,21 @@ def quantile_regress(
     Warns
     -----
     SalstatsWarning
-        As `regress` of rows and terms; infinite limits, of fewer than five units at 95 %, or where no value
-        is rejected.
+        As for `regress`; infinite limits, because there are fewer than five units (at 95 %) or no value is
+        rejected.
 
     Notes
     -----
-    Limits hold all values at which a test of rank scores does not reject: the t test, with units - 1 degrees
-    of freedom, of the units' sums of scores times what the other columns leave of the covariate. P is no
-    smaller than 2^-units. No density is estimated, which is what makes the usual standard errors of quantile
-    regressions fail for few units and lumps of scores. Of 10, 30 and 100 units, with lumps of zeros,
-    covariates of the unit and two huge units too, it rejected the truth in 2 to 6 % of simulated studies;
-    limits of sandwich errors with a difference quotient (R's "nid") held in 80 to 100 %.
+    Limits contain all values that a test of rank scores does not reject. Rank scores are multiplied by the
+    residuals of the covariate after regression on the other columns, and summed by unit; the test is the t
+    test of these sums with units - 1 degrees of freedom. P is no smaller than 2^-units. No density is
+    estimated; estimates of it make the usual standard errors of quantile regressions fail with few units and
+    with many equal scores. In simulations of 10, 30 and 100 units, with many zeros, covariates of the unit
+    and two huge units, it rejected the true value in 2 to 6 % of studies; limits of sandwich errors with a
+    difference quotient (R's "nid") covered in 80 to 100 %.
 
-    Where more scores are tied than the quantile can tell, as of a median among the zeros, many planes are as
-    good and the estimate is one of them.
+    If many scores at the quantile are tied, such as zeros at the median, several planes are equally good and
+    the estimate is one of them.
 
     References
     ----------
@@ -222,8 +223,10 @@ def quantile_regress(
     check_level(level)
     check_level(quantile, "quantile")
     check_procedure(adjust, "adjust")
-    is_list = isinstance(formula, Sequence) and not isinstance(formula, str)
-    for text in formula if is_list else [formula]:
+    formulas: list[Any] = [formula]
+    if isinstance(formula, Sequence) and not isinstance(formula, str):
+        formulas = list(formula)
+    for text in formulas:
         if parse_formula(text).random:
             raise FormulaError(
                 "a quantile regression has no random effects",
@@ -252,7 +255,7 @@ def quantile_regress(
 
 def _coefficient_table(model: Model, quantile: float, level: float, notes: Notes) -> pd.DataFrame:
     """Return estimate, test and limits of each column of a model matrix, NaN where not estimated."""
-    # a model without columns has one row
+    # A model without columns has one row.
     n_columns = max(len(model.design.names), 1)
     names = ["estimate", "statistic", "df", "p_value", "conf_low", "conf_high"]
     table = pd.DataFrame(np.nan, index=range(n_columns), columns=names)
@@ -269,7 +272,7 @@ def _coefficient_table(model: Model, quantile: float, level: float, notes: Notes
     # The sums of all units have the same sign with probability 2 * 2^-n; its half is the mid-P value of this
     # most extreme outcome, and P is no smaller, however similar the units are.
     least_p_value = 2.0**-n_units
-    # limits are near those of least squares, if these exist
+    # The search starts near the limits of least squares, if these exist.
     std_errors = np.sqrt(np.nan_to_num(solution.dispersion) * np.diag(solution.bread))
     for i, column in enumerate(solution.column_positions):
         test = ScoreTest.of(matrix, response, i, clusters, quantile)

@@ -42,7 +42,7 @@ _EFFECT_COLUMNS = ("group", "level", "term", "estimate", "std_error")
 
 
 def variance_components(fitted: Fitted, *, level: float) -> pd.DataFrame:
-    """The rows of `Fit.variance_components`."""
+    """Return the rows of `Fit.variance_components`."""
     check_level(level)
     rows: list[dict[str, Any]] = []
     n_rows = []
@@ -56,7 +56,7 @@ def variance_components(fitted: Fitted, *, level: float) -> pd.DataFrame:
 
 
 def _components(inference: MixedInference, level: float) -> list[dict[str, Any]]:
-    """The variances and correlations of one model, each as a row by column."""
+    """Return the variances and correlations of one model, a row of the result for each."""
     solution = inference.solution
     limits = {(limit.term, limit.kind, limit.effects): limit for limit in variance_limits(solution, level)}
 
@@ -84,7 +84,7 @@ def _components(inference: MixedInference, level: float) -> list[dict[str, Any]]
             row = group | variance(position, (effect,))
             row |= {"statistic": test.statistic, "df": float(test.df), "p_value": test.p_value}
             if j == 0:
-                # the share is that of all effects of the group together
+                # The share is that of all effects of the group together.
                 row |= share(position, term.effects)
             rows.append(row)
         if not term.correlated:
@@ -106,7 +106,7 @@ def _components(inference: MixedInference, level: float) -> list[dict[str, Any]]
 
 
 def random_effects(fitted: Fitted) -> pd.DataFrame:
-    """The rows of `Fit.random_effects`."""
+    """Return the rows of `Fit.random_effects`."""
     frames: list[pd.DataFrame] = []
     for model, inference in zip(fitted.models, _inferences(fitted), strict=True):
         effects = []
@@ -133,16 +133,16 @@ def _conditional_means(model: Model, inference: MixedInference, position: int) -
             "level": np.repeat(_group_names(model, random_effect), len(term.effects)),
             "term": list(term.effects) * term.n_levels,
             "estimate": inference.solution.random_effects[position].ravel(),
-            # rounding can make variances of nearly 0 negative
+            # Rounding can make variances near 0 negative.
             "std_error": np.sqrt(np.maximum(variances, 0)).ravel(),
         }
     )
 
 
 def effects_at(model: Model, rows: pd.DataFrame, codes: dict[str, np.ndarray]) -> np.ndarray:
-    """The sum (n,) of the random effects of the groups that `rows` name; unknown groups have effect 0.
+    """Return the sum (n,) of the random effects of the groups that `rows` name; other groups have effect 0.
 
-    `codes` are the values of variables in `rows` as the model codes them.
+    `codes` are the values of the model's variables in `rows`, as numbers or codes of levels.
     """
     total = np.zeros(len(rows))
     inference = _inference(model)
@@ -178,7 +178,7 @@ def _effect_matrix(
 
 
 def mixed_model_columns(fitted: Fitted) -> dict[str, Any]:
-    """The columns of `fit_statistics` that only mixed models have; none for other models."""
+    """Return the columns of `fit_statistics` that only mixed models have; none for other models."""
     if fitted.reml is None:
         return {}
     inferences = _inferences(fitted)
@@ -191,7 +191,7 @@ def mixed_model_columns(fitted: Fitted) -> dict[str, Any]:
 
 
 def _n_groups(inference: MixedInference | None, grouping: str) -> float:
-    """Number of groups of a grouping such as `reader`; NaN where a model has no estimates or lacks it."""
+    """Number of groups of a grouping such as `reader`; NaN for a model without estimates or without it."""
     if inference is not None:
         for random_effect in inference.random_effects:
             if random_effect.effect.name == grouping:
@@ -200,7 +200,7 @@ def _n_groups(inference: MixedInference | None, grouping: str) -> float:
 
 
 def _inferences(fitted: Fitted) -> list[MixedInference | None]:
-    """The inference of each mixed model, None for those without estimates; an error for other models."""
+    """Return the inference of each mixed model, None without estimates; other models raise an error."""
     if fitted.reml is None:
         raise SalstatsError(
             f"a {fitted.family.name} fit of {fitted.models[0].formula.text!r} has no random effects",
@@ -211,14 +211,14 @@ def _inferences(fitted: Fitted) -> list[MixedInference | None]:
 
 
 def _inference(model: Model) -> MixedInference | None:
-    """The inference of a mixed model, None where it has no estimates or no random effects."""
+    """Return the inference of a mixed model, None for one without estimates or random effects."""
     if model.solution is None or not isinstance(model.solution.inference, MixedInference):
         return None
     return model.solution.inference
 
 
 def _group_names(model: Model, random_effect: FittedRandomEffect) -> list[str]:
-    """Names of the groups of a random effect: "R1", or "P1:C3" where several columns make them."""
+    """Names of the groups of a random effect: "R1", or "P1:C3" for groups of several columns."""
     columns = []
     for i, column in enumerate(random_effect.effect.groups):
         columns.append(model.variables[column].names(random_effect.values[:, i]))

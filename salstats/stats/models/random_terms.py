@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from salstats.errors import FormulaError, SalstatsError, ValueRangeError
-from salstats.stats.models.design import Design, Variable, build_design, is_categorical
+from salstats.stats.models.design import DesignMatrix, Variable, build_design, is_categorical
 from salstats.stats.models.error_kinds import MIXED_MODEL_ERRORS
 from salstats.stats.models.family import NotEstimableError, Solution
 from salstats.stats.models.formulas import Formula, RandomEffect
@@ -15,7 +15,7 @@ from salstats.stats.models.mixed.kenward_roger import kenward_roger
 from salstats.stats.models.mixed.linear_mixed_model import MixedSolution, RandomTerm, fit_mixed
 from salstats.stats.models.mixed.satterthwaite import FTest, satterthwaite, satterthwaite_f
 
-#: The family of a mixed model; its `solve` is replaced by one that knows the random effects.
+#: The family of mixed models; a model's `solve` is `mixed_model` with its random effects.
 MIXED = replace(GAUSSIAN, label="linear mixed", errors=MIXED_MODEL_ERRORS, correlated=False)
 #: Singular values up to this share of the largest one are zero.
 _RANK_TOLERANCE = 1e-7
@@ -26,7 +26,7 @@ class FittedRandomEffect:
     """A random effect of a formula, with its groups and its design in the rows of a model."""
 
     effect: RandomEffect
-    design: Design  # of the effects that vary over the groups
+    design: DesignMatrix  # of the effects that vary over the groups
     values: np.ndarray  # (n_groups, n_columns), values or codes of the grouping columns in each group
     term: RandomTerm
 

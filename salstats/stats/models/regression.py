@@ -47,8 +47,8 @@ def regress(
 ) -> pd.DataFrame:
     """Coefficients of regression models, one row per term.
 
-    A positive estimate means that the left side is larger where the term is. Rows in which a variable of
-    the formula is missing are left out, as in R's `lm`, and counted.
+    A positive estimate means that the left side increases with the term. Rows in which a variable of the
+    formula is missing are left out, as in R's `lm`, and counted.
 
     Parameters
     ----------
@@ -63,21 +63,22 @@ def regress(
         `(1|reader)`, nested `(1|patient/case)`, slopes `(1 + method|reader)`, without correlations
         `(x||reader)`.
     by : str or sequence of str, optional
-        A model for each group. By default `method`, where it is a column that the formula does not use.
+        Columns whose groups have a model each. By default `method`, if it is a column that the formula does
+        not use.
     family : str
         A name of `families.FAMILIES`: `binomial` is the logit of an outcome 0 or 1, `fractional` the
         quasi-binomial logit for an outcome in [0, 1], exact 0 and 1 included; `beta` is for scores strictly
-        between, `ordered-beta` and `zero-one-inflated-beta` for scores with lumps at 0 or 1.
+        between, `ordered-beta` and `zero-one-inflated-beta` for scores of which many are 0 or 1.
     errors : str, optional
         A name of `error_kinds.CHOICES`; by default `recommended`, which is `cr2`: rows of a unit may depend
-        on each other, with Satterthwaite's degrees of freedom. `mancl-derouen`, the recommended with
-        `correlation` and of the beta families, has p-values that are rather too large with few units;
-        `cluster` (CR1) and `cr0` have too small ones there, and of terms that vary between units; `hc0` ...
-        `hc3` and `classical` take rows for independent. The beta families have no `hc2` and `hc3`. Mixed
-        models have `satterthwaite`, the recommended, and `kenward-roger`.
+        on each other, with Satterthwaite's degrees of freedom. `mancl-derouen`, recommended with
+        `correlation` and for the beta families, has p-values that are slightly too large with few units;
+        those of `cluster` (CR1) and `cr0` are too small with few units, and for terms that vary between
+        units. `hc0` ... `hc3` and `classical` treat rows as independent. The beta families have no `hc2` and
+        `hc3`. Mixed models have `satterthwaite`, which is recommended, and `kenward-roger`.
     unit : str or list of str, optional
-        Column of the clusters, or several; by default as for `summarize`, and each row by itself in a table
-        that says nothing of units.
+        Column of the clusters, or several; by default as for `summarize`. Without such a column each row is
+        a unit.
     reference : str, optional
         A method, such as `"human"`: the left side becomes `reference - method` on the same case and task,
         so that a positive slope means that the method falls further behind as the term grows.
@@ -92,15 +93,16 @@ def regress(
         With `task` in `by`, add the model pooled over tasks as task "Overall".
     correlation : {"exchangeable"}, optional
         Working correlation of the rows of a unit (generalised estimating equations): any two are equally
-        correlated. Estimates then weigh units by what they tell, and stay those of the population's mean.
+        correlated. Units are then weighted by their information, and estimates are still of the population's
+        mean.
     reml : bool
-        Of formulas with random effects: by the restricted likelihood, else by maximum likelihood.
+        For formulas with random effects: True for the restricted likelihood, False for maximum likelihood.
     weights : str, optional
-        A column with how many cases each case stands for, or `unit`, which counts each unit alike, as for
-        `summarize`: of the gaussian and the logit families, with robust errors, see Notes.
+        A column with the number of cases that each case represents, or `unit`, which counts each unit alike,
+        as for `summarize`; for the gaussian and the logit families with robust errors, see Notes.
     effects : {"coefficients", "marginal"}
-        `marginal` gives the average marginal effects of `Fit.effects` in place of coefficients: how the mean
-        score moves, on its own scale, also where coefficients are logits.
+        `marginal` returns the average marginal effects of `Fit.effects` instead of coefficients: changes of
+        the mean score, on the scale of the score also for the logit families.
 
     Returns
     -------
@@ -110,19 +112,19 @@ def regress(
         grouping columns, reference
             Those of `by`, and the reference if there is one.
         part
-            Of a zero-one-inflated beta model: `mean`, the logit of the mean of scores strictly between 0 and
-            1; `zero` and `one`, the log of the share of these over that of the scores in between.
+            For zero-one-inflated beta models: `mean`, the logit of the mean of scores strictly between 0 and
+            1; `zero` and `one`, the log of the share of zeros, or ones, over that of the scores in between.
         formula
             As it was given.
         term
             In R's spelling: `(Intercept)`, `area_ratio`, `taskEdema`, `area_ratio:taskEdema`.
         estimate
-            The coefficient; NaN for a term that depends linearly on earlier ones (as in R), and where
-            a model has no estimates at all. Both warn.
+            The coefficient; NaN, with a warning, for a term that depends linearly on earlier ones (as in R)
+            and for a model without estimates.
         std_error, statistic
-            By `errors`, and estimate / std_error; NaN, with a warning, where it cannot be estimated: a
-            perfect fit, a single cluster, a coefficient that one cluster determines alone (one row, with hc0
-            ... hc3). The columns that depend on it are NaN too.
+            Standard error by `errors`, and estimate / std_error. NaN, with a warning, for a perfect fit, a
+            single cluster, and a coefficient that one cluster (with hc0 ... hc3: one row) determines alone,
+            and so are the columns that depend on it.
         df
             Degrees of freedom of Student's t: Satterthwaite's with `cr2` and `mancl-derouen`, G - 1 with
             `errors="cluster"`, else n - k for the gaussian and fractional families. NaN means the normal
@@ -134,34 +136,33 @@ def regress(
         interval
             `t`, or `wald` for the normal distribution.
         unit, n_units
-            With clustered errors: the column of the clusters, "row" where each is one, and their number, G.
+            With clustered errors: the column of the clusters ("row" if each row is one), and their number, G.
         inference_to, weights
-            "these readers" or "these trainings" where rows are of several and no random effect is, and what
-            `weights` were, as in `summarize`.
+            "these readers" or "these trainings" if rows are of several and there is no random effect of them;
+            the option `weights`, as in `summarize`.
         n, n_missing
-            Rows used, and rows left out because a variable of the formula is missing; `n_absent`, where there
-            is any, are those of them without an outcome as the finding is absent.
+            Rows used, and rows left out because a variable of the formula is missing; `n_absent`, if there
+            are any, are the rows left out without an outcome because the finding is absent.
         caution
-            Where a coefficient deserves one: "few units decide" where up to five units lie far from all
-            others by their residuals and hold most of its variance, as where a method sometimes fails
-            completely; with `cr2`, "few levers" where degrees of freedom are below ten and a fifth of the
-            units.
+            "few units decide" if up to five units have residuals far from all others and cause most of a
+            coefficient's variance, such as cases on which a method fails completely; with `cr2`, "few levers"
+            if degrees of freedom are below ten and a fifth of the units.
         family, errors, exponentiated
-            As they were used; with `exponentiated` the estimate and its limits are ratios. `correlation` too,
-            where there is one.
+            Options of the models; if `exponentiated` is true the estimate and its limits are ratios.
+            `correlation`, if given.
         reference_level
-            Where a formula has text in it: the level that a level of it is compared with.
+            For factors: the level that the term's level is compared with.
         singular
-            Of mixed models: whether a variance is 0, or effects are correlated by 1 or -1.
+            For mixed models: True if a variance is 0, or effects are correlated by 1 or -1.
         normalized
-            Where a covariate runs from 0 to 1 in the data, as `normalize` makes it: whether this one does.
+            If any covariate ranges from 0 to 1 in the data, as after `normalize`: True for such a covariate.
 
     Raises
     ------
     FormulaError, ColumnError, ValueRangeError
-        A formula that cannot be read or asks for something that is not listed above; a name that is neither a
-        column nor a metric; a variable in `by` and in the formula; an empty unit; an unknown option; an
-        outcome that does not fit the family; a transform that is undefined somewhere.
+        A formula that cannot be parsed or uses an operator or function that is not listed above; a name that
+        is neither a column nor a metric; a variable in `by` and in the formula; an empty unit; an unknown
+        option; an outcome that does not suit the family; a transform that is undefined for some value.
 
     Warns
     -----
@@ -175,17 +176,17 @@ def regress(
 
     Notes
     -----
-    Default 95 % limits of slopes held in 92 to 99 % of simulated studies of 30 units and in 92 to 98 % of
-    100, classical ones in 42 to 98 % of those of 30 (`datasets.load_coverage`). Those of a method's
-    coefficient, where it fails completely on 6 or 8 % of the cases, in 88 to 92 % of 30 units, mostly with a
-    caution.
+    In simulations default 95 % limits of slopes covered in 92 to 99 % of studies of 30 units and in 92 to
+    98 % of 100 units, classical limits in 42 to 98 % of studies of 30 units (`datasets.load_coverage`). Those
+    of a method's coefficient, if the method fails completely on 6 or 8 % of the cases, covered in 88 to 92 %
+    with 30 units, mostly with a caution.
 
-    Text is coded by treatment contrasts, the reference being the first level in sorted order (upper case
-    before lower case, as in R's C locale) or a Categorical's first; only levels that are present in a group
-    count: where the first is absent from a group, that group's terms are against another one (it warns).
-    `scale` (standard deviation with n - 1) and `center` use the rows of the model; R's `lm` scales before it
-    leaves rows out, so that the two differ where an outcome or another variable is missing. True and False
-    are 1 and 0; identifiers (`reader`, `method`, `seed`, ...) are text, also where they are numbers.
+    Text is coded by treatment contrasts; the reference is the first level in sorted order (upper case before
+    lower case, as in R's C locale), or the first of a Categorical. Only levels that are present in a group
+    count: if the first is absent from a group, its terms have another reference (with a warning). `scale`
+    (standard deviation with n - 1) and `center` use the rows of the model; R's `lm` scales before it leaves
+    rows out, so that results differ if an outcome or another variable is missing. True and False are 1 and 0;
+    identifiers (`reader`, `method`, `seed`, ...) are text, also if they are numbers.
 
     With s_i = x_i (y_i - mu_i), e_i = y_i - mu_i, M = (X'WX)^-1 (W = 1, or mu (1 - mu) for the logit) and
     h_i the leverages of the weighted design, the covariance is
@@ -355,7 +356,7 @@ class _CoefficientTable(NamedTuple):
 
 def _coefficient_table(model: Model, notes: Notes) -> _CoefficientTable:
     """Return the coefficients of a model with their standard errors and degrees of freedom."""
-    # a model without columns has one row
+    # A model without columns has one row.
     names = model.design.names or (INTERCEPT,)
     n_names = len(names)
     solution = model.solution
@@ -363,14 +364,17 @@ def _coefficient_table(model: Model, notes: Notes) -> _CoefficientTable:
         undefined = np.full(n_names, np.nan)
         return _CoefficientTable([""] * n_names, list(names), undefined, undefined, undefined, {})
     values, df = covariance(model, notes)
-    # rows of the estimated coefficients: the same terms in each part
+    # Rows of the estimated coefficients, the same terms in each part
     n_parts = len(solution.predictor_names)
     first_rows = n_names * np.arange(n_parts)
     rows = (first_rows[:, None] + solution.column_positions).ravel()
     rank = solution.rank
-    table_columns = np.full((3, n_parts * n_names), np.nan)
-    table_columns[:, rows] = [solution.coefficients, np.sqrt(np.diag(values))[:rank], df[:rank]]
-    estimate, std_error, coefficient_df = table_columns
+    estimate = np.full(n_parts * n_names, np.nan)
+    std_error = np.full(n_parts * n_names, np.nan)
+    coefficient_df = np.full(n_parts * n_names, np.nan)
+    estimate[rows] = solution.coefficients
+    std_error[rows] = np.sqrt(np.diag(values))[:rank]
+    coefficient_df[rows] = df[:rank]
     cautions = coefficient_cautions(model, df[:rank])
     return _CoefficientTable(
         parts=np.repeat(solution.predictor_names, n_names).tolist(),
@@ -407,13 +411,13 @@ def variable_columns(models: Sequence[Model], normalized: frozenset[str]) -> dic
     for model in models:
         design = model.design
         n_parts = 1 if model.solution is None else len(model.solution.predictor_names)
-        # a model without columns has one row, which belongs to no term
+        # A model without columns has one row, which belongs to no term.
         column_terms = design.assign or (-1,)
         for position in column_terms * n_parts:
             term = model.formula.terms[position] if position >= 0 else ()
             name = term[0].name if len(term) == 1 else ""
             reference = design.references.get(name)
-            # in a model without intercept the first factor has all levels, and no reference
+            # In a model without intercept the first factor has all levels, and no reference.
             if f"{name}{reference}" in design.names:
                 reference = None
             reference_levels.append(reference)

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import special
 
-# The defaults of R's `lowess`.
+# Defaults of R's `lowess`
 #: Share of the points that a local fit uses.
 _SPAN = 2 / 3
 #: Iterations that give outliers less weight.
@@ -30,7 +30,7 @@ def normal_quantiles(values: np.ndarray) -> np.ndarray:
 def quartile_line(values: np.ndarray) -> tuple[float, float]:
     """Return intercept and slope of the line through the quartiles of a normal plot, as R's `qqline`."""
     lower_quartile, upper_quartile = np.quantile(values, [0.25, 0.75])
-    # the normal quantiles of the quartiles are symmetric about 0
+    # The normal quantiles of the quartiles are symmetric about 0.
     slope = (upper_quartile - lower_quartile) / (2 * special.ndtri(0.75))
     intercept = (lower_quartile + upper_quartile) / 2
     return float(intercept), float(slope)
@@ -40,8 +40,8 @@ def smooth_curve(x: np.ndarray, y: np.ndarray, *, robust: bool = True) -> tuple[
     """Return the distinct values of `x`, ascending, and the heights of a smooth curve there.
 
     This is Cleveland's LOWESS with the defaults of R's `lowess`, as in R's `panel.smooth`. The arrays are
-    empty for fewer than 3 distinct values. `robust=False` is for outcomes with two values only: the rarer one
-    would be treated as outliers. R's `plot.lm` does the same.
+    empty for fewer than 3 distinct values. `robust=False` is for outcomes with two values, of which the rarer
+    would be treated as outliers; R's `plot.lm` does the same.
 
     Cleveland WS. Robust locally weighted regression and smoothing scatterplots. J Am Stat Assoc
     1979;74:829-836. https://doi.org/10.1080/01621459.1979.10481038
@@ -49,7 +49,7 @@ def smooth_curve(x: np.ndarray, y: np.ndarray, *, robust: bool = True) -> tuple[
     distinct, first = np.unique(x, return_index=True)
     if len(distinct) < 3:
         return np.empty(0), np.empty(0)
-    # imported here, since it is slow to import and few plots need it
+    # Imported here, since it is slow to import and few plots need it
     from statsmodels.nonparametric.smoothers_lowess import lowess
 
     curve = lowess(

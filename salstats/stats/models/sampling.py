@@ -1,4 +1,4 @@
-"""Sampling weights of the rows of a model: weights of cases, or equal weights of units."""
+"""Sampling weights of the rows of a model: a column of weights, or the same weight for each unit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _WITHOUT_WEIGHTS = tuple(
 class Sampling:
     """Sampling weights of the rows of a frame."""
 
-    row_weights: np.ndarray | None  # (n_rows,), from 0; None where each unit has the same weight
+    row_weights: np.ndarray | None  # (n_rows,), at least 0; None if each unit has the same weight
     units: np.ndarray  # (n_rows,), code of each row's unit
 
     def with_weight(self, rows: np.ndarray) -> np.ndarray:
@@ -48,7 +48,7 @@ class Sampling:
 
 
 def sampling_weights(frame: pd.DataFrame, weights: str | None, units: Units | None) -> Sampling | None:
-    """Return the weights of a model frame's rows, checked; None without `weights`."""
+    """Return the sampling weights of a model frame's rows, checked; None without `weights`."""
     if weights is None:
         return None
     unit_name = "row"

@@ -26,7 +26,7 @@ _FEW_CLUSTERS = 20
 
 
 class LeastSquares(NamedTuple):
-    """The least squares that CR2 is computed from: the model itself, or its last step of scoring."""
+    """Least squares problem that CR2 is computed from: the model itself, or its last step of scoring."""
 
     rows: np.ndarray  # (m, p), the model matrix times the root of the weights
     errors: np.ndarray  # (m,), the residuals divided by the root of the weights
@@ -39,10 +39,11 @@ class LeastSquares(NamedTuple):
 def covariance(
     model: Model, notes: Notes, tested: Sequence[int] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the covariance of a model's parameters, coefficients first, and their degrees of freedom.
+    """Return the covariance (p, p) of a model's parameters, coefficients first, and degrees of freedom (p,).
 
     Undefined entries are NaN. Degrees of freedom are those of Student's t, infinite for the normal
-    distribution. Undefined entries are added to `notes`, for the coefficients `tested` or all.
+    distribution. Undefined standard errors of the coefficients `tested` (positions), by default of all, are
+    added to `notes`.
     """
     solution = model.solution
     errors = model.errors
@@ -95,7 +96,7 @@ def _model_df(model: Model) -> np.ndarray:
 
 
 def _sandwich(model: Model, solution: Solution, clusters: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the robust covariance of the parameters, and their degrees of freedom."""
+    """Return the robust covariance (p, p) of the parameters, and their degrees of freedom (p,)."""
     errors = model.errors
     power = ERRORS[errors].power
     if clusters is None:
@@ -158,15 +159,21 @@ def note_few_clusters(model: Model, n_tested: int, notes: Notes) -> None:
     )
 
 
-def of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> tuple[np.ndarray, np.ndarray]:
-    """Return standard errors and df of combinations (q, p) of a model's parameters, NaN where undefined."""
+def errors_of_combinations(
+    model: Model, combinations: np.ndarray, notes: Notes
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return standard errors and degrees of freedom of combinations (q, p) of a model's parameters.
+
+    Undefined ones are NaN; degrees of freedom are infinite for the normal distribution.
+    """
     solution = model.solution
     assert solution is not None
     values, parameter_df = covariance(model, notes)
     is_undefined = np.isnan(np.diag(values))
     defined_values = np.where(np.isnan(values), 0.0, values)
     variance = np.einsum("ij,jk,ik->i", combinations, defined_values, combinations)
-    variance[(combinations[:, is_undefined] != 0).any(axis=1)] = np.nan
+    uses_undefined = (combinations[:, is_undefined] != 0).any(axis=1)
+    variance[uses_undefined] = np.nan
     if np.isfinite(solution.dispersion):
         combination_bread = np.einsum("ij,jk,ik->i", combinations, solution.bread, combinations)
         mean_square = float((solution.fitted**2).mean())
@@ -187,7 +194,7 @@ def of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> tup
 def _independent_rows(
     solution: Solution, clusters: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return rows whose crossproduct is the inverse of bread, and their clusters."""
+    """Return rows (m, p) whose crossproduct is the inverse of bread, and the clusters (m,) of these rows."""
     if solution.scoring_problem is None:
         sampling = 1.0 if solution.sampling is None else solution.sampling
         weights = solution.weights * sampling
@@ -201,7 +208,7 @@ def _independent_rows(
 
 
 def working_least_squares(model: Model) -> LeastSquares:
-    """Return the least squares that CR2 of a model with clusters is computed from."""
+    """Return the least squares problem that CR2 of a model with clusters is computed from."""
     solution = model.solution
     clusters = model.clusters
     assert solution is not None
@@ -231,7 +238,7 @@ def working_least_squares(model: Model) -> LeastSquares:
 def inference_columns(
     estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, level: float
 ) -> dict[str, Any]:
-    """Return the columns of an estimates frame that follow from estimates, errors and their df.
+    """Return the columns of an estimates frame that follow from estimates, standard errors and df.
 
     `df` is infinite for the normal distribution.
     """

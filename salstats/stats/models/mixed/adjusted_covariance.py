@@ -53,16 +53,18 @@ def adjusted_covariance(
     """
     entries = covariance_entries(terms)
     n_entries = len(entries)
-    inverse = cho_solve((evaluation.cholesky_factor, True), np.eye(len(evaluation.cholesky_factor)))
-    n_coefficients = len(inverse)
+    n_coefficients = len(evaluation.cholesky_factor)
+    # C = (X'V^-1 X)^-1
+    inverse = cho_solve((evaluation.cholesky_factor, True), np.eye(n_coefficients))
     relative_covariances = [factor @ factor.T for factor in relative_factors]
     parameters = theta_entries(relative_covariances, terms)
-    transform = np.block(
-        [[np.ones((1, 1)), -parameters[None]], [np.zeros((n_entries, 1)), np.eye(n_entries)]]
-    )
+    # The rows express V_0, V_1, ..., V_m by V, V_1, ..., V_m.
+    transform = np.eye(n_entries + 1)
+    transform[0, 1:] = -parameters
 
     # trace(P V P V) = n - p, trace(P V P V_s) = trace(P V_s), trace(P V_r P V_s)
     p_loadings = restricted_loadings(evaluation, reml=True)
+    # Z'P Z of each term, summed over its levels
     z_p_z = [
         gradient + z_by_residual.T @ z_by_residual / evaluation.variance
         for gradient, z_by_residual in zip(evaluation.gradients, evaluation.residual_products, strict=True)
@@ -76,7 +78,7 @@ def adjusted_covariance(
     information = transform @ all_traces @ transform.T
     parameter_covariance = 2 * np.linalg.pinv(information, rcond=1e-14, hermitian=True)
 
-    # X'V^-1 V_r P V_s V^-1 X, which is zero for V itself
+    # X'V^-1 V_r P V_s V^-1 X, (m + 1, m + 1, p, p), which is zero where V_r or V_s is V itself
     z_by_x = evaluation.weighted.z_by_w[:, :-1]
     entries_times_x = [entry_times(products, entry, z_by_x) for entry in entries]
     p_times_x = [

@@ -24,7 +24,7 @@ _SIZE_RATIO = 1.15
 class Batch:
     """Blocks of equal size with their rows of Z'Z, Z'D and Z'W, D being the dense columns of Z."""
 
-    products: np.ndarray  # (n_blocks, size, size + n_dense + n_w)
+    products: np.ndarray  # (n_blocks, size, size + n_dense + n_w): Z'Z, Z'D and Z'W side by side
     start: int  # first column of the batch in Z
     # The terms' covariance matrices, flattened and concatenated, fill an array (n_blocks, size, size): the
     # entry at source_positions[i] of the former goes to target_positions[i] of the latter, flattened.
@@ -77,12 +77,13 @@ class _BlockLayout(NamedTuple):
 
 
 def crossproducts(w: np.ndarray, terms: Sequence[RandomTerm]) -> Crossproducts:
-    """Compute the crossproducts of W (n, n_w) and of the columns Z that the random terms define."""
+    """Return the crossproducts of W (n, n_w) and of the columns Z that the random terms define."""
     n_rows, n_w = w.shape
     blocked, row_blocks = _choose_blocked_terms(terms, n_w)
     layout = _block_layout(terms, blocked, row_blocks)
     n_blocked = layout.n_columns
     dense = tuple(k for k in range(len(terms)) if k not in blocked)
+    # The columns of dense terms follow those of the blocked ones.
     columns_by_term = dict(layout.term_columns)
     n_columns = n_blocked
     for k in dense:
@@ -94,6 +95,7 @@ def crossproducts(w: np.ndarray, terms: Sequence[RandomTerm]) -> Crossproducts:
 
     n_dense = n_columns - n_blocked
     n_unblocked = n_dense + n_w
+    # About three arrays of 8-byte numbers with a row for each dense column
     n_bytes = 8.0 * 3 * n_unblocked * (n_unblocked + n_blocked)
     check_size(n_bytes, "the crossproducts of the random effects")
     z = _random_effects_matrix(terms, term_columns, (n_rows, n_columns))
@@ -110,13 +112,16 @@ def crossproducts(w: np.ndarray, terms: Sequence[RandomTerm]) -> Crossproducts:
 def _random_effects_matrix(
     terms: Sequence[RandomTerm], term_columns: Sequence[np.ndarray], shape: tuple[int, int]
 ) -> sparse.csr_array:
-    """Return Z: each term's matrix, each row of it in the columns of its level."""
+    """Return Z, sparse: each row of a term's matrix stands in the columns of the row's level."""
     n_rows = shape[0]
-    values = [term.matrix.T.ravel() for term in terms]
-    rows = [np.tile(np.arange(n_rows), len(term.effects)) for term in terms]
-    columns = [
-        level_columns[term.codes].T.ravel() for term, level_columns in zip(terms, term_columns, strict=True)
-    ]
+    values = []
+    rows = []
+    columns = []
+    for term, level_columns in zip(terms, term_columns, strict=True):
+        # Effect after effect, each for all rows
+        values.append(term.matrix.T.ravel())
+        rows.append(np.tile(np.arange(n_rows), len(term.effects)))
+        columns.append(level_columns[term.codes].T.ravel())
     positions = (np.concatenate(rows), np.concatenate(columns))
     return sparse.csr_array((np.concatenate(values), positions), shape=shape)
 
@@ -138,9 +143,10 @@ def _choose_blocked_terms(terms: Sequence[RandomTerm], n_w: int) -> tuple[tuple[
             sizes += len(terms[k].effects) * n_nested_levels
         n_dense = sum(n for k, n in enumerate(n_columns) if k not in nested)
         width = n_dense + n_w
-        # operations to factor each block, apply it to the dense columns and subtract it from their products
+        # Approximate numbers of operations: to factor each block, apply it to the dense columns and subtract
+        # it from their products,
         block_costs = 3 * sizes**3 + 2 * sizes**2 * width + 2 * sizes * width**2 + sizes * n_dense**2
-        # and to factor the dense products
+        # and to factor the dense products.
         cost = block_costs.sum() + n_dense**3
         if cost < least_cost:
             least_cost = cost

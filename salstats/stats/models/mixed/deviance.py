@@ -43,8 +43,8 @@ class Evaluation(NamedTuple):
     coefficients: np.ndarray  # b, (p,)
     cholesky_factor: np.ndarray  # lower Cholesky factor of X'V^-1 X, (p, p)
     rss: float  # (y - X b)' V^-1 (y - X b)
-    # For each term, G (n_effects, n_effects) with d deviance = trace(G d Sigma), where Sigma is the term's
-    # relative covariance
+    # For each term, the gradient G (n_effects, n_effects) by its relative covariance Sigma: d deviance =
+    # trace(G d Sigma)
     gradients: list[np.ndarray]
     residual_products: list[np.ndarray]  # for each term, Z'V^-1 (y - X b), (n_levels, n_effects)
     fixed_products: list[np.ndarray]  # for each term, Z'V^-1 X, (n_levels, n_effects, p)
@@ -58,9 +58,10 @@ def evaluate(
     reml: bool,
     sigma: float | None = None,
 ) -> Evaluation:
-    """Compute the deviance and its gradient at the terms' Lambda, which may be singular.
+    """Return the deviance and its gradient at the terms' Lambda, which may be singular.
 
-    Without `sigma` the deviance is profiled: it is that of the best sigma.
+    Without `sigma` the deviance is profiled: it is that of the best sigma. It is log |V| + df log(2 pi
+    sigma^2) + rss / sigma^2, for REML plus log |X'V^-1 X|.
     """
     weighted = _weighted_products(products, relative_factors)
     x_by_x = weighted.w_by_w[:-1, :-1]
@@ -68,7 +69,9 @@ def evaluate(
     cholesky_factor = cholesky(x_by_x, lower=True)
     coefficients = cho_solve((cholesky_factor, True), x_by_y)
     rss = float(weighted.w_by_w[-1, -1] - x_by_y @ coefficients)
-    df = products.n_rows - len(cholesky_factor) if reml else products.n_rows
+    df = products.n_rows
+    if reml:
+        df = products.n_rows - len(cholesky_factor)
     variance = rss / df if sigma is None else sigma**2
     deviance = weighted.log_determinant + df * np.log(2 * np.pi * variance) + rss / variance
     if reml:
@@ -85,7 +88,7 @@ def evaluate(
         term_gradient = _summed_level_products(products, weighted, term)
         term_gradient = term_gradient - z_by_residual.T @ z_by_residual / variance
         if reml:
-            # derivative of log |X'V^-1 X|, summed over levels and coefficients
+            # Derivative of log |X'V^-1 X|: -Z'V^-1 X (X'V^-1 X)^-1 X'V^-1 Z, summed over levels
             term_gradient -= np.tensordot(z_by_x @ inverse, z_by_x, axes=([0, 2], [0, 2]))
         gradients.append(term_gradient)
         residual_products.append(z_by_residual)
@@ -133,6 +136,7 @@ def _weighted_products(products: Crossproducts, relative_factors: Sequence[np.nd
         log_determinant += batch_log_determinant
         blocks.append(weighted_rows[:, :, :size])
         z_by_dense_and_w[batch.columns] = weighted_rows[:, :, size:].reshape(-1, n_unblocked)
+        # Sigma times the products, without a matrix product for blocks of one column
         if size == 1:
             covariance_products = batch.products[:, :, size:] * covariances
         else:

@@ -1,8 +1,9 @@
-"""Second derivatives of a mixed model's deviance, and the traces that these and Kenward-Roger's are made of.
+"""Second derivatives of a mixed model's deviance, and the uncertainty of variances that follows from them.
 
 V = I + Z Sigma Z' and the other symbols are those of `deviance`. A parameter r is an entry of one term's
 relative covariance. V changes with it by Z E_r Z', with the same small matrix E_r at each level of the term.
-With N = Z'M Z for a symmetric M, trace(M Z E_r Z' M Z E_s Z') = trace(N E_r N E_s). N is never formed: it is
+The derivatives, and Kenward and Roger's adjustment, consist of trace(M Z E_r Z' M Z E_s Z') for a symmetric M
+(V^-1, or P of `restricted_loadings`). With N = Z'M Z this is trace(N E_r N E_s). N is never formed: it is
 Z'V_B^-1 Z (`WeightedProducts`) minus loadings' loadings.
 """
 
@@ -10,11 +11,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import cho_solve, solve_triangular
 
 from salstats.stats.models.mixed.crossproducts import Crossproducts
-from salstats.stats.models.mixed.deviance import Evaluation, WeightedProducts
-from salstats.stats.models.mixed.terms import RandomTerm
+from salstats.stats.models.mixed.deviance import Evaluation, WeightedProducts, evaluate
+from salstats.stats.models.mixed.terms import RandomTerm, lambdas
+
+#: Eigenvalues of the second derivatives up to this size are rounding errors, as in lmerTest.
+_ROUNDING = 1e-8
 
 
 class CovarianceEntry(NamedTuple):
@@ -47,7 +51,7 @@ def entry_times(products: Crossproducts, entry: CovarianceEntry, rows: np.ndarra
 def weighted_products_times(
     products: Crossproducts, weighted: WeightedProducts, loadings: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
-    """Return N times a matrix with one row for each column of Z."""
+    """Return N times a matrix `rows` with one row for each column of Z."""
     n_blocked = products.n_blocked
     result = weighted.dense_products @ rows[n_blocked:]
     for batch, block in zip(products.batches, weighted.blocks, strict=True):
@@ -65,11 +69,12 @@ def traces(
 ) -> np.ndarray:
     """Return trace(N E_r N E_s) of each pair of entries, (m, m)."""
     n_blocked = products.n_blocked
+    # Positions of the entries of dense and of blocked terms
     dense = [k for k, entry in enumerate(entries) if entry.term in products.dense]
     blocked = [k for k, entry in enumerate(entries) if entry.term not in products.dense]
     dense_entries = [entries[k] for k in dense]
     blocked_entries = [entries[k] for k in blocked]
-    # N of the dense columns with the blocked ones, and with each other
+    # Parts of N: rows of the dense columns of Z by its blocked columns, and by the dense ones
     dense_loadings = loadings[:, n_blocked:]
     dense_by_blocked = weighted.dense_products[:n_blocked].T - dense_loadings.T @ loadings[:, :n_blocked]
     dense_by_dense = weighted.dense_products[n_blocked:] - dense_loadings.T @ dense_loadings
@@ -91,24 +96,32 @@ def _blocked_traces(
 ) -> np.ndarray:
     """Return trace(N E_r N E_s) of each pair of entries of blocked terms.
 
-    Between two blocks N is -loadings' loadings. The trace is the sum over the diagonal blocks of N, plus the
-    trace with loadings' loadings in place of N, less its sum over the diagonal blocks.
+    Outside of the diagonal blocks N is -loadings' loadings. So the trace is that of the diagonal blocks of N,
+    plus that of all of loadings' loadings, minus that of the diagonal blocks of loadings' loadings.
     """
     result = np.zeros((len(entries), len(entries)))
     for batch, block in zip(products.batches, weighted.blocks, strict=True):
-        block_loadings = loadings[:, batch.columns].reshape(-1, *block.shape[:2]).transpose(1, 2, 0)
+        n_blocks, size = block.shape[:2]
+        block_loadings = loadings[:, batch.columns].reshape(-1, n_blocks, size).transpose(1, 2, 0)
         loading_products = block_loadings @ block_loadings.transpose(0, 2, 1)
-        for sign, n_block in ((1, block - loading_products), (-1, loading_products)):
-            n_times_entries = [
-                n_block @ batch.block_covariances(_term_covariances(products, entry)) for entry in entries
-            ]
-            for r, n_times_r in enumerate(n_times_entries):
-                for s, n_times_s in enumerate(n_times_entries):
-                    result[r, s] += sign * np.einsum("nij,nji->", n_times_r, n_times_s)
+        # E of each entry, arranged as the diagonal blocks (n_blocks, size, size)
+        entry_blocks = [batch.block_covariances(_term_covariances(products, entry)) for entry in entries]
+        result += _traces_of_blocks(block - loading_products, entry_blocks)
+        result -= _traces_of_blocks(loading_products, entry_blocks)
     quadratic_forms = [_quadratic_form(products, entry, loadings) for entry in entries]
     for r, form_r in enumerate(quadratic_forms):
         for s, form_s in enumerate(quadratic_forms):
             result[r, s] += np.vdot(form_r, form_s)
+    return result
+
+
+def _traces_of_blocks(n_blocks: np.ndarray, entry_blocks: Sequence[np.ndarray]) -> np.ndarray:
+    """Return trace(N E_r N E_s) summed over the diagonal blocks of N, for each pair of entries."""
+    n_times_entries = [n_blocks @ entry_block for entry_block in entry_blocks]
+    result = np.zeros((len(entry_blocks), len(entry_blocks)))
+    for r, n_times_r in enumerate(n_times_entries):
+        for s, n_times_s in enumerate(n_times_entries):
+            result[r, s] = np.einsum("bij,bji->", n_times_r, n_times_s)
     return result
 
 
@@ -123,6 +136,7 @@ def _mixed_traces(
     for r, blocked_entry in enumerate(blocked_entries):
         quadratic_form = _quadratic_form(products, blocked_entry, dense_by_blocked)
         for s, dense_entry in enumerate(dense_entries):
+            # E_s is zero between two levels, so that only the blocks of each level count.
             columns = products.term_columns[dense_entry.term] - products.n_blocked
             level_blocks = quadratic_form[columns[:, :, None], columns[:, None, :]]
             result[r, s] = np.vdot(level_blocks.sum(axis=0), dense_entry.matrix)
@@ -146,7 +160,7 @@ def _dense_traces(
 
 
 def _term_covariances(products: Crossproducts, entry: CovarianceEntry) -> np.ndarray:
-    """Return the flattened covariances of all terms, with E for the entry's term and zero for the others."""
+    """Return covariances of all terms, flattened: E for the entry's term, zero for the others."""
     covariances = [np.zeros(columns.shape[1] ** 2) for columns in products.term_columns]
     covariances[entry.term] = entry.matrix.ravel()
     return np.concatenate(covariances)
@@ -158,7 +172,7 @@ def _times_entry(matrix: np.ndarray, entry: CovarianceEntry, columns: np.ndarray
 
 
 def _quadratic_form(products: Crossproducts, entry: CovarianceEntry, matrix: np.ndarray) -> np.ndarray:
-    """Return A E_r A' for a matrix A whose columns are the first columns of Z."""
+    """Return A E_r A' for a `matrix` A with a column for each of the first columns of Z."""
     columns = products.term_columns[entry.term]
     return np.asarray(_times_entry(matrix, entry, columns) @ matrix[:, columns.ravel()].T)
 
@@ -198,12 +212,14 @@ def hessian(
     z_by_x = weighted.z_by_w[:, :-1]
     z_by_y = weighted.z_by_w[:, -1]
     z_by_residual = (z_by_y - z_by_x @ evaluation.coefficients)[:, None]
+    # E_r Z'V^-1 (y - X b), a column for each entry r
     changes = np.hstack([entry_times(products, entry, z_by_residual) for entry in entries])
-    # the second derivatives of rss contain P for the restricted likelihood and for the full one
+    # The second derivatives of rss contain P in the restricted likelihood and in the full one.
     p_loadings = restricted_loadings(evaluation, reml=True)
     p_times_changes = weighted_products_times(products, weighted, p_loadings, changes)
     by_entries = -entry_traces + 2 * changes.T @ p_times_changes / variance
-    rss_slopes = changes.T @ z_by_residual  # -d rss / d entry
+    # Minus the derivatives of rss by the entries
+    rss_slopes = changes.T @ z_by_residual
     if sigma is None:
         by_entries -= rss_slopes @ rss_slopes.T / (df * variance**2)
     jacobian, entry_curvature = _entry_derivatives(terms, relative_factors, evaluation.gradients)
@@ -218,11 +234,12 @@ def hessian(
 def _entry_derivatives(
     terms: Sequence[RandomTerm], relative_factors: Sequence[np.ndarray], gradients: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the Jacobian of the entries by theta, and what their curvature adds to the deviance's Hessian.
+    """Return the Jacobian of the entries by theta (m, m), and a part of the deviance's Hessian (m, m).
 
     Entry (a, b) of Lambda Lambda' is the sum over c of Lambda[a, c] Lambda[b, c]. Its derivative by
-    Lambda[i, c] is Lambda[b, c] where a = i, plus Lambda[a, c] where b = i. With G the gradient of the
-    deviance by the covariance, the second derivative by Lambda[i, c] and Lambda[j, c] adds 2 G[i, j].
+    Lambda[i, c] is Lambda[b, c] if a = i, plus Lambda[a, c] if b = i. The second derivatives of the entries
+    make the part of the Hessian: 2 G[i, j] for Lambda[i, c] and Lambda[j, c], G the gradient of the deviance
+    by the covariance.
     """
     n_parameters = sum(term.n_parameters for term in terms)
     jacobian = np.zeros((n_parameters, n_parameters))
@@ -231,6 +248,7 @@ def _entry_derivatives(
     for term, relative_factor, gradient in zip(terms, relative_factors, gradients, strict=True):
         rows, columns = term.theta_positions
         span = slice(start, start + term.n_parameters)
+        # Entry (a, b) has the places (row, column) of an entry of theta, and so has Lambda[i, c].
         by_first_row = np.where(np.equal.outer(rows, rows), relative_factor[np.ix_(columns, columns)], 0.0)
         by_second_row = np.where(np.equal.outer(columns, rows), relative_factor[np.ix_(rows, columns)], 0.0)
         same_column = np.equal.outer(columns, columns)
@@ -238,3 +256,48 @@ def _entry_derivatives(
         curvature[span, span] = np.where(same_column, 2 * gradient[np.ix_(rows, rows)], 0.0)
         start += term.n_parameters
     return jacobian, curvature
+
+
+def parameter_covariance(
+    products: Crossproducts, terms: Sequence[RandomTerm], theta: np.ndarray, sigma: float, *, reml: bool
+) -> np.ndarray:
+    """Return the covariance of theta and sigma, (m + 1, m + 1): twice the inverse Hessian of the deviance.
+
+    Directions in which the deviance does not rise have no variance: they are treated as known.
+    """
+    relative_factors = lambdas(theta, terms)
+    evaluation = evaluate(products, relative_factors, reml=reml, sigma=sigma)
+    second_derivatives = hessian(products, terms, relative_factors, evaluation, reml=reml, sigma=sigma)
+    # Derivatives by a theta above 1 are multiplied by it, that is, taken by its logarithm, since they vanish
+    # as theta grows; the scale of sigma, last, is 1.
+    scale = np.append(np.maximum(np.abs(theta), 1.0), 1.0)
+    scaled_derivatives = second_derivatives * np.outer(scale, scale)
+    eigenvalues, eigenvectors = np.linalg.eigh(scaled_derivatives)
+    is_rising = eigenvalues > _ROUNDING
+    scaled_root = eigenvectors[:, is_rising] / np.sqrt(eigenvalues[is_rising])
+    root = scale[:, None] * scaled_root
+    return np.asarray(2 * root @ root.T)
+
+
+def covariance_slopes(
+    evaluation: Evaluation, terms: Sequence[RandomTerm], theta: np.ndarray, sigma: float
+) -> np.ndarray:
+    """Return the derivatives of sigma^2 (X'V^-1 X)^-1 by theta and sigma, (m + 1, p, p)."""
+    n_coefficients = len(evaluation.cholesky_factor)
+    inverse = cho_solve((evaluation.cholesky_factor, True), np.eye(n_coefficients))
+    slopes = []
+    for z_by_x, relative_factor, term in zip(
+        evaluation.fixed_products, lambdas(theta, terms), terms, strict=True
+    ):
+        # A change dSigma of the term's covariance changes V by Z dSigma Z', and (X'V^-1 X)^-1 by
+        # B' dSigma B, where B = Z'V^-1 X (X'V^-1 X)^-1. With Sigma = Lambda Lambda' a change of the entry
+        # (row, column) of Lambda gives dSigma = e Lambda[:, column]' + Lambda[:, column] e', e the row's unit
+        # vector. Axes of B: l levels, i effects, u coefficients
+        b = z_by_x @ inverse
+        rows, columns = term.theta_positions
+        for row, column in zip(rows, columns, strict=True):
+            b_times_lambda = np.einsum("liu,i->lu", b, relative_factor[:, column])
+            half = b[:, row].T @ b_times_lambda
+            slopes.append(sigma**2 * (half + half.T))
+    by_sigma = 2 * sigma * inverse
+    return np.array([*slopes, by_sigma])

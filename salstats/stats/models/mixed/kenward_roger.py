@@ -31,19 +31,21 @@ class KenwardRogerTests(NamedTuple):
 
 
 def kenward_roger(solution: MixedSolution, contrasts: np.ndarray) -> KenwardRogerTests:
-    """Test contrasts (k, p) of the coefficients of a model fitted by REML."""
+    """Test contrasts (k, p) of the coefficients of a model that was fitted by REML."""
     if not solution.reml:
         raise SalstatsError("Kenward and Roger's tests need a fit by REML")
     contrasts = np.atleast_2d(contrasts)
+    # Covariance of the coefficients of the rescaled model
     scaled_covariance = solution.adjusted_covariance
     df = np.full(len(contrasts), np.nan)
     for position, contrast in enumerate(contrasts):
-        # a contrast of zeros has no variance, and so no degrees of freedom
+        # A contrast of zeros has no variance, and so no degrees of freedom.
         if contrast.any():
             _, df[position] = _scaling_and_df(scaled_covariance, solution.scaled_contrasts(contrast[None]))
     scaled = solution.scaled
     transform = scaled.unit * scaled.coefficient_basis
-    covariance = (solution.sigma / scaled.unit) ** 2 * transform @ scaled_covariance.adjusted @ transform.T
+    relative_covariance = transform @ scaled_covariance.adjusted @ transform.T
+    covariance = solution.scaled_sigma**2 * relative_covariance
     independent, _ = uncorrelated_contrasts(contrasts, solution.covariance)
     df_num = len(independent)
     if not df_num:
@@ -70,7 +72,8 @@ def _scaling_and_df(covariance: AdjustedCovariance, contrasts: np.ndarray) -> tu
     twice the square of the approximate mean, 1 / (1 - a2 / n).
     """
     n = len(contrasts)
-    theta = contrasts.T @ np.linalg.solve(contrasts @ covariance.unadjusted @ contrasts.T, contrasts)
+    contrast_covariance = contrasts @ covariance.unadjusted @ contrasts.T
+    theta = contrasts.T @ np.linalg.solve(contrast_covariance, contrasts)
     theta_slopes = theta @ covariance.slopes
     weights = covariance.parameter_covariance
     slope_traces = np.trace(theta_slopes, axis1=1, axis2=2)
@@ -85,7 +88,7 @@ def _scaling_and_df(covariance: AdjustedCovariance, contrasts: np.ndarray) -> tu
     v0 = 1 + c1 * b
     v1 = 1 - c2 * b
     v2 = 1 - c3 * b
-    # pbkrtest, too, treats a difference that is mere rounding as zero
+    # As in pbkrtest, a difference that is only rounding error counts as zero.
     if abs(v1) < _ROUNDING:
         v1 = 0.0
     inverse_mean = 1 - a2 / n

@@ -15,9 +15,9 @@ from scipy.linalg import solve_triangular
 from salstats.errors import SalstatsError
 from salstats.stats.models.mixed.adjusted_covariance import AdjustedCovariance, adjusted_covariance
 from salstats.stats.models.mixed.crossproducts import Crossproducts, crossproducts
-from salstats.stats.models.mixed.curvature import covariance_slopes, parameter_covariance
 from salstats.stats.models.mixed.deviance import Evaluation, evaluate, level_products
-from salstats.stats.models.mixed.optimum import Search
+from salstats.stats.models.mixed.information import covariance_slopes, parameter_covariance
+from salstats.stats.models.mixed.optimum import DevianceSearch
 from salstats.stats.models.mixed.terms import RandomTerm, lambdas, theta_entries
 
 __all__ = ["MixedSolution", "RandomTerm", "fit_mixed"]
@@ -32,14 +32,14 @@ _EXPLAINED = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScaledModel:
-    """The model in the form in which it is computed, with all columns of about the same size.
+    """A model rescaled for computation, with all columns of about the same size.
 
-    The model matrix is X = Q R with orthogonal Q, in whose place Q is used. The response is replaced by its
-    residuals from ordinary least squares, divided by `unit`.
+    The model matrix X = Q R is replaced by its orthogonal factor Q, and the response by its residuals from
+    ordinary least squares divided by `unit`.
     """
 
     products: Crossproducts
-    # with columns of mean square 1, which are orthogonal where the effects are correlated
+    # Terms whose columns have mean square 1, and are orthogonal if the effects are correlated
     terms: tuple[RandomTerm, ...]
     # For each term, a lower triangular B (n_effects, n_effects): the scaled matrix is the term's matrix times
     # B, and Lambda of the term is B times the scaled Lambda.
@@ -67,8 +67,7 @@ class MixedSolution:
     reml: bool
     coefficients: np.ndarray  # (p,)
     covariance: np.ndarray  # (p, p), sigma^2 (X'V^-1 X)^-1
-    # the lower triangles, by columns, of each term's Lambda; sigma^2 Lambda Lambda' is the covariance of its
-    # effects
+    # Lower triangles, by columns, of each term's Lambda: sigma^2 Lambda Lambda' is the effects' covariance.
     theta: np.ndarray
     sigma: float  # standard deviation of the residuals
     log_likelihood: float  # restricted or not
@@ -200,13 +199,14 @@ def fit_mixed(
     between the levels of a term, or fit the response exactly.
     """
     scaled = scale(matrix, response, terms)
-    optimum = Search(scaled.products, scaled.terms, reml=reml).minimum()
+    optimum = DevianceSearch(scaled.products, scaled.terms, reml=reml).minimum()
     scaled_factors = lambdas(optimum.theta, scaled.terms)
     evaluation = evaluate(scaled.products, scaled_factors, reml=reml)
-    # deviance of the model in its own units
+    # The deviance in the model's own units, which differs by constants from that of the rescaled model
     deviance = evaluation.deviance + 2 * evaluation.df * np.log(scaled.unit)
     if reml:
         deviance -= 2 * np.linalg.slogdet(scaled.coefficient_basis)[1]
+    # root'root = R^-1 (Q'V^-1 Q)^-1 R^-1'
     root = solve_triangular(evaluation.cholesky_factor, scaled.coefficient_basis.T, lower=True)
     sigma = scaled.unit * np.sqrt(evaluation.variance)
     scaled_coefficients = evaluation.coefficients
@@ -231,10 +231,10 @@ def fit_mixed(
 def scale(
     matrix: np.ndarray, response: np.ndarray, terms: Sequence[RandomTerm], *, orthogonalize: bool = True
 ) -> ScaledModel:
-    """Bring a model to the form in which it is computed.
+    """Return a model rescaled for computation.
 
-    With `orthogonalize` correlated effects of a term become orthogonal; else they are only scaled to mean
-    square 1.
+    With `orthogonalize` correlated effects of a term become orthogonal; otherwise they are only scaled to
+    mean square 1.
     """
     orthogonal, triangle = np.linalg.qr(matrix)
     coefficient_basis = solve_triangular(triangle, np.eye(len(triangle)))
@@ -266,25 +266,30 @@ def _basis(term: RandomTerm, *, orthogonalize: bool) -> np.ndarray:
 
     With `orthogonalize` these columns are orthogonal, too.
     """
+    n_rows, n_effects = term.matrix.shape
     sizes = np.sqrt(np.mean(term.matrix**2, axis=0))
     if not orthogonalize:
         return np.diag(1 / sizes)
-    # QR of the columns in reverse order gives a lower triangle once the order is restored.
+    # X = Q L with a lower triangular L, from QR of the columns in reverse order; L has a positive diagonal.
     reversed_columns = (term.matrix / sizes)[:, ::-1]
-    triangle = np.asarray(np.linalg.qr(reversed_columns, mode="r"))[::-1, ::-1]
+    upper_triangle = np.asarray(np.linalg.qr(reversed_columns, mode="r"))
+    triangle = upper_triangle[::-1, ::-1]
     triangle = triangle * np.sign(np.diag(triangle))[:, None]
-    inverse = solve_triangular(triangle, np.eye(len(sizes)), lower=True) * np.sqrt(len(term.matrix))
-    return np.asarray(inverse / sizes[:, None])
+    # The columns of X L^-1 are orthonormal; times the root of the number of rows they have mean square 1.
+    inverse = solve_triangular(triangle, np.eye(n_effects), lower=True)
+    return np.asarray(np.sqrt(n_rows) * inverse / sizes[:, None])
 
 
 def _check_distinct_from_coefficients(term: RandomTerm, orthogonal: np.ndarray) -> None:
     """Raise if the coefficients determine how an effect differs between levels: its variance is arbitrary.
 
-    `orthogonal` is an orthonormal basis of the columns of the model matrix.
+    `orthogonal` (n, p) is an orthonormal basis of the columns of the model matrix.
     """
     rows = np.arange(len(orthogonal))
+    # 1 where a row belongs to a level, (n_levels, n)
     level_indicators = sparse.csr_array((np.ones(len(rows)), (term.codes, rows)))
     for effect, column in zip(term.effects, term.matrix.T, strict=True):
+        # Sum of squares, over the columns of Z that belong to the effect, which the basis explains
         explained = np.sum((level_indicators @ (column[:, None] * orthogonal)) ** 2)
         unexplained = column @ column - explained
         if unexplained < _EXPLAINED * len(rows):

@@ -1,4 +1,4 @@
-"""Search for the relative covariances of least deviance, on the boundary where the optimum is there."""
+"""Search for the relative covariances that minimise the deviance; variances of the optimum may be zero."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -19,7 +19,7 @@ _RESTART = 0.05
 _GRADIENT_TOLERANCE = 1e-8
 #: Newton's steps end once all derivatives per row are below this, far below what an optimum needs.
 _NEWTON_TOLERANCE = _GRADIENT_TOLERANCE * 1e-4
-#: Largest number of quasi-Newton searches, each from where the one before raised a variance.
+#: Largest number of quasi-Newton searches; each but the first starts after a variance near zero was raised.
 _MAX_SEARCHES = 6
 #: Largest number of Newton's steps.
 _MAX_NEWTON_STEPS = 6
@@ -27,21 +27,23 @@ _MAX_NEWTON_STEPS = 6
 _SINGULAR_CURVATURE = 1e-10
 #: Rise of the deviance per row that may be rounding error.
 _DEVIANCE_ROUNDING = 1e-9
-#: Limits of the quasi-Newton search, which Newton's steps follow.
+#: Limits of the quasi-Newton search. They are loose, since Newton's steps follow.
 _MAX_SEARCH_ITERATIONS = 500
 _SEARCH_DEVIANCE_TOLERANCE = 1e-12
 _SEARCH_GRADIENT_TOLERANCE = 1e-6
 
 
 class Optimum(NamedTuple):
-    """Theta of least deviance, and True if the derivatives of the deviance vanish there."""
+    """A minimum of the deviance."""
 
+    #: Theta of least deviance.
     theta: np.ndarray
+    #: True if the derivatives of the deviance vanish there.
     converged: bool
 
 
-class Search:
-    """The deviance of a model as a function of theta, and the search for its minimum."""
+class DevianceSearch:
+    """The deviance per row of a model as a function of theta, with the search for its minimum."""
 
     def __init__(self, products: Crossproducts, terms: Sequence[RandomTerm], *, reml: bool) -> None:
         self.products = products
@@ -63,10 +65,11 @@ class Search:
         return second_derivatives / self.products.n_rows
 
     def minimum(self, start: np.ndarray | None = None) -> Optimum:
-        """Find the optimum: a quasi-Newton search, variances near zero set to zero, then Newton's steps.
+        """Return the optimum: a quasi-Newton search, variances near zero set to zero, then Newton's steps.
 
-        The search is not bounded. The deviance is smooth in theta and does not depend on the signs of
-        Lambda's columns, so that the search passes through zero; at a bound of zero it might stop.
+        The search has no bounds, although variances are not negative. The deviance is smooth in theta and
+        does not depend on the signs of Lambda's columns, so that the search can pass through zero; at a bound
+        of zero it might stop.
         """
         if start is None:
             start = is_diagonal(self.terms).astype(np.float64)
@@ -90,9 +93,9 @@ class Search:
         return self._newton_optimum(theta)
 
     def _without_small_variances(self, theta: np.ndarray) -> tuple[np.ndarray, bool]:
-        """Set variances near zero to zero where that is an optimum, and raise them where it is not.
+        """Set variances near zero to zero if that is an optimum, and raise them if it is not.
 
-        Returns the new theta, and True if a variance was raised, so that the search must continue.
+        Returns the new theta, and true if a variance was raised, so that the search must continue.
         """
         relative_factors = [_with_positive_diagonal(factor) for factor in lambdas(theta, self.terms)]
         roots = [
@@ -176,18 +179,27 @@ def _steepest_direction(
     """
     n_effects, rank = root.shape
     if rank == n_effects:
-        return 0.0, root[:, :0]
+        no_direction = np.empty((n_effects, 0))
+        return 0.0, no_direction
     if not correlated:
+        # The effects themselves are the directions; those with a variance already are left out.
         slopes = np.where(root.any(axis=1), np.inf, np.diag(gradient))
-        return float(slopes.min()), np.eye(n_effects)[:, [slopes.argmin()]]
-    null_space = np.linalg.svd(root)[0][:, rank:]
+        steepest = int(slopes.argmin())
+        return float(slopes[steepest]), np.eye(n_effects)[:, [steepest]]
+    left_vectors = np.linalg.svd(root)[0]
+    null_space = left_vectors[:, rank:]
+    # Eigenvalues ascend, so that the first direction lowers the deviance most.
     slopes, directions = np.linalg.eigh(null_space.T @ gradient @ null_space)
     return float(slopes[0]), null_space @ directions[:, :1]
 
 
 def _triangular_factor(root: np.ndarray, *, correlated: bool) -> np.ndarray:
-    """Return Lambda with Lambda Lambda' = root root'; columns beyond those of the root are zero."""
+    """Return the lower triangular Lambda with Lambda Lambda' = root root'.
+
+    `root` has shape (n_effects, rank); columns of Lambda beyond the rank are zero.
+    """
     if not correlated:
+        # Each column of the root belongs to one effect.
         return np.diag(np.abs(root).sum(axis=1))
     upper = np.asarray(np.linalg.qr(root.T, mode="r"))
     lower = np.zeros((len(root), len(root)))

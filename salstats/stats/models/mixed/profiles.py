@@ -1,8 +1,9 @@
 """Profile-likelihood limits of variances, correlations and shares of a linear mixed model.
 
-A limit is the smallest or largest value of the quantity in the region of parameters where the deviance, at
-the best coefficients, exceeds its minimum by at most a quantile of chi-squared. Where the region extends to
-the end of the possible values, this end is the limit: 0 for a standard deviation, -1 or 1 for a correlation.
+A limit is the smallest or largest value of the quantity in the region of parameters where the deviance
+exceeds its minimum by at most a quantile of chi-squared with 1 degree of freedom (Wilks). If the region
+extends to the end of the possible values, this end is the limit: 0 for a standard deviation, -1 or 1 for a
+correlation.
 
 The parameters are those of the scaled model (`ScaledModel`): theta, then the logarithm of sigma.
 """
@@ -21,11 +22,11 @@ from scipy.stats import chi2
 from salstats.stats.models.mixed.deviance import evaluate, gradient
 from salstats.stats.models.mixed.information import hessian
 from salstats.stats.models.mixed.linear_mixed_model import MixedSolution, scale
-from salstats.stats.models.mixed.optimum import Search
+from salstats.stats.models.mixed.optimum import DevianceSearch
 from salstats.stats.models.mixed.ratio_tests import likelihood_ratio, log_likelihood
 from salstats.stats.models.mixed.terms import RandomTerm, is_diagonal, lambdas, theta_entries
 
-#: Largest difference of the deviance at a limit from its bound, and of derivatives per row from zero.
+#: Largest error of a solution: of the deviance at a limit, and of the equations' derivatives per row.
 _TOLERANCE = 1e-8
 #: Theta from which a search starts if the estimate is zero: at 0 itself the deviance is flat.
 _START = 0.05
@@ -57,14 +58,18 @@ class VarianceLimit(NamedTuple):
 
 
 class _Quantity(NamedTuple):
-    """A quantity on an unbounded scale, and its transformation to the scale of the result."""
+    """A quantity on an unbounded scale, and its transformation to the scale of the result.
+
+    `term`, `kind` and `effects` are those of `VarianceLimit`.
+    """
 
     term: int | None
     kind: str
     effects: tuple[str, ...]
     function: QuantityFunction
-    transform: Callable[[float], float]  # increasing
-    # limits that are known without a search, on the scale of the result
+    # Increasing function from the unbounded scale to that of the result
+    transform: Callable[[float], float]
+    # Limits at an end of the possible values, on the scale of the result; None if a search must find them
     conf_low: float | None = None
     conf_high: float | None = None
 
@@ -86,10 +91,10 @@ def variance_limits(solution: MixedSolution, level: float = 0.95) -> list[Varian
         value, _ = quantity.function(region.estimates)
         conf_low = quantity.conf_low
         if conf_low is None:
-            conf_low = quantity.transform(region.limit(quantity.function, -1))
+            conf_low = quantity.transform(region.limit(quantity.function, sign=-1))
         conf_high = quantity.conf_high
         if conf_high is None:
-            conf_high = quantity.transform(region.limit(quantity.function, 1))
+            conf_high = quantity.transform(region.limit(quantity.function, sign=1))
         limit = VarianceLimit(
             term=quantity.term,
             kind=quantity.kind,
@@ -120,14 +125,15 @@ class _ProfileRegion:
         return self.solution.evaluated.deviance
 
     def limit(self, function: QuantityFunction, sign: float) -> float:
-        """Return a quantity's largest value in the region, or with sign -1 the smallest; NaN if not found.
+        """Return a quantity's largest (sign 1) or smallest (sign -1) value in the region; NaN if not found.
 
-        At a limit the deviance equals its bound, and its derivatives are a multiple of the quantity's.
-        Newton's steps solve these equations.
+        At a limit the deviance equals its bound, and its derivatives are a multiple of the quantity's
+        (Lagrange). Newton's steps solve these equations.
         """
+        # Thetas that are estimated as zero; sigma, last, never is.
         is_zero = np.append(np.abs(self.estimates[:-1]) < _START / 10, False)
         _, slopes = function(self.estimates)
-        # the logarithm of a variance has no derivatives where its estimate is zero
+        # The logarithm of a variance that is estimated as zero has no derivatives.
         direction = np.zeros_like(self.estimates)
         if np.isfinite(slopes).all():
             direction = sign * self._normal_direction(slopes)
@@ -144,23 +150,24 @@ class _ProfileRegion:
     ) -> np.ndarray | None:
         """Return the parameters of the quantity's extreme in the region; None if not found.
 
-        The extreme for the whole excess is tried first. Where Newton's steps fail, the excess grows in
-        smaller steps, and each search starts from the extreme before, moved away from the estimates.
+        The extreme for the whole excess is tried first. If Newton's steps fail, the excess grows in smaller
+        steps, and each search starts from the previous extreme, moved further away from the estimates.
         """
         estimates = self.estimates
         estimate, _ = function(estimates)
         extreme = start
-        share = 0.0  # of the excess, for which the extreme is known
+        # Share of the excess that `extreme` belongs to, and the next increase of it
+        share = 0.0
         step = 1.0
         while share < 1:
             new_share = min(1.0, share + step)
-            # the region grows with the square root of the excess
+            # The region grows with the square root of the excess.
             if share == 0:
                 shift = direction * np.sqrt(new_share)
             else:
                 shift = (extreme - estimates) * (np.sqrt(new_share / share) - 1)
             new_extreme = self._solve_extreme(function, extreme + shift, new_share * self.excess)
-            # an extreme on the other side of the estimate is that of the opposite limit
+            # An extreme on the other side of the estimate belongs to the opposite limit.
             if new_extreme is None or sign * (function(new_extreme)[0] - estimate) <= 0:
                 step /= 3
                 if step < _SHORTEST_STEP:
@@ -187,13 +194,14 @@ class _ProfileRegion:
                 return None
             _, slopes = function(parameters)
             if multiplier is None:
-                # the multiplier of least squares; the bound keeps a quantity without slopes from 0 / 0
+                # The multiplier by least squares; the bound prevents 0 / 0 for a quantity without slopes.
                 multiplier = float(deviance_slopes @ slopes) / max(float(slopes @ slopes), _TINY)
             slope_error = deviance_slopes - multiplier * slopes
             deviance_error = deviance - excess
             slopes_agree = np.abs(slope_error).max() < _TOLERANCE * self.solution.n
             if slopes_agree and abs(deviance_error) < _TOLERANCE:
                 return parameters
+            # Newton's step for the parameters and, last, the multiplier
             quantity_hessian = _second_derivatives(function, parameters)
             lagrangian_hessian = deviance_hessian - multiplier * quantity_hessian
             jacobian = np.block(
@@ -203,6 +211,7 @@ class _ProfileRegion:
                 step = np.linalg.solve(jacobian, -np.append(slope_error, deviance_error))
             except np.linalg.LinAlgError:
                 return None
+            # Long steps are shortened.
             sizes = np.maximum(np.abs(parameters), _SMALLEST_SIZE)
             relative_step = np.abs(step[:-1] / sizes).max()
             if relative_step > 0:
@@ -223,14 +232,18 @@ class _ProfileRegion:
         second_derivatives = hessian(
             scaled.products, scaled.terms, relative_factors, evaluation, reml=reml, sigma=sigma
         )
-        # from sigma to its logarithm
+        # Derivatives by sigma become those by its logarithm.
         second_derivatives[-1] *= sigma
         second_derivatives[:, -1] *= sigma
         second_derivatives[-1, -1] += by_log_sigma
         return evaluation.deviance - self.least_deviance, slopes, second_derivatives
 
     def _normal_direction(self, slopes: np.ndarray) -> np.ndarray:
-        """Return the vector from the estimates to the limit of a quantity by the normal approximation."""
+        """Return the vector from the estimates to the upper limit of a quantity by the normal approximation.
+
+        `slopes` are the quantity's derivatives at the estimates.
+        """
+        # Derivatives of the parameters by theta and sigma
         to_log_sigma = np.append(np.ones(len(slopes) - 1), np.exp(-self.estimates[-1]))
         covariance = self.solution.parameter_covariance * np.outer(to_log_sigma, to_log_sigma)
         direction = covariance @ slopes
@@ -309,7 +322,7 @@ def _term_quantities(
     if not term.correlated:
         return
     for e, f in itertools.combinations(range(n_effects), 2):
-        # where a variance may be zero, any correlation is possible
+        # If a variance may be zero, any correlation is possible.
         is_undetermined = includes_zero[e] or includes_zero[f]
         conf_low = None
         if is_undetermined or _perfect_correlation_excess(solution, k, (e, f), -1.0) <= excess:
@@ -329,27 +342,33 @@ def _term_quantities(
 
 
 def _perfect_correlation_excess(solution: MixedSolution, k: int, pair: tuple[int, int], sign: float) -> float:
-    """Return the excess of the least deviance at which two effects of term k correlate by 1 (or -1)."""
+    """Return the excess of the least deviance at which two effects of term k have the correlation `sign`.
+
+    The pair comes first in the order of effects. The second effect is a multiple of the first if, in the
+    second row of Lambda, the first entry has the sign of the correlation and the second entry is 0.
+    """
     term = solution.terms[k]
     n_effects = len(term.effects)
-    order = [*pair, *(e for e in range(n_effects) if e not in pair)]
+    other_effects = [effect for effect in range(n_effects) if effect not in pair]
+    order = [*pair, *other_effects]
+    reordered_effects = tuple(term.effects[effect] for effect in order)
     terms = list(solution.terms)
-    terms[k] = replace(term, effects=tuple(term.effects[e] for e in order), matrix=term.matrix[:, order])
+    terms[k] = replace(term, effects=reordered_effects, matrix=term.matrix[:, order])
     scaled = scale(solution.matrix, solution.response, terms, orthogonalize=False)
     is_variance = is_diagonal(terms)
     start = np.where(is_variance, 1.0, 0.0)
     bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(start)
     for variance in np.flatnonzero(is_variance):
         bounds[variance] = (0, None)
-    # The second effect is a multiple of the first where, in the second row of Lambda, the first entry has the
-    # sign of the correlation and the second entry is 0.
-    first_entry = sum(term.n_parameters for term in terms[:k]) + 1
-    second_entry = first_entry + n_effects - 1
+    # Positions in theta of both entries: Lambda's lower triangle is stored by columns.
+    first_of_term = sum(term.n_parameters for term in terms[:k])
+    first_entry = first_of_term + 1
+    second_entry = first_of_term + n_effects
     bounds[first_entry] = (0, None) if sign > 0 else (None, 0)
     start[first_entry] = sign * _START
     bounds[second_entry] = (0, 0)
     start[second_entry] = 0.0
-    search = Search(scaled.products, scaled.terms, reml=solution.reml)
+    search = DevianceSearch(scaled.products, scaled.terms, reml=solution.reml)
     optimum = minimize(search, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": 500})
     return float(optimum.fun * solution.n - solution.evaluated.deviance)
 
@@ -367,7 +386,7 @@ def _log_deviation(terms: Sequence[RandomTerm], k: int, combination: np.ndarray)
 
     def log_deviation(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         relative_factors = lambdas(parameters[:-1], terms)
-        # with combination c the variance is sigma^2 |c'Lambda|^2
+        # The combination c has the variance sigma^2 |c'Lambda|^2.
         row = combination @ relative_factors[k]
         by_lambda = [np.zeros_like(factor) for factor in relative_factors]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -401,15 +420,17 @@ def _correlation(terms: Sequence[RandomTerm], k: int, combinations: np.ndarray) 
 
 
 def _log_odds_of_share(terms: Sequence[RandomTerm], k: int | None) -> QuantityFunction:
-    """Return the function for the log odds of the share of term k, or of the residuals, in the variance.
+    """Return the function for the log odds of the share of term k, or of the residuals if k is None.
 
     The variance of a response is averaged over the rows. Divided by sigma^2, a term adds trace(M Sigma) to
-    it, where M is the mean of the crossproducts of the term's rows, and the residuals add 1.
+    it, where M is the mean over rows z of z z', and the residuals add 1. The log odds are the logarithm of
+    the term's variance over the sum of the others.
     """
     mean_products = [term.matrix.T @ term.matrix / len(term.matrix) for term in terms]
 
     def log_odds(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         relative_factors = lambdas(parameters[:-1], terms)
+        # M Lambda, half of the derivative of trace(M Lambda Lambda') by Lambda
         half_slopes = [
             mean_product @ relative_factor
             for mean_product, relative_factor in zip(mean_products, relative_factors, strict=True)
@@ -427,8 +448,10 @@ def _log_odds_of_share(terms: Sequence[RandomTerm], k: int | None) -> QuantityFu
         by_lambda = []
         with np.errstate(divide="ignore", invalid="ignore"):
             for j, half_slope in enumerate(half_slopes):
-                denominator = variance if j == k else -remaining_variance
-                by_lambda.append(2 * half_slope / denominator)
+                if j == k:
+                    by_lambda.append(2 * half_slope / variance)
+                else:
+                    by_lambda.append(-2 * half_slope / remaining_variance)
             value = float(np.log(variance) - np.log(remaining_variance))
         return value, np.append(theta_entries(by_lambda, terms), 0.0)
 

@@ -5,7 +5,7 @@ import pytest
 
 from salstats.stats.models.mixed.deviance import evaluate
 from salstats.stats.models.mixed.linear_mixed_model import RandomTerm, fit_mixed, scale
-from salstats.stats.models.mixed.optimum import Search
+from salstats.stats.models.mixed.optimum import DevianceSearch
 from salstats.stats.models.mixed.terms import lambdas
 
 # the deviance of one optimum, found along different ways
@@ -29,7 +29,7 @@ def three_readers():
 @pytest.mark.parametrize("size", [0.02, 0.1, 0.3, 1.0, 3.0])
 def test_start_does_not_matter(three_readers, size):
     scaled = scale(*three_readers)
-    search = Search(scaled.products, scaled.terms, reml=True)
+    search = DevianceSearch(scaled.products, scaled.terms, reml=True)
     n = len(three_readers[1])
     found, first = search.minimum(size * np.array([1, 0, 1, 1, 0, 1.0])), search.minimum()
     np.testing.assert_allclose(n * search(found.theta)[0], n * search(first.theta)[0], rtol=0, atol=ATOL)
@@ -54,7 +54,7 @@ def test_zero_is_left_where_a_variance_is_better():
         effects = np.column_stack([np.ones(80), np.tile([0, 1, 0, 1], 20)])
         term = RandomTerm("case", ("(Intercept)", "method"), case, 20, effects, correlated)
         scaled = scale(matrix, response, [term])
-        search = Search(scaled.products, scaled.terms, reml=True)
+        search = DevianceSearch(scaled.products, scaled.terms, reml=True)
         zeros = np.zeros(term.n_parameters)
         found = search.minimum(zeros)
         np.testing.assert_allclose(search(found.theta)[0], search(search.minimum().theta)[0], rtol=1e-10)
