@@ -19,8 +19,8 @@ class Errors:
     note: str
     #: True if rows of a cluster may depend on each other.
     clustered: bool = False
-    #: Power of I - H_gg by which the residuals of a cluster are multiplied, since the fit makes them too small;
-    #: H_gg is its hat matrix. None without this correction.
+    #: Power of I - H_gg, H_gg a cluster's hat matrix, that multiplies its residuals, since the fit makes them
+    #: too small. None without this correction.
     power: float | None = None
     #: True for errors of mixed models.
     mixed: bool = False

@@ -191,44 +191,46 @@ def regress(
     With s_i = x_i (y_i - mu_i), e_i = y_i - mu_i, M = (X'WX)^-1 (W = 1, or mu (1 - mu) for the logit) and
     h_i the leverages of the weighted design, the covariance is
 
-    - cr2: as in R's clubSandwich, for the logit families too: residuals of each cluster are multiplied by a
-      matrix that makes the sum over clusters unbiased if the model held, and degrees of freedom are matched
-      to how it then varies. Where each row is a cluster this is hc2. A beta model is taken for the least
-      squares that its last step of scoring is, with two rows for each score (of its mean, of phi);
+    - cr2: as in R's clubSandwich, also for the logit families: residuals of each cluster are multiplied by a
+      matrix that makes the sum over clusters unbiased under the model, and degrees of freedom are those of
+      its variance under the model. If each row is a cluster this is hc2. For a beta model it is computed from
+      the least squares problem of its last scoring step, with two rows for each score (of its mean, of phi);
     - classical: phi M, phi = RSS / (n - k), 1 (binomial), Pearson's chi^2 / (n - k) (fractional);
     - hc0: M [sum s_i s_i'] M; hc1: times n / (n - k); hc2, hc3: e_i^2 over 1 - h_i, (1 - h_i)^2. The logit
       families have all of them, as in R's sandwich (statsmodels silently gives HC0);
     - cluster: CR1, G / (G - 1) * (n - 1) / (n - k) M [sum_g s_g s_g'] M with s_g the sum over a cluster, and
-      t with G - 1 in every family; this is Stata's, and sandwich's `vcovCL(type = "HC1")`, whose `coeftest`
-      takes n - k however.
+      t with G - 1 degrees of freedom in every family, as in Stata. It is `vcovCL(type = "HC1")` of R's
+      sandwich, where `coeftest` has n - k degrees of freedom.
 
-    All but the classical see errors only through residuals. A covariate that is 1 in one cluster alone (a
-    level with one row) leaves residuals there that sum to 0 whatever the data; R prints standard errors for
-    it that are far too small, or zero but for rounding. Here they are NaN, as are those of terms compared
-    with it; the other terms are not touched, and hc2 and hc3, which R does not define then, leave such a row
-    out.
+    All but the classical estimate errors from residuals. A covariate that is 1 in one cluster only (a level
+    with one row) has residuals there that sum to 0 for any data; R's standard errors for it are far too
+    small, or only rounding errors. Here they are NaN, as are those of terms compared with it. Other terms are
+    not affected, and hc2 and hc3, which R does not define in this case, leave such a row out.
 
-    Weights are of sampling: each row's part of the equations is multiplied by its weight, whose mean is 1 in
-    each model, and errors have the variance that they have without. Estimates and hc0 ... hc3 and CR1 errors
-    are those of R's `lm(weights=)` and `glm(weights=)` with sandwich, but for small factors survey's
-    `svyglm`; cr2 is clubSandwich's with `inverse_var = FALSE`, for a linear model estimatr's. Classical
-    errors would take weights for precisions and are refused; there is no likelihood, so no AIC. Averages
-    over rows (`Fit.means(..., average="rows")`, `effects="marginal"`) are weighted too.
+    Weights are sampling weights: the contribution of a row to the estimating equations is multiplied by its
+    weight, whose mean is 1 in each model, and the variance of errors does not depend on it. Estimates and hc0
+    ... hc3 and CR1 errors are those of R's `lm(weights=)` and `glm(weights=)` with sandwich, and up to small
+    factors those of survey's `svyglm`; cr2 is that of clubSandwich with `inverse_var = FALSE`, for a linear
+    model that of estimatr. Classical errors, for which weights are precisions, raise an error; there is no
+    likelihood, and so no AIC. Averages over rows (`Fit.means(..., average="rows")`, `effects="marginal"`) are
+    weighted too.
 
-    With random effects (a linear mixed model, as R's lme4 fits it) b and its covariance (X'V^-1 X)^-1 are
-    those of generalised least squares at the variances of the largest (restricted) likelihood; degrees of
-    freedom are those of lmerTest and pbkrtest, and variances those of `Fit.variance_components`. A random
-    effect has several groups, fewer than rows; a formula that leaves out what rows hang together by has
-    limits that are too narrow.
+    With random effects (a linear mixed model, as in R's lme4) b and its covariance (X'V^-1 X)^-1 are those of
+    generalised least squares at the variances of the largest (restricted) likelihood; degrees of freedom are
+    those of lmerTest and pbkrtest, and variances those of `Fit.variance_components`. A random effect needs
+    several groups, fewer than rows. If the formula lacks a random effect by which rows depend on each other,
+    limits are too narrow.
 
-    With `correlation` estimates are those of R's geepack, moments without n - k. `mancl-derouen` has (I -
-    H_gg)^-1 where `cr2` has the root of it. Its 95 % limits held in 97 to 99 % of simulated studies of hits
-    of 10 patients, in 95 to 97 % of 40; with G - k degrees of freedom, as often taken, in 93 % for a term of
-    two of 20 patients. Beta models have it too: their limits by `cr2` held in 84 to 92 % of studies of 10
-    units with one case each or two huge ones, by this in 92 % or more.
+    With `correlation` estimates are those of R's geepack, with moments over n instead of n - k.
+    `mancl-derouen` has (I - H_gg)^-1 where `cr2` has its root. In simulations of hits its 95 % limits covered
+    in 97 to 99 % of studies of 10 patients and in 95 to 97 % of 40; with the usual G - k degrees of freedom
+    in 93 % for a term that differs in two of 20 patients. For beta models, limits by `cr2` covered in 84 to
+    92 % of studies of 10 units with one case each, or with two huge units, and by `mancl-derouen` in 92 % or
+    more.
 
-    A logit model whose terms separate zeros from ones has no finite estimates: NaN rows, where R prints
-    huge numbers. Limits of the logit are Wald's, as R's `confint.default`; broom's profile the likelihood.
+    A logit model whose terms separate zeros from ones has no finite estimates: its rows are NaN, where R
+    prints huge numbers. Limits of the logit are Wald's, as in R's `confint.default`; broom's are profile
+    likelihood limits.
 
     References
     ----------

@@ -26,7 +26,7 @@ _BROOM = {
     "conf.level": "conf_level",
     "nobs": "n",
 }
-#: Values of `effect` for parameters that are no coefficients, here (first two) and in broom.mixed.
+#: Values of `effect` for parameters that are no coefficients: two of `tidy`, then those of broom.mixed.
 _NO_COEFFICIENTS = ("random", "auxiliary", "ran_pars", "ran_vals", "ran_coefs")
 _NUMERIC_COLUMNS = (
     "estimate",
@@ -54,55 +54,55 @@ _HURDLE_PREFIX = "zm_"
 
 
 def tidy(fit: object, *, level: float = 0.95) -> pd.DataFrame:
-    """Fitted models or a table of coefficients from elsewhere as an estimates frame.
+    """Convert fitted models, or a table of coefficients of other software, to an estimates frame.
 
     Parameters
     ----------
     fit : Fit, statsmodels results, DataFrame, str or path
-        What `fit` made, or `fit()` of a statsmodels model (OLS, GLM, Logit, GEE, MixedLM, PHReg, ...); a
-        table in broom's columns (`term, estimate, std.error, statistic, p.value, conf.low, conf.high`), or
-        a CSV file of one.
+        A result of `fit`, or of the method `fit()` of a statsmodels model (OLS, GLM, Logit, GEE, MixedLM,
+        PHReg, ...); a table in broom's columns (`term, estimate, std.error, statistic, p.value, conf.low,
+        conf.high`), or a CSV file of one.
     level : float
-        Confidence level: of the limits that are made for a statsmodels result, or of those in a table that
-        has limits and no `conf.level` (broom does not write it).
+        Confidence level of the limits that are computed for a statsmodels result, or of the limits in a table
+        without `conf.level` (broom does not write it).
 
     Returns
     -------
     DataFrame
         One row per term, in the order given, with columns
 
-        whatever stands before `term`
-            Of a table, such as `model` or `group`; broom.mixed's `effect` comes last.
+        columns of a table before `term`
+            Such as `model` or `group`; broom.mixed's `effect` comes last.
         formula, n, interval
-            Of a statsmodels result: its formula, its rows (of a table: `nobs`), and `t` or `wald`.
+            For a statsmodels result its formula, number of rows (for a table `nobs`), and `t` or `wald`.
         term
             In R's spelling: statsmodels' `Intercept` and `const` become `(Intercept)`, `site[T.b]`
             becomes `siteb`.
         estimate, std_error, statistic, df, p_value, p_adjusted, conf_low, conf_high, conf_level
-            Of a table, those it has. Of a statsmodels result all but `p_adjusted`, with the errors it was
-            fitted with; `df` is NaN where it uses the normal distribution.
+            For a table those that it has. For a statsmodels result all but `p_adjusted`, with the standard
+            errors it was fitted with; `df` is NaN if it uses the normal distribution.
         reference_level, factor
-            Of a statsmodels result: the level that a level of a factor is compared with, and the factor as
-            `term` spells it.
+            For a statsmodels result the level that a level of a factor is compared with, and the factor as in
+            `term`.
         effect
-            Of a statsmodels result with parameters that are no coefficients: `fixed`; `random`, the variances
-            and covariances of a mixed model, "Residual Var" last; `auxiliary`, what else there is (the
-            dispersion `alpha` of counts, BetaModel's `precision` where it is constant, thresholds), on the
-            scale it was fitted on, for BetaModel the logarithm. Nobody tests whether these are zero:
-            `statistic` and `p_value` are NaN, and so is what else belongs to a variance.
+            For a statsmodels result with parameters that are no coefficients: `fixed` for coefficients;
+            `random` for the variances and covariances of a mixed model, "Residual Var" last; `auxiliary` for
+            other parameters (the dispersion `alpha` of counts, BetaModel's `precision` if it is constant,
+            thresholds), on the scale of the fit, for BetaModel the logarithm. A test that these are zero is
+            of no use: `statistic` and `p_value` are NaN, and for variances also standard errors and limits.
         other columns of a table
-            Last, as they are (`component`, `y.level`, ...).
+            Last and unchanged (`component`, `y.level`, ...).
 
     Raises
     ------
     SalstatsError
         Neither a table nor a fitted model; a file that is missing or no CSV file; a table without `term` or
-        `estimate`, or with text where numbers belong.
+        `estimate`, or with text in a column of numbers.
 
     Notes
     -----
-    A MixedLM holds its variances divided by that of the residuals, and prints some of them so; here they
-    are `cov_re` and `vcomp` themselves. Tables have them at the foot, figures leave them out.
+    A MixedLM stores its variances divided by that of the residuals, and prints some of them in that form;
+    here they are `cov_re` and `vcomp` themselves. Tables show them below the coefficients, figures do not.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def _from_table(table: pd.DataFrame, name: str, level: float) -> pd.DataFrame:
             continue
         if frame[column].notna().any():
             raise ColumnError(f"column {column!r} of {name} holds text; it must be numeric", column=column)
-        # a column without any value is read as text
+        # A column without any value is read as text.
         frame[column] = frame[column].astype(np.float64)
     if "conf_low" in frame.columns and "conf_level" not in frame.columns:
         frame["conf_level"] = float(level)
@@ -193,7 +193,7 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     n_rows = len(frame)
     no_factor = _FactorLevel(factor=None, reference_level=None)
     row_factors = [factors.get(name, no_factor) for name in names]
-    # the variance of the residuals follows the parameters of a mixed model
+    # The variance of the residuals follows the parameters of a mixed model.
     row_factors += [no_factor] * (n_rows - len(names))
     reference_levels = [row_factor.reference_level for row_factor in row_factors]
     factor_names = [row_factor.factor for row_factor in row_factors]
@@ -209,7 +209,7 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     columns: dict[str, Any] = {str(name): frame[name].to_numpy() for name in frame}
     columns["conf_level"] = float(level)
     columns["interval"] = "t" if uses_t else "wald"
-    # results of survival models have no `nobs`, but their models do
+    # Results of survival models have no `nobs`, but their models do.
     columns["n"] = int(fit.nobs if hasattr(fit, "nobs") else fit.model.nobs)
     return estimates_frame(keys, columns, additional_columns)
 
@@ -234,7 +234,11 @@ def _parameter_frame(fit: Any, names: Sequence[str], level: float, *, uses_t: bo
     terms = [_term_name(name) for name in names]
     df = np.nan
     if uses_t:
-        df = getattr(fit, "df_resid_inference", None) or getattr(fit, "df_resid", None) or np.nan
+        # The first of these that the result has, and that is not 0
+        for name in ("df_resid_inference", "df_resid"):
+            df = getattr(fit, name, None) or np.nan
+            if not np.isnan(df):
+                break
     limits = np.asarray(fit.conf_int(alpha=1 - level), dtype=np.float64)
     return pd.DataFrame(
         {
@@ -310,7 +314,7 @@ def _is_beyond_design(fit: Any, names: Sequence[str]) -> np.ndarray:
         return np.array([name.startswith("sigma2") for name in names], dtype=bool)
     n_columns = model.exog.shape[1] + getattr(model, "k_inflate", 0)
     n_precision_columns = np.shape(getattr(model, "exog_precision", [[]]))[1]
-    # a precision of one column is constant, a parameter and no coefficient
+    # A precision with one column is constant, and no coefficient.
     if n_precision_columns > 1:
         n_columns += n_precision_columns
     column_names = {name.removeprefix(_HURDLE_PREFIX) for name in names[:n_columns]}
