@@ -181,8 +181,10 @@ def agreement(
     """
     record = KINDS[check_choice(kind, tuple(KINDS), "kind")]
     default_interval = next(iter(record.estimators))
-    choice = check_choice(interval or RECOMMENDED, (RECOMMENDED, *record.estimators), "interval")
-    interval_record = interval_by_name(default_interval if choice == RECOMMENDED else choice)
+    interval_name = check_choice(interval or RECOMMENDED, (RECOMMENDED, *record.estimators), "interval")
+    if interval_name == RECOMMENDED:
+        interval_name = default_interval
+    interval_record = interval_by_name(interval_name)
     assert interval_record is not None
     check_level(level)
     terms, options = _terms_and_options(record, form=form, scale=scale, weighting=weighting, linked=linked)

@@ -264,7 +264,7 @@ def select_raters(readings: RaterReadings, raters: Sequence[int], *, linked: boo
     else:
         cases = np.unique(readings.cases, return_inverse=True)[1]
         n_readings = np.stack([np.bincount(cases, column) for column in present.T])
-        all_read = (n_readings > 0).all(axis=0)
+        all_read = np.asarray((n_readings > 0).all(axis=0))
         is_shared = all_read[cases] & present.any(axis=1)
     return RaterReadings(
         values=values[is_shared],

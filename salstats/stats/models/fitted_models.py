@@ -109,7 +109,9 @@ def key_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> pd.Data
             hint=Message("rename those in ", Setting("by")),
             option="by",
         )
-    columns = {column: pd.Series([model.key[i] for model in models]) for i, column in enumerate(by)}
+    columns = {}
+    for position, column in enumerate(by):
+        columns[column] = pd.Series([model.key[position] for model in models])
     keys = pd.DataFrame(columns, index=range(len(models)))
     for column in by:
         data_column = models[0].frame[column]
@@ -120,7 +122,8 @@ def key_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> pd.Data
     if fitted.reference is not None:
         keys["reference"] = fitted.reference
     keys["formula"] = [model.formula.text for model in models]
-    repeated = np.repeat(keys.index, 1 if repeats is None else repeats)
+    n_rows = 1 if repeats is None else repeats
+    repeated = np.repeat(keys.index, n_rows)
     return keys.loc[repeated].reset_index(drop=True)
 
 

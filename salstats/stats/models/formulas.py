@@ -433,11 +433,11 @@ def _factor(token: Any, excerpt: str) -> Factor:
     return factor
 
 
-def _expression(code: str, checker: "_ExpressionChecker") -> Factor:
+def _expression(expression: str, checker: "_ExpressionChecker") -> Factor:
     """Return the factor of a Python expression of columns."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
-        tree = ast.parse(code, mode="eval").body
+        tree = ast.parse(expression, mode="eval").body
     categorical = _called_name(tree) == CATEGORY
     reference = None
     if categorical:
@@ -451,9 +451,14 @@ def _expression(code: str, checker: "_ExpressionChecker") -> Factor:
     for constant in checker.numbers:
         constant.value = float(constant.value)
     is_column = isinstance(tree, ast.Name)
+    code = ""
+    if not is_column:
+        code = ast.unparse(tree)
+    if categorical:
+        name = f"{CATEGORY}({name})"
     return Factor(
-        name=f"{CATEGORY}({name})" if categorical else name,
-        code="" if is_column else ast.unparse(tree),
+        name=name,
+        code=code,
         columns=columns,
         is_column=is_column,
         categorical=categorical,

@@ -157,7 +157,9 @@ def joint_tests(
     n_tests = []
     for model in fitted.models:
         positions = _term_positions(model.formula, terms)
-        tested_together = [[position] for position in positions] if each else [positions]
+        tested_together = [positions]
+        if each:
+            tested_together = [[position] for position in positions]
         model_terms = _term_names(model.formula)
         for tested in tested_together:
             term_names.append(" + ".join(model_terms[position] for position in tested))
@@ -174,7 +176,10 @@ def joint_tests(
 
 def _term_names(formula: Formula) -> list[str]:
     """Return the names of a formula's terms, such as "method:site"."""
-    return [":".join(factor.name for factor in term) for term in formula.terms]
+    names = []
+    for term in formula.terms:
+        names.append(":".join(factor.name for factor in term))
+    return names
 
 
 def _term_positions(formula: Formula, terms: str | Sequence[str] | None) -> list[int]:

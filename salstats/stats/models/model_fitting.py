@@ -99,6 +99,9 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         models += _with_shared_cases(formula_models, groups, has_no_finding, by, data, inference_notes)
     notes.warn()
 
+    reml = None
+    if errors in MIXED_MODEL_ERRORS:
+        reml = options.reml
     weights = options.weights
     if formula_data.sampling is not None and formula_data.sampling.row_weights is None:
         weights = UNIT
@@ -112,7 +115,7 @@ def fit_models(data: pd.DataFrame, formula: str | Sequence[str], options: ModelO
         reference=options.reference,
         overall=options.overall,
         correlation=options.correlation,
-        reml=options.reml if errors in MIXED_MODEL_ERRORS else None,
+        reml=reml,
         normalized=frozenset(str(column) for column in float_columns if _is_normalized(data[column])),
         inference_notes=inference_notes,
         weights=weights,
@@ -372,12 +375,11 @@ def _with_shared_cases(
         missing_by_method = dict(zip(methods, missing_case_texts(cases), strict=True))
         for position in positions:
             model = models[position]
-            if is_term:
-                missing_texts = [text for text in missing_by_method.values() if text]
-            else:
+            texts = list(missing_by_method.values())
+            if not is_term:
                 method = str(model.key[by.index("method")])
-                text = missing_by_method.get(method, Message())
-                missing_texts = [text] if text else []
+                texts = [missing_by_method.get(method, Message())]
+            missing_texts = [text for text in texts if text]
             different_cases = len(missing_texts) > 0
             n_shared = int(cases.n_shared[0])
             marked[position] = replace(model, n_shared=n_shared, different_cases=different_cases)

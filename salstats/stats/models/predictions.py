@@ -87,8 +87,9 @@ def _value_rows(at: Mapping[str, Any] | pd.DataFrame) -> pd.DataFrame:
         return at.reset_index(drop=True)
     value_lists = []
     for values in at.values():
-        is_list = np.ndim(values) > 0 and not isinstance(values, str)
-        value_lists.append(values if is_list else [values])
+        if np.ndim(values) == 0 or isinstance(values, str):
+            values = [values]
+        value_lists.append(values)
     return pd.DataFrame(list(itertools.product(*value_lists)), columns=list(at), dtype=object)
 
 
@@ -308,7 +309,10 @@ def means_at(model: Model, codes: Codes, level: float, notes: Notes) -> dict[str
     """
     solution = model.solution
     link = model.family.link
-    n = len(next(iter(codes.values()))) if codes else 1
+    # A model without variables has one mean.
+    n = 1
+    if codes:
+        n = len(next(iter(codes.values())))
     conf_level = np.full(n, level)
     if solution is None:
         names = ("estimate", "std_error", "df", "conf_low", "conf_high")
@@ -337,7 +341,9 @@ def prediction_frame(
     `estimates`, the columns of each model, `df` is infinite for the normal distribution.
     """
     repeats = [len(columns["estimate"]) for columns in estimates]
-    columns = {name: np.concatenate([columns[name] for columns in estimates]) for name in estimates[0]}
+    columns = {}
+    for name in estimates[0]:
+        columns[name] = np.concatenate([model_columns[name] for model_columns in estimates])
     is_normal = np.isinf(columns["df"])
     columns["interval"] = np.where(is_normal, "wald", "t")
     columns["df"] = np.where(is_normal, np.nan, columns["df"])

@@ -47,7 +47,9 @@ def variance_components(fitted: Fitted, *, level: float) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     n_rows = []
     for model, inference in zip(fitted.models, _inferences(fitted), strict=True):
-        components = [] if inference is None else _components(inference, level)
+        components = []
+        if inference is not None:
+            components = _components(inference, level)
         shared = {"conf_level": level, "interval": LIMITS, "n": len(model.rows), "reml": fitted.reml}
         rows.extend(component | shared for component in components)
         n_rows.append(len(components))

@@ -198,8 +198,10 @@ def check_random(formula: Formula, variables: Mapping[str, Variable], rows: np.n
 def _effects_text(effect: RandomEffect) -> str:
     """Return the left side of a random effect, as in a formula."""
     intercept = "1" if effect.intercept else "0"
-    terms = [":".join(factor.name for factor in term) for term in effect.terms]
-    return " + ".join([intercept, *terms])
+    summands = [intercept]
+    for term in effect.terms:
+        summands.append(":".join(factor.name for factor in term))
+    return " + ".join(summands)
 
 
 def mixed_model(

@@ -52,11 +52,12 @@ def smooth_curve(x: np.ndarray, y: np.ndarray, *, robust: bool = True) -> tuple[
     # Imported here, since it is slow to import and few plots need it
     from statsmodels.nonparametric.smoothers_lowess import lowess
 
+    n_robust_iterations = _ROBUST_ITERATIONS if robust else 0
     curve = lowess(
         y,
         x,
         frac=_SPAN,
-        it=_ROBUST_ITERATIONS if robust else 0,
+        it=n_robust_iterations,
         delta=_INTERPOLATED_SHARE * (distinct[-1] - distinct[0]),
         return_sorted=False,
     )

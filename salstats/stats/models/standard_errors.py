@@ -54,7 +54,9 @@ def covariance(
     clusters = model.clusters if errors in CLUSTERED else None
     bread = solution.bread
     if np.isnan(solution.dispersion):
-        df = _model_df(model) if clusters is None else np.full(len(bread), np.nan)
+        df = np.full(len(bread), np.nan)
+        if clusters is None:
+            df = _model_df(model)
         return np.full_like(bread, np.nan), df
     if errors == "classical":
         return solution.dispersion * bread, _model_df(model)

@@ -55,7 +55,7 @@ def sharing_factor(present: np.ndarray) -> np.ndarray:
 
 def _jackknife(readings: ReaderReadings, figure: FigureOfMerit, _: BootstrapOptions) -> np.ndarray:
     """Jackknife covariances, from the figures without each unit in turn."""
-    _, left_out = figure.with_jackknife(readings)
+    _figures, left_out = figure.with_jackknife(readings)
     present = readings.by_unit(readings.read.astype(np.float64)) > 0
     n = present.sum(axis=0)
     left_out = np.where(present, left_out, 0.0)

@@ -225,7 +225,9 @@ def mrmc(
             groups_by_problem[problem].append(group_label(keys, group))
     for problem, labels in groups_by_problem.items():
         warn(problem, ": ", group_list(labels))
-    table = {column: np.array([row[column] for row in rows]) for column in rows[0]}
+    table = {}
+    for column in rows[0]:
+        table[column] = np.array([row[column] for row in rows])
     key_columns = {column: keys[column].array.take(table["group"]) for column in keys}
     key_columns["method"] = text_column(table.pop("method"))
     key_columns["reference"] = text_column(table.pop("reference"))

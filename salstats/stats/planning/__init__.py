@@ -1,1 +1,1 @@
-"""How many cases and readers a study needs."""
+"""Numbers of cases and readers that a planned study needs."""

@@ -144,7 +144,9 @@ def _curve_of_pilot(
 
     `group_keys` are the grouping columns of the curve, `unit` is the name of the unit.
     """
-    effect = pilot.effect(plan.term) if planned_effect is None else planned_effect
+    effect = planned_effect
+    if effect is None:
+        effect = pilot.effect(plan.term)
     bounds = _margin_bounds(plan, metric, effect)
     if bounds is not None:
         # A plan may have margins of several metrics; that of this curve has the margin of its metric.

@@ -202,8 +202,10 @@ def power(
     1      100  0.697       128
     """
     check_choice(term, TERMS, "term")
+    # With readers the analysis is of a difference, too.
+    analysed_term = "difference" if term == "mrmc" else term
     plan = Plan(
-        term="difference" if term == "mrmc" else term,
+        term=analysed_term,
         level=check_level(level),
         margin=margin,
         width=width,

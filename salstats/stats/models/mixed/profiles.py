@@ -364,7 +364,10 @@ def _perfect_correlation_excess(solution: MixedSolution, k: int, pair: tuple[int
     first_of_term = sum(term.n_parameters for term in terms[:k])
     first_entry = first_of_term + 1
     second_entry = first_of_term + n_effects
-    bounds[first_entry] = (0, None) if sign > 0 else (None, 0)
+    if sign > 0:
+        bounds[first_entry] = (0, None)
+    else:
+        bounds[first_entry] = (None, 0)
     start[first_entry] = sign * _START
     bounds[second_entry] = (0, 0)
     start[second_entry] = 0.0
