@@ -175,7 +175,8 @@ def _read_stream(data: bytes, depth: int) -> Any:
 
     content = run(stream, _allow_list(depth), array_of_storage)
     keys = run(stream, {})
-    if not isinstance(keys, list) or {key for key in keys if isinstance(key, str)} != {*arrays}:
+    are_keys = isinstance(keys, list) and all(isinstance(key, str) for key in keys)
+    if not are_keys or set(keys) != set(arrays):
         raise DamagedPickleError("the storages in it are not those that it points to")
     for key in keys:
         reference = references[key]

@@ -284,6 +284,13 @@ def test_a_pickle_cut_short_anywhere_is_a_named_error(read):
         (
             call(
                 name("torch.storage", "_load_from_bytes"),
+                value(stream(storage_id(12), RAW, numel=12, keys=("0", 1))),
+            ),
+            "the storages in it are not those that it points to",
+        ),
+        (
+            call(
+                name("torch.storage", "_load_from_bytes"),
                 value(stream(storage_id(12), RAW, numel=12, little_endian=False)),
             ),
             "the other order of bytes",
