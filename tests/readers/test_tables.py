@@ -11,10 +11,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from tests_support import quick, raises
+from tests_support import quick, raises, warns
 
 import salstats as ss
-from salstats.errors import ColumnError, InputFileError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnError, InputFileError, SalstatsError, ValueRangeError
 from salstats.files.frame_files import write_frame
 from salstats.memory_limit import LIMIT
 from salstats.readers.tables import read_table
@@ -68,9 +68,7 @@ def test_the_ending_says_the_format_in_any_case(text_file, name):
 def test_another_encoding_is_read_by_name_and_refused_without(text_file, encoding):
     file = text_file(GOOD.replace("Edema", "Ödem").encode(encoding))
     assert ss.read_scores(file, encoding=encoding)["task"].tolist() == ["Ödem"]
-    with pytest.raises(
-        InputFileError, match=r"scores\.csv, line 2: byte 0xd6 is not utf-8.*encoding='latin-1'"
-    ):
+    with raises(InputFileError, option="encoding", value="utf-8", path=file, match="line 2: byte 0xd6"):
         ss.read_scores(file)
 
 
@@ -84,7 +82,7 @@ def test_quoted_cells_keep_separators_quotes_and_line_breaks(text_file):
 
 
 def test_rows_are_counted_from_the_top_of_the_file_below_blank_lines(text_file):
-    with pytest.raises(ColumnError, match=r"row 5, column 'score'"):
+    with raises(ColumnError, column="score", match="row 5"):
         ss.read_scores(text_file(f"\n\n{GOOD}8,a,g,iou,x\n"))
 
 
@@ -150,23 +148,23 @@ def test_an_option_that_cannot_be_is_refused(text_file, options, error, message)
 
 
 def test_both_separator_and_decimal_mark_a_comma_is_named(text_file):
-    with pytest.raises(InputFileError, match="sep and decimal are both ','"):
+    with raises(InputFileError, option="sep", rows=(0,)):
         ss.read_scores(text_file(GOOD.replace("0.5", "0,5")), decimal=",")
 
 
 @pytest.mark.parametrize("name", ["nothing.csv", "nothing.parquet", "no/folder.xlsx"])
 def test_a_missing_file_is_named(tmp_path, name):
-    with pytest.raises(InputFileError, match=rf"{re.escape(name)}: no such file"):
+    with raises(InputFileError, path=tmp_path / name):
         read_table(tmp_path / name)
 
 
 def test_a_folder_and_an_unknown_ending_are_refused(tmp_path, text_file):
-    with pytest.raises(InputFileError, match="a folder"):
+    with raises(InputFileError, path=tmp_path, hint="give a file"):
         read_table(tmp_path)
-    with pytest.raises(InputFileError, match=r"cannot tell what \.dat is; name it \.csv"):
-        read_table(text_file(GOOD, "scores.dat"))
-    with pytest.raises(InputFileError, match="cannot tell what a file without an ending is"):
-        read_table(text_file(GOOD, "scores"))
+    for name in ("scores.dat", "scores"):
+        file = text_file(GOOD, name)
+        with raises(InputFileError, path=file, hint="name it .csv, .tsv, .txt, .parquet, .xlsx"):
+            read_table(file)
 
 
 def test_floats_survive_text_to_the_last_bit(text_file):
@@ -313,7 +311,7 @@ def test_an_na_cell_is_a_missing_score(workbook_file):
 def test_one_of_several_sheets_is_read_by_name(workbook_file):
     file = workbook_file(SHEET, lambda book, sheet: book.create_sheet("other"))
     assert len(ss.read_scores(file, sheet="Sheet")) == 2
-    with pytest.raises(InputFileError, match=r"no sheet 'x'; it has 'Sheet', 'other'"):
+    with raises(InputFileError, option="sheet", value="x", choices=("Sheet", "other"), path=file):
         ss.read_scores(file, sheet="x")
 
 
@@ -392,7 +390,7 @@ def test_a_long_number_among_names_of_a_workbook_is_refused_with_its_row(workboo
     rows = [["case", "patient", "method", "metric", "score"]]
     rows += [[f"c{i}", f"P{i}", "g", "iou", 0.5] for i in range(3)]
     rows[2][rows[0].index(column)] = 20210000000000001
-    with pytest.raises(ColumnError, match=rf"row 3, column '{column}': .*number too large"):
+    with raises(ColumnError, column=column, rows=(1,)):
         ss.read_scores(workbook_file(rows))
 
 
@@ -429,7 +427,7 @@ def test_a_covariate_too_large_for_a_float_is_text(text_file, workbook_file, num
     text = text_file(f"case,size\na,{number}\nb,2.5\n")
     book = workbook_file([["case", "size"], ["a", number], ["b", 2.5]])
     for file in (text, book):
-        with pytest.warns(SalstatsWarning, match=rf"row 2, column 'size': '{number}' is not a number"):
+        with warns(column="size", rows=(0,), path=file):
             assert ss.read_data(file)["size"].tolist() == [number, "2.5"]
 
 
@@ -438,7 +436,7 @@ def test_a_covariate_that_loses_digits_beside_a_fraction_is_named(text_file, par
     text = text_file(f"case,size\na,2.5\nb,{number}\n")
     table = parquet_file(size=pa.array(["2.5", number]))
     for file in (text, table):
-        with pytest.warns(SalstatsWarning, match=rf"column 'size': {number} is read as -?9007199254740992"):
+        with warns(column="size", rows=(1,), path=file, match="9007199254740992"):
             assert ss.read_data(file)["size"].tolist() == [2.5, float(number)]
 
 
@@ -451,7 +449,7 @@ def test_a_covariate_that_a_float_holds_is_a_number_without_a_word(text_file):
 
 def test_one_of_many_names_is_refused_where_it_first_stands(text_file):
     rows = "\n".join(f"{case},m,iou,0.5" for case in ("z", "y\u200b", "a", "b\u200b"))
-    with pytest.raises(ColumnError, match=r"row 3, column 'case': 'y.*U\+200B"):
+    with raises(ColumnError, column="case", rows=(1,)):
         ss.read_scores(text_file(f"case,method,metric,score\n{rows}\n"))
 
 
