@@ -67,12 +67,13 @@ def test_slopes_match_the_truth_within_a_task_and_over_tasks(large):
 
 
 def test_share_of_exact_zeros_matches_the_truth(large):
-    truth = ss.simulation_truth(metrics=["iou"]).set_index(["method", "task"])["zeros"]
-    iou = large[(large["metric"] == "iou") & large["score"].notna()]
+    truth = ss.simulation_truth().set_index(["metric", "method", "task"])["zeros"]
     z = []
-    for key, scores in iou.groupby(["method", "task"])["score"]:
-        share = truth[key]
-        z.append(((scores == 0).mean() - share) / np.sqrt(share * (1 - share) / len(scores)))
+    for key, group in large.dropna(subset="score").groupby(["metric", "method", "task"]):
+        is_zero = group["score"].eq(0).to_numpy(dtype=np.float64)
+        share, error = clustered_mean(is_zero, group["patient"].to_numpy())
+        z.append((share - truth[key]) / error)
+    assert len(z) == 2 * 3 * 5
     assert np.abs(z).max() < bound(len(z))
 
 
@@ -110,6 +111,13 @@ def test_covariates_have_the_means_the_docstring_gives(large):
     means["prob"] = 5 / 7
     z = [(cells[c].mean() - m) / (cells[c].std() / np.sqrt(len(cells))) for c, m in means.items()]
     assert np.abs(z).max() < bound(len(z))
+
+
+def test_confidence_is_lower_where_the_finding_is_absent(large):
+    # the mean of Beta(2, 5), as the docstring gives it
+    cells = large[large["label"] == 0].drop_duplicates(["case", "task"])
+    z = (cells["prob"].mean() - 2 / 7) / (cells["prob"].std() / np.sqrt(len(cells)))
+    assert abs(z) < bound(1)
 
 
 def test_scores_of_one_patient_are_correlated_and_of_two_patients_are_not():
