@@ -110,21 +110,22 @@ def plot_decrease(
     contrasts = check_contrasts(decrease)
     names = Labels(labels, contrasts.frame)
     drawing = prepare(pairs_as_methods(contrasts, names), names)
-    defined_contrasts = drawing.estimates.subset(drawing.estimates.has_estimate)
     row = drawing.row
-    # where methods are the rows, each has its own loss
-    sort_method = next(iter(drawing.methods), None) if row != "method" else None
+    sort_method = None
+    if row != "method":
+        # where methods are the rows, each has its own loss
+        sort_method = next(iter(drawing.methods), None)
     order = None
     if sort != "labels" and row:
-        order = loss_order(
-            defined_contrasts, drawing.labels, row, sort_method, by_verdict=sort == "significance"
-        )
+        order = loss_order(drawing.drawn, drawing.labels, row, sort_method, by_verdict=sort == "significance")
     term = drawing.term or "percent_decrease"
     columns = {}
     if text:
-        decimals = TERMS[term].digits if digits is None else check_count(digits, "digits", 0)
+        if digits is None:
+            digits = TERMS[term].digits
+        check_count(digits, "digits", 0)
         heading = with_interval(TERMS[term].heading, drawing.estimates)
-        columns = {heading: interval_texts(defined_contrasts, decimals, style)}
+        columns[heading] = interval_texts(drawing.drawn, digits, style)
     if ncol is not None:
         warn(FutureWarning("ncol= of plot_decrease() is n_columns= now"))
         n_columns = ncol
@@ -133,15 +134,22 @@ def plot_decrease(
     check_count(n_columns, "n_columns")
     panels = list(drawing.frame["panel"].cat.categories)
     width = width or figure_width(n_columns, panels)
-    frame, rows, fitted_columns = fitting_rows(partial(place_rows, drawing, order, None), columns, width)
-    frame["conclusive"] = verdicts(defined_contrasts).to_numpy() != _INCONCLUSIVE
+    rows_for_chars = partial(place_rows, drawing, order, None)
+    frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
+    frame["conclusive"] = verdicts(drawing.drawn).to_numpy() != _INCONCLUSIVE
     frame["fill"] = np.where(frame["conclusive"], _mark_colours(frame, drawing), "white")
-    frame["last"] = frame[row].astype(str).isin(LAST) if row else False
+    frame["last"] = False
+    if row:
+        frame["last"] = frame[row].astype(str).isin(LAST)
     rule = significance_rule(drawing.estimates, style)
-    fill_note = f"Filled marks: {rule}; hollow marks: not." if rule else ""
+    fill_note = ""
+    if rule:
+        fill_note = f"Filled marks: {rule}; hollow marks: not."
     order_note = ""
     if order:
-        criterion = f"significance ({rule}), then size," if rule and sort == "significance" else "size"
+        criterion = "size"
+        if rule and sort == "significance":
+            criterion = f"significance ({rule}), then size,"
         order_note = sorted_note(drawing.estimates, drawing.labels, criterion, sort_method)
     return row_figure(
         frame,
@@ -170,7 +178,7 @@ def plot_decrease(
 
 
 def _mark_colours(frame: pd.DataFrame, drawing: EstimateDrawing) -> pd.Series | str:
-    """Colour of the mark of each row, or of all marks if there are no methods."""
+    """Return the colour of the mark of each row, or of all marks if there are no methods."""
     styles = method_styles(drawing.methods, drawing.references, drawing.labels)
     if not styles:
         return PALETTE[0]
@@ -209,12 +217,11 @@ def verdicts(contrasts: Estimates) -> pd.Series:
     It is that of the column `verdict`; without one, intervals that exclude 0 and P values below the level
     make a row conclusive.
     """
-    frame = contrasts.frame
-    if "verdict" in frame.columns:
-        sides, _ = split_verdicts(frame["verdict"].fillna(_INCONCLUSIVE))
+    if contrasts.values("verdict"):
+        sides, _ = split_verdicts(contrasts.frame["verdict"].fillna(_INCONCLUSIVE))
         return pd.Series(sides, dtype=str)
     is_conclusive = np.ones(len(contrasts), dtype=bool)
-    p_values = np.array([reported_p(row) for row in frame.to_dict("records")])
+    p_values = np.array([reported_p(row) for row in contrasts.frame.to_dict("records")])
     has_p_values = bool((~np.isnan(p_values)).any())
     has_limits = bool(contrasts.has_limits.any())
     if has_limits:
@@ -229,20 +236,25 @@ def verdicts(contrasts: Estimates) -> pd.Series:
 
 def losses(contrasts: Estimates) -> np.ndarray:
     """Return the distance of each row below the reference, in the unit of its estimate."""
-    sign = -1 if "difference" in contrasts.values("term") else 1
-    return sign * contrasts.numbers("estimate")
+    if "difference" in contrasts.values("term"):
+        # a difference is that of the method from the reference, a decrease the other way round
+        return -contrasts.numbers("estimate")
+    return contrasts.numbers("estimate")
 
 
 def loss_order(
     contrasts: Estimates, labels: Labels, row: str, method: str | None = None, *, by_verdict: bool = True
 ) -> Callable[[list[Any]], list[Any]]:
-    """Return a function that sorts rows by loss, the largest first, and before by verdict if `by_verdict`.
+    """Return a function that sorts the values of rows by loss, the largest first, values without one last.
 
-    The loss is that of the first metric and of one method. FigureRows without a loss are last.
+    If `by_verdict`, rows are first sorted by verdict: below the reference, inconclusive, above it. `row` is
+    the column of the values. The loss is that of the first metric, and of one method if it is given.
     """
-    for column, value in (("metric", _first_value(contrasts, labels, "metric")), ("method", method)):
-        if value is not None and contrasts.values(column) and column != row:
-            contrasts = contrasts.subset(contrasts.frame[column] == value)
+    first_metric = _first_value(contrasts, labels, "metric")
+    if row != "metric" and first_metric is not None:
+        contrasts = contrasts.subset(contrasts.frame["metric"] == first_metric)
+    if row != "method" and method is not None and contrasts.values("method"):
+        contrasts = contrasts.subset(contrasts.frame["method"] == method)
     sides = verdicts(contrasts)
     loss = losses(contrasts)
     metrics = contrasts.values("metric")
@@ -250,18 +262,22 @@ def loss_order(
         # where smaller scores are better, a score above the reference is a loss
         sides = sides.replace({"lower": "higher", "higher": "lower"})
         loss = -loss
+    verdict_ranks = pd.Series(0, index=sides.index)
     if by_verdict:
         verdict_ranks = sides.map(_VERDICT_RANKS).fillna(_VERDICT_RANKS[_INCONCLUSIVE])
-    else:
-        verdict_ranks = pd.Series(0, index=sides.index)
-    sort_keys = dict(zip(contrasts.frame[row], zip(verdict_ranks, -loss, strict=True), strict=True))
-    return lambda values: sorted(values, key=lambda value: sort_keys.get(value, (np.inf, 0.0)))
+    sort_keys = {}
+    for value, rank, row_loss in zip(contrasts.frame[row], verdict_ranks, loss, strict=True):
+        sort_keys[value] = (rank, -row_loss)
+    last_key = (np.inf, 0.0)
+    return lambda values: sorted(values, key=lambda value: sort_keys.get(value, last_key))
 
 
 def sorted_note(contrasts: Estimates, labels: Labels, by: str, method: object = None) -> str:
-    """Sentence on the order of rows that `loss_order` gives, `by` significance or size."""
+    """Return a sentence on the order of rows that `loss_order` gives, `by` significance or size."""
     metric = _first_value(contrasts, labels, "metric")
-    quantity = "decrease" if "percent_decrease" in contrasts.values("term") else "difference"
+    quantity = "difference"
+    if "percent_decrease" in contrasts.values("term"):
+        quantity = "decrease"
     if metric:
         quantity += f" in {labels.value('metric', metric)}"
     comparison = f"from {reference_text(contrasts, labels)}"
@@ -280,7 +296,9 @@ def _first_value(contrasts: Estimates, labels: Labels, column: str) -> Any:
 def reference_text(contrasts: Estimates, labels: Labels) -> str:
     """Return the label of the reference within a sentence."""
     reference = contrasts.only_value("reference")
-    return "reference" if reference is None else in_sentence(labels.value("reference", reference))
+    if reference is None:
+        return "reference"
+    return in_sentence(labels.value("reference", reference))
 
 
 def contrast_title(contrasts: Estimates, labels: Labels, term: str) -> str:
@@ -303,12 +321,17 @@ def interval_texts(estimates: Estimates, digits: int, style: str) -> list[str]:
         margin_marks(estimates),
         strict=True,
     )
-    return [interval_text(estimate, low, high, digits, style, mark) for estimate, low, high, mark in rows]
+    texts = []
+    for estimate, low, high, mark in rows:
+        texts.append(interval_text(estimate, low, high, digits, style, mark))
+    return texts
 
 
 def significance_rule(contrasts: Estimates, style: str) -> str:
     """Return the rule that makes a contrast conclusive, such as "interval excludes 0", "" without one."""
-    rules = ["interval excludes 0"] if contrasts.has_limits.any() else []
+    rules = []
+    if contrasts.has_limits.any():
+        rules.append("interval excludes 0")
     if contrasts.is_adjusted:
         rules.append(f"adjusted {p_below(contrasts, style)}")
     elif not contrasts.values("verdict") and contrasts.is_tested:

@@ -56,13 +56,15 @@ from salstats.stats.agreement.records import common_label, is_agreement
 #: Decimals of ratios, and of terms that have no own number of decimals.
 _RATIO_DIGITS = 2
 _DEFAULT_DIGITS = 3
-#: Columns for the variable and the level of a model's term: a heading, and a row below it.
+#: Names of the columns for the variable of a model's term, which is a heading, and its level, a row below it.
 _VARIABLE = "_variable"
 _LEVEL = "_level"
+#: Values that name a row: of one column or of two; of the first of two for a heading.
+_RowKey = tuple[Any, ...]
 
 
 class _Entry(NamedTuple):
-    """Label of a row, and whether it is bold: headings and undivided groups are."""
+    """Label of a row, and whether it is bold, as that of a heading or of a group with a single row."""
 
     text: str
     is_bold: bool
@@ -133,7 +135,9 @@ def plot_forest(
         pairs_as_methods(as_deviations(differences, names), names), names
     )
     row_columns = _row_columns(prepared)
-    key_columns = ["metric", *row_columns] if prepared.values("metric") else row_columns
+    key_columns = list(row_columns)
+    if prepared.values("metric"):
+        key_columns.insert(0, "metric")
     check_distinct(prepared, key_columns)
     ratio = is_ratio(prepared)
     cut_note = ""
@@ -141,7 +145,9 @@ def plot_forest(
         prepared, cut_note = bars_on_log_axis(prepared)
     frame = drawn_rows(prepared)
     defined_estimates = prepared.subset(prepared.has_estimate)
-    term = None if "term" in row_columns else defined_estimates.term
+    term = None
+    if "term" not in row_columns:
+        term = defined_estimates.term
     frame["panel"] = crossed_labels(frame, _panel_texts(defined_estimates, names, row_columns, term))
     columns = _text_columns(
         defined_estimates,
@@ -152,29 +158,37 @@ def plot_forest(
     )
     rows_for_chars = partial(_place_rows, frame, names, row_columns)
     frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
-    counts = ""
+    count_note = ""
     if "n" in columns and not panel_fits(rows, fitted_columns, width):
         # the caption has the numbers of cases where their column has no room
         del columns["n"]
-        counts = f"n = {count_range(frame['n'])}."
+        count_note = f"n = {count_range(frame['n'])}."
         frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
     if prepared.values("n_pairs") and (prepared.numbers("n") > prepared.numbers("n_units")).any():
         # n counts pairs, several of a unit; the caption gives both numbers
-        counts = count_sentence(prepared, "pair", "incomplete")
+        count_note = count_sentence(prepared, "pair", "incomplete")
+    p_value_note = ""
+    if p_values:
+        p_value_note = p_value_sentence(prepared)
     null_line = _null_line(null, defined_estimates, term, ratio)
     has_headings = len(row_columns) > 1
-    is_summary = frame[row_columns].astype(str).isin(LAST).any(axis=1) if row_columns else False
+    is_summary: pd.Series | bool = False
+    if row_columns:
+        is_summary = frame[row_columns].astype(str).isin(LAST).any(axis=1)
+    unnamed_columns = []
+    if "task" not in row_columns:
+        unnamed_columns.append("task")
     figure = row_figure(
         frame.assign(last=is_summary),
         rows,
         x_title=_axis_title(defined_estimates, names, term, ratio),
         notes=[
-            scope_note(frame, names, [] if "task" in row_columns else ["task"]),
+            scope_note(frame, names, unnamed_columns),
             interval_caption(prepared, with_p_values=p_values),
             marginal_note(prepared, names),
             reference_note,
-            counts,
-            p_value_sentence(prepared) if p_values else "",
+            count_note,
+            p_value_note,
             *margin_notes(prepared, names, style, marked=True),
             cut_note,
             not_drawn_sentence(prepared, names, key_columns),
@@ -186,13 +200,15 @@ def plot_forest(
         log=ratio,
         striped=not has_headings,
     )
-    alignment: dict[str, Any] = {"ha": "left", "ma": "left"} if has_headings else {}
+    label_style: dict[str, Any] = {}
+    if has_headings:
+        label_style = {"ha": "left", "ma": "left"}
     entries = _row_entries(_row_keys(frame, row_columns), names, row_columns, LABEL_CHARS)
     weights = np.where([entry.is_bold for entry in entries.values()], "bold", "normal")
     pages = []
     for page in figure.pages:
-        labels_of_page = p9.element_text(weight=list(weights[rows.are_on(page)]), **alignment)
-        pages.append(page.alone() + p9.theme(axis_text_y=labels_of_page))
+        page_labels = p9.element_text(weight=list(weights[rows.are_on(page)]), **label_style)
+        pages.append(page.alone() + p9.theme(axis_text_y=page_labels))
     return paged_figure(pages)
 
 
@@ -204,20 +220,26 @@ def _with_term_labels(estimates: Estimates, labels: Labels) -> tuple[Estimates, 
     """
     if not estimates.values("formula") or not estimates.values("term"):
         return estimates, ""
-    frame = estimates.frame
     model_columns = [*estimates.keys, "formula"]
-    # variable and level of each term
+    # label of the variable and of the level of each term, in the order of the labels
     names_of_terms, reference_note = term_names(estimates, model_columns, labels)
-    positions = frame["term"].map({term: position for position, term in enumerate(names_of_terms)})
-    frame = frame.loc[positions.sort_values(kind="stable").index]
-    names = [names_of_terms[term] for term in frame["term"]]
-    is_one_model = all(frame[column].nunique(dropna=False) < 2 for column in model_columns)
+    order_of_terms = list(names_of_terms)
+    positions = estimates.frame["term"].map(order_of_terms.index)
+    ordered = estimates.take(np.argsort(positions, kind="stable"))
+    variables = []
+    levels = []
+    terms = []
+    for term in ordered.frame["term"]:
+        variable, level = names_of_terms[term]
+        variables.append(variable)
+        levels.append(level)
+        # a term without a level is named by its variable alone
+        terms.append(": ".join(text for text in (variable, level) if text))
+    frame = ordered.frame.assign(term=terms)
+    is_one_model = not any(estimates.varies(column) for column in model_columns)
     if is_one_model and len(frame) > 1:
-        variables = [variable for variable, _ in names]
-        levels = [level for _, level in names]
         frame = frame.assign(**{_VARIABLE: variables, _LEVEL: levels})
-    terms = [": ".join(filter(None, name)) for name in names]
-    return estimates.with_frame(frame.assign(term=terms)), reference_note
+    return estimates.with_frame(frame), reference_note
 
 
 def _row_columns(estimates: Estimates) -> list[str]:
@@ -239,7 +261,7 @@ def _row_columns(estimates: Estimates) -> list[str]:
 def _panel_texts(
     defined_estimates: Estimates, labels: Labels, row_columns: list[str], term: str | None
 ) -> dict[str, dict[Any, str]]:
-    """Return the labels that titles of panels consist of."""
+    """Return the labels of which titles of panels consist, by column and value."""
     further_columns = []
     if "method" not in row_columns and defined_estimates.only_value("method") is not None:
         # no row and no legend names the method
@@ -247,8 +269,8 @@ def _panel_texts(
     return panel_texts(defined_estimates, labels, None, term, *further_columns)
 
 
-def _row_keys(frame: pd.DataFrame, row_columns: list[str]) -> list[tuple[Any, ...]]:
-    """Values of the columns that name the row of each estimate, "" where one is missing."""
+def _row_keys(frame: pd.DataFrame, row_columns: list[str]) -> list[_RowKey]:
+    """Return the values of the columns that name the row of each estimate, "" where one is missing."""
     if not row_columns:
         return [()] * len(frame)
     values = [frame[column].astype(object).where(frame[column].notna(), "") for column in row_columns]
@@ -256,7 +278,7 @@ def _row_keys(frame: pd.DataFrame, row_columns: list[str]) -> list[tuple[Any, ..
 
 
 def _place_rows(frame: pd.DataFrame, labels: Labels, row_columns: list[str], chars: float) -> PlacedRows:
-    """Rows of a forest, and its frame with positions, with labels whose lines have so many characters."""
+    """Return rows of a forest and its frame with positions; `chars` is the length of a line of a label."""
     keys = _row_keys(frame, row_columns)
     entries = _row_entries(keys, labels, row_columns, chars)
     has_headings = len(row_columns) > 1
@@ -270,33 +292,40 @@ def _place_rows(frame: pd.DataFrame, labels: Labels, row_columns: list[str], cha
     )
     row_labels = []
     for key in keys:
-        values = zip(row_columns, key, strict=True)
-        row_labels.append(", ".join(labels.value(column, value) for column, value in values if value != ""))
+        named_values = [
+            (column, value) for column, value in zip(row_columns, key, strict=True) if value != ""
+        ]
+        row_labels.append(", ".join(labels.value(column, value) for column, value in named_values))
     return PlacedRows(frame.assign(y=rows.centres_of(keys), row_label=row_labels), rows)
 
 
 def _row_entries(
-    keys: list[tuple[Any, ...]], labels: Labels, row_columns: list[str], chars: float
-) -> dict[tuple[Any, ...], _Entry]:
-    """Label of each row from the top down, by the values that name it; headings have the first value only."""
+    keys: list[_RowKey], labels: Labels, row_columns: list[str], chars: float
+) -> dict[_RowKey, _Entry]:
+    """Return the label of each row from the top down, by the values that name it.
+
+    `keys` are the values that name the row of each estimate. With two columns, values of the first are
+    headings, which are rows of their own with a key of one value, and values of the second are indented.
+    """
     if not row_columns or not keys:
         return {(): _Entry("", is_bold=False)}
     outer_labels = short_labels(labels, row_columns[0], [key[0] for key in keys], chars)
     if len(row_columns) == 1:
-        return {(value,): _Entry(text, str(value) in LAST) for value, text in outer_labels.items()}
+        return {(value,): _Entry(text, is_bold=str(value) in LAST) for value, text in outer_labels.items()}
     inner_labels = short_labels(labels, row_columns[1], [key[1] for key in keys], chars)
-    entries: dict[tuple[Any, ...], _Entry] = {}
+    entries: dict[_RowKey, _Entry] = {}
     for group, text in outer_labels.items():
         members = [value for value in inner_labels if (group, value) in keys]
         is_summary = str(group) in LAST and len(members) == 1
+        # the only row of such a group has no level, or one of the same name
         is_undivided = all(str(value) in ("", str(group)) for value in members)
         if is_summary or is_undivided:
             for value in members:
-                entries[(group, value)] = _Entry(text, is_bold=True)
-            continue
-        entries[(group,)] = _Entry(text, is_bold=True)
-        for value in members:
-            entries[(group, value)] = _Entry(indented(inner_labels[value]), is_bold=False)
+                entries[group, value] = _Entry(text, is_bold=True)
+        else:
+            entries[(group,)] = _Entry(text, is_bold=True)
+            for value in members:
+                entries[group, value] = _Entry(indented(inner_labels[value]), is_bold=False)
     return entries
 
 
@@ -309,7 +338,9 @@ def _null_line(null: float | str | None, estimates: Estimates, term: str | None,
         return _default_null(estimates, term, ratio)
     is_finite_number = not isinstance(null, bool) and abs(null) < float("inf")
     if not is_finite_number or (ratio and null <= 0):
-        condition = " above 0" if ratio else ""
+        condition = ""
+        if ratio:
+            condition = " above 0"
         raise ValueRangeError(
             Setting("null"),
             f" must be a number{condition}, 'auto' or None, not {null!r}",
@@ -324,7 +355,9 @@ def _default_null(estimates: Estimates, term: str | None, ratio: bool) -> float:
         return 1.0
     if is_marginal(estimates) and not _is_effect(estimates):
         return float("nan")
-    return 0.0 if estimates.values("formula") else guide_at("", term)
+    if estimates.values("formula"):
+        return 0.0
+    return guide_at("", term)
 
 
 def _is_effect(estimates: Estimates) -> bool:
@@ -333,12 +366,14 @@ def _is_effect(estimates: Estimates) -> bool:
 
 
 def _digits(digits: int | None, term: str | None, ratio: bool) -> int:
-    """Number of decimals of estimates and limits as text."""
+    """Return the number of decimals of estimates and limits as text, by default that of the term."""
     if digits is not None:
         return check_count(digits, "digits", 0)
     if ratio:
         return _RATIO_DIGITS
-    return TERMS[term].digits if term in CONTRASTS else _DEFAULT_DIGITS
+    if term in CONTRASTS:
+        return TERMS[term].digits
+    return _DEFAULT_DIGITS
 
 
 def _column_heading(estimates: Estimates, labels: Labels, term: str | None, ratio: bool) -> str:
@@ -383,10 +418,9 @@ def _axis_title(estimates: Estimates, labels: Labels, term: str | None, ratio: b
         effect = effect_text(estimates, ratio)
         if term:
             effect += f" of {labels.term(term)}"
-        # where the metric varies it is the panel's title
-        outcome = "" if estimates.values("metric") else outcome_text(estimates, labels)
-        if outcome:
-            effect += f", {outcome}"
+        # estimates with metrics have these as titles of panels
+        if not estimates.values("metric") and outcome_text(estimates, labels):
+            effect += f", {outcome_text(estimates, labels)}"
         return axis_text(effect, estimates)
     if term is None and is_agreement(estimates.frame):
         return axis_text(common_label(estimates.values("term")) or "Agreement", estimates)

@@ -113,7 +113,9 @@ def plot_intervals(
     """
     check_choice(sort, SORTS, "sort")
     check_choice(style, tuple(STYLES), "style")
-    contrasts = None if decrease is None else check_contrasts(decrease)
+    contrasts = None
+    if decrease is not None:
+        contrasts = check_contrasts(decrease)
     means = read_estimates(estimates).of_term("mean")
     if reference is None and contrasts is not None:
         reference = _reference(contrasts, means)
@@ -125,12 +127,18 @@ def plot_intervals(
         order = _estimate_order(drawing)
     elif sort == "decrease" or (sort == "auto" and contrasts is not None):
         order, sort_note = _decrease_order(drawing, contrasts, method, style)
-    suffixes = {} if auroc is None else _auroc_suffixes(drawing, auroc)
+    suffixes = {}
+    auroc_note = ""
+    if auroc is not None:
+        suffixes = _auroc_suffixes(drawing, read_estimates(auroc, "auroc"))
+    if suffixes:
+        auroc_note = "In parentheses: AUROC of the classifier."
     frame, rows = place_rows(drawing, order, suffixes)
     guides = guide_lines(drawing, drawing.term)
-    # a guide at zero needs no explanation
-    chance_note = "Grey line: chance." if guides["guide"].gt(0).any() else ""
-    auroc_note = "In parentheses: AUROC of the classifier." if suffixes else ""
+    chance_note = ""
+    # a line at zero needs no explanation
+    if guides["guide"].gt(0).any():
+        chance_note = "Grey line: chance."
     return row_figure(
         frame,
         rows,
@@ -160,7 +168,9 @@ def plot_intervals(
 def _reference(contrasts: Estimates, means: Estimates) -> str | None:
     """Return the reference of the contrasts if it is a method of the estimates."""
     reference = contrasts.only_value("reference")
-    return str(reference) if reference in means.values("method") else None
+    if reference not in means.values("method"):
+        return None
+    return str(reference)
 
 
 def _decrease_order(
@@ -178,8 +188,8 @@ def _decrease_order(
             Call("percent_decrease"),
         )
     _check_rows(drawing, contrasts, "percent_decrease")
-    further = [key for key in contrasts.keys if key not in (row, "metric", "method")]
-    varying = [key for key in further if len(contrasts.values(key)) > 1]
+    further_keys = [key for key in contrasts.keys if key not in (row, "metric", "method")]
+    varying = [key for key in further_keys if len(contrasts.values(key)) > 1]
     if varying:
         raise SalstatsError(
             f"decrease has several values of {quoted(varying)}",
@@ -197,31 +207,38 @@ def _decrease_order(
         method = next(iter(methods), None)
     order = loss_order(contrasts, labels, str(row), method)
     rule = significance_rule(contrasts, style)
-    criterion = f"significance ({rule}), then size," if rule else "size"
+    criterion = "size"
+    if rule:
+        criterion = f"significance ({rule}), then size,"
     return order, sorted_note(contrasts, labels, criterion, method)
 
 
 def _estimate_order(drawing: EstimateDrawing) -> Callable[[list[Any]], list[Any]]:
-    """Return a function that sorts rows by the estimate of the first metric and method, the best first."""
-    frame = drawing.frame
+    """Return a function that sorts the values of rows by their estimate, the best first.
+
+    The estimates are those of the first metric and method; values without one are last.
+    """
+    estimates = drawing.drawn
     row = drawing.row
-    if "metric" in frame.columns and row != "metric":
-        first_metric = drawing.labels.order("metric", frame["metric"])[0]
-        frame = frame[frame["metric"] == first_metric]
-    if "method" in frame.columns and row != "method":
+    has_metrics = bool(estimates.values("metric"))
+    if has_metrics and row != "metric":
+        first_metric = drawing.labels.order("metric", estimates.frame["metric"])[0]
+        estimates = estimates.subset(estimates.frame["metric"] == first_metric)
+    if drawing.methods and row != "method":
         first_method = next(iter(drawing.methods))
-        frame = frame[frame["method"] == first_method]
-    # the largest estimate is first, unless smaller ones are better
-    sign = -1
-    if "metric" in frame.columns and direction(frame["metric"].iloc[0]) < 0:
-        sign = 1
-    sort_keys = dict(zip(frame[row], sign * frame["estimate"], strict=True)) if row else {}
+        estimates = estimates.subset(estimates.frame["method"] == first_method)
+    sort_values = -estimates.numbers("estimate")
+    if has_metrics and direction(estimates.values("metric")[0]) < 0:
+        # smaller scores are better
+        sort_values = -sort_values
+    sort_keys = {}
+    if row:
+        sort_keys = dict(zip(estimates.frame[row], sort_values, strict=True))
     return lambda values: sorted(values, key=lambda value: sort_keys.get(value, np.inf))
 
 
-def _auroc_suffixes(drawing: EstimateDrawing, auroc: object) -> dict[Any, str]:
-    """AUROC in parentheses for the label of each row that has one."""
-    areas = read_estimates(auroc, "auroc")
+def _auroc_suffixes(drawing: EstimateDrawing, areas: Estimates) -> dict[Any, str]:
+    """Return the AUROC in parentheses for the label of each row that has one, by the row's value."""
     row = _check_rows(drawing, areas, "auroc")
     check_distinct(areas, [row])
     area_of = dict(zip(areas.frame[row], areas.numbers("estimate"), strict=True))
@@ -229,7 +246,10 @@ def _auroc_suffixes(drawing: EstimateDrawing, auroc: object) -> dict[Any, str]:
 
 
 def _check_rows(drawing: EstimateDrawing, further_estimates: Estimates, source: str) -> str:
-    """Return the column of the figure's rows; raise unless other estimates share it and a value of it."""
+    """Return the column of the figure's rows; raise unless further estimates share it and a value of it.
+
+    `source` is the public function that makes the further estimates.
+    """
     row = drawing.row
     name = further_estimates.name
     if row is None:
@@ -270,7 +290,9 @@ def _n_columns(drawing: EstimateDrawing) -> int:
     if drawing.facet is None:
         return min(max(drawing.n_panels, 1), _MAX_COLUMNS)
     n_metrics = len(drawing.estimates.values("metric"))
-    if n_metrics == 1:
+    if n_metrics == 1 and drawing.n_panels in (2, 4):
         # four panels make a square
-        return 2 if drawing.n_panels in (2, 4) else _MAX_COLUMNS
+        return 2
+    if n_metrics == 1:
+        return _MAX_COLUMNS
     return min(max(n_metrics, 1), _MAX_COLUMNS)
