@@ -34,6 +34,9 @@ _LINES = {
 _LIMITS_CALL = Call("agreement", ("scores",), {"kind": "bland-altman"})
 #: Sizes of the marks of a single pair and of the largest number of equal pairs.
 _MARK_SIZES = (0.9, 3.0)
+#: Number of points of a panel that could be opaque; of more points each is as much more transparent.
+_OPAQUE_POINTS = 60
+_CELL_COLOUR = "#666666"
 
 
 @plot_function
@@ -103,8 +106,10 @@ def plot_agreement(
     names = Labels(labels, frame)
     groups = list(estimates.keys)
     check_distinct(estimates, [*groups, "term"])
-    points = _points(scores, frame, groups)
+    is_linked = _is_linked(estimates)
+    points = _points(scores, frame, groups, is_linked=is_linked)
     pair_texts = _pair_texts(frame, names)
+    # a single panel is named by its pair
     title_columns = [column for column in groups if len(estimates.values(column)) > 1] or ["pair"]
     frame = _with_panels(frame, names, pair_texts, title_columns)
     points = _with_panels(points, names, pair_texts, title_columns)
@@ -113,7 +118,9 @@ def plot_agreement(
     metrics = estimates.values("metric")
     grid = panel_grid(panels, n_columns, width, free_axes=len(metrics) > 1)
     height = grid.panel_height(_HEIGHT_SHARE)
-    score = names.value("metric", metrics[0]) if len(metrics) == 1 else "score"
+    score = "score"
+    if len(metrics) == 1:
+        score = names.value("metric", metrics[0])
     figure = (
         Figure(points, p9.aes("mean", "difference"))
         + p9.geom_hline(yintercept=0, color=GUIDE, size=0.4)
@@ -127,7 +134,7 @@ def plot_agreement(
             y=f"Difference in {score}",
             notes=[
                 scope_note(frame, names, ("method", "task")),
-                *_notes(estimates.with_frame(frame), points),
+                *_notes(estimates.with_frame(frame), points, is_linked=is_linked),
             ],
         )
         + p9.theme(legend_position="none")
@@ -155,15 +162,20 @@ def _with_panels(
     return rows.assign(panel=group_titles(rows, names, title_columns))
 
 
-def _is_linked(frame: pd.DataFrame) -> bool:
-    """Return whether the readings of a case by two raters belong together in pairs."""
-    return "linked" not in frame.columns or bool(frame["linked"].iloc[0])
+def _is_linked(limits: Estimates) -> bool:
+    """Return whether the readings of a case by two raters belong together in pairs, as by default."""
+    return all(bool(linked) for linked in limits.values("linked"))
 
 
-def _points(scores: pd.DataFrame, frame: pd.DataFrame, groups: list[str]) -> pd.DataFrame:
-    """Distinct pairs of readings of the groups in `frame`: their `mean`, `difference` and number `n`."""
+def _points(scores: pd.DataFrame, frame: pd.DataFrame, groups: list[str], *, is_linked: bool) -> pd.DataFrame:
+    """Return the distinct pairs of readings of some groups: `mean`, `difference` and their number `n`.
+
+    `groups` are the grouping columns of the limits in `frame`, and `is_linked` is whether the readings of a
+    case by two raters belong together in pairs.
+    """
     by = [column for column in groups if column != "pair"]
-    readings = differences(scores, str(frame["over"].iloc[0]), by, linked=_is_linked(frame))
+    rater_column = str(frame["over"].iloc[0])
+    readings = differences(scores, rater_column, by, linked=is_linked)
     readings[groups] = readings[groups].astype(str)
     drawn_groups = frame[groups].drop_duplicates().astype(str)
     points = readings.merge(drawn_groups, on=groups)
@@ -200,28 +212,26 @@ def _line_layers(frame: pd.DataFrame) -> list[Any]:
 
 
 def _mark_layers(points: pd.DataFrame) -> list[Any]:
-    """Layer of the pairs of readings, more transparent the more there are; cells for very many."""
+    """Return a layer of the pairs of readings, more transparent the more there are; cells for very many."""
     n_points = int(points["panel"].value_counts().max())
     if n_points > CELL_POINTS:
-        return cell_layers(points.rename(columns={"mean": "x", "difference": "y"}), "#666666")
-    options: dict[str, Any] = {
-        "stroke": 0,
-        "alpha": float(np.clip(60 / n_points, 0.15, 0.7)),
-        "raster": len(points) > RASTER_POINTS,
-    }
+        return cell_layers(points.rename(columns={"mean": "x", "difference": "y"}), _CELL_COLOUR)
+    alpha = float(np.clip(_OPAQUE_POINTS / n_points, 0.15, 0.7))
+    style: dict[str, Any] = {"stroke": 0, "alpha": alpha, "raster": len(points) > RASTER_POINTS}
     if points["n"].max() == 1:
-        return [p9.geom_point(size=_MARK_SIZES[0], **options)]
-    return [p9.geom_point(p9.aes(size="n"), **options), p9.scale_size(range=_MARK_SIZES)]
+        smallest, _ = _MARK_SIZES
+        return [p9.geom_point(size=smallest, **style)]
+    return [p9.geom_point(p9.aes(size="n"), **style), p9.scale_size(range=_MARK_SIZES)]
 
 
-def _notes(limits: Estimates, points: pd.DataFrame) -> list[str]:
-    """Sentences of the caption on the difference, lines, marks and bands."""
+def _notes(limits: Estimates, points: pd.DataFrame, *, is_linked: bool) -> list[str]:
+    """Return the sentences of the caption on the difference, lines, marks and bands."""
     notes = []
     pair = limits.only_value("pair")
     if pair is not None:
         notes.append(f"Difference: {pair}.")
     notes.append("Solid line: bias; dashed: limits that hold 95% of differences.")
-    if not _is_linked(limits.frame):
+    if not is_linked:
         notes.append("Marks: means of each case's readings.")
     notes.append(interval_caption(limits, mark="Bands"))
     if points["n"].max() > 1:

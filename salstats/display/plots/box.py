@@ -8,10 +8,11 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_choice
-from salstats.display.plots.layout.captions import groups_without_note, scope_note
+from salstats.display.plots.layout.captions import distinct_values, groups_without_note, scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import dodge_offsets, row_layout
 from salstats.display.plots.layout.legends import group_scales, method_labels
+from salstats.display.plots.layout.panel_grid import group_titles
 from salstats.display.plots.layout.points import RASTER_POINTS
 from salstats.display.plots.layout.row_panels import panel_titles, row_panels
 from salstats.display.plots.layout.text_fit import crossed_labels, short_labels
@@ -94,34 +95,46 @@ def plot_box(
         raise SalstatsError(
             f"scores has nothing to draw: all of its {len(scores)} scores are undefined", column="score"
         )
-    has_methods = "method" in groups
     references = [reference or HUMAN]
-    methods = method_labels(names, defined_boxes["method"], references) if has_methods else {"": ""}
     row_columns = [column for column in groups if column not in ("metric", "method")]
-    # without tasks each method has a row, whose label names it
-    legend = list(methods.values()) if len(methods) > 1 and row_columns else []
+    # label of each value, by column
     row_texts = {column: short_labels(names, column, defined_boxes[column]) for column in row_columns}
-    if not row_columns and has_methods:
-        row_texts = {"method": methods}
+    # text of each method in the legend
+    methods: dict[Any, str] = {"": ""}
+    mark: pd.Series | str = ""
+    if "method" in groups:
+        methods = method_labels(names, defined_boxes["method"], references)
+        mark = defined_boxes["method"].map(methods)
+        if not row_columns:
+            # each method has a row, whose label names it
+            row_texts["method"] = methods
+    legend: list[str] = []
+    if len(methods) > 1 and row_columns:
+        legend += methods.values()
     row = crossed_labels(defined_boxes, row_texts)
     rows = row_layout(list(row.categories), list(row.categories), n_marks=max(len(legend), 1))
-    marks = defined_boxes["method"].map(methods) if has_methods else [""] * len(defined_boxes)
-    defined_boxes["mark"] = pd.Categorical(marks, list(methods.values()), ordered=True)
-    metric_texts = {"metric": names.texts("metric", defined_boxes["metric"])} if "metric" in groups else {}
-    defined_boxes["panel"] = crossed_labels(defined_boxes, metric_texts)
+    defined_boxes["mark"] = mark
+    defined_boxes["mark"] = pd.Categorical(defined_boxes["mark"], list(methods.values()), ordered=True)
+    metric_columns = [column for column in groups if column == "metric"]
+    defined_boxes["panel"] = group_titles(defined_boxes, names, metric_columns)
     defined_boxes["bar"] = _is_binary_metric(defined_boxes, defined_boxes["panel"])
     defined_boxes["y"] = rows.centres_of(row)
+    half_mm = _SINGLE_HALF_MM
+    legend_note = ""
     if legend:
         defined_boxes["y"] += dodge_offsets(defined_boxes["mark"].cat.codes, len(legend))
+        half_mm = _SHARED_HALF_MM
+        legend_note = f"In each row from the top: {joined(legend)}."
     positions = defined_boxes.loc[~defined_boxes["bar"], [*groups, "panel", "y", "mark"]]
     points = outliers.merge(positions, on=groups) if groups else outliers.merge(positions, how="cross")
     # the axis names metrics, labels of rows name tasks, and the legend or labels name methods
-    named = [column for column in groups if column != "method" or legend or not row_columns]
+    named_columns = [column for column in groups if column != "method" or legend or not row_columns]
+    unnamed_columns = [column for column in ("metric", "method", "task") if column not in named_columns]
     notes = [
-        scope_note(scores, names, [column for column in ("metric", "method", "task") if column not in named]),
+        scope_note(scores, names, unnamed_columns),
         _boxes_note(defined_boxes, has_outliers=len(points) > 0),
         _proportions_note(defined_boxes, names),
-        f"In each row from the top: {joined(legend)}." if legend else "",
+        legend_note,
         _counts_note(boxes),
         groups_without_note(boxes[boxes["n"] == 0], groups, "a defined score", names),
         caution_note(boxes),
@@ -131,7 +144,7 @@ def plot_box(
     figure = (
         Figure()
         + rows.layers()
-        + _layers(defined_boxes, points, _SHARED_HALF_MM if legend else _SINGLE_HALF_MM)
+        + _layers(defined_boxes, points, half_mm)
         + grid.elements(axis_title, notes, legend)
         + group_scales(methods, references, ("color", "fill"), grid.width, labels=names)
         + p9.theme(legend_key_size=8)
@@ -150,13 +163,16 @@ def _is_binary_metric(boxes: pd.DataFrame, metrics: pd.Series) -> np.ndarray:
     return is_binary.to_numpy(dtype=bool)
 
 
-def _layers(defined_boxes: pd.DataFrame, points: pd.DataFrame, half: float) -> list[Any]:
-    """Layers of whiskers, boxes and bars, medians, outliers and means; boxes are 2 * `half` mm high."""
+def _layers(defined_boxes: pd.DataFrame, points: pd.DataFrame, half_mm: float) -> list[Any]:
+    """Return layers of whiskers, boxes and bars, medians, outliers and means.
+
+    `points` are the outliers. Boxes are 2 * `half_mm` high.
+    """
     bodies = defined_boxes.assign(
         low=np.where(defined_boxes["bar"], 0.0, defined_boxes["q1"]),
         high=np.where(defined_boxes["bar"], defined_boxes["mean"], defined_boxes["q3"]),
-        ymin=defined_boxes["y"] - half,
-        ymax=defined_boxes["y"] + half,
+        ymin=defined_boxes["y"] - half_mm,
+        ymax=defined_boxes["y"] + half_mm,
     )
     boxes = bodies[~bodies["bar"]]
     bars = bodies[bodies["bar"]].assign(one=1.0)
@@ -203,11 +219,10 @@ def _boxes_note(defined_boxes: pd.DataFrame, *, has_outliers: bool) -> str:
     """Sentence on the parts of a box, "" where all are bars."""
     if defined_boxes["bar"].all():
         return ""
-    dots = "; dots: scores beyond" if has_outliers else ""
-    return (
-        "Boxes: quartiles and median; whiskers: furthest score within 1.5 interquartile ranges"
-        f"{dots}; diamonds: means."
-    )
+    parts = ["Boxes: quartiles and median", "whiskers: furthest score within 1.5 interquartile ranges"]
+    if has_outliers:
+        parts.append("dots: scores beyond")
+    return f"{'; '.join([*parts, 'diamonds: means'])}."
 
 
 def _proportions_note(defined_boxes: pd.DataFrame, names: Labels) -> str:
@@ -215,16 +230,19 @@ def _proportions_note(defined_boxes: pd.DataFrame, names: Labels) -> str:
     if not defined_boxes["bar"].any():
         return ""
     subject = "Scores"
-    if "metric" in defined_boxes.columns:
-        metrics = defined_boxes.loc[defined_boxes["bar"], "metric"].unique()
+    metrics = distinct_values(defined_boxes[defined_boxes["bar"]], "metric")
+    if metrics:
         subject = f"{joined([names.value('metric', metric) for metric in metrics])}: scores"
     return f"{subject} are 0 or 1, so bars and diamonds are the share of 1."
 
 
 def _counts_note(boxes: pd.DataFrame) -> str:
-    """Sentence on the number of scores in a box, and of the undefined ones."""
+    """Return a sentence on the number of scores in a box, and of the undefined ones."""
     n = boxes.loc[boxes["n"] > 0, "n"]
-    per_box = " each" if len(n) > 1 else ""
+    counts = f"n = {counted_range(n, 'score')}"
+    if len(n) > 1:
+        counts += " each"
     n_missing = int(missing_scores(boxes).sum())
-    left_out = f"; {count_text(n_missing)} undefined left out" if n_missing else ""
-    return f"n = {counted_range(n, 'score')}{per_box}{left_out}."
+    if n_missing:
+        counts += f"; {count_text(n_missing)} undefined left out"
+    return f"{counts}."

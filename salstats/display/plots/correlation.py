@@ -61,6 +61,9 @@ _DARK_FROM = 0.7
 #: Width and height of the colour bar in points.
 _BAR_WIDTH_PT = 100
 _BAR_HEIGHT_PT = 6
+#: Gap between the colour bar and its title at the left of it, in points and in mm.
+_TITLE_GAP_PT = 8
+_TITLE_GAP_MM = 3.0
 #: Room in mm for the colour bar from left to right, and for the bar with its numbers from top to bottom.
 _BAR_MM = 42.0
 _LEGEND_MM = 11.0
@@ -73,10 +76,17 @@ _MAX_GROUP_PANELS = 4
 
 @dataclass(frozen=True)
 class _TileFrame:
-    """Correlations with the labels of each tile's `row`, `column` and `panel`, as ordered categories.
+    """Correlations with their place in the figure.
 
-    `variables` is the part of the legend's title that names variables which are neither rows nor columns nor
-    panels, and `n_in_row` the number of panels that belong side by side.
+    Attributes
+    ----------
+    frame : DataFrame
+        A row per correlation, with the labels of its `row`, `column` and `panel` as ordered categories.
+    variables : str
+        End of the legend's title, which names the variables that neither rows nor columns nor panels name:
+        " of IoU and Confidence".
+    n_in_row : int
+        Number of panels that belong side by side.
     """
 
     frame: pd.DataFrame
@@ -86,7 +96,10 @@ class _TileFrame:
 
 @dataclass(frozen=True)
 class _Dimensions:
-    """Columns whose values are the rows, the columns and the panels of tiles."""
+    """Names of the columns of a frame whose values are the rows, the columns and the panels of tiles.
+
+    They are grouping columns, and `first` and `second`, the two variables of a pair.
+    """
 
     rows: list[str]
     columns: list[str]
@@ -166,36 +179,46 @@ def plot_correlation(
     column_labels = list(placed.frame["column"].cat.categories)
     row_names = _row_names(list(placed.frame["row"].cat.categories))
     n_rows = len(row_names)
+    # number of tiles side by side in a panel
     n_tiles = len(column_labels)
-    left = max(map(text_mm, row_names)) + _PAD_MM
+    names_mm = max(map(text_mm, row_names)) + _PAD_MM
     if width is None:
-        fits_column = len(titles) == 1 and left + _NUMBER_MM * n_tiles <= COLUMN_MM
+        fits_column = len(titles) == 1 and names_mm + _NUMBER_MM * n_tiles <= COLUMN_MM
         width = COLUMN_MM if fits_column else PAGE_MM
     if n_columns is None:
-        n_columns = _default_columns(len(titles), n_tiles, width - left, placed.n_in_row)
-    grid = panel_grid(titles, n_columns, width, left_mm=left)
+        n_columns = _default_columns(len(titles), n_tiles, width - names_mm, placed.n_in_row)
+    grid = panel_grid(titles, n_columns, width, left_mm=names_mm)
     # where the last row of panels is incomplete, slanted names below the panels above the gap would lie on
     # the title of the next panel
     is_last_row_full = len(titles) % grid.n_columns == 0
     column_names = names_below(
         column_labels, min(grid.panel_width / n_tiles, _MAX_TILE_WIDTH_MM), slant=is_last_row_full
     )
-    if column_names.left_overhang > left:
+    if column_names.left_overhang > names_mm:
         grid = panel_grid(titles, n_columns, width, left_mm=column_names.left_overhang)
     tile_width = min(grid.panel_width / n_tiles, _MAX_TILE_WIDTH_MM)
     tile_height = _tile_height(tile_width, row_names)
     height = tile_height * n_rows
     tiles = _tiles(placed.frame, alpha, tile_height)
     number_layers = _number_layers(tiles, tile_width)
-    coefficient = COEFFICIENTS[term].heading if term in COEFFICIENTS else term
-    legend_title = wrapped(f"{coefficient}{placed.variables}", chars_in(width - grid.left_mm), 3)
+    coefficient = term
+    if term in COEFFICIENTS:
+        coefficient = COEFFICIENTS[term].heading
+    available_mm = width - grid.left_mm
+    legend_title = wrapped(f"{coefficient}{placed.variables}", chars_in(available_mm), 3)
     title_width = text_mm(legend_title)
+    # names of columns take the place of the horizontal axis
+    further_mm = column_names.height + _LEGEND_MM - BOTTOM_MM
     # the title is at the left of the colour bar where both fit the width
-    is_title_above = title_width + _BAR_MM > width - grid.left_mm
-    legend_width = max(_BAR_MM, title_width) if is_title_above else _BAR_MM + title_width + 3
-    further = column_names.height + _LEGEND_MM - BOTTOM_MM
-    if is_title_above:
-        further += LINE_MM * (legend_title.count("\n") + 1)
+    if title_width + _BAR_MM <= available_mm:
+        title_position = "left"
+        title_margin = {"r": _TITLE_GAP_PT}
+        legend_width = _BAR_MM + title_width + _TITLE_GAP_MM
+    else:
+        title_position = "top"
+        title_margin = {"b": 2}
+        legend_width = max(_BAR_MM, title_width)
+        further_mm += LINE_MM * (legend_title.count("\n") + 1)
     # tiles of the greatest width do not fill the panels
     unused_width = max(grid.n_columns * (grid.panel_width - n_tiles * tile_width), 1)
     figure = (
@@ -211,41 +234,46 @@ def plot_correlation(
                 *_notes(estimates, tiles, alpha, has_numbers=bool(number_layers)),
             ],
             # the caption begins below the names of rows
-            indent_mm=max(column_names.left_overhang - left, 0.0),
-            further_mm=further,
+            indent_mm=max(column_names.left_overhang - names_mm, 0.0),
+            further_mm=further_mm,
         )
         + p9.theme(
             axis_title=p9.element_blank(),
             axis_line=p9.element_blank(),
             axis_ticks=p9.element_blank(),
             axis_text_x=p9.element_text(va="top", **column_names.text_options),
-            legend_title=p9.element_text(
-                size=TEXT_PT, va="center", margin={"b": 2} if is_title_above else {"r": 8}
-            ),
-            legend_title_position="top" if is_title_above else "left",
+            legend_title=p9.element_text(size=TEXT_PT, va="center", margin=title_margin),
+            legend_title_position=title_position,
             legend_key_width=_BAR_WIDTH_PT,
             legend_key_height=_BAR_HEIGHT_PT,
             legend_justification_top=centred_justification(
-                legend_width, grid.left_mm, width - grid.left_mm - unused_width, width
+                legend_width, grid.left_mm, available_mm - unused_width, width
             ),
             plot_margin_right=unused_width / width,
         )
     )
-    return grid.pages(figure, height, edges=[-tile_height * (row + 1) for row in range(n_rows)])
+    # pages may divide a panel below any row of tiles
+    row_edges = [-tile_height * (row + 1) for row in range(n_rows)]
+    return grid.pages(figure, height, edges=row_edges)
 
 
 def _row_names(labels: list[str]) -> list[str]:
     """Names at the left of the rows, wrapped to fewer lines where there are very many rows."""
-    lines_per_row = int(_MAX_PANEL_MM / len(labels) / LINE_MM)
-    return list(wrapped_texts(labels, NAME_CHARS, min(_NAME_LINES, max(lines_per_row, 1))).values())
+    row_mm = _MAX_PANEL_MM / len(labels)
+    n_lines = min(_NAME_LINES, max(int(row_mm / LINE_MM), 1))
+    return list(wrapped_texts(labels, NAME_CHARS, n_lines).values())
 
 
 def _default_columns(n_panels: int, n_tiles: int, available_mm: float, n_in_row: int) -> int:
-    """Number of panels side by side in a width in mm, if possible a multiple of `n_in_row`."""
+    """Return the number of panels side by side in a width in mm, if possible a multiple of `n_in_row`.
+
+    `n_tiles` is the number of tiles side by side in a panel.
+    """
     min_panel_mm = max(_NUMBER_MM * n_tiles, _PANEL_MM)
     n_fitting = max(int((available_mm + GAP_MM) // (min_panel_mm + GAP_MM)), 1)
     n_rows = math.ceil(n_panels / n_fitting)
     n_columns = math.ceil(n_panels / n_rows)
+    # the largest multiple up to `n_columns`, if there is one
     return n_columns - n_columns % min(n_in_row, n_columns)
 
 
@@ -285,24 +313,27 @@ def _checked(correlations: object) -> tuple[Estimates, list[str], str]:
             hint="keep one",
             rows=np.flatnonzero(is_repeated).tolist(),
         )
-    return estimates, groups, terms[0] if terms else "Correlation"
+    return estimates, groups, estimates.term or "Correlation"
 
 
 def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _TileFrame:
     """Row, column and panel of each correlation, by its pair of variables and its group."""
+    # label of each variable, in the order of the labels
     variables = names.texts("term", frame[["x", "y"]].to_numpy().ravel())
     kinds = _kinds_of_variables(frame)
-    # pairs of two kinds begin with the same kind, other pairs with the first variable of the order
+    # a pair of two kinds begins with the same kind as all others, any other pair with the variable that the
+    # labels name first
     rank_of_variable = kinds
     if not kinds:
         rank_of_variable = {variable: rank for rank, variable in enumerate(variables)}
     firsts = []
     seconds = []
-    for pair in zip(frame["x"], frame["y"], strict=True):
-        first, second = sorted(pair, key=rank_of_variable.__getitem__)
+    for x, y in zip(frame["x"], frame["y"], strict=True):
+        first, second = sorted((x, y), key=rank_of_variable.__getitem__)
         firsts.append(first)
         seconds.append(second)
     paired = frame.assign(first=firsts, second=seconds)
+    # label of each value, by column
     texts: dict[str, dict[Any, str]] = {
         "first": {value: text for value, text in variables.items() if value in set(firsts)},
         "second": {value: text for value, text in variables.items() if value in set(seconds)},
@@ -317,6 +348,7 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _T
     dimensions = _dimensions(texts, groups, n_groups, has_kinds=bool(kinds))
 
     def labels_of(columns: Sequence[str]) -> pd.Categorical:
+        """Return the joined labels of some columns for each correlation."""
         return crossed_labels(paired, {column: texts[column] for column in columns})
 
     return _TileFrame(
@@ -330,55 +362,75 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _T
     )
 
 
-def _by_size(texts: Mapping[str, Mapping[Any, str]]) -> list[str]:
-    """The two variables of pairs, "first" and "second", the one with fewer values first."""
+def _by_number_of_values(texts: Mapping[str, Mapping[Any, str]]) -> list[str]:
+    """Return the columns of the variables of pairs, "first" and "second", the one with fewer values first."""
     return sorted(("first", "second"), key=lambda variable: len(texts[variable]))
 
 
 def _dimensions(
     texts: Mapping[str, Mapping[Any, str]], groups: Sequence[str], n_groups: int, *, has_kinds: bool
 ) -> _Dimensions:
-    """Columns that become rows, columns and panels: "first" and "second" of each pair, and the groups.
+    """Return the columns of a frame that become rows, columns and panels of tiles.
 
-    `has_kinds` is whether each pair is of two kinds of variables.
+    These are the two variables of each pair, "first" and "second", and the grouping columns `groups`.
+
+    Parameters
+    ----------
+    texts : mapping
+        Label of each value, by column.
+    groups : sequence of str
+        Grouping columns.
+    n_groups : int
+        Number of groups.
+    has_kinds : bool
+        Whether each pair is of two kinds of variables, such as outcomes and covariates.
     """
     if not has_kinds:
+        # a triangle of all pairs
         return _Dimensions(rows=["second"], columns=["first"], panels=list(groups))
-    column_variable, row_variable = _by_size(texts)
+    column_variable, row_variable = _by_number_of_values(texts)
     n_pairs = len(texts[column_variable]) * len(texts[row_variable])
     has_group_panels = not groups or (n_groups <= _MAX_GROUP_PANELS and n_pairs > 1)
     if has_group_panels:
         return _Dimensions(rows=[row_variable], columns=[column_variable], panels=list(groups))
-    # groups are tiles: one of their columns across, and the others down
-    column_group = "method" if "method" in groups else min(groups, key=lambda column: len(texts[column]))
-    row_groups = [column for column in groups if column != column_group]
-    if row_groups:
-        return _Dimensions(rows=row_groups, columns=[column_group], panels=[row_variable, column_variable])
+    # each group is a row of tiles or, with several grouping columns, a tile
+    group_across = min(groups, key=lambda column: len(texts[column]))
+    if "method" in groups:
+        group_across = "method"
+    groups_down = [column for column in groups if column != group_across]
+    if groups_down:
+        return _Dimensions(rows=groups_down, columns=[group_across], panels=[row_variable, column_variable])
     if n_pairs == 1:
         return _Dimensions(rows=list(groups), columns=[], panels=[row_variable, column_variable])
     return _Dimensions(rows=list(groups), columns=[row_variable], panels=[column_variable])
 
 
 def _single_variables_text(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> str:
-    """Text such as " of IoU and Confidence" where each variable of the panels has one value, else ""."""
-    variables = [text for side in ("first", "second") if side in panels for text in texts[side].values()]
+    """Return " of IoU and Confidence" where each variable of the panels has one value, else ""."""
+    variables: list[str] = []
+    for column in ("first", "second"):
+        if column in panels:
+            variables += texts[column].values()
     if not panels or len(variables) != len(panels):
         return ""
-    preposition = "of" if len(variables) > 1 else "with"
-    return f" {preposition} {joined(variables)}"
+    if len(variables) == 1:
+        return f" with {variables[0]}"
+    return f" of {joined(variables)}"
 
 
 def _n_in_row(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> int:
     """Number of panels side by side that have the same value of the first variable of the panels."""
-    column_variable, row_variable = _by_size(texts)
-    return len(texts[column_variable]) if panels == [row_variable, column_variable] else 1
+    column_variable, row_variable = _by_number_of_values(texts)
+    if panels != [row_variable, column_variable]:
+        return 1
+    return len(texts[column_variable])
 
 
 def _kinds_of_variables(frame: pd.DataFrame) -> dict[str, int]:
-    """Kind of each variable, 0 or 1, so that every pair is of both kinds; {} where that is impossible.
+    """Return the kind of each variable, 0 or 1, such that pairs are of both kinds; {} if that is impossible.
 
-    This colours the graph of pairs with two colours: starting from any pair, its neighbours get the other
-    kind.
+    This colours the graph whose edges are the pairs with two colours: after the first pair, a variable that
+    is paired with one of known kind gets the other kind.
     """
     pairs = list(dict.fromkeys(zip(frame["x"], frame["y"], strict=True)))
     kinds: dict[str, int] = {}
@@ -387,8 +439,10 @@ def _kinds_of_variables(frame: pd.DataFrame) -> dict[str, int]:
         pair = next(connected, pairs[0])
         pairs.remove(pair)
         x, y = pair
+        if x not in kinds and y not in kinds:
+            kinds[x] = 0
         if x not in kinds:
-            kinds[x] = 1 - kinds[y] if y in kinds else 0
+            kinds[x] = 1 - kinds[y]
         if y not in kinds:
             kinds[y] = 1 - kinds[x]
         if kinds[x] == kinds[y]:
@@ -418,12 +472,15 @@ def _scales(title: str, column_names: list[str], row_names: list[str], tile_heig
 
 
 def _tiles(placed: pd.DataFrame, alpha: float | None, tile_height: float) -> pd.DataFrame:
-    """Correlations with the position of each tile, the value that its colour shows and its number.
+    """Return correlations with the position and the number of each tile and the value that its colour shows.
 
-    `weak` is whether P is not below `alpha`; the colour of such tiles and of undefined ones shows 0.
+    Columns are `across` and `up` (the middle of the tile, `up` in mm), `weak` (whether P is not below
+    `alpha`), `shown` (the value of the colour, 0 for weak and undefined correlations) and `text`.
     """
-    p_values = np.array([reported_p(row) for row in placed.to_dict("records")])
-    weak = np.zeros(len(placed), dtype=bool) if alpha is None else p_values >= alpha
+    weak = np.zeros(len(placed), dtype=bool)
+    if alpha is not None:
+        p_values = np.array([reported_p(row) for row in placed.to_dict("records")])
+        weak = p_values >= alpha
     estimate = placed["estimate"]
     return placed.assign(
         across=placed["column"].cat.codes.astype(float),
@@ -435,8 +492,10 @@ def _tiles(placed: pd.DataFrame, alpha: float | None, tile_height: float) -> pd.
 
 
 def _number_layers(tiles: pd.DataFrame, tile_width: float) -> list[Any]:
-    """Layers of numbers in colours legible on their tiles; none where numbers do not fit tiles of a width."""
-    size = min(_NUMBER_PT, tile_width / max(text_mm(text, 1.0) for text in tiles["text"]))
+    """Return layers of numbers in colours legible on their tiles; none if numbers are wider than tiles."""
+    # width in mm of the longest number in a size of one point
+    widest_per_pt = max(text_mm(text, 1.0) for text in tiles["text"])
+    size = min(_NUMBER_PT, tile_width / widest_per_pt)
     if size < _MIN_NUMBER_PT:
         return []
     is_muted = tiles["weak"] | (tiles["text"] == MISSING)
@@ -462,9 +521,12 @@ def _notes(
     notes = []
     is_tested = correlations.is_tested or len(correlations.non_missing("p_adjusted")) > 0
     if alpha is not None and is_tested:
-        weak_tiles = "Grey on white" if has_numbers else "White"
-        comparison = f"{weak_tiles}: P ≥" if tiles["weak"].any() else "All P <"
-        notes.append(f"{comparison} {alpha:.10g}.")
+        if not tiles["weak"].any():
+            notes.append(f"All P < {alpha:.10g}.")
+        elif has_numbers:
+            notes.append(f"Grey on white: P ≥ {alpha:.10g}.")
+        else:
+            notes.append(f"White: P ≥ {alpha:.10g}.")
         notes.append(p_value_sentence(correlations) or "P values not adjusted.")
     if tiles["estimate"].isna().any():
         notes.append(f"{MISSING}: undefined.")

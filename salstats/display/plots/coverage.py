@@ -23,8 +23,13 @@ from salstats.errors import SalstatsError
 _HEIGHT_SHARE = 0.9
 #: Smallest coverage in percent that is drawn; smaller ones are drawn there.
 _LOWEST_PERCENT = 80.0
+#: Least distance in mm between the texts of two numbers of units.
+_TEXT_GAP_MM = 1.0
 #: Ends of the grey band around the nominal coverage in percent.
 _BAND = (94.0, 96.0)
+#: Factor by which the band extends beyond the smallest and the largest number of units.
+_BAND_MARGIN = 1.2
+#: Text in the legend of each role of an interval, and of each number of cases in a unit.
 _ROLES = {"default": "Default", "textbook": "Textbook"}
 _CLUSTERS = {"1": "1 case", "1-5": "1 to 5", "few huge": "few huge", "as observed": "real scores"}
 
@@ -107,7 +112,12 @@ def plot_coverage(
     figure = (
         Figure(rows, p9.aes("n_units", "percent", color="line"))
         + p9.annotate(
-            "rect", xmin=sizes[0] / 1.2, xmax=sizes[-1] * 1.2, ymin=_BAND[0], ymax=_BAND[1], fill="#DDDDDD"
+            "rect",
+            xmin=sizes[0] / _BAND_MARGIN,
+            xmax=sizes[-1] * _BAND_MARGIN,
+            ymin=_BAND[0],
+            ymax=_BAND[1],
+            fill="#DDDDDD",
         )
         + p9.geom_point(size=0.8, alpha=0.4, stroke=0, show_legend=means.empty)
         + line_layers
@@ -136,7 +146,10 @@ def plot_coverage(
 
 
 def _line_styles(rows: pd.DataFrame) -> dict[str, LineStyle]:
-    """Style of each combination of role and cluster that occurs: colours tell roles apart, types clusters."""
+    """Return the style of the line of each role and cluster that occur, by its text in the legend.
+
+    Colours tell roles apart, types of lines clusters.
+    """
     combinations = set(rows[["role", "cluster"]].itertuples(index=False, name=None))
     styles = {}
     for (role, role_label), colour in zip(_ROLES.items(), PALETTE, strict=False):
@@ -147,7 +160,10 @@ def _line_styles(rows: pd.DataFrame) -> dict[str, LineStyle]:
 
 
 def _with_panels(rows: pd.DataFrame, names: Labels, lines: list[str]) -> pd.DataFrame:
-    """Rows with their `panel`, their `line` and the coverage in `percent`."""
+    """Return rows with their `panel`, their `line` (text in the legend) and the coverage in `percent`.
+
+    `lines` are the texts of all lines, in order.
+    """
     titles = {}
     for statistic, label in names.texts("statistic", rows["statistic"]).items():
         titles[statistic] = label[:1].upper() + label[1:]
@@ -163,15 +179,19 @@ def _with_panels(rows: pd.DataFrame, names: Labels, lines: list[str]) -> pd.Data
 
 
 def _unit_texts(breaks: list[float], length: float) -> list[str]:
-    """Numbers of units at a logarithmic axis of a length in mm, "" where one would overlap the one before."""
+    """Return the texts of numbers of units, "" for one that would overlap the text before.
+
+    `breaks` are the numbers at a logarithmic axis of a length in mm.
+    """
     texts = []
     last_end = -np.inf
-    mm_per_log = length / (np.log(breaks[-1] / breaks[0]) or 1.0)
+    # an axis of a single number has some length, too
+    log_span = np.log(breaks[-1] / breaks[0]) or 1.0
     for number in breaks:
         text = f"{number:.0f}"
-        centre = mm_per_log * np.log(number / breaks[0])
+        centre = length * np.log(number / breaks[0]) / log_span
         half_width = text_mm(text) / 2
-        if centre - half_width > last_end + 1:
+        if centre - half_width > last_end + _TEXT_GAP_MM:
             texts.append(text)
             last_end = centre + half_width
         else:

@@ -85,10 +85,10 @@ def plot_curves(
     columns = list(points.frame.columns)
     groups = columns[: columns.index("fraction")]
     check_distinct(points, [*groups, "fraction"])
-    further = [column for column in groups if column not in ("metric", "method")]
-    facet = further_column(points, further, used_columns="metric and method")
+    further_groups = [column for column in groups if column not in ("metric", "method")]
+    facet = further_column(points, further_groups, used_columns="metric and method")
     methods = method_labels(names, points.values("method") or [""])
-    rows = _in_panels(drawn_rows(points), names, facet, methods)
+    rows = _in_panels(points, names, facet, methods)
     panels = list(rows["panel"].cat.categories)
     if width is None and len(panels) > 2:
         width = PAGE_MM
@@ -108,10 +108,14 @@ def plot_curves(
         )
         aesthetics.append("fill")
     height = grid.panel_height(_HEIGHT_SHARE)
-    legend = list(methods.values()) if len(methods) > 1 else []
-    unnamed = [] if legend else ["method"]
+    legend: list[str] = []
+    unnamed_columns = []
+    if len(methods) > 1:
+        legend += methods.values()
+    else:
+        unnamed_columns.append("method")
     if facet != "task":
-        unnamed.append("task")
+        unnamed_columns.append("task")
     figure = (
         Figure(rows, p9.aes("fraction", "estimate", color="method_label"))
         + band_layers
@@ -124,7 +128,7 @@ def plot_curves(
             x=_x_title(rows, names),
             y=_y_title(names),
             notes=[
-                scope_note(rows, names, unnamed),
+                scope_note(rows, names, unnamed_columns),
                 *_notes(points, has_bands=has_bands),
                 not_drawn_sentence(points, names, groups),
             ],
@@ -148,9 +152,14 @@ def _checked(curves: object) -> Estimates:
 
 
 def _in_panels(
-    rows: pd.DataFrame, names: Labels, facet: str | None, methods: Mapping[Any, str]
+    points: Estimates, names: Labels, facet: str | None, methods: Mapping[Any, str]
 ) -> pd.DataFrame:
-    """Rows with their panel and the label of their line, in the order of both and of the fraction."""
+    """Return the drawn rows with their `panel` and the `method_label` of their line, in the order of both.
+
+    The rows of a line are in the order of the fraction. `facet` is the further column of the panels, and
+    `methods` has the text of each method in the legend.
+    """
+    rows = drawn_rows(points)
     metrics = names.texts("metric", rows["metric"])
     title_texts = {}
     if facet:
@@ -160,7 +169,7 @@ def _in_panels(
         curve_names = {metric: label.removesuffix(" AUC") for metric, label in metrics.items()}
         title_texts["metric"] = curve_names
     method = pd.Series("", index=rows.index)
-    if "method" in rows.columns:
+    if points.values("method"):
         method = rows["method"]
     method_label = pd.Categorical(method.map(methods), list(methods.values()), ordered=True)
     rows = rows.assign(panel=crossed_labels(rows, title_texts), method_label=method_label)
@@ -181,7 +190,8 @@ def _x_title(rows: pd.DataFrame, names: Labels) -> str:
 def _y_title(names: Labels) -> str:
     """Title of the vertical axis: the user's label, else "Mean probability"."""
     label = names.column("prob")
-    return label if label != Labels().column("prob") else "Mean probability"
+    has_own_label = label != Labels().column("prob")
+    return label if has_own_label else "Mean probability"
 
 
 def _notes(points: Estimates, *, has_bands: bool) -> list[str]:
@@ -198,11 +208,14 @@ def _direction_note(points: Estimates) -> str:
     """Sentence such as "Insertion: higher is better; deletion: lower is better."."""
     texts = []
     for metric in points.values("metric"):
-        if direction(metric):
-            preference = "higher" if direction(metric) > 0 else "lower"
-            texts.append(f"{metric}: {preference} is better")
+        if direction(metric) > 0:
+            texts.append(f"{metric}: higher is better")
+        elif direction(metric) < 0:
+            texts.append(f"{metric}: lower is better")
+    if not texts:
+        return ""
     note = "; ".join(texts)
-    return f"{note[:1].upper()}{note[1:]}." if note else ""
+    return f"{note[:1].upper()}{note[1:]}."
 
 
 def _baseline_note(points: Estimates) -> str:

@@ -28,7 +28,8 @@ from salstats.stats.case_flow import DEFINED, FILE, NO_ROW, OF_REFERENCE, PAIRS,
 from salstats.stats.engine.score_reasons import ABSENT, UNDEFINED
 
 _COLUMNS = ("step", "stage", "method", "reason", "excluded", "unit", "n_cases", "n_units", "n_rows")
-#: Most groups of branches, and most methods, of a legible diagram.
+#: Most groups of branches, and most methods, of a legible diagram. A branch is a row of `case_flow`: the
+#: scores of a method that a stage includes or excludes.
 _MAX_GROUPS = 12
 _MAX_METHODS = 30
 _MIN_WIDTH_MM = 60.0
@@ -48,7 +49,7 @@ _CHAIN_MM = 9.0
 
 
 class _FlowBox(NamedTuple):
-    """A box: its heading, the lines below it, and whether it is one of exclusions, at the right."""
+    """Text of a box: its heading, the lines below it, and whether it lists exclusions, at the right."""
 
     heading: str
     lines: list[str]
@@ -56,9 +57,9 @@ class _FlowBox(NamedTuple):
 
 
 class _PlacedFlowBox(NamedTuple):
-    """Edges of a box in mm, its kind, and its texts with their positions.
+    """Edges of a box in mm, its kind ("included" or "excluded"), and its texts with their positions.
 
-    `y` is the top of the heading, `text_y` that of the text below it.
+    `x` is the left edge of both texts, `y` the top of the heading, `text_y` that of the text below it.
     """
 
     xmin: float
@@ -74,7 +75,7 @@ class _PlacedFlowBox(NamedTuple):
 
 
 class _Arrow(NamedTuple):
-    """Line in mm, and the direction of the tip at its end: "down", "right" or "none"."""
+    """Line from (`x`, `y`) to (`xend`, `yend`) in mm, and its tip: "down", "right" or "none"."""
 
     x: float
     y: float
@@ -85,7 +86,7 @@ class _Arrow(NamedTuple):
 
 @dataclass(frozen=True)
 class _Diagram:
-    """Boxes and arrows in mm, with y from 0 at the top to negative values."""
+    """Boxes and arrows of a page in mm; vertical positions are 0 at the top and negative below."""
 
     boxes: list[_PlacedFlowBox]
     arrows: list[_Arrow]
@@ -162,20 +163,22 @@ def plot_flow(
             f"{_MAX_GROUPS} groups of {_MAX_METHODS} methods",
             hint=Message("keep some of them, or take ", Setting("by", "metric")),
         )
+    # chains side by side, each about as wide as a journal's column
     n_columns = max(1, min(len(groups), int(width // COLUMN_MM)))
     file_box = _file_box(file, flow, names)
     chains = [_with_title(_boxes(branches, file, names), title) for title, branches in groups]
     note = _units_note(flow, str(file["unit"]), names)
     available_mm = width - 2 * _MARGIN_MM
     chars = caption_chars(width)
-    page_room = PAGE_HEIGHT_MM - 2 * _MARGIN_MM - caption_mm(caption([note, "Page 10 of 12."], chars))
-    pages = _chains_of_pages(file_box, chains, available_mm, n_columns, page_room)
-    page_figures = []
-    for number, page_chains in enumerate(pages, 1):
+    longest_caption = caption([note, "Page 10 of 12."], chars)
+    available_height_mm = PAGE_HEIGHT_MM - 2 * _MARGIN_MM - caption_mm(longest_caption)
+    chains_of_pages = _chains_of_pages(file_box, chains, available_mm, n_columns, available_height_mm)
+    pages = []
+    for number, page_chains in enumerate(chains_of_pages, 1):
         diagram = _page_diagram(file_box, page_chains, available_mm, n_columns)
-        page_note = caption([note, page_sentence(number, len(pages))], chars)
-        page_figures.append(_figure(diagram, width, page_note))
-    return paged_figure(page_figures)
+        page_note = caption([note, page_sentence(number, len(chains_of_pages))], chars)
+        pages.append(_figure(diagram, width, page_note))
+    return paged_figure(pages)
 
 
 def _units_note(flow: pd.DataFrame, unit: str, names: Labels) -> str:
@@ -183,68 +186,91 @@ def _units_note(flow: pd.DataFrame, unit: str, names: Labels) -> str:
     if not _has_several_scores(flow):
         return ""
     units = plural(_unit_noun(unit, names))
-    subject = "Cases" if units == "cases" else f"Cases and {units}"
+    subject = "Cases"
+    if units != "cases":
+        subject += f" and {units}"
     return f"{subject} are counted as long as one of their scores is left."
 
 
 def _chains_of_pages(
-    file_box: _FlowBox, chains: list[list[_FlowBox]], available_mm: float, n_columns: int, page_room: float
+    file_box: _FlowBox,
+    chains: list[list[_FlowBox]],
+    available_mm: float,
+    n_columns: int,
+    available_height_mm: float,
 ) -> list[list[list[_FlowBox]]]:
-    """Chains of each page, below the box of the file; lengths are in mm."""
+    """Return the chains of each page, which stand in columns below the box of the file.
+
+    `available_mm` and `available_height_mm` are the room on a page from left to right and from top to bottom.
+    """
     column_mm = (available_mm + _GAP_MM) / n_columns
     chain_mm = column_mm - _GAP_MM - _CHAIN_MM
     heights = [_GAP_MM + _chain_height(chain, chain_mm) for chain in chains]
     row_heights = [max(heights[start : start + n_columns]) for start in range(0, len(chains), n_columns)]
     pages = []
-    for rows in packed_slices(row_heights, page_room - _chain_height([file_box], available_mm)):
+    for rows in packed_slices(row_heights, available_height_mm - _chain_height([file_box], available_mm)):
         pages.append(chains[rows.start * n_columns : rows.stop * n_columns])
     return pages
 
 
 def _chain_height(boxes: list[_FlowBox], width: float) -> float:
-    """Height in mm of boxes of a width below each other."""
-    return -float(_chain_diagram(boxes, 0.0, width, 0.0).bottom)
+    """Return the height in mm of boxes of a width below each other."""
+    diagram = _chain_diagram(boxes, left=0.0, right=width, top=0.0)
+    return -float(diagram.bottom)
 
 
 def _groups(branches: pd.DataFrame, names: Labels) -> list[tuple[str, pd.DataFrame]]:
-    """Title and branches of each group; groups with the same numbers are one with a common title.
+    """Return the title and the branches of each group; groups with equal numbers are one with a common title.
 
-    Grouping columns stand between `stage` and `reason`; the method and the reference are none.
+    Grouping columns are those between `stage` and `reason`, except for the method and the reference.
     """
     columns = list(branches.columns)
-    groupings = columns[2 : columns.index("reason")]
+    first_grouping = columns.index("stage") + 1
+    groupings = columns[first_grouping : columns.index("reason")]
     groupings = [column for column in groupings if column not in ("method", "reference")]
+    if branches.empty:
+        return []
     if not groupings:
-        return [("", branches)] if len(branches) else []
+        return [("", branches)]
     orders = [names.order(column, branches[column]) for column in groupings]
-    by_key = dict(list(branches.groupby(groupings, sort=False, dropna=False)))
+    branches_of_group = dict(list(branches.groupby(groupings, sort=False, dropna=False)))
 
-    def position(key: tuple[Any, ...]) -> list[int]:
-        return [order.index(value) for order, value in zip(orders, key, strict=True)]
+    def positions(group: tuple[Any, ...]) -> list[int]:
+        """Return the position of each value of a group in the order of its column."""
+        return [order.index(value) for order, value in zip(orders, group, strict=True)]
 
-    distinct: list[tuple[list[str], pd.DataFrame]] = []
-    for key in sorted(by_key, key=position):
-        numbers = by_key[key].drop(columns=groupings).reset_index(drop=True)
-        labels = [names.value(column, value) for column, value in zip(groupings, key, strict=True)]
-        same_titles = [titles for titles, same_numbers in distinct if same_numbers.equals(numbers)]
-        if same_titles:
-            same_titles[0].append(", ".join(labels))
+    # branches that differ, and the titles of the groups that have them
+    distinct_branches: list[pd.DataFrame] = []
+    titles_of_branches: list[list[str]] = []
+    for group in sorted(branches_of_group, key=positions):
+        group_branches = branches_of_group[group].drop(columns=groupings).reset_index(drop=True)
+        labels = [names.value(column, value) for column, value in zip(groupings, group, strict=True)]
+        title = ", ".join(labels)
+        is_equal = [earlier.equals(group_branches) for earlier in distinct_branches]
+        if any(is_equal):
+            titles_of_branches[is_equal.index(True)].append(title)
         else:
-            distinct.append(([", ".join(labels)], numbers))
-    return [(_common_title(titles), numbers) for titles, numbers in distinct]
+            distinct_branches.append(group_branches)
+            titles_of_branches.append([title])
+    titles = map(_common_title, titles_of_branches)
+    return list(zip(titles, distinct_branches, strict=True))
 
 
 def _common_title(titles: list[str]) -> str:
-    """Title of groups that have the same numbers."""
+    """Return the title of groups that have equal numbers: "Hit rate and IoU (each)"."""
     if len(titles) == 1:
         return titles[0]
-    has_commas = any(", " in title for title in titles)
-    text = "; ".join(titles) if has_commas else joined(titles)
+    text = joined(titles)
+    if any(", " in title for title in titles):
+        text = "; ".join(titles)
     return f"{text} (each)"
 
 
 def _file_box(file: pd.Series, flow: pd.DataFrame, names: Labels) -> _FlowBox:
-    """Box with the numbers of cases, tasks, methods, metrics and scores in the file."""
+    """Return the box with the numbers of cases, tasks, methods, metrics and scores in the file.
+
+    `file` is the row of `flow` for the file.
+    """
     counts = [_amount(file[column], noun) for column, noun in _counted_columns(file, names).items()]
     if "n_tasks" in flow.columns:
         counts.append(_amount(file["n_tasks"], "task"))
@@ -255,9 +281,13 @@ def _file_box(file: pd.Series, flow: pd.DataFrame, names: Labels) -> _FlowBox:
 
 
 def _boxes(branches: pd.DataFrame, file: pd.Series, names: Labels) -> list[_FlowBox]:
-    """Boxes of the branches of a group from the top down: a stage, and before it what it excludes."""
+    """Return the boxes of the branches of a group from the top down: exclusions, then the stage.
+
+    `file` is the row of the flow for the file.
+    """
     included = branches[~branches["excluded"]]
     excluded = branches[branches["excluded"]]
+    # columns of counts with the noun of what they count
     counted_columns = {}
     if _has_several_scores(branches):
         counted_columns["n_rows"] = "score"
@@ -268,6 +298,7 @@ def _boxes(branches: pd.DataFrame, file: pd.Series, names: Labels) -> list[_Flow
     if "reference" in branches.columns:
         reference = next(iter(branches["reference"].dropna()), None)
     reference_label = names.value("method", reference)
+    # headings of the box of a stage and of the box of its exclusions
     headings = {
         ROWS: ("With a row in the file", "Excluded: no row in the file"),
         DEFINED: ("Score defined", "Excluded: no score"),
@@ -288,7 +319,10 @@ def _boxes(branches: pd.DataFrame, file: pd.Series, names: Labels) -> list[_Flow
 
 
 def _counted_columns(file: pd.Series, names: Labels) -> dict[str, str]:
-    """Columns of counts and their nouns: cases, and units where these are not the cases."""
+    """Return the columns of counts with their nouns: cases, and units where these are not the cases.
+
+    `file` is the row of the flow for the file.
+    """
     columns = {"n_cases": "case"}
     unit = str(file["unit"])
     if unit != "case":
@@ -299,7 +333,10 @@ def _counted_columns(file: pd.Series, names: Labels) -> dict[str, str]:
 def _method_lines(
     rows: pd.DataFrame, methods: list[Hashable], columns: dict[str, str], names: Labels
 ) -> list[str]:
-    """Lines of the box of a stage: one for each method, or for all methods if their numbers are equal."""
+    """Return the lines of the box of a stage: one for each method, or for all if their numbers are equal.
+
+    `columns` are the columns of counts with their nouns.
+    """
     counts_of = rows.set_index("method")[list(columns)].to_dict("index")
     texts = []
     for method in methods:
@@ -311,11 +348,14 @@ def _method_lines(
 
 
 def _exclusion_lines(excluded: pd.DataFrame, methods: list[Hashable], names: Labels) -> list[str]:
-    """Lines of the box of exclusions before a stage, one for each reason."""
+    """Return the lines of the box of exclusions before a stage, one for each reason."""
     lines = []
     for reason in dict.fromkeys(excluded["reason"]):
-        of_method = excluded[excluded["reason"] == reason].set_index("method")
-        amounts = {m: _excluded_amount(of_method.loc[m]) for m in methods if m in of_method.index}
+        row_of_method = excluded[excluded["reason"] == reason].set_index("method")
+        amounts = {}
+        for method in methods:
+            if method in row_of_method.index:
+                amounts[method] = _excluded_amount(row_of_method.loc[method])
         are_equal = len(set(amounts.values())) == 1 and len(amounts) == len(methods)
         if are_equal:
             text = next(iter(amounts.values()))
@@ -323,7 +363,8 @@ def _exclusion_lines(excluded: pd.DataFrame, methods: list[Hashable], names: Lab
                 text += " each"
         else:
             # a non-breaking space keeps a number with its method
-            text = "; ".join(f"{names.value('method', m)},\u00a0{amount}" for m, amount in amounts.items())
+            texts = [f"{names.value('method', method)},\u00a0{amount}" for method, amount in amounts.items()]
+            text = "; ".join(texts)
         if reason != NO_ROW:
             # the heading of the box names the other reason
             text = f"{_reason_text(reason, names)}: {text}"
@@ -332,7 +373,7 @@ def _exclusion_lines(excluded: pd.DataFrame, methods: list[Hashable], names: Lab
 
 
 def _excluded_amount(row: pd.Series) -> str:
-    """Number of excluded scores; where the file has no rows for them, of excluded cases or tasks."""
+    """Return the number of excluded scores; without rows for them, that of excluded cases or tasks."""
     if row["n_rows"]:
         return count_text(row["n_rows"])
     if row["n_cases"]:
@@ -341,7 +382,8 @@ def _excluded_amount(row: pd.Series) -> str:
 
 
 def _reason_text(reason: str, names: Labels) -> str:
-    """Label of a reason with a capital at its beginning."""
+    """Return the label of a reason with a capital at its beginning."""
+    # reasons of missing pairs name the reference, which the heading of the box has
     reason = reason.removeprefix(OF_REFERENCE)
     text = names.value("reason", reason)
     if text == reason:
@@ -361,28 +403,35 @@ def _unit_noun(unit: str, names: Labels) -> str:
 
 
 def _amount(n: Any, noun: str) -> str:
-    """Number with its noun and a non-breaking space: "1 case", "194 cases"."""
+    """Return a number with its noun and a non-breaking space: "1 case", "194 cases"."""
     return counted(n, noun).replace(" ", "\u00a0", 1)
 
 
 def _with_title(boxes: list[_FlowBox], title: str) -> list[_FlowBox]:
-    """Boxes of a chain below its title, which replaces the first heading unless that is of exclusions."""
+    """Return the boxes of a chain below its title.
+
+    The title replaces the heading of the first box; if this box lists exclusions, the title has its own box.
+    """
     if not title:
         return boxes
-    first, *further = boxes
+    first, *further_boxes = boxes
     if first.is_exclusion:
         return [_FlowBox(title, []), *boxes]
-    return [_FlowBox(title, first.lines), *further]
+    return [_FlowBox(title, first.lines), *further_boxes]
 
 
 def _page_diagram(
     file_box: _FlowBox, chains: list[list[_FlowBox]], available_mm: float, n_columns: int
 ) -> _Diagram:
-    """Diagram of the file and the chains below it, in columns side by side; lengths are in mm."""
-    if len(chains) <= 1:
-        single_chain = chains[0] if chains else []
-        return _chain_diagram([file_box, *single_chain], 0.0, available_mm, 0.0)
-    file_diagram = _chain_diagram([file_box], 0.0, available_mm, 0.0)
+    """Return the diagram of the file and of the chains below it, in columns side by side.
+
+    `available_mm` is the room from left to right.
+    """
+    if not chains:
+        return _chain_diagram([file_box], left=0.0, right=available_mm, top=0.0)
+    if len(chains) == 1:
+        return _chain_diagram([file_box, *chains[0]], left=0.0, right=available_mm, top=0.0)
+    file_diagram = _chain_diagram([file_box], left=0.0, right=available_mm, top=0.0)
     boxes = list(file_diagram.boxes)
     arrows = list(file_diagram.arrows)
     column_mm = (available_mm + _GAP_MM) / n_columns
@@ -390,24 +439,25 @@ def _page_diagram(
     for row_start in range(0, len(chains), n_columns):
         top = bottom - _GAP_MM
         for column, chain in enumerate(chains[row_start : row_start + n_columns]):
-            left = column * column_mm
-            diagram = _chain_diagram(chain, left + _CHAIN_MM, left + column_mm - _GAP_MM, top)
-            # an arrow from the file down, and to the right to the middle of the first box
-            x = left + _ARROW_MM
-            y = (diagram.boxes[0].ymin + top) / 2
+            column_left = column * column_mm
+            chain_left = column_left + _CHAIN_MM
+            diagram = _chain_diagram(chain, chain_left, right=column_left + column_mm - _GAP_MM, top=top)
             boxes += diagram.boxes
             arrows += diagram.arrows
-            arrows.append(_Arrow(x, file_diagram.bottom, x, y, "none"))
-            arrows.append(_Arrow(x, y, left + _CHAIN_MM, y, "right"))
+            # an arrow from the file down, and then to the right to the middle of the first box
+            x = column_left + _ARROW_MM
+            y = (diagram.boxes[0].ymin + top) / 2
+            arrows.append(_Arrow(x, file_diagram.bottom, x, y, tip="none"))
+            arrows.append(_Arrow(x, y, chain_left, y, tip="right"))
             bottom = min(bottom, diagram.bottom)
     return _Diagram(boxes, arrows)
 
 
 def _figure(diagram: _Diagram, width: float, note: str) -> Figure:
-    """Figure of a diagram, whose axes are in mm."""
+    """Return the figure of a diagram, whose axes are in mm, with a width in mm and a caption."""
     boxes = pd.DataFrame(diagram.boxes, columns=list(_PlacedFlowBox._fields))
     arrows = pd.DataFrame(diagram.arrows, columns=list(_Arrow._fields))
-    # without arrows the positions would have no numeric type
+    # in a frame without rows the positions have no numeric type
     arrows = arrows.astype(dict.fromkeys(["x", "y", "xend", "yend"], float))
     bottom = float(diagram.bottom)
     edges = p9.aes(xmin="xmin", xmax="xmax", ymin="ymin", ymax="ymax", fill="kind")
@@ -423,7 +473,8 @@ def _figure(diagram: _Diagram, width: float, note: str) -> Figure:
     y_limits = (bottom - _MARGIN_MM, _MARGIN_MM)
     height = y_limits[1] - y_limits[0] + _MARGIN_MM + caption_mm(note)
     blank = p9.element_blank()
-    side = (_MARGIN_MM - _EDGE_MM) / width
+    # plotnine takes margins as shares of the width; the axes have room for the lines around boxes
+    side_margin = (_MARGIN_MM - _EDGE_MM) / width
     return (
         Figure()
         + p9.geom_rect(edges, boxes, color="black", size=0.4)
@@ -443,8 +494,8 @@ def _figure(diagram: _Diagram, width: float, note: str) -> Figure:
             axis_ticks=blank,
             axis_title=blank,
             plot_margin=0,
-            plot_margin_left=side,
-            plot_margin_right=side,
+            plot_margin_left=side_margin,
+            plot_margin_right=side_margin,
             plot_margin_bottom=_MARGIN_MM / width,
         )
         + figure_size(width, height)
@@ -452,7 +503,7 @@ def _figure(diagram: _Diagram, width: float, note: str) -> Figure:
 
 
 def _chain_diagram(boxes: list[_FlowBox], left: float, right: float, top: float) -> _Diagram:
-    """Boxes of one chain between `left` and `right`, from `top` down, and the arrows between them, in mm."""
+    """Return the boxes of one chain between `left` and `right`, from `top` down, with their arrows, in mm."""
     drawn_boxes: list[_PlacedFlowBox] = []
     arrows: list[_Arrow] = []
     arrow_x = left + _ARROW_MM
@@ -460,19 +511,25 @@ def _chain_diagram(boxes: list[_FlowBox], left: float, right: float, top: float)
     bottom = top + _GAP_MM
     arrow_start = top
     for box in boxes:
-        box_left = left + (_ASIDE_MM if box.is_exclusion else 0.0)
+        box_left = left
+        kind = "included"
+        if box.is_exclusion:
+            box_left += _ASIDE_MM
+            kind = "excluded"
         text_mm = right - box_left - 2 * _PAD_MM
         heading = wrapped(box.heading, chars_in(text_mm, bold=True), None)
         text = "\n".join(wrapped(line, chars_in(text_mm), None) for line in box.lines)
         box_top = bottom - _GAP_MM
         text_top = box_top - _PAD_MM - _LINE_MM * (heading.count("\n") + 1)
-        n_lines = text.count("\n") + 1 if text else 0
+        n_lines = 0
+        if text:
+            n_lines = text.count("\n") + 1
         bottom = text_top - _LINE_MM * n_lines - _PAD_MM
         if box.is_exclusion:
             middle = (box_top + bottom) / 2
-            arrows.append(_Arrow(arrow_x, middle, box_left, middle, "right"))
+            arrows.append(_Arrow(arrow_x, middle, box_left, middle, tip="right"))
         elif drawn_boxes:
-            arrows.append(_Arrow(arrow_x, arrow_start, arrow_x, box_top, "down"))
+            arrows.append(_Arrow(arrow_x, arrow_start, arrow_x, box_top, tip="down"))
         if not box.is_exclusion:
             arrow_start = bottom
         drawn_boxes.append(
@@ -481,7 +538,7 @@ def _chain_diagram(boxes: list[_FlowBox], left: float, right: float, top: float)
                 xmax=right,
                 ymin=bottom,
                 ymax=box_top,
-                kind="excluded" if box.is_exclusion else "included",
+                kind=kind,
                 x=box_left + _PAD_MM,
                 y=box_top - _PAD_MM,
                 heading=heading,

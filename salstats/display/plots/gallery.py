@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_columns, check_frame, check_numeric, quoted
+from salstats.display.plots.layout.captions import distinct_values
 from salstats.display.plots.layout.figure import Figure, paged_figure
 from salstats.display.plots.layout.gallery_layout import GalleryLayout
 from salstats.display.plots.layout.overlay_layers import bar_layers
@@ -26,7 +27,7 @@ from salstats.display.plots.overlay import (
     people_note,
     threshold_note,
 )
-from salstats.display.text.format import MISSING, fixed_text, joined
+from salstats.display.text.format import fixed_text, joined
 from salstats.display.text.labels import Labels
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.study import HUMAN, Series
@@ -47,40 +48,66 @@ def gallery(
     labels: Labels,
     spacing: float | Mapping[str, float] | None,
 ) -> Figure:
-    """Pages of a gallery.
+    """Return the pages of a gallery.
 
-    `pictures` has the pictures of each column, one for each of `rows`. `cases` is the frame of picked cases,
-    and `spacing` the size of a pixel in mm.
+    Parameters
+    ----------
+    rows : sequence of GalleryRow
+        The rows from the top down.
+    pictures : mapping
+        Pictures of each column by its key, one for each row.
+    values : PanelScores
+        Scores of the pictures.
+    layout : GalleryLayout
+        Sizes of pictures, and names of rows and columns.
+    cases : DataFrame
+        The picked cases.
+    labels : Labels
+        Labels of cases, tasks, methods and metrics.
+    spacing : float or mapping, optional
+        Size of a pixel in mm, or that of each case.
     """
+    # picks of each method, if methods have their own
     picks = PanelRows({})
+    picked_note = _picked_note(cases, labels)
     if picks_differ_by_method(cases):
         picks = panel_rows(cases, {row.case for row in rows})
-    metric = "" if values.metric is None else labels.value("metric", values.metric)
-    # the caption names a metric whose label is too long
-    short_metric = metric if len(f"{metric} 0.00") <= chars_in(layout.column, TAG_PT) else ""
+    if picks.rows:
+        picked_note = "Words beside scores: what that method's score was picked for."
+    # the name of the metric below pictures; the caption names a metric whose label is too long
+    tag_metric = ""
+    metric_note = ""
+    if values.metric is not None:
+        metric = labels.value("metric", values.metric)
+        if len(f"{metric} 0.00") <= chars_in(layout.column, TAG_PT):
+            tag_metric = metric
+        else:
+            metric_note = f"Numbers: {metric}."
     placed = []
-    has_mean_scores = False
+    mean_note = ""
     for number, row in enumerate(rows):
         for column, column_pictures in pictures.items():
             picture = column_pictures[number]
             score, n_scores = values.for_picture(picture)
-            has_mean_scores |= n_scores > 1
-            pick_names = list(dict.fromkeys(str(pick["pick"]) for pick in picks.for_picture(picture)))
-            tag = _tag(score if n_scores else None, short_metric, pick_names, picture.note)
+            if n_scores > 1:
+                mean_note = "Scores of several readers or seeds are their mean."
+            tag = picture.note
+            if n_scores > 0:
+                pick_names = list(dict.fromkeys(str(pick["pick"]) for pick in picks.for_picture(picture)))
+                tag = _score_text(score, tag_metric, pick_names, picture.note)
             placed.append(PlacedPicture(picture, row.key, column, tag, score))
-    titles, shared_notes = series_titles(
-        {column: column_pictures[0].series for column, column_pictures in pictures.items()}, labels
-    )
+    series_of_columns = {column: column_pictures[0].series for column, column_pictures in pictures.items()}
+    titles, shared_notes = series_titles(series_of_columns, labels)
     single_row_note = ""
     if len(rows) == 1:
         # a single row has no name at its left, and a single picture no title
-        single_title = list(titles.values()) if len(titles) == 1 else []
-        single_row_note = f"{', '.join([rows[0].text, *single_title])}."
-    picked_note = _picked_note(cases, labels)
-    if picks.rows:
-        picked_note = "Words beside scores: what that method's score was picked for."
+        names = [rows[0].text]
+        if len(titles) == 1:
+            names += titles.values()
+        single_row_note = f"{', '.join(names)}."
 
     def notes(page_pictures: Sequence[PlacedPicture]) -> list[str]:
+        """Return the sentences of the caption of some pictures."""
         panels = [picture.panel for picture in page_pictures]
         return [
             single_row_note,
@@ -88,15 +115,16 @@ def gallery(
             absent_note(panels, labels),
             threshold_note(panels, labels),
             people_note(panels),
-            f"Numbers: {metric}." if metric and not short_metric else "",
+            metric_note,
             picked_note,
-            "Scores of several readers or seeds are their mean." if has_mean_scores else "",
+            mean_note,
             image_note(panels),
         ]
 
     single_stack = [band for row in rows for band in layout.bands(row.key)]
     all_pictures = lay_out(placed, layout.sheet([single_stack])).pictures
     _, bar_note = bar_layers(all_pictures, spacing, labels)
+    # the caption of a page names at most what that of all pictures does
     longest_notes = [*notes(placed), bar_note, "Page 10 of 10."]
     pages = layout.pages(placed, around_mm(longest_notes, layout.width))
     page_figures = []
@@ -119,30 +147,35 @@ def gallery(
 def _pictures_of_page(
     placed: Sequence[PlacedPicture], stacks: Sequence[Sequence[Band]]
 ) -> list[PlacedPicture]:
-    """Pictures whose row and column are on a page."""
-    positions = {(band.row, column) for stack in stacks for band in stack for column in band.columns}
+    """Return the pictures whose row and column are on a page, given by its stacks of bands."""
+    bands = [band for stack in stacks for band in stack]
+    positions = {(band.row, column) for band in bands for column in band.columns}
     return [picture for picture in placed if (picture.row, picture.column) in positions]
 
 
 def gallery_width(width: float | None, n_columns: int) -> float:
-    """Width of a gallery in mm, by default a journal's column for few columns and a page for more."""
-    return width or (COLUMN_MM if n_columns <= _FEW_COLUMNS else PAGE_MM)
+    """Return the width of a gallery in mm, by default a journal's column for few columns, else a page."""
+    if width is not None:
+        return width
+    return COLUMN_MM if n_columns <= _FEW_COLUMNS else PAGE_MM
 
 
 @dataclass(frozen=True)
 class PanelRows:
-    """Rows of a frame by case and method."""
+    """Rows of a frame of scores or picks, as dicts of their columns, by case and method."""
 
     rows: Mapping[tuple[str, str], Sequence[Mapping[Hashable, Any]]]
 
     def for_picture(self, picture: Picture) -> list[Mapping[Hashable, Any]]:
-        """Rows of a picture's case, task and series, each once."""
-        rows = {}
+        """Return the rows of a picture's case, task and series, each once."""
+        rows: list[Mapping[Hashable, Any]] = []
         for series in picture.series:
             for row in self.rows.get((picture.case, series.method), ()):
-                if row.get("task", picture.task) == picture.task and _is_of_series(row, series):
-                    rows[id(row)] = row
-        return list(rows.values())
+                is_of_task = row.get("task", picture.task) == picture.task
+                is_new = not any(row is earlier for earlier in rows)
+                if is_of_task and is_new and _is_of_series(row, series):
+                    rows.append(row)
+        return rows
 
 
 def _is_of_series(row: Mapping[Hashable, Any], series: Series) -> bool:
@@ -155,7 +188,7 @@ def _is_of_series(row: Mapping[Hashable, Any], series: Series) -> bool:
 
 
 def panel_rows(frame: pd.DataFrame, cases: Collection[str]) -> PanelRows:
-    """Rows of some cases by case and method."""
+    """Return the rows of some cases by case and method."""
     rows: dict[tuple[str, str], list[Mapping[Hashable, Any]]] = {}
     for row in frame[frame["case"].astype("str").isin(cases)].to_dict("records"):
         rows.setdefault((str(row["case"]), str(row["method"])), []).append(row)
@@ -170,13 +203,16 @@ class PanelScores:
     metric: str | None
 
     def for_picture(self, picture: Picture) -> tuple[float, int]:
-        """Score of a picture, NaN if there is none, and the number of scores that it is the mean of."""
+        """Return the mean score of a picture, NaN if there is none, and the number of its scores."""
         scores = pd.Series([row["score"] for row in self.rows.for_picture(picture)], dtype=np.float64)
         return float(scores.mean()), len(scores)
 
 
 def panel_scores(frame: pd.DataFrame, metric: str | None, cases: Collection[str]) -> PanelScores:
-    """Scores of one metric for some cases; no rows where the frame has no scores."""
+    """Return the scores of one metric for some cases; no rows if the frame has no column `score`.
+
+    `metric` may be None if there is only one.
+    """
     if "score" not in frame.columns:
         return PanelScores(PanelRows({}), None)
     check_columns(frame, ["case", "method", "metric"])
@@ -203,14 +239,26 @@ def panel_scores(frame: pd.DataFrame, metric: str | None, cases: Collection[str]
 
 
 def picked_metric(cases: pd.DataFrame) -> str | None:
-    """Metric that the cases were picked by, None unless there is exactly one."""
-    metrics = list(cases["metric"].dropna().unique()) if "metric" in cases.columns else []
-    return str(metrics[0]) if len(metrics) == 1 else None
+    """Return the metric that the cases were picked by, None unless there is exactly one."""
+    metrics = distinct_values(cases, "metric")
+    if len(metrics) != 1:
+        return None
+    return str(metrics[0])
 
 
 @dataclass(frozen=True)
 class GalleryRow:
-    """A row of a gallery, whose name has `parts` on lines of their own, the first its pick if `picked`."""
+    """Row of a gallery: a case and a task.
+
+    Attributes
+    ----------
+    case, task : str
+        The case and the task.
+    parts : tuple of str
+        Parts of the name of the row, on lines of their own: its picks, its case and its task.
+    picked : bool
+        Whether the first part names the picks.
+    """
 
     case: str
     task: str
@@ -219,25 +267,35 @@ class GalleryRow:
 
     @property
     def key(self) -> str:
-        """Text that no other row has."""
+        """Return a text that no other row has."""
         return f"{self.case}\n{self.task}"
 
     @property
     def text(self) -> str:
-        """Its name in a sentence: "Best: case 12, Edema"."""
+        """Return the name of the row in a sentence: "Best: case 12, Edema"."""
         name = ", ".join(self.parts)
-        return name.replace(",", ":", 1) if self.picked else name
+        if self.picked:
+            # a colon after the picks
+            name = name.replace(",", ":", 1)
+        return name
 
 
 def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], names: Labels) -> list[GalleryRow]:
-    """Rows of a gallery; those of a task together where each method has its own picks."""
+    """Return the rows of a gallery of picked cases, a row for each case and task.
+
+    Rows are in the order of the frame; where each method has its own picks, those of a task stand together.
+    `tasks` are the tasks of the study.
+    """
     frame = check_frame(cases, "cases")
     check_columns(frame, ["case"], "cases")
     if len(tasks) > 1:
         check_columns(frame, ["task"], "cases")
+    # what each case and task was picked for, such as "best"
     picks_of: dict[tuple[str, str], list[str]] = {}
     for record in frame.to_dict("records"):
-        picks = picks_of.setdefault((str(record["case"]), str(record.get("task", tasks[0]))), [])
+        case = str(record["case"])
+        task = str(record.get("task", tasks[0]))
+        picks = picks_of.setdefault((case, task), [])
         if "pick" in record and str(record["pick"]) not in picks:
             picks.append(str(record["pick"]))
     keys = list(picks_of)
@@ -248,10 +306,13 @@ def gallery_rows(cases: pd.DataFrame, tasks: Sequence[str], names: Labels) -> li
     rows = []
     for case, task in keys:
         # a method's own picks are written below its pictures
-        picks = [] if methods_have_picks else picks_of[case, task]
-        task_label = names.value("task", task) if len(tasks) > 1 else ""
-        name_parts = (joined(picks).capitalize(), names.value("case", case), task_label)
-        rows.append(GalleryRow(case, task, tuple(text for text in name_parts if text), picked=bool(picks)))
+        picks = []
+        if not methods_have_picks:
+            picks = picks_of[case, task]
+        parts = [joined(picks).capitalize(), names.value("case", case)]
+        if len(tasks) > 1:
+            parts.append(names.value("task", task))
+        rows.append(GalleryRow(case, task, tuple(text for text in parts if text), picked=bool(picks)))
     return rows
 
 
@@ -264,7 +325,7 @@ def picks_differ_by_method(cases: pd.DataFrame) -> bool:
 
 
 def _picked_note(cases: pd.DataFrame, names: Labels) -> str:
-    """Sentence on the method and the metric that cases were picked by, "" without their columns."""
+    """Return a sentence on the method and metric by which cases were picked, "" without their columns."""
     if not {"pick", "method", "metric"} <= set(cases.columns):
         return ""
     methods = joined([names.value("method", method) for method in cases["method"].unique()])
@@ -273,12 +334,13 @@ def _picked_note(cases: pd.DataFrame, names: Labels) -> str:
 
 
 def series_titles(columns: Mapping[str, Sequence[Series]], names: Labels) -> tuple[dict[str, str], list[str]]:
-    """Title of each column, and sentences on the model and seed that all columns share.
+    """Return the title of each column by its key, and sentences on the model and seed that all columns share.
 
-    `columns` has the series of each column; human readers have neither model nor seed.
+    `columns` has the series of each column by its key; human readers have neither model nor seed.
     """
     first_series = [series[0] for series in columns.values()]
     machine_series = [series for series in first_series if series.method != HUMAN]
+    # model and seed, if all series have the same
     shared = {}
     for column in ("model", "seed"):
         values = {getattr(series, column) for series in machine_series}
@@ -289,10 +351,11 @@ def series_titles(columns: Mapping[str, Sequence[Series]], names: Labels) -> tup
     return titles, sentences
 
 
-def _tag(score: float | None, metric: str, picks: Sequence[str], note: str) -> str:
-    """Text below a picture: its score and picks, or the note that says why it has no score."""
-    if score is None:
-        return note
-    number = MISSING if np.isnan(score) else fixed_text(score, 2)
-    texts = (f"{metric} {number}".strip(), joined(picks), note)
+def _score_text(score: float, metric: str, picks: Sequence[str], note: str) -> str:
+    """Return the text below a picture: "IoU 0.52, best", with the note of the picture if it has one.
+
+    `metric` is the label of the metric, or "" if the caption names it.
+    """
+    score_text = f"{metric} {fixed_text(score, 2)}".strip()
+    texts = (score_text, joined(picks), note)
     return ", ".join(text for text in texts if text)

@@ -30,6 +30,7 @@ _OUTER_COLOUR = (0.87, 0.91, 0.96)
 _BOX_MM = 3.2
 #: Width in mm of the keys of the legend beside its title.
 _LEGEND_MM = 78.0
+#: Letter of the median in Tukey's notation.
 _MEDIAN = "M"
 
 
@@ -129,26 +130,34 @@ def plot_letter_values(
 
 
 def _boxes(defined_values: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Boxes, the outermost first so that inner ones lie on top, and the texts of the legend."""
+    """Return boxes, the outermost first so that inner ones lie on top, and the texts of the legend.
+
+    Boxes have the columns `middle` (text of the share of cases in the box), `ymin` and `ymax` (edges in mm).
+    """
     boxes = defined_values[~defined_values["letter"].isin([_MEDIAN, OUTSIDE])]
-    # the median is letter value 1; number i cuts off a share of 2^-i at each end and bounds box i - 1
-    box_number = np.round(-np.log2(boxes["tail_share"])).astype(int) - 1
-    n_boxes = int(box_number.max()) if len(box_number) else 0
-    texts = [_share_text(100 * (1 - 0.5**number)) for number in range(1, n_boxes + 1)]
-    # heights fall to a share of the innermost one, so that the outermost box is still visible
-    half_height = _BOX_MM / 2 * (1 - (box_number - 1) / max(n_boxes, 1))
+    # letter value i cuts off a share of 2^-i at each end; the first is the median, the second bounds box 1
+    letter_number = np.round(-np.log2(boxes["tail_share"])).astype(int)
+    box_number = letter_number - 1
+    n_boxes = int(max(box_number, default=0))
+    texts = []
+    for number in range(1, n_boxes + 1):
+        share_in_box = 1 - 0.5**number
+        texts.append(_share_text(100 * share_in_box))
+    # heights fall from that of box 1 in equal steps, and the outermost box is still visible
+    height = _BOX_MM * (1 - (box_number - 1) / max(n_boxes, 1))
     middle = [texts[number - 1] for number in box_number]
     boxes = boxes.assign(
         middle=pd.Categorical(middle, categories=texts, ordered=True),
-        ymin=boxes["y"] - half_height,
-        ymax=boxes["y"] + half_height,
+        ymin=boxes["y"] - height / 2,
+        ymax=boxes["y"] + height / 2,
     )
     return boxes.sort_values("tail_share", kind="stable").reset_index(drop=True), texts
 
 
 def _share_text(percent: float) -> str:
-    """Percentage with as few decimals as keep it from being rounded to 100 %."""
-    digits = 0 if percent == round(percent) else 1
+    """Return a percentage as text, with as few decimals as keep it from being rounded to 100 %."""
+    is_integer = percent == round(percent)
+    digits = 0 if is_integer else 1
     while percent_text(percent, digits).startswith("100"):
         digits += 1
     return percent_text(percent, digits)
@@ -165,7 +174,8 @@ def _marks_note(boxes: pd.DataFrame, outside: pd.DataFrame) -> str:
     marks = ["Line: median"]
     if len(boxes):
         marks.append("boxes: the middle share of the cases")
-    if len(outside):
-        dots = "cases beyond the last box" if len(boxes) else "each case"
-        marks.append(f"dots: {dots}")
+    if len(outside) and len(boxes):
+        marks.append("dots: cases beyond the last box")
+    elif len(outside):
+        marks.append("dots: each case")
     return f"{'; '.join(marks)}."

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import (
     EDGE_MM,
     GAP_MM,
-    HIGHEST,
+    MAX_HEIGHT_FACTOR,
     Band,
     PictureSheet,
     PlacedPicture,
@@ -38,13 +39,9 @@ from salstats.display.text.labels import Labels
 from salstats.metrics.registry import threshold_label
 from salstats.study import Series
 
-_NAMES = {
-    "truth": "Truth",
-    "human": "Human benchmark",
-    "mask": "Thresholded map",
-    "peak": "Peak",
-    "marked": "Marked point",
-}
+#: Default texts in the legend, by kind of outline and of mark.
+_OUTLINE_NAMES = {"truth": "Truth", "human": "Human benchmark", "mask": "Thresholded map"}
+_MARK_NAMES = {"peak": "Peak", "marked": "Marked point"}
 #: Grey behind the keys of the legend, on which light outlines are visible.
 _KEY_COLOUR = "#5A5A5A"
 #: Most absent findings, and most thresholds, that a caption names one by one.
@@ -58,6 +55,19 @@ _RESERVE_MM = 1.0
 _MARK_MM = 0.9
 
 
+@dataclass(frozen=True)
+class _OverlayStyle:
+    """Width of outlines and size of marks, in points."""
+
+    line_size: float
+    mark_size: float
+
+
+#: Styles of a figure of a single picture, and of several.
+_SINGLE_STYLE = _OverlayStyle(line_size=0.5, mark_size=1.8)
+_SMALL_STYLE = _OverlayStyle(line_size=0.35, mark_size=1.3)
+
+
 class _LegendSize(NamedTuple):
     """Height in mm of the legends of outlines and of marks, and whether they stand side by side."""
 
@@ -68,13 +78,15 @@ class _LegendSize(NamedTuple):
 def overlay(
     picture: Picture, labels: Labels, width: float, spacing: float | Mapping[str, float] | None
 ) -> Figure:
-    """Figure of a single picture, `width` in mm."""
+    """Return the figure of a single picture, with a width in mm; `spacing` is the size of a pixel in mm."""
     names = [labels.value("case", picture.case), labels.value("task", picture.task)]
     if picture.series:
         names.append(method_label(labels, picture.series))
-    note = f": {picture.note}" if picture.note else ""
+    title = ", ".join(names)
+    if picture.note:
+        title += f": {picture.note}"
     sentences = [
-        f"{', '.join(names)}{note}.",
+        f"{title}.",
         absent_note([picture], labels),
         threshold_note([picture], labels),
         people_note([picture]),
@@ -102,29 +114,33 @@ def overlay(
 
 
 def overlay_box(width: float) -> tuple[float, float]:
-    """Largest width and height of a single picture in a figure, all in mm."""
+    """Return the largest width and height of a single picture in a figure, all in mm."""
     picture_width = width - 2 * EDGE_MM
+    # the caption has about four lines
     page_room = PAGE_HEIGHT_MM - around_mm([], width) - 4 * LINE_MM
-    return picture_width, min(HIGHEST * picture_width, page_room)
+    return picture_width, min(MAX_HEIGHT_FACTOR * picture_width, page_room)
 
 
 def around_mm(notes: Iterable[str], width: float) -> float:
-    """Height in mm of the edges, a legend of everything, the colour scale and a caption."""
+    """Return the height in mm of the edges, a legend of all kinds, the colour scale and a caption.
+
+    `notes` are the sentences of the caption, `width` is that of the figure in mm.
+    """
     text = caption(notes, caption_chars(width, left_mm=3))
-    names = list(_NAMES.values())
-    outlines = names[:3]
-    marks = names[3:]
+    outlines = list(_OUTLINE_NAMES.values())
+    marks = list(_MARK_NAMES.values())
     legend = _legend_size(outlines, marks, width - 2 * EDGE_MM)
     return 2 * EDGE_MM + legend.height + _COLOUR_SCALE_MM + caption_mm(text) + _RESERVE_MM
 
 
 def _legend_size(outlines: Sequence[str], marks: Sequence[str], inner_width: float) -> _LegendSize:
-    """Size of the legends with texts for outlines and for marks in a width in mm."""
+    """Return the size of the legends with texts for outlines and for marks in a width in mm."""
     texts = [*outlines, *marks]
-    n_rows = [math.ceil(len(keys) / legend_columns(keys, inner_width)) for keys in (outlines, marks)]
+    n_outline_rows = math.ceil(len(outlines) / legend_columns(outlines, inner_width))
+    n_mark_rows = math.ceil(len(marks) / legend_columns(marks, inner_width))
     if not texts or legend_width(texts, len(texts)) <= inner_width:
-        return _LegendSize(_LEGEND_MM * max(n_rows), is_horizontal=True)
-    return _LegendSize(_LEGEND_MM * sum(n_rows), is_horizontal=False)
+        return _LegendSize(_LEGEND_MM * max(n_outline_rows, n_mark_rows), is_horizontal=True)
+    return _LegendSize(_LEGEND_MM * (n_outline_rows + n_mark_rows), is_horizontal=False)
 
 
 def overlay_figure(
@@ -137,15 +153,29 @@ def overlay_figure(
     names: Mapping[str, str] | None = None,
     page: str = "",
 ) -> Figure:
-    """Figure of the pictures of a sheet.
+    """Return the figure of the pictures of a sheet.
 
-    `names` replaces names of outlines and marks in the legend, `spacing` is the size of a pixel in mm, and
-    `page` the last sentence of the caption.
+    Parameters
+    ----------
+    placed : sequence of PlacedPicture
+        The pictures, with their rows and columns.
+    sheet : PictureSheet
+        Layout of the pictures.
+    labels : Labels
+        Labels of cases, and of kinds of outlines and marks.
+    notes : sequence of str
+        Sentences of the caption.
+    spacing : float or mapping, optional
+        Size of a pixel in mm, or that of each case.
+    names : mapping, optional
+        Texts in the legend that replace the default ones, by kind of outline or mark.
+    page : str
+        Last sentence of the caption.
     """
     tables = lay_out(placed, sheet)
     table = tables.pictures
     inner_width = sheet.width - 2 * EDGE_MM
-    is_single = len(placed) == 1
+    style = _SINGLE_STYLE if len(placed) == 1 else _SMALL_STYLE
     outlines = outline_rows(table, placed)
     marks = mark_rows(table, placed)
     texts = _legend_texts(labels, names or {})
@@ -155,9 +185,9 @@ def overlay_figure(
     bars, bar_note = bar_layers(table, spacing, labels)
     note = caption([*notes, bar_note, page], caption_chars(sheet.width, left_mm=3))
     has_maps = any(picture.panel.saliency is not None for picture in placed)
-    outside_mm = 2 * EDGE_MM + legend.height
-    outside_mm += _COLOUR_SCALE_MM if has_maps else 0
-    outside_mm = outside_mm + caption_mm(note) + _RESERVE_MM
+    outside_mm = 2 * EDGE_MM + legend.height + caption_mm(note) + _RESERVE_MM
+    if has_maps:
+        outside_mm += _COLOUR_SCALE_MM
     # one list, since each addition copies the whole figure
     elements: list[Any] = [
         geom_picture(
@@ -169,10 +199,10 @@ def overlay_figure(
     if has_maps:
         elements += scale_layer(table)
     if outlines is not None:
-        line_size = 0.5 if is_single else 0.35
-        elements += line_layers(outlines, texts, line_size, legend_columns(outline_texts, inner_width))
+        n_columns = legend_columns(outline_texts, inner_width)
+        elements += line_layers(outlines, texts, style.line_size, n_columns)
     if marks is not None:
-        elements += mark_layers(marks, texts, 1.8 if is_single else 1.3)
+        elements += mark_layers(marks, texts, style.mark_size)
     elements += [
         *bars,
         *text_layers(tables.texts),
@@ -198,10 +228,11 @@ def overlay_figure(
 
 
 def _legend_texts(labels: Labels, names: Mapping[str, str]) -> dict[str, str]:
-    """Text of each kind of outline and mark: the user's label, else that of `names`, else the default."""
+    """Return the text of each kind of outline and mark: the user's label, `names`, or else the default."""
     unlabelled = Labels()
-    texts = {**_NAMES, **names}
-    for kind in _NAMES:
+    default_texts = {**_OUTLINE_NAMES, **_MARK_NAMES}
+    texts = {**default_texts, **names}
+    for kind in default_texts:
         label = labels.column(kind)
         if label != unlabelled.column(kind):
             texts[kind] = label
@@ -209,56 +240,69 @@ def _legend_texts(labels: Labels, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _texts_of_kinds(rows: pd.DataFrame | None, texts: Mapping[str, str]) -> list[str]:
-    """Texts of the kinds of outlines or marks that occur in a frame."""
-    return [] if rows is None else [texts[kind] for kind in rows["kind"].cat.categories]
+    """Return the texts of the kinds of outlines or marks that occur in a frame, [] without a frame."""
+    if rows is None:
+        return []
+    return [texts[kind] for kind in rows["kind"].cat.categories]
 
 
 def _tinted(picture: Picture) -> np.ndarray:
-    """Image with the map over it; the ground is grey where there is no image."""
-    grey = np.full(picture.printed, GROUND) if picture.grey is None else picture.grey
+    """Return the image with the map over it; without an image the ground is grey."""
+    grey = picture.grey
+    if grey is None:
+        grey = np.full(picture.printed, GROUND)
     return tinted(grey, picture.saliency)
 
 
 def method_label(names: Labels, series: Sequence[Series], omitted_columns: Collection[str] = ()) -> str:
-    """Label of a method with model, seed and reader of its series, without the columns in `omitted_columns`.
+    """Return the label of a method with model, seed and reader of its series: "Grad-CAM, ResNet".
 
-    Several series of one method have only its label.
+    The columns in `omitted_columns` are not named. Several series of one method have only its label.
     """
     first = series[0]
-    label = names.value("method", first.method)
-    if len(series) > 1:
-        return label
-    columns = [column for column in ("model", "seed", "reader") if column not in omitted_columns]
-    values = [getattr(first, column) for column in columns]
-    return ", ".join([label, *(value for value in values if value is not None)])
+    texts = [names.value("method", first.method)]
+    if len(series) == 1:
+        values = {"model": first.model, "seed": first.seed, "reader": first.reader}
+        for column, value in values.items():
+            if column not in omitted_columns and value is not None:
+                texts.append(value)
+    return ", ".join(texts)
 
 
 def threshold_note(pictures: Sequence[Picture], names: Labels) -> str:
-    """Sentence on the thresholds of the maps, "" for stored masks, which have none."""
-    thresholded = {(p.task, p.series[0]): p for p in pictures if p.threshold is not None}
+    """Return a sentence on the thresholds of the maps, "" for stored masks, which have none."""
+    # the maps of a series have one threshold for each task
+    thresholded = {}
+    for picture in pictures:
+        if picture.threshold is not None:
+            thresholded[picture.task, picture.series[0]] = picture
     if not thresholded:
         return ""
+    masks = list(thresholded.values())
     texts = {key: _threshold_text(picture) for key, picture in thresholded.items()}
-    n_distinct = len(set(texts.values()))
-    if n_distinct == 1:
-        thresholds = next(iter(texts.values()))
+    distinct_texts = list(dict.fromkeys(texts.values()))
+    if len(distinct_texts) == 1:
+        note = f"Threshold: {distinct_texts[0]}"
     elif len(texts) > _MAX_THRESHOLDS:
-        thresholds = f"{_threshold_range(list(thresholded.values()))}, by task and method"
+        note = f"Threshold: {_threshold_range(masks)}, by task and method"
     else:
-        thresholds = _listed_thresholds(texts, names)
-    sizes = sorted({int(p.smooth) for p in thresholded.values() if p.smooth})
-    of_map = ""
+        note = f"Threshold: {_listed_thresholds(texts, names)}"
+    # sides in pixels of the squares over which maps were averaged
+    sizes = sorted({int(mask.smooth) for mask in masks if mask.smooth})
     if sizes:
-        of_map = f", of means over {joined([f'{size} x {size}' for size in sizes])} pixels"
-    if any(p.colormap for p in thresholded.values()):
-        of_map += " of the grey levels of its colours (jet)"
-    has_cutoff = any(p.cutoff is not None for p in thresholded.values())
-    cutoff = "; masks below the probability cut-off are empty" if has_cutoff else ""
-    return f"Threshold: {thresholds}{of_map}{cutoff}."
+        note += f", of means over {joined([f'{size} x {size}' for size in sizes])} pixels"
+    if any(mask.colormap for mask in masks):
+        note += " of the grey levels of its colours (jet)"
+    if any(mask.cutoff is not None for mask in masks):
+        note += "; masks below the probability cut-off are empty"
+    return f"{note}."
 
 
 def _listed_thresholds(texts: Mapping[tuple[str, Series], str], names: Labels) -> str:
-    """Threshold of each task and series: "0.3 (Edema, Grad-CAM) and 0.5 (Edema, LRP)"."""
+    """Return the threshold of each task and series: "0.3 (Edema, Grad-CAM) and 0.5 (Edema, LRP)".
+
+    `texts` is the text of the threshold of each task and series.
+    """
     has_several_series = len({series for _, series in texts}) > 1
     listed = []
     for (task, series), text in texts.items():
@@ -271,17 +315,24 @@ def _listed_thresholds(texts: Mapping[tuple[str, Series], str], names: Labels) -
 
 def _threshold_range(pictures: Sequence[Picture]) -> str:
     """Range of the numeric thresholds, and the named ones: "0.2 to 0.6 or Otsu's level"."""
-    numbers = [p.threshold for p in pictures if isinstance(p.threshold, int | float)]
-    named = [_threshold_text(p) for p in pictures if isinstance(p.threshold, str)]
-    levels = list(dict.fromkeys(named))
+    numbers = []
+    rules = []
+    for picture in pictures:
+        if isinstance(picture.threshold, str):
+            rules.append(_threshold_text(picture))
+        elif picture.threshold is not None:
+            numbers.append(picture.threshold)
+    texts = list(dict.fromkeys(rules))
     if numbers:
-        levels.insert(0, _range_text(f"{min(numbers):g}", f"{max(numbers):g}"))
-    return joined(levels, "or")
+        texts.insert(0, _range_text(f"{min(numbers):g}", f"{max(numbers):g}"))
+    return joined(texts, "or")
 
 
 def _range_text(low: str, high: str) -> str:
-    """Text of a range: "2 to 5", or "2" where both ends are equal."""
-    return low if low == high else f"{low} to {high}"
+    """Return the text of a range: "2 to 5", or "2" where both ends are equal."""
+    if low == high:
+        return low
+    return f"{low} to {high}"
 
 
 def _threshold_text(picture: Picture) -> str:
@@ -293,26 +344,32 @@ def _threshold_text(picture: Picture) -> str:
 
 def absent_note(pictures: Sequence[Picture], names: Labels) -> str:
     """Sentence that names the findings that are absent in the truth, "" if there are none."""
-    absent = [p for p in pictures if "truth" not in p.lines]
-    findings = [f"{names.value('task', p.task)} of {names.value('case', p.case)}" for p in absent]
-    findings = list(dict.fromkeys(findings))
+    findings: list[str] = []
+    for picture in pictures:
+        finding = f"{names.value('task', picture.task)} of {names.value('case', picture.case)}"
+        if "truth" not in picture.lines and finding not in findings:
+            findings.append(finding)
+    if not findings:
+        return ""
     if len(findings) > _MAX_FINDINGS:
         return f"Absent in the truth: {len(findings)} of the findings shown."
-    return f"Absent in the truth: {joined(findings)}." if findings else ""
+    return f"Absent in the truth: {joined(findings)}."
 
 
 def people_note(pictures: Sequence[Picture]) -> str:
     """Sentence on the number of readers whose outlines pictures have, "" where none has several."""
-    numbers = [p.people for p in pictures if "human" in p.lines]
-    if max(numbers, default=1) == 1:
+    n_readers = [picture.people for picture in pictures if "human" in picture.lines]
+    if max(n_readers, default=1) == 1:
         return ""
-    return f"Outlines of {_range_text(str(min(numbers)), str(max(numbers)))} readers."
+    return f"Outlines of {_range_text(str(min(n_readers)), str(max(n_readers)))} readers."
 
 
 def mask_name(pictures: Sequence[Picture]) -> dict[str, str]:
-    """Name of the outlines `mask` in the legend where any of them is not a thresholded map."""
-    are_from_maps = all(p.saliency is not None for p in pictures if "mask" in p.lines)
-    return {} if are_from_maps else {"mask": "Predicted mask"}
+    """Return the text in the legend of the kind "mask", {} where all masks are thresholded maps."""
+    has_stored_mask = any("mask" in picture.lines and picture.saliency is None for picture in pictures)
+    if not has_stored_mask:
+        return {}
+    return {"mask": "Predicted mask"}
 
 
 def image_note(pictures: Sequence[Picture]) -> str:

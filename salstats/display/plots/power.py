@@ -41,9 +41,17 @@ _BAR_STEP = 2.5
 
 @dataclass(frozen=True)
 class _Curves:
-    """Rows of a plan with their `panel`, `line` and the number `shown`.
+    """Curves of a plan.
 
-    `target_marks` are the marks where curves reach the target, `texts` the texts of lines in the legend.
+    Attributes
+    ----------
+    rows : DataFrame
+        Rows of the plan with their `panel`, their `line` (its text in the legend) and the number `shown`:
+        power in percent, or the width of an interval.
+    target_marks : DataFrame
+        Marks where curves reach the target, in the same columns.
+    texts : dict
+        Text of each line in the legend.
     """
 
     rows: pd.DataFrame
@@ -100,10 +108,14 @@ def plot_power(
     names = Labels(labels, frame)
     curves = _curves(frame, names, show)
     rows = curves.rows
-    bars = _limit_bars(rows) if show == "power" else rows.iloc[:0]
+    bars = rows.iloc[:0]
+    if show == "power":
+        bars = _limit_bars(rows)
     grid = panel_grid(list(rows["panel"].cat.categories), n_columns, width)
     height = grid.panel_height(_HEIGHT_SHARE)
-    legend = list(curves.texts.values()) if len(curves.texts) > 1 else []
+    legend: list[str] = []
+    if len(curves.texts) > 1:
+        legend += curves.texts.values()
     n_points = rows.groupby(["panel", "line"], observed=True)["shown"].transform("size")
     # a curve of a single point has no line
     is_on_line = n_points > 1
@@ -125,17 +137,36 @@ def plot_power(
         layers.append(p9.geom_segment(bar, bars, size=1.6, alpha=0.45, show_legend=False))
     if has_lines:
         layers.append(p9.geom_line(p9.aes(linetype="line"), rows[is_on_line], size=0.6))
-    layers.append(p9.geom_point(size=0.9 if has_lines else 2.0, stroke=0, show_legend=not has_lines))
+    # points without lines are larger, and are the keys of the legend
+    point_size = 0.9 if has_lines else 2.0
+    layers.append(p9.geom_point(size=point_size, stroke=0, show_legend=not has_lines))
     if len(curves.target_marks):
         layers.append(
             p9.geom_point(
                 data=curves.target_marks, shape="o", fill="white", size=2.2, stroke=0.4, show_legend=False
             )
         )
-    layers.append(p9.expand_limits(y=[0, 100] if show == "power" else [0]))
+    axis_ends = [0]
+    if show == "power":
+        # percent
+        axis_ends.append(100)
+    layers.append(p9.expand_limits(y=axis_ends))
     if rows["n_cases"].nunique() == 1:
         # a single number of cases would give the axis no length
         layers.append(p9.expand_limits(x=[0]))
+    notes = [
+        scope_note(frame, names, ("metric", "method", "reference", "task")),
+        _effect_note(frame),
+    ]
+    if show == "power":
+        notes.append(_sample_size_note(frame, curves, legend, has_bars=len(bars) > 0))
+    notes += [
+        spread_note(frame),
+        *_simulation_notes(frame, show, has_point_intervals=has_point_intervals),
+    ]
+    if show == "width":
+        notes.append(_width_note(frame))
+    notes.append(caution_note(frame))
     figure = (
         Figure(rows, p9.aes("n_cases", "shown", color="line"))
         + layers
@@ -144,15 +175,7 @@ def plot_power(
             height,
             x=_x_title(names),
             y=_y_title(frame, show),
-            notes=[
-                scope_note(frame, names, ("metric", "method", "reference", "task")),
-                _effect_note(frame),
-                _needed_note(frame, curves, legend, has_bars=len(bars) > 0) if show == "power" else "",
-                spread_note(frame),
-                *_simulation_notes(frame, show, has_point_intervals=has_point_intervals),
-                _width_note(frame) if show == "width" else "",
-                caution_note(frame),
-            ],
+            notes=notes,
             legend=legend,
         )
         + group_scales(curves.texts, (), aesthetics, grid.width, labels=names)
@@ -163,7 +186,7 @@ def plot_power(
 
 
 def _curves(frame: pd.DataFrame, names: Labels, show: str) -> _Curves:
-    """Rows of a plan with their panels and lines, and the marks and texts of lines."""
+    """Return the curves of a plan, which show "power" or "width"."""
     varying = [column for column in grouping_of(frame) if frame[column].nunique() > 1]
     quantity = frame["width"]
     if show == "power":
@@ -174,23 +197,27 @@ def _curves(frame: pd.DataFrame, names: Labels, show: str) -> _Curves:
         panel=crossed_labels(frame, {column: names.texts(column, frame[column]) for column in varying}),
     )
     has_panels = frame["panel"].nunique() > 1
-    # texts of the needed cases of each line, in the order of the panels
-    n_needed_of_line: dict[str, list[str]] = {}
+    curves = sorted(curves_of(frame), key=lambda curve: curve["panel"].cat.codes.iloc[0])
+    # numbers of cases that the curves of each line need, in the order of the panels
+    sample_sizes_of_line: dict[str, list[str]] = {}
     line_of_row = pd.Series("", index=frame.index)
-    for rows in sorted(curves_of(frame), key=lambda rows: rows["panel"].cat.codes.iloc[0]):
-        line = curve_text(rows, frame)
-        line_of_row[rows.index] = line
-        n_needed_of_line.setdefault(line, []).append(_needed_text(rows, with_limits=not has_panels))
-    texts = {}
-    for line, n_needed in n_needed_of_line.items():
-        texts[line] = f"{line} ({'; '.join(n_needed)})" if show == "power" else line
+    for curve in curves:
+        line = curve_text(curve, frame)
+        line_of_row[curve.index] = line
+        sample_sizes = sample_sizes_of_line.setdefault(line, [])
+        sample_sizes.append(_sample_size_text(curve, show_limits=not has_panels))
+    texts = {line: line for line in sample_sizes_of_line}
+    target_marks = frame.iloc[:0]
+    if show == "power":
+        texts = {line: f"{line} ({'; '.join(sizes)})" for line, sizes in sample_sizes_of_line.items()}
     frame["line"] = pd.Categorical(line_of_row.map(texts), list(texts.values()), ordered=True)
-    target_marks = _target_marks(frame) if show == "power" else frame.iloc[:0]
+    if show == "power":
+        target_marks = _target_marks(frame)
     return _Curves(frame, target_marks, texts)
 
 
 def _target_marks(frame: pd.DataFrame) -> pd.DataFrame:
-    """Marks at the fewest cases that reach the target, for curves that reach it."""
+    """Return marks at the fewest cases that reach the target: a row for each curve that reaches it."""
     marks = [frame.iloc[:0]]
     for _, curve in frame.groupby(["panel", "line"], observed=True):
         n_needed = curve["n_needed"].iloc[0]
@@ -207,38 +234,49 @@ def _target_marks(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(marks)
 
 
-def _needed_text(rows: pd.DataFrame, *, with_limits: bool) -> str:
-    """Number of cases that a curve needs, with its limits if it has any: "97 [67 to 152]"."""
-    limits = limits_text(rows) if with_limits else ""
-    return f"{needed_text(rows)} [{limits}]" if limits else needed_text(rows)
+def _sample_size_text(curve: pd.DataFrame, *, show_limits: bool) -> str:
+    """Return the number of cases that a curve needs, with its limits if it has any: "97 [67 to 152]"."""
+    if show_limits and limits_text(curve):
+        return f"{needed_text(curve)} [{limits_text(curve)}]"
+    return needed_text(curve)
 
 
 def _limit_bars(rows: pd.DataFrame) -> pd.DataFrame:
-    """Bars from the lower to the upper limit of the needed cases, cut to the axis: a row for each."""
+    """Return bars from the lower to the upper limit of the needed cases, cut to the axis: a row for each.
+
+    The columns `n_cases` and `limit` are the ends of a bar, `shown` is its vertical position.
+    """
+    bars = [rows.iloc[:0]]
     if "n_low" not in rows.columns:
-        return rows.iloc[:0]
-    axis = (rows["n_cases"].min(), rows["n_cases"].max())
-    bars = []
+        # the plan has no limits
+        return bars[0]
+    axis_ends = (rows["n_cases"].min(), rows["n_cases"].max())
     for _, panel_rows in rows.groupby("panel", observed=True):
-        for index, (_, curve) in enumerate(panel_rows.groupby("line", observed=True)):
-            bars.append(_limit_bar(curve, index, axis))
-    bars_on_axis = [bar for bar in bars if bar is not None]
-    return pd.concat(bars_on_axis) if bars_on_axis else rows.iloc[:0]
+        for number, (_, curve) in enumerate(panel_rows.groupby("line", observed=True)):
+            bar = _limit_bar(curve, number, axis_ends)
+            if bar is not None:
+                bars.append(bar)
+    return pd.concat(bars)
 
 
-def _limit_bar(curve: pd.DataFrame, index: int, axis: tuple[float, float]) -> pd.DataFrame | None:
-    """Bar of one curve, a step below that of the curve before; None where it is outside the axis."""
-    first, last = axis
+def _limit_bar(curve: pd.DataFrame, number: int, axis_ends: tuple[float, float]) -> pd.DataFrame | None:
+    """Return the bar of one curve, None where it is outside the axis.
+
+    `number` counts the curves of a panel from 0; each bar is a step below that of the curve before.
+    """
+    first, last = axis_ends
     low = curve["n_low"].iloc[0]
     if pd.isna(low) or low >= last:
         return None
     high = curve["n_high"].iloc[0]
     # an upper limit that is missing lies beyond every number of cases
-    bar_end = last if pd.isna(high) else min(float(high), last)
+    bar_end = last
+    if pd.notna(high):
+        bar_end = min(float(high), last)
     if bar_end <= first:
         return None
     bar_start = max(float(low), first)
-    y = 100 * curve["target"].iloc[0] - index * _BAR_STEP
+    y = 100 * curve["target"].iloc[0] - number * _BAR_STEP
     return curve.head(1).assign(n_cases=bar_start, limit=bar_end, shown=y)
 
 
@@ -257,7 +295,8 @@ def _target_layers(frame: pd.DataFrame, show: str) -> list[Any]:
 def _x_title(names: Labels) -> str:
     """Title of the horizontal axis: the user's label, else "Cases"."""
     label = names.column("n_cases")
-    return label if label != Labels().column("n_cases") else "Cases"
+    has_own_label = label != Labels().column("n_cases")
+    return label if has_own_label else "Cases"
 
 
 def _y_title(frame: pd.DataFrame, show: str) -> str:
@@ -280,25 +319,28 @@ def _effect_note(frame: pd.DataFrame) -> str:
     return f"Effect: {effect_text(effects[0], first['term'])}."
 
 
-def _needed_note(frame: pd.DataFrame, curves: _Curves, legend: list[str], *, has_bars: bool) -> str:
-    """Sentence on rings, bars and the numbers in the legend, or with these numbers if there is none."""
+def _sample_size_note(frame: pd.DataFrame, curves: _Curves, legend: list[str], *, has_bars: bool) -> str:
+    """Return a sentence on rings, bars and the numbers in the legend, with these numbers if there is none."""
     marks = []
     if len(curves.target_marks):
         marks.append("rings")
     if has_bars:
         marks.append("thick lines")
-    fewest = f"{' and '.join(marks)}: fewest".capitalize() if marks else "Fewest"
+    beginning = "Fewest"
+    if marks:
+        beginning = f"{' and '.join(marks)}: fewest".capitalize()
     has_panels = curves.rows["panel"].nunique() > 1
-    numbers = "in brackets"
+    sizes = "in brackets"
     if not legend:
-        numbers = joined([_needed_text(rows, with_limits=not has_panels) for rows in curves_of(frame)])
+        sizes = joined([_sample_size_text(curve, show_limits=not has_panels) for curve in curves_of(frame)])
+    if has_panels:
+        sizes += ", in the panels' order"
     limits = ""
-    if any(limits_text(rows) for rows in curves_of(frame)):
+    if any(limits_text(curve) for curve in curves_of(frame)):
         level = level_text(LIMITS_LEVEL)
         limits = f" and their {level}% limits, as the pilot's spread is uncertain"
-    panels = ", in the panels' order" if has_panels else ""
     target = level_text(frame.iloc[0]["target"])
-    return f"{fewest} cases for {target}%{limits} ({numbers}{panels})."
+    return f"{beginning} cases for {target}%{limits} ({sizes})."
 
 
 def _simulation_notes(frame: pd.DataFrame, show: str, *, has_point_intervals: bool) -> list[str]:
@@ -308,7 +350,9 @@ def _simulation_notes(frame: pd.DataFrame, show: str, *, has_point_intervals: bo
         return ["By formula."]
     notes = [f"Points: {count_text(first['n_studies'])} simulated studies each."]
     if show == "power":
-        marks = "Bars" if has_point_intervals else "Bands"
+        marks = "Bands"
+        if has_point_intervals:
+            marks = "Bars"
         notes.append(f"{marks}: 95% intervals of the power (Monte-Carlo error).")
     return notes
 

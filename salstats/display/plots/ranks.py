@@ -46,6 +46,8 @@ _LEGEND_WIDTH_MM = 48.0
 #: Size in points of the numbers in tiles, and the smallest size at which they are written.
 _NUMBER_PT = TEXT_PT - 0.5
 _MIN_NUMBER_PT = 6.0
+#: Most methods whose tiles fit a journal's column.
+_COLUMN_METHODS = 6
 #: Share of a tile's width that its number may fill.
 _FILLED_SHARE = 0.92
 #: P values from here on are written with two decimals.
@@ -115,13 +117,16 @@ def plot_ranks(
     titles = list(data["panel"].cat.categories)
     n_ranks = int(data.groupby("panel", observed=True).size().max())
     width = width or (COLUMN_MM if len(titles) <= 2 else PAGE_MM)
-    written_names, row_mm = _row_names(names, order, width)
-    grid = panel_grid(titles, n_columns, width, left_mm=max(map(text_mm, written_names)) + _PAD_MM)
+    wrapped_names, row_mm = _row_names(names, order, width)
+    grid = panel_grid(titles, n_columns, width, left_mm=max(map(text_mm, wrapped_names)) + _PAD_MM)
     height = len(order) * row_mm
-    # ranks beyond the first and the last, so that a whole blob has room there
-    margin = max(0.5, (n_ranks - 1) / (2 * max(grid.panel_width / _ROW_MM - 1, 1)))
+    # beyond the first and the last rank the axis has room for half a blob, which is as high as a row
+    n_blobs = grid.panel_width / _ROW_MM
+    margin = max(0.5, (n_ranks - 1) / (2 * max(n_blobs - 1, 1)))
     blob_layers: list[Any] = []
+    legend_mm = 0.0
     if frequencies is not None:
+        legend_mm = _LEGEND_MM
         shares = _rank_shares(frequencies, groups, y_of_method)
         shares["panel"] = group_titles(shares, names, groups)
         blob_layers = [
@@ -151,9 +156,9 @@ def plot_ranks(
         + p9.geom_segment(line, data.dropna(subset=["conf_low"]))
         + p9.geom_point(color=_BLUE, fill=_BLUE, shape="D", size=1.6)
         + p9.scale_x_continuous(breaks=_rank_breaks(n_ranks), labels=tick_texts, minor_breaks=[])
-        + p9.scale_y_continuous(breaks=list(y_of_method.values()), labels=written_names, minor_breaks=[])
+        + p9.scale_y_continuous(breaks=list(y_of_method.values()), labels=wrapped_names, minor_breaks=[])
         + p9.coord_cartesian(xlim=(1 - margin, n_ranks + margin), ylim=(0.5 - len(order), 0.5), expand=False)
-        + grid.elements(height, x="Rank", notes=notes, further_mm=_LEGEND_MM if blob_layers else 0.0)
+        + grid.elements(height, x="Rank", notes=notes, further_mm=legend_mm)
         + p9.theme(
             axis_line_y=p9.element_blank(),
             axis_ticks_major_y=p9.element_blank(),
@@ -216,7 +221,10 @@ def plot_significance(
     frame = comparisons.frame.assign(better=comparisons.frame["better"].astype(bool))
     groups = [key for key in comparisons.keys if key not in ("method", "reference")]
     check_distinct(comparisons, [*groups, "method", "reference"])
-    order = _compared_order(frame, ranks, names)
+    ranking = None
+    if ranks is not None:
+        ranking = read_estimates(ranks, "ranks")
+    order = _compared_order(frame, ranking, names)
     n = len(order)
     position = {method: index for index, method in enumerate(order)}
     tiles = frame.assign(
@@ -227,28 +235,33 @@ def plot_significance(
         ink=np.where(frame["better"], "white", MUTED),
     )
     titles = list(tiles["panel"].cat.categories)
-    width = width or (COLUMN_MM if len(titles) == 1 and n <= 6 else PAGE_MM)
-    written_names, row_mm = _row_names(names, order, width)
+    if width is None:
+        fits_column = len(titles) == 1 and n <= _COLUMN_METHODS
+        width = COLUMN_MM if fits_column else PAGE_MM
+    wrapped_names, row_mm = _row_names(names, order, width)
     # width of a panel whose numbers have a size of one point
-    panel_mm_per_pt = n * max(text_mm(text, 1.0) for text in tiles["text"]) / _FILLED_SHARE
+    widest_number_mm = max(text_mm(text, 1.0) for text in tiles["text"])
+    panel_mm_per_pt = n * widest_number_mm / _FILLED_SHARE
     min_panel_width = _MIN_NUMBER_PT * panel_mm_per_pt
-    left = max(map(text_mm, written_names)) + _PAD_MM
-    grid = panel_grid(titles, n_columns, width, left_mm=left, min_width=min_panel_width)
+    names_mm = max(map(text_mm, wrapped_names)) + _PAD_MM
+    grid = panel_grid(titles, n_columns, width, left_mm=names_mm, min_width=min_panel_width)
     # where the last row of panels is incomplete, slanted names below the panels above the gap would lie on
     # the title of the next panel
     is_last_row_full = len(titles) % grid.n_columns == 0
     column_labels = [names.value("method", method) for method in order]
     column_names = names_below(column_labels, grid.panel_width / n, slant=is_last_row_full)
-    if column_names.left_overhang > left:
+    if column_names.left_overhang > names_mm:
         grid = panel_grid(
             titles, n_columns, width, left_mm=column_names.left_overhang, min_width=min_panel_width
         )
     height = n * row_mm
     number_pt = min(_NUMBER_PT, grid.panel_width / panel_mm_per_pt)
     number_layers: list[Any] = []
+    number_note = ""
     if number_pt >= _MIN_NUMBER_PT:
         number = p9.aes(label="text", color="ink")
-        number_layers = [p9.geom_text(number, size=number_pt, family=font(), va="center")]
+        number_layers.append(p9.geom_text(number, size=number_pt, family=font(), va="center"))
+        number_note = "Numbers: that P."
     figure = (
         Figure(tiles, p9.aes("across", "up"))
         + p9.geom_tile(p9.aes(fill="better"), width=0.96, height=0.94, color=GUIDE, size=0.2)
@@ -265,7 +278,7 @@ def plot_significance(
         + p9.scale_y_continuous(
             breaks=list(range(1 - n, 1)),
             minor_breaks=[],
-            labels=written_names[::-1],
+            labels=wrapped_names[::-1],
             limits=(0.5 - n, 0.5),
             expand=(0, 0),
         )
@@ -275,7 +288,7 @@ def plot_significance(
                 scope_note(frame, names, ("metric", "task")),
                 pooled_tasks_sentence(comparisons),
                 _dark_tiles_note(comparisons),
-                "Numbers: that P." if number_layers else "",
+                number_note,
                 caution_note(frame),
             ],
             further_mm=column_names.height - BOTTOM_MM + LINE_MM,
@@ -298,13 +311,15 @@ def _method_order(frame: pd.DataFrame, labels: Labels) -> list[Any]:
     return labels.order("method", pd.Categorical(means.index, means.index))
 
 
-def _compared_order(frame: pd.DataFrame, ranks: pd.DataFrame | None, labels: Labels) -> list[Any]:
-    """Compared methods in the order of the labels, else by rank, or else by the share of wins."""
+def _compared_order(frame: pd.DataFrame, ranks: Estimates | None, labels: Labels) -> list[Any]:
+    """Return compared methods in the order of the labels, else by rank, or else by their share of wins.
+
+    `frame` has a row for each ordered pair of methods; `better` is whether the first wins.
+    """
     win_shares = frame.groupby("method", observed=True)["better"].mean()
-    if ranks is None:
-        ranking = pd.DataFrame({"method": win_shares.index, "estimate": -win_shares.to_numpy()})
-    else:
-        ranking = read_estimates(ranks, "ranks").frame
+    ranking = pd.DataFrame({"method": win_shares.index, "estimate": -win_shares.to_numpy()})
+    if ranks is not None:
+        ranking = ranks.frame
     order = _method_order(ranking, labels)
     unranked = [method for method in win_shares.index if method not in order]
     if unranked:
@@ -315,13 +330,14 @@ def _compared_order(frame: pd.DataFrame, ranks: pd.DataFrame | None, labels: Lab
 
 
 def _p_number(p: float) -> str:
-    """P value as the number in a tile."""
-    # a missing P value is written as one with two decimals
-    return p_text(p) if p < _TWO_DECIMALS_FROM else fixed_text(p, 2)
+    """Return a P value as the number in a tile: "0.012", "0.23", a dash for a missing one."""
+    if p < _TWO_DECIMALS_FROM:
+        return p_text(p)
+    return fixed_text(p, 2)
 
 
 def _row_names(labels: Labels, methods: Sequence[Any], width: float) -> tuple[list[str], float]:
-    """Wrapped name of each method for a figure of a width, and the height of a row, both in mm."""
+    """Return the wrapped name of each method and the height of a row in mm; `width` is that of the figure."""
     texts = short_labels(labels, "method", methods, label_chars(width, NAME_CHARS), _NAME_LINES)
     names = [texts[method] for method in methods]
     n_lines = max(text.count("\n") + 1 for text in names)
@@ -329,7 +345,7 @@ def _row_names(labels: Labels, methods: Sequence[Any], width: float) -> tuple[li
 
 
 def _rank_breaks(n_ranks: int) -> list[int]:
-    """Ranks that are written below the axis: 1, and about ten multiples of a step."""
+    """Return the ranks that are written below the axis: 1, and at most about ten multiples of a step."""
     step = max(1, math.ceil(n_ranks / 10))
     first = 2 if step == 1 else step
     return [1, *range(first, n_ranks + 1, step)]
@@ -338,7 +354,10 @@ def _rank_breaks(n_ranks: int) -> list[int]:
 def _rank_shares(
     frequencies: pd.DataFrame, groups: list[str], y_of_method: Mapping[Any, float]
 ) -> pd.DataFrame:
-    """Rows of frequencies with the position `y` of their method."""
+    """Return the rows of frequencies with the position `y` of their method.
+
+    `groups` are the grouping columns that they need.
+    """
     shares = check_frame(frequencies, "frequencies")
     check_columns(shares, [*groups, "method", "rank", "share"], "frequencies")
     unknown = [method for method in shares["method"].unique() if method not in y_of_method]
@@ -359,9 +378,11 @@ def _lines_note(ranks: Estimates) -> str:
     percent = f"{100 * float(level):.10g}%"
     if ranks.only_value("interval") == "pairwise tests":
         return f"Lines: joint {percent} confidence limits, from tests of every two."
+    replicates = "replicates"
     n_replicates = ranks.only_value("n_replicates")
-    number = "" if n_replicates is None else f" {count_text(n_replicates)}"
-    return f"Lines: where the rank lies in {percent} of{number} replicates."
+    if n_replicates is not None:
+        replicates = f"{count_text(n_replicates)} replicates"
+    return f"Lines: where the rank lies in {percent} of {replicates}."
 
 
 def _blobs_note(ranks: pd.DataFrame, frequencies: pd.DataFrame | None) -> str:
@@ -379,19 +400,22 @@ def _blobs_note(ranks: pd.DataFrame, frequencies: pd.DataFrame | None) -> str:
 def _scheme_note(ranks: Estimates) -> str:
     """Sentence on the scheme by which methods are ranked, "" if it is not known."""
     record = RECORDS.get(str(ranks.only_value("scheme")))
-    return "" if record is None else f"Ranked by {record.label}."
+    if record is None:
+        return ""
+    return f"Ranked by {record.label}."
 
 
 def _dark_tiles_note(comparisons: Estimates) -> str:
     """Sentence on dark tiles, with the level, the test and the adjustment of P values."""
     levels = comparisons.values("conf_level")
-    alpha = 1 - float(levels[0]) if levels else 0.05
-    procedure = find_procedure(next(iter(comparisons.values("procedure")), None))
+    alpha = 0.05
+    if levels:
+        alpha = 1 - float(levels[0])
+    details = [f"one-sided P < {alpha:.10g}"]
     tests = [TESTS[name].label for name in comparisons.values("test") if name in TESTS]
-    details = f"; {joined(tests, 'or')}" if tests else ""
+    if tests:
+        details.append(joined(tests, "or"))
+    procedure = find_procedure(next(iter(comparisons.values("procedure")), None))
     if procedure is not None and procedure.label:
-        details += f"; {procedure.label}"
-    return (
-        "Dark: the method of the row is better than that of the column "
-        f"(one-sided P < {alpha:.10g}{details})."
-    )
+        details.append(procedure.label)
+    return f"Dark: the method of the row is better than that of the column ({'; '.join(details)})."

@@ -84,35 +84,42 @@ def plot_readers(
     )
     names = Labels(labels, estimates.frame)
     check_distinct(estimates, estimates.keys)
-    further = [column for column in estimates.keys if column not in ("metric", "method", "reader")]
-    facet = further_column(estimates, further, used_columns="metric")
+    further_groups = [key for key in estimates.keys if key not in ("metric", "method", "reader")]
+    facet = further_column(estimates, further_groups, used_columns="metric")
     rows = drawn_rows(estimates)
     methods = names.order("method", rows["method"])
-    titles = {facet: names.texts(facet, rows[facet])} if facet else {}
+    # labels of which titles of panels consist, by column and value
+    titles = {}
+    if facet:
+        titles[facet] = names.texts(facet, rows[facet])
     has_metrics = len(estimates.values("metric")) > 1
     if has_metrics:
         titles["metric"] = names.texts("metric", rows["metric"])
     rows = _with_positions(rows, titles, methods)
     panels = list(rows["panel"].cat.categories)
-    width = width or (COLUMN_MM if len(panels) <= 4 else PAGE_MM)
+    if width is None:
+        width = COLUMN_MM if len(panels) <= 4 else PAGE_MM
     chars = label_chars(width, _NAME_CHARS)
     method_names = list(short_labels(names, "method", methods, chars, _NAME_LINES).values())
-    left = max(map(text_mm, method_names)) + _NAME_GAP_MM
+    names_mm = max(map(text_mm, method_names)) + _NAME_GAP_MM
     if n_columns is None and has_metrics:
         # panels of metrics have own axes, so that the names of methods stand at the left of each
         n_columns = 1
-    grid = panel_grid(panels, n_columns, width, left_mm=left, free_axes=has_metrics)
+    grid = panel_grid(panels, n_columns, width, left_mm=names_mm, free_axes=has_metrics)
     n_lines = max(text.count("\n") + 1 for text in method_names)
     height = max(_ROW_MM, n_lines * LINE_MM + 1) * len(methods)
     mean_layers = []
     mean_notes = []
     if means is not None:
-        drawn_means = _reader_means(means, rows, titles, methods)
+        all_means = read_estimates(means, "means", ("estimate", "method", "term", *titles))
+        drawn_means = _reader_means(all_means, rows, titles, methods)
         mean_layers = _mean_layers(drawn_means.frame)
         mean_notes = ["Black: mean over readers.", interval_caption(drawn_means)]
     x_axis, _ = number_axes(grid.panel_width, height)
-    # the axis title of areas names no metric
-    scope_columns = ["metric", "task"] if _are_areas(estimates) else ["task"]
+    unnamed_columns = ["task"]
+    if _are_areas(estimates):
+        # the axis title of areas names no metric
+        unnamed_columns.insert(0, "metric")
     figure = (
         Figure(rows, p9.aes("estimate", "place"))
         + p9.geom_path(p9.aes(group="reader"), color=GUIDE, size=0.4)
@@ -130,7 +137,7 @@ def plot_readers(
             height,
             x=_x_title(estimates, names),
             notes=[
-                scope_note(rows, names, scope_columns),
+                scope_note(rows, names, unnamed_columns),
                 "Grey: each reader.",
                 *mean_notes,
                 not_drawn_sentence(estimates, names, estimates.keys),
@@ -144,7 +151,10 @@ def plot_readers(
 def _with_positions(
     rows: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]], methods: list[Any]
 ) -> pd.DataFrame:
-    """Rows with their `panel` and the position `place` of their method, from the top down."""
+    """Return rows with their `panel` and the vertical position `place` of their method, from the top down.
+
+    `titles` are the labels of which titles of panels consist, by column and value.
+    """
     y_of_method = {method: -float(index) for index, method in enumerate(methods)}
     rows = rows.assign(
         panel=crossed_labels(rows, titles), place=rows["method"].map(y_of_method).astype(float)
@@ -153,19 +163,20 @@ def _with_positions(
 
 
 def _reader_means(
-    means: pd.DataFrame, rows: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]], methods: list[Any]
+    means: Estimates, rows: pd.DataFrame, titles: Mapping[str, Mapping[Any, str]], methods: list[Any]
 ) -> Estimates:
-    """Return the means of the drawn methods and panels, with positions below their readers."""
-    estimates = read_estimates(means, "means", ("estimate", "method", "term", *titles))
-    all_rows = estimates.frame
-    is_in_figure = (all_rows["term"] == "mean") & all_rows["method"].isin(methods)
+    """Return the means of the drawn methods and panels, with positions below their readers.
+
+    `rows` are those of the readers with their `panel`, `titles` the labels of which its titles consist.
+    """
+    is_in_figure = (means.frame["term"] == "mean") & means.frame["method"].isin(methods)
     for column, texts in titles.items():
-        is_in_figure &= all_rows[column].isin(list(texts))
-    frame = _with_positions(all_rows[is_in_figure], titles, methods)
+        is_in_figure &= means.frame[column].isin(list(texts))
+    frame = _with_positions(means.frame[is_in_figure], titles, methods)
     # the panels of means are those of the readers, in the same order
-    panels = pd.Categorical(frame["panel"].astype(str), rows["panel"].cat.categories, ordered=True)
-    below_readers = frame["place"] - _MEAN_OFFSET
-    return estimates.with_frame(frame.assign(panel=panels, place=below_readers))
+    panel = pd.Categorical(frame["panel"].astype(str), rows["panel"].cat.categories, ordered=True)
+    place = frame["place"] - _MEAN_OFFSET
+    return means.with_frame(frame.assign(panel=panel, place=place))
 
 
 def _mean_layers(means: pd.DataFrame) -> list[Any]:
@@ -188,4 +199,6 @@ def _x_title(readers: Estimates, names: Labels) -> str:
     if _are_areas(readers):
         return "Area under the ROC curve"
     metric = readers.only_value("metric")
-    return "Mean score" if metric is None else f"Mean {names.value('metric', metric)}"
+    if metric is None:
+        return "Mean score"
+    return f"Mean {names.value('metric', metric)}"

@@ -44,7 +44,7 @@ _LEGEND_LINES = 2
 
 
 class _Models(NamedTuple):
-    """Model of each row, and the text of each model in the legend (none where there is a single model)."""
+    """Name of the model of each row, and the text of each model in the legend (none for a single model)."""
 
     of_row: list[str]
     texts: dict[str, str]
@@ -132,13 +132,17 @@ def plot_regression(
         _, reference_note = term_names(
             drawing.estimates.with_frame(frame), [*coefficients.keys, "formula"], names
         )
-    null_lines = frame[["panel"]].drop_duplicates().assign(guide=1.0 if ratio else 0.0)
+    no_effect = 1.0 if ratio else 0.0
+    null_lines = frame[["panel"]].drop_duplicates().assign(guide=no_effect)
+    unnamed_columns = []
+    if drawing.row != "task":
+        unnamed_columns.append("task")
     figure = row_figure(
         frame,
         rows,
         x_title=_axis_title(drawing, ratio),
         notes=[
-            scope_note(frame, names, [] if drawing.row == "task" else ["task"]),
+            scope_note(frame, names, unnamed_columns),
             model_note(drawing.estimates, names),
             interval_caption(drawing.estimates),
             count_sentence(drawing.estimates, "observation", "incomplete"),
@@ -164,24 +168,29 @@ def plot_regression(
 
 
 def _place_terms(drawing: EstimateDrawing) -> tuple[PlacedRows, bool]:
-    """Rows of terms with their frame, and whether factors are headings above their levels."""
+    """Return rows of terms with their frame, and whether factors are headings above their levels."""
     frame = drawing.frame
     drawn_terms = set(frame["term"])
     n_marks = len(drawing.methods) if drawing.dodges else 1
-    with_references = with_reference_rows(
-        drawing.estimates.with_frame(frame), [*drawing.estimates.keys, "formula"]
-    )
+    drawn = drawing.estimates.with_frame(frame)
+    with_references = with_reference_rows(drawn, [*drawing.estimates.keys, "formula"])
+    # terms, reference levels and headings of factors from the top down
     entries = term_rows(with_references, drawing.labels)
     values = []
     texts = []
     marks_per_row = []
     for entry in entries:
+        is_heading = entry.term is None
         is_drawn = entry.term in drawn_terms
-        # a heading has no term
-        is_reference = entry.term is not None and not is_drawn
-        text = wrapped(f"{entry.text} (reference)" if is_reference else entry.text)
-        values.append(entry.term or (entry.text,))
-        texts.append(indented(text) if entry.level else text)
+        label = entry.text
+        if not is_heading and not is_drawn:
+            label = f"{entry.text} (reference)"
+        text = wrapped(label)
+        if entry.level:
+            text = indented(text)
+        texts.append(text)
+        # a tuple, so that no term equals a heading
+        values.append((entry.text,) if is_heading else entry.term)
         marks_per_row.append(n_marks if is_drawn else 1)
     rows = row_layout(values, texts, marks_per_row, starts_group=[not entry.level for entry in entries])
     y = rows.centres_of(frame["term"])
@@ -193,11 +202,18 @@ def _place_terms(drawing: EstimateDrawing) -> tuple[PlacedRows, bool]:
 
 
 def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
-    """Prepare coefficients for a figure whose marks are models and whose panels are outcomes."""
+    """Prepare coefficients for a figure whose marks are models and whose panels are outcomes.
+
+    Models differ in the method, else in the column `model`, else in their formula.
+    """
     groups = [key for key in coefficients.keys if key != "reference"]
-    model_column = next((column for column in ("method", "model") if column in groups), None)
-    further = [column for column in groups if column != model_column]
-    facet = further_column(coefficients, further, used_columns=model_column or "the term")
+    model_column = None
+    if "method" in groups:
+        model_column = "method"
+    elif "model" in groups:
+        model_column = "model"
+    further_groups = [column for column in groups if column != model_column]
+    facet = further_column(coefficients, further_groups, used_columns=model_column or "the term")
     frame = _with_outcomes(coefficients, labels)
     key_columns = [*groups, "outcome", "term"]
     differ_by_formula = bool(frame.duplicated(key_columns).any()) and frame["right"].nunique() > 1
@@ -211,7 +227,10 @@ def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
     estimates = replace(coefficients, frame=frame)
     defined_rows = drawn_rows(estimates)
     names_of_terms, _ = term_names(estimates.with_frame(defined_rows), [*groups, "formula"], labels)
-    term_texts = {term: ": ".join(filter(None, name)) for term, name in names_of_terms.items()}
+    term_texts = {}
+    for term, (variable, level) in names_of_terms.items():
+        # a term without a level is named by its variable alone
+        term_texts[term] = ": ".join(text for text in (variable, level) if text)
     row, facet, panel_texts = _rows_and_panels(defined_rows, labels, facet, term_texts)
     defined_rows["panel"] = crossed_labels(defined_rows, panel_texts)
     models = _models(defined_rows, labels, model_column, differ_by_formula)
@@ -219,13 +238,16 @@ def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
         model_labels = [models.texts[model] for model in models.of_row]
         categories = list(models.texts.values())
         defined_rows["method_label"] = pd.Categorical(model_labels, categories=categories, ordered=True)
+    only_term = None
+    if len(term_texts) == 1:
+        only_term = next(iter(term_texts.values()))
     return EstimateDrawing(
         estimates=estimates,
         frame=defined_rows,
         labels=labels,
         row=row,
         facet=facet,
-        term=next(iter(term_texts.values())) if len(term_texts) == 1 else None,
+        term=only_term,
         methods=models.texts,
         references=[HUMAN],
         missing=not_drawn_sentence(estimates, labels, [*groups, "outcome", "term_label"]),
@@ -233,29 +255,42 @@ def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
 
 
 def _with_outcomes(coefficients: Estimates, labels: Labels) -> pd.DataFrame:
-    """Copy of the frame with the label of each formula's `outcome`, and its `right` side."""
+    """Return a copy of the frame with the label of each formula's `outcome`, and its `right` side.
+
+    Both are "" for rows without a formula. Gaps to a reference have this in their outcome.
+    """
     frame = coefficients.frame.copy()
-    formulas = frame["formula"].fillna("") if coefficients.values("formula") else [""] * len(frame)
+    formulas = pd.Series("", index=frame.index)
+    if coefficients.values("formula"):
+        formulas = frame["formula"].fillna("").astype(str)
     outcomes = []
     right_sides = []
     for formula in formulas:
-        left, _, right = str(formula).partition("~")
-        outcomes.append(labels.term(left.strip()) if left.strip() else "")
-        right_sides.append(right.strip())
+        left_side, _, right_side = formula.partition("~")
+        outcome = left_side.strip()
+        if outcome:
+            outcome = labels.term(outcome)
+        outcomes.append(outcome)
+        right_sides.append(right_side.strip())
     frame["outcome"] = outcomes
     frame["right"] = right_sides
     if _has_scores_and_gaps(coefficients):
         # a gap to a reference is another outcome than a score
         is_gap = frame["reference"].notna()
-        references = [in_sentence(labels.value("reference", r)) for r in frame.loc[is_gap, "reference"]]
-        frame.loc[is_gap, "outcome"] += [f": gap to {reference}" for reference in references]
+        references = frame.loc[is_gap, "reference"]
+        gaps = [f": gap to {in_sentence(labels.value('reference', reference))}" for reference in references]
+        frame.loc[is_gap, "outcome"] += gaps
     return frame
 
 
 def _rows_and_panels(
     defined_rows: pd.DataFrame, labels: Labels, facet: str | None, term_texts: dict[Any, str]
 ) -> tuple[str, str | None, dict[str, dict[Any, str]]]:
-    """Column of the rows, column of further panels, and the labels that titles of panels consist of."""
+    """Return the column of the rows, the column of further panels, and the labels of titles of panels.
+
+    The labels are by column and value. `facet` is the further grouping column, if there is one, and
+    `term_texts` the label of each term.
+    """
     outcomes = defined_rows["outcome"].unique()
     texts: dict[str, dict[Any, str]] = {}
     if len(outcomes) > 1:
@@ -279,34 +314,44 @@ def _has_scores_and_gaps(coefficients: Estimates) -> bool:
 def _models(
     frame: pd.DataFrame, labels: Labels, model_column: str | None, differ_by_formula: bool
 ) -> _Models:
-    """Models by the values of a column, and by right sides of formulas if `differ_by_formula`."""
-    names = [""] * len(frame) if model_column is None else [str(value) for value in frame[model_column]]
-    if not differ_by_formula:
-        if model_column is None:
-            return _Models(names, {})
-        if model_column == "method":
-            return _Models(names, method_labels(labels, names, [HUMAN]))
-        return _Models(names, short_labels(labels, model_column, names, _LEGEND_CHARS, _LEGEND_LINES))
+    """Return the models by the values of a column, and by right sides of formulas if `differ_by_formula`."""
+    names = [""] * len(frame)
+    if model_column is not None:
+        names = [str(value) for value in frame[model_column]]
+    if differ_by_formula:
+        return _models_by_formula(frame, labels, model_column, names)
+    if model_column is None:
+        return _Models(names, {})
+    if model_column == "method":
+        return _Models(names, method_labels(labels, names, [HUMAN]))
+    return _Models(names, short_labels(labels, model_column, names, _LEGEND_CHARS, _LEGEND_LINES))
+
+
+def _models_by_formula(
+    frame: pd.DataFrame, labels: Labels, model_column: str | None, names: list[str]
+) -> _Models:
+    """Return the models by the right sides of their formulas, and by their names if these differ.
+
+    `names` is the name of the model of each row, from `model_column`.
+    """
     right_sides = list(frame["right"])
-    side_texts = {right: side_text(f"y ~ {right}", labels) for right in right_sides}
+    text_of_side = {right_side: side_text(f"y ~ {right_side}", labels) for right_side in right_sides}
     models = right_sides
-    texts = side_texts
+    texts = text_of_side
     if len(set(names)) > 1:
         column = str(model_column)
-        models = [f"{name}: {right}" for name, right in zip(names, right_sides, strict=True)]
-        order = labels.order(column, names)
-        triples = sorted(
-            zip(names, right_sides, models, strict=True), key=lambda triple: order.index(triple[0])
-        )
-        texts = {
-            model: f"{labels.value(column, name)}: {side_texts[right]}" for name, right, model in triples
-        }
+        models = [f"{name}: {right_side}" for name, right_side in zip(names, right_sides, strict=True)]
+        texts = {}
+        for name in labels.order(column, names):
+            for row_name, right_side, model in zip(names, right_sides, models, strict=True):
+                if row_name == name:
+                    texts[model] = f"{labels.value(column, name)}: {text_of_side[right_side]}"
     model_labels = Labels({"model": texts})
     return _Models(models, short_labels(model_labels, "model", models, _LEGEND_CHARS, _LEGEND_LINES))
 
 
 def _n_columns(drawing: EstimateDrawing) -> int:
-    """Number of panels side by side: the terms of an outcome, or panels spread evenly over the rows."""
+    """Return the number of panels side by side: the terms of an outcome, or as many as spread them evenly."""
     n_terms = drawing.frame["term"].nunique()
     if drawing.row != "term" and n_terms > 1:
         return n_terms
@@ -329,5 +374,7 @@ def _gap_note(coefficients: Estimates, labels: Labels) -> str:
     """Sentence that explains gaps to a reference, "" where there are none."""
     if not coefficients.values("reference"):
         return ""
-    subject = "Gap" if _has_scores_and_gaps(coefficients) else "Outcome"
+    subject = "Outcome"
+    if _has_scores_and_gaps(coefficients):
+        subject = "Gap"
     return f"{subject}: {reference_text(coefficients, labels)} {MINUS} method."

@@ -25,20 +25,41 @@ from salstats.stats.models.residual_checks import normal_quantiles, quartile_lin
 #: Most models of a figure, and the number of rows with the largest Cook's distances that the caption names.
 _MAX_MODELS = 8
 _N_NAMED = 3
+#: Columns of `augment` that are drawn.
 _NUMBERS = ("fitted", "residual", "leverage", "cooks_distance", "std_residual")
 #: Height of a panel as a multiple of its width, and that of the legend of counts in mm.
 _HEIGHT_SHARE = 0.8
 _LEGEND_MM = 6.0
-#: Largest numbers of points of a panel with the size and opacity of their marks.
-_POINT_STYLES = ((200, 0.8, 0.6), (2000, 0.5, 0.4), (np.inf, 0.35, 0.25))
+
+
+@dataclass(frozen=True)
+class _PointStyle:
+    """Size in points and opacity of the marks of panels with at most `max_points` points."""
+
+    max_points: float
+    size: float
+    alpha: float
+
+
+_POINT_STYLES = (
+    _PointStyle(max_points=200, size=0.8, alpha=0.6),
+    _PointStyle(max_points=2000, size=0.5, alpha=0.4),
+    _PointStyle(max_points=np.inf, size=0.35, alpha=0.25),
+)
 
 
 @dataclass(frozen=True)
 class _ModelPanels:
-    """Panels of one model, each frame with a column `panel`.
+    """Contents of the panels of one model, each a frame with a column `panel`: the title.
 
-    `points` has `across`, `up`, `name`, `group` and `ringed`, `curves` has `across` and `up`, and `lines` has
-    the ends `across`, `up`, `end` and `up_end` of straight lines.
+    Attributes
+    ----------
+    points : DataFrame
+        Position of each point (`across`, `up`), the `name` of its row, the `group` of its model and `ringed`.
+    curves : DataFrame
+        Points (`across`, `up`) of the smooth curves.
+    lines : DataFrame
+        Both ends of the straight lines: (`across`, `up`) and (`end`, `up_end`).
     """
 
     points: pd.DataFrame
@@ -123,19 +144,23 @@ def plot_residuals(
     # mixed models and models with a correlation of rows have no leverage
     n_panels = 4 if rows["cooks_distance"].notna().any() else 3
     titles_of = {}
+    titles: list[str] = []
     for model in models:
-        titles_of[model] = _panel_titles(model if len(models) > 1 else "", is_linear)[:n_panels]
-    titles = [title for model_titles in titles_of.values() for title in model_titles]
-    grid = panel_grid(titles, 2 if width < PAGE_MM else n_panels, width, free_axes=True)
-    panels = [
-        _model_panels(model_rows, titles_of[str(model)])
-        for model, model_rows in rows.groupby("group", observed=True)
-    ]
+        # a single model needs no name
+        name = model if len(models) > 1 else ""
+        titles_of[model] = _panel_titles(name, is_linear)[:n_panels]
+        titles += titles_of[model]
+    n_columns = n_panels if width >= PAGE_MM else 2
+    grid = panel_grid(titles, n_columns, width, free_axes=True)
+    panels = []
+    for model, model_rows in rows.groupby("group", observed=True):
+        panels.append(_model_panels(model_rows, titles_of[str(model)]))
     points = _concat_panels([model.points for model in panels], titles)
     curves = _concat_panels([model.curves for model in panels], titles)
     lines = _concat_panels([model.lines for model in panels], titles)
-    has_cells = bool(points["panel"].value_counts().max() > CELL_POINTS)
-    if has_cells:
+    legend_mm = 0.0
+    if points["panel"].value_counts().max() > CELL_POINTS:
+        legend_mm = _LEGEND_MM
         point_layers = cell_layers(points.rename(columns={"across": "x", "up": "y"}), PALETTE[5])
     else:
         point_layers = [_point_layer(points)]
@@ -144,10 +169,10 @@ def plot_residuals(
         curve_layers.append(p9.geom_line(data=curves, color=PALETTE[1], size=0.6))
     ringed = points[points["ringed"]]
     height = grid.panel_height(_HEIGHT_SHARE)
-    unnamed = [column for column in ("method", "task") if column not in groups or len(models) == 1]
+    unnamed_columns = [column for column in ("method", "task") if column not in groups or len(models) == 1]
     notes = [
         _model_note(frame, names),
-        scope_note(frame, names, unnamed),
+        scope_note(frame, names, unnamed_columns),
         *_notes(rows, ringed, is_linear),
         perfect_note,
     ]
@@ -159,7 +184,7 @@ def plot_residuals(
         + curve_layers
         + p9.geom_point(data=ringed, shape="o", size=1.8, fill="none", color=PALETTE[1], stroke=0.4)
         + number_axes(grid.panel_width, height)
-        + grid.elements(height, notes=notes, further_mm=_LEGEND_MM if has_cells else 0.0)
+        + grid.elements(height, notes=notes, further_mm=legend_mm)
         + p9.theme(axis_title=p9.element_blank())
     )
     return grid.pages(figure, height)
@@ -167,9 +192,7 @@ def plot_residuals(
 
 def _check_one_formula(frame: pd.DataFrame) -> None:
     """Raise if the rows are of several formulas."""
-    if "formula" not in frame.columns:
-        return
-    formulas = list(frame["formula"].unique())
+    formulas = distinct_values(frame, "formula")
     if len(formulas) > 1:
         raise SalstatsError(
             f"augmented holds rows of {len(formulas)} formulas ({quoted(formulas)})",
@@ -180,21 +203,22 @@ def _check_one_formula(frame: pd.DataFrame) -> None:
 
 
 def _model_note(frame: pd.DataFrame, labels: Labels) -> str:
-    """Sentence that names the outcome and the terms of the model, "" without a formula."""
+    """Return a sentence that names the outcome and the terms of the model, "" without a formula."""
     formulas = distinct_values(frame, "formula")
     if not formulas:
         return ""
+    formula = str(formulas[0])
     metrics = distinct_values(frame, "metric")
-    outcome = str(formulas[0]).partition("~")[0].strip()
+    left_side, _, _ = formula.partition("~")
+    outcome = left_side.strip()
+    outcome_label = labels.term(outcome)
     if outcome == "score" and len(metrics) == 1:
         outcome_label = labels.value("metric", metrics[0])
-    else:
-        outcome_label = labels.term(outcome)
-    return f"Model: {model_text(str(formulas[0]), outcome_label, labels)}."
+    return f"Model: {model_text(formula, outcome_label, labels)}."
 
 
 def _without_perfect_fits(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Rows of models that have standardised residuals, and a sentence that names the other models."""
+    """Return the rows of models that have standardised residuals, and a sentence on the other models."""
     n_residuals = rows.groupby("group", observed=True)["std_residual"].transform("count")
     has_residuals = n_residuals > 0
     if not has_residuals.any():
@@ -205,24 +229,28 @@ def _without_perfect_fits(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         )
     perfect = [str(group) for group in rows.loc[~has_residuals, "group"].unique()]
     groups = rows.loc[has_residuals, "group"].cat.remove_unused_categories()
-    note = f"Fitted perfectly, not drawn: {joined(perfect)}." if perfect else ""
+    note = ""
+    if perfect:
+        note = f"Fitted perfectly, not drawn: {joined(perfect)}."
     return rows[has_residuals].assign(group=groups), note
 
 
 def _row_names(frame: pd.DataFrame, groups: list[str], labels: Labels) -> list[str]:
-    """Name of each row: its case, and its task where a model is of several tasks."""
+    """Return the name of each row: its case, and its task where a model is of several tasks."""
     if "case" not in frame.columns:
         return [f"row {number}" for number in range(len(frame))]
     cases = frame["case"].astype(str)
-    has_tasks = "task" in frame.columns and "task" not in groups and frame["task"].nunique() > 1
-    if not has_tasks:
+    has_one_task = "task" in groups or len(distinct_values(frame, "task")) < 2
+    if has_one_task:
         return list(cases)
     return list(cases + " of " + frame["task"].map(labels.texts("task", frame["task"])))
 
 
 def _panel_titles(model: str, is_linear: bool) -> list[str]:
-    """Titles of the panels of a model, after its name, or after letters if the name is ""."""
-    residual = "standardised residual" if is_linear else "standardised Pearson residual"
+    """Return the titles of the four panels of a model, after its name, or after letters if the name is ""."""
+    residual = "standardised residual"
+    if not is_linear:
+        residual = "standardised Pearson residual"
     titles = [
         "Residual against fitted mean",
         f"{residual[:1].upper()}{residual[1:]} against normal quantile",
@@ -235,10 +263,12 @@ def _panel_titles(model: str, is_linear: bool) -> list[str]:
 
 
 def _model_panels(rows: pd.DataFrame, titles: list[str]) -> _ModelPanels:
-    """Panels of one model: three, or four with leverage, as many as there are titles."""
+    """Return the panels of one model, as many as there are titles: three, or four with leverage."""
     residuals = rows.dropna(subset=["fitted", "residual"])
     has_leverage = len(titles) == 4
-    required = ["std_residual", "cooks_distance"] if has_leverage else ["std_residual"]
+    required = ["std_residual"]
+    if has_leverage:
+        required.append("cooks_distance")
     standardised = rows.dropna(subset=required)
     std_residual = standardised["std_residual"].to_numpy()
     quantiles = normal_quantiles(std_residual)
@@ -311,18 +341,21 @@ def _concat_panels(frames: Sequence[pd.DataFrame], titles: list[str]) -> pd.Data
 def _point_layer(points: pd.DataFrame) -> Any:
     """Layer of points, smaller and more transparent the more there are."""
     n_points = points["panel"].value_counts().max()
-    size, alpha = next((size, alpha) for n_max, size, alpha in _POINT_STYLES if n_points <= n_max)
+    style = next(style for style in _POINT_STYLES if n_points <= style.max_points)
     raster = len(points) > RASTER_POINTS
-    return p9.geom_point(color=PALETTE[0], stroke=0, size=size, alpha=alpha, raster=raster)
+    return p9.geom_point(color=PALETTE[0], stroke=0, size=style.size, alpha=style.alpha, raster=raster)
 
 
 def _notes(rows: pd.DataFrame, ringed: pd.DataFrame, is_linear: bool) -> list[str]:
     """Sentences of the caption on curves, rings and residuals."""
+    # names of the ringed rows of each model, the largest distance first
     names_of_models = ringed.sort_values("up", ascending=False).groupby("group", observed=True)["name"]
     ring_texts = []
     for model, names in names_of_models:
-        prefix = f"{model}: " if names_of_models.ngroups > 1 else ""
-        ring_texts.append(f"{prefix}{joined(list(names))}")
+        text = joined(list(names))
+        if names_of_models.ngroups > 1:
+            text = f"{model}: {text}"
+        ring_texts.append(text)
     n_without = int(rows["std_residual"].isna().sum())
     notes = ["Curves: robust local lines (LOWESS); straight line: through the quartiles."]
     if ring_texts:

@@ -84,24 +84,29 @@ def plot_thresholds(
     estimates, missing_note = _checked(sweep, names)
     metric = estimates.only_value("metric")
     larger_is_better = metric is None or direction(metric) >= 0
-    rows = _in_panels(estimates.frame, names, n_panels)
+    rows = _in_panels(estimates, names, n_panels)
     rows["best"] = _is_best(rows, larger_is_better)
-    texts = _legend_texts(rows, names)
+    texts = _legend_texts(estimates, rows, names)
     rows["name"] = pd.Categorical(rows["task"].map(texts), list(texts.values()), ordered=True)
     panels = list(rows["panel"].cat.categories)
     if width is None:
         width = COLUMN_MM if len(panels) == 1 else PAGE_MM
-    grid = panel_grid(panels, 2 if len(panels) == 4 else _MAX_COLUMNS, width)
+    # four panels make a square
+    n_columns = 2 if len(panels) == 4 else _MAX_COLUMNS
+    grid = panel_grid(panels, n_columns, width)
     height = grid.panel_height(_HEIGHT_SHARE)
     barred = barred_rows(rows)
     bar_layers: list[Any] = []
     if len(barred):
         limits = p9.aes(ymin="conf_low", ymax="conf_high")
         bar_layers.append(p9.geom_linerange(limits, barred, size=0.3, alpha=0.6, show_legend=False))
+    interval_note = ""
+    if len(barred):
+        interval_note = interval_caption(estimates)
     notes = [
         scope_note(rows, names, ["method"]),
         _best_note(estimates, larger_is_better),
-        interval_caption(estimates) if len(barred) else "",
+        interval_note,
         missing_note,
     ]
     n_points = rows.groupby(["panel", "name"], observed=True)["estimate"].transform("size")
@@ -148,7 +153,7 @@ def _checked(sweep: pd.DataFrame, names: Labels) -> tuple[Estimates, str]:
             column="metric",
         )
     check_distinct(estimates, key_columns)
-    line_columns = key_columns[:-1]
+    line_columns = [column for column in key_columns if column != "threshold"]
     named_columns = [column for column in line_columns if column == "task" or frame[column].nunique() > 1]
     # a line without any estimate is named once, not with each threshold
     is_empty_line = frame.groupby(line_columns)["estimate"].transform("count") == 0
@@ -161,17 +166,22 @@ def _checked(sweep: pd.DataFrame, names: Labels) -> tuple[Estimates, str]:
 def _is_best(rows: pd.DataFrame, larger_is_better: bool) -> np.ndarray:
     """Return whether each row has the best estimate of its line, the first row if there are equal ones."""
     lines = rows.groupby(["panel", "task"], observed=True)["estimate"]
-    return rows.index.isin(lines.idxmax() if larger_is_better else lines.idxmin())
+    best_rows = lines.idxmax() if larger_is_better else lines.idxmin()
+    return rows.index.isin(best_rows)
 
 
-def _in_panels(frame: pd.DataFrame, names: Labels, n_panels: int | None) -> pd.DataFrame:
-    """Rows with their `panel`, by panel, task and threshold; tasks of a method share panels evenly."""
+def _in_panels(estimates: Estimates, names: Labels, n_panels: int | None) -> pd.DataFrame:
+    """Return the rows of estimates with their `panel`, sorted by panel, task and threshold.
+
+    The tasks of a method share its panels evenly; there are `n_panels` for each method, by default as many as
+    keep lines apart.
+    """
+    frame = estimates.frame
     rows_of_method = {"": frame}
-    if "method" in frame.columns:
-        methods = names.order("method", frame["method"])
-        rows_of_method = {
-            names.value("method", method): frame[frame["method"] == method] for method in methods
-        }
+    if estimates.values("method"):
+        rows_of_method = {}
+        for method in names.order("method", frame["method"]):
+            rows_of_method[names.value("method", method)] = frame[frame["method"] == method]
     task_frames: list[pd.DataFrame] = []
     for method_label, rows in rows_of_method.items():
         tasks = names.order("task", rows["task"])
@@ -199,19 +209,21 @@ def _n_task_panels(n_tasks: int, n_panels: int | None) -> int:
     return max(2, math.ceil(n_tasks / _PANEL_TASKS))
 
 
-def _legend_texts(rows: pd.DataFrame, names: Labels) -> dict[Any, str]:
-    """Label of each task, with its best threshold in brackets unless there are several methods."""
+def _legend_texts(estimates: Estimates, rows: pd.DataFrame, names: Labels) -> dict[Any, str]:
+    """Return the label of each task, with its best threshold in brackets unless there are several methods.
+
+    `rows` are the rows of the estimates; `best` is whether a row has the best estimate of its line.
+    """
     labels = short_labels(names, "task", rows["task"], width=32, lines=1)
-    if "method" in rows.columns and rows["method"].nunique() > 1:
+    if len(estimates.values("method")) > 1:
         return labels
     best_thresholds = rows[rows["best"]].set_index("task")["threshold"]
     return {task: f"{label} ({_number_text(best_thresholds[task])})" for task, label in labels.items()}
 
 
 def _number_text(number: float) -> str:
-    """Text of a single number, as at an axis."""
-    (text,) = tick_texts([number])
-    return text
+    """Return the text of a number, with as many decimals as it needs."""
+    return tick_texts([number])[0]
 
 
 def _y_title(estimates: Estimates, names: Labels) -> str:
@@ -230,5 +242,7 @@ def _y_title(estimates: Estimates, names: Labels) -> str:
 def _best_note(estimates: Estimates, larger_is_better: bool) -> str:
     """Sentence on the large marks."""
     extreme = "largest" if larger_is_better else "smallest"
-    numbers = "" if len(estimates.values("method")) > 1 else ", numbers in brackets"
-    return f"Large marks{numbers}: threshold of the {extreme} value (the first of equal ones)."
+    marks = "Large marks"
+    if len(estimates.values("method")) <= 1:
+        marks += ", numbers in brackets"
+    return f"{marks}: threshold of the {extreme} value (the first of equal ones)."

@@ -10,10 +10,10 @@ from salstats.display.plots.layout.overlay_picture import mm_per_pixel
 from salstats.display.plots.layout.overlay_sheet import (
     EDGE_MM,
     GAP_MM,
-    HIGHEST,
-    NEAR_MM,
+    MAX_HEIGHT_FACTOR,
     STACK_GAP_MM,
     TAG_PT,
+    TEXT_GAP_MM,
     Band,
     PictureSheet,
     PlacedPicture,
@@ -26,7 +26,7 @@ from salstats.display.text.packing import packed_slices
 
 #: Least width in mm of a picture's box, in which a finding is still visible in print.
 LEAST_MM = 20.0
-#: Least room in mm for the names of rows, and the most as a share of the figure's width.
+#: Least width in mm of the room for the names of rows, and its most as a share of the figure's width.
 _MIN_SIDE_MM = 16.0
 _MAX_SIDE_SHARE = 0.3
 #: Most lines of a part of a row's name, and of the title of a column.
@@ -42,7 +42,7 @@ _N_SIZES = 16
 
 @dataclass(frozen=True)
 class GalleryLayout:
-    """Layout of a gallery, in mm.
+    """Layout of a gallery, in mm: everything but the division of rows into stacks and pages.
 
     Attributes
     ----------
@@ -51,13 +51,13 @@ class GalleryLayout:
     box : tuple of float
         Largest width and height of a picture.
     column : float
-        Room for a picture and its text from left to right, over which smaller pictures are spread.
+        Width of a column, the room for a picture and its text; smaller pictures are spread over it.
     side : float
-        Room for the names of rows.
+        Width of the room for the names of rows.
     rows, columns : mapping
-        Text of each row and column by its key.
+        Name of each row and title of each column, by their keys.
     lines : tuple of tuple of str
-        Keys of the columns side by side: a row has a line of pictures for each of these tuples.
+        Keys of the columns side by side: each row has a band of pictures for each of these tuples.
     n_stacks : int
         Number of stacks of rows side by side.
     """
@@ -73,12 +73,14 @@ class GalleryLayout:
 
     @property
     def title_mm(self) -> float:
-        """Room for the titles above all rows; 0 if rows have several lines, each with its own titles."""
-        tallest = max(map(lines_mm, self.columns.values()))
-        return tallest + NEAR_MM if tallest and len(self.lines) == 1 else 0.0
+        """Return the height of the titles above all rows; 0 if each row has several bands with own titles."""
+        highest = max(map(lines_mm, self.columns.values()))
+        if len(self.lines) > 1 or highest == 0.0:
+            return 0.0
+        return highest + TEXT_GAP_MM
 
     def sheet(self, stacks: Sequence[Sequence[Band]]) -> PictureSheet:
-        """Sheet of some stacks of bands."""
+        """Return the sheet of some stacks of bands, such as those of a page."""
         return PictureSheet(
             width=self.width,
             box=self.box,
@@ -90,31 +92,34 @@ class GalleryLayout:
         )
 
     def bands(self, row: str) -> list[Band]:
-        """Lines of pictures of a row."""
+        """Return the bands of pictures of a row, given by its key."""
         return [Band(row, columns) for columns in self.lines]
 
     def pages(self, placed: Sequence[PlacedPicture], outside_mm: float) -> list[list[list[Band]]]:
-        """Stacks of bands of each page, where `outside_mm` of the height are for other things.
+        """Return the stacks of bands of each page.
 
-        A row is divided only where it is higher than a page.
+        `outside_mm` is the height of everything outside the pictures and their texts. A row is divided only
+        where it is higher than a page.
         """
         available_mm = PAGE_HEIGHT_MM - outside_mm - self.title_mm
+        # bands that stay together, and their heights
         blocks: list[list[Band]] = []
         heights: list[float] = []
         for row in self.rows:
             bands = self.bands(row)
             pictures = [picture for picture in placed if picture.row == row]
             row_height = lay_out(pictures, self.sheet([bands])).height - self.title_mm + GAP_MM
+            band_height = row_height / len(bands)
             n_fitting = len(bands)
             if row_height > available_mm:
-                n_fitting = max(int(len(bands) * available_mm / row_height), 1)
+                n_fitting = max(int(available_mm / band_height), 1)
             for start in range(0, len(bands), n_fitting):
                 block = bands[start : start + n_fitting]
                 blocks.append(block)
-                heights.append(row_height * len(block) / len(bands))
+                heights.append(band_height * len(block))
         stacks = []
-        for part in packed_slices(heights, available_mm):
-            stacks.append([band for block in blocks[part] for band in block])
+        for stack_blocks in packed_slices(heights, available_mm):
+            stacks.append([band for block in blocks[stack_blocks] for band in block])
         return [stacks[start : start + self.n_stacks] for start in range(0, len(stacks), self.n_stacks)]
 
 
@@ -124,10 +129,18 @@ def gallery_layout(
     titles: Mapping[str, str],
     width: float,
 ) -> GalleryLayout:
-    """Layout on the fewest pages and, among these, with the largest pictures.
+    """Return the layout on the fewest pages and, among these, with the largest pictures.
 
-    `names` has the parts of each row's name by its key, `shapes` the height and width in pixels of each row's
-    image if known, and `titles` the title of each column by its key. `width` is that of the figure in mm.
+    Parameters
+    ----------
+    names : mapping
+        Parts of the name of each row, each on lines of its own, by the key of the row.
+    shapes : sequence
+        Height and width in pixels of the image of each row, None if it is not known.
+    titles : mapping
+        Title of each column by its key.
+    width : float
+        Width of the figure in mm.
     """
     side = 0.0
     row_texts = dict.fromkeys(names, "")
@@ -137,6 +150,7 @@ def gallery_layout(
     if len(names) == 1 and len(titles) == 1:
         # the caption names a single picture
         titles = dict.fromkeys(titles, "")
+    # stacks of the smallest pictures, each with the gap at its right
     min_stack_mm = side + len(titles) * (LEAST_MM + GAP_MM) - GAP_MM + STACK_GAP_MM
     max_stacks = max(int((width - 2 * EDGE_MM + STACK_GAP_MM) // min_stack_mm), 1)
     candidates = []
@@ -148,15 +162,26 @@ def gallery_layout(
         stacks = packed_slices(heights, _ASSUMED_PAGE_MM - candidate.title_mm)
         n_pages.append(math.ceil(len(stacks) / candidate.n_stacks))
     fewest_pages = [candidate for candidate, n in zip(candidates, n_pages, strict=True) if n == min(n_pages)]
-    return max(fewest_pages, key=lambda candidate: (candidate.box[0], -candidate.n_stacks))
+
+    def preference(candidate: GalleryLayout) -> tuple[float, int]:
+        """Return a sort key: first the largest width of a picture, then the fewest stacks."""
+        picture_width, _ = candidate.box
+        return picture_width, -candidate.n_stacks
+
+    return max(fewest_pages, key=preference)
 
 
 def _layouts_of_sizes(
     rows: Mapping[str, str], titles: Mapping[str, str], width: float, side: float, n_stacks: int
 ) -> list[GalleryLayout]:
-    """Layouts with pictures of several sizes, from the largest that the width allows to the least."""
+    """Return layouts with pictures of several sizes, from the largest that the width allows to the least.
+
+    `rows` and `titles` are the names of rows and the titles of columns by their keys, `side` is the width of
+    the room for names.
+    """
+    # width of a stack without the names of rows
     stack_mm = (width - 2 * EDGE_MM - (n_stacks - 1) * STACK_GAP_MM) / n_stacks - side
-    # the tolerance is for widths that are sums of columns
+    # the tolerance keeps a rounding error from costing a column that just fits
     max_columns = max(int((stack_mm + GAP_MM + 1e-9) // (LEAST_MM + GAP_MM)), 1)
     keys = list(titles)
     n_lines = math.ceil(len(keys) / max_columns)
@@ -168,7 +193,7 @@ def _layouts_of_sizes(
     layouts = []
     for size in np.linspace(column_mm, min(LEAST_MM, column_mm), _N_SIZES):
         box_width = float(size)
-        box_height = min(HIGHEST * box_width, _ASSUMED_PAGE_MM - _OUTSIDE_BOX_MM)
+        box_height = min(MAX_HEIGHT_FACTOR * box_width, _ASSUMED_PAGE_MM - _OUTSIDE_BOX_MM)
         layouts.append(
             GalleryLayout(
                 width=width,
@@ -185,29 +210,31 @@ def _layouts_of_sizes(
 
 
 def _side_mm(names: Mapping[str, Sequence[str]], width: float) -> float:
-    """Room in mm for the names of rows: that of the longest word, within limits."""
-    words = [word for name in names.values() for text in name for word in text.split()]
-    largest = max(_MAX_SIDE_SHARE * width, _MIN_SIDE_MM)
-    return float(np.clip(max(map(text_mm, words), default=0.0) + 2, _MIN_SIDE_MM, largest))
+    """Return the room in mm for the names of rows: that of the longest word, within limits."""
+    word_widths = [text_mm(word) for name in names.values() for text in name for word in text.split()]
+    widest_word = max(word_widths, default=0.0)
+    max_side_mm = max(_MAX_SIDE_SHARE * width, _MIN_SIDE_MM)
+    return float(np.clip(widest_word + 2, _MIN_SIDE_MM, max_side_mm))
 
 
 def _row_text(name: Sequence[str], side: float) -> str:
-    """Name of a row, each of its parts wrapped to lines of its own."""
+    """Return the name of a row, each of its parts wrapped to lines of its own, for a room in mm."""
     return "\n".join(wrapped(text, chars_in(side - 1), _NAME_LINES) for text in name)
 
 
 def _assumed_heights(layout: GalleryLayout, shapes: Sequence[tuple[int, int] | None]) -> list[float]:
-    """Approximate height of each row in mm, with one line of text below each picture.
+    """Return the approximate height of each row in mm, with one line of text below each picture.
 
     Images of unknown shape count as squares.
     """
     titles_mm = 0.0
     if len(layout.lines) > 1:
-        titles_mm = max(map(lines_mm, layout.columns.values())) + NEAR_MM
-    around_mm = titles_mm + lines_mm("x", TAG_PT) + NEAR_MM + GAP_MM
+        titles_mm = max(map(lines_mm, layout.columns.values())) + TEXT_GAP_MM
+    tag_mm = lines_mm("x", TAG_PT) + TEXT_GAP_MM
     heights = []
     for shape, name in zip(shapes, layout.rows.values(), strict=True):
-        pixels = shape or (1, 1)
-        picture_mm = pixels[0] * mm_per_pixel(pixels, layout.box)
-        heights.append(max(len(layout.lines) * (picture_mm + around_mm), lines_mm(name) + GAP_MM))
+        height, width = shape or (1, 1)
+        picture_mm = height * mm_per_pixel((height, width), layout.box)
+        band_mm = titles_mm + picture_mm + tag_mm + GAP_MM
+        heights.append(max(len(layout.lines) * band_mm, lines_mm(name) + GAP_MM))
     return heights

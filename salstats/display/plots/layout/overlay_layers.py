@@ -1,6 +1,7 @@
 """Layers over pictures of maps: outlines, marks, scale bars, texts and the colour scale."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,22 +15,43 @@ from salstats.display.plots.layout.theme import TEXT_PT, LineStyle, font
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 
-#: Light lines, whose types differ without colour; on dark casings they are visible on black and on white.
+#: Light lines by kind, whose types differ without colour; with a dark casing, a wider line behind each, they
+#: are visible on black and on white.
 _LINES = {
     "truth": LineStyle("#FFFFFF", "solid"),
     "human": LineStyle("#66D9FF", (0, (4, 1.6))),
     "mask": LineStyle("#FFE14D", (0, (1, 1))),
 }
+#: Shapes of marks, by kind.
 _MARKS = {"peak": "X", "marked": "o"}
 #: Colour of marks and scale bars, and of the casing around lines, marks and bars.
 _LIGHT = "#FFFFFF"
 _CASING = "#000000"
-#: Parameters of layers whose aesthetics are not those of the plot.
+
+
+@dataclass(frozen=True)
+class _BarStyle:
+    """Distance of a scale bar from the edges of its picture in mm, and its width and that of its casing."""
+
+    inset_mm: float
+    bar_size: float
+    casing_size: float
+
+
+#: Scale bars of a figure of a single picture, and of several.
+_SINGLE_BAR = _BarStyle(inset_mm=2.0, bar_size=1.0, casing_size=2.0)
+_BAR = _BarStyle(inset_mm=1.2, bar_size=0.7, casing_size=1.5)
+#: Largest length of a scale bar, as a share of the width of an image.
+_MAX_BAR_SHARE = 0.3
+#: Option of layers whose aesthetics are not those of the whole figure.
 _SEPARATE_AES: dict[str, Any] = {"inherit_aes": False}
 
 
 def outline_rows(table: pd.DataFrame, placed: Sequence[PlacedPicture]) -> pd.DataFrame | None:
-    """Outlines of all pictures in mm: `kind`, `line` (a name of each line), `x`, `y`; None without any."""
+    """Return the points of all outlines in mm: `kind`, `line` (a name for each), `x`, `y`; None without any.
+
+    `table` has a row for each picture, see `SheetTables`.
+    """
     frames = []
     for number, picture in enumerate(placed):
         for kind, lines in picture.panel.lines.items():
@@ -40,10 +62,14 @@ def outline_rows(table: pd.DataFrame, placed: Sequence[PlacedPicture]) -> pd.Dat
 
 
 def mark_rows(table: pd.DataFrame, placed: Sequence[PlacedPicture]) -> pd.DataFrame | None:
-    """Peaks and marked points inside their images, in mm: `kind`, `x`, `y`; None without any."""
+    """Return peaks and marked points inside their images, in mm: `kind`, `x`, `y`; None without any.
+
+    `table` has a row for each picture, see `SheetTables`.
+    """
     frames = []
     for number, picture in enumerate(placed):
         for kind, points in picture.panel.points.items():
+            # rows from 0 to the height of the image, columns to its width
             is_inside = ((points >= 0) & (points <= picture.panel.shape)).all(axis=1)
             if is_inside.any():
                 frames.append(_on_paper(table, number, points[is_inside], kind=kind))
@@ -74,7 +100,11 @@ def _concat_kinds(frames: list[pd.DataFrame], order: list[str]) -> pd.DataFrame 
 
 
 def line_layers(lines: pd.DataFrame, texts: Mapping[str, str], size: float, n_columns: int) -> list[Any]:
-    """Layers of outlines on their casings, the first kind at the bottom, with their scales and legend."""
+    """Return layers of outlines on their casings, the first kind at the bottom, with scales and legend.
+
+    `lines` are the rows of `outline_rows`, `texts` the text of each kind in the legend, `size` the width of
+    lines, and `n_columns` the number of keys of the legend side by side.
+    """
     kinds = list(lines["kind"].cat.categories)
     path = p9.aes("x", "y", group="line")
     styled_path = p9.aes("x", "y", group="line", color="kind", linetype="kind")
@@ -103,7 +133,10 @@ def line_layers(lines: pd.DataFrame, texts: Mapping[str, str], size: float, n_co
 
 
 def mark_layers(marks: pd.DataFrame, texts: Mapping[str, str], size: float) -> list[Any]:
-    """Layers of white marks with a black edge, with their scale and legend."""
+    """Return layers of white marks with a black edge, with their scale and legend.
+
+    `marks` are the rows of `mark_rows`, `texts` the text of each kind in the legend, `size` that of marks.
+    """
     kinds = list(marks["kind"].cat.categories)
     shapes = [_MARKS[kind] for kind in kinds]
     names = [escape_dollars(texts[kind]) for kind in kinds]
@@ -119,7 +152,7 @@ def mark_layers(marks: pd.DataFrame, texts: Mapping[str, str], size: float) -> l
 
 
 def scale_layer(table: pd.DataFrame) -> list[Any]:
-    """Colour scale of the map, with an invisible layer, since plotnine draws no scale without one."""
+    """Return the colour scale of maps, with an invisible layer, since plotnine draws no scale without one."""
     ends = table.iloc[[0, 0]].assign(value=[0.0, 1.0], x=0.0, y=0.0)
     point = p9.aes(xmin="x", xmax="x", ymin="y", ymax="y", fill="value")
     return [
@@ -132,37 +165,38 @@ def scale_layer(table: pd.DataFrame) -> list[Any]:
 def bar_layers(
     table: pd.DataFrame, spacing: float | Mapping[str, float] | None, labels: Labels
 ) -> tuple[list[Any], str]:
-    """Layers of a scale bar in each picture, and a sentence on the lengths of bars without labels.
+    """Return layers of a scale bar in each picture, and a sentence on the lengths of bars without labels.
 
-    `spacing` is the size of a pixel in mm, or that of each case. A single picture has a bar with a label, in
-    mm where the size is known, else in pixels. Several pictures have bars without labels where it is known.
+    `table` has a row for each picture, see `SheetTables`. `spacing` is the size of a pixel in mm, or that of
+    each case. A single picture has a bar with a label, in mm where the size is known, else in pixels. Several
+    pictures have bars without labels where it is known.
     """
     is_single = len(table) == 1
     bars = table.copy()
     # the unit is a mm, or a pixel where no size is known
     bars["pixels_per_unit"] = [_pixels_per_mm(spacing, case) for case in table["case"]]
-    unit = "px" if bars["pixels_per_unit"].isna().all() else "mm"
+    unit = "mm"
+    if bars["pixels_per_unit"].isna().all():
+        unit = "px"
     if not is_single:
         bars = bars[bars["pixels_per_unit"].notna()]
     bars = bars.fillna({"pixels_per_unit": 1.0})
     if bars.empty:
         return [], ""
-    bars["length"] = [
-        bar_length(width, per_unit)
-        for width, per_unit in zip(bars["width"], bars["pixels_per_unit"], strict=True)
-    ]
+    lengths = []
+    for width, pixels_per_unit in zip(bars["width"], bars["pixels_per_unit"], strict=True):
+        lengths.append(bar_length(width, pixels_per_unit))
+    bars["length"] = lengths
     bars["label"] = [f"{length:,.10g} {unit}" for length in bars["length"]]
-    inset_mm = 2.0 if is_single else 1.2
-    bars["x1"] = bars["right"] - inset_mm
+    style = _SINGLE_BAR if is_single else _BAR
+    bars["x1"] = bars["right"] - style.inset_mm
     bars["x0"] = bars["x1"] - bars["length"] * bars["pixels_per_unit"] * bars["mm_per_pixel"]
-    bars["y0"] = bars["bottom"] + inset_mm
+    bars["y0"] = bars["bottom"] + style.inset_mm
     bars["text_y"] = bars["y0"] + 0.6
     line = p9.aes("x0", "y0", xend="x1", yend="y0")
-    casing_size = 2.0 if is_single else 1.5
-    bar_size = 1.0 if is_single else 0.7
     layers = [
-        p9.geom_segment(line, bars, color=_CASING, size=casing_size, alpha=0.7, **_SEPARATE_AES),
-        p9.geom_segment(line, bars, color="#FFFFFF", size=bar_size, **_SEPARATE_AES),
+        p9.geom_segment(line, bars, color=_CASING, size=style.casing_size, alpha=0.7, **_SEPARATE_AES),
+        p9.geom_segment(line, bars, color=_LIGHT, size=style.bar_size, **_SEPARATE_AES),
     ]
     if is_single:
         return [*layers, _label_layer(p9.aes("x1", "text_y", label="label"), bars)], ""
@@ -170,13 +204,16 @@ def bar_layers(
 
 
 def _pixels_per_mm(spacing: float | Mapping[str, float] | None, case: str) -> float:
-    """Number of pixels in a mm of a case, NaN where the size of a pixel is not known."""
-    pixel_mm = spacing.get(case) if isinstance(spacing, Mapping) else spacing
-    return float("nan") if pixel_mm is None else 1.0 / pixel_mm
+    """Return the number of pixels in a mm of a case, NaN where the size of a pixel is not known."""
+    if isinstance(spacing, Mapping):
+        spacing = spacing.get(case)
+    if spacing is None:
+        return float("nan")
+    return 1.0 / spacing
 
 
 def _bar_note(bars: pd.DataFrame, labels: Labels) -> str:
-    """Sentence that gives the length of bars, with the cases of each where lengths differ."""
+    """Return a sentence on the length of bars, with the cases of each length where they differ."""
     cases_of_length = {}
     for length, rows in bars.sort_values("length", kind="stable").groupby("label", sort=False):
         cases = [labels.value("case", case) for case in dict.fromkeys(rows["case"])]
@@ -225,19 +262,19 @@ def _label_layer(mapping: Any, rows: pd.DataFrame) -> Any:
     )
 
 
-def bar_length(width: float, per_unit: float = 1.0) -> float:
-    """Length in units of a scale bar: 1, 2 or 5 times a power of ten, at most 0.3 of an image's width.
+def bar_length(width: float, pixels_per_unit: float = 1.0) -> float:
+    """Return the length of a scale bar in units: 1, 2 or 5 times a power of ten, at most 0.3 of an image.
 
-    `width` is that of the image in pixels, `per_unit` the number of pixels in a unit.
+    `width` is that of the image in pixels.
     """
-    longest = 0.3 * width / per_unit
+    longest = _MAX_BAR_SHARE * width / pixels_per_unit
     power = 10.0 ** np.floor(np.log10(longest))
     lengths = [factor * power for factor in (1, 2, 5)]
     return float(max(length for length in lengths if length <= longest))
 
 
 def joined_lines(lines: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Points (row, col) of all lines in one array, and the number of each point's line."""
+    """Return the points (row, col) of all lines in one array, and the number of each point's line, from 0."""
     if not lines:
         return np.empty((0, 2)), np.empty(0, dtype=np.int64)
     lengths = [len(line) for line in lines]

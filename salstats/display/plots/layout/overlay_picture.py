@@ -1,4 +1,4 @@
-"""Data of a picture: one case, task and method as small arrays."""
+"""A case, a task and a method as small arrays, from which a figure draws a picture."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from salstats.study import Series
 
 @dataclass(frozen=True)
 class Picture:
-    """Data of one case, task and method, as small arrays that a figure draws.
+    """A case, a task and a method as small arrays.
 
     Attributes
     ----------
@@ -21,21 +21,22 @@ class Picture:
     series : tuple of Series
         The series of predictions; several only if they are of human readers.
     shape : tuple of int
-        Height and width of the image in pixels, in which outlines and points are given.
+        Height and width of the image in pixels, the unit of outlines and points.
     printed : tuple of int
-        Height and width of `grey` and `saliency`.
+        Height and width of `grey` and `saliency`, which are as fine as can be printed.
     grey, saliency : ndarray or None
         The image and the map from 0 to 1; None where there is none.
     lines : mapping
-        Outlines (row, col) of `truth`, `human` and `mask`, as far as there are such.
+        Outlines by their kind, as far as there are any: "truth", "human" or "mask"; each outline is an
+        array of points (row, col).
     points : mapping
-        `peak` of the map and `marked` points of readers, as (row, col).
+        Points (row, col) by their kind: "peak" of the map, "marked" by readers.
     people : int
-        Number of readers whose masks the `human` outlines are.
+        Number of readers whose masks have the outlines "human".
     note : str
         Reason why the method has nothing to show, else "".
     threshold, smooth, colormap, cutoff
-        Options that the mask was made of the map with; None where they do not apply.
+        Options by which the mask was derived from the map; None where they do not apply.
     """
 
     case: str
@@ -57,5 +58,10 @@ class Picture:
 
 
 def mm_per_pixel(shape: tuple[int, int], box: tuple[float, float]) -> float:
-    """Size in mm of a pixel of an image, of shape (height, width), in a box of (width, height) in mm."""
-    return min(box[0] / shape[1], box[1] / shape[0])
+    """Return the size in mm of a pixel of an image that fills a box.
+
+    `shape` is the height and width of the image in pixels, `box` the width and height of the box in mm.
+    """
+    height, width = shape
+    box_width, box_height = box
+    return min(box_width / width, box_height / height)

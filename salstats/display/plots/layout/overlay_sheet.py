@@ -15,16 +15,21 @@ EDGE_MM = 1.5
 GAP_MM = 1.5
 STACK_GAP_MM = 4.0
 #: Largest height of a picture, as a multiple of the width of its box.
-HIGHEST = 1.6
+MAX_HEIGHT_FACTOR = 1.6
 #: Size in points of texts below pictures, the smallest that is legible in print, and their most lines.
 TAG_PT = 6.0
 _TAG_LINES = 3
 #: Room in mm between a picture and its text.
-NEAR_MM = 0.7
+TEXT_GAP_MM = 0.7
+#: Height of a line of text over its size.
+_LINE_FACTOR = 1.25
 
 
 class Band(NamedTuple):
-    """Line of pictures side by side: the key of its row, and the keys of its columns."""
+    """Pictures side by side: the key of their row, and the keys of their columns.
+
+    A row of many columns has several bands below each other.
+    """
 
     row: str
     columns: tuple[str, ...]
@@ -32,7 +37,7 @@ class Band(NamedTuple):
 
 @dataclass(frozen=True)
 class PlacedPicture:
-    """A picture, the keys of its row and column, the text below it, and its score (NaN for none)."""
+    """A picture (`panel`), the keys of its row and column, the text below it, and its score (or NaN)."""
 
     panel: Picture
     row: str
@@ -52,11 +57,11 @@ class PictureSheet:
     box : tuple of float
         Largest width and height of a picture.
     column : float
-        Room for a picture and its text from left to right.
+        Width of a column, the room for a picture and its text.
     rows, columns : mapping
-        Text of each row and column by its key.
+        Name of each row and title of each column, by their keys.
     side : float
-        Room for the names of rows at the left.
+        Width of the room for the names of rows at the left.
     stacks : sequence
         Stacks that stand side by side; each is a sequence of bands from the top down.
     """
@@ -71,17 +76,24 @@ class PictureSheet:
 
     @property
     def stack_mm(self) -> float:
-        """Distance from the left edge of a stack to that of the next."""
+        """Return the distance from the left edge of a stack to that of the next."""
         n_columns = max(len(band.columns) for stack in self.stacks for band in stack)
         return self.side + n_columns * (self.column + GAP_MM) - GAP_MM + STACK_GAP_MM
 
 
 @dataclass(frozen=True)
 class SheetTables:
-    """Positions of everything on a sheet in mm, with y from 0 at the top to negative values.
+    """Positions on a sheet in mm; vertical ones are 0 at the top and negative below.
 
-    `pictures` has a row for each picture with the columns of `_picture_row`, `texts` has columns `kind`
-    ("name", "title" or "tag"), `x`, `y` and `label`. `height` is that of the highest stack.
+    Attributes
+    ----------
+    pictures : DataFrame
+        A row for each picture, with the columns of `_picture_row`.
+    texts : DataFrame
+        A row for each text: its `kind` ("name" of a row, "title" of a column or "tag" of a picture), its
+        position `x` and `y`, and its `label`.
+    height : float
+        Height of the highest stack.
     """
 
     pictures: pd.DataFrame
@@ -90,7 +102,7 @@ class SheetTables:
 
 
 class _Text(NamedTuple):
-    """A text and its position in mm."""
+    """Row of `SheetTables.texts`."""
 
     kind: str
     x: float
@@ -99,14 +111,15 @@ class _Text(NamedTuple):
 
 
 def lines_mm(text: str, size: float = TEXT_PT) -> float:
-    """Height of a text in mm, `size` in points; 0 of an empty text."""
+    """Return the height in mm of a text of a size in points, 0 of an empty text."""
     if not text:
         return 0.0
-    return (text.count("\n") + 1) * 1.25 * size * MM_PER_PT
+    n_lines = text.count("\n") + 1
+    return n_lines * _LINE_FACTOR * size * MM_PER_PT
 
 
 def lay_out(placed: Sequence[PlacedPicture], sheet: PictureSheet) -> SheetTables:
-    """Positions of the pictures of a sheet, with names at their left, titles above and texts below them."""
+    """Return the positions of pictures and of names at their left, titles above and texts below them."""
     stacks = []
     for number, bands in enumerate(sheet.stacks):
         stack = _Stack(placed, sheet, left=number * sheet.stack_mm)
@@ -129,64 +142,85 @@ def lay_out(placed: Sequence[PlacedPicture], sheet: PictureSheet) -> SheetTables
 class _Stack:
     """Bands below each other, to which bands are added from the top down.
 
-    `picture_rows` are the rows of the table of pictures by the number of the picture, `texts` all texts.
+    Attributes
+    ----------
+    picture_rows : dict
+        Rows of the table of pictures, by the number of the picture in `placed`.
+    texts : list
+        Names, titles and tags of the bands.
     """
 
     def __init__(self, placed: Sequence[PlacedPicture], sheet: PictureSheet, left: float) -> None:
+        """Start an empty stack with its left edge at `left` mm."""
         self.placed = placed
         self.sheet = sheet
         self.left = left
         self.picture_rows: dict[int, dict[str, Any]] = {}
         self.texts: list[_Text] = []
         self._number_of = {(picture.row, picture.column): number for number, picture in enumerate(placed)}
-        # distances from the top to the end of the pictures and of the name of the row
+        # distances from the top to the lower end of the pictures and of the name of the row
         self._depth = 0.0
         self._name_depth = 0.0
         self._last_band: Band | None = None
 
     @property
     def height(self) -> float:
-        """Height of the stack."""
+        """Return the height of the stack in mm."""
         return max(self._depth, self._name_depth) - GAP_MM
 
     def add(self, band: Band) -> None:
-        """Add a line of pictures, with its name and titles where these differ from those of the last one."""
-        sheet = self.sheet
-        is_new_row = self._last_band is None or band.row != self._last_band.row
-        has_new_columns = self._last_band is None or band.columns != self._last_band.columns
+        """Add a band, with the name of its row and titles of its columns unless the last band has them."""
+        last_band = self._last_band
+        is_new_row = last_band is None or band.row != last_band.row
+        has_new_columns = last_band is None or band.columns != last_band.columns
         if is_new_row:
             self._depth = max(self._depth, self._name_depth)
-        first_left = self.left + sheet.side
-        lefts = {
-            column: first_left + index * (sheet.column + GAP_MM) for index, column in enumerate(band.columns)
-        }
-        if has_new_columns and any(sheet.columns[column] for column in band.columns):
-            self._depth += max(lines_mm(sheet.columns[column]) for column in band.columns) + NEAR_MM
-            for column, left in lefts.items():
-                self.texts.append(_Text("title", left, NEAR_MM - self._depth, sheet.columns[column]))
+        # left edge of each column
+        lefts = {}
+        for index, column in enumerate(band.columns):
+            lefts[column] = self.left + self.sheet.side + index * (self.sheet.column + GAP_MM)
+        if has_new_columns:
+            self._add_titles(lefts)
         if is_new_row:
-            self.texts.append(_Text("name", self.left, -self._depth, sheet.rows[band.row]))
-            self._name_depth = self._depth + lines_mm(sheet.rows[band.row]) + GAP_MM
+            name = self.sheet.rows[band.row]
+            self.texts.append(_Text("name", self.left, -self._depth, name))
+            self._name_depth = self._depth + lines_mm(name) + GAP_MM
         band_depth = self._depth
         for column, left in lefts.items():
             if (band.row, column) in self._number_of:
-                band_depth = max(band_depth, self._add_picture(self._number_of[band.row, column], left))
+                picture_depth = self._add_picture(self._number_of[band.row, column], left)
+                band_depth = max(band_depth, picture_depth)
         self._depth = band_depth + GAP_MM
         self._last_band = band
 
+    def _add_titles(self, lefts: Mapping[str, float]) -> None:
+        """Add the titles of columns with given left edges, if there are any."""
+        titles = {column: self.sheet.columns[column] for column in lefts}
+        if not any(titles.values()):
+            return
+        self._depth += max(map(lines_mm, titles.values())) + TEXT_GAP_MM
+        for column, title in titles.items():
+            # the position of a title is that of its lower edge
+            self.texts.append(_Text("title", lefts[column], TEXT_GAP_MM - self._depth, title))
+
     def _add_picture(self, number: int, left: float) -> float:
-        """Add a picture with its text, and return the distance from the top to the end of both."""
+        """Add a picture with its text, and return the distance from the top to their lower end."""
         picture = self.placed[number]
         picture_row = _picture_row(picture, self.sheet.box, left, top=-self._depth)
         self.picture_rows[number] = picture_row | {"picture": str(number)}
         tag = wrapped(picture.text, chars_in(self.sheet.column, TAG_PT), _TAG_LINES)
         depth = self._depth + picture_row["top"] - picture_row["bottom"]
-        self.texts.append(_Text("tag", left, -depth - NEAR_MM, tag))
-        return depth + (NEAR_MM + lines_mm(tag, TAG_PT) if tag else 0.0)
+        self.texts.append(_Text("tag", left, -depth - TEXT_GAP_MM, tag))
+        if tag:
+            depth += TEXT_GAP_MM + lines_mm(tag, TAG_PT)
+        return depth
 
 
 def _picture_row(picture: PlacedPicture, box: tuple[float, float], left: float, top: float) -> dict[str, Any]:
-    """Row of the table of pictures: contents of a picture, its size in pixels, and its position in mm."""
+    """Return a row of the table of pictures: contents of a picture, its size in pixels, its position in mm.
+
+    The picture fills the box, of (width, height), from its left and upper edge.
+    """
     height, width = picture.panel.shape
     pixel_mm = mm_per_pixel(picture.panel.shape, box)
     return {
