@@ -118,7 +118,9 @@ def save_figure(
 
 def page_files(figure: p9.ggplot, target: Path) -> list[tuple[p9.ggplot, Path]]:
     """Return each page of a figure with its file: fig.png, fig-2.png ..."""
-    pages = figure.pages if isinstance(figure, Figure) else (figure,)
+    pages: Sequence[p9.ggplot] = (figure,)
+    if isinstance(figure, Figure):
+        pages = figure.pages
     names = page_names(target.stem, len(pages))
     return [(page, target.with_stem(name)) for page, name in zip(pages, names, strict=True)]
 
@@ -133,9 +135,11 @@ def size_inches(
         )
     check_choice(unit, tuple(_MM), "unit")
     units_per_inch = MM_PER_INCH / _MM[unit]
-    theme_width, theme_height = figure.theme.getp("figure_size")
-    width_inches = theme_width if width is None else width / units_per_inch
-    height_inches = theme_height if height is None else height / units_per_inch
+    width_inches, height_inches = figure.theme.getp("figure_size")
+    if width is not None:
+        width_inches = width / units_per_inch
+    if height is not None:
+        height_inches = height / units_per_inch
     for name, value, inches in (("width", width, width_inches), ("height", height, height_inches)):
         if not 0 < inches * MM_PER_INCH <= _LARGEST_MM:
             raise SalstatsError(
@@ -197,8 +201,10 @@ class FigureJobs:
         self._tasks: list[tuple[p9.ggplot, list[Path]]] = []
         #: Results of the tasks that the second process draws, by their number.
         self._futures: dict[int, Future[list[str]]] = {}
-        is_parallel = jobs > 1 or jobs == -1
-        self._pool = _second_process() if is_parallel else None
+        self._pool = None
+        # -1 stands for as many jobs as there are processors
+        if jobs > 1 or jobs == -1:
+            self._pool = _second_process()
 
     def __enter__(self) -> "FigureJobs":
         """Return the jobs."""

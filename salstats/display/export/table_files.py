@@ -96,8 +96,12 @@ def save_table_as(table: GT, targets: Iterable[Path], *, overwrite: bool = True)
     if ".png" in suffixes:
         find_browser()
     # each of the two takes a while, and most files need only one of them
-    page = html_page(table) if suffixes & set(_OF_ANY_TABLE) else ""
-    rows = table_rows(table) if suffixes - set(_OF_ANY_TABLE) else None
+    page = ""
+    rows = None
+    if suffixes & set(_OF_ANY_TABLE):
+        page = html_page(table)
+    if suffixes - set(_OF_ANY_TABLE):
+        rows = table_rows(table)
     for target in targets:
         contents = _file_contents(page, rows, target)
         files = [target.with_stem(name) for name in page_names(target.stem, len(contents))]
@@ -161,4 +165,6 @@ def csv_text(rows: TableRows) -> str:
 
 def _spreadsheet_text(text: str) -> str:
     """Return a text with an apostrophe before what a spreadsheet would take for a formula."""
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    if text.startswith(_FORMULA_STARTS):
+        return f"'{text}"
+    return text
