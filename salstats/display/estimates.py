@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_columns, check_frame
-from salstats.display.text.format import family_level
+from salstats.display.text.format import LEVEL_TOLERANCE
 from salstats.display.text.labels import LAST
 from salstats.errors import ColumnError, MessagePart, SalstatsError
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
@@ -50,6 +50,16 @@ class Estimates:
         if column not in self.frame.columns:
             return []
         return list(self.frame[column].dropna().unique())
+
+    def row_values(self, column: str) -> list[Any]:
+        """Return the value of a column in each row, None throughout if the frame does not have it."""
+        if column not in self.frame.columns:
+            return [None] * len(self.frame)
+        return list(self.frame[column])
+
+    def existing(self, columns: Sequence[str]) -> list[str]:
+        """Return those of some columns that the frame has, with or without values."""
+        return [column for column in columns if column in self.frame.columns]
 
     def only_value(self, column: str) -> Any | None:
         """Return the only value of a column, None where it has several or none."""
@@ -131,7 +141,7 @@ class Estimates:
     @cached_property
     def is_summary_row(self) -> np.ndarray:
         """True for each row that is an average of others or all of them pooled."""
-        grouping = self.frame[[key for key in self.keys if key in self.frame.columns]]
+        grouping = self.frame[self.existing(self.keys)]
         return np.asarray(grouping.isin(LAST).any(axis=1), dtype=bool)
 
     @cached_property
@@ -143,7 +153,12 @@ class Estimates:
     @cached_property
     def family_level(self) -> float | None:
         """Level at which all limits of a family hold together, None where each holds on its own."""
-        return family_level(self.frame)
+        family_level = self.only_value("family_level")
+        if family_level is None:
+            return None
+        # in a family of one test both levels are the same
+        is_simultaneous = self.numbers("conf_level") > self.numbers("family_level") + LEVEL_TOLERANCE
+        return float(family_level) if is_simultaneous.any() else None
 
     @cached_property
     def procedure(self) -> str | None:

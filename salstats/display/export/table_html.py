@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from great_tables import GT
 
-from salstats.display.tables.great_table import signed_last, text_without_markup
+from salstats.display.tables.great_table import PrintedTable, text_of_html
 from salstats.display.tables.rows import BodyRow, Cell, TableRows, table_to_rows
 from salstats.display.tables.widths import column_widths, number_lines
 from salstats.display.text.format import unbroken
@@ -41,6 +41,10 @@ _STUB_CSS = """@media screen {
 _PADDING = "20px"
 #: Widest column of names of rows that stays in sight, in ems.
 _WIDEST_LABELS_EM = 22
+#: The id of ten random letters that great-tables gives to a table without a name.
+_RANDOM_ID = re.compile('^<div id="([a-z]{10})"')
+#: The cell with the title of a table.
+_TITLE = re.compile('<td [^>]*class="gt_heading gt_title[^>]*>(.*?)</td>', re.DOTALL)
 #: Class of a cell by its side.
 _CLASSES = {"left": "left", "center": "center", "right": "num"}
 
@@ -122,10 +126,9 @@ def _heading_scope(cell: Cell, scope: Scope, row_class: str | None) -> str:
 
 def _page_style(table: GT) -> str:
     """Return the style of a page, with the width of the names of rows if the package made the table."""
-    record = getattr(table, "record", None)
-    if record is None or len(record.stubhead) > 1:
+    if not isinstance(table, PrintedTable) or len(table.record.stubhead) > 1:
         return _PAGE_CSS.replace("LABELS", "0")
-    width = min(column_widths(table_to_rows(record), 0).natural[0], _WIDEST_LABELS_EM)
+    width = min(column_widths(table_to_rows(table.record), 0).natural[0], _WIDEST_LABELS_EM)
     return (_PAGE_CSS + _STUB_CSS).replace("LABELS", f"calc({width:.1f}em + {_PADDING})")
 
 
@@ -135,12 +138,12 @@ def html_page(table: GT) -> str:
     A table without a name is given one, so that the same table always gives the same page; signs that no
     file can hold are replaced.
     """
-    # great-tables has no public names for the id, notes and heading of a table
-    if not table._options.table_id.value:
-        table = table.with_id("table")
-    table = table._replace(_source_notes=signed_last(table._source_notes))
     raw_html = table.opt_interactive(active=False).as_raw_html()
     html = unbroken(UNPRINTABLE.sub("\ufffd", raw_html))
+    random_id = _RANDOM_ID.search(html)
+    if random_id is not None:
+        html = html.replace(random_id[1], "table")
+    title = _TITLE.search(html)
     # the text of a group's label is wrapped to stay in sight where a table scrolls
     html = re.sub(r'(<th class="gt_group_heading"[^>]*>)(.*?)(?=</th>)', r"\1<span>\2</span>", html)
     lines = [
@@ -149,7 +152,7 @@ def html_page(table: GT) -> str:
         "<head>",
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", text_without_markup(table._heading.title) or "Table"),
+        element("title", "Table" if title is None else text_of_html(title[1])),
         f"<style>{_page_style(table)}</style>",
         "</head>",
         "<body>",

@@ -149,7 +149,7 @@ def table_decrease(
     general, statistics = notes.estimates_note(contrasts, names, constant, nouns, means_note)
     statistics = paragraph(
         statistics,
-        BOUNDS if "bound_low" in frame.columns else "",
+        BOUNDS if contrasts.values("bound_low") else "",
         _effect_note(contrasts),
         p_value_sentence(contrasts),
         notes.equal_note(all_rows, names, style),
@@ -245,7 +245,7 @@ def _contrast_values(
     rows = frame.to_dict("records")
     is_tested = not np.isnan([reported_p(row) for row in rows]).all()
     differs = np.zeros(len(frame), dtype=bool)
-    if "verdict" in frame.columns:
+    if contrasts.values("verdict"):
         differs = np.isin(split_verdicts(frame["verdict"])[0], SIDES[:2])
     contrast_texts = interval_texts(contrasts, contrast_digits, style, margin_marks(contrasts))
     contrast_heading = with_interval(_contrast_heading(contrasts, metric), contrasts, with_p_values=is_tested)

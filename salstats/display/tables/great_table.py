@@ -1,10 +1,12 @@
-"""A table's record as a great-tables object in the look of every table, and read back from it."""
+"""A table's record as a great-tables object in the look of every table."""
 
+import copy
+import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from html import escape, unescape
-from itertools import groupby
+from itertools import groupby, product
 from typing import Any
 
 import pandas as pd
@@ -60,25 +62,37 @@ _TABLE_OPTIONS: dict[str, Any] = {
 _LONG_HEADING = 30
 #: Labels of rows of more characters are wrapped.
 _LONG_LABEL = 2 * _LONG_HEADING
-#: Parts of a great-tables object that are read again when its record is asked for, or that only change how
-#: the table as a whole looks.
-_READ_BACK = {
-    *("_heading", "_source_notes", "_styles"),
-    *("_options", "_locale", "_google_font_imports", "_has_built"),
-}
-#: Fields of a record that hold cells with a style of great-tables.
-_MARKS = {("weight", "bold"): "bold", ("decorate", "underline"): "underline"}
 #: Formats that are written from a record.
 _RECORD_FORMATS = ".tex, .docx, .csv"
 #: Formats that are written from what great-tables shows.
 _ANY_TABLE_FORMATS = (".html", ".png")
+#: Styles of text that a record holds: great-tables' properties with their values, which are its fields, too.
+_RECORDED_STYLES = {"weight": "bold", "decorate": "underline"}
+#: Beginnings of the names of great-tables' methods that change texts, columns, rows or their marks.
+_CHANGING_METHODS = ("cols_", "data_", "fmt", "grand_", "rm_", "row_", "sub_", "summary_", "tab_", "text_")
 
 
 class PrintedTable(GT):
-    """A great-tables object that is printed as text, too."""
+    """A great-tables object that carries the record of its texts and marks, and is printed as text.
+
+    The record follows what a user adds by `tab_header`, `tab_source_note` and `tab_style`.
+
+    Attributes
+    ----------
+    record : Table
+        Texts and marks of the table.
+    source_notes : tuple of str or great_tables.md or great_tables.html
+        Notes as they were given, the one on the version last.
+    unrecorded_changes : tuple of str
+        Names of the methods of great-tables that changed what a record does not hold, such as colours.
+    """
+
+    record: Table = Table(stubhead=(), stub=[], columns=[], cells=[])
+    source_notes: tuple[Any, ...] = ()
+    unrecorded_changes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Return title, cells below their headings, and notes; an error's text if the table was changed."""
+        """Return title, cells below their headings, and notes; the error where `record_of` raises one."""
         try:
             return plain_text(table_to_rows(record_of(self)))
         except SalstatsError as error:
@@ -86,14 +100,145 @@ class PrintedTable(GT):
 
     __str__ = __repr__
 
+    def tab_header(
+        self, title: Any, subtitle: Any = None, preheader: str | list[str] | None = None
+    ) -> "PrintedTable":
+        """Return the table with a title and a subtitle."""
+        titled = GT.tab_header(self, title, subtitle, preheader)
+        record = replace(
+            self.record, title=text_without_markup(title), subtitle=text_without_markup(subtitle)
+        )
+        return _with_attributes(titled, record=record)
+
+    def rm_header(self) -> "PrintedTable":
+        """Return the table without title and subtitle."""
+        untitled = GT.rm_header(self)
+        return _with_attributes(untitled, record=replace(self.record, title=None, subtitle=None))
+
+    def tab_source_note(self, source_note: Any) -> "PrintedTable":
+        """Return the table with a further note, above the one on the version."""
+        return _with_notes(self, sorted([*self.source_notes, source_note], key=_is_version_note))
+
+    def rm_source_notes(self) -> "PrintedTable":
+        """Return the table without notes."""
+        return _with_notes(self, [])
+
+    def tab_style(self, style: Any, locations: Any) -> "PrintedTable":
+        """Return the table with styled cells; the record holds which cells are bold or underlined."""
+        styled = GT.tab_style(self, style, locations)
+        marks = _recorded_marks(style)
+        cells = _body_cells(locations, self.record)
+        if marks is None or cells is None:
+            return _with_attributes(styled, unrecorded_changes=(*self.unrecorded_changes, "tab_style"))
+        record = self.record
+        if "bold" in marks:
+            record = replace(record, bold=record.bold | cells)
+        if "underline" in marks:
+            record = replace(record, underline=record.underline | cells)
+        return _with_attributes(styled, record=record)
+
+
+def _method_with_unrecorded_change(name: str) -> Callable[..., PrintedTable]:
+    """Return a method of great-tables whose result has its name among the `unrecorded_changes`."""
+    method = getattr(GT, name)
+
+    @functools.wraps(method)
+    def change(table: PrintedTable, *args: Any, **kwargs: Any) -> PrintedTable:
+        changed = method(table, *args, **kwargs)
+        return _with_attributes(changed, unrecorded_changes=(*table.unrecorded_changes, name))
+
+    return change
+
+
+for _name in dir(GT):
+    if _name.startswith(_CHANGING_METHODS) and _name not in (*vars(PrintedTable), "tab_options"):
+        setattr(PrintedTable, _name, _method_with_unrecorded_change(_name))
+
+
+def _with_attributes(table: Any, **attributes: Any) -> PrintedTable:
+    """Return a copy of a printed table with other values of some attributes."""
+    changed: PrintedTable = copy.copy(table)
+    for name, value in attributes.items():
+        # great-tables' objects are frozen
+        object.__setattr__(changed, name, value)
+    return changed
+
+
+def _with_notes(table: PrintedTable, source_notes: Sequence[Any]) -> PrintedTable:
+    """Return a table with other notes."""
+    changed: GT = GT.rm_source_notes(table)
+    for note in source_notes:
+        changed = GT.tab_source_note(changed, note)
+    record = replace(table.record, notes=[text_without_markup(note) for note in source_notes])
+    return _with_attributes(changed, record=record, source_notes=tuple(source_notes))
+
+
+def _recorded_marks(styles: Any) -> set[str] | None:
+    """Return the marks "bold" and "underline" that styles make, None where a style does anything else."""
+    marks = set()
+    for cell_style in styles if isinstance(styles, list) else [styles]:
+        for name, value in vars(cell_style).items():
+            if value is None:
+                continue
+            if _RECORDED_STYLES.get(name) != value:
+                return None
+            marks.add(value)
+    return marks
+
+
+def _body_cells(locations: Any, table: Table) -> set[tuple[int, int]] | None:
+    """Return row and column of the cells at locations, None where one is not of cells, or is a function."""
+    row_names = [labels[-1] for labels in table.stub]
+    column_names = [*_stub_names(table), *_cell_names(table)]
+    n_stub = len(table.stubhead)
+    cells = set()
+    for location in locations if isinstance(locations, list) else [locations]:
+        if not isinstance(location, loc.body) or location.mask is not None:
+            return None
+        rows = _selected_positions(location.rows, row_names)
+        columns = _selected_positions(location.columns, column_names)
+        if rows is None or columns is None:
+            return None
+        cells |= {(row, column - n_stub) for row, column in product(rows, columns)}
+    # labels of rows are no cells
+    return {(row, column) for row, column in cells if column >= 0}
+
+
+def _selected_positions(selection: Any, names: Sequence[str]) -> list[int] | None:
+    """Return the positions that great-tables selects by number or name, None where it does so otherwise."""
+    positions = list(range(len(names)))
+    if selection is None:
+        return positions
+    selected = []
+    for item in selection if isinstance(selection, list) else [selection]:
+        if isinstance(item, str):
+            selected += [position for position in positions if names[position] == item]
+        elif isinstance(item, int):
+            position = item + len(names) if item < 0 else item
+            if position in positions:
+                selected.append(position)
+        else:
+            return None
+    return selected
+
+
+def _stub_names(table: Table) -> list[str]:
+    """Return the names of the columns with labels of rows in the frame that great-tables shows."""
+    return [f"stub{level}" for level in range(len(table.stubhead))]
+
+
+def _cell_names(table: Table) -> list[str]:
+    """Return the names of the columns of cells in the frame that great-tables shows."""
+    return [f"cell{column}" for column in range(len(table.columns))]
+
 
 def great_table(table: Table, table_id: str) -> GT:
     """Return a table as a great-tables object that carries its record, rearranged if it is too wide."""
     table = on_page(table)
     all_notes = (*table.notes, _abbreviations(table), table.mark_note, table.symbol_note, version_note())
-    table = replace(table, notes=tuple(note for note in all_notes if note), symbol_note="")
-    stub_names = [f"stub{level}" for level in range(len(table.stubhead))]
-    cell_names = [f"cell{column}" for column in range(len(table.columns))]
+    table = replace(table, notes=[note for note in all_notes if note], symbol_note="")
+    stub_names = _stub_names(table)
+    cell_names = _cell_names(table)
     rows = [[*labels, *cells] for labels, cells in zip(table.stub, table.cells, strict=True)]
     frame = pd.DataFrame(rows, columns=[*stub_names, *cell_names], dtype="object")
     if table.groups:
@@ -118,16 +263,13 @@ def great_table(table: Table, table_id: str) -> GT:
     gt = _with_stub_styles(gt, table)
     if table.title:
         gt = gt.tab_header(table.title, table.subtitle)
-    for note in table.notes:
-        gt = gt.tab_source_note(note)
     # long notes wrap at the table's width and do not widen it
     gt = gt.tab_style(style.css("max-width: 0; min-width: 30em;"), loc.source_notes()).tab_options(
         **_TABLE_OPTIONS
     )
-    # great-tables' objects are frozen, and every method hands on what a table holds
-    object.__setattr__(gt, "record", table)
-    object.__setattr__(gt, "_made", dict(vars(gt)))
-    return gt
+    # what the methods above did is in the record already
+    complete = _with_attributes(gt, record=table, unrecorded_changes=())
+    return _with_notes(complete, table.notes)
 
 
 def record_of(table: GT) -> Table:
@@ -135,79 +277,34 @@ def record_of(table: GT) -> Table:
 
     SalstatsError where the package did not make it, or great-tables changed what a record does not hold.
     """
-    record = getattr(table, "record", None)
-    if record is None:
+    if not isinstance(table, PrintedTable):
         raise SalstatsError(
             f"{_RECORD_FORMATS} are written of the tables that salstats makes",
             hint="of another great-tables table write .html or .png, or use its own as_latex()",
             choices=_ANY_TABLE_FORMATS,
         )
-    # great-tables has no public names for the heading, notes and styles of a table; a table that was changed
-    # since has to be found out, or its file would lack the change
-    original = vars(table)["_made"]
-    changed = _changed_attributes(table, original)
-    marks = _added_marks(table._styles[len(original["_styles"]) :])
-    if marks is None:
-        changed.append("_styles")
-        marks = {}
-    if changed:
-        names = ", ".join(name.strip("_").replace("_", " ") for name in changed)
+    if table.unrecorded_changes:
+        names = ", ".join(dict.fromkeys(table.unrecorded_changes))
         raise SalstatsError(
-            f"{_RECORD_FORMATS} cannot show what was changed of this table with great-tables ({names})",
+            f"{_RECORD_FORMATS} cannot show what great-tables changed of this table ({names})",
             hint="write .html or .png, or change it by the options of the function that made it",
             value=names,
             choices=_ANY_TABLE_FORMATS,
         )
-    return replace(
-        record,
-        title=text_without_markup(table._heading.title),
-        subtitle=text_without_markup(table._heading.subtitle),
-        notes=[text_without_markup(note) for note in signed_last(table._source_notes)],
-        bold=record.bold | marks.get("bold", set()),
-        underline=record.underline | marks.get("underline", set()),
-    )
-
-
-def _changed_attributes(table: GT, original: Mapping[str, Any]) -> list[str]:
-    """Return the attributes of a table that were changed since it was made, except those read back."""
-    changed = []
-    for name, value in vars(table).items():
-        if name in _READ_BACK:
-            continue
-        original_value = original.get(name, value)
-        # great-tables puts equal lists in the place of some
-        is_equal_list = isinstance(value, list) and value == original_value
-        if value is not original_value and not is_equal_list:
-            changed.append(name)
-    return sorted(changed)
-
-
-def _added_marks(styles: Sequence[Any]) -> dict[str, set[tuple[int, int]]] | None:
-    """Return the cells that styles make bold or underlined, None where a style does anything else."""
-    marks: dict[str, set[tuple[int, int]]] = {}
-    for info in styles:
-        is_of_cell = info.rownum is not None and str(info.colname).startswith("cell")
-        properties = set()
-        for cell_style in info.styles:
-            properties |= {item for item in vars(cell_style).items() if item[1] is not None}
-        if not is_of_cell or not properties <= set(_MARKS):
-            return None
-        cell = (info.rownum, int(info.colname.removeprefix("cell")))
-        for item in properties:
-            marks.setdefault(_MARKS[item], set()).add(cell)
-    return marks
+    return table.record
 
 
 def text_without_markup(text: Any) -> str:
-    """Return a title or note as text, without the markup of `md()` and `html()`.
-
-    A raised sign stands behind "^", a lowered one behind "_".
-    """
+    """Return a title or note as text, without the markup of `md()` and `html()`."""
     if text is None:
         return ""
     if isinstance(text, str):
         return text
-    html_text = text.to_html()
+    return text_of_html(text.to_html())
+
+
+def text_of_html(html_text: str) -> str:
+    """Return the text of HTML; a raised sign stands behind "^", a lowered one behind "_"."""
     html_text = html_text.replace("<sub>", "_").replace("<sup>", "^")
     # lines and paragraphs end with a blank
     html_text = re.sub(r"<(?:br|/p|/li)\b[^>]*>", " ", html_text)
@@ -220,9 +317,9 @@ def version_note() -> str:
     return f"salstats {__version__}."
 
 
-def signed_last(notes_of_table: Sequence[Any]) -> list[Any]:
-    """Return notes with the one on the version behind those that a user added."""
-    return sorted(notes_of_table, key=lambda note: note == version_note())
+def _is_version_note(note: Any) -> bool:
+    """Return whether a note is the one on the version."""
+    return bool(note == version_note())
 
 
 def _abbreviations(table: Table) -> str:

@@ -35,19 +35,18 @@ def interval_texts(estimates: Estimates, digits: int, style: str, stars: Sequenc
     Small variances have `digits` significant digits. Coefficients of one term have the same decimals in all
     models, as many as the narrowest of their intervals needs.
     """
-    frame = estimates.frame
-    if "parameter" in frame.columns:
+    if estimates.values("parameter"):
         decimals = _variance_decimals(estimates, digits)
-    elif {"formula", "term"} <= set(frame.columns):
+    elif estimates.values("formula") and estimates.values("term"):
         decimals = _coefficient_decimals(estimates, digits)
     else:
-        decimals = np.full(len(frame), digits)
+        decimals = np.full(len(estimates), digits)
     rows = zip(
         estimates.numbers("estimate"),
         estimates.numbers("conf_low"),
         estimates.numbers("conf_high"),
         decimals,
-        stars or [""] * len(frame),
+        stars or [""] * len(estimates),
         strict=True,
     )
     return [
@@ -70,17 +69,14 @@ def _variance_decimals(estimates: Estimates, digits: int) -> np.ndarray:
 
 def _coefficient_decimals(estimates: Estimates, digits: int) -> np.ndarray:
     """Return the decimals of coefficients, the same for one term in all models."""
-    frame = estimates.frame
-    if "exponentiated" in frame.columns:
-        is_ratio = frame["exponentiated"].astype("str").str.lower() == "true"
-    else:
-        is_ratio = pd.Series(False, frame.index)
+    # a frame that was read from a file may hold text in the place of True
+    is_ratio = [str(value).lower() == "true" for value in estimates.row_values("exponentiated")]
     # ratios are distinguished from 1, other coefficients from 0
-    null_values = is_ratio.to_numpy(dtype=np.int64)
+    null_values = np.where(is_ratio, 1.0, 0.0)
     lows = estimates.numbers("conf_low") - null_values
     highs = estimates.numbers("conf_high") - null_values
     decimals = [_limit_decimals(low, high, digits) for low, high in zip(lows, highs, strict=True)]
-    by_term = pd.Series(decimals).groupby(frame["term"].to_numpy(), dropna=False)
+    by_term = pd.Series(decimals).groupby(estimates.frame["term"].to_numpy(), dropna=False)
     return np.asarray(by_term.transform("max").to_numpy())
 
 
@@ -122,7 +118,7 @@ class Value(NamedTuple):
 
 def bounds_values(estimates: Estimates, digits: int, style: str) -> list[Value]:
     """Return the bounds of a frame of `missing_bounds`, which no other frame has."""
-    if "bound_low" not in estimates.frame.columns:
+    if not estimates.values("bound_low"):
         return []
     bounds = zip(estimates.numbers("bound_low"), estimates.numbers("bound_high"), strict=True)
     return [Value("Bounds", [limits_text(low, high, digits, style) for low, high in bounds])]

@@ -78,8 +78,8 @@ def best_rows(
             )
     frame = estimates.frame
     is_excluded = _excluded_rows(frame, keys, compared_columns, exclude)
-    metrics = frame["metric"] if "metric" in frame.columns else [None] * len(frame)
-    terms = frame["term"] if "term" in frame.columns else [None] * len(frame)
+    metrics = estimates.row_values("metric")
+    terms = estimates.row_values("term")
     signs = [better_sign(metric, term, directions) for metric, term in zip(metrics, terms, strict=True)]
     goodness = pd.Series(signs, dtype=np.float64).replace(0, np.nan) * estimates.numbers("estimate")
     goodness[is_excluded] = np.nan
@@ -201,7 +201,7 @@ def stars_of(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
         check_count(n_tests, "n_tests")
     if not stars:
         return Stars([""] * len(estimates), "")
-    if "p_value" not in estimates.frame.columns:
+    if not estimates.existing(["p_value"]):
         raise ColumnError(
             Setting("stars", True),
             f" needs a column 'p_value' of {estimates.name}",
@@ -213,7 +213,7 @@ def stars_of(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
         p = np.where(estimates.frame["term"].to_numpy() == INTERCEPT, np.nan, p)
     if n_tests is None and estimates.procedure == "none":
         n_tests = 1
-    if n_tests is None and "p_adjusted" in estimates.frame.columns:
+    if n_tests is None and estimates.existing(["p_adjusted"]):
         adjusted = np.where(np.isnan(p), np.nan, estimates.numbers("p_adjusted"))
         is_unadjusted = np.isnan(adjusted) & ~np.isnan(p)
         if is_unadjusted.any():

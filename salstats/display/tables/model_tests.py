@@ -22,7 +22,7 @@ def factor_tests(
     if joint is None:
         return [""] * len(frame), ""
     tests = combine(joint, ("term", "p_value"), "joint")
-    models = [column for column in model_columns(estimates) if column in tests.frame.columns]
+    models = tests.existing(model_columns(estimates))
     text_of_factor = {}
     for row, test in enumerate(tests.frame.to_dict("records")):
         model = key_of(tests.frame, row, models)
@@ -62,7 +62,7 @@ def p_texts(estimates: Estimates, style: str) -> list[str]:
 
 def p_note(estimates: Estimates, *, in_column: bool) -> str:
     """Name the test behind the stars; behind P values in a column also what they were adjusted by."""
-    if "df" not in estimates.frame.columns:
+    if not estimates.existing(["df"]):
         return ""
     text = f"P values: two-sided {_wald_prefix(estimates)}{_test_kind(estimates)}"
     if not in_column:

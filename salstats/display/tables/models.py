@@ -113,29 +113,29 @@ def terms_shown(frame: pd.DataFrame, keep: Sequence[str] | None, intercept: bool
 def model_columns(estimates: Estimates) -> list[str]:
     """Return the columns that tell models apart."""
     columns = list(estimates.keys)
-    for column in ("reference", "formula"):
-        if column in estimates.frame.columns and column not in columns:
+    for column in estimates.existing(["reference", "formula"]):
+        if column not in columns:
             columns.append(column)
     return columns
 
 
-def hidden_variables(frame: pd.DataFrame) -> dict[str, Key]:
+def hidden_variables(estimates: Estimates) -> dict[str, Key]:
     """Return the variables of each formula that none of its rows is a term of."""
-    if "formula" not in frame.columns:
+    if not estimates.values("formula"):
         return {}
     hidden = {}
-    for formula, rows in frame.groupby("formula", sort=False):
+    for formula, rows in estimates.frame.groupby("formula", sort=False):
         shown = variables_in(str(formula), rows["term"].astype(str).tolist())
         variables = variables_in(str(formula))
         hidden[str(formula)] = tuple(variable for variable in variables if variable not in shown)
     return hidden
 
 
-def is_gap(frame: pd.DataFrame) -> np.ndarray:
+def is_gap(estimates: Estimates) -> np.ndarray:
     """Return, for each row, whether it is of a model of the gap between a reference and a method."""
-    if "reference" not in frame.columns:
-        return np.zeros(len(frame), dtype=bool)
-    return np.asarray(frame["reference"].notna())
+    return np.array(
+        [not _is_missing(reference) for reference in estimates.row_values("reference")], dtype=bool
+    )
 
 
 class ModelColumns(NamedTuple):
@@ -156,32 +156,35 @@ class ModelColumns(NamedTuple):
     formulas: list[str]
 
 
-def arrange(frame: pd.DataFrame, shown: Sequence[str], groups: Sequence[str], labels: Labels) -> ModelColumns:
+def arrange(
+    estimates: Estimates, shown: Sequence[str], groups: Sequence[str], labels: Labels
+) -> ModelColumns:
     """Return the columns of models: by name, outcome, `shown` grouping columns and gap, then formula.
 
     The formula only counts where two models would have the same term in one cell: models of one
     outcome with one term each share a column.
     """
-    levels = _heading_levels(frame, shown, labels)
+    frame = estimates.frame
+    levels = _heading_levels(estimates, shown, labels)
     rows_of_table = [key_of(frame, row, [*groups, "term"]) for row in range(len(frame))]
     headings = _combinations(levels)
     formulas: list[str] = []
     n_cells = len(set(zip(headings, rows_of_table, strict=True)))
-    if n_cells < len(frame) and "formula" in frame.columns:
-        right_sides = [side_text(str(formula), labels) for formula in frame["formula"]]
+    if n_cells < len(frame) and estimates.values("formula"):
+        right_sides = [side_text(str(formula), labels) for formula in estimates.row_values("formula")]
         formulas = list(dict.fromkeys(right_sides))
         levels["formula"] = [f"Model {formulas.index(side) + 1}" for side in right_sides]
         headings = _combinations(levels)
     _check_cells(frame, headings, rows_of_table)
 
     order = {level: list(dict.fromkeys(texts)) for level, texts in levels.items()}
-    order["source"] = _source_order(frame, levels["source"], shown, labels)
+    order["source"] = _source_order(estimates, levels["source"], shown, labels)
 
     def positions(heading: Key) -> list[int]:
         return [order[level].index(text) for level, text in zip(levels, heading, strict=True)]
 
     columns = sorted(set(headings), key=positions)
-    in_heading = [_stands_in_heading(frame, level, levels) for level in levels]
+    in_heading = [_stands_in_heading(estimates, level, levels) for level in levels]
     shown_headings = []
     for heading in columns:
         texts = zip(heading, in_heading, strict=True)
@@ -214,34 +217,34 @@ def _check_cells(frame: pd.DataFrame, headings: Sequence[Key], rows_of_table: Se
 
 
 def _source_order(
-    frame: pd.DataFrame, sources: Sequence[str], shown: Sequence[str], labels: Labels
+    estimates: Estimates, sources: Sequence[str], shown: Sequence[str], labels: Labels
 ) -> list[str]:
     """Return the texts of sources with methods in the order of labels, gaps behind."""
-    ranks = [labels.categorical(frame, column).codes for column in shown]
-    of_gap = is_gap(frame)
-    rows = sorted(range(len(frame)), key=lambda row: (of_gap[row], *(rank[row] for rank in ranks)))
+    ranks = [labels.categorical(estimates.frame, column).codes for column in shown]
+    of_gap = is_gap(estimates)
+    rows = sorted(range(len(estimates)), key=lambda row: (of_gap[row], *(rank[row] for rank in ranks)))
     return list(dict.fromkeys(sources[row] for row in rows))
 
 
-def _heading_levels(frame: pd.DataFrame, shown: Sequence[str], labels: Labels) -> dict[str, list[str]]:
+def _heading_levels(estimates: Estimates, shown: Sequence[str], labels: Labels) -> dict[str, list[str]]:
     """Return the levels of headings with the text of each for each row, the outermost first.
 
     Levels are the "kind" of estimate, the "name" of a frame, the "outcome" and the "source", which are the
     values of the `shown` grouping columns.
     """
-    rows = frame.to_dict("records")
+    rows = estimates.frame.to_dict("records")
     levels = {"kind": [_kind(row) for row in rows]}
-    if NAME in frame.columns:
-        levels["name"] = [str(name) for name in frame[NAME]]
-    if "formula" in frame.columns:
-        outcomes = [str(formula).partition("~")[0].strip() for formula in frame["formula"]]
+    if estimates.values(NAME):
+        levels["name"] = [str(name) for name in estimates.row_values(NAME)]
+    if estimates.values("formula"):
+        outcomes = [str(formula).partition("~")[0].strip() for formula in estimates.row_values("formula")]
         levels["outcome"] = [labels.term(outcome) for outcome in outcomes]
     has_one_kind = len(set(levels["kind"])) == 1
     if has_one_kind and len(set(levels.get("outcome", []))) == 1:
         # a single outcome stands in front of what the estimates are
         outcome = levels.pop("outcome")[0]
         kind = levels["kind"][0]
-        levels["kind"] = [f"{outcome}, {kind[0].lower()}{kind[1:]}"] * len(frame)
+        levels["kind"] = [f"{outcome}, {kind[0].lower()}{kind[1:]}"] * len(estimates)
     levels["source"] = [_source(row, shown, labels) for row in rows]
     return levels
 
@@ -272,7 +275,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or value != value
 
 
-def _stands_in_heading(frame: pd.DataFrame, level: str, levels: Mapping[str, list[str]]) -> bool:
+def _stands_in_heading(estimates: Estimates, level: str, levels: Mapping[str, list[str]]) -> bool:
     """Return whether a level is a heading: those that tell columns apart, and the outcome.
 
     An outcome that follows from the name of its frame is none.
@@ -282,7 +285,7 @@ def _stands_in_heading(frame: pd.DataFrame, level: str, levels: Mapping[str, lis
         names = levels["name"]
         return len(set(zip(names, texts, strict=True))) > len(set(names))
     if level == "source":
-        return len(set(texts)) > 1 or bool(is_gap(frame).any())
+        return len(set(texts)) > 1 or bool(is_gap(estimates).any())
     return True
 
 
@@ -383,7 +386,7 @@ def _component_rows(
     style: str,
 ) -> FootRows:
     """Return SDs and shares of random effects with their limits, then the numbers of groups."""
-    columns = [column for column in model_columns(estimates) if column in components.frame.columns]
+    columns = components.existing(model_columns(estimates))
     cells = {key_of(estimates.frame, row, columns): cell for cell, row in model_rows.items()}
     term_labels = {row.term: row.full_text for row in term_rows(estimates, labels)}
     deviations: FootRows = {}
@@ -453,7 +456,7 @@ def _matching_fit_rows(
     estimates: Estimates, fit: Estimates, model_rows: Mapping[ModelCell, int]
 ) -> dict[ModelCell, int | None]:
     """Return the row of `fit` of each model, None where it has none."""
-    shared = [column for column in model_columns(estimates) if column in fit.frame.columns]
+    shared = fit.existing(model_columns(estimates))
     rows = {key_of(fit.frame, row, shared): row for row in range(len(fit))}
     if len(rows) < len(fit):
         raise SalstatsError(

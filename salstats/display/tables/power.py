@@ -16,6 +16,7 @@ from salstats.display.text.format import count_text, fixed_text, interval_text, 
 from salstats.display.text.labels import Labels
 from salstats.display.text.planning import (
     REQUIRED_COLUMNS,
+    check_plan,
     curve_text,
     curves_of,
     effect_text,
@@ -68,7 +69,7 @@ def table_power(
     True
     """
     planned = check_display(plan, digits, style, "plan", REQUIRED_COLUMNS)
-    frame = planned.frame
+    frame = check_plan(planned.frame)
     names = Labels(labels, frame)
     curve = pd.Series("", index=frame.index)
     for rows in curves_of(frame):
@@ -92,8 +93,8 @@ def _values(frame: pd.DataFrame, digits: int, style: str) -> list[Value]:
     """Return units, power, width and test of each row."""
     values = []
     first = frame.iloc[0]
-    unit = str(first.get("unit", "case"))
-    if unit != "case":
+    unit = first["unit"]
+    if pd.notna(unit) and unit != "case":
         n_units = [count_text(n) for n in frame["n_units"]]
         values.append(Value(plural(unit).capitalize(), n_units, "right"))
     interval = f"{level_text(first['level'])}% CI"

@@ -176,7 +176,7 @@ def table_regression(
         n_references = len(with_references) - len(estimates)
         estimates = with_references
     frame = estimates.frame
-    arranged = arrange(frame, column_keys, groups, names)
+    arranged = arrange(estimates, column_keys, groups, names)
     has_stars = not p_values if stars is None else stars
     star_texts = stars_of(estimates, has_stars, n_tests)
     cells = [
@@ -199,15 +199,15 @@ def table_regression(
         factor_p = dict(zip(cells, factor_p_texts, strict=True))
         table = _terms_table(estimates, headings, groups, names, texts, factor_p, foot)
 
-    has_gap = bool(is_gap(frame).any())
+    has_gap = bool(is_gap(estimates).any())
     constant = [key for key in keys if not estimates.varies(key)]
     if has_gap:
         # the headings of a gap name the method
         constant = [key for key in constant if key not in column_keys]
     general = paragraph(
-        _model_note(coefficients, models.values(), _adjusted_for(frame, arranged, names), names),
+        _model_note(coefficients, models.values(), _adjusted_for(estimates, arranged, names), names),
         notes.constant_note(estimates, constant, names),
-        _formula_note(frame, arranged, names),
+        _formula_note(estimates, arranged, names),
         f"A {MINUS} B: the difference of the two scores of a case is the outcome." if has_gap else "",
         normalized_note(estimates, names),
         notes.metric_note(coefficients.frame),
@@ -431,21 +431,21 @@ def _model_note(
     return text
 
 
-def _adjusted_for(frame: pd.DataFrame, arranged: ModelColumns, labels: Labels) -> str:
+def _adjusted_for(estimates: Estimates, arranged: ModelColumns, labels: Labels) -> str:
     """Return the variables that all models have and no row shows, "" where a note gives the formulas."""
-    hidden = hidden_variables(frame)
+    hidden = hidden_variables(estimates)
     if arranged.formulas or len(set(hidden.values())) != 1:
         return ""
     variables = [labels.column(name) for name in next(iter(hidden.values()))]
     return f", adjusted for {joined(variables)}" if variables else ""
 
 
-def _formula_note(frame: pd.DataFrame, arranged: ModelColumns, labels: Labels) -> str:
+def _formula_note(estimates: Estimates, arranged: ModelColumns, labels: Labels) -> str:
     """Give the formulas of Model 1 and so on, or of all models where they adjust for different variables."""
     if arranged.formulas:
         models = [f"Model {number}: {formula}" for number, formula in enumerate(arranged.formulas, start=1)]
         return f"{'; '.join(models)}."
-    hidden = hidden_variables(frame)
+    hidden = hidden_variables(estimates)
     if len(set(hidden.values())) < 2:
         return ""
     return f"Models: {'; '.join(dict.fromkeys(side_text(formula, labels) for formula in hidden))}."

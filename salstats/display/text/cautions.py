@@ -1,6 +1,5 @@
 """Cautions of an estimates frame as sentences, for notes, captions, the console and reports."""
 
-import numpy as np
 import pandas as pd
 
 from salstats.display.text.format import count_text, counted, counted_range
@@ -18,7 +17,8 @@ def caution_note(estimates: pd.DataFrame) -> str:
         else:
             heading = "Caution"
         sentences.append(f"{heading}: {caution.note}")
-        if caution is DIFFERENT_CASES and "n_shared" in estimates.columns:
-            n_shared = estimates.loc[rows, "n_shared"].dropna().to_numpy(dtype=np.int64)
-            sentences.append(f"All methods share {counted_range(n_shared, 'case')}.")
+        if caution is DIFFERENT_CASES:
+            n_shared = estimates.loc[rows].get("n_shared", pd.Series()).dropna()
+            if len(n_shared):
+                sentences.append(f"All methods share {counted_range(n_shared, 'case')}.")
     return " ".join(sentences)

@@ -25,6 +25,8 @@ _MAX_DECIMALS = 8
 _SMALLEST_P = 0.001
 #: P values below this have three decimals at least.
 _SMALL_P = 0.01
+#: Levels that differ by less are the same: they are computed.
+LEVEL_TOLERANCE = 1e-9
 #: Blanks where a line must not end, also in HTML: inside "P < 0.001", "n = 12", "F(7, 133)" and "95% CI".
 _UNBROKEN_BLANK = re.compile(
     r"\b[Pn] (?:[<=>≤≥]|&[lg]t;) (?=[\d.])|(?<=%) (?=CIs?\b)|(?<=—,) |(?<=\d) of (?=\d)|\bF\(\d+, (?=\d)"
@@ -385,20 +387,6 @@ def level_text(level: float) -> str:
     return f"{100 * level:.6g}"
 
 
-def family_level(rows: pd.DataFrame) -> float | None:
-    """Return the level at which all limits of a family hold together, None where each holds on its own."""
-    if not {"family_level", "conf_level"} <= set(rows.columns):
-        return None
-    family_levels = rows["family_level"].to_numpy(dtype=np.float64, na_value=np.nan)
-    levels = rows["conf_level"].to_numpy(dtype=np.float64, na_value=np.nan)
-    distinct = np.unique(family_levels[~np.isnan(family_levels)])
-    # in a family of one test both levels are the same
-    is_simultaneous = (levels > family_levels + 1e-9).any()
-    if len(distinct) == 1 and is_simultaneous:
-        return float(distinct[0])
-    return None
-
-
 def short_level_text(level: float) -> str:
     """Return a level in percent, with two decimals where it was adjusted and has many digits."""
     text = level_text(level)
@@ -481,10 +469,11 @@ def _inline_interval_name(row: Any, journal: JournalStyle) -> str:
     """Return the name of an interval before its limits: "95% CI "."""
     name = journal.ci.replace("CI", limits_name([row.get("term")]))
     level = row.get("conf_level", 0.95)
-    simultaneous_level = family_level(pd.DataFrame([row]))
-    if simultaneous_level is not None:
+    family_level = row.get("family_level")
+    if not pd.isna(family_level) and level > family_level + LEVEL_TOLERANCE:
+        # the limits of all rows of the family hold together at this level
         name = f"simultaneous {name}"
-        level = simultaneous_level
+        level = family_level
     return name.format(level=level_text(level))
 
 

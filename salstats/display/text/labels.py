@@ -300,9 +300,7 @@ def _shared_spellings(methods: Iterable[str]) -> set[str]:
 
 def _is_other_label(frame: pd.DataFrame | None) -> bool:
     """Return whether a frame's column `label` has values besides 0 for absent and 1 for present."""
-    if frame is None or "label" not in frame.columns:
-        return False
-    return not frame["label"].dropna().isin([0, 1]).all()
+    return any(value not in (0, 1) for value in _distinct(frame, "label"))
 
 
 def _colours(colours: object) -> dict[str, str]:
@@ -328,13 +326,8 @@ def _colours(colours: object) -> dict[str, str]:
 
 def _methods_of(frame: pd.DataFrame | None) -> tuple[str, ...]:
     """Return the methods of a frame, and the references that they are compared with."""
-    if frame is None:
-        return ()
-    names: dict[str, None] = {}
-    for column in ("method", "reference"):
-        if column in frame.columns:
-            names |= dict.fromkeys(str(value) for value in frame[column].dropna().unique())
-    return tuple(names)
+    names = [*_distinct(frame, "method"), *_distinct(frame, "reference")]
+    return tuple(dict.fromkeys(map(str, names)))
 
 
 def _warn_of_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
@@ -397,9 +390,9 @@ def _names_in_terms(frame: pd.DataFrame) -> set[str]:
     return (factors_with_levels | variables | levels) - {""}
 
 
-def _distinct(frame: pd.DataFrame, column: str) -> Sequence[Any]:
-    """Return the distinct values of a column, none where the frame does not have it."""
-    if column not in frame.columns:
+def _distinct(frame: pd.DataFrame | None, column: str) -> Sequence[Any]:
+    """Return the distinct values of a column, none where there is no frame or it does not have the column."""
+    if frame is None or column not in frame.columns:
         return []
     return list(frame[column].dropna().unique())
 
@@ -428,9 +421,7 @@ def _units(frame: pd.DataFrame | None) -> dict[str, str]:
 
 def _human(frame: pd.DataFrame | None) -> str | None:
     """Return the name of the method `human` in a frame that has one name for it."""
-    if frame is None or "human_label" not in frame.columns:
-        return None
-    names = frame["human_label"].dropna().unique()
+    names = _distinct(frame, "human_label")
     if len(names) != 1:
         return None
     return str(names[0])

@@ -107,7 +107,7 @@ def _marginal_name(estimates: Estimates, labels: Labels) -> str:
 def as_deviations(estimates: Estimates, labels: Labels) -> Estimates:
     """Return variance components as standard deviations between groups; other estimates as they are."""
     frame = estimates.frame
-    if not {"group", "parameter", "std_dev"} <= set(frame.columns):
+    if not (estimates.values("group") and estimates.values("parameter") and estimates.values("std_dev")):
         return estimates
     rows = frame[frame["parameter"] == "variance"].reset_index(drop=True)
     rows["term"] = rows["term"].fillna(INTERCEPT)

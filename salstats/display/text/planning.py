@@ -24,6 +24,10 @@ from salstats.stats.planning.spreads import LIMITS_LEVEL
 
 #: Columns that a plan must have; the columns before `term` are the grouping columns.
 REQUIRED_COLUMNS = ("term", "goal", "n_cases", "power", "width", "target", "n_needed", "level", "approach")
+#: Columns of `power` that a plan may lack.
+_OPTIONAL_COLUMNS = (
+    "n_readers", "effect", "test", "unit", "inference_to", "sd", "n_pilot", "method_mean", "n_low", "n_high",
+)  # fmt: skip
 #: Text in the place of a number of cases where no number of cases is enough.
 NONE = "none"
 #: Columns that tell curves apart, besides the grouping columns.
@@ -31,10 +35,14 @@ _CURVE_COLUMNS = ("n_readers", "effect")
 
 
 def check_plan(plan: object) -> pd.DataFrame:
-    """Return a frame of `power` with a default index; ColumnError where a column is missing."""
+    """Return a frame of `power` with all of its columns; ColumnError where one that it needs is missing.
+
+    Columns that it may lack are added without values.
+    """
     frame = check_frame(plan, "plan")
     check_columns(frame, REQUIRED_COLUMNS, "plan", "power() makes the frame")
-    return frame.reset_index(drop=True)
+    added = [column for column in _OPTIONAL_COLUMNS if column not in frame.columns]
+    return frame.reset_index(drop=True).reindex(columns=[*frame.columns, *added])
 
 
 def grouping_of(plan: pd.DataFrame) -> list[str]:
@@ -46,10 +54,8 @@ def grouping_of(plan: pd.DataFrame) -> list[str]:
 
 def curves_of(plan: pd.DataFrame) -> list[pd.DataFrame]:
     """Return the rows of each curve of power by number of cases, in the plan's order."""
-    keys = [*grouping_of(plan), *(column for column in _CURVE_COLUMNS if column in plan.columns)]
-    if not keys:
-        return [plan]
-    return [rows for _, rows in plan.groupby(keys, sort=False)]
+    keys = [*grouping_of(plan), *_CURVE_COLUMNS]
+    return [rows for _, rows in plan.groupby(keys, sort=False, dropna=False)]
 
 
 def effect_text(value: float, term: object) -> str:
@@ -67,9 +73,9 @@ def curve_text(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
     """Return the properties in which a curve differs from others of its group: "6 readers, effect −0.05"."""
     first = rows.iloc[0]
     texts = []
-    if "n_readers" in plan.columns and plan["n_readers"].nunique() > 1:
+    if plan["n_readers"].nunique() > 1:
         texts.append(counted(int(first["n_readers"]), "reader"))
-    if "effect" in plan.columns and plan["effect"].nunique() > 1:
+    if plan["effect"].nunique() > 1:
         texts.append(f"effect {effect_text(first['effect'], first['term'])}")
     return ", ".join(texts)
 
@@ -95,8 +101,6 @@ def needed_text(rows: pd.DataFrame) -> str:
 
 def limits_text(rows: pd.DataFrame) -> str:
     """Return limits of the cases that a curve needs: "67 to 152", "67 or more"; "" if there are none."""
-    if "n_low" not in rows.columns:
-        return ""
     low = rows["n_low"].iloc[0]
     high = rows["n_high"].iloc[0]
     if pd.isna(low):
@@ -108,7 +112,7 @@ def limits_text(rows: pd.DataFrame) -> str:
 
 def has_several_tests(plan: pd.DataFrame) -> bool:
     """Return whether rows were planned for different tests."""
-    return "test" in plan.columns and plan["test"].nunique() > 1
+    return bool(plan["test"].nunique() > 1)
 
 
 def label_of_test(test: object) -> str:
@@ -179,7 +183,7 @@ def _effect_name(plan: pd.DataFrame, names: Labels) -> str:
     else:
         term = "difference"
     name = TERMS[term].noun
-    if "metric" in plan.columns and plan["metric"].nunique() == 1:
+    if "metric" in grouping_of(plan) and plan["metric"].nunique() == 1:
         name = name.replace("score", names.value("metric", first["metric"]))
     if first["term"] == "mrmc":
         name += ", averaged over readers,"
@@ -196,7 +200,7 @@ def _goal_phrase(plan: pd.DataFrame, effect_name: str) -> str:
         return f"{target} of studies to have {interval} no wider than {widest}"
     alpha = f"{1 - first['level']:.6g}"
     effect = ""
-    if "effect" in plan.columns and plan["effect"].nunique(dropna=False) == 1:
+    if plan["effect"].nunique() == 1 and plan["effect"].notna().all():
         effect = effect_text(first["effect"], first["term"])
     if first["goal"] == "margin":
         margin = span_text(first["margin_low"], first["margin_high"], _percent_sign(first["term"]))
@@ -216,7 +220,7 @@ def _cases_phrase(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
     number = needed_text(rows).replace("> ", "more than ").replace("≤ ", "at most ")
     text = f"{number} cases"
     details = []
-    if pd.notna(n_needed) and "unit" in plan.columns and first["unit"] != "case":
+    if pd.notna(n_needed) and pd.notna(first["unit"]) and first["unit"] != "case":
         n_units = round(int(n_needed) * first["n_units"] / first["n_cases"])
         details.append(counted(n_units, str(first["unit"])))
     limits = limits_text(rows)
@@ -257,9 +261,7 @@ def _curve_phrase(rows: pd.DataFrame, plan: pd.DataFrame, names: Labels) -> str:
 def _approach_phrase(plan: pd.DataFrame) -> str:
     """Return the computation of power and its assumptions: "by the noncentral t distribution ..."."""
     first = plan.iloc[0]
-    populations: list[str] = []
-    if "inference_to" in plan.columns:
-        populations = list(plan["inference_to"].dropna().unique())
+    populations = list(plan["inference_to"].dropna().unique())
     inference = f", speaking of {joined(populations)}" if populations else ""
     spread = _spread_phrase(plan)
     if first["approach"] == "formula":
@@ -292,24 +294,24 @@ def _analysis_label(plan: pd.DataFrame) -> str:
 
 def _spread_phrase(plan: pd.DataFrame) -> str:
     """Return the assumed spread, which stays the pilot's where its differences are moved to the effect."""
-    if "sd" not in plan.columns:
+    if plan["sd"].isna().all():
         return ""
     sd = _sd_text(plan)
-    if "n_pilot" not in plan.columns:
+    if plan["n_pilot"].isna().all():
         return f" with an SD of {sd}" if sd else ""
     pilot = _pilot_text(plan)
     value = f" (SD {sd})" if sd else ""
-    if "method_mean" not in plan.columns:
+    if plan["method_mean"].isna().all():
         return f" with the spread of {pilot}{value}"
     return f" from {pilot} whose differences were moved to the effect and keep their spread{value}"
 
 
 def spread_note(plan: pd.DataFrame) -> str:
     """Return the assumed spread as a sentence of a caption; "" for the spread between readers."""
-    if "sd" not in plan.columns:
+    if plan["sd"].isna().all():
         return ""
     sd = _sd_text(plan)
-    if "n_pilot" not in plan.columns:
+    if plan["n_pilot"].isna().all():
         return f"SD: {sd}." if sd else ""
     value = f", {sd}" if sd else ""
     return f"SD as in {_pilot_text(plan)}{value}."

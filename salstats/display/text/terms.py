@@ -174,7 +174,7 @@ def with_reference_rows(estimates: Estimates, models: Sequence[str]) -> Estimate
     # where the level in a term is not known, neither is the name of the factor
     has_level = [variable.level != "" for variable in variables]
     rows = rows[has_level].drop_duplicates([*models, "term"])
-    rows[[column for column in _ESTIMATED if column in rows.columns]] = np.nan
+    rows[estimates.existing(_ESTIMATED)] = np.nan
     # a row and the reference before it have one index, and a stable sort keeps their order
     return estimates.with_frame(pd.concat([rows, frame]).sort_index(kind="stable"))
 
@@ -261,9 +261,7 @@ def normalized_note(estimates: Estimates, labels: Labels) -> str:
 
 def _formulas(estimates: Estimates) -> list[str]:
     """Return the formula of each row, "" where there is none."""
-    if "formula" not in estimates.frame.columns:
-        return [""] * len(estimates)
-    return list(estimates.frame["formula"].fillna("").astype(str))
+    return ["" if pd.isna(formula) else str(formula) for formula in estimates.row_values("formula")]
 
 
 def _factor_levels(estimates: Estimates) -> dict[str, TermVariable]:

@@ -1,9 +1,14 @@
 """The look of tables: what is aligned, set apart, wrapped, and independent of the page."""
 
+import pandas as pd
+import pytest
+from great_tables import GT, loc, style
 from lxml import html
+from tests_support import raises
 
-from salstats.display.tables.great_table import great_table
+from salstats.display.tables.great_table import great_table, record_of
 from salstats.display.tables.record import Table, TableColumn
+from salstats.errors import SalstatsError
 
 
 def cells(gt):
@@ -105,3 +110,63 @@ def test_empty_notes_are_left_out_and_the_version_closes(read):
     assert seen.notes[:2] == ["First.", "Second."]
     assert seen.notes[-1].startswith("salstats ")
     assert len(seen.notes) == 3
+
+
+STRONG = style.text(weight="bold")
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "cells"),
+    [
+        (None, None, {(0, 0), (1, 0), (2, 0)}),
+        ([0, -1, 9], "cell0", {(0, 0), (2, 0)}),
+        ("t1", ["cell0"], {(1, 0)}),
+        (["t0", 2], -1, {(0, 0), (2, 0)}),
+    ],
+)
+def test_the_record_marks_the_cells_that_great_tables_marks(rows, columns, cells):
+    gt = great_table(table_of(["1", "2", "3"]), "t").tab_style(STRONG, loc.body(columns, rows))
+    assert record_of(gt).bold == cells
+    shown = {(row, 0) for row, line in enumerate(body_styles(gt)) if "bold" in line}
+    assert shown == cells
+
+
+def body_styles(gt):
+    """The style of the one cell of each row."""
+    return [row[0].get("style") or "" for row in cells(gt)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda gt: gt.fmt_integer("cell0"),
+        lambda gt: gt.cols_hide("cell0"),
+        lambda gt: gt.tab_spanner("Over", columns="cell0"),
+        lambda gt: gt.rm_stubhead(),
+        lambda gt: gt.tab_style(STRONG, loc.body(rows=lambda frame: frame["cell0"] == "1")),
+        lambda gt: gt.tab_style(STRONG, loc.stub()),
+        lambda gt: gt.tab_style(style.fill("red"), loc.body()),
+    ],
+)
+def test_a_change_that_the_record_does_not_hold_is_an_error_that_names_the_method(change):
+    gt = great_table(table_of(["1", "2"]), "t")
+    changed = change(gt)
+    assert repr(changed).startswith("<GT: .tex, .docx, .csv cannot show")
+    with raises(SalstatsError, choices=(".html", ".png")) as error:
+        record_of(changed)
+    assert hasattr(gt, error.value.value)
+    # the table itself is not changed
+    assert record_of(gt).bold == set()
+
+
+def test_every_method_of_great_tables_is_kept_or_noted():
+    """A method of a later great-tables that belongs to no group has to be looked at."""
+    kept = ("as_", "opt_", "with_", "gtsave", "pipe", "render", "save", "show", "write_", "from_data")
+    changing = ("cols_", "data_", "fmt", "grand_", "rm_", "row_", "sub_", "summary_", "tab_", "text_")
+    public = [name for name in dir(GT) if not name.startswith("_")]
+    assert [name for name in public if not name.startswith((*kept, *changing))] == []
+
+
+def test_a_table_of_somebody_else_has_no_record():
+    with raises(SalstatsError, choices=(".html", ".png")):
+        record_of(GT(pd.DataFrame({"a": [1]})))

@@ -43,7 +43,7 @@ def test_terms_are_all_without_the_intercept_or_those_to_keep():
 
 def test_models_of_one_outcome_with_a_term_each_share_a_column():
     frame = pd.concat([terms("iou ~ age", ["age"]), terms("iou ~ size", ["size"])], ignore_index=True)
-    columns = arrange(frame, [], [], Labels())
+    columns = arrange(read_estimates(frame), [], [], Labels())
     assert columns.column_of_row == [0, 0]
     assert columns.headings == [("IoU, coefficient",)]
     assert columns.formulas == []
@@ -51,7 +51,7 @@ def test_models_of_one_outcome_with_a_term_each_share_a_column():
 
 def test_models_with_a_term_in_common_are_numbered():
     frame = pd.concat([terms("iou ~ age", ["age"]), terms(names=["age", "size"])], ignore_index=True)
-    columns = arrange(frame, [], [], Labels())
+    columns = arrange(read_estimates(frame), [], [], Labels())
     assert columns.column_of_row == [0, 1, 1]
     assert [heading[-1] for heading in columns.headings] == ["Model 1", "Model 2"]
     assert len(columns.formulas) == 2
@@ -60,20 +60,20 @@ def test_models_with_a_term_in_common_are_numbered():
 def test_gaps_stand_behind_methods_and_are_called_by_both():
     frame = pd.concat([terms(method="lime", reference="human"), terms(method="lime", reference=None)])
     frame = frame.reset_index(drop=True)
-    assert is_gap(frame).tolist() == [True] * 3 + [False] * 3
-    columns = arrange(frame, ["method"], [], Labels())
+    assert is_gap(read_estimates(frame)).tolist() == [True] * 3 + [False] * 3
+    columns = arrange(read_estimates(frame), ["method"], [], Labels())
     assert [heading[-1] for heading in columns.headings] == ["LIME", "Human benchmark − LIME"]
     assert columns.column_of_row == [1] * 3 + [0] * 3
 
 
 def test_two_estimates_in_one_cell_are_an_error_that_names_their_rows():
     with raises(SalstatsError, column="term", rows=(0, 3)):
-        arrange(pd.concat([terms(), terms()], ignore_index=True), [], [], Labels())
+        arrange(read_estimates(pd.concat([terms(), terms()])), [], [], Labels())
 
 
 def test_variables_without_a_row_are_hidden():
-    assert hidden_variables(terms(names=["age"])) == {"iou ~ age + size": ("size",)}
-    assert hidden_variables(terms()) == {"iou ~ age + size": ()}
+    assert hidden_variables(read_estimates(terms(names=["age"]))) == {"iou ~ age + size": ("size",)}
+    assert hidden_variables(read_estimates(terms())) == {"iou ~ age + size": ()}
 
 
 def foot(fit, frame=None):
