@@ -53,12 +53,7 @@ def run(arguments: list[str]) -> int:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            app = make_app(_command_name(arguments), flags)
-            code = app(arguments, prog_name="salstats", standalone_mode=False) or 0
-            # a reader that went away is met here, not after the exit code is decided
-            sys.stdout.flush()
-        except typer.Exit as stop:
-            code = stop.exit_code
+            code = execute(arguments, flags)
         except BaseException as error:
             code_of_error = _report_error(error, flags)
             if code_of_error is None:
@@ -71,6 +66,21 @@ def run(arguments: list[str]) -> int:
         texts = [_spelled(warning, flags) for warning in distinct_warnings(caught).values()]
         for text in dict.fromkeys(texts):
             print(f"salstats: warning: {_line(text)}", file=sys.stderr)
+    return code
+
+
+def execute(arguments: list[str], flags: dict[str, str] | None = None) -> int:
+    """Run one command, whose errors are raised, and return its exit code.
+
+    `flags` is filled with the flag of each parameter of the command.
+    """
+    app = make_app(_command_name(arguments), flags)
+    try:
+        code = app(arguments, prog_name="salstats", standalone_mode=False) or 0
+        # a reader that went away is met here, not after the exit code is decided
+        sys.stdout.flush()
+    except typer.Exit as stop:
+        code = stop.exit_code
     return int(code)
 
 

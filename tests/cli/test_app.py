@@ -10,10 +10,11 @@ import sys
 import pandas as pd
 import pytest
 from command_line import LONG, ROW, contents, salstats, study
-from tests_support import error_line, quick
+from tests_support import error_line, quick, raises
 
 import salstats as ss
-from salstats.cli.app import run
+from salstats.cli.app import execute, run
+from salstats.errors import ColumnError, FormulaError, InputFileError, SalstatsError, ValueRangeError
 
 # help
 
@@ -78,113 +79,144 @@ def test_warnings_are_lines_on_stderr_and_exit_is_0(capsys, folder):
     assert re.fullmatch(r"salstats: warning: odd\.csv, row 2, column 'size': 'unknown' is not[^\n]+\n", err)
 
 
-# bad files, each read by `describe bad.csv`: kind -> (content, what the line says)
+# bad files, each read by `describe bad.csv`: content, class and fields of the error
 GOOD = f"{LONG}\n{ROW}\n"
 BAD_FILES = {
-    "empty file": ("", "bad.csv is empty"),
-    "header only": (f"{LONG}\n", "bad.csv has a header but no data rows"),
-    "semicolons": (GOOD.replace(",", ";"), "read it with --sep ';'"),
-    "another encoding": (GOOD.replace("Ed", "Öd").encode("latin-1"), "line 2: byte 0xd6 is not utf-8"),
-    "UTF-16": (GOOD.encode("utf-16"), "use --encoding utf-16"),
-    "control character": (GOOD.replace("Ed", "\0Ed"), "line 2: control character U+0000"),
-    "short row": (f"{GOOD}008,Edema\n", "bad.csv, row 3: 2 cells where the header has 5"),
-    "long row": (f"{LONG}\n{ROW},9\n", "bad.csv, row 2: 6 cells where the header has 5"),
-    "header twice": (f"{LONG},case\n{ROW},x\n", "column 'case' is twice in the header"),
-    "header with a blank": (GOOD.replace("task", " task"), "column ' task' begins or ends with a blank"),
-    "open quote": (f'{LONG}\n"{ROW}\n', "line 2: a quotation mark is left open"),
-    "blank line within": (f"{GOOD}\n{GOOD}", "line 3: a blank line with data below it"),
-    "no score column": (GOOD.replace("score", "scores"), "bad.csv has no column 'score'"),
-    "no case column": (GOOD.replace("case", "id"), "bad.csv has no column 'case'"),
-    "no method": ("case,metric,score\n1,iou,0.5\n", "bad.csv has no column 'method'"),
-    "score is text": (GOOD.replace("0.5", "0.5x"), "row 2, column 'score': '0.5x' is not a number"),
-    "score is infinite": (f"{GOOD}8,a,g,iou,inf\n", "row 3, column 'score': 'inf' is infinite"),
-    "decimal comma": (GOOD.replace("0.5", '"0,5"'), "'0,5' is not a number; for decimal commas read it with"),
-    "observation twice": (f"{GOOD}{ROW}\n", "row 3: the same observation as row 2"),
-    "empty case": (GOOD.replace("007", ""), "row 2, column 'case': empty"),
-    "empty method": (GOOD.replace("gradcam", ""), "row 2, column 'method': empty"),
-    "empty metric": (GOOD.replace("iou", ""), "row 2, column 'metric': empty"),
-    "two patients": (f"{LONG},patient\n{ROW},p\n{ROW.replace('Ed', 'ed')},q\n", "belongs to 2 patients"),
-    "a zip archive": (b"PK\x03\x04", "not what its ending says but a zip archive"),
+    "empty file": ("", InputFileError, {}),
+    "header only": (f"{LONG}\n", InputFileError, {}),
+    "semicolons": (GOOD.replace(",", ";"), InputFileError, {"option": "sep", "value": ","}),
+    "another encoding": (
+        GOOD.replace("Ed", "Öd").encode("latin-1"),
+        InputFileError,
+        {"option": "encoding", "value": "utf-8"},
+    ),
+    "UTF-16": (GOOD.encode("utf-16"), InputFileError, {"option": "encoding", "value": "utf-8"}),
+    "control character": (GOOD.replace("Ed", "\0Ed"), InputFileError, {"option": "encoding"}),
+    "short row": (f"{GOOD}008,Edema\n", InputFileError, {"rows": (1,)}),
+    "long row": (f"{LONG}\n{ROW},9\n", InputFileError, {"rows": (0,)}),
+    "header twice": (f"{LONG},case\n{ROW},x\n", InputFileError, {"column": "case"}),
+    "header with a blank": (GOOD.replace("task", " task"), InputFileError, {"column": " task"}),
+    "open quote": (f'{LONG}\n"{ROW}\n', InputFileError, {}),
+    "blank line within": (f"{GOOD}\n{GOOD}", InputFileError, {}),
+    "no score column": (GOOD.replace("score", "scores"), ColumnError, {"column": "score"}),
+    "no case column": (GOOD.replace("case", "id"), ColumnError, {"column": "case", "option": "rename"}),
+    "no method": ("case,metric,score\n1,iou,0.5\n", ColumnError, {"column": "method", "option": "method"}),
+    "score is text": (GOOD.replace("0.5", "0.5x"), ColumnError, {"column": "score", "rows": (0,)}),
+    "score is infinite": (f"{GOOD}8,a,g,iou,inf\n", ColumnError, {"column": "score", "rows": (1,)}),
+    "decimal comma": (GOOD.replace("0.5", '"0,5"'), ColumnError, {"column": "score", "option": "decimal"}),
+    "observation twice": (f"{GOOD}{ROW}\n", ColumnError, {"rows": (0, 1)}),
+    "empty case": (GOOD.replace("007", ""), ColumnError, {"column": "case", "rows": (0,)}),
+    "empty method": (GOOD.replace("gradcam", ""), ColumnError, {"column": "method", "rows": (0,)}),
+    "empty metric": (GOOD.replace("iou", ""), ColumnError, {"column": "metric", "rows": (0,)}),
+    "a zip archive": (b"PK\x03\x04", InputFileError, {}),
 }
+TWO_PATIENTS = f"{LONG},patient\n{ROW},p\n{ROW.replace('Ed', 'ed')},q\n"
 
-# bad arguments: kind -> (arguments, what the line says)
+# bad arguments: class and fields of the error; of wrong usage the fact that its line names
 BAD_ARGUMENTS = {
-    "no such file": ("summarize nothing.csv", "nothing.csv: no such file"),
-    "a folder": ("summarize .", "a folder"),
-    "unknown ending": ("summarize text.dat", "text.dat: cannot tell what .dat is"),
-    "not a workbook": ("describe text.xlsx", "text.xlsx: not an XLSX workbook"),
-    "not a Parquet file": ("describe text.parquet", "text.parquet: not a Parquet file"),
-    "observation twice, correlated": ("correlate twice.csv iou prob", "the same observation"),
-    "rename of a missing column": ("describe scores.csv --rename id=case", "rename names column 'id'"),
-    "rename onto another": ("describe scores.csv --rename task=case", "column 'case' is there twice"),
-    "pairs without a comma": ("describe scores.csv --score a=g:iou;b=h:iou", "only commas go between pairs"),
-    "rename without target": ("describe scores.csv --rename task", "should read like case_id=case"),
-    "rename said twice": ("describe scores.csv --rename task=a,task=b", "--rename names 'task' twice"),
-    "score without metric": ("describe scores.csv --score prob=human:", "read like human_iou=human:iou"),
-    "score of a missing column": ("describe scores.csv --score x=human:iou", "--score names column 'x'"),
-    "wide by something else": ("describe scores.csv --wide metric", "--wide metric is not known"),
-    "too many methods": ("describe scores.csv --method a,b", "--method names 2 values for 1 files"),
-    "long separator": ("describe scores.csv --sep ;;", "sep must be one character"),
-    "unknown encoding": ("describe scores.csv --encoding utf-9", "--encoding utf-9 is no encoding"),
-    "joined file missing": ("describe scores.csv --join nothing.csv", "nothing.csv: no such file"),
-    "joined case twice": ("describe scores.csv --join features.csv", "rows 2 and 3 of features.csv are the"),
-    "joined cases unknown": ("describe scores.csv --join other.csv", "no case of other.csv is in the scores"),
-    "empty list entry": ("describe scores.csv --by method,,task", "an empty name in 'method,,task'"),
-    "unknown grouping": ("summarize scores.csv --by tasks", "no column 'tasks'; did you mean 'task'?"),
-    "grouping twice": ("summarize scores.csv --by task --by task", "by names a column twice"),
-    "unknown unit": ("summarize scores.csv --unit patients", "no column 'patients'"),
-    "level 1": ("summarize scores.csv --level 1", "level must lie strictly between 0 and 1, not 1.0"),
-    "level 95": ("difference scores.csv --reference human --level 95", "not 95.0; 0.95 is usual"),
-    "level is text": ("summarize scores.csv --level high", "--level takes a number, not 'high'"),
-    "no replicates": ("summarize scores.csv --replicates 0", "a whole number of at least 1, not 0"),
-    "half a replicate": ("summarize scores.csv --replicates 0.5", "--replicates takes a whole number, not"),
-    "unknown interval": ("summarize scores.csv --interval wald", "wald is not known; choose one of"),
-    "unknown test": ("difference scores.csv --reference human --test z", "--test z is not known"),
-    "adjustment with a slip": (
-        "difference scores.csv --reference human --adjust hom",
-        "--adjust hom is not known; did you mean 'holm'?",
+    "summarize nothing.csv": (InputFileError, {"path": "nothing.csv"}),
+    "summarize .": (InputFileError, {"path": "."}),
+    "summarize text.dat": (InputFileError, {"path": "text.dat"}),
+    "describe text.xlsx": (InputFileError, {"path": "text.xlsx"}),
+    "describe text.parquet": (InputFileError, {"path": "text.parquet"}),
+    "describe patients.csv": (ColumnError, {"column": "patient", "rows": (0,)}),
+    "correlate twice.csv iou prob": (ColumnError, {"rows": (0, 1)}),
+    "describe scores.csv --rename id=case": (InputFileError, {"option": "rename", "column": "id"}),
+    "describe scores.csv --rename task=case": (ColumnError, {"option": "rename", "column": "case"}),
+    "describe scores.csv --score a=g:iou;b=h:iou": "--score",
+    "describe scores.csv --rename task": "--rename 'task'",
+    "describe scores.csv --rename task=a,task=b": "--rename",
+    "describe scores.csv --score prob=human:": "--score 'prob=human:'",
+    "describe scores.csv --score x=human:iou": (InputFileError, {"option": "columns", "column": "x"}),
+    "describe scores.csv --wide metric": (
+        SalstatsError, {"option": "wide", "value": "metric", "choices": ("task",)},
     ),
-    "unknown reference": ("decrease scores.csv --reference humans", "--reference humans is not a method"),
-    "formula without right side": ("regress scores.csv 'iou ~'", "right side"),
-    "formula without left side": ("regress scores.csv '~ prob'", "needs a left"),
-    "formula of an unknown name": ("regress scores.csv 'iou ~ size'", "'size' in 'iou ~ size' is neither"),
-    "formula that runs code": ("regress scores.csv 'iou ~ exec(\"x\")'", "exec"),
-    "limits without bounds": ("summarize scores.csv --limits iou=0:1", "belongs to --bounds"),
-    "limits that are none": ("summarize scores.csv --bounds --limits iou=1:0", "--limits must be (least"),
-    "limits of no number": ("summarize scores.csv --bounds --limits iou=a:b", "--limits 'iou=a:b'"),
-    "bounds and weights": ("summarize scores.csv --bounds --weights unit", "without --weights"),
-    "within without normalize": ("regress scores.csv 'iou ~ prob' --within task", "belongs to --normalize"),
-    "unknown column": ("correlate scores.csv iou size", "'size' is neither a column nor a metric"),
-    "label not 0 or 1": ("auroc scores.csv prob area_ratio", "must hold 0 and 1"),
-    "no such command": ("summarise scores.csv", "No such command 'summarise'"),
-    "no such option": ("describe scores.csv --bye task", "No such option"),
-    "no file given": ("describe", "Missing argument 'SCORES'"),
-    "no reference given": (
-        "decrease scores.csv",
-        "--reference names no method; take one of 'gradcam', 'human'",
+    "describe scores.csv --method a,b": (SalstatsError, {"option": "method", "value": ["a", "b"]}),
+    "describe scores.csv --sep ;;": (InputFileError, {"option": "sep", "value": ";;"}),
+    "describe scores.csv --encoding utf-9": (InputFileError, {"option": "encoding", "value": "utf-9"}),
+    "describe scores.csv --join nothing.csv": (InputFileError, {"path": "nothing.csv"}),
+    "describe scores.csv --join features.csv": (ColumnError, {"column": "case", "rows": (0, 1)}),
+    "describe scores.csv --join other.csv": (ColumnError, {"column": "case"}),
+    "describe scores.csv --by method,,task": "'method,,task'",
+    "summarize scores.csv --by tasks": (ColumnError, {"column": "tasks"}),
+    "summarize scores.csv --by task --by task": (ColumnError, {"option": "by"}),
+    "summarize scores.csv --unit patients": (ColumnError, {"column": "patients"}),
+    "summarize scores.csv --level 1": (ValueRangeError, {"option": "level", "value": 1.0}),
+    "difference scores.csv --reference human --level 95": (
+        ValueRangeError, {"option": "level", "value": 95.0},
     ),
-    "one argument too many": ("describe scores.csv scores.csv", "unexpected extra argument"),
-}
-BAD_INPUT = {
-    **{kind: ("describe bad.csv", message) for kind, (_, message) in BAD_FILES.items()},
-    **BAD_ARGUMENTS,
-}
+    "summarize scores.csv --level high": "--level",
+    "summarize scores.csv --replicates 0": (ValueRangeError, {"option": "n_replicates", "value": 0}),
+    "summarize scores.csv --replicates 0.5": "--replicates",
+    "summarize scores.csv --seed -1": (ValueRangeError, {"option": "rng", "value": -1}),
+    "summarize scores.csv --interval wald": (ValueRangeError, {"option": "interval", "value": "wald"}),
+    "difference scores.csv --reference human --test z": (ValueRangeError, {"option": "test", "value": "z"}),
+    "difference scores.csv --reference human --adjust hom": (
+        ValueRangeError, {"option": "adjust", "value": "hom"},
+    ),
+    "difference scores.csv --reference human --margin big": "--margin 'big'",
+    "decrease scores.csv --reference humans": (
+        SalstatsError, {"option": "reference", "value": "humans", "choices": ("gradcam", "human")},
+    ),
+    "decrease scores.csv": (SalstatsError, {"option": "reference", "choices": ("gradcam", "human")}),
+    "regress scores.csv 'iou ~'": (FormulaError, {}),
+    "regress scores.csv '~ prob'": (FormulaError, {}),
+    "regress scores.csv 'iou ~ size'": (ColumnError, {"column": "size"}),
+    "regress scores.csv 'iou ~ exec(\"x\")'": (FormulaError, {}),
+    "regress scores.csv 'iou ~ prob' --within task": "--normalize",
+    "summarize scores.csv --limits iou=0:1": "--bounds",
+    "summarize scores.csv --bounds --limits iou=1:0": (ValueRangeError, {"option": "limits"}),
+    "summarize scores.csv --bounds --limits iou=a:b": "--limits 'iou=a:b'",
+    "summarize scores.csv --bounds --weights unit": (SalstatsError, {"column": "weights"}),
+    "correlate scores.csv iou size": (ColumnError, {"column": "size"}),
+    "auroc scores.csv prob area_ratio": (ValueRangeError, {"column": "area_ratio"}),
+    "summarise scores.csv": "'summarise'",
+    "describe scores.csv --bye task": "--bye",
+    "describe": "'SCORES'",
+    "describe scores.csv again.csv": "again.csv",
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", BAD_INPUT)
+def _assert_no_python(line):
+    """A line of the terminal has no call of Python and no keyword argument."""
+    assert not re.search(r"\b\w+\([^)]*=|\w=['\"(\[]|\bss\.|\bNone\b(?!')", line), line
+
+
+@pytest.mark.parametrize("kind", BAD_FILES)
 @pytest.mark.parametrize("out", ["out.csv", None])
-def test_bad_input_is_one_clear_line_exit_2_and_no_file(capsys, folder, kind, out):
-    arguments, message = BAD_INPUT[kind]
+def test_a_bad_file_is_one_line_exit_2_and_no_file(capsys, folder, kind, out):
+    content, error, fields = BAD_FILES[kind]
+    (folder / "bad.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    before = contents(folder)
+    arguments = ["describe", "bad.csv", *(["-o", out] if out else [])]
+    assert run(arguments) == 2
+    assert "bad.csv" in error_line(capsys)
+    with raises(error, path="bad.csv", **fields):
+        execute(arguments)
+    assert contents(folder) == before
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+@pytest.mark.parametrize("command", BAD_ARGUMENTS)
+def test_bad_arguments_are_one_line_exit_2_and_no_file(capsys, folder, command):
     for name in ("text.xlsx", "text.parquet", "text.dat"):
         (folder / name).write_text(GOOD)
+    (folder / "patients.csv").write_text(TWO_PATIENTS)
     (folder / "twice.csv").write_text(f"{LONG},prob\n{ROW},1\n{ROW},2\n")
     (folder / "features.csv").write_text("case,size\n007,1\n007,2\n")
     (folder / "other.csv").write_text("case,size\n7,1\n")
-    content = BAD_FILES.get(kind, (GOOD,))[0]
-    (folder / "bad.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
     before = contents(folder)
-    assert run([*shlex.split(arguments), *(["-o", out] if out else [])]) == 2
-    assert message in error_line(capsys)
+    arguments = [*shlex.split(command), "-o", "out.csv"]
+    expected = BAD_ARGUMENTS[command]
+    assert run(arguments) == 2
+    line = error_line(capsys)
+    _assert_no_python(line)
+    if isinstance(expected, str):
+        assert expected in line
+    else:
+        error, fields = expected
+        with raises(error, **fields):
+            execute(arguments)
     assert contents(folder) == before
 
 
