@@ -283,7 +283,7 @@ def pooled_tasks_sentence(estimates: Estimates) -> str:
 
 
 def count_sentence(estimates: Estimates, observation: str = "score", missing: str = "undefined") -> str:
-    """Say how many observations each estimate rests on: "n, 136 to 140 scores of 109 to 114 patients each.".
+    """Say how many observations an estimate has: "136 to 140 scores of 109 to 114 patients per estimate.".
 
     `observation` is the noun of an observation, `missing` the adjective of those that are missing. Averages
     and pooled rows are counted apart; estimates that are not drawn count among the missing.
@@ -298,15 +298,12 @@ def count_sentence(estimates: Estimates, observation: str = "score", missing: st
         counted_rows = single.subset(~is_empty)
     if not len(counted_rows.non_missing("n")):
         return ""
-    # of each unit there is one observation, in averages, too
-    has_one_per_unit = np.array_equal(estimates.numbers("n"), estimates.numbers("n_units"), equal_nan=True)
-    are_units = has_one_per_unit and not is_empty.all()
-    text = f"n, {_observations_text(counted_rows, observation, are_units=are_units)}"
+    text = _observations_text(counted_rows, observation)
     if counted_rows.values("n_readers"):
         text += f" by {counted_range(counted_rows.non_missing('n_readers'), 'reader')}"
     if len(counted_rows) > 1:
-        text += " each"
-    text += _summary_counts(estimates)
+        text += " per estimate"
+    text += _summary_counts(estimates, observation, with_units=_are_units(counted_rows))
     if is_empty.any() and not is_empty.all():
         text += ", where any is defined"
     if counted_rows.values("n_positive"):
@@ -314,10 +311,15 @@ def count_sentence(estimates: Estimates, observation: str = "score", missing: st
     return f"{text}{_missing_text(single, missing)}."
 
 
-def _observations_text(estimates: Estimates, observation: str, *, are_units: bool) -> str:
+def _are_units(estimates: Estimates) -> bool:
+    """Return whether each observation of the estimates is of another unit."""
+    return np.array_equal(estimates.non_missing("n"), estimates.non_missing("n_units"))
+
+
+def _observations_text(estimates: Estimates, observation: str) -> str:
     """Return the observations of estimates with their units: "136 to 140 scores of 109 to 114 patients".
 
-    Where observations are units, these alone are named: "64 patients".
+    Where each observation is of another unit, the units alone are named: "64 patients".
     """
     text = counted_range(estimates.non_missing("n"), observation)
     unit = estimates.only_value("unit")
@@ -325,7 +327,7 @@ def _observations_text(estimates: Estimates, observation: str, *, are_units: boo
     if unit is None or not len(n_units):
         return text
     units_text = counted_range(n_units, str(unit))
-    return units_text if are_units else f"{text} of {units_text}"
+    return units_text if _are_units(estimates) else f"{text} of {units_text}"
 
 
 def _missing_text(estimates: Estimates, missing: str) -> str:
@@ -339,15 +341,20 @@ def _missing_text(estimates: Estimates, missing: str) -> str:
     return f"; {count_range(n_missing)} {missing}"
 
 
-def _summary_counts(estimates: Estimates) -> str:
-    """Return the counts of averages and pooled rows, "" if there are no other rows: " (Average, 1,000)"."""
+def _summary_counts(estimates: Estimates, observation: str, *, with_units: bool) -> str:
+    """Return the counts of averages and pooled rows, "" if there are no other rows: " (Average, 1,000)".
+
+    With units, as those of the other rows are not named: " (Average, 549 pairs of 200 cases)".
+    """
     if estimates.is_summary_row.all():
         return ""
     texts = []
     for name in LAST:
         rows = estimates.subset((estimates.frame[list(estimates.keys)] == name).any(axis=1))
-        if len(rows.non_missing("n")):
-            texts.append(f"{name}, {count_range(rows.non_missing('n'))}")
+        if not len(rows.non_missing("n")):
+            continue
+        counts = _observations_text(rows, observation) if with_units else count_range(rows.non_missing("n"))
+        texts.append(f"{name}, {counts}")
     if not texts:
         return ""
     return f" ({'; '.join(texts)})"

@@ -37,19 +37,20 @@ def read(frame):
 
 def test_one_score_of_one_case_is_singular():
     frame = pd.DataFrame({"n": [1], "n_units": [1], "unit": ["case"], "n_missing": [0]})
-    assert count_sentence(read(frame)) == "n, 1 case; none undefined."
-    assert count_sentence(read(frame.assign(n=2))) == "n, 2 scores of 1 case; none undefined."
-    assert count_sentence(read(frame), "case") == "n, 1 case; none undefined."
+    assert count_sentence(read(frame)) == "1 case; none undefined."
+    assert count_sentence(read(frame.assign(n=2))) == "2 scores of 1 case; none undefined."
+    assert count_sentence(read(frame), "case") == "1 case; none undefined."
 
 
 def test_averages_are_counted_apart():
     frame = pd.DataFrame({"task": ["a", "b", "Average"], "n": [10, 12, 22], "n_missing": [0, 3, 3]})
-    assert count_sentence(read(frame)) == "n, 10 to 12 scores each (Average, 22); 0 to 3 undefined."
+    assert count_sentence(read(frame)) == "10 to 12 scores per estimate (Average, 22); 0 to 3 undefined."
 
 
 def test_a_mean_of_no_score_does_not_count_in_the_range_of_n():
     frame = pd.DataFrame({"method": ["a", "b", "human"], "n": [18, 17, 0], "n_missing": [0, 1, 18]})
-    assert count_sentence(read(frame)) == "n, 17 to 18 scores each, where any is defined; 0 to 18 undefined."
+    said = "17 to 18 scores per estimate, where any is defined; 0 to 18 undefined."
+    assert count_sentence(read(frame)) == said
 
 
 def interval(kind, **columns):
@@ -211,15 +212,20 @@ def counts(frame, _):
     single = frame[~of_all.any(axis=1)] if not of_all.any(axis=1).all() else frame
     n = column(single, "n")
     some = single[n != 0] if (n != 0).any() else single
-    numbers = span(n[some.index])
-    if "n_units" in frame and frame["unit"].nunique() == 1:
-        units = span(column(some, "n_units"))
-        numbers = units if column(frame, "n").equals(column(frame, "n_units")) else numbers + units
+    has_units = "n_units" in frame and frame["unit"].nunique() == 1
+
+    def observations(rows):
+        units = span(column(rows, "n_units")) if has_units else []
+        return units if column(rows, "n").equals(column(rows, "n_units")) else span(column(rows, "n")) + units
+
+    numbers = observations(some)
+    are_units = column(some, "n").equals(column(some, "n_units"))
     if "n_readers" in frame and some["n_readers"].notna().any():
         numbers += span(some["n_readers"])
     for name in LAST:
         if of_all[name].any() and len(single) < len(frame):
-            numbers += span(column(frame, "n")[of_all[name]])
+            rows = frame[of_all[name]]
+            numbers += observations(rows) if are_units else span(column(rows, "n"))
     if "n_positive" in frame:
         numbers += span(some["n_positive"])
     missing = column(single, "n_missing") - column(single, "n_absent").fillna(0)
@@ -284,7 +290,6 @@ def joint_test(frame, _):
 #: Sentences with numbers: a pattern, and what gives its numbers from a frame and the matching text.
 RULES = {
     r"All equal: .*?, P[^.]*\.\d+": joint_test,
-    r"\bn, [^.]*": counts,
     rf"Up to {NUMBER} of {NUMBER} replicates": lambda frame, _: [
         column(frame, "n_undefined").max(), distinct(frame, "n_replicates")[0]
     ],
@@ -301,6 +306,8 @@ RULES = {
         *span(frame["n_raters"]), *span(frame["n_cases"])
     ],
     rf"Caution \({NUMBER} of {NUMBER} estimates\)": cautions,
+    # last: it begins with a number, as no other sentence that is left
+    rf"{NUMBER} [^.]*": counts,
 }  # fmt: skip
 #: Texts with numbers that are no results.
 NAMES = (

@@ -78,7 +78,9 @@ def test_text_beside_the_marks_is_n_estimate_and_p_value():
     assert columns[2] == [".20", "<.001", ".04", "—"]
 
 
-@pytest.mark.parametrize(("readers", "said"), [(["A"], ""), (["A", "B"], "n, 24 pairs of 12 cases each;")])
+@pytest.mark.parametrize(
+    ("readers", "said"), [(["A"], ""), (["A", "B"], "24 pairs of 12 cases per estimate;")]
+)
 def test_pairs_of_fewer_cases_say_of_how_many(readers, said):
     rng = np.random.default_rng(0)
     rows = [(f"c{i}", m, None, "iou", rng.uniform()) for i in range(12) for m in ("gradcam", "ig")]

@@ -46,7 +46,8 @@ def test_a_mark_stands_for_every_row_with_its_panel_and_its_interval():
     assert marks["color"] == marks["shape"] == "method_label"
     pd.testing.assert_frame_equal(bars(figure)[["conf_low", "conf_high"]], frame[["conf_low", "conf_high"]])
     assert figure.labels.x == "Mean (95% CI)"
-    assert caption(figure) == "Bars: 95% percentile bootstrap intervals, unit: patient. n, 1,234 scores each."
+    bars_text = "Bars: 95% percentile bootstrap intervals, unit: patient."
+    assert caption(figure) == f"{bars_text} 1,234 scores per estimate."
 
 
 def test_tasks_stand_by_significance_then_size_of_the_decrease():
@@ -129,7 +130,7 @@ def test_estimates_without_interval_are_marks_without_bar():
     assert len(bars(figure)) == 3
     assert "marks without bar have none" in caption(figure)
     without = ss.plot_intervals(frame.drop(columns=["conf_low", "conf_high"]))
-    assert caption(without) == "No confidence intervals. n, 1,234 scores each."
+    assert caption(without) == "No confidence intervals. 1,234 scores per estimate."
     assert without.labels.x == "Mean IoU"
 
 

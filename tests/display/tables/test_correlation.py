@@ -120,7 +120,7 @@ def test_two_correlations_in_one_cell_are_an_error(pairs, by_task):
 def test_notes_say_interval_n_incomplete_pairs_and_what_is_independent(scores, quietly, by_task, read):
     note = read(ss.table_correlation(by_task)).note
     assert "95% CI: Fisher z transformation, CR2 standard error" in note
-    assert f"n, {by_task['n'].min()} to {by_task['n'].max()} pairs of 100 to 116 patients each" in note
+    assert f"{by_task['n'].min()} to {by_task['n'].max()} pairs of 100 to 116 patients per estimate" in note
     assert "0 to 5 incomplete." in note
     assert "independent" not in note
     fisher = quietly(ss.correlate, scores, "iou", "prob", by=["method", "task"], interval="fisher")

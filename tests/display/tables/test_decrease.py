@@ -147,8 +147,8 @@ def test_the_average_says_what_is_averaged(scores, decrease, read):
 def test_notes_say_pairs_missing_units_and_replicates(decrease, read):
     seen = read(ss.table_decrease(decrease))
     pairs = decrease.loc[decrease["task"] != "Average", "n_pairs"]
-    assert f"n, {pairs.min()} to {pairs.max()} pairs of " in seen.note
-    assert "patients each" in seen.note
+    assert f"{pairs.min()} to {pairs.max()} pairs of " in seen.note
+    assert "patients per estimate" in seen.note
     assert "incomplete." in seen.note
     assert "95% CI: percentile bootstrap of patients, 999 replicates." in seen.note
     assert "Means are over the cases where both scores are defined." in seen.note

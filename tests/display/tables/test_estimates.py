@@ -236,7 +236,7 @@ def test_notes_say_interval_unit_n_missing_and_version(means, read):
     n, missing = counted["n"], counted["n_missing"] - counted["n_absent"]
     for said in (
         "95% CI: percentile bootstrap of patients, 200 replicates.",
-        f"n, {n.min()} to {n.max()} scores of 100 to 116 patients each",
+        f"{n.min()} to {n.max()} scores of 100 to 116 patients per estimate",
         f"; {missing.min()} to {missing.max()} undefined.",
         "Up to 3 of 200 replicates of an estimate were undefined.",
         "Average: unweighted mean over tasks.",
@@ -307,7 +307,7 @@ def test_all_missing_gives_dashes(scores, quietly, read):
     seen = read(ss.table_estimates(quietly(ss.summarize, one, n_replicates=20)))
     assert {cell for row in seen.body for cell in row[1:]} == {"—"}
     assert not seen.bold
-    assert "n, 0 scores of 0 patients each; 131 to 142 undefined." in seen.note
+    assert "0 patients per estimate; 131 to 142 undefined." in seen.note
 
 
 def test_a_frame_without_grouping_columns_is_one_row(read):

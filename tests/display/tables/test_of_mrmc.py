@@ -18,7 +18,7 @@ def test_means_are_shown_with_what_differs_and_the_test_of_all(found):
     for text in (
         "−0.002 (−0.023, 0.018)",
         "95% CI: Obuchowski-Rockette, jackknife covariances. Intervals speak of readers and cases in",
-        "n, 455 scores of 91 cases by 5 readers each; none undefined.",
+        "455 scores of 91 cases by 5 readers per estimate; none undefined.",
         "Underlined: differs from uniform",
         "All equal: F(2, 3,923) = 11.55, P &lt; 0.001.",
     ):
@@ -31,7 +31,7 @@ def test_differences_are_shown_with_both_means(found):
     for text in (
         "−0.031 (−0.045, −0.017)",
         "P values: two-sided Obuchowski-Rockette; not adjusted",
-        "n, 455 scores of 91 cases by 5 readers each",
+        "455 scores of 91 cases by 5 readers per estimate",
         "All equal: F(2, 3,923)",
     ):
         assert text in html, text

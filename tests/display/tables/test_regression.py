@@ -247,7 +247,7 @@ def test_p_of_a_whole_factor_stands_beside_its_name(by_method, read):
     }.items():
         assert seen.rows[heading] == ["P < 0.001" if p[term] < 0.001 else f"P = {p[term]:.3f}"]
     assert sum(cells[0].startswith("P") for cells in seen.rows.values()) == 3
-    assert f"n, {joint['n'].iloc[0]:,} observations of 140 patients;" in seen.note
+    assert f"{joint['n'].iloc[0]:,} observations of 140 patients;" in seen.note
     assert "P beside a factor: joint Wald test of all its levels, not adjusted." in seen.note
     assert "in an interaction it is a type III test on sum contrasts: on average" in seen.note
     holm = read(ss.table_regression(by_method.tidy(), joint=by_method.joint(each=True, adjust="holm")))
@@ -449,7 +449,8 @@ def test_kinds_of_estimates_stand_above_their_columns(scaled, logistic, read):
 def test_columns_of_several_models_have_no_foot_but_a_range_of_n(simple, read):
     seen = read(ss.table_regression(simple))
     assert "n" not in seen.rows
-    assert f"n, {simple['n'].min()} to {simple['n'].max()} observations of 140 patients each" in seen.note
+    counts = f"{simple['n'].min()} to {simple['n'].max()} observations of 140 patients per estimate"
+    assert counts in seen.note
     assert "8 to 16 incomplete and left out." in seen.note
 
 
