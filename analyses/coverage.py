@@ -1,4 +1,4 @@
-"""The coverage atlas: how often intervals hold what they estimate, and how often tests of nothing reject.
+"""The coverage atlas: how often intervals cover the true value, and how often tests reject a true null.
 
     python analyses/coverage.py -o atlas --jobs 2                 # goes on where it stopped
     python analyses/coverage.py -o atlas --studies 200 --only mean,difference --units 10,50
@@ -22,6 +22,7 @@ import itertools
 import json
 import os
 import platform
+import re
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -121,7 +122,7 @@ def held(cell: Mapping[str, Any], errors: float = 2) -> str | None:
         limits.least_rejected - rejected,
         rejected - limits.most_rejected,
     ]
-    # a cell without coverage and rejections is outside no band
+    # A cell without coverage and rejections is outside no band, as if it were far within.
     largest = np.nanmax([*excesses, -1.0])
     if largest <= 1e-12:
         return "yes"
@@ -139,8 +140,7 @@ def has_caution(cell: Mapping[str, Any], errors: float = 2) -> bool:
     coverage = cell["coverage_without_caution"]
     if share >= CAUTIONED:
         return True
-    # written so that a missing share is no caution
-    if not share >= CAUTIONED_WITH_GOOD_REST:
+    if np.isnan(share) or share < CAUTIONED_WITH_GOOD_REST:
         return False
     error = np.sqrt(LEVEL * (1 - LEVEL) / (cell["n_studies"] * (1 - share)))
     limits = band(cell)
@@ -156,29 +156,36 @@ def well_behaved(cell: Mapping[str, Any]) -> bool:
     return cell["held"] in ("yes", "within error")
 
 
-def studies(scenario: Scenario, design: Design, n: int, at_once: int) -> Iterator[tuple[int, pd.DataFrame]]:
-    """Yield frames of some studies at a time, each with the number of its first study."""
-    key = crc32(f"{scenario.source}|{scenario.statistic}|{scenario.name}|{design}".encode())
-    for start in range(0, n, at_once):
-        yield start, scenario.make(design, min(at_once, n - start), np.random.default_rng([key, start]))
+def studies(
+    scenario: Scenario, design: Design, n: int, batch_size: int
+) -> Iterator[tuple[int, pd.DataFrame]]:
+    """Yield the number of the first study and the frame of each batch of studies."""
+    # Every cell and batch has a seed of its own, so that results do not depend on the order of the work.
+    seed = crc32(f"{scenario.source}|{scenario.statistic}|{scenario.name}|{design}".encode())
+    for first in range(0, n, batch_size):
+        n_studies = min(batch_size, n - first)
+        yield first, scenario.make(design, n_studies, np.random.default_rng([seed, first]))
 
 
 def measure(
     scenario: Scenario, design: Design, n: int, interval: str, n_replicates: int = N_REPLICATES
 ) -> dict[str, Any]:
-    """Coverage, misses on either side, width and rejections of one interval in one cell of the grid."""
+    """Return coverage, misses on either side, width and rejections of one interval in one cell."""
     start_s = time.process_time()
     options = scenario.interval_options()[interval]
     rows_per_study = len(scenario.make(design, 1, np.random.default_rng(0)))
-    # the variances of all replicates are a product of all groups with each other
-    most_studies = 10 if interval == "studentized" else _GROUPS_AT_ONCE // scenario.groups
-    at_once = int(np.clip(_ROWS_AT_ONCE // rows_per_study, 1, most_studies))
-    parts = []
+    max_studies = _GROUPS_AT_ONCE // scenario.groups
+    if interval == "studentized":
+        # Variances of replicates need memory for every pair of groups.
+        max_studies = 10
+    batch_size = int(np.clip(_ROWS_AT_ONCE // rows_per_study, 1, max_studies))
+    batches = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for first, frame in studies(scenario, design, n, at_once):
-            parts.append(scenario.call(frame, {"n_replicates": n_replicates, "rng": first}, **options))
-    estimates = pd.concat(parts, ignore_index=True)
+        for first, frame in studies(scenario, design, n, batch_size):
+            draws = {"n_replicates": n_replicates, "rng": first}
+            batches.append(scenario.call(frame, draws, **options))
+    estimates = pd.concat(batches, ignore_index=True)
     low = estimates["conf_low"].to_numpy(float)
     high = estimates["conf_high"].to_numpy(float)
     has_limits = ~(np.isnan(low) | np.isnan(high))
@@ -302,7 +309,10 @@ def summary(cells: pd.DataFrame, statistics: Iterable[str]) -> str:
         texts = []
         for role, n in columns:
             percent = 100 * rows.loc[(rows["role"] == role) & (rows["n_units"] == n), "coverage"]
-            texts.append(f"{percent.min():.1f} to {percent.max():.1f}" if len(percent) else "")
+            if percent.empty:
+                texts.append("")
+            else:
+                texts.append(f"{percent.min():.1f} to {percent.max():.1f}")
         lines.append(f"| {statistic} | {' | '.join(texts)} |")
     return "\n".join(lines) + "\n"
 
@@ -311,7 +321,8 @@ def cell_file(parts: Path, scenario: Scenario, design: Design, interval: str) ->
     """Return the file of a cell."""
     values = [scenario.source, scenario.statistic, scenario.name, *asdict(design).values(), interval]
     name = "_".join(str(value) for value in values)
-    return parts / f"{''.join(c if c.isalnum() else '-' for c in name)}.json"
+    stem = re.sub(r"[\W_]", "-", name)
+    return parts / f"{stem}.json"
 
 
 def studies_of_cell(scenario: Scenario, design: Design, interval: str, n: int) -> int:
@@ -342,14 +353,19 @@ def main() -> None:
     options = parser.parse_args()
     parts = options.output / "parts"
     parts.mkdir(parents=True, exist_ok=True)
-    listed = scenarios(options.gaze if options.gaze.is_dir() else None)
+    gaze = None
+    if options.gaze.is_dir():
+        gaze = options.gaze
+    listed = scenarios(gaze)
     sizes = numbers_of_units(listed)
     if options.units:
         sizes = tuple(int(n) for n in options.units.split(","))
     chosen = listed
     if options.only:
         chosen = [scenario for scenario in listed if scenario.statistic in options.only.split(",")]
-    roles = options.roles.split(",") if options.roles else ROLES
+    roles = list(ROLES)
+    if options.roles:
+        roles = options.roles.split(",")
     work = []
     for scenario, design, interval in grid(chosen, sizes):
         file = cell_file(parts, scenario, design, interval)

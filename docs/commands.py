@@ -9,7 +9,7 @@ from typer.cli import get_docs_for_click
 
 from salstats.cli.app import make_app
 from salstats.cli.commands import COMMANDS
-from salstats.studies import engine
+from salstats.studies import declarations, engine
 
 ABOUT = """Each command reads files, calls one function and writes the frame that the function returns.
 `salstats COMMAND --help` shows the page of a command in a terminal.
@@ -55,8 +55,8 @@ def page(name: str) -> str:
     if name in FUNCTIONS:
         text += f"\nIn Python: {{py:obj}}`salstats.{FUNCTIONS[name]}`.\n"
     if name == "reproduce":
-        for key in engine.KEYS:
-            text += f"\n## {key}\n\n```text\n{engine.parser_of(engine.study(key)).format_help()}```\n"
+        for key in declarations.KEYS:
+            text += f"\n## {key}\n\n```text\n{engine.parser_of(declarations.study(key)).format_help()}```\n"
     return text
 
 

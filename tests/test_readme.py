@@ -19,7 +19,7 @@ import typer
 import salstats as ss
 from salstats.cli.app import make_app, run
 from salstats.stats.models.fit import Fit
-from salstats.studies import engine
+from salstats.studies import declarations, engine
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
@@ -211,7 +211,7 @@ def test_commands_and_their_options_exist(page, words):
     assert run([words[0], "--help"]) == 0
     if words[0] == "reproduce" and words[1:2] not in ([], ["list"], ["KEY"]):
         # a study has options of its own
-        known = {"-o", *engine.parser_of(engine.study(words[1])).flags.values()}
+        known = {"-o", *engine.parser_of(declarations.study(words[1])).flags.values()}
     else:
         command = typer.main.get_command(make_app(words[0])).commands[words[0]]
         known = {spelled for p in command.params for spelled in (*p.opts, *p.secondary_opts)}

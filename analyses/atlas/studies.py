@@ -33,16 +33,21 @@ class Margin:
     def __post_init__(self) -> None:
         """Compute the quantiles of the scores that are not zero."""
         if self.precision:
+            # Mean of the scores that are not zero.
             beta_mean = self.mean / (1 - self.zeros)
-            quantiles = stats.beta.ppf(_GRID, beta_mean * self.precision, (1 - beta_mean) * self.precision)
+            alpha = beta_mean * self.precision
+            beta = (1 - beta_mean) * self.precision
+            quantiles = stats.beta.ppf(_GRID, alpha, beta)
             object.__setattr__(self, "_quantiles", quantiles)
 
     def scores(self, z: np.ndarray) -> np.ndarray:
         """Return the scores that belong to standard normal numbers."""
-        u = special.ndtr(z)
+        probability = special.ndtr(z)
         if not self.precision:
-            return (u >= 1 - self.mean).astype(np.float64)
-        return np.interp((u - self.zeros) / (1 - self.zeros), _GRID, self._quantiles, left=0.0)
+            return (probability >= 1 - self.mean).astype(np.float64)
+        # Below 0 the score is one of the zeros.
+        beta_probability = (probability - self.zeros) / (1 - self.zeros)
+        return np.interp(beta_probability, _GRID, self._quantiles, left=0.0)
 
 
 IOU = Margin(0.3, 0.15, 6)
@@ -76,12 +81,16 @@ class Cases:
 
     @classmethod
     def draw(cls, design: Design, n_studies: int, rng: np.random.Generator) -> "Cases":
-        """Draw the number of cases of each unit."""
+        """Draw the number of cases of each unit, and return the cases."""
         shape = (n_studies, design.n_units)
-        sizes = np.ones(shape, np.int64) if design.cluster == "1" else rng.integers(1, 6, shape)
+        sizes = np.ones(shape, np.int64)
+        if design.cluster != "1":
+            sizes = rng.integers(1, 6, shape)
         if design.cluster == "few huge":
             sizes[:, :2] = 40
-        study, unit = np.divmod(np.arange(sizes.size).repeat(sizes.ravel()), design.n_units)
+        # Units are numbered over all studies.
+        unit_numbers = np.arange(sizes.size).repeat(sizes.ravel())
+        study, unit = np.divmod(unit_numbers, design.n_units)
         return cls(design, n_studies, study, unit)
 
     def unit_values(self, values: np.ndarray) -> np.ndarray:
@@ -111,8 +120,10 @@ class Cases:
 
     def long(self, scores: Mapping[str, Mapping[str, np.ndarray]]) -> pd.DataFrame:
         """Return a frame of the columns of each method, one method after the other."""
-        parts = [self.frame(**columns).assign(method=method) for method, columns in scores.items()]
-        return pd.concat(parts, ignore_index=True).assign(metric="iou")
+        method_frames = []
+        for method, columns in scores.items():
+            method_frames.append(self.frame(**columns).assign(method=method))
+        return pd.concat(method_frames, ignore_index=True).assign(metric="iou")
 
 
 #: Takes a design, a number of studies and a generator, and returns the frame of these studies.
@@ -120,7 +131,7 @@ Make = Callable[[Design, int, np.random.Generator], pd.DataFrame]
 
 
 def methods(margins: Mapping[str, Margin]) -> Make:
-    """Studies of methods."""
+    """Return a function that draws studies of methods."""
 
     def make(design: Design, n: int, rng: np.random.Generator) -> pd.DataFrame:
         cases = Cases.draw(design, n, rng)
@@ -135,22 +146,24 @@ def score_columns(scores: Mapping[str, np.ndarray]) -> dict[str, dict[str, np.nd
 
 
 def tasks(margins: Mapping[str, Margin]) -> Make:
-    """Studies of several tasks, some of them rare."""
+    """Return a function that draws studies of several tasks, some of them rare."""
 
     def make(design: Design, n: int, rng: np.random.Generator) -> pd.DataFrame:
         cases = Cases.draw(design, n, rng)
-        parts = []
+        task_frames = []
         for task, prevalence in enumerate(_PREVALENCE):
-            all_cases = cases.long(score_columns(cases.scores(margins, rng)))
+            all_rows = cases.long(score_columns(cases.scores(margins, rng)))
             has_task = rng.random(len(cases.unit)) < prevalence
-            parts.append(all_cases[has_task[all_cases["case"]]].assign(task=f"task {task}"))
-        return pd.concat(parts, ignore_index=True)
+            # The number of a case is its position.
+            task_rows = all_rows[has_task[all_rows["case"]]]
+            task_frames.append(task_rows.assign(task=f"task {task}"))
+        return pd.concat(task_frames, ignore_index=True)
 
     return make
 
 
 def pixels(margins: Mapping[str, Margin]) -> Make:
-    """Studies whose counts of pixels are pooled; recall is higher for larger findings."""
+    """Return a function that draws studies with pixel counts; recall is higher for larger findings."""
 
     def make(design: Design, n: int, rng: np.random.Generator) -> pd.DataFrame:
         cases = Cases.draw(design, n, rng)
@@ -158,8 +171,10 @@ def pixels(margins: Mapping[str, Margin]) -> Make:
         truth = np.ceil(np.exp(6 + 0.8 * size))
         columns = {}
         for (method, margin), effect in zip(margins.items(), method_effects, strict=True):
-            # a quarter of the variance is the size's
-            z = 0.5 * size + np.sqrt(0.75 * _SHARED) * case_effect + np.sqrt(0.75 * (1 - _SHARED)) * effect
+            # Size has a quarter of the variance; case and method share the rest as in `Cases.scores`.
+            z = 0.5 * size
+            z = z + np.sqrt(0.75 * _SHARED) * case_effect
+            z = z + np.sqrt(0.75 * (1 - _SHARED)) * effect
             recall = margin.scores(z)
             tp = np.round(truth * recall)
             columns[method] = {
@@ -175,7 +190,10 @@ def pixels(margins: Mapping[str, Margin]) -> Make:
 
 
 def covariate(margin: Margin, *, slope: float = 0.0, by_unit: bool = False, name: str = "score") -> Make:
-    """Studies of a score and a covariate `x`: a normal one of the case, or a skewed one of the unit."""
+    """Return a function that draws studies of a score and a covariate `x`.
+
+    The covariate is a normal one of the case, or with `by_unit` a log-normal one of the unit.
+    """
 
     def make(design: Design, n: int, rng: np.random.Generator) -> pd.DataFrame:
         cases = Cases.draw(design, n, rng)
@@ -189,7 +207,7 @@ def covariate(margin: Margin, *, slope: float = 0.0, by_unit: bool = False, name
 
 
 def ratings(area: float) -> Make:
-    """Studies of two ratings of images, three in ten of which have a finding."""
+    """Return a function that draws studies of two ratings of images, three in ten of which have a finding."""
 
     def make(design: Design, n: int, rng: np.random.Generator) -> pd.DataFrame:
         cases = Cases.draw(design, n, rng)
@@ -213,39 +231,40 @@ def pooled_area(area: float, design: Design) -> float:
     The number of such pairs follows from the sizes of the units.
     """
     area_within = stats.norm.cdf(stats.norm.ppf(area) / np.sqrt(1 - design.icc))
-    n_huge = 2 if design.cluster == "few huge" else 0
-    n_usual = design.n_units - n_huge
+    n_huge = 0
+    if design.cluster == "few huge":
+        n_huge = 2
+    n_other = design.n_units - n_huge
     if design.cluster == "1":
         mean_size = 1
-        variance = 0
+        size_variance = 0
         pairs_of_unit = 0
     else:
-        # sizes 1 to 5 have a mean of 3, a variance of 2, and so a mean square of 11
+        # Sizes 1 to 5 have a mean of 3 and a variance of 2. A unit of size m has m^2 - m ordered pairs,
+        # whose mean is 3^2 + 2 - 3.
         mean_size = 3
-        variance = 2
-        pairs_of_unit = 11 - mean_size
-    n_cases = n_huge * 40 + n_usual * mean_size
-    pairs_within = n_huge * 40 * 39 + n_usual * pairs_of_unit
-    pairs = n_cases**2 + n_usual * variance - n_cases
+        size_variance = 2
+        pairs_of_unit = 8
+    # Expected numbers of cases, of pairs within units, and of all pairs: E[n]^2 + Var(n) - E[n].
+    n_cases = n_huge * 40 + n_other * mean_size
+    pairs_within = n_huge * 40 * 39 + n_other * pairs_of_unit
+    pairs = n_cases**2 + n_other * size_variance - n_cases
     return float(area + (area_within - area) * pairs_within / pairs)
 
 
 def resampled(table: pd.DataFrame) -> Make:
-    """Studies whose units are the cases of real scores, drawn with replacement."""
-    rows_by_case = table.groupby("case").indices
-    table_rows = np.concatenate(list(rows_by_case.values()))
-    sizes = np.array([len(rows) for rows in rows_by_case.values()])
-    starts = np.cumsum(sizes) - sizes
+    """Return a function that draws studies whose units are cases of real scores, drawn with replacement."""
+    rows_of_cases = list(table.groupby("case").indices.values())
 
     def make(design: Design, n: int, rng: np.random.Generator) -> pd.DataFrame:
-        chosen = rng.integers(0, len(sizes), n * design.n_units)
-        chosen_sizes = sizes[chosen]
-        draw = np.arange(len(chosen)).repeat(chosen_sizes)
-        first_rows = np.cumsum(chosen_sizes) - chosen_sizes
-        row_in_case = np.arange(len(draw)) - first_rows.repeat(chosen_sizes)
-        rows = table_rows[starts[chosen].repeat(chosen_sizes) + row_in_case]
+        chosen_cases = rng.integers(0, len(rows_of_cases), n * design.n_units)
+        chosen_rows = [rows_of_cases[case] for case in chosen_cases]
+        n_rows = [len(rows) for rows in chosen_rows]
+        # Each drawn case is a case and a unit of its own.
+        draw = np.arange(len(chosen_cases)).repeat(n_rows)
         study, unit = np.divmod(draw, design.n_units)
-        return table.iloc[rows].reset_index(drop=True).assign(study=study, patient=unit, case=draw)
+        rows = table.iloc[np.concatenate(chosen_rows)].reset_index(drop=True)
+        return rows.assign(study=study, patient=unit, case=draw)
 
     return make
 

@@ -70,8 +70,10 @@ def _family(frame: pd.DataFrame, draws: Mapping[str, Any], **options: Any) -> pd
     rows = []
     for study, scores in frame.groupby("study"):
         differences = ss.difference(scores, reference="human", **draws, **options)
-        p_column = "p_adjusted" if "p_adjusted" in differences else "p_value"
-        rows.append({"study": study, "p_value": differences[p_column].min()})
+        p_values = differences["p_value"]
+        if "p_adjusted" in differences:
+            p_values = differences["p_adjusted"]
+        rows.append({"study": study, "p_value": p_values.min()})
     return pd.DataFrame(rows).assign(conf_low=np.nan, conf_high=np.nan, interval=options.get("adjust"))
 
 
@@ -109,7 +111,7 @@ _DECREASES = named("percentile", "bca", "studentized", "delta", "fieller")
 _RANKS = named("fisher", "bonett-wright")
 _SLOPES = {name: {"errors": name} for name in ("classical", "hc3", "cluster")}
 
-# scenarios of one statistic share how it is analysed
+# Scenarios of one statistic have the same analysis and intervals.
 _mean_scenario = partial(Scenario, "mean", call=_mean, intervals=_MEANS, textbook="percentile")
 _difference_scenario = partial(
     Scenario, "difference", call=_difference, intervals=_DIFFERENCES, textbook="percentile"
@@ -308,7 +310,7 @@ def _table_scenarios(
     """Yield the mean of a method, and its difference and percentage decrease from a reference."""
     rows = table[table["method"] == method]
     yield _mean_scenario(method, resampled(rows), float(rows["score"].mean()), source=source)
-    # comparisons take complete pairs, and so do the means that are their truth
+    # Comparisons take complete pairs, and so do the means that give their true values.
     keys = [column for column in table.columns if column not in ("method", "metric", "score")]
     pairs = table[table["method"].isin([method, reference])]
     pairs = pairs[pairs.groupby(keys)["method"].transform("nunique") == 2]

@@ -12,7 +12,7 @@ import salstats as ss
 from atlas.scenario import Band, Scenario
 from atlas.studies import Design
 
-#: What defaults are held to: a variance that cannot be negative is held too often where it is nothing.
+#: Bands of the defaults: limits of a share of 0, which cannot be negative, cover it too often.
 BANDS = {"share of variance": Band(0.9, 1.0, 0.0, 0.08)}
 _CASES = (30, 100)
 _READERS = (4, 8, 16)
@@ -23,37 +23,49 @@ _SHARES = {"readers alike": (0.0, 0.4), "readers differ": (0.2, 0.4)}
 def _readings(
     n_readers: int, shares: tuple[float, float], design: Design, n: int, rng: np.random.Generator
 ) -> pd.DataFrame:
-    """Readings of studies by readers of their own, of two methods, normal."""
+    """Draw normal scores of studies with readers of their own, who read the cases with two methods."""
+    reader_share, case_share = shares
+    residual_share = 1 - sum(shares)
     shape = (n, design.n_units, n_readers, 2)
-    z = np.sqrt(1 - sum(shares)) * rng.standard_normal(shape)
-    z += np.sqrt(shares[0]) * rng.standard_normal((n, 1, n_readers, 1))
-    z += np.sqrt(shares[1]) * rng.standard_normal((n, design.n_units, 1, 1))
+    scores = np.sqrt(residual_share) * rng.standard_normal(shape)
+    scores += np.sqrt(reader_share) * rng.standard_normal((n, 1, n_readers, 1))
+    scores += np.sqrt(case_share) * rng.standard_normal((n, design.n_units, 1, 1))
     study, case, reader, method = (index.ravel() for index in np.indices(shape))
-    columns = {"study": study, "case": study * design.n_units + case, "reader": reader, "metric": "score"}
-    return pd.DataFrame(columns | {"method": np.array(["cam", "human"])[method], "score": z.ravel()})
+    return pd.DataFrame(
+        {
+            "study": study,
+            "case": study * design.n_units + case,
+            "reader": reader,
+            "metric": "score",
+            "method": np.array(["cam", "human"])[method],
+            "score": scores.ravel(),
+        }
+    )
 
 
 def _share(group: str, frame: pd.DataFrame, draws: Mapping[str, Any], **options: Any) -> pd.DataFrame:
+    """Estimate the share of readers or cases (`group`) in the variance, with profile limits."""
     model = ss.fit(frame, "score ~ method + (1|case) + (1|reader)", by="study", **options)
-    found = model.variance_components()
-    found = found[found["group"] == group].drop(columns=["conf_low", "conf_high", "estimate"])
-    found["interval"] = "profile"
-    return found.rename(columns={"share": "estimate", "share_low": "conf_low", "share_high": "conf_high"})
+    components = model.variance_components()
+    components = components[components["group"] == group].drop(columns=["conf_low", "conf_high", "estimate"])
+    components["interval"] = "profile"
+    names = {"share": "estimate", "share_low": "conf_low", "share_high": "conf_high"}
+    return components.rename(columns=names)
 
 
 def scenarios(gaze: Path | None = None) -> list[Scenario]:
-    """Shares of readers, also of nothing, and of cases."""
+    """Return scenarios of the shares of readers, some of which are 0, and of cases."""
     del gaze
-    made = []
+    listed = []
     for n_readers in _READERS:
-        for how, shares in _SHARES.items():
+        for spread, shares in _SHARES.items():
             for group, share in zip(("reader", "case"), shares, strict=True):
                 if group == "case" and not shares[0]:
                     continue
-                made.append(
+                listed.append(
                     Scenario(
                         "share of variance",
-                        f"{group}s, {n_readers} readers, {how}",
+                        f"{group}s, {n_readers} readers, {spread}",
                         partial(_readings, n_readers, shares),
                         share,
                         partial(_share, group),
@@ -64,4 +76,4 @@ def scenarios(gaze: Path | None = None) -> list[Scenario]:
                         dependence=(("1", 0.0),),
                     )
                 )
-    return made
+    return listed

@@ -7,7 +7,8 @@ from pandas.io.formats.style import Styler
 
 from salstats.cli.flag_spelling import FlagSpelling
 from salstats.errors import Message
-from salstats.studies.engine import Item, Need, OpenedStudy, parser_of, study
+from salstats.studies.declarations import Need, OpenedStudy, StudyItem, study
+from salstats.studies.engine import parser_of
 
 
 def opened(key: str, *arguments: str) -> OpenedStudy:
@@ -23,7 +24,7 @@ def need_text(need: Need) -> str:
     return message.spelled(FlagSpelling(flags))
 
 
-def items_table(items: Iterable[Item]) -> Styler:
+def items_table(items: Iterable[StudyItem]) -> Styler:
     """Make a table of the needs of each item, or of its parts; text breaks where the page is narrow."""
     rows = []
     for item in items:

@@ -32,17 +32,17 @@ def reproduce(
     with spinner("Loading"):
         from salstats.cli.flag_spelling import FlagSpelling
         from salstats.files.paths import run_of_command
-        from salstats.studies import engine
+        from salstats.studies import declarations, engine
 
     if key == "list":
         if context.args:
             raise typer.BadParameter(f"list takes no more, got {' '.join(context.args)!r}")
-        for name in engine.KEYS:
-            print(f"{name}: {engine.study(name).source}")
+        for name in declarations.KEYS:
+            print(f"{name}: {declarations.study(name).source}")
         return
-    if key not in engine.KEYS:
-        raise typer.BadParameter(f"no study {key!r} (studies: {', '.join(engine.KEYS)})")
-    parser = engine.parser_of(engine.study(key))
+    if key not in declarations.KEYS:
+        raise typer.BadParameter(f"no study {key!r} (studies: {', '.join(declarations.KEYS)})")
+    parser = engine.parser_of(declarations.study(key))
     if set(context.args) & set(_HELP):
         print(parser.format_help())
         return

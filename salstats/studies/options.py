@@ -9,10 +9,11 @@ from typing import Any
 from salstats.display.text.labels import Labels
 from salstats.errors import Message, SalstatsError, Setting, ValueRangeError
 from salstats.files.input_files import is_one_value
-from salstats.studies.engine import MIN_REPLICATES
 
 #: Form of an option that names the folder of a series.
 SERIES = "METHOD[:MODEL[:SEED]]=DIR"
+#: Replicates that an interval of their order statistics needs.
+MIN_REPLICATES = 40
 
 
 def named_folder(form: str, *, unnamed: bool = False) -> Callable[[str], tuple[str, str]]:
@@ -45,7 +46,9 @@ def folders(named_folders: Iterable[tuple[str, str]], option: str) -> dict[str, 
     """
     folder_by_name: dict[str, str] = {}
     for name, folder in named_folders:
-        series_folders = {name: folder} if name else _series_folders(Path(folder))
+        series_folders = {name: folder}
+        if not name:
+            series_folders = _series_folders(Path(folder))
         if not series_folders:
             raise SalstatsError(
                 Setting(option, folder),
@@ -70,16 +73,16 @@ def names_in(values: Sequence[str] | None) -> list[str] | None:
     if values is None:
         return None
     names = []
-    for row in csv.reader(values, skipinitialspace=True):
-        # an empty value is read as a row without cells
-        names += [name.strip() for name in row or [""]]
+    for cells in csv.reader(values, skipinitialspace=True):
+        # An empty value has no cells; it stands for an empty name, which is an error.
+        names += [name.strip() for name in cells or [""]]
     if not all(names):
         raise SalstatsError(f"an empty name in {','.join(values)!r}")
     return names
 
 
-def of_methods(**values: list[str] | None) -> dict[str, Any]:
-    """Read options of masks, and leave out those that are not set.
+def values_by_method(**values: list[str] | None) -> dict[str, Any]:
+    """Read options that make masks, each by its name; those that are None are left out.
 
     One value or file holds for all methods; ig=100,lrp=80 is read as values by (None, method).
     """
@@ -119,12 +122,13 @@ def _series_folders(folder: Path) -> dict[str, str]:
 
 def _series_name(folder: str) -> str:
     """Return METHOD or METHOD:MODEL of the name of a folder, METHOD or METHOD_MODEL."""
-    parts = folder.split("_")
+    words = folder.split("_")
     labels = Labels()
-    # without a label of its own, the method ends at the last underscore
-    method = "_".join(parts[:-1]) or folder
-    for n_parts in range(len(parts), 0, -1):
-        candidate = "_".join(parts[:n_parts])
+    # By default the method ends at the last underscore. A longer or shorter name that has a label, such as
+    # integrated_gradients, is the method, the longest first.
+    method = "_".join(words[:-1]) or folder
+    for n_words in range(len(words), 0, -1):
+        candidate = "_".join(words[:n_words])
         has_label = labels.value("method", candidate.lower()) != candidate.lower()
         if has_label:
             method = candidate

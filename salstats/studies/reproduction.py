@@ -11,18 +11,10 @@ import pandas as pd
 
 from salstats.checks import check_choice
 from salstats.errors import SalstatsError, Setting, warn
-from salstats.studies.engine import (
-    KEYS,
-    Parser,
-    flag_of,
-    make_items,
-    missing,
-    open_study,
-    parser_of,
-    printed_rows,
-    study,
-    unknown_option,
-)
+from salstats.studies.declarations import KEYS, study
+from salstats.studies.engine import make_items, missing, open_study, parser_of
+from salstats.studies.result_folder import printed_rows
+from salstats.studies.study_parser import Parser, flag_of, unknown_option
 
 #: A table of scores or of features: a file, or a frame.
 Source: TypeAlias = str | PathLike[str] | pd.DataFrame
@@ -105,17 +97,27 @@ def reproduce(
     check_choice(key, KEYS, "key")
     declaration = study(key)
     parser = parser_of(declaration, output=False)
-    # A frame cannot be written as an argument of the command.
-    frame_options = {name: value for name, value in options.items() if _is_tables(parser, name, value)}
-    text_options = {"data": data, "as_published": as_published, "jobs": jobs}
-    text_options |= {name: value for name, value in options.items() if name not in frame_options}
+    # Frames cannot be written as arguments of the command, so they are set after it is parsed.
+    frame_options = {}
+    text_options: dict[str, Any] = {"data": data, "as_published": as_published, "jobs": jobs}
+    for name, value in options.items():
+        if _is_tables(parser, name, value):
+            frame_options[name] = value
+        else:
+            text_options[name] = value
     parsed = parser.parse_args(_arguments(text_options, parser))
     for name, value in frame_options.items():
         setattr(parsed, name, _sources(value))
     _check_single_values(text_options, parsed)
-    parsed.scores = None if scores is None else _sources(scores)
-    parsed.features = [] if features is None else _sources(features)
-    parsed.rename = [] if rename is None else [dict(rename)]
+    parsed.scores = None
+    if scores is not None:
+        parsed.scores = _sources(scores)
+    parsed.features = []
+    if features is not None:
+        parsed.features = _sources(features)
+    parsed.rename = []
+    if rename is not None:
+        parsed.rename = [dict(rename)]
 
     opened = open_study(declaration, parsed)
     for message in missing(opened.items, opened.available):
@@ -148,7 +150,9 @@ def _arguments(options: Mapping[str, Any], parser: Parser) -> list[str]:
 
 def _as_list(value: Any) -> list[Any]:
     """Return the values of an option that takes one or several."""
-    return list(value) if isinstance(value, list | tuple) else [value]
+    if isinstance(value, list | tuple):
+        return list(value)
+    return [value]
 
 
 def _is_tables(parser: Parser, name: str, value: object) -> bool:
@@ -185,4 +189,10 @@ def _sources(tables: Source | Sequence[Source]) -> list[Path | pd.DataFrame]:
     """Return one table or several as a list of paths and frames."""
     if isinstance(tables, str | PathLike | pd.DataFrame):
         tables = [tables]
-    return [table if isinstance(table, pd.DataFrame) else Path(table) for table in tables]
+    sources: list[Path | pd.DataFrame] = []
+    for table in tables:
+        if isinstance(table, pd.DataFrame):
+            sources.append(table)
+        else:
+            sources.append(Path(table))
+    return sources

@@ -22,7 +22,7 @@ ReleaseReader = Callable[[Path], pd.DataFrame | None]
 
 
 @dataclass(frozen=True)
-class Reading:
+class ScoreTableOptions:
     """The options of `read_scores` for files that do not have the columns of a scores frame."""
 
     rename: Mapping[str, str] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Reading:
     decimal: str = "."
 
     @classmethod
-    def of(cls, options: argparse.Namespace) -> "Reading":
+    def of(cls, options: argparse.Namespace) -> "ScoreTableOptions":
         """Take the options of a command; those given several times are put together."""
         rename: dict[str, str] = {}
         for pairs in options.rename:
@@ -64,7 +64,7 @@ def read_score_tables(
     scores: Sequence[Path | pd.DataFrame],
     features: Sequence[Path | pd.DataFrame] = (),
     *,
-    reading: Reading | None = None,
+    table_options: ScoreTableOptions | None = None,
     read_release: ReleaseReader | None = None,
     by_slice: bool = False,
 ) -> pd.DataFrame:
@@ -76,7 +76,7 @@ def read_score_tables(
         Scores frames, or files.
     features : sequence of path or DataFrame
         Tables with a row per case, or per case and task.
-    reading : Reading, optional
+    table_options : ScoreTableOptions, optional
         How files that do not have the columns of a scores frame are read.
     read_release : callable, optional
         Reads a file in the columns of the study's release; any other is read as by `read_scores`.
@@ -84,41 +84,43 @@ def read_score_tables(
         True where the same case, task, method and metric may have a score in each slice that a column
         `slice` names; a file is of one slice.
     """
-    reading = reading or Reading()
-    if reading.cells != TableOptions():
+    table_options = table_options or ScoreTableOptions()
+    if table_options.cells != TableOptions():
         # files of a release have commas between cells, and decimal points
         read_release = None
     if by_slice:
         slices = []
-        for tables in _tables_by_slice(scores, reading):
-            slices.append(read_score_tables(tables, features, reading=reading, read_release=read_release))
+        for tables in _tables_by_slice(scores, table_options):
+            slices.append(
+                read_score_tables(tables, features, table_options=table_options, read_release=read_release)
+            )
         return pd.concat(slices, ignore_index=True)
     score_tables = [_read_if_released(table, read_release) for table in scores]
     feature_tables = [_read_if_released(table, read_release) for table in features]
     frames = [table for table in score_tables if isinstance(table, pd.DataFrame)]
     files = [table for table in score_tables if isinstance(table, Path)]
     if not frames:
-        return reading.read_scores(files, feature_tables)
+        return table_options.read_scores(files, feature_tables)
     if files:
-        frames.append(reading.read_scores(files))
+        frames.append(table_options.read_scores(files))
     all_scores = frames[0]
     if len(frames) > 1:
         all_scores = pd.concat(frames, ignore_index=True)
     all_scores = check_scores(all_scores)
     if not feature_tables:
         return all_scores
-    layout = check_layout(reading.rename or None, None, None)
-    return join_tables(all_scores, read_joined(feature_tables, reading.cells), layout)
+    layout = check_layout(table_options.rename or None, None, None)
+    return join_tables(all_scores, read_joined(feature_tables, table_options.cells), layout)
 
 
 def read_renames(text: str) -> dict[str, str]:
     """Read OLD=NEW, several with commas between, as our column by the file's."""
     renames = {}
     for pair in text.split(","):
-        old, equals, new = pair.partition("=")
-        if not (old and equals and new):
+        file_column, equals, column = pair.partition("=")
+        if not (file_column and equals and column):
             raise argparse.ArgumentTypeError(f"{pair!r} should read like img_id=case")
-        renames[old] = new
+        renames[file_column] = column
     return renames
 
 
@@ -126,26 +128,27 @@ def read_score_columns(text: str) -> dict[str, str | tuple[str | None, ...]]:
     """Read COLUMN=METHOD:METRIC, several with commas between, as `columns=` of `read_scores`."""
     targets: dict[str, str | tuple[str | None, ...]] = {}
     for column, target in read_renames(text).items():
-        parts = target.split(":")
-        if len(parts) > 3 or not parts[-1]:
+        # METRIC, METHOD:METRIC or METHOD:MODEL:METRIC
+        names = target.split(":")
+        if len(names) > 3 or not names[-1]:
             raise argparse.ArgumentTypeError(f"{column}={target!r} should read like human_iou=human:iou")
         targets[column] = target
-        if len(parts) > 1:
-            targets[column] = tuple(part or None for part in parts)
+        if len(names) > 1:
+            targets[column] = tuple(name or None for name in names)
     return targets
 
 
 def _tables_by_slice(
-    scores: Sequence[Path | pd.DataFrame], reading: Reading
+    scores: Sequence[Path | pd.DataFrame], table_options: ScoreTableOptions
 ) -> list[list[Path | pd.DataFrame]]:
     """Group tables by the slice of their scores; a frame of several slices is cut into one of each."""
     tables: dict[str, list[Path | pd.DataFrame]] = {}
     for source in scores:
-        frame = source if isinstance(source, pd.DataFrame) else read_table(source, reading.cells).cells
-        if "slice" not in frame.columns:
+        cells = _table_cells(source, table_options)
+        if "slice" not in cells.columns:
             tables.setdefault("", []).append(source)
             continue
-        names = frame["slice"].fillna("").astype("str")
+        names = cells["slice"].fillna("").astype("str")
         if isinstance(source, pd.DataFrame):
             for name, rows in source.groupby(names, sort=False):
                 tables.setdefault(str(name), []).append(rows.reset_index(drop=True))
@@ -159,6 +162,13 @@ def _tables_by_slice(
             )
         tables.setdefault(names.iloc[0], []).append(source)
     return list(tables.values())
+
+
+def _table_cells(source: Path | pd.DataFrame, table_options: ScoreTableOptions) -> pd.DataFrame:
+    """Return a frame as it is, or the cells of a file."""
+    if isinstance(source, pd.DataFrame):
+        return source
+    return read_table(source, table_options.cells).cells
 
 
 def _read_if_released(table: Path | pd.DataFrame, read_release: ReleaseReader | None) -> Path | pd.DataFrame:

@@ -3,7 +3,7 @@
 from tests_support import error_line
 
 from salstats.cli.app import run
-from salstats.studies import engine
+from salstats.studies import declarations
 
 
 def test_a_list_of_studies_takes_no_more(capsys):
@@ -14,7 +14,7 @@ def test_a_list_of_studies_takes_no_more(capsys):
 def test_the_list_names_every_study_with_its_source(capsys):
     assert run(["reproduce"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.partition(":")[0] for line in lines] == list(engine.KEYS)
+    assert [line.partition(":")[0] for line in lines] == list(declarations.KEYS)
 
 
 def test_a_study_shows_its_own_options(capsys):
@@ -27,4 +27,4 @@ def test_a_study_shows_its_own_options(capsys):
 def test_an_unknown_study_is_one_line_with_those_there_are(capsys):
     assert run(["reproduce", "nobody2020"]) == 2
     line = error_line(capsys)
-    assert all(key in line for key in engine.KEYS)
+    assert all(key in line for key in declarations.KEYS)

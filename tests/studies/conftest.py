@@ -8,12 +8,14 @@ import pytest
 
 from salstats.cli.app import run as run_command
 from salstats.errors import SalstatsWarning
-from salstats.studies import engine
+from salstats.studies import declarations, engine
+from salstats.studies.declarations import OpenedStudy, PublishedStudy
+from salstats.studies.item_warnings import ItemFailed
 
 
 def opened_by(key, *arguments):
     """The data of a study as its options name them."""
-    declared = engine.study(key)
+    declared = declarations.study(key)
     options = engine.parser_of(declared).parse_args([*map(str, arguments), "-o", "nowhere"])
     return engine.open_study(declared, options)
 
@@ -38,7 +40,7 @@ def results():
             # of few cases and replicates
             warnings.simplefilter("ignore", SalstatsWarning)
             # an error of the program is none of the data
-            warnings.simplefilter("error", engine.ItemFailed)
+            warnings.simplefilter("error", ItemFailed)
             opened = opened_by(key, *arguments)
             items = [item for item in opened.items if not only or item.key in only]
             made = engine.make_items(items, opened.available, opened.load())
@@ -58,3 +60,17 @@ def reproduced(key, *arguments):
 def run():
     """A function that runs `salstats reproduce`."""
     return reproduced
+
+
+@pytest.fixture
+def reproduce(monkeypatch, tmp_path, capsys):
+    """A function that runs a study of some items and returns its code, what it says, and its folder."""
+
+    def reproduce(*items, available=(), given=()):
+        declared = PublishedStudy("mine", "A paper", "About it", lambda parser: None,
+                         lambda options: OpenedStudy(items, frozenset(available), dict))  # fmt: skip
+        monkeypatch.setattr(engine, "study", lambda key: declared)
+        code = engine.reproduce("mine", ["-o", str(tmp_path / "out"), *given])
+        return code, capsys.readouterr(), tmp_path / "out"
+
+    return reproduce

@@ -6,14 +6,14 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import SalstatsError, ValueRangeError
-from salstats.studies.engine import MIN_REPLICATES
 from salstats.studies.options import (
+    MIN_REPLICATES,
     SERIES,
     check_replicates,
     folders,
     named_folder,
     names_in,
-    of_methods,
+    values_by_method,
 )
 
 
@@ -77,7 +77,7 @@ def test_a_name_may_not_be_empty(values):
 
 
 def test_values_are_of_all_methods_or_by_method():
-    assert of_methods(smooth=None, threshold=["0.5"], cutoff=["ig=100,lrp=80", "rise=5"]) == {
+    assert values_by_method(smooth=None, threshold=["0.5"], cutoff=["ig=100,lrp=80", "rise=5"]) == {
         "threshold": "0.5",
         "cutoff": {(None, "ig"): "100", (None, "lrp"): "80", (None, "rise"): "5"},
     }
@@ -86,7 +86,7 @@ def test_values_are_of_all_methods_or_by_method():
 @pytest.mark.parametrize("text", ["ig=100,80", "ig=100,=80", "ig=100,lrp=", "ig=100,ig=80"])
 def test_each_method_has_one_value(text):
     with raises(SalstatsError, option="smooth"):
-        of_methods(smooth=[text])
+        values_by_method(smooth=[text])
 
 
 def test_order_statistics_need_replicates():

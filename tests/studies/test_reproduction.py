@@ -12,7 +12,8 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.errors import SalstatsError, ValueRangeError
-from salstats.studies.engine import KEYS, ItemFailed
+from salstats.studies.declarations import KEYS
+from salstats.studies.item_warnings import ItemFailed
 from salstats.studies.saliency_bench import SCORE_ITEMS
 from salstats.studies.saporta2022 import ITEMS as SAPORTA_ITEMS
 from salstats.studies.score_tables import read_score_tables

@@ -8,7 +8,7 @@ from tests_support import raises
 
 from salstats.errors import InputFileError
 from salstats.studies.score_tables import (
-    Reading,
+    ScoreTableOptions,
     read_renames,
     read_score_columns,
     read_score_tables,
@@ -64,8 +64,8 @@ def test_with_a_separator_of_its_own_no_file_is_of_a_release(tmp_path):
         raise AssertionError(path)
 
     file = saved(scores_of("rise"), tmp_path / "rise.csv", sep=";", decimal=",")
-    reading = Reading(sep=";", decimal=",")
-    scores = read_score_tables([file], reading=reading, read_release=read_release)
+    table_options = ScoreTableOptions(sep=";", decimal=",")
+    scores = read_score_tables([file], table_options=table_options, read_release=read_release)
     assert by_method(scores) == {"rise": [0.2, 0.6]}
 
 
@@ -79,7 +79,7 @@ def test_options_given_several_times_are_put_together(tmp_path):
     )
     wide = pd.DataFrame({"img_id": ["a", "b"], "finding": "digit", "cam": [20.5, 60.5]})
     file = saved(wide, tmp_path / "wide.csv", sep=";", decimal=",")
-    scores = read_score_tables([file], reading=Reading.of(options))
+    scores = read_score_tables([file], table_options=ScoreTableOptions.of(options))
     assert by_method(scores) == {"gradcam": [pytest.approx(0.205), pytest.approx(0.605)]}
     assert set(scores["task"]) == {"digit"}
 

@@ -11,22 +11,13 @@ from salstats.checks import check_count
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.readers.background_images import check_images
 from salstats.readers.lanfredi2021 import read_lanfredi2021_workbook
-from salstats.studies.engine import Item, Need, OpenedStudy, Parser, PublishedStudy
+from salstats.studies.declarations import Need, OpenedStudy, PublishedStudy, StudyItem
 from salstats.studies.lanfredi2021.example_case import figure_1, sampled_values, sampling_spread
 from salstats.studies.lanfredi2021.gaze_scores import ScoringOptions, load, study_phases
 from salstats.studies.lanfredi2021.layouts import BASELINES, CENTRE_REWARDING, LABELS, LAYOUTS, SHUFFLED
-from salstats.studies.lanfredi2021.recordings import (
-    all_recordings,
-    all_scores,
-    bias_choice,
-    every_mean,
-    findings,
-    table,
-    table_2,
-)
-from salstats.studies.lanfredi2021.tables import (
+from salstats.studies.lanfredi2021.printed_tables import (
     NETWORKS_PRINTED,
-    StudyScores,
+    GazeStudyScores,
     design,
     embedded_scores,
     networks,
@@ -37,7 +28,17 @@ from salstats.studies.lanfredi2021.tables import (
     study_scores,
     tables_printed,
 )
+from salstats.studies.lanfredi2021.recording_tables import (
+    all_recordings,
+    all_scores,
+    bias_choice,
+    every_mean,
+    findings,
+    table,
+    table_2,
+)
 from salstats.studies.options import SERIES, folders, named_folder
+from salstats.studies.study_parser import Parser
 
 _DESCRIPTION = """\
 Without an option, this makes Tables 1 to 4 and the classification AUC of Appendix A from the study's own
@@ -78,9 +79,9 @@ Example: salstats reproduce lanfredi2021 --raw main_data --maps gradcam_wag:ag:1
 _ALL_IMAGES = "all images"
 
 
-def _table(number: str, *, needs: tuple[str, ...], parts: tuple[str, ...] = ()) -> Item:
+def _table(number: str, *, needs: tuple[str, ...], parts: tuple[str, ...] = ()) -> StudyItem:
     """Declare one of Tables 1 to 4."""
-    return Item(
+    return StudyItem(
         key=f"table{number}",
         title=f"Table {number}: {LAYOUTS[number].title}",
         make=printed_table(number),
@@ -108,39 +109,40 @@ SCORE_ITEMS = (
     _table("2", needs=(SHUFFLED_SCORES, MAJORITY)),
     _table("3", needs=(BASELINES_PLAIN,)),
     _table("4", needs=(BASELINES_SHUFFLED,)),
-    Item("networks", "Appendix A: classification AUC of the networks", networks, needs=(NETWORKS,),
-         slice="test images", printed=NETWORKS_PRINTED),
-    Item("design", "Intervals with cases as clusters beside the study's", design, needs=(TABLE_SCORES,),
-         slice=_ALL_IMAGES),
-    Item("readers", "Intervals for readers, or networks, and cases in general", readers,
-         needs=(TABLE_SCORES, READINGS), slice=_ALL_IMAGES),
+    StudyItem("networks", "Appendix A: classification AUC of the networks", networks, needs=(NETWORKS,),
+              slice="test images", printed=NETWORKS_PRINTED),
+    StudyItem("design", "Intervals with cases as clusters beside the study's", design, needs=(TABLE_SCORES,),
+              slice=_ALL_IMAGES),
+    StudyItem("readers", "Intervals for readers, or networks, and cases in general", readers,
+              needs=(TABLE_SCORES, READINGS), slice=_ALL_IMAGES),
 )  # fmt: skip
 #: The items that are made of recordings.
 RAW_ITEMS = (
-    Item("recordings", "Recordings", all_recordings, slice="all recordings"),
-    Item("scores", "Scores of each map against the mean map of the readers not left out", all_scores,
-         slice=_ALL_IMAGES),
-    Item("labels", "Findings by the majority of readers", findings, slice=_ALL_IMAGES),
-    Item("means_shuffled", "Every method, shuffled metrics", every_mean(SHUFFLED), slice=_ALL_IMAGES),
-    Item("means_centre", "Every method, metrics that reward the centre", every_mean(CENTRE_REWARDING),
-         slice=_ALL_IMAGES),
-    Item("table1", f"Table 1: {LAYOUTS['1'].title}", table("1"), slice=_ALL_IMAGES),
-    Item("table2", "Table 2: Normal and abnormal images", table_2,
-         slice="normal and abnormal images, by the majority of readers"),
-    Item("table3", f"Table 3: {LAYOUTS['3'].title}", table("3"), slice=_ALL_IMAGES),
-    Item("table4", f"Table 4: {LAYOUTS['4'].title}", table("4"), slice=_ALL_IMAGES),
-    Item("center_bias_choice", "Centre bias of all cases, or of all others", bias_choice, slice=_ALL_IMAGES),
-    Item("figure_1", "Fig. 1: where readers looked, their habit, a map and the lungs, over the radiograph",
-         figure_1, parts=(IMAGES,), slice="one case"),
-    Item("sampling_spread", "Spread of sampled AUC by sample size", sampling_spread),
-    Item("sampled_values", "Sampled values around the exact one", sampled_values),
+    StudyItem("recordings", "Recordings", all_recordings, slice="all recordings"),
+    StudyItem("scores", "Scores of each map against the mean map of the readers not left out", all_scores,
+              slice=_ALL_IMAGES),
+    StudyItem("labels", "Findings by the majority of readers", findings, slice=_ALL_IMAGES),
+    StudyItem("means_shuffled", "Every method, shuffled metrics", every_mean(SHUFFLED), slice=_ALL_IMAGES),
+    StudyItem("means_centre", "Every method, metrics that reward the centre", every_mean(CENTRE_REWARDING),
+              slice=_ALL_IMAGES),
+    StudyItem("table1", f"Table 1: {LAYOUTS['1'].title}", table("1"), slice=_ALL_IMAGES),
+    StudyItem("table2", "Table 2: Normal and abnormal images", table_2,
+              slice="normal and abnormal images, by the majority of readers"),
+    StudyItem("table3", f"Table 3: {LAYOUTS['3'].title}", table("3"), slice=_ALL_IMAGES),
+    StudyItem("table4", f"Table 4: {LAYOUTS['4'].title}", table("4"), slice=_ALL_IMAGES),
+    StudyItem("center_bias_choice", "Centre bias of all cases, or of all others", bias_choice,
+              slice=_ALL_IMAGES),
+    StudyItem("figure_1", "Fig. 1: where readers looked, their habit, a map and the lungs, over the "
+              "radiograph", figure_1, parts=(IMAGES,), slice="one case"),
+    StudyItem("sampling_spread", "Spread of sampled AUC by sample size", sampling_spread),
+    StudyItem("sampled_values", "Sampled values around the exact one", sampled_values),
 )  # fmt: skip
 
 
 def _whole_numbers(text: str) -> list[int]:
     """Read whole numbers with commas between."""
     try:
-        return [int(part) for part in text.split(",")]
+        return [int(number) for number in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} should read like 1,2") from None
 
@@ -199,7 +201,9 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
         n_replicates=options.replicates,
         images=options.images,
     )
-    available = frozenset() if options.images is None else frozenset({IMAGES})
+    available: frozenset[Need] = frozenset()
+    if options.images is not None:
+        available = frozenset({IMAGES})
     is_terminal = sys.stderr.isatty()
     return OpenedStudy(
         RAW_ITEMS, available, lambda: load(study, scoring, jobs=options.jobs, progress=is_terminal)
@@ -219,8 +223,8 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
     return _opened(study_scores(scores))
 
 
-def _opened(scores: StudyScores) -> OpenedStudy:
-    """Find out which tables the scores allow."""
+def _opened(scores: GazeStudyScores) -> OpenedStudy:
+    """Open scores: the tables that they allow follow from their methods, metrics and columns."""
     images = scores.images
     is_baseline = images["method"].isin(BASELINES)
     baseline_metrics = images.loc[is_baseline, "metric"]

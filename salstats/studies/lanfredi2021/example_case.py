@@ -29,7 +29,7 @@ from salstats.readers.background_images import read_grey
 from salstats.scoring.density_figures import plot_densities, share_per_pixel
 from salstats.scoring.gaze_cases import ALL, GazeRule, GazeTruths, bias_on, on_image
 from salstats.scoring.gaze_sampling import spread_of
-from salstats.studies.engine import Result, table_of
+from salstats.studies.declarations import ItemResult
 from salstats.studies.lanfredi2021.gaze_scores import (
     GIVEN,
     NONE,
@@ -40,21 +40,24 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     row_names,
     without_blanks,
 )
+from salstats.studies.result_tables import table_of
 from salstats.study import Case, Study, shape_of
 
 HULL = "convex"
 #: Width of a size's points, as a part of the distance between two sizes.
 _SPREAD = 0.5
+#: Least gap between two labels of ticks.
+_TICK_GAP_MM = 1.5
 #: Height of a panel over its width.
 _PANEL_RATIO = 0.8
 
 
-def figure_1(recordings: Recordings) -> Result:
+def figure_1(recordings: Recordings) -> ItemResult:
     """Fig. 1: fixations of the picked case, their mean map, centre bias, a map and the hull of the lungs."""
     study = recordings.study
     pick = recordings.pick
     row = pick.iloc[0]
-    case = next(candidate for candidate in study if candidate.case == row["case"])
+    case = study.select(cases=[row["case"]]).cases[0]
     rule = GazeRule(study.series, ("sauc",), recordings.options.center_bias, truth=ALL, min_readers=1)
     truths = GazeTruths(case, rule)
     density = bias_on(case, truths, recordings.bias, rule).density
@@ -63,8 +66,9 @@ def figure_1(recordings: Recordings) -> Result:
     if density is not None:
         maps["Centre bias"] = density
     lines = {}
-    # The hull has one panel, where it is the picked method itself too.
-    for method, title in {row["method"]: name, HULL: "Hull of the lungs"}.items():
+    # If the hull is the picked method itself, it is one entry and has one panel.
+    title_by_method = {row["method"]: name, HULL: "Hull of the lungs"}
+    for method, title in title_by_method.items():
         saliency = _first_map(study, case, method, row["mixing"])
         if saliency is not None:
             maps[title] = share_per_pixel(saliency)
@@ -84,7 +88,7 @@ def figure_1(recordings: Recordings) -> Result:
         {"Case": "case"},
         {"Method": "method", "sAUC, mean over readers": ("score", 3), "Median of cases": ("target", 3)},
     )
-    return Result(
+    return ItemResult(
         without_blanks(pick),
         table,
         plot_densities(maps, grey=grey, lines=lines, points={"Fixations": truths.points[0]}, notes=notes),
@@ -94,13 +98,13 @@ def figure_1(recordings: Recordings) -> Result:
 
 def _first_map(study: Study, case: Case, method: str, mixing: str) -> np.ndarray | None:
     """Return a method's first map at the size of the image, of the mixing where there is one of it."""
-    series = [s for s in study.series if s.method == method]
-    mixed_series = [s for s in series if s.mixing == mixing]
+    method_series = [series for series in study.series if series.method == method]
+    mixed_series = [series for series in method_series if series.mixing == mixing]
     predictions = {prediction.series: prediction for prediction in case.predictions}
-    for s in mixed_series or series:
-        if s not in predictions:
+    for series in mixed_series or method_series:
+        if series not in predictions:
             continue
-        saliency = predictions[s].read().saliency
+        saliency = predictions[series].read().saliency
         if saliency is None:
             continue
         on_case = on_image(saliency, shape_of(case))
@@ -109,14 +113,15 @@ def _first_map(study: Study, case: Case, method: str, mixing: str) -> np.ndarray
     return None
 
 
-def sampling_spread(recordings: Recordings) -> Result:
+def sampling_spread(recordings: Recordings) -> ItemResult:
     """Show the standard deviation of sampled AUC and sAUC by sample size, on the picked case."""
     spread = spread_of(recordings.samples)
     mean = spread.groupby(["metric", "n_samples"])["sd"].mean().unstack("metric")
     labels = Labels(RAW_LABELS)
     named = named_mixings(spread)
     # One mixing is drawn, since those of a method scatter alike.
-    drawn = named[named["mixing"].isin([NONE, GIVEN, recordings.pick["mixing"].iloc[0]])]
+    drawn_mixings = [NONE, GIVEN, recordings.pick["mixing"].iloc[0]]
+    drawn_spread = named[named["mixing"].isin(drawn_mixings)]
     table = table_of(
         mean.reset_index(),
         "lanfredi2021",
@@ -124,16 +129,16 @@ def sampling_spread(recordings: Recordings) -> Result:
         {labels.value("metric", metric): (str(metric), 4) for metric in mean},
         notes=["Standard deviation of the sampled value, mean over methods and readers."],
     )
-    return Result(
+    return ItemResult(
         spread,
         table,
-        plot_spread(drawn),
+        plot_spread(drawn_spread),
         slice=f"case {recordings.pick['case'].iloc[0]}",
         note="pixels drawn with replacement, as the study does (1,000 on either side)",
     )
 
 
-def sampled_values(recordings: Recordings) -> Result | None:
+def sampled_values(recordings: Recordings) -> ItemResult | None:
     """Show the sampled values of one map against one truth around the exact ones."""
     method, mixing = recordings.pick[["method", "mixing"]].iloc[0]
     samples = base_methods(recordings.samples)
@@ -156,7 +161,7 @@ def sampled_values(recordings: Recordings) -> Result | None:
         {"Metric": lambda r: labels.value("metric", r.metric), "Pixels drawn on either side": "n_samples"},
         {heading: (name, 4) for heading, name in columns.items()},
     )
-    return Result(samples, table, plot_samples(samples), slice=f"case {recordings.pick['case'].iloc[0]}")
+    return ItemResult(samples, table, plot_samples(samples), slice=f"case {recordings.pick['case'].iloc[0]}")
 
 
 @plot_function
@@ -171,7 +176,7 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     if width <= COLUMN_MM:
         texts = method_labels(labels, methods)
     else:
-        # only a page has room for whole names
+        # A page has room for whole names.
         texts = {method: escape_dollars(labels.value("method", method)) for method in methods}
     means["name"] = pd.Categorical([texts[m] for m in means["method"]], list(texts.values()), ordered=True)
     means["panel"] = labels.categorical(means, "metric")
@@ -226,6 +231,7 @@ def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     labels = Labels(RAW_LABELS)
     sizes = sorted(rows["n_samples"].unique())
     position = rows["n_samples"].map({size: i for i, size in enumerate(sizes)})
+    # Points of one size stand side by side; the share, 0 to 1, is the place of each among them.
     share = even_share([rows["metric"], rows["n_samples"]])
     rows["at"] = position + _SPREAD * (share - 0.5)
     rows["panel"] = labels.categorical(rows, "metric")
@@ -261,6 +267,7 @@ def _root_line(means: pd.DataFrame) -> pd.DataFrame:
     ends = np.array([means["n_samples"].min(), means["n_samples"].max()], dtype=np.float64)
     parts = []
     for panel, rows in means.groupby("panel", observed=True):
+        # sd = constant / sqrt(n): the geometric mean of sd * sqrt(n) fits it on logarithmic axes.
         constant = np.exp(np.log(rows["sd"] * np.sqrt(rows["n_samples"])).mean())
         parts.append(pd.DataFrame({"panel": panel, "n_samples": ends, "sd": constant / np.sqrt(ends)}))
     line = pd.concat(parts, ignore_index=True)
@@ -268,9 +275,11 @@ def _root_line(means: pd.DataFrame) -> pd.DataFrame:
 
 
 def _tick_labels(sizes: Sequence[float], width: float) -> list[str]:
-    """Write sample sizes below an axis of a width in mm; every other one is blank where they do not fit."""
+    """Write sample sizes below an axis of a width in mm; every second one is blank where they do not fit."""
     texts = [count_text(size) for size in sizes]
-    if sum(text_mm(text) + 1.5 for text in texts) <= width:
+    needed_width = sum(text_mm(text) + _TICK_GAP_MM for text in texts)
+    if needed_width <= width:
         return texts
-    texts[1::2] = [""] * len(texts[1::2])
+    for i in range(1, len(texts), 2):
+        texts[i] = ""
     return texts

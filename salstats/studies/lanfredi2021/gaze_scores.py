@@ -59,7 +59,7 @@ class Recordings:
     options: ScoringOptions
     #: Labels of the cases, as `majority_labels` returns them.
     labels: pd.DataFrame
-    #: The centre bias that every item corrects by, or corrects by without the case that is scored.
+    #: Mean map of all cases; None where there is none.
     bias: CenterBias | None
     #: All rows of `score_gaze`, as `named_rows` names them.
     all_scores: pd.DataFrame
@@ -150,8 +150,9 @@ def study_phases(folder: Path) -> list[int] | None:
 
 
 def _counted_reasons(rows: pd.DataFrame) -> str:
-    """Write how often each reason stands for a missing score."""
-    return ", ".join(f"{n} {reason}" for reason, n in rows["reason"].value_counts().items())
+    """Write the number of rows with each reason for an undefined score."""
+    n_by_reason = rows["reason"].value_counts()
+    return ", ".join(f"{n} {reason}" for reason, n in n_by_reason.items())
 
 
 def _defined_metrics(rows: pd.DataFrame) -> pd.DataFrame:
@@ -176,14 +177,15 @@ def named_rows(scores: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
 
 
 def named_mixings(rows: pd.DataFrame) -> pd.DataFrame:
-    """Name the method as `base_methods` does, and the mixing of every row."""
+    """Remove the mixing from the names of methods, and fill missing mixings with `GIVEN` or `NONE`."""
     named = base_methods(rows)
-    unnamed_mixing = pd.Series(GIVEN, index=named.index).where(~named["method"].isin(UNMIXED), NONE)
+    default_mixing = pd.Series(GIVEN, index=named.index)
+    default_mixing[named["method"].isin(UNMIXED)] = NONE
     if "mixing" in named:
         mixing = named["mixing"].astype("object")
-        named["mixing"] = mixing.where(mixing.notna(), unnamed_mixing).astype("str")
+        named["mixing"] = mixing.where(mixing.notna(), default_mixing).astype("str")
     else:
-        named["mixing"] = unnamed_mixing.astype("str")
+        named["mixing"] = default_mixing.astype("str")
     return named
 
 
@@ -201,15 +203,16 @@ def base_methods(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def mixed_methods(rows: pd.DataFrame) -> pd.DataFrame:
-    """Add the mixing to the names of methods, as `score_gaze` does; the reverse of `named_rows`."""
+    """Add the mixing to the names of methods, METHOD_MIXING, as `score_gaze` does."""
     is_unmixed = rows["mixing"].isin([NONE, GIVEN])
     return rows.assign(method=rows["method"].where(is_unmixed, rows["method"] + "_" + rows["mixing"]))
 
 
 def scored_rows(rows: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows of images with the number of readers that the options ask for."""
-    left_out = rows["reason"].fillna("").str.endswith(" readers")
-    return rows[~left_out].reset_index(drop=True)
+    # `score_gaze` gives rows of other images the reason "N readers".
+    has_other_readers = rows["reason"].fillna("").str.endswith(" readers")
+    return rows[~has_other_readers].reset_index(drop=True)
 
 
 def both_intervals(rows: pd.DataFrame, by: Sequence[str] = KEYS) -> pd.DataFrame:
@@ -231,14 +234,18 @@ def both_intervals(rows: pd.DataFrame, by: Sequence[str] = KEYS) -> pd.DataFrame
 
 
 def by_mixing(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Return means with cases as clusters, each mixing by itself: its methods have the same names."""
+    """Return means with t intervals, cases as clusters.
+
+    Each mixing is summarised by itself, since its rows have the same methods and cases as another's.
+    """
     keys_of_mixing = [key for key in keys if key != "mixing"]
     parts = []
     for mixing, mixing_rows in rows.groupby("mixing", sort=False):
-        means = ss.summarize(mixing_rows, by=keys_of_mixing, unit="case", interval="t")
-        parts.append(means.assign(mixing=mixing))
+        mixing_means = ss.summarize(mixing_rows, by=keys_of_mixing, unit="case", interval="t")
+        parts.append(mixing_means.assign(mixing=mixing))
     means = pd.concat(parts, ignore_index=True)
-    return means[[*keys, *(column for column in means.columns if column not in keys)]]
+    estimate_columns = [column for column in means.columns if column not in keys]
+    return means[[*keys, *estimate_columns]]
 
 
 def main_method(rows: pd.DataFrame) -> tuple[str, str]:
@@ -253,7 +260,9 @@ def main_method(rows: pd.DataFrame) -> tuple[str, str]:
         candidates = [method for method in methods if method != "interobserver"]
     if not candidates:
         candidates = methods
-    main = "gradcam_wag" if "gradcam_wag" in candidates else candidates[0]
+    main = candidates[0]
+    if "gradcam_wag" in candidates:
+        main = "gradcam_wag"
     mixings = list(dict.fromkeys(rows.loc[rows["method"] == main, "mixing"]))
     if "uniform" in mixings:
         return main, "uniform"
@@ -262,13 +271,14 @@ def main_method(rows: pd.DataFrame) -> tuple[str, str]:
 
 def rows_of_table_2(rows: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows that Table 2 shows: shuffled metrics of interobserver and of the main method."""
-    shuffled = rows[rows["metric"].isin(SHUFFLED)]
-    defined = shuffled[shuffled["score"].notna()]
-    if defined.empty:
-        return defined
-    method, mixing = main_method(defined)
-    is_main = (shuffled["method"] == method) & shuffled["mixing"].isin([NONE, mixing])
-    return shuffled[is_main | (shuffled["method"] == "interobserver")]
+    shuffled_rows = rows[rows["metric"].isin(SHUFFLED)]
+    defined_rows = shuffled_rows[shuffled_rows["score"].notna()]
+    if defined_rows.empty:
+        return defined_rows
+    method, mixing = main_method(defined_rows)
+    is_main = (shuffled_rows["method"] == method) & shuffled_rows["mixing"].isin([NONE, mixing])
+    is_interobserver = shuffled_rows["method"] == "interobserver"
+    return shuffled_rows[is_main | is_interobserver]
 
 
 def row_names(rows: pd.DataFrame) -> list[str]:
@@ -284,8 +294,9 @@ def row_names(rows: pd.DataFrame) -> list[str]:
 
 
 def in_order(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
-    """Sort rows as the study's tables do."""
+    """Sort rows by some columns, each in the order in which the study prints its values."""
     labels = Labels(RAW_LABELS)
+    # Ranks of the values of each row; the index is the position of the row.
     ranks = pd.DataFrame(index=range(len(rows)))
     for key in keys:
         rank_of = {value: rank for rank, value in enumerate(labels.order(key, rows[key]))}
@@ -295,5 +306,6 @@ def in_order(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 
 
 def without_blanks(rows: pd.DataFrame) -> pd.DataFrame:
-    """Write "no mixing" as a missing value."""
-    return rows.assign(mixing=rows["mixing"].where(rows["mixing"] != NONE, None)).reset_index(drop=True)
+    """Replace the mixing `NONE`, an empty text, by a missing value."""
+    mixing = rows["mixing"].where(rows["mixing"] != NONE, None)
+    return rows.assign(mixing=mixing).reset_index(drop=True)

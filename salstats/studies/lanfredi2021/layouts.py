@@ -60,22 +60,23 @@ LAYOUTS = {
 
 def rows_of_table(number: str, rows: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows whose method and metric Table 1, 3 or 4 shows."""
-    shuffled = rows["metric"].isin(SHUFFLED)
-    baseline = rows["method"].isin(BASELINES)
+    is_shuffled = rows["metric"].isin(SHUFFLED)
+    is_baseline = rows["method"].isin(BASELINES)
     match number:
         case "1":
-            return rows[shuffled & (rows["method"] != "convex")]
+            return rows[is_shuffled & (rows["method"] != "convex")]
         case "3":
-            return rows[rows["metric"].isin(CENTRE_REWARDING) & baseline]
+            return rows[rows["metric"].isin(CENTRE_REWARDING) & is_baseline]
         case "4":
-            return rows[shuffled & baseline]
+            return rows[is_shuffled & is_baseline]
     raise AssertionError(f"Table {number} is not made of one metric and method at a time")
 
 
 def published_interval(scores: pd.DataFrame, by: list[str], value: str, unit: str) -> pd.DataFrame:
-    """Return the study's interval, mean +- 1.96 SD(all rows) / sqrt(number of units).
+    """Return means with the study's interval, mean ± 1.96 SD(all rows) / sqrt(number of units).
 
-    A group of one row has no limits. No value may be missing: its unit would be counted.
+    `value` and `unit` name the columns of the values and of the units, such as cases. A group of one row has
+    no limits. No value may be missing, since its unit would be counted.
     """
     groups = scores.groupby(by, sort=False, dropna=False)
     means = groups[value].mean()

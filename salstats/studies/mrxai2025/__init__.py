@@ -15,10 +15,10 @@ from salstats.checks import check_choice
 from salstats.datasets import load_published
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.scoring.distances import DISTANCES, Spacing, distance_rule
-from salstats.studies.engine import Item, Need, OpenedStudy, Parser, PublishedStudy
-from salstats.studies.mrxai2025.cases import keep_cases
+from salstats.studies.declarations import Need, OpenedStudy, PublishedStudy, StudyItem
+from salstats.studies.mrxai2025.compared_cases import keep_cases
 from salstats.studies.mrxai2025.comparison import (
-    Comparison,
+    ToolComparison,
     cases,
     comparison_item,
     empties,
@@ -28,9 +28,10 @@ from salstats.studies.mrxai2025.comparison import (
     paired,
     table_1,
 )
-from salstats.studies.mrxai2025.estimates import ComparisonOptions, PickRule
 from salstats.studies.mrxai2025.simulations import Simulations, curves_of, masks_of
+from salstats.studies.mrxai2025.tool_estimates import ComparisonOptions, PickRule
 from salstats.studies.options import check_replicates, named_folder
+from salstats.studies.study_parser import Parser
 from salstats.study import Study
 
 _DESCRIPTION = """\
@@ -89,13 +90,14 @@ _SHIFTED_AND_RESIZED = "an explanation that is shifted and of another size"
 _MASKS = "drawn masks"
 #: The simulations, in the order of the files.
 SIMULATION_ITEMS = (
-    Item("figure_1", f"Fig. 1: masks of {_SHIFTED}", masks_of(*_DISTANCE_SIMULATIONS), slice=_MASKS),
-    Item("figure_2", f"Fig. 2: measures of {_SHIFTED}", curves_of(*_DISTANCE_SIMULATIONS), slice=_MASKS),
-    Item("figure_3", f"Fig. 3: masks of {_RESIZED}", masks_of(*_SIZE_SIMULATIONS), slice=_MASKS),
-    Item("figure_4", f"Fig. 4: measures of {_RESIZED}", curves_of(*_SIZE_SIMULATIONS), slice=_MASKS),
-    Item("figure_5", f"Fig. 5: masks of {_SHIFTED_AND_RESIZED}", masks_of(*_BOTH_SIMULATIONS), slice=_MASKS),
-    Item("figure_6", f"Fig. 6: measures of {_SHIFTED_AND_RESIZED}", curves_of(*_BOTH_SIMULATIONS),
-         slice=_MASKS),
+    StudyItem("figure_1", f"Fig. 1: masks of {_SHIFTED}", masks_of(*_DISTANCE_SIMULATIONS), slice=_MASKS),
+    StudyItem("figure_2", f"Fig. 2: measures of {_SHIFTED}", curves_of(*_DISTANCE_SIMULATIONS), slice=_MASKS),
+    StudyItem("figure_3", f"Fig. 3: masks of {_RESIZED}", masks_of(*_SIZE_SIMULATIONS), slice=_MASKS),
+    StudyItem("figure_4", f"Fig. 4: measures of {_RESIZED}", curves_of(*_SIZE_SIMULATIONS), slice=_MASKS),
+    StudyItem("figure_5", f"Fig. 5: masks of {_SHIFTED_AND_RESIZED}", masks_of(*_BOTH_SIMULATIONS),
+              slice=_MASKS),
+    StudyItem("figure_6", f"Fig. 6: measures of {_SHIFTED_AND_RESIZED}", curves_of(*_BOTH_SIMULATIONS),
+              slice=_MASKS),
 )  # fmt: skip
 #: A need of Fig. 8, which shows the images themselves.
 FILES = Message("images and masks of ", Setting("data"))
@@ -103,15 +105,15 @@ SECOND_TOOL = "a second tool"
 REFERENCE = Message("the tool gradcam, or another as ", Setting("reference"))
 #: The items that compare tools, in the order of the files.
 COMPARISON_ITEMS = (
-    Item("cases", "Cases that the tools are compared on", comparison_item(cases)),
-    Item("table_1", "Table 1: mean (SD) of each tool and metric", comparison_item(table_1)),
-    Item("figure_7", "Fig. 7: scores of each tool and metric", comparison_item(figure_7)),
-    Item("empty", "Empty explanations: share of each tool", comparison_item(empties)),
-    Item("differences", "Paired differences from the reference", comparison_item(paired),
-         needs=(SECOND_TOOL, REFERENCE)),
-    Item("sensitivity", "Failed explanations left out, or at the worst score", comparison_item(failures),
-         needs=(SECOND_TOOL, REFERENCE)),
-    Item("examples", "Fig. 8: examples", lambda data: figure_8(data.comparison), needs=(FILES,)),
+    StudyItem("cases", "Cases that the tools are compared on", comparison_item(cases)),
+    StudyItem("table_1", "Table 1: mean (SD) of each tool and metric", comparison_item(table_1)),
+    StudyItem("figure_7", "Fig. 7: scores of each tool and metric", comparison_item(figure_7)),
+    StudyItem("empty", "Empty explanations: share of each tool", comparison_item(empties)),
+    StudyItem("differences", "Paired differences from the reference", comparison_item(paired),
+              needs=(SECOND_TOOL, REFERENCE)),
+    StudyItem("sensitivity", "Failed explanations left out, or at the worst score", comparison_item(failures),
+              needs=(SECOND_TOOL, REFERENCE)),
+    StudyItem("examples", "Fig. 8: examples", lambda data: figure_8(data.comparison), needs=(FILES,)),
 )  # fmt: skip
 #: Items of inference, which the study does not have.
 INFERENCE_ITEMS = ("empty", "differences", "sensitivity")
@@ -122,7 +124,7 @@ STUDY_REFERENCE = "gradcam"
 class Data:
     """The comparison of tools, and the simulations, which are drawn when one of them is made."""
 
-    comparison: Comparison | None = None
+    comparison: ToolComparison | None = None
 
     @cached_property
     def simulations(self) -> Simulations:
@@ -226,11 +228,13 @@ def diagonals_of(study: Study, spacing: Spacing = None) -> pd.Series:
 
 
 def reference_of(tools: Iterable[str], options: argparse.Namespace) -> str | None:
-    """Return the tool that the others are compared with: that of the options, else the study's."""
+    """Return the tool that the others are compared with: that of the options, else the study's, or None."""
     tools = [str(tool) for tool in tools]
     if options.reference is not None:
         return check_choice(options.reference, tools, "reference")
-    return STUDY_REFERENCE if STUDY_REFERENCE in tools else None
+    if STUDY_REFERENCE in tools:
+        return STUDY_REFERENCE
+    return None
 
 
 def needs_met(tools: Iterable[str], options: argparse.Namespace) -> set[Need]:
@@ -244,8 +248,11 @@ def needs_met(tools: Iterable[str], options: argparse.Namespace) -> set[Need]:
     return met
 
 
-def compare(study: Study | None, scores: pd.DataFrame, options: argparse.Namespace) -> Comparison:
-    """Keep the cases on which tools are compared; of a study that was scored there are pictures, too."""
+def compare(study: Study | None, scores: pd.DataFrame, options: argparse.Namespace) -> ToolComparison:
+    """Return the comparison of tools on the cases that `keep_cases` keeps.
+
+    `study` is None where `scores` were read from a file: then there are no pictures.
+    """
     reference = reference_of(scores["method"].unique(), options)
     comparison_options = ComparisonOptions(
         reference,
@@ -256,7 +263,7 @@ def compare(study: Study | None, scores: pd.DataFrame, options: argparse.Namespa
         as_published=options.as_published,
     )
     compared = keep_cases(scores, reference=reference, cutoff=options.cutoff)
-    comparison = Comparison(compared, comparison_options, load_published("mrxai2025_dice"))
+    comparison = ToolComparison(compared, comparison_options, load_published("mrxai2025_dice"))
     if study is None:
         return comparison
     spacing = None
@@ -298,7 +305,7 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
     return OpenedStudy(_items(options), frozenset(met), lambda: Data(compare(None, scores, options)))
 
 
-def _items(options: argparse.Namespace) -> list[Item]:
+def _items(options: argparse.Namespace) -> list[StudyItem]:
     """Return the items of the comparison, after the simulations where the options name these."""
     items = list(COMPARISON_ITEMS)
     if options.as_published:

@@ -28,15 +28,15 @@ from salstats.display.text.labels import Labels
 from salstats.metrics.registry import METRICS
 from salstats.readers.background_images import ImageSource
 from salstats.scoring.distances import DISTANCES
-from salstats.studies.engine import Cell, Result, table_of
-from salstats.studies.mrxai2025.cases import (
+from salstats.studies.declarations import ItemResult
+from salstats.studies.mrxai2025.compared_cases import (
     LEFT_OUT,
     NAMES,
     ComparedScores,
     failed_explanations,
     note_text,
 )
-from salstats.studies.mrxai2025.estimates import (
+from salstats.studies.mrxai2025.tool_estimates import (
     BY,
     ComparisonOptions,
     differences,
@@ -44,6 +44,7 @@ from salstats.studies.mrxai2025.estimates import (
     sensitivity,
     unit_of,
 )
+from salstats.studies.result_tables import Cell, table_of
 from salstats.study import Study
 
 #: Identifier of the tables.
@@ -66,7 +67,7 @@ _ARROW = "\u2192"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ToolComparison:
     """Tools that are compared, with their scores."""
 
     #: Scores of `keep_cases`.
@@ -105,11 +106,11 @@ class Comparison:
         return Labels(self.labels, self.compared)
 
 
-def comparison_item(make: Callable[[Comparison], Result]) -> Callable[[Any], Result]:
-    """Return a function that makes a result of a comparison, with its cases and a note on Penalised Dice."""
+def comparison_item(make: Callable[[ToolComparison], ItemResult]) -> Callable[[Any], ItemResult]:
+    """Return a function that makes a result of a comparison, and notes its cases and its Penalised Dice."""
 
-    def make_item(data: Any) -> Result:
-        comparison: Comparison = data.comparison
+    def make_item(data: Any) -> ItemResult:
+        comparison: ToolComparison = data.comparison
         result = make(comparison)
         case_slice = "finding present"
         if comparison.scores.by_model:
@@ -117,7 +118,7 @@ def comparison_item(make: Callable[[Comparison], Result]) -> Callable[[Any], Res
         sentences = []
         if result.note:
             sentences.append(f"{result.note.rstrip('.')}.")
-        # Every table of the penalised Dice says itself that this is a reconstruction.
+        # The table of cases shows no scores.
         shows_pdc = make is not cases and "pdc" in set(result.frame["metric"])
         if shows_pdc and comparison.options.unpenalised:
             sentences.append(UNPENALISED)
@@ -126,7 +127,7 @@ def comparison_item(make: Callable[[Comparison], Result]) -> Callable[[Any], Res
     return make_item
 
 
-def cases(comparison: Comparison) -> Result:
+def cases(comparison: ToolComparison) -> ItemResult:
     """Show the flow of cases: those that are left out, and why."""
     scores = comparison.scores.all_scores
     reference = None
@@ -134,7 +135,7 @@ def cases(comparison: Comparison) -> Result:
         # only several tools have pairs with a reference
         reference = comparison.options.reference
     flow = ss.case_flow(scores, reference=reference, unit=unit_of(scores))
-    return Result(
+    return ItemResult(
         flow,
         _cases_table(scores),
         ss.plot_flow(flow, labels=comparison.names, width=183),
@@ -145,26 +146,25 @@ def cases(comparison: Comparison) -> Result:
 
 def _cases_table(scores: pd.DataFrame) -> GT:
     """Count the cases and patients in the file, left out for each reason, and compared."""
-    first = scores.drop_duplicates("case")
-    reasons = first["case"].map(scores.groupby("case")["reason"].first())
+    first = scores.drop_duplicates("case")  # a row for each case
+    reason_of_case = scores.groupby("case")["reason"].first()
+    reasons = first["case"].map(reason_of_case)
+    # Other reasons are those of single scores.
     reasons = reasons.where(reasons.isin(LEFT_OUT))
-    parts = {"In the file": first}
+    # Cases by the heading of their row in the table.
+    cases_by_heading = {"In the file": first}
     for reason in LEFT_OUT:
-        left_out = first[reasons == reason]
-        if len(left_out):
-            parts[reason.capitalize()] = left_out
-    parts["Compared"] = first[reasons.isna()]
-    units = {"Cases": "case"}
+        excluded = first[reasons == reason]
+        if len(excluded):
+            cases_by_heading[reason.capitalize()] = excluded
+    cases_by_heading["Compared"] = first[reasons.isna()]
+    columns = {"Cases": "case"}
     if unit_of(first) == "patient":
-        units["Patients"] = "patient"
-    counts = [(text, *(rows[unit].nunique() for unit in units.values())) for text, rows in parts.items()]
-    return table_of(
-        pd.DataFrame(counts, columns=["part", *units.values()]),
-        TABLE_ID,
-        {"Cases": "part"},
-        units,
-        rows_with_rule_above={len(counts) - 1},
-    )
+        columns["Patients"] = "patient"
+    counts = pd.DataFrame({"heading": list(cases_by_heading)})
+    for unit in columns.values():
+        counts[unit] = [rows[unit].nunique() for rows in cases_by_heading.values()]
+    return table_of(counts, TABLE_ID, {"Cases": "heading"}, columns, rows_with_rule_above={len(counts) - 1})
 
 
 def _cases_note(scores: ComparedScores) -> str:
@@ -181,7 +181,7 @@ def _cases_note(scores: ComparedScores) -> str:
     )
 
 
-def table_1(comparison: Comparison) -> Result:
+def table_1(comparison: ToolComparison) -> ItemResult:
     """Table 1: mean (SD) of each tool and metric."""
     options = comparison.options
     names = comparison.names
@@ -204,10 +204,10 @@ def table_1(comparison: Comparison) -> Result:
     )
     note = "n says how many explanations have a score"
     if options.as_published:
-        return Result(rows, table, note=note)
+        return ItemResult(rows, table, note=note)
     estimates = rows.drop(columns=list(_FURTHER_COLUMNS))
     note += _patients_note(comparison.compared)
-    return Result(rows, table, ss.plot_forest(estimates, labels=names), note=note)
+    return ItemResult(rows, table, ss.plot_forest(estimates, labels=names), note=note)
 
 
 def _table_1_note(rows: pd.DataFrame, names: Labels, *, as_published: bool) -> str:
@@ -257,23 +257,22 @@ def _limits_text(row: Any) -> str:
     return limits_text(row.conf_low, row.conf_high, digits_of(row.metric))
 
 
-def figure_7(comparison: Comparison) -> Result:
+def figure_7(comparison: ToolComparison) -> ItemResult:
     """Fig. 7: box plots."""
     names = comparison.names
     compared = comparison.compared
     described = ss.describe(compared, by=BY, unit=unit_of(compared))
-    n_of_tool = {tool: count_range(n.to_numpy(float)) for tool, n in described.groupby("method")["n"]}
-    tool_labels = {
-        tool: f"{names.value('method', tool)} (n = {n_of_tool[tool]})"
-        for tool in names.order("method", described["method"])
-    }
+    tool_labels = {}
+    for tool in names.order("method", described["method"]):
+        n = described.loc[described["method"] == tool, "n"]
+        tool_labels[tool] = f"{names.value('method', tool)} (n = {count_range(n.to_numpy(float))})"
     figure = ss.plot_box(
         compared,
         by=BY,
         reference=comparison.options.reference,
         labels=Labels({**comparison.labels, "method": tool_labels}),
     )
-    return Result(
+    return ItemResult(
         described,
         ss.table_describe(described, labels=names),
         figure,
@@ -281,7 +280,7 @@ def figure_7(comparison: Comparison) -> Result:
     )
 
 
-def empties(comparison: Comparison) -> Result:
+def empties(comparison: ToolComparison) -> ItemResult:
     """Estimate the share of empty explanations of each tool."""
     rows = failed_explanations(comparison.compared)
     rows = rows[~rows["not_given"]]
@@ -289,7 +288,7 @@ def empties(comparison: Comparison) -> Result:
     shares = ss.summarize(rows, by=BY, unit=unit_of(rows), interval="wilson")
     names = comparison.names
     figure = ss.plot_forest(shares, labels=names) + p9.labs(x="Share of empty explanations (95% CI)")
-    return Result(
+    return ItemResult(
         shares,
         ss.table_estimates(shares, n=True, directions={EMPTY_SHARE: "smaller"}, labels=names),
         figure,
@@ -298,7 +297,7 @@ def empties(comparison: Comparison) -> Result:
     )
 
 
-def paired(comparison: Comparison) -> Result:
+def paired(comparison: ToolComparison) -> ItemResult:
     """Estimate the paired differences from the reference."""
     options = comparison.options
     names = comparison.names
@@ -310,7 +309,7 @@ def paired(comparison: Comparison) -> Result:
             f"; with {options.n_replicates:,} replicates P is {smallest_p} at least, before the correction"
         )
     note += _patients_note(comparison.compared)
-    return Result(
+    return ItemResult(
         rows,
         ss.table_decrease(rows, labels=names),
         ss.plot_decrease(rows, labels=names),
@@ -326,15 +325,16 @@ def _patients_note(scores: pd.DataFrame) -> str:
     return "; no patients are known, so that intervals resample cases"
 
 
-def failures(comparison: Comparison) -> Result:
+def failures(comparison: ToolComparison) -> ItemResult:
     """Estimate means and differences with failures left out, and at the worst score."""
     compared = comparison.compared
     rows = sensitivity(compared, comparison.options, comparison.diagonals)
     figure = None
     if _is_changed_difference(rows).any():
         figure = _sensitivity_figure(rows, comparison)
-    n_failed = int((failed_explanations(compared)[["empty", "not_given"]].any(axis=1)).sum())
-    return Result(
+    is_failed = failed_explanations(compared)[["empty", "not_given"]].any(axis=1)
+    n_failed = int(is_failed.sum())
+    return ItemResult(
         rows,
         _sensitivity_table(rows, comparison.options, comparison.names),
         figure,
@@ -349,11 +349,11 @@ def _verdict_note(rows: pd.DataFrame, names: Labels) -> str:
     changed = rows[rows["changed"].astype(bool)]
     if changed.empty:
         return "no verdict changes"
-    texts = [
-        f"{names.value('metric', row.metric)} of {names.value('method', row.method)} ({row.verdict} {_ARROW} "
-        f"{row.worst_verdict})"
-        for row in changed.itertuples()
-    ]
+    texts = []
+    for row in changed.itertuples():
+        metric = names.value("metric", row.metric)
+        tool = names.value("method", row.method)
+        texts.append(f"{metric} of {tool} ({row.verdict} {_ARROW} {row.worst_verdict})")
     return f"the verdict changes for {joined(texts)}"
 
 
@@ -373,7 +373,9 @@ def _sensitivity_table(rows: pd.DataFrame, options: ComparisonOptions, names: La
     for prefix, run in RUNS.items():
         columns |= _run_columns(prefix, run, options)
     columns[TableColumn("Verdict, where it changes", align="left")] = _verdict_change_text
-    n_tests = int(rows["verdict"].notna().sum()) if "verdict" in rows else 0
+    n_tests = 0
+    if "verdict" in rows:
+        n_tests = int(rows["verdict"].notna().sum())
     note = paragraph(
         f"Differences from {names.value('method', options.reference)}, paired; lower or higher where "
         f"the interval excludes 0 and P is below .05 after Holm's correction in each run ({n_tests} tests).",
@@ -430,13 +432,14 @@ def _verdict_change_text(row: Any) -> str:
     return f"{row.verdict} {_ARROW} {row.worst_verdict}"
 
 
-def _sensitivity_figure(rows: pd.DataFrame, comparison: Comparison) -> Figure:
+def _sensitivity_figure(rows: pd.DataFrame, comparison: ToolComparison) -> Figure:
     """Plot the differences that failures change, a panel for each of the metrics that fit on a page."""
     names = comparison.names
     changed = rows[_is_changed_difference(rows)]
     metrics = list(dict.fromkeys(in_order(changed, names)["metric"]))
-    # each tool takes a heading and a row for each run
-    panel_height = _PANEL_MM + 3 * _ROW_MM * changed["method"].nunique()
+    # A tool takes a heading and a row for each of both runs.
+    n_rows = (1 + len(RUNS)) * changed["method"].nunique()
+    panel_height = _PANEL_MM + n_rows * _ROW_MM
     n_panels = max(int(_PAGE_MM // panel_height), 1)
     changed = changed[changed["metric"].isin(metrics[:n_panels])]
     runs = []
@@ -450,14 +453,14 @@ def _sensitivity_figure(rows: pd.DataFrame, comparison: Comparison) -> Figure:
     tools = list(dict.fromkeys(changed["method"]))
     title = "Difference"
     if len(tools) == 1:
-        # a single tool has no heading of its own
+        # A single tool has no heading, so the axis names it.
         title = f"Difference of {names.value('method', tools[0])}"
     reference = names.value("method", comparison.options.reference)
     axis_title = p9.labs(x=f"{title} from {reference} (95% CI)")
     return ss.plot_forest(pd.concat(runs, ignore_index=True), labels=labels) + axis_title
 
 
-def figure_8(comparison: Comparison) -> Result:
+def figure_8(comparison: ToolComparison) -> ItemResult:
     """Fig. 8: the cases whose score is the worst, nearest the median and the mean, and the best, drawn."""
     assert comparison.study is not None
     compared = comparison.compared
@@ -490,7 +493,7 @@ def figure_8(comparison: Comparison) -> Result:
     ]
     if comparison.options.unpenalised and rule.metric == "pdc":
         sentences.append(UNPENALISED)
-    return Result(
+    return ItemResult(
         picks,
         table,
         figure,
@@ -502,9 +505,15 @@ def figure_8(comparison: Comparison) -> Result:
 
 def in_order(rows: pd.DataFrame, names: Labels) -> pd.DataFrame:
     """Sort rows by metric and tool, in the order of the labels."""
-    return rows.sort_values(BY, key=lambda column: names.categorical(column.to_frame(), str(column.name)))
+
+    def sort_key(column: pd.Series) -> pd.Categorical:
+        return names.categorical(column.to_frame(), str(column.name))
+
+    return rows.sort_values(BY, key=sort_key)
 
 
 def digits_of(metric: str) -> int:
-    """Return the decimals of a score."""
-    return 1 if metric in DISTANCES else 3
+    """Return the number of decimals that a metric is printed with."""
+    if metric in DISTANCES:
+        return 1
+    return 3

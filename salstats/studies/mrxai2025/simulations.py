@@ -29,8 +29,9 @@ from salstats.display.text.format import MINUS, fixed_text
 from salstats.images.printed_images import outlines
 from salstats.scoring.distances import DISTANCES
 from salstats.scoring.mask_simulation import MaskSeries, count_masks, score_masks, simulate_masks
-from salstats.studies.engine import Cell, Result, table_of
-from salstats.studies.mrxai2025.cases import RECONSTRUCTED, note_text
+from salstats.studies.declarations import ItemResult
+from salstats.studies.mrxai2025.compared_cases import RECONSTRUCTED, note_text
+from salstats.studies.result_tables import Cell, table_of
 
 #: Metric, form and size penalty of a measure; the last two are empty but for the penalised Dice.
 MeasureKey = tuple[str, str, str]
@@ -119,7 +120,7 @@ _LEGEND_MM = 6.0
 #: Size of the text in a panel of masks.
 _SMALL_PT = 5.5
 #: Height of a panel of masks with the text below it, over that of the image.
-_WITH_TEXT = 1.15
+_TEXT_RATIO = 1.15
 
 
 class Simulations:
@@ -132,27 +133,27 @@ class Simulations:
         self.scores = score_masks(self.series)
 
 
-def masks_of(*names: str) -> Callable[[Any], Result]:
+def masks_of(*names: str) -> Callable[[Any], ItemResult]:
     """Return a function that draws the masks of some simulations and counts their pixels."""
 
-    def make(data: Any) -> Result:
+    def make(data: Any) -> ItemResult:
         simulations: Simulations = data.simulations
         sizes = simulations.sizes
         sizes = sizes[sizes["simulation"].isin(names)].reset_index(drop=True)
         figure = plot_masks({name: simulations.series[name] for name in names})
-        return Result(sizes, _sizes_table(sizes), figure, note=note_text(_SHAPE_NOTE, steps_note(names)))
+        return ItemResult(sizes, _sizes_table(sizes), figure, note=note_text(_SHAPE_NOTE, steps_note(names)))
 
     return make
 
 
-def curves_of(*names: str) -> Callable[[Any], Result]:
+def curves_of(*names: str) -> Callable[[Any], ItemResult]:
     """Return a function that plots every measure of some simulations as curves."""
 
-    def make(data: Any) -> Result:
+    def make(data: Any) -> ItemResult:
         scores = data.simulations.scores
         scores = scores[scores["simulation"].isin(names)].reset_index(drop=True)
         note = note_text(_SHAPE_NOTE, steps_note(names))
-        return Result(scores, _scores_table(scores), plot_curves(scores), note=note)
+        return ItemResult(scores, _scores_table(scores), plot_curves(scores), note=note)
 
     return make
 
@@ -180,12 +181,16 @@ def _scores_table(scores: pd.DataFrame) -> GT:
     keys = ["simulation", "step", "shift", "scale"]
     measures = [_column_name(key) for key in measure_keys(scores)]
     steps = scores.assign(measure=measures).pivot(index=keys, columns="measure", values="score")
-    # a pivot sorts its rows
-    steps = steps.reindex(scores.set_index(keys).index.unique()).reset_index()
+    # A pivot sorts its rows; the simulations and steps are put back into their order.
+    order = scores.set_index(keys).index.unique()
+    steps = steps.reindex(order).reset_index()
     columns: dict[Any, Cell] = {}
     for key, heading in _HEADINGS.items():
         metric = key[0]
-        columns[heading] = (_column_name(key), 2 if metric in DISTANCES else 3)
+        decimals = 3
+        if metric in DISTANCES:
+            decimals = 2
+        columns[heading] = (_column_name(key), decimals)
     return _steps_table(steps, columns, f"{_SHIFT_NOTE} {ABBREVIATED} {RECONSTRUCTED}")
 
 
@@ -196,13 +201,15 @@ def _column_name(key: MeasureKey) -> str:
 
 def _steps_table(steps: pd.DataFrame, columns: Mapping[Any, Cell], note: str) -> GT:
     """Make a table with a row per step, and a group per variant where there are several."""
-    has_variants = steps["simulation"].nunique() > 1
+    groups: Cell | None = None
+    if steps["simulation"].nunique() > 1:
+        groups = _variant_name
     return table_of(
         steps,
         "mrxai2025",
         {"Step": "step", "Shift, px": lambda r: signed(r.shift), "Size": ("scale", 4)},
         columns,
-        groups=_variant_name if has_variants else None,
+        groups=groups,
         notes=[note],
     )
 
@@ -221,9 +228,11 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> Figure:
     for frame in (lines, texts):
         frame["simulation"] = pd.Categorical(frame["simulation"], names, ordered=True)
     n_steps = max(len(masks.masks) for masks in series.values())
-    row_names_width = _ROW_NAMES_MM if len(names) > 1 else 0.0
+    row_names_width = 0.0
+    if len(names) > 1:
+        row_names_width = _ROW_NAMES_MM
     panel_width = (PAGE_MM - 2 * _EDGE_MM - row_names_width - (n_steps - 1) * _GAP_MM) / n_steps
-    panel_height = _WITH_TEXT * panel_width * height / width
+    panel_height = _TEXT_RATIO * panel_width * height / width
     note = caption(
         [
             "In each panel: shift down and to the right in pixels, size relative to the shape drawn "
@@ -253,7 +262,7 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> Figure:
         + p9.scale_fill_manual([PALETTE[3]], limits=[_EXPLANATION], name="")
         + p9.scale_color_manual(["#000000"], limits=[_TRUTH], name="")
         + p9.scale_x_continuous(limits=(0, width), expand=(0, 0))
-        + p9.scale_y_reverse(limits=(_WITH_TEXT * height, 0), expand=(0, 0))
+        + p9.scale_y_reverse(limits=(_TEXT_RATIO * height, 0), expand=(0, 0))
         + p9.coord_fixed(expand=False)
         + p9.labs(x="", y="", caption=note)
         + theme_salstats()
@@ -292,8 +301,11 @@ def plot_curves(scores: pd.DataFrame) -> Figure:
             for name, axis in zip(rows["simulation"], axes, strict=True)
         ]
     by_shift = bool((rows["shift"] != 0).any())
+    x_column = "scale"
+    if by_shift:
+        x_column = "shift"
     rows = rows.assign(
-        x=rows["shift"] if by_shift else rows["scale"],
+        x=rows[x_column],
         measure=pd.Categorical(rows["measure"], texts, ordered=True),
         panel=pd.Categorical(titles, list(dict.fromkeys(titles)), ordered=True),
     )
@@ -340,8 +352,9 @@ def plot_curves(scores: pd.DataFrame) -> Figure:
 
 def measure_keys(scores: pd.DataFrame) -> list[MeasureKey]:
     """Return each row's metric, form and size penalty, which together name a measure."""
-    parts = (scores["metric"], scores["form"].fillna(""), scores["size_penalty"].fillna(""))
-    return list(zip(*parts, strict=True))
+    forms = scores["form"].fillna("")
+    penalties = scores["size_penalty"].fillna("")
+    return list(zip(scores["metric"], forms, penalties, strict=True))
 
 
 def _hidden_measures(rows: pd.DataFrame) -> list[str]:
@@ -371,15 +384,17 @@ def _axis_note(rows: pd.DataFrame, by_shift: bool) -> str:
 
 
 def _outlines(name: str, series: MaskSeries) -> pd.DataFrame:
-    """Return the outlines of truth and explanation of each step of a simulation."""
-    parts = []
-    for step, mask in enumerate(series.masks, start=1):
-        for kind, shape in ((_TRUTH, series.truth), (_EXPLANATION, mask)):
-            for i, line in enumerate(outlines(shape)):
-                points = pd.DataFrame(line[:, ::-1], columns=["x", "y"])
+    """Return the outlines of truth and explanation of each step: `x, y, simulation, step, kind, line`."""
+    points_of_lines = []
+    for step, explanation in enumerate(series.masks, start=1):
+        masks = {_TRUTH: series.truth, _EXPLANATION: explanation}
+        for kind, mask in masks.items():
+            for i, line in enumerate(outlines(mask)):
+                # Points of an outline are (row, column).
+                points = pd.DataFrame({"x": line[:, 1], "y": line[:, 0]})
                 line_name = f"{name} {step} {kind} {i}"
-                parts.append(points.assign(simulation=name, step=step, kind=kind, line=line_name))
-    return pd.concat(parts, ignore_index=True)
+                points_of_lines.append(points.assign(simulation=name, step=step, kind=kind, line=line_name))
+    return pd.concat(points_of_lines, ignore_index=True)
 
 
 def signed(number: float) -> str:

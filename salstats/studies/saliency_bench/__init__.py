@@ -11,11 +11,19 @@ import pandas as pd
 import salstats as ss
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.readers.background_images import check_images
-from salstats.studies.engine import Item, OpenedStudy, Parser, PrintedNumbers, PublishedStudy
+from salstats.studies.declarations import Need, OpenedStudy, PrintedNumbers, PublishedStudy, StudyItem
 from salstats.studies.options import check_replicates, names_in
-from salstats.studies.saliency_bench import needs
+from salstats.studies.saliency_bench.benchmark_tables import (
+    ranks_of_cases,
+    ranks_of_data_sets,
+    table_2,
+    table_3,
+    table_4,
+)
 from salstats.studies.saliency_bench.cell_means import (
     CELL,
+    MIN_DATA_SETS,
+    MIN_DRAWN_DATA_SETS,
     Benchmark,
     MeanOptions,
     keep_scores,
@@ -30,13 +38,7 @@ from salstats.studies.saliency_bench.table_consistency import (
     printed_cells,
     printed_correlations,
 )
-from salstats.studies.saliency_bench.tables import (
-    ranks_of_cases,
-    ranks_of_data_sets,
-    table_2,
-    table_3,
-    table_4,
-)
+from salstats.studies.study_parser import Parser
 
 _DESCRIPTION = """\
 This compares saliency methods over several data sets and models: Tables 1 to 4, Figs. 1, 3 and 4, and how
@@ -79,49 +81,65 @@ _PRINTED = "as printed"
 _RANKS_TITLE = "Rank of each method when data sets are drawn again"
 #: Items that rank methods in replicates, which the study does not do.
 RANKINGS = ("ranks_data_sets", "ranks")
+# Needs of the items.
+DATASET_COLUMN = "a column 'dataset'"
+MODEL_COLUMN = "a column 'model'"
+SEVERAL_METHODS = "a model with several methods"
+ONE_METHOD = "a model with one method only"
+TWO_METRICS = "scores of two metrics"
+ENOUGH_DATA_SETS = f"{MIN_DATA_SETS} data sets of one model and method"
+ENOUGH_DRAWN_DATA_SETS = f"{MIN_DRAWN_DATA_SETS} data sets of a model with several methods"
+#: Metrics that meet the need for each metric of the study.
+METRIC_NEEDS = {
+    "scores of iou": {"iou"},
+    "scores of hit_any, or hit": {"hit", "hit_any"},
+    "scores of insertion": {"insertion"},
+}
 #: A need of the pictures, besides the scores.
 FILES = Message("truth and maps of the scored cases (", Setting("study"), ", ", Setting("images"), ")")
 _DATA = Message("scores (", Setting("scores"), ")")
 # Without a column for data sets or models the scores are of one data set or one model.
-_PARTS = (needs.DATASET_COLUMN, needs.MODEL_COLUMN, *needs.METRIC_NEEDS)
+_PARTS = (DATASET_COLUMN, MODEL_COLUMN, *METRIC_NEEDS)
 PICTURES = (
-    Item("table_1", "Table 1: the data sets", data_sets, needs=(_DATA,), parts=(needs.DATASET_COLUMN,),
-         slice=_SCORES),
-    Item("figure_1", "Fig. 1: an image of each data set with its truth", figure_1, needs=(FILES,),
-         slice=_SCORES),
-    Item("figure_3", "Fig. 3: maps of every method, first model", maps_of(0), needs=(FILES,), slice=_SCORES),
-    Item("figure_4", "Fig. 4: maps of every method, second model", maps_of(1), needs=(FILES,),
-         slice=_SCORES),
+    StudyItem("table_1", "Table 1: the data sets", data_sets, needs=(_DATA,), parts=(DATASET_COLUMN,),
+              slice=_SCORES),
+    StudyItem("figure_1", "Fig. 1: an image of each data set with its truth", figure_1, needs=(FILES,),
+              slice=_SCORES),
+    StudyItem("figure_3", "Fig. 3: maps of every method, first model", maps_of(0), needs=(FILES,),
+              slice=_SCORES),
+    StudyItem("figure_4", "Fig. 4: maps of every method, second model", maps_of(1), needs=(FILES,),
+              slice=_SCORES),
 )  # fmt: skip
 #: The items that are made of scores, in the order of the files.
 SCORE_ITEMS = (
     *PICTURES,
-    Item("table_2", "Table 2: mean scores by data set, model and method", table_2,
-         needs=(needs.SEVERAL_METHODS,), parts=_PARTS, slice=_SCORES),
-    Item("table_3", "Table 3: correlation of metrics over data sets", table_3,
-         needs=(needs.TWO_METRICS, needs.ENOUGH_DATA_SETS), parts=tuple(needs.METRIC_NEEDS),
-         slice=_DATA_SETS),
-    Item("table_4", "Table 4: models with a single explanation, by data set", table_4,
-         needs=(needs.ONE_METHOD,), parts=_PARTS, slice=_SCORES),
-    Item("ranks_data_sets", _RANKS_TITLE, ranks_of_data_sets, needs=(needs.ENOUGH_DRAWN_DATA_SETS,),
-         slice=_SCORES),
-    Item("ranks", "Rank of each method when cases are drawn again", ranks_of_cases,
-         needs=(needs.SEVERAL_METHODS,), slice=_SCORES),
+    StudyItem("table_2", "Table 2: mean scores by data set, model and method", table_2,
+              needs=(SEVERAL_METHODS,), parts=_PARTS, slice=_SCORES),
+    StudyItem("table_3", "Table 3: correlation of metrics over data sets", table_3,
+              needs=(TWO_METRICS, ENOUGH_DATA_SETS), parts=tuple(METRIC_NEEDS),
+              slice=_DATA_SETS),
+    StudyItem("table_4", "Table 4: models with a single explanation, by data set", table_4,
+              needs=(ONE_METHOD,), parts=_PARTS, slice=_SCORES),
+    StudyItem("ranks_data_sets", _RANKS_TITLE, ranks_of_data_sets, needs=(ENOUGH_DRAWN_DATA_SETS,),
+              slice=_SCORES),
+    StudyItem("ranks", "Rank of each method when cases are drawn again", ranks_of_cases,
+              needs=(SEVERAL_METHODS,), slice=_SCORES),
 )  # fmt: skip
 #: The items that are made of the printed tables.
 PRINTED_ITEMS = (
     *PICTURES,
-    Item("table_2", "Table 2, as printed: mean scores by data set, model and method", table_2,
-         slice=_PRINTED),
-    Item("table_3", "Table 3, from the printed Table 2: correlation of metrics over data sets", table_3,
-         slice=_PRINTED),
-    Item("table_4", "Table 4, as printed: models with a single explanation, by data set", table_4,
-         slice=_PRINTED),
-    Item("ranks_data_sets", _RANKS_TITLE, ranks_of_data_sets, slice=_PRINTED),
-    Item("table_3_check", "Printed Table 3 beside the correlations of the printed Table 2", check,
-         slice=_PRINTED),
-    Item("table_3_change", "Smallest change of the printed Table 2 that gives the printed Table 3", change,
-         slice=_PRINTED),
+    StudyItem("table_2", "Table 2, as printed: mean scores by data set, model and method", table_2,
+              slice=_PRINTED),
+    StudyItem("table_3", "Table 3, from the printed Table 2: correlation of metrics over data sets", table_3,
+              slice=_PRINTED),
+    StudyItem("table_4", "Table 4, as printed: models with a single explanation, by data set", table_4,
+              slice=_PRINTED),
+    StudyItem("ranks_data_sets", _RANKS_TITLE, ranks_of_data_sets, slice=_PRINTED),
+    StudyItem("table_3_check", "Printed Table 3 beside the correlations of the printed Table 2", check,
+              slice=_PRINTED),
+    StudyItem("table_3_change", "Smallest change of the printed Table 2 that gives the printed Table 3",
+              change,
+              slice=_PRINTED),
 )  # fmt: skip
 
 
@@ -187,7 +205,7 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
     mean_options = _mean_options(options)
     metrics = names_in(options.metrics)
     compared_scores = keep_scores(scores, metrics)
-    available = {_DATA, *needs.needs_met(scores, compared_scores, metrics_chosen=metrics is not None)}
+    available = {_DATA, *needs_met(scores, compared_scores, metrics_chosen=metrics is not None)}
 
     folder = options.study
     images = check_images(options.images)
@@ -202,8 +220,46 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
     def load() -> Benchmark:
         return replace(score_benchmark(compared_scores, mean_options), study=study, images=images)
 
-    items = _with_printed(_chosen_items(SCORE_ITEMS, mean_options), compared_scores)
+    items = _add_printed(_chosen_items(SCORE_ITEMS, mean_options), compared_scores)
     return OpenedStudy(items, frozenset(available), load)
+
+
+def needs_met(
+    scores: pd.DataFrame, compared_scores: pd.DataFrame, *, metrics_chosen: bool = False
+) -> set[Need]:
+    """Return the needs that some scores meet.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        All scores.
+    compared_scores : DataFrame
+        The rows that `keep_scores` returns.
+    metrics_chosen : bool
+        True where the metrics were chosen by name; then those of the study are not missed.
+    """
+    met: set[Need] = set()
+    for column, need in (("dataset", DATASET_COLUMN), ("model", MODEL_COLUMN)):
+        if column in scores.columns:
+            met.add(need)
+    metrics = set(compared_scores["metric"])
+    for need, names in METRIC_NEEDS.items():
+        if metrics_chosen or names & metrics:
+            met.add(need)
+    if len(metrics) > 1:
+        met.add(TWO_METRICS)
+
+    cells = compared_scores[list(CELL)].drop_duplicates()
+    several, single = split_models(cells)
+    if len(several):
+        met.add(SEVERAL_METHODS)
+    if len(single):
+        met.add(ONE_METHOD)
+    if several["dataset"].nunique() >= MIN_DRAWN_DATA_SETS:
+        met.add(ENOUGH_DRAWN_DATA_SETS)
+    if cells.groupby(["model", "method"])["dataset"].nunique().max() >= MIN_DATA_SETS:
+        met.add(ENOUGH_DATA_SETS)
+    return met
 
 
 def _mean_options(options: argparse.Namespace) -> MeanOptions:
@@ -212,14 +268,14 @@ def _mean_options(options: argparse.Namespace) -> MeanOptions:
     return MeanOptions(options.replicates, options.unit, options.interval, options.as_published)
 
 
-def _chosen_items(items: Iterable[Item], options: MeanOptions) -> list[Item]:
+def _chosen_items(items: Iterable[StudyItem], options: MeanOptions) -> list[StudyItem]:
     """Return the items of a run; as published there are no rankings."""
     if not options.as_published:
         return list(items)
     return [item for item in items if item.key not in RANKINGS]
 
 
-def _with_printed(items: Iterable[Item], compared_scores: pd.DataFrame) -> list[Item]:
+def _add_printed(items: Iterable[StudyItem], compared_scores: pd.DataFrame) -> list[StudyItem]:
     """Add to items the printed numbers of those scores that are named as in the study."""
     cells = split_models(compared_scores[list(CELL)].drop_duplicates())
     printed_rows = {

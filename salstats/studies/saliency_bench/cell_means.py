@@ -143,9 +143,8 @@ def keep_scores(scores: pd.DataFrame, metrics: Sequence[str] | None = None) -> p
             value=missing[0],
             choices=available,
         )
-    compared_scores = scores[scores["metric"].isin(chosen) & (scores["method"] != HUMAN)].reset_index(
-        drop=True
-    )
+    is_compared = scores["metric"].isin(chosen) & (scores["method"] != HUMAN)
+    compared_scores = scores[is_compared].reset_index(drop=True)
     if compared_scores.empty:
         raise ColumnError(f"the scores have no method but {HUMAN!r}, which no model made", column="method")
     for column, name in UNNAMED.items():
@@ -165,11 +164,12 @@ def keep_scores(scores: pd.DataFrame, metrics: Sequence[str] | None = None) -> p
 
 
 def _warn_of_seeds(scores: pd.DataFrame) -> None:
-    """Warn where means that stand side by side are taken over different seeds or trainings."""
+    """Warn once where the means of a method are over other seeds in one cell than in another."""
     if "seed" not in scores.columns:
         return
     seeded = scores[scores["seed"].notna()]
     for method, method_scores in seeded.groupby("method", observed=True):
+        # The first data set, model and metric with each set of seeds.
         cell_by_seeds: dict[tuple[str, ...], str] = {}
         for cell, rows in method_scores.groupby(["dataset", "model", "metric"], observed=True):
             seeds = tuple(sorted(rows["seed"].astype("str").unique()))
@@ -208,19 +208,21 @@ def printed_means() -> pd.DataFrame:
 
 def correlations(means: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
     """Return Pearson's correlation of every two metrics over the data sets, per model and method."""
-    wide = means.pivot(index=["model", "method", "dataset"], columns="metric", values="estimate")
-    table = wide.reset_index().rename_axis(columns=None)
+    by = ["model", "method"]
+    # A row for each data set of a model and method, a column of means for each metric.
+    wide = means.pivot(index=[*by, "dataset"], columns="metric", values="estimate")
+    wide = wide.reset_index().rename_axis(columns=None)
     # The correlation over two data sets is always -1 or 1.
-    n_data_sets = table.groupby(["model", "method"])["dataset"].transform("nunique")
-    table = table[n_data_sets >= MIN_DATA_SETS].reset_index(drop=True)
-    pairs = [(x, y) for x, y in combinations(metrics, 2) if x in table.columns and y in table.columns]
-    if table.empty or not pairs:
-        columns = ["model", "method", "term", "estimate", "conf_low", "conf_high", "n", "x", "y"]
+    n_data_sets = wide.groupby(by)["dataset"].transform("nunique")
+    wide = wide[n_data_sets >= MIN_DATA_SETS].reset_index(drop=True)
+    available_metrics = [metric for metric in metrics if metric in wide.columns]
+    if wide.empty or len(available_metrics) < 2:
+        columns = [*by, "term", "estimate", "conf_low", "conf_high", "n", "x", "y"]
         return pd.DataFrame(columns=columns)
-    parts = [
-        ss.correlate(table, x, y, by=["model", "method"], test="pearson", interval="fisher") for x, y in pairs
-    ]
-    return pd.concat(parts, ignore_index=True)
+    pair_correlations = []
+    for x, y in combinations(available_metrics, 2):
+        pair_correlations.append(ss.correlate(wide, x, y, by=by, test="pearson", interval="fisher"))
+    return pd.concat(pair_correlations, ignore_index=True)
 
 
 def ranks_over_cases(scores: pd.DataFrame, options: MeanOptions) -> pd.DataFrame:
@@ -254,10 +256,13 @@ def split_models(means: pd.DataFrame) -> ModelSplit:
 
 def labels_of(frame: pd.DataFrame, labels: Mapping[str, Any] | None = None) -> Labels:
     """Return the names of the metrics of a frame in the study's order, and further labels."""
-    metrics = list(dict.fromkeys(frame["metric"])) if "metric" in frame.columns else []
+    metrics: list[str] = []
+    if "metric" in frame.columns:
+        metrics = list(dict.fromkeys(frame["metric"]))
     ordered = [metric for metric in METRICS if metric in metrics]
     ordered += [metric for metric in metrics if metric not in METRICS]
     headings = {metric: HEADINGS.get(metric, Labels().value("metric", metric)) for metric in ordered}
+    # Without the other rule of the pointing game the name need not tell which one it is.
     if "hit_any" in headings and "hit" not in headings:
         headings["hit_any"] = HEADINGS["hit"]
     return Labels({"metric": headings, **(labels or {})})
@@ -278,9 +283,9 @@ def abbreviation_note(metrics: Iterable[str], names: Labels) -> str:
 
 def in_order(frame: pd.DataFrame, columns: Sequence[str], names: Labels) -> pd.DataFrame:
     """Sort rows by the order that labels give the values of some columns."""
-    ranks = {}
+    ranks = pd.DataFrame(index=range(len(frame)))
     for column in columns:
         rank_of = {value: rank for rank, value in enumerate(names.order(column, frame[column]))}
-        ranks[column] = frame[column].map(rank_of)
-    sorted_ranks = pd.DataFrame(ranks).reset_index(drop=True).sort_values(list(columns), kind="stable")
-    return frame.iloc[sorted_ranks.index]
+        ranks[column] = [rank_of[value] for value in frame[column]]
+    order = ranks.sort_values(list(columns), kind="stable").index
+    return frame.iloc[order]

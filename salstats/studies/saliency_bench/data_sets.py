@@ -20,17 +20,19 @@ from salstats.errors import SalstatsError
 from salstats.readers.background_images import ImageSource, check_images
 from salstats.scoring.masking import OTSU, mask_rule
 from salstats.scoring.overlay_pictures import PictureOptions, overlay_picture
-from salstats.studies.engine import Cell, Result, table_of
+from salstats.studies.declarations import ItemResult
+from salstats.studies.result_tables import Cell, table_of
 from salstats.studies.saliency_bench.cell_means import Benchmark
 from salstats.study import HUMAN, Series, Study
 
 TABLE_ID = "saliency-bench"
 #: Columns that are counted in each data set, with their headings.
 COUNTED = {"patient": "Patients", "case": "Images", "task": "Classes", "model": "Models", "method": "Methods"}
-QUARTILES = [0.25, 0.5, 0.75]
+#: Quartiles of the size of findings, as shares.
+QUARTILES = {"q1": 0.25, "median": 0.5, "q3": 0.75}
 
 
-def data_sets(benchmark: Benchmark) -> Result | None:
+def data_sets(benchmark: Benchmark) -> ItemResult | None:
     """Table 1: the contents of each data set."""
     scores = benchmark.scores
     if scores is None:
@@ -41,17 +43,18 @@ def data_sets(benchmark: Benchmark) -> Result | None:
         rows.append({"dataset": dataset, **_data_set_facts(dataset_scores, counted)})
     names = benchmark.names
     frame = pd.DataFrame(rows)
-    frame = frame.set_index("dataset").loc[names.order("dataset", frame["dataset"])].reset_index()
+    order = names.order("dataset", frame["dataset"])
+    frame = frame.set_index("dataset").loc[order].reset_index()
     columns: dict[str | TableColumn, Cell] = {COUNTED[column]: f"n_{column}s" for column in counted}
     columns["Truths"] = "n_present"
     if "median" in frame:
         columns[TableColumn("Median [Q1, Q3]", (Labels().column("area_ratio"),))] = _quartile_text
     table = table_of(frame, TABLE_ID, {"Data set": lambda r: names.value("dataset", r.dataset)}, columns)
-    return Result(frame, table, note="Truths: what is there of all classes on all images")
+    return ItemResult(frame, table, note="Truths: what is there of all classes on all images")
 
 
 def _data_set_facts(scores: pd.DataFrame, counted: Sequence[str]) -> dict[str, float]:
-    """Count the patients, images and so on of a data set, and describe the size of its findings."""
+    """Count patients, images and so on of a data set, and return the quartiles of the size of findings."""
     present = scores
     if "label" in scores:
         present = scores[scores["label"] == 1]
@@ -60,8 +63,8 @@ def _data_set_facts(scores: pd.DataFrame, counted: Sequence[str]) -> dict[str, f
     facts: dict[str, float] = {f"n_{column}s": scores[column].nunique() for column in counted}
     facts["n_present"] = len(findings)
     if "area_ratio" in scores:
-        quartiles = findings["area_ratio"].quantile(QUARTILES)
-        facts |= dict(zip(("q1", "median", "q3"), quartiles, strict=True))
+        for name, probability in QUARTILES.items():
+            facts[name] = float(findings["area_ratio"].quantile(probability))
     return facts
 
 
@@ -72,11 +75,11 @@ def _quartile_text(row: Any) -> str:
     return interval_text(row.median, row.q1, row.q3, 3, "brackets")
 
 
-def figure_1(benchmark: Benchmark) -> Result:
+def figure_1(benchmark: Benchmark) -> ItemResult:
     """Fig. 1: an image of each data set with its truth."""
     picks = _picked_images(benchmark)
     figure = plot_truths(_study(benchmark), picks, images=benchmark.images, labels=benchmark.names)
-    return Result(picks, _picks_table(benchmark, picks), figure, note=_picks_note(picks))
+    return ItemResult(picks, _picks_table(benchmark, picks), figure, note=_picks_note(picks))
 
 
 @plot_function
@@ -86,12 +89,15 @@ def plot_truths(
     """Draw an image of each data set with the outline of the truth, side by side."""
     titles = {dataset: labels.value("dataset", dataset) for dataset in picks["dataset"]}
     n_panels = len(titles)
-    # A few panels are not larger than four on a page, or two in a column.
-    n_fitting = max(n_panels, 4 if width > COLUMN_MM else 2)
-    panel_width = (width - 2 * EDGE_MM - (n_fitting - 1) * GAP_MM) / n_fitting
+    # Panels are never wider than a fourth of a page or half a column; fewer of them make a narrow figure.
+    least_columns = 2
+    if width > COLUMN_MM:
+        least_columns = 4
+    n_columns = max(n_panels, least_columns)
+    panel_width = (width - 2 * EDGE_MM - (n_columns - 1) * GAP_MM) / n_columns
     sheet_width = width
-    if n_panels < n_fitting:
-        sheet_width = n_panels * (panel_width + GAP_MM) - GAP_MM + 2 * EDGE_MM
+    if n_panels < n_columns:
+        sheet_width = n_panels * panel_width + (n_panels - 1) * GAP_MM + 2 * EDGE_MM
     layout = gallery_layout({"": ()}, [None], titles, sheet_width)
     rule = mask_rule(study.select(methods=set()), threshold=OTSU)
     picture_options = PictureOptions(rule, check_images(images), False, layout.box)
@@ -107,18 +113,18 @@ def plot_truths(
     return overlay_figure(placed, sheet, labels=labels, notes=[image_note(panels)], spacing=None)
 
 
-def maps_of(model_index: int) -> Callable[[Benchmark], Result | None]:
+def maps_of(model_index: int) -> Callable[[Benchmark], ItemResult | None]:
     """Return a function that draws the maps of every method of one model on the images of Fig. 1.
 
     Models are numbered from 0 in the order of the study.
     """
 
-    def make(benchmark: Benchmark) -> Result | None:
+    def make(benchmark: Benchmark) -> ItemResult | None:
         study = _study(benchmark)
         picks = _picked_images(benchmark)
         names = benchmark.names
-        series = [s for s in study.series if s.method != HUMAN]
-        models = list(dict.fromkeys(s.model for s in series))
+        map_series = [series for series in study.series if series.method != HUMAN]
+        models = list(dict.fromkeys(series.model for series in map_series))
         if model_index >= len(models):
             return None
         model = models[model_index]
@@ -132,31 +138,34 @@ def maps_of(model_index: int) -> Callable[[Benchmark], Result | None]:
         case_titles = {}
         for row in picks.itertuples():
             case_titles[row.case] = f"{names.value('dataset', row.dataset)}: {names.value('case', row.case)}"
+        model_series = [series for series in map_series if series.model == model]
         figure = ss.plot_gallery(
-            _with_plain_series(study, [s for s in series if s.model == model]),
+            _one_series_per_method(study, model_series),
             picks[["case", "task"]],
             scores=scores.drop(columns=["model", "seed"], errors="ignore"),
             images=benchmark.images,
             labels={"case": case_titles},
         )
         note = f"{_picks_note(picks)}; below each its own"
-        return Result(scores, _picks_table(benchmark, picks), figure, note=note, title=title)
+        return ItemResult(scores, _picks_table(benchmark, picks), figure, note=note, title=title)
 
     return make
 
 
-def _with_plain_series(study: Study, series: list[Series]) -> Study:
-    """Keep the first of the series of each method, without its model and seed."""
+def _one_series_per_method(study: Study, series_of_model: list[Series]) -> Study:
+    """Keep the predictions of each method's first series, and remove model and seed from its name."""
     first_by_method: dict[str, Series] = {}
-    for s in series:
-        first_by_method.setdefault(s.method, s)
-    plain_series = {s: Series(method) for method, s in first_by_method.items()}
+    for series in series_of_model:
+        first_by_method.setdefault(series.method, series)
+    new_series = {series: Series(method) for method, series in first_by_method.items()}
     cases = []
     for case in study:
-        predictions = [p for p in case.predictions if p.series in plain_series]
-        renamed = tuple(replace(p, series=plain_series[p.series]) for p in predictions)
-        cases.append(replace(case, predictions=renamed))
-    return replace(study, cases=tuple(cases), series=tuple(plain_series.values()))
+        predictions = []
+        for prediction in case.predictions:
+            if prediction.series in new_series:
+                predictions.append(replace(prediction, series=new_series[prediction.series]))
+        cases.append(replace(case, predictions=tuple(predictions)))
+    return replace(study, cases=tuple(cases), series=tuple(new_series.values()))
 
 
 def _picked_images(benchmark: Benchmark) -> pd.DataFrame:
@@ -164,12 +173,13 @@ def _picked_images(benchmark: Benchmark) -> pd.DataFrame:
     study = _study(benchmark)
     scores = benchmark.scores
     assert scores is not None
-    truths = {(case.case, task) for case in study for task in case.truths}
+    cases_and_tasks = {(case.case, task) for case in study for task in case.truths}
     metric = benchmark.names.order("metric", scores["metric"])[0]
     scores = scores[(scores["metric"] == metric) & scores["score"].notna()]
     if "task" not in scores:
         scores = scores.assign(task=study.tasks[0])
-    has_truth = [key in truths for key in zip(scores["case"], scores["task"], strict=True)]
+    keys = zip(scores["case"], scores["task"], strict=True)
+    has_truth = [key in cases_and_tasks for key in keys]
     scores = scores[has_truth]
     if scores.empty:
         raise SalstatsError(f"no case of the scores is in {study.source}", column="case")
@@ -179,8 +189,9 @@ def _picked_images(benchmark: Benchmark) -> pd.DataFrame:
             f"cases of {study.source} stand in several data sets of the scores", column="case"
         )
     picks = ss.pick_cases(means.assign(method="mean", metric=metric), at="median", by="dataset")
+    picks = picks.drop(columns=["method", "pick", "target"])
     order = benchmark.names.order("dataset", picks["dataset"])
-    return picks.set_index("dataset").loc[order].reset_index().drop(columns=["method", "pick", "target"])
+    return picks.set_index("dataset").loc[order].reset_index()
 
 
 def _picks_table(benchmark: Benchmark, picks: pd.DataFrame) -> GT:
@@ -207,7 +218,7 @@ def _picks_note(picks: pd.DataFrame) -> str:
 
 
 def _metric_label(picks: pd.DataFrame) -> str:
-    """Name the metric that the images were picked by: its score of one image is no mIoU."""
+    """Name the metric that the images were picked by, such as IoU: the score of one image is no mIoU."""
     return Labels().value("metric", picks["metric"].iloc[0])
 
 

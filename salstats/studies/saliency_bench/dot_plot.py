@@ -66,35 +66,37 @@ def plot_dots(
     """
     methods = names.order("method", frame["method"])
     models = names.order("model", frame["model"])
-    drawn = frame.reset_index(drop=True).assign(
+    marks = frame.reset_index(drop=True).assign(
         y=_vertical_positions(frame, methods, models),
         model=names.categorical(frame, "model"),
         across=names.categorical(frame, across),
     )
-    # columns without a value have no limits to draw
     for column in ("conf_low", "conf_high"):
-        drawn[column] = drawn[column].astype("float64") if column in drawn.columns else np.nan
+        if column in marks.columns:
+            marks[column] = marks[column].astype("float64")
+        else:
+            marks[column] = np.nan
     n_down = 1
     facets: Any = p9.facet_grid(cols="across")
     if down is not None:
-        drawn["down"] = names.categorical(frame, down)
-        n_down = drawn["down"].nunique()
+        marks["down"] = names.categorical(frame, down)
+        n_down = marks["down"].nunique()
         facets = p9.facet_grid("down", "across")
     row_height = max(_ROW_MM, _MODEL_MM * len(models) + 0.8)
     panel_height = row_height * len(methods) + _PANEL_MM
     text = caption([note], caption_chars(PAGE_MM, 3))
     height = min(_AROUND_MM + n_down * panel_height + caption_mm(text), _MAX_HEIGHT_MM)
-    marks: list[Any] = []
+    lines: list[Any] = []
     if guide is not None:
-        marks.append(p9.geom_vline(xintercept=guide, color=GUIDE, size=0.4))
-    with_limits = drawn.dropna(subset=["conf_low", "conf_high"])
-    if len(with_limits):
+        lines.append(p9.geom_vline(xintercept=guide, color=GUIDE, size=0.4))
+    intervals = marks.dropna(subset=["conf_low", "conf_high"])
+    if len(intervals):
         bars = p9.aes(x="conf_low", xend="conf_high", y="y", yend="y", color="model")
-        marks.append(p9.geom_segment(bars, data=with_limits, size=0.5, show_legend=False))
-    model_styles = method_styles(drawn["model"].cat.categories).values()
+        lines.append(p9.geom_segment(bars, data=intervals, size=0.5, show_legend=False))
+    model_styles = method_styles(marks["model"].cat.categories).values()
     return (
-        Figure(drawn, p9.aes("estimate", "y", color="model", shape="model"))
-        + marks
+        Figure(marks, p9.aes("estimate", "y", color="model", shape="model"))
+        + lines
         + p9.geom_point(size=1.3, stroke=0.2, na_rm=True)
         + facets
         + p9.scale_x_continuous(limits=limits, breaks=list(breaks), labels=tick_texts, expand=(0.03, 0))
@@ -125,7 +127,7 @@ def plot_dots(
 
 
 def _vertical_positions(frame: pd.DataFrame, methods: Sequence[str], models: Sequence[str]) -> list[float]:
-    """Place methods below each other from 0 down, and the models of a method around its place."""
+    """Return the position of each row: methods at 0, -1, -2, ..., their models around that position."""
     step = _SPREAD / len(models)
     middle = (len(models) - 1) / 2
     positions = []

@@ -17,8 +17,10 @@ from salstats.display.tables.record import TableColumn
 from salstats.display.text.format import counted, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError
-from salstats.studies.engine import Cell, Result, table_of
+from salstats.studies.declarations import ItemResult
 from salstats.studies.printed_names import match_names
+from salstats.studies.result_tables import Cell, table_of
+from salstats.studies.saliency_bench.benchmark_tables import TABLE_ID
 from salstats.studies.saliency_bench.cell_means import (
     CELL,
     PRINTED,
@@ -27,7 +29,6 @@ from salstats.studies.saliency_bench.cell_means import (
     labels_of,
     printed_means,
 )
-from salstats.studies.saliency_bench.tables import TABLE_ID
 
 #: The only conclusion that the comparison allows.
 INCONSISTENT = "The two printed tables are inconsistent there."
@@ -65,7 +66,7 @@ def printed_cells(cells: pd.DataFrame) -> pd.DataFrame:
     the number of images behind a printed mean was not printed. PG is `hit_any`: the study counts any maximum.
     """
     printed = printed_means()
-    named = _with_printed_names(cells[list(CELL)].drop_duplicates(), printed)
+    named = _add_printed_names(cells[list(CELL)].drop_duplicates(), printed)
     printed = printed[[*CELL, "estimate"]].rename(columns={column: f"printed_{column}" for column in CELL})
     matched = named.merge(printed, on=[f"printed_{column}" for column in CELL])
     return matched[[*CELL, "estimate"]]
@@ -77,7 +78,7 @@ def printed_correlations(cells: pd.DataFrame) -> pd.DataFrame:
     Columns: `model, method` with the names of the scores, the metrics `x, y`, and `estimate`.
     """
     values, correlations = printed_tables()
-    named = _with_printed_names(cells[list(CELL)].drop_duplicates(), values)
+    named = _add_printed_names(cells[list(CELL)].drop_duplicates(), values)
     study_sets = set(values["dataset"])
     rows = []
     for (model, method), group in named.groupby(["model", "method"], sort=False):
@@ -93,7 +94,7 @@ def printed_correlations(cells: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["model", "method", "x", "y", "estimate"])
 
 
-def _with_printed_names(cells: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
+def _add_printed_names(cells: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     """Add the printed name of each data set, model, method and metric; "" where it has none."""
     named = cells.copy()
     for column in ("dataset", "model", "method"):
@@ -105,10 +106,11 @@ def _with_printed_names(cells: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFr
 
 
 def check_correlations(values: pd.DataFrame, correlations: pd.DataFrame) -> pd.DataFrame:
-    """Put every printed correlation beside the one that the printed values give.
+    """Compare every printed correlation with that of the printed values.
 
-    `difference` is that of the rounded ones; `within_one` says that it is one unit of the last decimal at
-    most.
+    Columns: `model, method, metric_1, metric_2`; `n` data sets; `printed` and `recomputed`; `difference` of
+    the rounded correlations; `agrees`, if it is 0; `within_one`, if it is at most one unit of the last
+    decimal.
     """
     keys = [*_BY, "dataset", "metric"]
     if values.duplicated(keys).any():
@@ -150,7 +152,7 @@ def changed_values(values: pd.DataFrame, changes: pd.DataFrame) -> pd.DataFrame:
     return values.assign(value=merged["new_value"].fillna(merged["value"]).to_numpy())
 
 
-def check(benchmark: Benchmark) -> Result:
+def check(benchmark: Benchmark) -> ItemResult:
     """Show every printed correlation beside the one that the printed values give."""
     values, correlations = printed_tables()
     names = benchmark.names
@@ -161,7 +163,10 @@ def check(benchmark: Benchmark) -> Result:
     rows = in_order(rows, ["pair", "model", "method"], order).reset_index(drop=True)
     n_agreeing = int(rows["agrees"].sum())
     agreements = rows.groupby("pair", sort=False)["agrees"].agg(["sum", "size"])
-    pair_counts = "; ".join(f"{pair}: {n['sum']} of {n['size']}" for pair, n in agreements.iterrows())
+    pair_texts = []
+    for pair, counts in agreements.iterrows():
+        pair_texts.append(f"{pair}: {counts['sum']} of {counts['size']}")
+    pair_counts = "; ".join(pair_texts)
     notes = [
         f"From Table 2: Pearson's r of the printed values over {int(rows['n'].iloc[0])} data sets, "
         f"rounded to four decimals. Agree: {n_agreeing} of {len(rows)} ({pair_counts})."
@@ -175,17 +180,24 @@ def check(benchmark: Benchmark) -> Result:
         {
             "Printed": ("printed", 4),
             "From Table 2": ("recomputed", 4),
-            "Difference": lambda r: "" if r.agrees else fixed_text(r.difference, 4),
+            "Difference": _difference_text,
             TableColumn("Agrees", align="left"): _agreement_text,
         },
         groups="pair",
         notes=[paragraph(*notes)],
     )
-    return Result(
+    return ItemResult(
         rows.drop(columns="pair"),
         table,
         note=f"{n_agreeing} of {len(rows)} printed correlations follow from the printed values",
     )
+
+
+def _difference_text(row: Any) -> str:
+    """Write the difference of a printed correlation and the recomputed one, nothing where they agree."""
+    if row.agrees:
+        return ""
+    return fixed_text(row.difference, 4)
 
 
 def _agreement_text(row: Any) -> str:
@@ -197,7 +209,7 @@ def _agreement_text(row: Any) -> str:
     return "no"
 
 
-def change(benchmark: Benchmark) -> Result:
+def change(benchmark: Benchmark) -> ItemResult:
     """Show the changes of a single digit that reconcile the tables, as the search found them."""
     values, correlations = printed_tables()
     changes = pd.read_csv(data_folder() / CHANGES)
@@ -223,7 +235,7 @@ def change(benchmark: Benchmark) -> Result:
         },
         notes=[paragraph(*_search_sentences(printed_check, corrected_check, rows, names))],
     )
-    return Result(
+    return ItemResult(
         rows,
         table,
         note="every other digit at every decimal of every printed value was tried, one at a time",
@@ -250,9 +262,9 @@ def _search_sentences(
         f"correlations agree, to one unit of the last decimal. Such a change exists for {len(changes)} of "
         "them, and for each only one."
     ]
-    places = changes[["metric", "dataset", "place"]].drop_duplicates()
-    if len(places) == 1:
-        digit = places.iloc[0]
+    digits = changes[["metric", "dataset", "place"]].drop_duplicates()
+    if len(digits) == 1:
+        digit = digits.iloc[0]
         n_exact = int(corrected_check["agrees"].sum())
         n_inexact = len(corrected_check) - n_exact
         sentence = (

@@ -7,7 +7,7 @@ from functools import partial
 import pandas as pd
 
 from salstats.errors import Message, SalstatsError, Setting
-from salstats.studies.engine import Item, OpenedStudy, Parser, PublishedStudy
+from salstats.studies.declarations import OpenedStudy, PublishedStudy, StudyItem
 from salstats.studies.saporta2022.covariates import (
     by_confidence,
     distributions,
@@ -67,6 +67,7 @@ from salstats.studies.saporta2022.study_frames import (
     StudyFrames,
     warn_of_left_out,
 )
+from salstats.studies.study_parser import Parser
 
 _DESCRIPTION = """\
 This compares saliency maps with radiologists on chest X-rays: Tables 1 to 3 and S1, Figs. 1 to 3, and
@@ -133,50 +134,53 @@ _TRUTH = "findings of the truth"
 
 #: The items of the study, in the order of the files.
 ITEMS = (
-    Item("extended_data_10", "Extended Data 10: summary statistics", summary_statistics, slice=_ALL),
-    Item("table_1", "Table 1: mean IoU and hit rate", table_1,
-         parts=(MAPS, PEOPLE, HITS), printed=TABLE_1),
-    Item("figure_2", "Fig. 2: mean IoU (a) and hit rate (b) of the main saliency method and people", figure_2,
-         needs=(MAPS, PEOPLE), parts=(SEGMENTATIONS, POINTS)),
-    Item("extended_data_5", "Extended Data 5: percentage decrease of mean IoU from people",
-         partial(lost_to_people, metric="iou"), needs=(MAPS, SEGMENTATIONS),
-         printed=decrease_printed("iou")),
-    Item("extended_data_6", "Extended Data 6: percentage decrease of hit rate from people",
-         partial(lost_to_people, metric="hit"), needs=(MAPS, HITS, POINTS),
-         printed=decrease_printed("hit")),
-    Item("extended_data_1a", "Extended Data 1a: mean IoU by threshold, validation study", thresholds,
-         needs=(SWEEP,), slice="true-positive, validation"),
-    Item("extended_data_1b", "Extended Data 1b: mean IoU with tuned thresholds", tuned_thresholds,
-         needs=(MAPS, THRESHOLDS)),
-    Item("extended_data_1c", "Extended Data 1c: Otsu's threshold against the tuned one, paired (asserted in "
-         "the study's text)", otsu_and_tuned, needs=(MAPS, THRESHOLDS)),
-    Item("extended_data_2", "Extended Data 2: precision, recall and specificity", pooled,
-         needs=(PIXELS,), parts=(MAPS, PEOPLE), slice="cases that the truth holds"),
-    Item("extended_data_3", "Extended Data 3: saliency methods and architectures", several_models,
-         needs=(SEVERAL,), parts=(PEOPLE,)),
-    Item("extended_data_7", "Extended Data 7: ensemble and single checkpoints", ensemble_and_checkpoints,
-         needs=(CHECKPOINTS,)),
-    Item("extended_data_4", "Extended Data 4: mean IoU on the full slice", full_slice,
-         needs=(FULL_SLICE,), parts=(MAPS, PEOPLE), printed=FULL_SLICE_2021),
-    Item("extended_data_8", "Extended Data 8: distribution of the features", distributions,
-         needs=(SHAPES,), parts=FEATURES, slice=_TRUTH),
-    Item("table_2", "Table 2: features of the finding and localisation", table_2,
-         needs=(MAPS, SHAPES), parts=(*FEATURES, HITS, SEGMENTATIONS, POINTS), printed=TABLE_2),
-    Item("table_3", "Table 3: confidence and IoU", partial(by_confidence, metric="iou"),
-         needs=(FULL_PROBABILITIES,), parts=(FULL_SLICE,), printed=TABLE_3),
-    Item("extended_data_9", "Extended Data 9: confidence and hits", partial(by_confidence, metric="hit"),
-         needs=(PROBABILITIES, HITS)),
-    Item("table_s1", "Supplementary Table S1: AUROC of the classifiers", classifiers,
-         needs=(FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS), slice=_ALL, printed=TABLE_S1),
-    Item("replicates", "Replicates of mean IoU and hit rate, as eval.py writes them", replicates_of),
-    Item("as_published_and_clustered", "Every headline number as published and with patients as clusters",
-         comparison, slice="as each item"),
-    Item("sensitivity", "Choices that may change a conclusion", choices, needs=(MAPS,), slice="as each item"),
-    Item("figure_1", "Fig. 1: a map and people's outline against the truth", figure_1,
-         needs=(MAPS, PICTURES)),
-    Item("figure_3", "Fig. 3a-b: features of the findings", figure_3,
-         needs=(SHAPES,), parts=(*FEATURES, PICTURES), slice=_TRUTH),
-    Item("examples", "Examples picked by IoU", examples, needs=(MAPS, PICTURES)),
+    StudyItem("extended_data_10", "Extended Data 10: summary statistics", summary_statistics, slice=_ALL),
+    StudyItem("table_1", "Table 1: mean IoU and hit rate", table_1,
+              parts=(MAPS, PEOPLE, HITS), printed=TABLE_1),
+    StudyItem("figure_2", "Fig. 2: mean IoU (a) and hit rate (b) of the main saliency method and people",
+              figure_2,
+              needs=(MAPS, PEOPLE), parts=(SEGMENTATIONS, POINTS)),
+    StudyItem("extended_data_5", "Extended Data 5: percentage decrease of mean IoU from people",
+              partial(lost_to_people, metric="iou"), needs=(MAPS, SEGMENTATIONS),
+              printed=decrease_printed("iou")),
+    StudyItem("extended_data_6", "Extended Data 6: percentage decrease of hit rate from people",
+              partial(lost_to_people, metric="hit"), needs=(MAPS, HITS, POINTS),
+              printed=decrease_printed("hit")),
+    StudyItem("extended_data_1a", "Extended Data 1a: mean IoU by threshold, validation study", thresholds,
+              needs=(SWEEP,), slice="true-positive, validation"),
+    StudyItem("extended_data_1b", "Extended Data 1b: mean IoU with tuned thresholds", tuned_thresholds,
+              needs=(MAPS, THRESHOLDS)),
+    StudyItem("extended_data_1c", "Extended Data 1c: Otsu's threshold against the tuned one, paired "
+              "(asserted in the study's text)", otsu_and_tuned, needs=(MAPS, THRESHOLDS)),
+    StudyItem("extended_data_2", "Extended Data 2: precision, recall and specificity", pooled,
+              needs=(PIXELS,), parts=(MAPS, PEOPLE), slice="cases that the truth holds"),
+    StudyItem("extended_data_3", "Extended Data 3: saliency methods and architectures", several_models,
+              needs=(SEVERAL,), parts=(PEOPLE,)),
+    StudyItem("extended_data_7", "Extended Data 7: ensemble and single checkpoints", ensemble_and_checkpoints,
+              needs=(CHECKPOINTS,)),
+    StudyItem("extended_data_4", "Extended Data 4: mean IoU on the full slice", full_slice,
+              needs=(FULL_SLICE,), parts=(MAPS, PEOPLE), printed=FULL_SLICE_2021),
+    StudyItem("extended_data_8", "Extended Data 8: distribution of the features", distributions,
+              needs=(SHAPES,), parts=FEATURES, slice=_TRUTH),
+    StudyItem("table_2", "Table 2: features of the finding and localisation", table_2,
+              needs=(MAPS, SHAPES), parts=(*FEATURES, HITS, SEGMENTATIONS, POINTS), printed=TABLE_2),
+    StudyItem("table_3", "Table 3: confidence and IoU", partial(by_confidence, metric="iou"),
+              needs=(FULL_PROBABILITIES,), parts=(FULL_SLICE,), printed=TABLE_3),
+    StudyItem("extended_data_9", "Extended Data 9: confidence and hits", partial(by_confidence, metric="hit"),
+              needs=(PROBABILITIES, HITS)),
+    StudyItem("table_s1", "Supplementary Table S1: AUROC of the classifiers", classifiers,
+              needs=(FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS), slice=_ALL, printed=TABLE_S1),
+    StudyItem("replicates", "Replicates of mean IoU and hit rate, as eval.py writes them", replicates_of),
+    StudyItem("as_published_and_clustered",
+              "Every headline number as published and with patients as clusters",
+              comparison, slice="as each item"),
+    StudyItem("sensitivity", "Choices that may change a conclusion", choices, needs=(MAPS,),
+              slice="as each item"),
+    StudyItem("figure_1", "Fig. 1: a map and people's outline against the truth", figure_1,
+              needs=(MAPS, PICTURES)),
+    StudyItem("figure_3", "Fig. 3a-b: features of the findings", figure_3,
+              needs=(SHAPES,), parts=(*FEATURES, PICTURES), slice=_TRUTH),
+    StudyItem("examples", "Examples picked by IoU", examples, needs=(MAPS, PICTURES)),
 )  # fmt: skip
 
 
@@ -198,12 +202,12 @@ def _open(options: argparse.Namespace) -> OpenedStudy:
         raise SalstatsError(Setting("full_scores"), " belongs to ", Setting("scores"))
     unscored = find(options)
     return OpenedStudy(
-        ITEMS, unscored.available, lambda: _with_enough(make_frames(unscored, options), options)
+        ITEMS, unscored.available, lambda: _leave_out_tasks(make_frames(unscored, options), options)
     )
 
 
-def _replicates_alone() -> SalstatsError:
-    """Return the error of replicates that are named beside other data."""
+def _replicates_error() -> SalstatsError:
+    """Return the error where `bootstrap` is given together with `data` or `scores`."""
     return SalstatsError(
         Setting("bootstrap"),
         " stands in the place of ",
@@ -217,7 +221,7 @@ def _replicates_alone() -> SalstatsError:
 def _open_replicates(options: argparse.Namespace) -> OpenedStudy:
     """Take the replicates of the study's scripts, of which there are means and decreases."""
     if options.data is not None or options.full_scores:
-        raise _replicates_alone()
+        raise _replicates_error()
     parser = Parser()
     add_options(parser)
     for name, action in parser.options.items():
@@ -238,7 +242,7 @@ def _open_replicates(options: argparse.Namespace) -> OpenedStudy:
 def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStudy:
     """Take existing scores; needs that are not met are named in words of tables."""
     if options.bootstrap:
-        raise _replicates_alone()
+        raise _replicates_error()
     study_scores = read_slices(scores, options)
     items = []
     for item in ITEMS:
@@ -246,11 +250,11 @@ def _open_scores(scores: pd.DataFrame, options: argparse.Namespace) -> OpenedStu
         parts = tuple(IN_TABLES[need] for need in item.parts)
         items.append(replace(item, needs=needs, parts=parts))
     available = frozenset(IN_TABLES[need] for need in study_scores.available)
-    return OpenedStudy(items, available, lambda: _with_enough(study_scores.frames(options), options))
+    return OpenedStudy(items, available, lambda: _leave_out_tasks(study_scores.frames(options), options))
 
 
-def _with_enough(frames: StudyFrames, options: argparse.Namespace) -> StudyFrames:
-    """Keep the tasks with enough positive cases, and warn of the others."""
+def _leave_out_tasks(frames: StudyFrames, options: argparse.Namespace) -> StudyFrames:
+    """Leave out the tasks with fewer positive cases than `min_positives`, with a warning for each."""
     frames = frames.with_enough(options.min_positives)
     warn_of_left_out(frames, options.min_positives)
     return frames

@@ -10,7 +10,8 @@ from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.text_fit import wrapped
 from salstats.display.tables.record import TableColumn
 from salstats.display.text.format import MISSING, interval_text
-from salstats.studies.engine import Result, table_of
+from salstats.studies.declarations import ItemResult
+from salstats.studies.result_tables import table_of
 from salstats.studies.saporta2022.labels_and_notes import (
     LABELS,
     cutoff_note,
@@ -36,14 +37,14 @@ from salstats.studies.saporta2022.study_frames import (
 )
 
 
-def summary_statistics(frames: StudyFrames) -> Result:
+def summary_statistics(frames: StudyFrames) -> ItemResult:
     """Extended Data 10: positives, patients and features per task, and the tasks left out."""
     counts = frames.counts
     assert counts is not None
     features = described_features(frames.all_tasks or frames)
     left_out = _left_out(counts)
-    return Result(
-        _with_quartiles(counts, features),
+    return ItemResult(
+        _join_quartiles(counts, features),
         _summary_table(counts, features),
         _count_figure(counts, left_out),
         note=f"tasks left out of all that follows: {left_out}",
@@ -52,40 +53,42 @@ def summary_statistics(frames: StudyFrames) -> Result:
 
 def _left_out(counts: pd.DataFrame) -> str:
     """Name the tasks that are left out, with the number of cases and the reason."""
-    tasks = [
-        f"{row.task} (n = {row.n_positive}: {row.reason})" for row in counts[counts["left_out"]].itertuples()
-    ]
-    return "; ".join(tasks) or "none"
+    texts = []
+    for row in counts[counts["left_out"]].itertuples():
+        texts.append(f"{row.task} (n = {row.n_positive}: {row.reason})")
+    return "; ".join(texts) or "none"
 
 
-def _with_quartiles(counts: pd.DataFrame, features: pd.DataFrame) -> pd.DataFrame:
-    """Put median and quartiles of each feature beside the counts of its task."""
+def _join_quartiles(counts: pd.DataFrame, features: pd.DataFrame) -> pd.DataFrame:
+    """Add `FEATURE_median`, `FEATURE_q1` and `FEATURE_q3` of each feature to the counts of the tasks."""
     quartiles = features.pivot(index="task", columns="metric", values=["median", "q1", "q3"])
+    # The columns have two levels, the quantity and the feature: area_ratio_median, area_ratio_q1, ...
     quantities = quartiles.columns.get_level_values(0)
-    features_of_columns = quartiles.columns.get_level_values("metric")
-    quartiles.columns = features_of_columns + "_" + quantities
+    feature_names = quartiles.columns.get_level_values("metric")
+    quartiles.columns = feature_names + "_" + quantities
     return counts.merge(quartiles.reset_index(), on="task", how="left")
 
 
 def _summary_table(counts: pd.DataFrame, features: pd.DataFrame) -> GT:
-    """Make a table of the counts of each task, and median and quartiles of the features that are known."""
+    """Make a table of the counts of each task, and of median and quartiles of each feature with values."""
     texts = []
     for row in features.itertuples():
-        digits = 1 if row.metric == "n_instances" else 3
+        digits = 3
+        if row.metric == "n_instances":
+            digits = 1
         texts.append(interval_text(row.median, row.q1, row.q3, digits, "brackets"))
-    table_rows = features.assign(text=texts).pivot(index="task", columns="metric", values="text")
-    known_features = [
-        name for name in FEATURES if features.loc[features["metric"] == name, "median"].notna().any()
-    ]
-    # a task without findings has no row
-    table_rows = table_rows.reindex(counts["task"])[known_features].fillna(MISSING).reset_index()
+    features_with_values = set(features.loc[features["median"].notna(), "metric"])
+    shown_features = [name for name in FEATURES if name in features_with_values]
+    text_of_task = features.assign(text=texts).pivot(index="task", columns="metric", values="text")
+    # A task without findings has no row in `features`.
+    text_of_task = text_of_task.reindex(counts["task"])[shown_features].fillna(MISSING).reset_index()
 
     columns: dict[str | TableColumn, str] = {"Cases": "n_cases", "Positive": "n_positive"}
     if "n_patients" in counts:
         columns["Patients with it"] = "n_patients"
-    for name in known_features:
+    for name in shown_features:
         columns[TableColumn(feature_name(name), ("Median [Q1, Q3]",))] = name
-    return table_of(counts.merge(table_rows, on="task"), "saporta2022", {"Task": "task"}, columns)
+    return table_of(counts.merge(text_of_task, on="task"), "saporta2022", {"Task": "task"}, columns)
 
 
 def _count_figure(counts: pd.DataFrame, left_out: str) -> Figure:
@@ -93,7 +96,7 @@ def _count_figure(counts: pd.DataFrame, left_out: str) -> Figure:
     names = {"n_positive": "Cases with the finding", "n_patients": "Patients with the finding"}
     columns = [column for column in names if column in counts]
     rows = counts.melt("task", columns, "method", "estimate").replace({"method": names})
-    # intervals are drawn as lines from 0 to the number
+    # `plot_intervals` draws limits as lines: here from 0 to the number.
     rows = rows.assign(conf_low=0, conf_high=rows["estimate"])
     figure = ss.plot_intervals(rows, labels={"method": [names[column] for column in columns]})
     return figure + p9.labs(x="Number", caption=wrapped(f"Left out of all that follows: {left_out}.", 74))
@@ -105,15 +108,15 @@ def described_features(frames: StudyFrames) -> pd.DataFrame:
     return ss.describe(rows.astype({"score": "float64"}), by=["metric", "task"])
 
 
-def distributions(frames: StudyFrames) -> Result:
+def distributions(frames: StudyFrames) -> ItemResult:
     """Extended Data 8: letter values of the features."""
     features = [feature for feature in FEATURES if frames.positives[feature].notna().any()]
     values = ss.letter_values(frames.positives, features, by="task")
-    # a feature of 0 or 1 has no meaning of its own, so such values are not counted
+    # Sizes and shapes of exactly 0 or 1 have no meaning of their own, so they are not counted.
     edge_counts = dict.fromkeys(["n_zero", "share_zero", "n_one", "share_one"], 0)
     described = described_features(frames).assign(binary=False, **edge_counts)
     names = {feature: feature_name(feature) for feature in FEATURES}
-    return Result(
+    return ItemResult(
         values,
         ss.table_describe(described, labels={"metric": names}),
         ss.plot_letter_values(values, labels=LABELS),
@@ -122,13 +125,13 @@ def distributions(frames: StudyFrames) -> Result:
     )
 
 
-def table_2(frames: StudyFrames) -> Result:
+def table_2(frames: StudyFrames) -> ItemResult:
     """Table 2: slopes of localisation on the features of the findings, which are scaled both ways."""
     inference = frames.inference
     slopes = feature_slopes(frames, inference)
     if inference.published:
         slopes["script_text"] = printed_as_published(slopes, n_tests=len(FEATURES))
-    return Result(
+    return ItemResult(
         slopes,
         _slope_table(slopes),
         _slope_figure(slopes),
@@ -141,8 +144,8 @@ def table_2(frames: StudyFrames) -> Result:
 
 def _slope_figure(slopes: pd.DataFrame) -> Figure:
     """Plot the slopes of IoU and of the hit rate without task effects, the scales of features as methods."""
-    is_shown = (slopes["pool"] != TASK_EFFECTS) & slopes["outcome"].isin(("IoU", "Hit rate"))
-    rows = slopes[is_shown]
+    is_drawn = (slopes["pool"] != TASK_EFFECTS) & slopes["outcome"].isin(("IoU", "Hit rate"))
+    rows = slopes[is_drawn]
     rows = rows.assign(method=rows["scale"])
     rows = rows.drop(columns=["outcome", "scale", "pool", "script_text"], errors="ignore")
     return ss.plot_regression(rows, labels={"term": list(FEATURES)})
@@ -150,13 +153,15 @@ def _slope_figure(slopes: pd.DataFrame) -> Figure:
 
 def _slope_table(slopes: pd.DataFrame) -> GT:
     """Make a table with a block of slopes for each scale of the features, without and with task effects."""
+    source_by_scale = {PER_TASK: "as the study's text has it", POOLED: "as its scripts have it"}
+    # Headings of the blocks by the value of the column `block`.
     blocks = {}
-    for scale, source in ((PER_TASK, "as the study's text has it"), (POOLED, "as its scripts have it")):
+    for scale, source in source_by_scale.items():
         blocks[scale] = f"{scale} ({source})"
         blocks[f"{scale}, {TASK_EFFECTS}"] = f"{scale}, {TASK_EFFECTS}"
     block = slopes["scale"].where(slopes["pool"] != TASK_EFFECTS, slopes["scale"] + f", {TASK_EFFECTS}")
-    not_shown = ["scale", "pool", "method", "formula", "errors", "script_text"]
-    rows = slopes.drop(columns=not_shown, errors="ignore")
+    omitted_columns = ["scale", "pool", "method", "formula", "errors", "script_text"]
+    rows = slopes.drop(columns=omitted_columns, errors="ignore")
     rows.insert(0, "block", block)
     return ss.table_estimates(
         rows,
@@ -174,7 +179,7 @@ def _slope_table(slopes: pd.DataFrame) -> GT:
 
 
 def scale_note(slopes: pd.DataFrame) -> str:
-    """Write what the scale of the features changes: the slope of size, and signs that intervals show."""
+    """Write how the scale of the features changes the slope of IoU on size and the signs of slopes."""
     rows = slopes[slopes["pool"] == ALL_TASKS].set_index(["outcome", "term"])
     per_task = rows[rows["scale"] == PER_TASK]
     pooled = rows[rows["scale"] == POOLED]
@@ -186,9 +191,12 @@ def scale_note(slopes: pd.DataFrame) -> str:
             f"{per_task['estimate'][size]:.3f} scaled per task and "
             f"{pooled['estimate'][size]:.3f} over all tasks"
         )
-    signs = _shown_signs(per_task)
-    turns = (signs * _shown_signs(pooled).reindex(signs.index) < 0).to_numpy()
-    names = [f"{feature_name(term).lower()} ({outcome})" for outcome, term in signs.index[turns]]
+    signs = _signs(per_task)
+    pooled_signs = _signs(pooled).reindex(signs.index)
+    has_opposite_signs = (signs * pooled_signs < 0).to_numpy()
+    names = []
+    for outcome, term in signs.index[has_opposite_signs]:
+        names.append(f"{feature_name(term).lower()} ({outcome})")
     if names:
         facts.append(f"where both intervals exclude 0 the sign turns for {', '.join(names)}")
     else:
@@ -196,13 +204,13 @@ def scale_note(slopes: pd.DataFrame) -> str:
     return f"which one matters: {', and '.join(facts)}"
 
 
-def _shown_signs(slopes: pd.DataFrame) -> pd.Series:
-    """Return the sign of each slope whose interval excludes 0, NaN for the others."""
+def _signs(slopes: pd.DataFrame) -> pd.Series:
+    """Return the sign of each slope whose interval excludes 0 (-1 or 1), NaN for the others."""
     excludes_zero = slopes["conf_low"] * slopes["conf_high"] > 0
     return np.sign(slopes["conf_low"]).where(excludes_zero)
 
 
-def by_confidence(frames: StudyFrames, metric: str) -> Result:
+def by_confidence(frames: StudyFrames, metric: str) -> ItemResult:
     """Table 3 (IoU) or Extended Data 9 (hits): localisation and the model's confidence."""
     inference = frames.inference
     rows = present(confidence_rows(frames, metric))
@@ -246,7 +254,7 @@ def by_confidence(frames: StudyFrames, metric: str) -> Result:
         note += cutoff_note(frames, inference)
     elif metric == "iou":
         note += "; of findings that are there, where the study's table is of the full slice"
-    return Result(estimates, table, figure, slice=case_slice, note=note)
+    return ItemResult(estimates, table, figure, slice=case_slice, note=note)
 
 
 def _if_estimated(rows: pd.DataFrame) -> pd.DataFrame | None:

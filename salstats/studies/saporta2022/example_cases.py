@@ -19,7 +19,8 @@ from salstats.images.shapes import dominant_rectangle
 from salstats.readers.background_images import check_images
 from salstats.scoring.masking import OTSU, mask_rule
 from salstats.scoring.overlay_pictures import PictureOptions, overlay_picture
-from salstats.studies.engine import Result, table_of
+from salstats.studies.declarations import ItemResult
+from salstats.studies.result_tables import table_of
 from salstats.studies.saporta2022.file_scoring import main_alone
 from salstats.studies.saporta2022.labels_and_notes import LABELS, feature_name
 from salstats.studies.saporta2022.study_frames import FEATURES, PEOPLE, StudyFrames, main_rows, metric_rows
@@ -29,7 +30,7 @@ from salstats.study import Study
 ENDS = {"low": "Smallest", "high": "Largest"}
 
 
-def figure_1(frames: StudyFrames) -> Result:
+def figure_1(frames: StudyFrames) -> ItemResult:
     """Fig. 1: the case of median IoU, with the map, people's outline and their scores."""
     frames = frames.all_tasks or frames
     scores = metric_rows(main_rows(frames, frames.scores), "iou", "hit")
@@ -44,7 +45,7 @@ def figure_1(frames: StudyFrames) -> Result:
         {"Method": lambda r: LABELS.value("method", r.method)},
         {LABELS.value("metric", metric): (metric, 3) for metric in metrics},
     )
-    return Result(
+    return ItemResult(
         case_scores,
         table,
         ss.plot_gallery(main_alone(_study(frames)), picks, scores=iou, images=frames.images),
@@ -52,7 +53,7 @@ def figure_1(frames: StudyFrames) -> Result:
     )
 
 
-def examples(frames: StudyFrames) -> Result:
+def examples(frames: StudyFrames) -> ItemResult:
     """Draw the cases whose IoU is the worst, nearest the median and the mean, and the best."""
     frames = frames.all_tasks or frames
     iou = metric_rows(main_rows(frames, frames.scores), "iou")
@@ -70,7 +71,7 @@ def examples(frames: StudyFrames) -> Result:
         images=frames.images,
         human=PEOPLE in frames.available,
     )
-    return Result(
+    return ItemResult(
         picks,
         table,
         figure,
@@ -87,13 +88,13 @@ def extremes(frames: StudyFrames) -> pd.DataFrame:
         positives = positives.sort_values([feature, "case", "task"], kind="stable")
         if positives.empty:
             continue
-        for end, position in (("low", 0), ("high", -1)):
-            row = positives.iloc[position]
-            extreme_rows.append((feature, end, row["case"], row["task"], float(row[feature])))
+        findings = {"low": positives.iloc[0], "high": positives.iloc[-1]}
+        for end, finding in findings.items():
+            extreme_rows.append((feature, end, finding["case"], finding["task"], float(finding[feature])))
     return pd.DataFrame(extreme_rows, columns=["feature", "end", "case", "task", "value"])
 
 
-def figure_3(frames: StudyFrames) -> Result:
+def figure_3(frames: StudyFrames) -> ItemResult:
     """Fig. 3 a-b: the findings at both ends of each feature, on their images where there are any."""
     all_frames = frames.all_tasks or frames
     rows = extremes(all_frames)
@@ -109,8 +110,8 @@ def figure_3(frames: StudyFrames) -> Result:
     )
     if frames.study is None:
         note += "; without images the figure shows the features of all findings, to these ends"
-        return Result(rows, table, _letter_value_figure(all_frames), note=note)
-    return Result(rows, table, _extremes_figure(frames, rows), note=note)
+        return ItemResult(rows, table, _letter_value_figure(all_frames), note=note)
+    return ItemResult(rows, table, _extremes_figure(frames, rows), note=note)
 
 
 def _letter_value_figure(frames: StudyFrames) -> Figure:
@@ -131,7 +132,7 @@ def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> Figure:
     panels = []
     placed = []
     for finding in rows.to_dict("records"):
-        panel = _with_rectangle(study, finding["case"], finding["task"], options)
+        panel = _rectangle_picture(study, finding["case"], finding["task"], options)
         panels.append(panel)
         text = _corner_text(finding["task"], finding["value"], labels)
         placed.append(PlacedPicture(panel, row=finding["feature"], column=finding["end"], text=text))
@@ -148,8 +149,8 @@ def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> Figure:
     )
 
 
-def _with_rectangle(study: Study, name: str, task: str, options: PictureOptions) -> Picture:
-    """Return a finding on its image, with the smallest rectangle around its dominant instance."""
+def _rectangle_picture(study: Study, name: str, task: str, options: PictureOptions) -> Picture:
+    """Return the picture of a finding with the smallest rectangle around its dominant instance."""
     case = study.select(cases=[name]).cases[0]
     panel = overlay_picture(case, task, None, (), options)
     corners: np.ndarray = dominant_rectangle(decode(case.truths[task].read()))
@@ -158,7 +159,10 @@ def _with_rectangle(study: Study, name: str, task: str, options: PictureOptions)
 
 def _corner_text(task: str, value: float, labels: Labels) -> str:
     """Write the task and the value of a feature; three digits, since the smallest sizes would be 0.00."""
-    number = int(value) if value == int(value) else value
+    number = value
+    if value == int(value):
+        # Counts of instances are whole numbers.
+        number = int(value)
     return f"{labels.value('task', task)} {number_text(number, 3)}"
 
 

@@ -21,8 +21,15 @@ from salstats.readers.chexlocalize import METHOD, SPLITS, split_of
 from salstats.readers.chexlocalize_study import PATIENT
 from salstats.scoring.cases import ABSENT, EMPTY, NEGATIVE, NO_PROB, TRUE_POSITIVE
 from salstats.scoring.masking import mask_rule, value_of
-from salstats.studies.engine import Need, Parser
-from salstats.studies.options import SERIES, check_replicates, folders, named_folder, names_in, of_methods
+from salstats.studies.declarations import Need
+from salstats.studies.options import (
+    SERIES,
+    check_replicates,
+    folders,
+    named_folder,
+    names_in,
+    values_by_method,
+)
 from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
     FULL_PROBABILITIES,
@@ -35,10 +42,11 @@ from salstats.studies.saporta2022.study_frames import (
     SEVERAL,
     SWEEP,
     THRESHOLDS,
-    Inference,
     StudyFrames,
+    StudyInference,
     check_positives,
 )
+from salstats.studies.study_parser import Parser
 from salstats.study import HUMAN, Series, Study
 
 #: Options that make a mask of a map, for all methods or by method, with their help.
@@ -112,12 +120,18 @@ def read_data(options: argparse.Namespace) -> Study:
 
 
 def read_validation(options: argparse.Namespace, study: Study) -> Study | None:
-    """Read the validation study with the maps of the main series, under the name it has in the study."""
+    """Read the validation study, its maps named as the main series of the study; None without one."""
     folder = options.validation
     if folder is None:
         return None
     maps = folders(options.validation_maps, "validation_maps")
-    name = str(main_series(study) or next(iter(maps or ()), METHOD))
+    main = main_series(study)
+    if main is not None:
+        name = str(main)
+    elif maps:
+        name = next(iter(maps))
+    else:
+        name = METHOD
     series: dict[str, Any] = {"method": name}
     if maps:
         if name not in maps:
@@ -128,8 +142,10 @@ def read_validation(options: argparse.Namespace, study: Study) -> Study | None:
             )
         series = {"maps": {name: maps[name]}}
     splits = {split_of(path.name) for path in folder.iterdir()}
-    # the release has both sets in one folder
-    split = "val" if set(SPLITS) <= splits else None
+    split = None
+    if set(SPLITS) <= splits:
+        # The release has both sets in one folder.
+        split = "val"
     validation = ss.read_chexlocalize(folder, tasks=names_in(options.tasks), split=split, **series)
     return validation.select(tasks=[task for task in validation.tasks if task in study.tasks])
 
@@ -170,24 +186,25 @@ def make_frames(unscored: UnscoredStudy, options: argparse.Namespace) -> StudyFr
     """Score a study, and tune its thresholds and cut-offs on the validation study where there is one."""
     study = unscored.study
     main = main_series(study)
-    running: dict[str, Any] = {"jobs": options.jobs, "progress": sys.stderr.isatty()}
-    mask_options = of_methods(**{name: getattr(options, name) for name in MASK_OPTIONS})
+    run_options: dict[str, Any] = {"jobs": options.jobs, "progress": sys.stderr.isatty()}
+    mask_options = values_by_method(**{name: getattr(options, name) for name in MASK_OPTIONS})
     if mask_options and main is None:
         raise SalstatsError(Setting(next(iter(mask_options))), f" is of maps, and {study.source} has none")
     colormap = colormap_of(options)
-    tuning = _tune(unscored, options, mask_options, colormap, running)
+    tuning = _tune(unscored, options, mask_options, colormap, run_options)
 
-    score: Any = partial(ss.score, resume=options.resume, **running)
+    score: Any = partial(ss.score, resume=options.resume, **run_options)
     all_scores = score(
         study, metrics=["iou", "hit"], slice="full", smooth=mask_options.get("smooth"), colormap=colormap
     )
     uncut = all_scores[all_scores["metric"] == "iou"].reset_index(drop=True)
     full = uncut
-    cut_offs_from = ""
+    cut_off_source = ""
     if tuning.cutoffs is not None:
-        cut_offs_from = "given" if "cutoff" in mask_options else "tuned"
+        cut_off_source = "given" if "cutoff" in mask_options else "tuned"
         if main is not None:
-            full = cut_off(uncut, {(task, main.method): prob for task, prob in tuning.cutoffs.items()})
+            main_cutoffs = {(task, main.method): prob for task, prob in tuning.cutoffs.items()}
+            full = cut_off(uncut, main_cutoffs)
     tuned = None
     if tuning.thresholds is not None:
         masks = {}
@@ -203,7 +220,7 @@ def make_frames(unscored: UnscoredStudy, options: argparse.Namespace) -> StudyFr
         features=unscored.features,
         tuned=tuned,
         sweep=tuning.sweep,
-        cut_off=cut_offs_from,
+        cut_off=cut_off_source,
         thresholds="given" if "threshold" in mask_options else "tuned",
         smoothed_for_otsu=colormap is not None,
         n_shared=tuning.n_shared,
@@ -216,7 +233,7 @@ def make_frames(unscored: UnscoredStudy, options: argparse.Namespace) -> StudyFr
 
 @dataclass(frozen=True)
 class _Tuning:
-    """Thresholds and cut-offs of the main series by task, given or tuned; None where there are none."""
+    """Thresholds and cut-offs by task of the main series, given or tuned; None where there are none."""
 
     thresholds: dict[str, Any] | None
     cutoffs: dict[str, Any] | None
@@ -233,7 +250,7 @@ def _tune(
     options: argparse.Namespace,
     mask_options: Mapping[str, Any],
     colormap: str | None,
-    running: Mapping[str, Any],
+    run_options: Mapping[str, Any],
 ) -> _Tuning:
     """Take the thresholds and cut-offs that are given, and tune the others where that is possible."""
     study = unscored.study
@@ -242,11 +259,11 @@ def _tune(
     cutoffs = by_task.get("cutoff")
     smooth = by_task.get("smooth")
     if colormap is not None:
-        # the scripts smooth neither what a number thresholds nor what they tune on
+        # The scripts smooth maps for Otsu's threshold alone, not for tuning or for other thresholds.
         smooth = None
     if unscored.validation is None or SWEEP not in unscored.available:
         return _Tuning(thresholds, cutoffs, smooth, None, 0)
-    tune: Any = partial(ss.tune, unscored.validation, smooth=smooth or None, **running)
+    tune: Any = partial(ss.tune, unscored.validation, smooth=smooth or None, **run_options)
     sweep = tune(what="threshold")
     n_shared = 0
     if MAPS in unscored.available and (thresholds is None or cutoffs is None):
@@ -259,36 +276,40 @@ def _tune(
     return _Tuning(thresholds, cutoffs, smooth, sweep, n_shared)
 
 
-def inference_of(options: argparse.Namespace) -> Inference:
+def inference_of(options: argparse.Namespace) -> StudyInference:
     """Return the inference that the options ask for."""
-    return Inference(options.as_published, options.replicates, by_patient=options.views == "max")
+    return StudyInference(options.as_published, options.replicates, by_patient=options.views == "max")
 
 
 def colormap_of(options: argparse.Namespace) -> str | None:
     """Return the colour map by which maps are smoothed: as published by jet, else as the options say."""
     if options.smooth is None:
         return None
-    return "jet" if options.as_published else options.colormap
+    if options.as_published:
+        return "jet"
+    colormap: str | None = options.colormap
+    return colormap
 
 
 def needs_met(study: Study, validation: Study | None, *, has_thresholds: bool) -> frozenset[Need]:
-    """Return the needs that a study meets which is not scored yet; one map is opened."""
+    """Return the needs that a study meets before it is scored; one map is opened for its probability."""
     main = main_series(study)
     maps = [series for series in study.series if series.method != HUMAN]
     predictions = [prediction for case in study for prediction in case.predictions]
-    of_main = [prediction for prediction in predictions if prediction.series == main]
-    of_people = [prediction for prediction in predictions if prediction.series.method == HUMAN]
+    main_predictions = [prediction for prediction in predictions if prediction.series == main]
+    human_predictions = [prediction for prediction in predictions if prediction.series.method == HUMAN]
+    # Seeds of the trainings of the main model; that of the ensemble is None.
     seeds = set()
     if main is not None:
-        seeds = {s.seed for s in maps if (s.method, s.model) == (main.method, main.model)}
+        seeds = {s.seed for s in maps if s.method == main.method and s.model == main.model}
     can_tune = validation is not None and bool(validation.with_maps())
-    has_prob = bool(of_main) and not np.isnan(of_main[0].read().prob)
+    has_prob = bool(main_predictions) and not np.isnan(main_predictions[0].read().prob)
     is_met: dict[Need, bool] = {
         MAPS: bool(maps),
         PEOPLE: any(series.method == HUMAN for series in study.series),
-        SEGMENTATIONS: any(prediction.read().mask is not None for prediction in of_people),
-        # a file of points is of all cases
-        POINTS: any(prediction.read().points is not None for prediction in of_people[:1]),
+        SEGMENTATIONS: any(prediction.read().mask is not None for prediction in human_predictions),
+        # A file of points holds those of all cases, so the first one tells.
+        POINTS: any(prediction.read().points is not None for prediction in human_predictions[:1]),
         PROBABILITIES: has_prob,
         FULL_PROBABILITIES: has_prob,
         SWEEP: can_tune,
@@ -300,11 +321,14 @@ def needs_met(study: Study, validation: Study | None, *, has_thresholds: bool) -
 
 
 def values_of_main(study: Study, name: str, value: Any) -> dict[str, Any]:
-    """Return an option's value for the main series by task; tasks without a value are left out."""
+    """Return the value of a mask option, such as `threshold`, of the main series by task.
+
+    `value` is what `values_by_method` read. Tasks without a value are left out.
+    """
     main = main_series(study)
     assert main is not None
     if name != "smooth":
-        # a file of cut-offs may be of the main series only
+        # A file of thresholds or cut-offs may hold those of the main series alone.
         study = main_alone(study)
     values = getattr(mask_rule(study, **{name: value}), name)
     value_by_task = {task: value_of(values, task, main) for task in study.tasks}
@@ -328,39 +352,44 @@ def warn_shared(study: Study, validation: Study) -> int:
 
 def chosen_values(sweep: pd.DataFrame, column: str, default: object, study: Study) -> dict[str, object]:
     """Return the tuned value of each task; a task that the validation study lacks has the default."""
-    best = sweep.query("chosen").set_index("task")[column].to_dict()
-    untuned = [task for task in study.tasks if task not in best]
+    tuned_values = sweep.query("chosen").set_index("task")[column].to_dict()
+    untuned = [task for task in study.tasks if task not in tuned_values]
     if untuned:
         warn(
             f"the validation study has no {column} for {', '.join(untuned)}: {default!r} is used",
             option=column,
             value=default,
         )
-    return {task: best.get(task, default) for task in study.tasks}
+    return {task: tuned_values.get(task, default) for task in study.tasks}
 
 
 def main_series(study: Study) -> Series | None:
-    """Return the series of single-method items: the first of maps."""
-    return next((series for series in study.series if series.method != HUMAN), None)
+    """Return the first series of saliency maps, which the single-method items show; None without maps."""
+    for series in study.series:
+        if series.method != HUMAN:
+            return series
+    return None
 
 
 def main_alone(study: Study) -> Study:
     """Return the study with its main series and people only."""
     main = main_series(study)
-    return study.select(methods=[str(s) for s in study.series if s == main or s.method == HUMAN])
+    names = [str(series) for series in study.series if series == main or series.method == HUMAN]
+    return study.select(methods=names)
 
 
 def true_positive(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
     """Return the true-positive slice of IoU and hits on the full slice, as `score` computes it."""
     rows = full[full["case"].isin(cases)].reset_index(drop=True)
-    has_counts = ((rows["metric"] == "iou") & rows["tp"].notna()).to_numpy()
-    counts = _counts(rows)
     if "slice" in rows:
         rows["slice"] = pd.array([TRUE_POSITIVE] * len(rows), dtype="str")
-    is_absent = counts.tp + counts.fn == 0
-    is_empty = counts.tp + counts.fp == 0
-    reasons = {ABSENT: has_counts & is_absent, EMPTY: has_counts & ~is_absent & is_empty}
-    return _without_scores(rows, reasons)
+    has_counts = ((rows["metric"] == "iou") & rows["tp"].notna()).to_numpy()
+    counts = _counts(rows)
+    n_truth = counts.tp + counts.fn
+    n_mask = counts.tp + counts.fp
+    is_absent = has_counts & (n_truth == 0)
+    is_empty = has_counts & (n_truth > 0) & (n_mask == 0)
+    return _without_scores(rows, {ABSENT: is_absent, EMPTY: is_empty})
 
 
 def cut_off(full: pd.DataFrame, cutoffs: Mapping[tuple[str, str], float]) -> pd.DataFrame:
@@ -374,33 +403,44 @@ def cut_off(full: pd.DataFrame, cutoffs: Mapping[tuple[str, str], float]) -> pd.
         Probability by task and method; masks of people are never emptied.
     """
     rows = full[full["metric"] == "iou"].reset_index(drop=True)
-    keys = zip(rows["task"], rows["method"], strict=True)
-    least_prob = np.array([cutoffs.get(key, -np.inf) for key in keys])
-    least_prob[(rows["method"] == HUMAN).to_numpy()] = -np.inf
-    prob = rows["prob"].to_numpy() if "prob" in rows else np.full(len(rows), np.nan)
+    # The cut-off of each row, NaN where it has none.
+    row_cutoffs = np.full(len(rows), np.nan)
+    for i, (task, method) in enumerate(zip(rows["task"], rows["method"], strict=True)):
+        if method != HUMAN:
+            row_cutoffs[i] = cutoffs.get((task, method), np.nan)
+    has_cutoff = ~np.isnan(row_cutoffs)
+    prob = np.full(len(rows), np.nan)
+    if "prob" in rows:
+        prob = rows["prob"].to_numpy()
     has_counts = rows["tp"].notna().to_numpy()
-    has_cutoff = least_prob > -np.inf
-    is_unknown = has_counts & np.isnan(prob) & has_cutoff
-    is_below = has_counts & (prob < least_prob)
+    # A comparison with NaN is False.
+    is_emptied = has_counts & (prob < row_cutoffs)
+    is_unknown = has_counts & has_cutoff & np.isnan(prob)
     counts = _counts(rows)
-    for name, values in zip(_COUNTS, counts.emptied(), strict=True):
-        rows.loc[is_below, name] = values[is_below].astype("int64")
+    counts_of_empty_masks = counts.emptied()
+    for name, values in zip(_COUNTS, counts_of_empty_masks, strict=True):
+        rows.loc[is_emptied, name] = values[is_emptied].astype("int64")
         rows.loc[is_unknown, name] = pd.NA
-    rows.loc[is_below, "score"] = 0.0
+    rows.loc[is_emptied, "score"] = 0.0
     if "slice" in rows:
+        # `score` writes the cut-off behind these columns.
         positions = [list(rows.columns).index(name) for name in ("slice", "threshold") if name in rows]
-        rows.insert(max(positions) + 1, "cutoff", np.where(has_cutoff, least_prob, np.nan))
-    is_negative = is_below & (counts.tp + counts.fn == 0)
+        rows.insert(max(positions) + 1, "cutoff", row_cutoffs)
+    # The empty mask of an absent finding is a true negative, which has no IoU.
+    is_negative = is_emptied & (counts.tp + counts.fn == 0)
     return _without_scores(rows, {NEGATIVE: is_negative, NO_PROB: is_unknown})
 
 
 def _counts(rows: pd.DataFrame) -> Counts:
     """Return the counts of pixels as floats, 0 where they are missing."""
-    return Counts(*(rows[name].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64) for name in _COUNTS))
+    counts = {}
+    for name in _COUNTS:
+        counts[name] = rows[name].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64)
+    return Counts(**counts)
 
 
 def _without_scores(rows: pd.DataFrame, reasons: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """Remove the scores of some rows, and write the reason."""
+    """Set the scores of some rows to NaN and write the reason; `reasons` marks the rows of each reason."""
     result = rows.copy()
     for reason, has_reason in reasons.items():
         result.loc[has_reason, "score"] = np.nan

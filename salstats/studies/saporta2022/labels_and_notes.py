@@ -7,7 +7,7 @@ import pandas as pd
 
 from salstats.display.text.labels import Labels
 from salstats.stats.engine.result_warnings import FEW_UNITS
-from salstats.studies.saporta2022.study_frames import AS_SCORED, FEATURES, Inference, StudyFrames
+from salstats.studies.saporta2022.study_frames import AS_SCORED, FEATURES, StudyFrames, StudyInference
 
 _NAMES = {
     "term": {"slope": "Slope", "spearman": "Spearman correlation"},
@@ -69,7 +69,7 @@ def full_name(frames: StudyFrames) -> str:
     return f"full, {frames.cut_off} probability cut-offs"
 
 
-def cutoff_note(frames: StudyFrames, inference: Inference) -> str:
+def cutoff_note(frames: StudyFrames, inference: StudyInference) -> str:
     """Return the end of a note on the choice of cut-offs."""
     if frames.cut_off == "":
         return "; without cut-offs: low confidence empties no mask"
@@ -86,7 +86,7 @@ def cutoff_note(frames: StudyFrames, inference: Inference) -> str:
     return f"; cut-offs chosen {rule}; masks below them are empty{shared_note(frames)}"
 
 
-def estimate_note(inference: Inference, *, hits: bool = False) -> str:
+def estimate_note(inference: StudyInference, *, hits: bool = False) -> str:
     """Explain the estimate and its interval."""
     if inference.published:
         return (
@@ -99,7 +99,7 @@ def estimate_note(inference: Inference, *, hits: bool = False) -> str:
     return f"mean of the scores; percentile interval{wilson}; patients as clusters"
 
 
-def decrease_note(inference: Inference) -> str:
+def decrease_note(inference: StudyInference) -> str:
     """Explain the cases of a decrease, and how small its P can be."""
     if inference.published:
         return "as published: means of the replicates over each one's own cases, rounded as the script does"
@@ -117,7 +117,7 @@ def few_patients_note(estimates: pd.DataFrame) -> str:
     return f"; with fewer than {FEW_UNITS} patients percentile intervals are too short ({', '.join(tasks)})"
 
 
-def error_note(inference: Inference, *, correlations: bool = False) -> str:
+def error_note(inference: StudyInference, *, correlations: bool = False) -> str:
     """Explain the standard errors, and with `correlations` the limits of these."""
     if inference.published:
         note = "as published: rows for independent"

@@ -10,7 +10,7 @@ from salstats.display.estimates import read_estimates
 from salstats.display.plots.decrease import loss_order
 from salstats.display.plots.layout.figure import Figure
 from salstats.stats.engine.grouping import AVERAGE
-from salstats.studies.engine import Result
+from salstats.studies.declarations import ItemResult
 from salstats.studies.saporta2022.labels_and_notes import (
     LABELS,
     cutoff_note,
@@ -29,8 +29,8 @@ from salstats.studies.saporta2022.study_frames import (
     PEOPLE,
     POINTS,
     SEGMENTATIONS,
-    Inference,
     StudyFrames,
+    StudyInference,
     classifier_rows,
     decreases,
     first_of,
@@ -49,7 +49,7 @@ from salstats.study import HUMAN
 ENSEMBLE = "ensemble"
 
 
-def table_1(frames: StudyFrames) -> Result:
+def table_1(frames: StudyFrames) -> ItemResult:
     """Table 1: every saliency method, and people where there are some."""
     inference = frames.inference
     scores = metric_rows(one_model(frames.scores), "iou", "hit")
@@ -57,7 +57,7 @@ def table_1(frames: StudyFrames) -> Result:
     differences = None
     if {MAPS, PEOPLE} <= frames.available:
         differences = decreases(scores, inference)
-    return Result(
+    return ItemResult(
         estimates,
         ss.table_estimates(
             estimates, differences=differences, exclude=_people(estimates), n=True, labels=LABELS
@@ -69,7 +69,7 @@ def table_1(frames: StudyFrames) -> Result:
     )
 
 
-def figure_2(frames: StudyFrames) -> Result:
+def figure_2(frames: StudyFrames) -> ItemResult:
     """Fig. 2: mean IoU (a) and hit rate (b), each with the tasks in its own order."""
     inference = frames.inference
     assert frames.main is not None
@@ -83,6 +83,7 @@ def figure_2(frames: StudyFrames) -> Result:
     differences = decreases(scores, inference)
     areas = classifier(frames)
     frame = estimates
+    # The AUROC stands in the frame and behind the names of the tasks, where it is known.
     note = (
         "tasks of each panel stand by whether the decrease of its metric is shown (its interval "
         "excludes 0), then by its size"
@@ -91,7 +92,7 @@ def figure_2(frames: StudyFrames) -> Result:
         auroc = areas[["task", "estimate"]].rename(columns={"estimate": "auroc"})
         frame = estimates.merge(auroc, "left", "task")
         note += "; in parentheses the AUROC of the classifier"
-    return Result(
+    return ItemResult(
         frame,
         ss.table_estimates(estimates, differences=differences, labels=LABELS),
         plot_upright(estimates, differences, areas, method=frames.main, labels=LABELS),
@@ -99,7 +100,7 @@ def figure_2(frames: StudyFrames) -> Result:
     )
 
 
-def lost_to_people(frames: StudyFrames, metric: str) -> Result:
+def lost_to_people(frames: StudyFrames, metric: str) -> ItemResult:
     """Extended Data 5 or 6: percentage decreases from people, the surest of the main method first."""
     inference = frames.inference
     rows = decreases(metric_rows(one_model(frames.scores), metric), inference)
@@ -112,7 +113,7 @@ def lost_to_people(frames: StudyFrames, metric: str) -> Result:
     )
     if not inference.published:
         note += few_patients_note(rows)
-    return Result(
+    return ItemResult(
         rows,
         ss.table_decrease(rows, labels=labels),
         ss.plot_decrease(rows, sort="labels", labels=labels),
@@ -131,12 +132,12 @@ def classifier(frames: StudyFrames) -> pd.DataFrame | None:
     return ss.auroc(classifier_rows(rows, frames.inference), "prob", "label", by="task")
 
 
-def thresholds(frames: StudyFrames) -> Result:
+def thresholds(frames: StudyFrames) -> ItemResult:
     """Extended Data 1a: mean IoU by threshold."""
     assert frames.sweep is not None
     sweep = frames.sweep.assign(threshold=frames.sweep["threshold"].round(6)).reset_index(drop=True)
     table_rows = sweep[["task", "threshold", "metric", "estimate"]]
-    return Result(
+    return ItemResult(
         sweep,
         ss.table_estimates(table_rows, rows="task", columns="threshold", bold="threshold", labels=LABELS),
         ss.plot_thresholds(table_rows, labels=labels_with(estimate="Mean IoU")),
@@ -145,7 +146,7 @@ def thresholds(frames: StudyFrames) -> Result:
     )
 
 
-def tuned_thresholds(frames: StudyFrames) -> Result:
+def tuned_thresholds(frames: StudyFrames) -> ItemResult:
     """Extended Data 1b: the tuned thresholds against people."""
     inference = frames.inference
     assert frames.tuned is not None
@@ -157,7 +158,7 @@ def tuned_thresholds(frames: StudyFrames) -> Result:
     source = "as given"
     if frames.thresholds == "tuned":
         source = f"chosen on the validation study{shared_note(frames)}"
-    return Result(
+    return ItemResult(
         estimates,
         ss.table_estimates(estimates, differences=differences, exclude=_people(estimates), labels=LABELS),
         ss.plot_intervals(estimates, decrease=differences, labels=LABELS),
@@ -165,7 +166,7 @@ def tuned_thresholds(frames: StudyFrames) -> Result:
     )
 
 
-def otsu_and_tuned(frames: StudyFrames) -> Result:
+def otsu_and_tuned(frames: StudyFrames) -> ItemResult:
     """Extended Data 1c: Otsu's threshold against the tuned one, on the same cases."""
     assert frames.tuned is not None
     otsu = _main_iou(frames, frames.scores).assign(method="otsu")
@@ -177,7 +178,7 @@ def otsu_and_tuned(frames: StudyFrames) -> Result:
         average="task",
         **frames.inference.interval_options,
     )
-    return Result(
+    return ItemResult(
         rows,
         ss.table_decrease(rows, labels=LABELS),
         ss.plot_decrease(rows, labels=LABELS),
@@ -202,7 +203,7 @@ def _smoothing_note(frames: StudyFrames) -> str:
     )
 
 
-def pooled(frames: StudyFrames) -> Result:
+def pooled(frames: StudyFrames) -> ItemResult:
     """Extended Data 2: precision, recall and specificity of the pixels of all cases."""
     options = frames.inference.interval_options
     rows = main_rows(frames, frames.scores)
@@ -219,7 +220,7 @@ def pooled(frames: StudyFrames) -> Result:
         # the script has no intervals
         rates = rates.assign(conf_low=np.nan, conf_high=np.nan)
         note += "; the study has no intervals here, and underlining is always with patients as clusters"
-    return Result(
+    return ItemResult(
         rates,
         ss.table_estimates(rates, differences=differences, labels=LABELS),
         ss.plot_intervals(rates, labels=LABELS),
@@ -227,11 +228,13 @@ def pooled(frames: StudyFrames) -> Result:
     )
 
 
-def several_models(frames: StudyFrames) -> Result:
+def several_models(frames: StudyFrames) -> ItemResult:
     """Extended Data 3: every method and model; people stand beside each model, for the pairs."""
     inference = frames.inference
     scores = metric_rows(models(frames.scores), "iou", "hit")
-    model_names = list(scores["model"].dropna().unique()) if "model" in scores else []
+    model_names: list[str] = []
+    if "model" in scores:
+        model_names = list(scores["model"].dropna().unique())
     note = estimate_note(inference, hits=True)
     by = ["metric", "task"]
     if model_names:
@@ -248,6 +251,9 @@ def several_models(frames: StudyFrames) -> Result:
     differences = None
     if PEOPLE in frames.available:
         differences = _decreases_by_model(scores, inference, model_names)
+    compared_column = "method"
+    if len(model_names) > 1:
+        compared_column = "model"
     table = ss.table_estimates(
         estimates,
         rows=tuple(by[1:]),
@@ -255,13 +261,13 @@ def several_models(frames: StudyFrames) -> Result:
         differences=differences,
         exclude=_people(estimates),
         labels=LABELS,
-        bold="model" if len(model_names) > 1 else "method",
+        bold=compared_column,
     )
-    return Result(estimates, table, _model_figure(estimates, model_names), note=note)
+    return ItemResult(estimates, table, _model_figure(estimates, model_names), note=note)
 
 
 def _decreases_by_model(
-    scores: pd.DataFrame, inference: Inference, model_names: Sequence[str]
+    scores: pd.DataFrame, inference: StudyInference, model_names: Sequence[str]
 ) -> pd.DataFrame:
     """Return the decreases of each model by itself, or of all scores where no model is named."""
     parts = []
@@ -270,31 +276,34 @@ def _decreases_by_model(
         parts.append(decreases(model_scores, inference))
     if not model_names:
         parts.append(decreases(scores.reset_index(drop=True), inference))
-    rows = pd.concat(parts, keys=list(model_names) or [""], names=["model"])
+    keys = list(model_names) or [""]
+    rows = pd.concat(parts, keys=keys, names=["model"])
     return rows.reset_index("model").reset_index(drop=True)
 
 
 def _model_figure(estimates: pd.DataFrame, model_names: Sequence[str]) -> Figure:
     """Plot means over tasks where models are named, else means per task."""
     average = estimates[estimates["task"] == AVERAGE].drop(columns="task")
-    # the scripts have no average
+    # As published there is no average over tasks.
     if not model_names or average.empty:
         return ss.plot_intervals(estimates, labels=LABELS)
     return ss.plot_intervals(average.rename(columns={"model": "task"}), labels=LABELS)
 
 
-def ensemble_and_checkpoints(frames: StudyFrames) -> Result:
+def ensemble_and_checkpoints(frames: StudyFrames) -> ItemResult:
     """Extended Data 7: an ensemble, and its single trainings in the place of methods."""
     inference = frames.inference
     rows = metric_rows(frames.scores, "iou", "hit")
     rows = rows[rows["method"] == frames.main]
     rows = rows[rows["model"] == rows["model"].iloc[0]]
-    names = "checkpoint " + rows["seed"].astype("object")
-    rows = rows.assign(method=names.where(rows["seed"].notna(), ENSEMBLE)).reset_index(drop=True)
+    # The rows of the ensemble have no seed.
+    checkpoint_names = "checkpoint " + rows["seed"].astype("object")
+    names = checkpoint_names.where(rows["seed"].notna(), ENSEMBLE)
+    rows = rows.assign(method=names).reset_index(drop=True)
     rows = rows.drop(columns=["model", "seed"])
     estimates = means(rows, inference)
     differences = decreases(rows, inference, ENSEMBLE)
-    return Result(
+    return ItemResult(
         estimates,
         ss.table_estimates(estimates, differences=differences, labels=LABELS),
         ss.plot_intervals(estimates, reference=ENSEMBLE, labels=LABELS),
@@ -302,18 +311,19 @@ def ensemble_and_checkpoints(frames: StudyFrames) -> Result:
     )
 
 
-def classifiers(frames: StudyFrames) -> Result | None:
+def classifiers(frames: StudyFrames) -> ItemResult | None:
     """Supplementary Table S1: the AUROC of each model and task."""
     rows = models(frames.uncut)
     rows = rows[rows["method"] != HUMAN]
-    by_model = "model" in rows and bool(rows["model"].notna().any())
-    if by_model:
-        # every method of a model was made of the same classifier
+    if "model" in rows and rows["model"].notna().any():
+        # The maps of all methods of a model have the probabilities of one classifier.
         rows = first_of(rows, "method", ["model"])
         by = ["model", "task"]
+        table_columns = "model"
     else:
         rows = rows[rows["method"] == frames.main]
         by = ["task"]
+        table_columns = None
     if "label" not in rows:
         return None
     has_both_labels = rows.groupby(by)["label"].transform("nunique") > 1
@@ -325,15 +335,15 @@ def classifiers(frames: StudyFrames) -> Result | None:
     note = "labels are those of the truth; tasks without a negative or without a positive case have none"
     if frames.inference.by_patient:
         note += "; a patient has the largest probability of its views"
-    return Result(
+    return ItemResult(
         areas,
-        ss.table_estimates(table_rows, rows="task", columns="model" if by_model else None, labels=LABELS),
+        ss.table_estimates(table_rows, rows="task", columns=table_columns, labels=LABELS),
         ss.plot_intervals(table_rows.rename(columns={"model": "method"}), labels=LABELS),
         note=note,
     )
 
 
-def full_slice(frames: StudyFrames) -> Result:
+def full_slice(frames: StudyFrames) -> ItemResult:
     """Extended Data 4: false positives and misses count as 0."""
     inference = frames.inference
     rows = metric_rows(full_rows(frames, inference), "iou")
@@ -349,7 +359,7 @@ def full_slice(frames: StudyFrames) -> Result:
             **inference.interval_options,
         )
         differences = differences[differences["task"].isin(estimates["task"])].reset_index(drop=True)
-    return Result(
+    return ItemResult(
         estimates,
         ss.table_estimates(
             estimates, differences=differences, exclude=_people(estimates), n=True, labels=LABELS
@@ -369,5 +379,7 @@ def _has_maps_and_people(rows: pd.DataFrame) -> bool:
 
 
 def _people(estimates: pd.DataFrame) -> list[str]:
-    """Return the methods that do not compete for the best score of a table."""
-    return [HUMAN] if HUMAN in set(estimates["method"]) else []
+    """Return the human benchmark if there is one: it does not compete for the best score of a table."""
+    if HUMAN in set(estimates["method"]):
+        return [HUMAN]
+    return []

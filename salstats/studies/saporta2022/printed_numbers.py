@@ -11,7 +11,7 @@ import pandas as pd
 
 from salstats.datasets import load_published
 from salstats.stats.engine.grouping import AVERAGE
-from salstats.studies.engine import PrintedNumbers
+from salstats.studies.declarations import PrintedNumbers
 from salstats.studies.saporta2022.study_frames import ALL_TASKS, POOLED
 from salstats.study import HUMAN
 
@@ -30,15 +30,18 @@ def _positives() -> pd.Series:
 
 
 def _text_numbers(keys: Mapping[str, tuple[str, ...]], columns: tuple[str, ...]) -> pd.DataFrame:
-    """Return numbers of the article's text, by quantity, with the values of their key columns."""
+    """Return numbers that the article's text prints.
+
+    `keys` gives for each quantity of `saporta2022_text` the values of the key columns `columns`.
+    """
     text = load_published("saporta2022_text").set_index("quantity").loc[list(keys)]
     rows = text.rename(columns={"value": "estimate"}).reset_index(drop=True)
     rows[list(columns)] = list(keys.values())
     return rows
 
 
-def _of_main(frame: pd.DataFrame) -> pd.DataFrame:
-    """Call the method of a frame as the study's, where it is the only saliency method."""
+def _name_main(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rename the method of a frame to the study's Grad-CAM, where it is the only saliency method."""
     methods = [name for name in frame["method"].unique() if name != HUMAN]
     if len(methods) != 1:
         return frame
@@ -46,13 +49,13 @@ def _of_main(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _has_counts(counts: pd.Series, printed: pd.Series) -> bool:
-    """Tell whether the tasks are those that were printed, each of as many cases."""
+    """Tell whether counts by task are the printed ones, of the same tasks."""
     return counts.sort_index().to_dict() == printed.sort_index().to_dict()
 
 
 def _has_positives(frame: pd.DataFrame, count_column: str) -> bool:
     """Tell whether the main method's scores are of as many findings as the study's, the missing ones too."""
-    rows = _of_main(frame)
+    rows = _name_main(frame)
     rows = rows[(rows["method"] == MAIN) & (rows["task"] != AVERAGE)].drop_duplicates("task")
     counts = (rows[count_column] + rows["n_missing"]).set_axis(rows["task"])
     return _has_counts(counts, _positives())
@@ -91,31 +94,31 @@ def _people_on_cardiomegaly() -> pd.DataFrame:
 def _means_2021() -> pd.DataFrame:
     """Return mean IoU and hit rate of every task, of the notebooks."""
     table = load_published("saporta2021_auroc_hit")
-    parts = [
-        table.assign(metric="iou", estimate=table["miou"]),
-        table.assign(metric="hit", estimate=table["hits"] / table["n"]),
-    ]
-    return pd.concat(parts, ignore_index=True).assign(method=MAIN)
+    mean_ious = table.assign(metric="iou", estimate=table["miou"])
+    hit_rates = table.assign(metric="hit", estimate=table["hits"] / table["n"])
+    return pd.concat([mean_ious, hit_rates], ignore_index=True).assign(method=MAIN)
 
 
 _MEANS = ("metric", "method", "task")
-_of_positives = partial(_has_positives, count_column="n")
+_has_positive_scores = partial(_has_positives, count_column="n")
 TABLE_1 = (
-    PrintedNumbers(_support_devices, _MEANS, applies=_of_positives, select=_of_main, exact=_is_of_script),
+    PrintedNumbers(
+        _support_devices, _MEANS, applies=_has_positive_scores, select=_name_main, exact=_is_of_script
+    ),
     PrintedNumbers(
         _people_on_cardiomegaly,
         _MEANS,
         ("estimate",),
         digits=2,
-        applies=lambda frame: _of_positives(frame) and HUMAN in set(frame["method"]),
+        applies=lambda frame: _has_positive_scores(frame) and HUMAN in set(frame["method"]),
         exact=_is_of_script,
     ),
     PrintedNumbers(
         _means_2021,
         _MEANS,
         ("estimate",),
-        applies=_of_positives,
-        select=_of_main,
+        applies=_has_positive_scores,
+        select=_name_main,
         exact=_is_superseded,
         source=MARCH_2021,
     ),
@@ -136,8 +139,9 @@ def _decreases(metric: str) -> pd.DataFrame:
         "consolidation_percent_increase_miou": ("iou", MAIN, "Consolidation"),
     }
     rows = _text_numbers(keys, _MEANS)
-    increase = rows["task"] == "Consolidation"
-    rows.loc[increase, "estimate"] = -rows.loc[increase, "estimate"]
+    # The text prints the change of Consolidation as an increase.
+    is_increase = rows["task"] == "Consolidation"
+    rows.loc[is_increase, "estimate"] = -rows.loc[is_increase, "estimate"]
     return rows
 
 
@@ -148,7 +152,7 @@ def decrease_printed(metric: str) -> PrintedNumbers:
         _MEANS,
         digits=1,
         applies=partial(_has_positives, count_column="n_pairs"),
-        select=_of_main,
+        select=_name_main,
         exact=_is_of_script,
     )
 
@@ -248,7 +252,7 @@ def _full_slice() -> pd.DataFrame:
 
 def _has_full_slice(frame: pd.DataFrame) -> bool:
     """Tell whether the main method has a score on the full slice in as many cases as the study's."""
-    rows = _of_main(frame)
+    rows = _name_main(frame)
     rows = rows[(rows["method"] == MAIN) & (rows["task"] != AVERAGE)]
     printed = _full_slice().query("method == @MAIN").set_index("task")["n"]
     return HUMAN in set(frame["method"]) and _has_counts(rows.set_index("task")["n"], printed)
@@ -258,7 +262,7 @@ FULL_SLICE_2021 = PrintedNumbers(
     _full_slice,
     _MEANS,
     applies=_has_full_slice,
-    select=_of_main,
+    select=_name_main,
     exact=_is_superseded,
     source=MARCH_2021,
 )

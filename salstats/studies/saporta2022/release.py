@@ -29,14 +29,14 @@ SHAPES = {
     "rec_area_ratio": "irrectangularity",
 }
 #: Column in a file of probabilities or labels, by its name; the scripts read these from maps and truth.
-OF_CASES = {"prob": "prob", "probabilities": "prob", "label": "label", "labels": "label"}
+CASE_COLUMNS = {"prob": "prob", "probabilities": "prob", "label": "label", "labels": "label"}
 
 
 def read_release(path: Path) -> pd.DataFrame | None:
     """Read a file of the study's scripts; return None where the file has other columns.
 
-    Its name says which numbers it has (`SCORES`, `SHAPES`, `OF_CASES`). Scores become a scores frame, where
-    the saliency method is called "saliency"; anything else becomes a frame `case, task` and the feature.
+    Its name says which numbers it has (`SCORES`, `SHAPES`, `CASE_COLUMNS`). Scores become a scores frame,
+    where the saliency method is called "saliency"; other numbers become a frame `case, task` and the feature.
     """
     columns = read_table(path).columns
     if IMAGE not in columns:
@@ -44,15 +44,16 @@ def read_release(path: Path) -> pd.DataFrame | None:
     name = path.stem
     if name in SCORES:
         method, metric = SCORES[name]
-        return _long(path, method, metric)
-    feature = SHAPES.get(name) or OF_CASES.get(name)
+        return _read_wide(path, method, metric)
+    feature = SHAPES.get(name) or CASE_COLUMNS.get(name)
     if feature is not None:
-        values = _long(path, METHOD, feature)[["case", "task", "score"]].rename(columns={"score": feature})
+        values = _read_wide(path, METHOD, feature)[["case", "task", "score"]]
+        values = values.rename(columns={"score": feature})
         if name == "rec_area_ratio":
             values[feature] = 1 - values[feature]
         return values
     if {task_name(column) for column in columns} & set(TASKS):
-        names = [*SCORES, *SHAPES, *OF_CASES]
+        names = [*SCORES, *SHAPES, *CASE_COLUMNS]
         raise InputFileError(
             f"{path} has a task per column, and its name does not say what the numbers are",
             hint=f"call it one of {quoted(names)}, with {path.suffix}",
@@ -67,6 +68,6 @@ def is_of_shapes(path: Path) -> bool:
     return path.stem in SHAPES
 
 
-def _long(path: Path, method: str, metric: str) -> pd.DataFrame:
-    """Read a file with a task per column as a row per case and task."""
+def _read_wide(path: Path, method: str, metric: str) -> pd.DataFrame:
+    """Read a file with a task per column into a scores frame: a row per case and task."""
     return read_scores(path, wide="task", method=method, metric=metric, rename={IMAGE: "case"})

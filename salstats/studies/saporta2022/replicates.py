@@ -11,7 +11,7 @@ from salstats.checks import check_columns, quoted
 from salstats.errors import ColumnError, InputFileError, SalstatsError, Setting
 from salstats.readers.chexlocalize_maps import TASKS, task_name
 from salstats.stats.engine.grouping import AVERAGE
-from salstats.studies.engine import Item, Need, Result
+from salstats.studies.declarations import ItemResult, Need, StudyItem
 from salstats.studies.options import check_replicates
 from salstats.studies.saporta2022.labels_and_notes import LABELS
 from salstats.studies.saporta2022.release import SCORES
@@ -30,15 +30,15 @@ FILES = {name.replace("results", "bootstrap_results"): series for name, series i
 _NOTE = "as published: mean of the replicates given, order statistics"
 
 
-def replicates_of(frames: StudyFrames) -> Result:
-    """Return the replicates behind Table 1 and, of people's pairs, Extended Data 5 and 6 as published."""
+def replicates_of(frames: StudyFrames) -> ItemResult:
+    """Show the replicates of mean IoU and hit rate, from which the scripts make Table 1 and decreases."""
     inference = frames.inference
     scores = metric_rows(one_model(frames.scores), "iou", "hit")
     if inference.published:
         replicates = replicates_as_published(scores, KEYS, inference.n_replicates)
     else:
         replicates = ss.bootstrap(present(scores), by=KEYS, n_replicates=inference.n_replicates)
-    return Result(replicates, note="means of the scores that each replicate drew")
+    return ItemResult(replicates, note="means of the scores that each replicate drew")
 
 
 def read_replicates(sources: Sequence[Path | pd.DataFrame]) -> pd.DataFrame:
@@ -77,10 +77,12 @@ def _source_name(source: Path | pd.DataFrame) -> str:
 
 
 def _read(source: Path | pd.DataFrame) -> pd.DataFrame:
-    """Read one table of replicates."""
-    frame = source if isinstance(source, pd.DataFrame) else ss.read_data(source)
-    if set(COLUMNS) <= set(frame.columns) or isinstance(source, pd.DataFrame):
-        check_columns(frame, COLUMNS, "the replicates")
+    """Read one table of replicates into the columns of `COLUMNS`."""
+    if isinstance(source, pd.DataFrame):
+        check_columns(source, COLUMNS, "the replicates")
+        return source[COLUMNS]
+    frame = ss.read_data(source)
+    if set(COLUMNS) <= set(frame.columns):
         return frame[COLUMNS]
     if source.stem not in FILES:
         raise InputFileError(
@@ -99,14 +101,14 @@ def _read(source: Path | pd.DataFrame) -> pd.DataFrame:
         )
     method, metric = FILES[source.stem]
     wide = frame.rename(columns=task_name)
-    long = wide.melt(var_name="task", value_name="estimate", ignore_index=False).reset_index(
-        names="replicate"
-    )
-    return long.assign(metric=metric, method=method)[COLUMNS]
+    replicates = wide.melt(var_name="task", value_name="estimate", ignore_index=False)
+    # The index numbers the rows of the file, one for each replicate.
+    replicates = replicates.reset_index(names="replicate")
+    return replicates.assign(metric=metric, method=method)[COLUMNS]
 
 
 def means_of(replicates: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean of each group's replicates with their order statistics."""
+    """Return the mean and the order statistics of the replicates of each metric, method and task."""
     rows = []
     for keys, group in replicates.groupby(KEYS, sort=False):
         low, high = order_limits(group["estimate"])
@@ -126,15 +128,16 @@ def means_of(replicates: pd.DataFrame) -> pd.DataFrame:
 
 
 def decreases_of(replicates: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return the percentage decreases of a metric from people, paired by the number of the replicate."""
+    """Return the percentage decrease of each method from people, replicates paired by their number."""
     metric_replicates = replicates[replicates["metric"] == metric]
-    by_method = {
+    # Replicates of each method: a row per replicate, a column per task.
+    wide_replicates = {
         method: rows.pivot(index="replicate", columns="task", values="estimate")
         for method, rows in metric_replicates.groupby("method", sort=False)
     }
-    people = by_method.pop(HUMAN)
+    people = wide_replicates.pop(HUMAN)
     rows = []
-    for method, method_replicates in by_method.items():
+    for method, method_replicates in wide_replicates.items():
         tasks = method_replicates.columns.intersection(people.columns)
         for task in (*tasks, AVERAGE):
             rows.append(
@@ -152,11 +155,11 @@ def decreases_of(replicates: pd.DataFrame, metric: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _table_1(replicates: pd.DataFrame) -> Result:
-    """Table 1 of replicates."""
+def _table_1(replicates: pd.DataFrame) -> ItemResult:
+    """Make Table 1 of replicates: their means with order statistics."""
     estimates = means_of(replicates)
     people = [HUMAN] if HUMAN in set(estimates["method"]) else []
-    return Result(
+    return ItemResult(
         estimates,
         ss.table_estimates(estimates, exclude=people, labels=LABELS),
         ss.plot_intervals(estimates, labels=LABELS),
@@ -164,10 +167,10 @@ def _table_1(replicates: pd.DataFrame) -> Result:
     )
 
 
-def _lost_to_people(replicates: pd.DataFrame, metric: str) -> Result:
-    """Extended Data 5 or 6 of replicates."""
+def _lost_to_people(replicates: pd.DataFrame, metric: str) -> ItemResult:
+    """Make Extended Data 5 (IoU) or 6 (hits) of replicates: percentage decreases from people."""
     rows = decreases_of(replicates, metric)
-    return Result(
+    return ItemResult(
         rows, ss.table_decrease(rows, labels=LABELS), ss.plot_decrease(rows, labels=LABELS), note=_NOTE
     )
 
@@ -189,9 +192,9 @@ def _pair_need(metric: str) -> str:
 
 #: The items that are made of replicates alone.
 REPLICATE_ITEMS = (
-    Item("table_1", "Table 1: mean IoU and hit rate", _table_1),
-    Item("extended_data_5", "Extended Data 5: percentage decrease of mean IoU from people",
-         partial(_lost_to_people, metric="iou"), needs=(_pair_need("iou"),)),
-    Item("extended_data_6", "Extended Data 6: percentage decrease of hit rate from people",
-         partial(_lost_to_people, metric="hit"), needs=(_pair_need("hit"),)),
+    StudyItem("table_1", "Table 1: mean IoU and hit rate", _table_1),
+    StudyItem("extended_data_5", "Extended Data 5: percentage decrease of mean IoU from people",
+              partial(_lost_to_people, metric="iou"), needs=(_pair_need("iou"),)),
+    StudyItem("extended_data_6", "Extended Data 6: percentage decrease of hit rate from people",
+              partial(_lost_to_people, metric="hit"), needs=(_pair_need("hit"),)),
 )  # fmt: skip

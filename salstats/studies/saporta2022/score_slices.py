@@ -17,7 +17,7 @@ from salstats.readers.score_layouts import check_pattern, find_patients
 from salstats.readers.threshold_files import read_thresholds
 from salstats.scoring.cases import ABSENT, EMPTY, FULL, NEGATIVE, TRUE_POSITIVE
 from salstats.scoring.masking import value_of
-from salstats.studies.engine import Need
+from salstats.studies.declarations import Need
 from salstats.studies.options import check_replicates, names_in
 from salstats.studies.saporta2022.file_scoring import cut_off, inference_of, true_positive
 from salstats.studies.saporta2022.release import is_of_shapes, read_release
@@ -43,7 +43,7 @@ from salstats.studies.saporta2022.study_frames import (
     StudyFrames,
     check_positives,
 )
-from salstats.studies.score_tables import Reading, read_score_tables
+from salstats.studies.score_tables import ScoreTableOptions, read_score_tables
 from salstats.study import HUMAN, Series
 
 #: The need of a folder of files -> the same need in words of tables of scores.
@@ -88,7 +88,7 @@ _COUNTS = list(Counts._fields)
 
 
 @dataclass(frozen=True)
-class StudyScores:
+class SlicedScores:
     """The scores of a study by slice, each row without a score with its reason."""
 
     true_positive: pd.DataFrame
@@ -155,8 +155,8 @@ class StudyScores:
         return cutoffs
 
 
-def read_slices(scores: pd.DataFrame, options: argparse.Namespace) -> StudyScores:
-    """Tell the slices of the scores apart, and prepare them for the study's items."""
+def read_slices(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScores:
+    """Separate scores into the true-positive and the full slice, and prepare both for the study's items."""
     _check_options(options)
     check_replicates(options.replicates)
     prepared = _prepared(scores, options)
@@ -180,16 +180,16 @@ def read_slices(scores: pd.DataFrame, options: argparse.Namespace) -> StudyScore
             )
     if true_positives.empty:
         true_positives = _from_full(full)
-    true_positives = _with_reasons(true_positives, is_full=False)
+    true_positives = _add_reasons(true_positives, is_full=False)
     features = truth_of(true_positives)
     true_positives = true_positives.drop(columns=list(FEATURES), errors="ignore")
     check_positives(features, options.min_positives)
-    full = _with_reasons(full[full["metric"] == "iou"].reset_index(drop=True), is_full=True)
+    full = _add_reasons(full[full["metric"] == "iou"].reset_index(drop=True), is_full=True)
     cutoffs = _read_cutoffs(options.cutoff)
     if cutoffs:
         _check_can_cut(full)
-    full = _with_labels(full).drop(columns=list(FEATURES), errors="ignore")
-    return StudyScores(true_positives, full, features, cutoffs)
+    full = _add_labels(full).drop(columns=list(FEATURES), errors="ignore")
+    return SlicedScores(true_positives, full, features, cutoffs)
 
 
 def truth_of(scores: pd.DataFrame) -> pd.DataFrame:
@@ -201,6 +201,7 @@ def truth_of(scores: pd.DataFrame) -> pd.DataFrame:
     groups = rows.groupby(["case", "task"], sort=True)
     has_several = groups[list(FEATURES)].nunique().gt(1)
     if has_several.any(axis=None):
+        # the first finding with several values, and the first feature that has them
         case, task = has_several.index[has_several.any(axis=1)][0]
         name = has_several.columns[has_several.loc[(case, task)]][0]
         is_finding = (scores["case"] == case) & (scores["task"] == task)
@@ -214,7 +215,7 @@ def truth_of(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    """Raise where an option of files is given beside tables."""
+    """Raise an error where an option for files of `--data` is given together with tables of scores."""
     for name in _DATA_OPTIONS:
         if getattr(options, name) not in (None, []):
             raise SalstatsError(
@@ -223,17 +224,18 @@ def _check_options(options: argparse.Namespace) -> None:
 
 
 def _read_full(options: argparse.Namespace) -> pd.DataFrame:
-    """Read the tables of the full slice, and their features but size and shape, which only findings have."""
-    features = [
-        table for table in options.features if isinstance(table, pd.DataFrame) or not is_of_shapes(table)
-    ]
+    """Read the tables of the full slice and its features without size and shape, which only findings have."""
+    features = []
+    for table in options.features:
+        if isinstance(table, pd.DataFrame) or not is_of_shapes(table):
+            features.append(table)
     return read_score_tables(
-        options.full_scores, features, reading=Reading.of(options), read_release=read_release
+        options.full_scores, features, table_options=ScoreTableOptions.of(options), read_release=read_release
     )
 
 
 def _prepared(scores: pd.DataFrame, options: argparse.Namespace) -> pd.DataFrame:
-    """Name tasks as the release does, find patients, put the main method first, keep the tasks chosen."""
+    """Keep IoU and hits of the chosen tasks, name tasks as the release, find patients, put `main` first."""
     if "task" not in scores:
         raise ColumnError(
             f"the scores have no column 'task' (columns: {quoted(scores.columns)})",
@@ -251,7 +253,7 @@ def _prepared(scores: pd.DataFrame, options: argparse.Namespace) -> pd.DataFrame
     _check_range(scores)
     scores = scores.assign(task=scores["task"].replace(ALIASES)).reset_index(drop=True)
     scores = _rows_of_tasks(scores, names_in(options.tasks))
-    return _main_first(_with_patients(scores, options.patient_from), options.main)
+    return _main_first(_find_patients(scores, options.patient_from), options.main)
 
 
 def _check_range(scores: pd.DataFrame) -> None:
@@ -286,10 +288,10 @@ def _rows_of_tasks(scores: pd.DataFrame, tasks: list[str] | None) -> pd.DataFram
     return scores[scores["task"].isin(names)].reset_index(drop=True)
 
 
-def _with_patients(scores: pd.DataFrame, pattern: str) -> pd.DataFrame:
-    """Find the patients in the cases' names, where the scores have no column of patients.
+def _find_patients(scores: pd.DataFrame, pattern: str) -> pd.DataFrame:
+    """Add a column `patient` from the names of the cases, unless the scores have one.
 
-    The default pattern need not fit; then cases are treated as independent, with a warning.
+    Where the default pattern matches no name, a warning says that cases are treated as independent.
     """
     if "patient" in scores:
         return scores
@@ -313,19 +315,21 @@ def _with_patients(scores: pd.DataFrame, pattern: str) -> pd.DataFrame:
         )
         return scores
     patient_of_case = dict(zip(names, patients, strict=True))
-    with_patients = scores.assign(patient=cases.map(patient_of_case))
-    check_nesting(with_patients, "scores")
-    return with_patients
+    scores = scores.assign(patient=cases.map(patient_of_case))
+    check_nesting(scores, "scores")
+    return scores
 
 
 def _main_first(scores: pd.DataFrame, main: str | None) -> pd.DataFrame:
-    """Put the rows of METHOD or METHOD:MODEL first, whose are the single-method items."""
+    """Put the rows of METHOD or METHOD:MODEL first: the single-method items show the first method."""
     if main is None:
         return scores
     method, _, model = main.partition(":")
     is_main = scores["method"] == method
-    if model:
-        is_main &= scores["model"] == model if "model" in scores else False
+    if model and "model" in scores:
+        is_main &= scores["model"] == model
+    elif model:
+        is_main &= False
     if not is_main.any():
         names = _series_names(scores)
         raise SalstatsError(
@@ -346,7 +350,9 @@ def _series_names(scores: pd.DataFrame) -> list[str]:
 def _rows_of_slice(scores: pd.DataFrame, name: str) -> pd.DataFrame:
     """Keep the rows of a slice; rows that name none are of the true-positive slice."""
     if "slice" not in scores:
-        return scores if name == TRUE_POSITIVE else scores.head(0)
+        if name == TRUE_POSITIVE:
+            return scores
+        return scores.head(0)
     slices = scores["slice"].fillna(TRUE_POSITIVE)
     other_slices = sorted(set(slices) - {TRUE_POSITIVE, FULL})
     if other_slices:
@@ -384,7 +390,7 @@ def _truth_sizes(scores: pd.DataFrame) -> pd.Series:
     return scores["tp"].astype("Float64") + scores["fn"].astype("Float64")
 
 
-def _with_reasons(scores: pd.DataFrame, *, is_full: bool) -> pd.DataFrame:
+def _add_reasons(scores: pd.DataFrame, *, is_full: bool) -> pd.DataFrame:
     """Add the reason of undefined scores, where the table does not give it.
 
     On the full slice there is then neither a finding nor a mark. On the true-positive slice the finding is
@@ -407,10 +413,10 @@ def _with_reasons(scores: pd.DataFrame, *, is_full: bool) -> pd.DataFrame:
 
 
 def _warn_of_guess(scores: pd.DataFrame, n_undefined: int) -> None:
-    """Warn where nothing but the scores themselves says which findings are absent."""
-    says_absence = {"label", "area_ratio"} & set(scores)
-    if says_absence or "hit" in set(scores["metric"]):
-        # a hit is undefined only where the finding is absent
+    """Warn where absent findings are guessed from undefined scores, without labels, areas or hits."""
+    truth_columns = {"label", "area_ratio"} & set(scores)
+    # A hit is undefined only where the finding is absent, so hits say it too.
+    if truth_columns or "hit" in set(scores["metric"]):
         return
     warn(
         f"{n_undefined} scores are undefined, and no column label or area_ratio says where the finding is "
@@ -430,8 +436,8 @@ def _has_finding(scores: pd.DataFrame) -> pd.Series:
     return has_finding.astype("bool")
 
 
-def _with_labels(full: pd.DataFrame) -> pd.DataFrame:
-    """Add the labels of the full slice that follow from its pixel counts, where it has none."""
+def _add_labels(full: pd.DataFrame) -> pd.DataFrame:
+    """Add the column `label` to the full slice, from its pixel counts, where it has no labels."""
     has_counts = _has_values(full, "tp") and _has_values(full, "fn")
     if _has_values(full, "label") or not has_counts:
         return full
@@ -440,11 +446,13 @@ def _with_labels(full: pd.DataFrame) -> pd.DataFrame:
 
 
 def _read_cutoffs(texts: list[str] | None) -> dict[tuple[str | None, str | None], float]:
-    """Read cut-offs: a number, or a file with a number for each task; both also as METHOD=."""
+    """Read cut-offs by task and method, None for all: N, FILE, METHOD=N or METHOD=FILE; a file is by task."""
     cutoffs: dict[tuple[str | None, str | None], float] = {}
     for text in texts or []:
         name, equals, value = text.rpartition("=")
-        method = name if equals else None
+        method = None
+        if equals:
+            method = name
         try:
             cutoffs[None, method] = float(value)
         except ValueError:
@@ -454,7 +462,7 @@ def _read_cutoffs(texts: list[str] | None) -> dict[tuple[str | None, str | None]
 
 
 def _check_can_cut(full: pd.DataFrame) -> None:
-    """Raise where masks cannot be emptied below a probability."""
+    """Raise an error where the full slice lacks a column that is needed to empty masks below a cut-off."""
     missing = [name for name in ("prob", "tp", "fp", "fn") if not _has_values(full, name)]
     if missing:
         raise ColumnError(
@@ -475,8 +483,9 @@ def _has_scores(scores: pd.DataFrame, metric: str) -> bool:
 
 
 def _n_series(maps: pd.DataFrame) -> int:
-    """Count the methods and models."""
-    return len(maps[[name for name in ("method", "model") if name in maps]].drop_duplicates())
+    """Count the distinct pairs of method and model."""
+    columns = [name for name in ("method", "model") if name in maps]
+    return len(maps[columns].drop_duplicates())
 
 
 def _has_checkpoints(maps: pd.DataFrame) -> bool:

@@ -51,7 +51,7 @@ def published_draws(n_cases: int, *, n_replicates: int = 1000, seed: int = 0) ->
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Silence the package's warnings, which are of choices that the scripts make."""
+    """Ignore the package's warnings in a block: they advise against choices that the scripts make."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SalstatsWarning)
         yield
@@ -62,9 +62,8 @@ def summarize_as_published(
 ) -> pd.DataFrame:
     """Return means as the CheXlocalize scripts report them, in the columns of `summarize(interval="order")`.
 
-    Each method (and model) is resampled by itself with the same seed, cases for independent, over all the
-    cases of its file, whether or not they show the finding; the limits are order statistics; and the *mean of
-    the replicates* stands for the estimate.
+    Each method and model is resampled by itself with the same seed: cases, as if independent, whether or not
+    they show the finding. The limits are order statistics; the estimate is the *mean of the replicates*.
     """
     parts = []
     columns = list(by)
@@ -72,6 +71,7 @@ def summarize_as_published(
         with _without_warnings():
             means = summarize(rows, by=columns, unit="case", draws=draws, interval="order")
             replicates = bootstrap(rows, by=columns, unit="case", draws=draws)
+        # Groups of both frames have the same order.
         groups = replicates.groupby(columns, sort=False, dropna=False)["estimate"]
         parts.append(means.assign(estimate=groups.mean().to_numpy()))
     result = pd.concat(parts, ignore_index=True)
@@ -86,11 +86,12 @@ def replicates_as_published(
     for rows, draws in _files_with_draws(scores, n_replicates):
         with _without_warnings():
             parts.append(bootstrap(rows, by=list(by), unit="case", draws=draws))
-    return pd.concat(parts, ignore_index=True).sort_values(list(by), kind="stable", ignore_index=True)
+    replicates = pd.concat(parts, ignore_index=True)
+    return replicates.sort_values(list(by), kind="stable", ignore_index=True)
 
 
 def _files_with_draws(scores: pd.DataFrame, n_replicates: int) -> Iterator[tuple[pd.DataFrame, np.ndarray]]:
-    """Yield the rows of each method and model, which are a file of the scripts, with its draws."""
+    """Yield the rows of each method and model, which are one file of the scripts, and the draws of cases."""
     keys = [column for column in ("method", "model") if column in scores]
     for _, rows in scores.groupby(keys, dropna=False):
         yield rows, published_draws(rows["case"].nunique(), n_replicates=n_replicates)
@@ -99,10 +100,10 @@ def _files_with_draws(scores: pd.DataFrame, n_replicates: int) -> Iterator[tuple
 def percent_decrease_as_published(
     scores: pd.DataFrame, reference: str = HUMAN, n_replicates: int = 1000
 ) -> pd.DataFrame:
-    """Return percentage decreases as the CheXlocalize script prints them, with its rounding.
+    """Return percentage decreases as calculate_percentage_decrease.py prints them, with its rounding.
 
-    Every method has to have the cases of the reference: the script would pair replicates that have nothing
-    to do with each other. `reference_mean` and `method_mean` are means of replicates.
+    Every method must have the cases of the reference, since the script pairs replicates by their number.
+    `reference_mean` and `method_mean` are means of replicates.
     """
     _check_same_cases(scores, reference)
     draws = published_draws(scores["case"].nunique(), n_replicates=n_replicates)
@@ -119,21 +120,22 @@ def percent_decrease_as_published(
             test="none",
         )
         replicates = bootstrap(scores, by=["metric", "method", "task"], unit="case", draws=draws)
-    by_task = {
+    # Replicates of each metric and method: a row per replicate, a column per task.
+    wide_replicates = {
         (str(metric), str(method)): rows.pivot(index="replicate", columns="task", values="estimate")
         for (metric, method), rows in replicates.groupby(["metric", "method"])
     }
     decreases = []
     for row in result.to_dict("records"):
-        reference_replicates = by_task[row["metric"], reference]
-        method_replicates = by_task[row["metric"], row["method"]]
+        reference_replicates = wide_replicates[row["metric"], reference]
+        method_replicates = wide_replicates[row["metric"], row["method"]]
         decreases.append(decrease_of_replicates(reference_replicates, method_replicates, row["task"]))
     result[DECREASE_COLUMNS] = np.array(decreases)
     return result.drop(columns="bias")
 
 
 def _check_same_cases(scores: pd.DataFrame, reference: str) -> None:
-    """Raise where a method has other cases than the reference."""
+    """Raise an error where a method does not have the same cases as the reference."""
     cases_by_method = {
         str(method): set(rows["case"]) for method, rows in scores.groupby("method", sort=False)
     }
@@ -151,11 +153,11 @@ def _check_same_cases(scores: pd.DataFrame, reference: str) -> None:
 
 
 def decrease_of_replicates(reference: pd.DataFrame, method: pd.DataFrame, task: str) -> Decrease:
-    """Return the decrease of a task or of the average, from replicates (a task per column).
+    """Return the percentage decrease of a task or of the average, as calculate_percentage_decrease.py has it.
 
-    The limits of a task are those of the share, rounded to 3 digits *before* they are multiplied by 100. The
-    average is the decrease of the two averages *rounded to 3 digits first*; its limits are made from the
-    averages of each replicate over the tasks that it drew.
+    Replicates have a row per replicate and a column per task. Of a task the script rounds the limits of the
+    proportion to 3 digits and multiplies them by 100 afterwards. Of the average it rounds both means to 3
+    digits before it computes the decrease; the limits are those of each replicate's mean over tasks.
     """
     if task != AVERAGE:
         reference_mean = reference[task].mean()
@@ -183,8 +185,10 @@ def decrease_of_replicates(reference: pd.DataFrame, method: pd.DataFrame, task: 
 
 
 def order_limits(replicates: pd.Series) -> tuple[float, float]:
-    """Return two order statistics of the replicates."""
-    low, high = limits.order(replicates.to_numpy()[:, None], 0.95)
+    """Return the lower and upper 95 % limit of replicates, two of their order statistics."""
+    # `limits.order` takes a column for each estimate.
+    one_column = replicates.to_numpy()[:, None]
+    low, high = limits.order(one_column, 0.95)
     return float(low[0]), float(high[0])
 
 
@@ -198,10 +202,16 @@ def correlate_as_published(data: pd.DataFrame, x: str, y: str, **groups: object)
 
 
 def published_fisher_limits(estimate: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scripts' 95 % limits of correlations of n pairs; NaN up to 3 pairs and at -1 and 1."""
+    """Return lower and upper 95 % limits of correlations of n pairs, tanh(atanh(r) ± 1.96 / sqrt(n - 3)).
+
+    They are NaN up to 3 pairs and for correlations of -1 and 1.
+    """
     is_usable = (n > 3) & (np.abs(estimate) < 1)
-    z = np.arctanh(np.where(is_usable, estimate, 0.0))
-    half_width = PUBLISHED_QUANTILE / np.sqrt(np.where(is_usable, n - 3, 1.0))
+    # Values that are not usable are replaced, so that no operation divides by 0.
+    usable_estimate = np.where(is_usable, estimate, 0.0)
+    usable_n = np.where(is_usable, n, 4)
+    z = np.arctanh(usable_estimate)
+    half_width = PUBLISHED_QUANTILE / np.sqrt(usable_n - 3)
     low = np.where(is_usable, np.tanh(z - half_width), np.nan)
     high = np.where(is_usable, np.tanh(z + half_width), np.nan)
     return low, high
@@ -215,6 +225,7 @@ def printed_as_published(estimates: pd.DataFrame, *, n_tests: int = 1) -> list[s
     values = estimates[["estimate", "conf_low", "conf_high", "p_value"]].astype("float64")
     texts = []
     for estimate, low, high, p_value in values.to_numpy().tolist():
+        # One star for each level that P is below: .05, .01 and .001.
         n_stars = sum(p_value < level / n_tests for level in (0.001, 0.01, 0.05))
         stars = "*" * n_stars
         texts.append(f"{round(estimate, 3)}, ({round(low, 3)}, {round(high, 3)}){stars}")

@@ -17,7 +17,9 @@ import salstats as ss
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.text.format import interval_text
 from salstats.scoring.cases import EMPTY
-from salstats.studies.engine import Cell, Need, Result, if_possible, table_of
+from salstats.studies.declarations import ItemResult, Need
+from salstats.studies.item_warnings import if_possible
+from salstats.studies.result_tables import Cell, table_of
 from salstats.studies.saporta2022.labels_and_notes import cutoff_note, feature_name, print_names
 from salstats.studies.saporta2022.study_frames import (
     ALL_TASKS,
@@ -32,8 +34,8 @@ from salstats.studies.saporta2022.study_frames import (
     SHAPES,
     TASK_EFFECTS,
     WITHIN,
-    Inference,
     StudyFrames,
+    StudyInference,
     concat_made,
     confidence,
     confidence_of,
@@ -67,7 +69,7 @@ class _Headline:
     #: Columns that identify its rows.
     keys: list[str]
     #: Makes the rows.
-    make: Callable[[StudyFrames, Inference], pd.DataFrame]
+    make: Callable[[StudyFrames, StudyInference], pd.DataFrame]
     needs: tuple[Need, ...] = ()
 
 
@@ -123,8 +125,8 @@ _TERM_NAMES = {"slope": "slope", "spearman": "Spearman correlation"}
 
 
 @dataclass(frozen=True)
-class _Side:
-    """One of the choices that stand side by side, with its columns."""
+class _ChoiceColumns:
+    """Heading of a choice of inference, and the columns of its estimates and conclusions."""
 
     heading: str
     estimate: str
@@ -133,48 +135,50 @@ class _Side:
     conclusion: str
 
 
-_PUBLISHED_SIDE = _Side(
+_PUBLISHED_COLUMNS = _ChoiceColumns(
     "As published", "published_estimate", "published_low", "published_high", "conclusion_published"
 )
-_CLUSTERED_SIDE = _Side(
+_CLUSTERED_COLUMNS = _ChoiceColumns(
     "The same, patients as clusters",
     "clustered_estimate",
     "clustered_low",
     "clustered_high",
     "conclusion_clustered",
 )
-_OTHER_SIDE = _Side("Other choice", "estimate", "conf_low", "conf_high", "conclusion")
+_OTHER_COLUMNS = _ChoiceColumns("Other choice", "estimate", "conf_low", "conf_high", "conclusion")
 
 
-def comparison(frames: StudyFrames) -> Result:
+def comparison(frames: StudyFrames) -> ItemResult:
     """Show every headline number as published and with patients as clusters."""
     rows = side_by_side(frames, frames.inference.n_replicates)
     key_columns = [name for name in ("metric", "outcome", "method", "task", "term") if name in rows]
     stub = []
     for keys in rows[key_columns].itertuples(index=False):
-        stub.append(_capitalized(" · ".join(dict.fromkeys(print_names(keys)))))
-    sides = (_PUBLISHED_SIDE, replace(_OTHER_SIDE, heading="Patients as clusters"))
+        distinct_names = dict.fromkeys(print_names(keys))
+        stub.append(_capitalized(" · ".join(distinct_names)))
+    choices_shown = (_PUBLISHED_COLUMNS, replace(_OTHER_COLUMNS, heading="Patients as clusters"))
     is_percent = rows["item"] == "Extended Data 5-6"
     main_decreases = rows[is_percent & (rows["method"] == frames.main)]
     figure = None
     if len(main_decreases):
-        estimates = _stacked_sides(main_decreases, main_decreases[["metric", "task"]], sides)
+        estimates = _stacked_choices(main_decreases, main_decreases[["metric", "task"]], choices_shown)
         figure = ss.plot_intervals(estimates) + p9.labs(x="Decrease from human benchmark, % (95% CI)")
-    # a mean has no sign
-    with_sign = rows[rows["conclusion_published"] != ""]
-    return Result(
+    # Means have no conclusion.
+    rows_with_sign = rows[rows["conclusion_published"] != ""]
+    n_changed = int(rows_with_sign["changed"].sum())
+    return ItemResult(
         rows,
-        _sides_table(rows, list(rows["item"]), stub, sides, is_percent),
+        _choices_table(rows, list(rows["item"]), stub, choices_shown, is_percent),
         figure,
-        note=f"the sign shown changes in {int(with_sign['changed'].sum())} of the {len(with_sign)} rows that "
-        "have one (a mean has none); as published: mean of the replicates, order statistics, pairs of what "
-        "either has, cases or rows for independent; patients as clusters: mean of the scores, complete "
-        "pairs, Wilson's interval of a hit rate, as in each table; Table 2: features scaled over all tasks, "
-        f"as the scripts have it; both have the same cut-offs{cutoff_note(frames, frames.inference)}",
+        note=f"the sign shown changes in {n_changed} of the {len(rows_with_sign)} rows that have one (a mean "
+        "has none); as published: mean of the replicates, order statistics, pairs of what either has, cases "
+        "or rows for independent; patients as clusters: mean of the scores, complete pairs, Wilson's "
+        "interval of a hit rate, as in each table; Table 2: features scaled over all tasks, as the scripts "
+        f"have it; both have the same cut-offs{cutoff_note(frames, frames.inference)}",
     )
 
 
-def choices(frames: StudyFrames) -> Result:
+def choices(frames: StudyFrames) -> ItemResult:
     """Show the sensitivity table: the effects of other choices."""
     rows = sensitivity(frames, frames.inference.n_replicates)
     groups = (rows["row"] + ". " + rows["question"]).tolist()
@@ -182,41 +186,48 @@ def choices(frames: StudyFrames) -> Result:
     for row in rows.to_dict("records"):
         names = ", ".join(print_names(row["of"].split(", ")))
         stub.append(f"{_capitalized(row['quantity'])}: {names}")
-    sides = (_PUBLISHED_SIDE, _CLUSTERED_SIDE, _OTHER_SIDE)
+    choices_shown = (_PUBLISHED_COLUMNS, _CLUSTERED_COLUMNS, _OTHER_COLUMNS)
+    is_percent = rows["quantity"].str.endswith("%")
     slopes = rows[(rows["row"] == "S3") & (rows["quantity"] == "slope")]
-    return Result(
+    figure = None
+    if len(slopes):
+        figure = _slopes_figure(slopes)
+    return ItemResult(
         rows,
-        _sides_table(rows, groups, stub, sides, rows["quantity"].str.endswith("%")),
-        _slopes_figure(slopes) if len(slopes) else None,
+        _choices_table(rows, groups, stub, choices_shown, is_percent),
+        figure,
         note="the other choice has patients as clusters too, so that it differs from the column before it in "
         f"the choice alone; the sign shown changes for {_changes_text(rows)}",
     )
 
 
 def _changes_text(rows: pd.DataFrame) -> str:
-    """Write how often the sign changes in each row of the sensitivity table, and by clusters alone."""
-    with_sign = rows[rows["conclusion_published"] != ""]
+    """Write how often the sign changes in S1, S2, S3 and S7, and how often by patients as clusters alone."""
+    rows_with_sign = rows[rows["conclusion_published"] != ""]
     texts = []
-    for name, named_rows in with_sign.groupby("row"):
-        n_changed = int(named_rows["changed"].sum())
-        by_clusters = named_rows["conclusion_clustered"] != named_rows["conclusion_published"]
+    for name, table_rows in rows_with_sign.groupby("row"):
+        n_changed = int(table_rows["changed"].sum())
+        is_changed_by_clusters = table_rows["conclusion_clustered"] != table_rows["conclusion_published"]
+        n_changed_by_clusters = int(is_changed_by_clusters.sum())
         texts.append(
-            f"{name} in {n_changed} of {len(named_rows)} rows ({int(by_clusters.sum())} with patients as "
+            f"{name} in {n_changed} of {len(table_rows)} rows ({n_changed_by_clusters} with patients as "
             "clusters alone)"
         )
     return ", ".join(texts) or "no row"
 
 
-def _stacked_sides(rows: pd.DataFrame, keys: pd.DataFrame, sides: Sequence[_Side]) -> pd.DataFrame:
-    """Put the estimates of all sides below each other, with the side as method."""
+def _stacked_choices(
+    rows: pd.DataFrame, keys: pd.DataFrame, choices_shown: Sequence[_ChoiceColumns]
+) -> pd.DataFrame:
+    """Stack the estimates of several choices, with the heading of the choice as `method`."""
     parts = []
-    for side in sides:
+    for choice in choices_shown:
         parts.append(
             keys.assign(
-                method=side.heading,
-                estimate=rows[side.estimate],
-                conf_low=rows[side.low],
-                conf_high=rows[side.high],
+                method=choice.heading,
+                estimate=rows[choice.estimate],
+                conf_low=rows[choice.low],
+                conf_high=rows[choice.high],
                 conf_level=0.95,
             )
         )
@@ -225,33 +236,44 @@ def _stacked_sides(rows: pd.DataFrame, keys: pd.DataFrame, sides: Sequence[_Side
 
 def _slopes_figure(rows: pd.DataFrame) -> Figure:
     """Plot the slopes of the features with each choice, a panel per outcome."""
-    names = rows["of"].str.rpartition(", ")
-    keys = pd.DataFrame({"outcome": names[0], "method": "", "task": names[2]})
-    sides = (
-        _PUBLISHED_SIDE,
-        replace(_CLUSTERED_SIDE, heading="Patients as clusters"),
-        replace(_OTHER_SIDE, heading="And task effects"),
+    # `of` is "OUTCOME, FEATURE", and an outcome may hold a comma itself.
+    outcome_and_feature = rows["of"].str.rpartition(", ")
+    keys = pd.DataFrame({"outcome": outcome_and_feature[0], "method": "", "task": outcome_and_feature[2]})
+    choices_shown = (
+        _PUBLISHED_COLUMNS,
+        replace(_CLUSTERED_COLUMNS, heading="Patients as clusters"),
+        replace(_OTHER_COLUMNS, heading="And task effects"),
     )
     labels = {
         "task": {feature: feature_name(feature) for feature in FEATURES},
         "outcome": list(dict.fromkeys(keys["outcome"])),
-        "method": [side.heading for side in sides],
+        "method": [choice.heading for choice in choices_shown],
     }
     zero = p9.geom_vline(xintercept=0, color="#BBBBBB", size=0.4)
     caption = "S3: features scaled over all tasks. Bars: 95% CI."
-    figure = ss.plot_intervals(_stacked_sides(rows, keys, sides), labels=labels)
+    figure = ss.plot_intervals(_stacked_choices(rows, keys, choices_shown), labels=labels)
     return figure + zero + p9.labs(x="Slope (95% CI)", caption=caption)
 
 
-def _sides_table(
-    rows: pd.DataFrame, groups: list[str], stub: list[str], sides: Sequence[_Side], is_percent: pd.Series
+def _choices_table(
+    rows: pd.DataFrame,
+    groups: list[str],
+    stub: list[str],
+    choices_shown: Sequence[_ChoiceColumns],
+    is_percent: pd.Series,
 ) -> GT:
-    """Make a table of intervals side by side, and of the signs that they show where these differ."""
-    columns: dict[str, Cell] = {side.heading: _interval_cell(side) for side in sides}
+    """Make a table of the intervals of several choices, and of their signs where these differ.
+
+    `groups` and `stub` are the headings of groups and of rows; rows of `is_percent` have one decimal.
+    """
+    columns: dict[str, Cell] = {choice.heading: _interval_cell(choice) for choice in choices_shown}
     columns["Sign shown, where it changes"] = "changes"
     changes = []
-    for signs in rows[[side.conclusion for side in sides]].to_numpy():
-        changes.append(" → ".join(signs) if len(set(signs)) > 1 else "")
+    for signs in rows[[choice.conclusion for choice in choices_shown]].to_numpy():
+        if len(set(signs)) > 1:
+            changes.append(" → ".join(signs))
+        else:
+            changes.append("")
     return table_of(
         rows.assign(of_row=stub, of_group=groups, changes=changes, digits=np.where(is_percent, 1, 3)),
         "saporta2022",
@@ -266,12 +288,14 @@ def _sides_table(
     )
 
 
-def _interval_cell(side: _Side) -> Callable[[Any], str]:
-    """Return a function that writes the interval of one side of a row."""
+def _interval_cell(choice: _ChoiceColumns) -> Callable[[Any], str]:
+    """Return a function that writes the estimate and interval of one choice in a row."""
 
     def text(row: Any) -> str:
-        estimate = getattr(row, side.estimate)
-        return interval_text(estimate, getattr(row, side.low), getattr(row, side.high), row.digits)
+        estimate = getattr(row, choice.estimate)
+        low = getattr(row, choice.low)
+        high = getattr(row, choice.high)
+        return interval_text(estimate, low, high, row.digits)
 
     return text
 
@@ -282,7 +306,11 @@ def _capitalized(text: str) -> str:
 
 
 def conclusion(rows: pd.DataFrame, low: str, high: str, p_adjusted: str) -> np.ndarray:
-    """Return the sign that is shown: limits exclude 0, and P is below .05 where it is corrected."""
+    """Return the sign that each row's interval shows: "positive", "negative", "inconclusive", "" without one.
+
+    An interval shows a sign where it excludes 0 and, if P was adjusted, P is below .05. The other arguments
+    name the columns of the limits and of the adjusted P.
+    """
     is_significant = rows[p_adjusted].isna() | (rows[p_adjusted] < 0.05)
     signs = np.full(len(rows), "inconclusive", dtype=object)
     signs[(is_significant & (rows[high] < 0)).to_numpy()] = "negative"
@@ -292,7 +320,7 @@ def conclusion(rows: pd.DataFrame, low: str, high: str, p_adjusted: str) -> np.n
 
 
 def compare(published: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Put two frames of estimates side by side by their keys, with the sign that each shows."""
+    """Join two frames of estimates by their keys, and add the sign that each shows and whether it changes."""
     columns = [*keys, *_ESTIMATE]
     published_rows = published.reindex(columns=columns).rename(
         columns={
@@ -317,8 +345,8 @@ def compare(published: pd.DataFrame, other: pd.DataFrame, keys: list[str]) -> pd
 
 def side_by_side(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
     """Return every headline number as published and with patients as clusters."""
-    published = Inference(True, n_replicates)
-    clustered = Inference(False, n_replicates)
+    published = StudyInference(True, n_replicates)
+    clustered = StudyInference(False, n_replicates)
     parts = []
     for headline in HEADLINES:
         if not frames.available.issuperset(headline.needs):
@@ -332,7 +360,7 @@ def side_by_side(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
     return rows[["item", *keys, *_COMPARISON]]
 
 
-def _pooled_slopes(frames: StudyFrames, inference: Inference) -> pd.DataFrame:
+def _pooled_slopes(frames: StudyFrames, inference: StudyInference) -> pd.DataFrame:
     """Return Table 2 with features scaled over all tasks, rows of all tasks pooled."""
     return feature_slopes(frames, inference, (POOLED,), (ALL_TASKS,))
 
@@ -343,9 +371,12 @@ def _scores(frames: StudyFrames) -> pd.DataFrame:
 
 
 def sensitivity(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
-    """Return the published choice, the same clustered, and the other choice clustered, with their signs."""
-    published = Inference(True, n_replicates)
-    clustered = Inference(False, n_replicates)
+    """Return estimates as published, with patients as clusters, and with patients and another choice.
+
+    Rows are those of `QUESTIONS` which the data allow; `quantity` and `of` name what is estimated.
+    """
+    published = StudyInference(True, n_replicates)
+    clustered = StudyInference(False, n_replicates)
     makers = {"S1": _misses, "S2": _cutoffs, "S3": _clusters, "S7": _logistic}
     parts = []
     for row, make in makers.items():
@@ -361,7 +392,7 @@ def _is_possible(row: str, frames: StudyFrames) -> bool:
     """Tell whether the data meet the needs of a row of the sensitivity table."""
     match row:
         case "S2":
-            # scores of a file are with or without cut-offs, not both
+            # Scores of a file are with or without cut-offs, and S2 compares both.
             has_cutoffs = frames.cut_off in ("tuned", "given")
             return has_cutoffs and {FULL_SLICE, FULL_PROBABILITIES} <= frames.available
         case "S3":
@@ -371,20 +402,24 @@ def _is_possible(row: str, frames: StudyFrames) -> bool:
     return True
 
 
-class _Estimates(NamedTuple):
+class _ChoiceEstimates(NamedTuple):
     """Frames of estimates: as published, with patients as clusters, and with another choice too."""
 
     published: pd.DataFrame
     clustered: pd.DataFrame
     other: pd.DataFrame
 
-    def of_term(self, term: str) -> "_Estimates":
+    def of_term(self, term: str) -> "_ChoiceEstimates":
         """Return the estimates of one term."""
-        return _Estimates(*(frame[frame["term"] == term] for frame in self))
+        return _ChoiceEstimates(
+            published=self.published[self.published["term"] == term],
+            clustered=self.clustered[self.clustered["term"] == term],
+            other=self.other[self.other["term"] == term],
+        )
 
 
-def _sensitivity_rows(row: str, quantity: str, keys: list[str], estimates: _Estimates) -> pd.DataFrame:
-    """Return rows of the sensitivity table, the keys of the estimates as one text."""
+def _sensitivity_rows(row: str, quantity: str, keys: list[str], estimates: _ChoiceEstimates) -> pd.DataFrame:
+    """Return rows of the sensitivity table; `of` joins the values of the key columns."""
     rows = compare(estimates.published, estimates.other, keys)
     clustered = compare(estimates.published, estimates.clustered, keys).rename(columns=_CLUSTERED_NAMES)
     rows = rows.merge(clustered[[*keys, *_CLUSTERED]], on=keys, validate="1:1")
@@ -392,26 +427,29 @@ def _sensitivity_rows(row: str, quantity: str, keys: list[str], estimates: _Esti
     return rows.drop(columns=keys).assign(row=row, quantity=quantity, of=key_text)
 
 
-def _misses(frames: StudyFrames, published: Inference, clustered: Inference) -> pd.DataFrame:
-    """S1: an empty mask has no IoU, or IoU 0."""
+def _misses(frames: StudyFrames, published: StudyInference, clustered: StudyInference) -> pd.DataFrame:
+    """Return rows S1: an empty mask on a finding has no IoU, or IoU 0."""
     rows = metric_rows(main_rows(frames, frames.scores), "iou")
-    with_zeros = rows.assign(score=rows["score"].mask(rows["reason"] == EMPTY, 0.0))
-    estimators: dict[str, Callable[[pd.DataFrame, Inference], pd.DataFrame]] = {"mean IoU": means}
+    rows_with_zeros = rows.assign(score=rows["score"].mask(rows["reason"] == EMPTY, 0.0))
+    estimators: dict[str, Callable[[pd.DataFrame, StudyInference], pd.DataFrame]] = {"mean IoU": means}
     if PEOPLE in frames.available:
         estimators["decrease from human, %"] = decreases
     parts = []
     for quantity, estimate in estimators.items():
-        estimates = _Estimates(
+        estimates = _ChoiceEstimates(
             published=estimate(rows, published),
             clustered=estimate(rows, clustered),
-            other=estimate(with_zeros, clustered),
+            other=estimate(rows_with_zeros, clustered),
         )
         parts.append(_sensitivity_rows("S1", quantity, ["method", "task"], estimates))
     return pd.concat(parts, ignore_index=True)
 
 
-def _cutoffs(frames: StudyFrames, published: Inference, clustered: Inference) -> pd.DataFrame:
-    """S2: a mask that is empty because confidence is low cannot but tie IoU to confidence."""
+def _cutoffs(frames: StudyFrames, published: StudyInference, clustered: StudyInference) -> pd.DataFrame:
+    """Return rows S2: confidence and IoU over the full slice, or over findings that are present.
+
+    A cut-off empties masks of low confidence, which alone relates IoU to confidence.
+    """
     positives = frames.positives[["case", "task"]]
     full = _main_only(frames, frames.full)
     uncut = _main_only(frames, frames.uncut)
@@ -424,11 +462,11 @@ def _cutoffs(frames: StudyFrames, published: Inference, clustered: Inference) ->
     parts = []
     for name, rows in choices.items():
         other = _overall(confidence(rows, "iou", clustered))
-        estimates = _Estimates(published_estimates, clustered_estimates, other)
+        estimates = _ChoiceEstimates(published_estimates, clustered_estimates, other)
         for term, term_name in _TERM_NAMES.items():
             quantity = f"{term_name} of IoU on confidence"
-            part = _sensitivity_rows("S2", quantity, ["task"], estimates.of_term(term))
-            parts.append(part.assign(of=name))
+            term_rows = _sensitivity_rows("S2", quantity, ["task"], estimates.of_term(term))
+            parts.append(term_rows.assign(of=name))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -443,9 +481,9 @@ def _overall(estimates: pd.DataFrame) -> pd.DataFrame:
     return estimates[estimates["task"] == "Overall"]
 
 
-def _clusters(frames: StudyFrames, published: Inference, clustered: Inference) -> pd.DataFrame:
-    """S3: rows pooled as if independent; patients as clusters; and with task effects."""
-    slopes = _Estimates(
+def _clusters(frames: StudyFrames, published: StudyInference, clustered: StudyInference) -> pd.DataFrame:
+    """Return rows S3: slopes and correlations pooled over tasks, or with task effects."""
+    slopes = _ChoiceEstimates(
         published=_pooled_slopes(frames, published),
         clustered=_pooled_slopes(frames, clustered),
         other=feature_slopes(frames, clustered, (POOLED,), (TASK_EFFECTS,)),
@@ -458,7 +496,7 @@ def _clusters(frames: StudyFrames, published: Inference, clustered: Inference) -
         published_estimates = confidence_of(frames, metric, published)
         clustered_estimates = confidence_of(frames, metric, clustered)
         is_within = clustered_estimates["task"] == WITHIN
-        estimates = _Estimates(
+        estimates = _ChoiceEstimates(
             published=_overall(published_estimates).drop(columns="task"),
             clustered=_overall(clustered_estimates).drop(columns="task"),
             other=clustered_estimates[is_within].drop(columns="task"),
@@ -469,8 +507,8 @@ def _clusters(frames: StudyFrames, published: Inference, clustered: Inference) -
     return pd.concat(parts, ignore_index=True)
 
 
-def _logistic(frames: StudyFrames, published: Inference, clustered: Inference) -> pd.DataFrame:
-    """S7: a straight line through zeros and ones, or a logistic model."""
+def _logistic(frames: StudyFrames, published: StudyInference, clustered: StudyInference) -> pd.DataFrame:
+    """Return rows S7: slopes of hits in a linear model, or log odds in a logistic one."""
     hits = metric_rows(_main_only(frames, frames.scores), "hit")
     hits = hits.merge(scaled_features(frames.positives, POOLED), on=["case", "task"])
     terms = [*FEATURES]
@@ -481,16 +519,16 @@ def _logistic(frames: StudyFrames, published: Inference, clustered: Inference) -
     feature_logits = logits[logits["term"].isin(FEATURES)].reset_index(drop=True)
     feature_logits = ss.adjust(feature_logits, procedure="bonferroni", n_tests=len(FEATURES))
     logits = pd.concat([feature_logits, logits[logits["term"] == "prob"]], ignore_index=True)
-    estimates = _Estimates(
+    estimates = _ChoiceEstimates(
         published=_linear_hit_slopes(frames, published),
         clustered=_linear_hit_slopes(frames, clustered),
         other=logits,
     )
-    # a slope and a log odds have no common scale
+    # A slope and log odds have no common scale, so their widths are not compared.
     return _sensitivity_rows("S7", "slope of hit", ["term"], estimates).assign(width_ratio=float("nan"))
 
 
-def _linear_hit_slopes(frames: StudyFrames, inference: Inference) -> pd.DataFrame:
+def _linear_hit_slopes(frames: StudyFrames, inference: StudyInference) -> pd.DataFrame:
     """Return the slopes of the hit rate on features and, where it is known, on confidence."""
     slopes = _pooled_slopes(frames, inference)
     parts = [slopes[slopes["outcome"] == "Hit rate"]]

@@ -20,7 +20,8 @@ from salstats.frames import ESTIMATE_COLUMNS
 from salstats.readers.background_images import ImageSource
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import ABSENT_REASONS
-from salstats.studies.engine import ItemNotMade, Need, if_possible
+from salstats.studies.declarations import Need
+from salstats.studies.item_warnings import ItemNotMade, if_possible
 from salstats.studies.saporta2022.script_inference import (
     correlate_as_published,
     percent_decrease_as_published,
@@ -79,9 +80,10 @@ OUTCOMES = (
 
 
 @dataclass(frozen=True)
-class Inference:
-    """Inference as the scripts have it, or with patients as clusters and point estimates."""
+class StudyInference:
+    """Options of inference: as the study's scripts make it, or with patients as clusters."""
 
+    #: Follow the scripts: means of replicates, cases as independent.
     published: bool
     n_replicates: int = 1000
     #: True where the classifier's AUROC is of patients, each with the largest probability of its views.
@@ -121,7 +123,7 @@ class StudyFrames:
     n_shared: int = 0
     #: The needs that are met.
     available: frozenset[Need] = frozenset()
-    inference: Inference = field(default_factory=lambda: Inference(False))
+    inference: StudyInference = field(default_factory=lambda: StudyInference(False))
     #: The study that was scored, for pictures.
     study: Study | None = None
     #: The images behind the maps.
@@ -143,7 +145,10 @@ class StudyFrames:
     @property
     def main(self) -> str | None:
         """The saliency method of the single-method figures: the first."""
-        return next((str(method) for method in self.scores["method"] if method != HUMAN), None)
+        for method in self.scores["method"]:
+            if method != HUMAN:
+                return str(method)
+        return None
 
     @property
     def positives(self) -> pd.DataFrame:
@@ -167,21 +172,26 @@ class StudyFrames:
 
 
 def count_tasks(frames: StudyFrames, min_positives: int) -> pd.DataFrame:
-    """Count the findings of each task, and say why a task is left out."""
+    """Count cases, findings and patients of each task, and say why a task is left out.
+
+    Columns: `task, n_cases, n_positive, left_out, reason`, and `n_patients` where patients are known.
+    """
     case_columns = [column for column in ("case", "patient") if column in frames.scores]
     cases = frames.scores[case_columns].drop_duplicates("case")
     findings = frames.positives[["case", "task"]].merge(cases, on="case", how="left", validate="m:1")
     groups = findings.groupby("task")
     counts = pd.DataFrame({"task": sorted(frames.features["task"].unique())})
-    # the truth has no rows of the images on which nothing was found
-    counts["n_cases"] = len({*frames.features["case"], *frames.uncut["case"]})
-    counts["n_positive"] = counts["task"].map(groups.size()).fillna(0).astype("int64")
+    # The truth has no rows of the images on which nothing was found; the full slice has all images.
+    all_cases = {*frames.features["case"], *frames.uncut["case"]}
+    counts["n_cases"] = len(all_cases)
+    n_positive = groups.size()
+    counts["n_positive"] = counts["task"].map(n_positive).fillna(0).astype("int64")
     if "patient" in findings:
         n_patients = groups["patient"].nunique()
         counts["n_patients"] = counts["task"].map(n_patients).fillna(0).astype("int64")
     counts["left_out"] = counts["n_positive"] < min_positives
-    reasons = {True: f"fewer than {min_positives} positive cases", False: None}
-    counts["reason"] = counts["left_out"].map(reasons)
+    reason_by_left_out = {True: f"fewer than {min_positives} positive cases", False: None}
+    counts["reason"] = counts["left_out"].map(reason_by_left_out)
     return counts
 
 
@@ -207,10 +217,10 @@ def warn_of_left_out(frames: StudyFrames, min_positives: int) -> None:
 def check_positives(features: pd.DataFrame, min_positives: int) -> None:
     """Raise where no task has the positive cases that it needs to be kept."""
     n_positive = is_positive(features).groupby(features["task"]).sum()
-    most = int(n_positive.max())
-    if most < min_positives:
+    largest = int(n_positive.max())
+    if largest < min_positives:
         raise ValueRangeError(
-            f"no task has {min_positives} positive cases (most: {most}), so there is nothing to estimate",
+            f"no task has {min_positives} positive cases (most: {largest}), so there is nothing to estimate",
             hint=Message("lower ", Setting("min_positives")),
             option="min_positives",
             value=min_positives,
@@ -231,10 +241,12 @@ def models(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def first_of(scores: pd.DataFrame, column: str, by: list[str]) -> pd.DataFrame:
-    """Keep the rows whose value of a column is the first of their group; it may be missing."""
+    """Keep the rows of each group that have the same value of a column as its first row, missing or not."""
     if column not in scores:
         return scores
+    # Missing values have a code, too (-1), and equal each other, unlike NaN.
     codes = pd.Series(pd.factorize(scores[column])[0], index=scores.index)
+    # Missing keys become "", since groupby leaves their rows out.
     keys = [scores[key].astype("object").where(scores[key].notna(), "") for key in by]
     first_codes = codes.groupby(keys, sort=False).transform("first")
     return scores[codes == first_codes].reset_index(drop=True)
@@ -246,7 +258,7 @@ def main_rows(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["method"].isin([frames.main, HUMAN])].reset_index(drop=True)
 
 
-def classifier_rows(rows: pd.DataFrame, inference: Inference) -> pd.DataFrame:
+def classifier_rows(rows: pd.DataFrame, inference: StudyInference) -> pd.DataFrame:
     """Return the probabilities and labels of an AUROC: of images, or of patients over their views."""
     if not inference.by_patient:
         return rows
@@ -271,7 +283,7 @@ def present(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _without_absent(estimates: pd.DataFrame) -> pd.DataFrame:
-    """Count as missing only the scores that `present` keeps."""
+    """Subtract from `n_missing` the scores of absent findings, which `present` removes."""
     if "n_absent" not in estimates.columns:
         return estimates
     n_missing = estimates["n_missing"] - estimates["n_absent"]
@@ -279,10 +291,10 @@ def _without_absent(estimates: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_wilson_intervals(estimates: pd.DataFrame, scores: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Give a task's hit rate Wilson's interval, of the effective number of patients.
+    """Replace the interval of each task's hit rate by Wilson's with the effective number of patients.
 
-    Replicates of a few zeros and ones take few values, and none of all ones varies. An average of tasks is
-    no proportion and keeps its percentiles.
+    Replicates of a few zeros and ones take few values, and if all scores are 1 they do not vary. An average
+    over tasks is no proportion and keeps its percentile interval.
     """
     hits = metric_rows(scores, "hit")
     if not len(hits):
@@ -299,7 +311,7 @@ def _with_wilson_intervals(estimates: pd.DataFrame, scores: pd.DataFrame, by: li
 
 
 def means(
-    scores: pd.DataFrame, inference: Inference, by: tuple[str, ...] = ("metric", "method", "task")
+    scores: pd.DataFrame, inference: StudyInference, by: tuple[str, ...] = ("metric", "method", "task")
 ) -> pd.DataFrame:
     """Return the mean scores."""
     if inference.published:
@@ -310,7 +322,7 @@ def means(
     return _with_wilson_intervals(estimates, scores, list(by))
 
 
-def decreases(scores: pd.DataFrame, inference: Inference, reference: str = HUMAN) -> pd.DataFrame:
+def decreases(scores: pd.DataFrame, inference: StudyInference, reference: str = HUMAN) -> pd.DataFrame:
     """Return the percentage decreases from people, or another reference, with their average."""
     if inference.published:
         estimates = percent_decrease_as_published(
@@ -326,7 +338,7 @@ def decreases(scores: pd.DataFrame, inference: Inference, reference: str = HUMAN
     )
 
 
-def full_rows(frames: StudyFrames, inference: Inference) -> pd.DataFrame:
+def full_rows(frames: StudyFrames, inference: StudyInference) -> pd.DataFrame:
     """Return the full slice; as published, people's rows are of the cases that they or the truth mark."""
     rows = main_rows(frames, frames.full)
     if not inference.published:
@@ -336,19 +348,27 @@ def full_rows(frames: StudyFrames, inference: Inference) -> pd.DataFrame:
 
 
 def concat_made(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    """Put below each other the parts that could be made; raise where there are none."""
+    """Stack the frames that could be made; raise an error where there are none."""
     if not parts:
         raise SalstatsError("nothing of it can be estimated")
     return pd.concat(parts, ignore_index=True)
 
 
 def scaled_features(positives: pd.DataFrame, scale: str) -> pd.DataFrame:
-    """Bring the features to 0 ... 1; one that does not vary (in a task) has no scale and is NaN."""
-    within = ["task"] if scale == PER_TASK else None
+    """Scale each feature from its smallest to its largest value, 0 to 1, per task or over all tasks.
+
+    A feature with one value in its task, or in all tasks, has no scale and becomes NaN.
+    """
     result = positives[["case", "task", *FEATURES]].copy()
+    within: list[str] | None
+    if scale == PER_TASK:
+        within = ["task"]
+        groups = result["task"]
+    else:
+        within = None
+        groups = pd.Series(ALL_TASKS, index=result.index)
     for feature in FEATURES:
         values = result[feature].astype("float64")
-        groups = result["task"] if within else pd.Series(0, index=result.index)
         varies = values.groupby(groups).transform("nunique") > 1
         result[feature] = np.nan
         if varies.any():
@@ -359,7 +379,7 @@ def scaled_features(positives: pd.DataFrame, scale: str) -> pd.DataFrame:
 
 def feature_slopes(
     frames: StudyFrames,
-    inference: Inference,
+    inference: StudyInference,
     scales: tuple[str, ...] = (PER_TASK, POOLED),
     pools: tuple[str, ...] = (ALL_TASKS, TASK_EFFECTS),
 ) -> pd.DataFrame:
@@ -380,8 +400,9 @@ def feature_slopes(
         data = ss.join_features(rows.merge(features[["case", "task"]], on=["case", "task"]), features)
         has_tasks = data["task"].nunique() > 1
         for pool in pools:
-            # one task has no effects
-            task_term = " + task" if pool == TASK_EFFECTS and has_tasks else ""
+            task_term = ""
+            if pool == TASK_EFFECTS and has_tasks:
+                task_term = " + task"
             for outcome in OUTCOMES:
                 if not _has_outcome(frames, outcome):
                     continue
@@ -396,7 +417,7 @@ def feature_slopes(
 
 
 def _slopes_of_outcome(
-    frames: StudyFrames, data: pd.DataFrame, outcome: Outcome, formulas: list[str], inference: Inference
+    frames: StudyFrames, data: pd.DataFrame, outcome: Outcome, formulas: list[str], inference: StudyInference
 ) -> pd.DataFrame:
     """Return the slopes of one outcome on the features, with Bonferroni's correction."""
     if outcome.reference is None:
@@ -416,9 +437,9 @@ def _has_outcome(frames: StudyFrames, outcome: Outcome) -> bool:
 
 
 def slopes_of(
-    data: pd.DataFrame, formula: str | list[str], inference: Inference, **options: object
+    data: pd.DataFrame, formula: str | list[str], inference: StudyInference, **options: object
 ) -> pd.DataFrame:
-    """Fit regressions with rows for independent as the scripts have it, or with patients as clusters."""
+    """Fit regressions: as published with independent rows, else with patients as clusters."""
     if not inference.published:
         return ss.regress(data, formula, **options)  # type: ignore[arg-type]
     with warnings.catch_warnings():
@@ -426,25 +447,24 @@ def slopes_of(
         return ss.regress(data, formula, errors="classical", **options)  # type: ignore[arg-type]
 
 
-def confidence(scores: pd.DataFrame, metric: str, inference: Inference) -> pd.DataFrame:
+def confidence(scores: pd.DataFrame, metric: str, inference: StudyInference) -> pd.DataFrame:
     """Return slopes and Spearman correlations of a metric on confidence: per task, pooled, within tasks."""
     rows = present(metric_rows(scores, metric))
-    has_tasks = rows["task"].nunique() > 1
-    slopes = [slopes_of(rows, f"{metric} ~ prob", inference, by="task", overall=True)]
-    if has_tasks:
-        slopes.append(slopes_of(rows, f"{metric} ~ prob + task", inference).assign(task=WITHIN))
+    coefficients = [slopes_of(rows, f"{metric} ~ prob", inference, by="task", overall=True)]
     correlations = [_spearman(rows, metric, inference, by="task", overall=True)]
-    if has_tasks:
-        within = _spearman(rows, metric, inference, by=(), stratified="task")
-        correlations.append(within.assign(task=WITHIN))
-    all_slopes = pd.concat(slopes, ignore_index=True)
-    all_slopes = all_slopes[all_slopes["term"] == "prob"].assign(term="slope")
-    estimates = pd.concat([all_slopes, *correlations], ignore_index=True).assign(metric=metric)
+    if rows["task"].nunique() > 1:
+        within_coefficients = slopes_of(rows, f"{metric} ~ prob + task", inference)
+        coefficients.append(within_coefficients.assign(task=WITHIN))
+        within_correlation = _spearman(rows, metric, inference, by=(), stratified="task")
+        correlations.append(within_correlation.assign(task=WITHIN))
+    all_coefficients = pd.concat(coefficients, ignore_index=True)
+    slopes = all_coefficients[all_coefficients["term"] == "prob"].assign(term="slope")
+    estimates = pd.concat([slopes, *correlations], ignore_index=True).assign(metric=metric)
     columns = ["metric", "task", *ESTIMATE_COLUMNS, "formula", "errors", "n_replicates"]
     return estimates[[column for column in columns if column in estimates]]
 
 
-def _spearman(rows: pd.DataFrame, metric: str, inference: Inference, **groups: object) -> pd.DataFrame:
+def _spearman(rows: pd.DataFrame, metric: str, inference: StudyInference, **groups: object) -> pd.DataFrame:
     """Return Spearman's correlations of a metric and confidence, of groups or within strata."""
     if not inference.published:
         return ss.correlate(rows, metric, "prob", **groups)  # type: ignore[arg-type]
@@ -468,6 +488,6 @@ def confidence_rows(frames: StudyFrames, metric: str) -> pd.DataFrame:
     return rows[rows["method"] == frames.main].reset_index(drop=True)
 
 
-def confidence_of(frames: StudyFrames, metric: str, inference: Inference) -> pd.DataFrame:
+def confidence_of(frames: StudyFrames, metric: str, inference: StudyInference) -> pd.DataFrame:
     """Return the estimates of Table 3 (IoU) or Extended Data 9 (hits)."""
     return confidence(confidence_rows(frames, metric), metric, inference)

@@ -22,11 +22,15 @@ from salstats.study import HUMAN
 LETTERS = {"iou": "a", "hit": "b"}
 #: Width of a task along the axis, for panels to stand side by side and for its name on two lines.
 _TASK_MM = 6.4
+#: Heights of a panel, of its title, and of the ticks below it.
 _PANEL_MM = 45.0
 _STRIP_MM = 5.0
 _AXIS_MM = 3.0
+#: Width of the axis to the left of a panel.
 _LEFT_MM = 9.0
+#: Margin of the figure.
 _EDGE_MM = 1.5
+#: Part of the distance between two tasks that the marks of one task share.
 _DODGE = 0.55
 
 
@@ -71,20 +75,30 @@ def plot_upright(
         ordered = (*order([task for task in tasks if task not in LAST]), *LAST)
         tasks_of_metric[metric] = [task for task in ordered if task in tasks]
     n_tasks = max(len(tasks) for tasks in tasks_of_metric.values())
-    is_side_by_side = len(metrics) * (n_tasks * _TASK_MM + _LEFT_MM) <= width
-    n_columns = len(metrics) if is_side_by_side else 1
-    n_rows = 1 if is_side_by_side else len(metrics)
+    n_columns = 1
+    n_rows = len(metrics)
+    fits_side_by_side = len(metrics) * (n_tasks * _TASK_MM + _LEFT_MM) <= width
+    if fits_side_by_side:
+        n_columns = len(metrics)
+        n_rows = 1
     task_width = (width / n_columns - _LEFT_MM) / n_tasks
-    areas = {} if auroc is None else dict(zip(auroc["task"], auroc["estimate"], strict=True))
+    auroc_by_task: dict[str, float] = {}
+    if auroc is not None:
+        auroc_by_task = dict(zip(auroc["task"], auroc["estimate"], strict=True))
+    # Names of the tasks stand upright below the axis, on two lines where there is room.
+    max_chars = 40
+    max_lines = 1
+    if task_width >= _TASK_MM:
+        max_chars = 25
+        max_lines = 2
     axis_texts = {}
     for metric, tasks in tasks_of_metric.items():
         for task in tasks:
-            text = _task_text(task, areas, labels)
-            fits_two_lines = task_width >= _TASK_MM
-            axis_texts[f"{metric} {task}"] = wrapped(text, 25, 2) if fits_two_lines else wrapped(text, 40, 1)
+            text = _task_text(task, auroc_by_task, labels)
+            axis_texts[f"{metric} {task}"] = wrapped(text, max_chars, max_lines)
     method_texts = method_labels(labels, means["method"], [HUMAN])
     positions = [f"{metric} {task}" for metric, task in zip(means["metric"], means["task"], strict=True)]
-    drawn = means.reset_index(drop=True).assign(
+    marks = means.reset_index(drop=True).assign(
         at=pd.Categorical(positions, list(axis_texts), ordered=True),
         panel=pd.Categorical(means["metric"].map(titles), list(titles.values()), ordered=True),
         group=pd.Categorical(means["method"].map(method_texts), list(method_texts.values()), ordered=True),
@@ -94,23 +108,23 @@ def plot_upright(
         "In each panel tasks stand by whether the interval of the decrease of its metric from "
         "the human benchmark excludes 0, then by the size of the decrease.",
     ]
-    if areas:
+    if auroc_by_task:
         notes.append("In parentheses: AUROC of the classifier.")
     note = caption(notes, caption_chars(width, 3))
-    below = max(map(text_mm, axis_texts.values())) + _AXIS_MM
-    height = n_rows * (_STRIP_MM + _PANEL_MM + below) + caption_mm(note)
+    axis_height = max(map(text_mm, axis_texts.values())) + _AXIS_MM
+    height = n_rows * (_STRIP_MM + _PANEL_MM + axis_height) + caption_mm(note)
     height += legend_mm(list(method_texts.values()), width) + 2 * _EDGE_MM
     dodge = p9.position_dodge(width=_DODGE)
-    lines = _average_lines(drawn)
+    lines = _average_lines(marks)
     line_marks = []
     if len(lines):
         line_marks.append(p9.geom_vline(p9.aes(xintercept="at"), lines, color=GUIDE, size=0.4))
     return (
-        Figure(drawn, p9.aes("at", "estimate", color="group", shape="group"))
+        Figure(marks, p9.aes("at", "estimate", color="group", shape="group"))
         + line_marks
         + p9.geom_linerange(
             p9.aes(ymin="conf_low", ymax="conf_high"),
-            drawn.dropna(subset=["conf_low", "conf_high"]),
+            marks.dropna(subset=["conf_low", "conf_high"]),
             position=dodge,
             size=0.5,
             show_legend=False,
@@ -135,27 +149,27 @@ def plot_upright(
     )
 
 
-def _task_text(task: str, areas: Mapping[str, float], labels: Labels) -> str:
+def _task_text(task: str, auroc_by_task: Mapping[str, float], labels: Labels) -> str:
     """Write the name of a task, with its AUROC in parentheses where that is known."""
     name = labels.value("task", task)
-    area = areas.get(task, float("nan"))
-    if math.isnan(area):
+    auroc = auroc_by_task.get(task, float("nan"))
+    if math.isnan(auroc):
         return name
-    return f"{name} ({fixed_text(area, 2)})"
+    return f"{name} ({fixed_text(auroc, 2)})"
 
 
-def _average_lines(drawn: pd.DataFrame) -> pd.DataFrame:
-    """Place a line before the average of each panel that has one: `panel, at`."""
+def _average_lines(marks: pd.DataFrame) -> pd.DataFrame:
+    """Return the position of a line before the average in each panel that has one: `panel, at`."""
     panels = []
     positions = []
-    for panel, rows in drawn.groupby("panel", observed=True):
+    for panel, rows in marks.groupby("panel", observed=True):
         is_average = rows["task"].isin(LAST)
         if is_average.any():
             panels.append(panel)
             positions.append(rows.loc[~is_average, "task"].nunique() + 0.5)
     return pd.DataFrame(
         {
-            "panel": pd.Categorical(panels, drawn["panel"].cat.categories, ordered=True),
+            "panel": pd.Categorical(panels, marks["panel"].cat.categories, ordered=True),
             "at": positions,
         }
     )

@@ -20,7 +20,7 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     main_method,
     named_rows,
 )
-from salstats.studies.lanfredi2021.recordings import bias_change, mean_changes
+from salstats.studies.lanfredi2021.recording_tables import bias_change, mean_changes
 
 # means of the same numbers in another order
 SUM_TOLERANCE = 1e-12

@@ -14,9 +14,9 @@ from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
 from salstats.errors import SalstatsWarning
 from salstats.studies.engine import make_items
 from salstats.studies.mrxai2025 import COMPARISON_ITEMS, REFERENCE, SECOND_TOOL, Data
-from salstats.studies.mrxai2025.cases import keep_cases
-from salstats.studies.mrxai2025.comparison import Comparison
-from salstats.studies.mrxai2025.estimates import ComparisonOptions, means
+from salstats.studies.mrxai2025.compared_cases import keep_cases
+from salstats.studies.mrxai2025.comparison import ToolComparison
+from salstats.studies.mrxai2025.tool_estimates import ComparisonOptions, means
 
 # sums of the same numbers in another order
 ROUNDING = 1e-12
@@ -55,7 +55,7 @@ def items_of(scores, options=CHOICE, **given):
     scored = keep_cases(scores, reference=options.reference)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SalstatsWarning)
-        data = Data(Comparison(scored, options, **given))
+        data = Data(ToolComparison(scored, options, **given))
         return {item.key: made for item, made in make_items(COMPARISON_ITEMS, {SECOND_TOOL, REFERENCE}, data)}
 
 

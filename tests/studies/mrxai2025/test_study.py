@@ -11,7 +11,7 @@ from scipy.spatial.distance import directed_hausdorff
 
 import salstats as ss
 from salstats.images.simulated_masks import draw_contour, irregular_contour
-from salstats.studies import engine
+from salstats.studies import declarations, engine
 from salstats.studies.mrxai2025 import score_data
 
 SHAPE = (64, 80)
@@ -221,7 +221,7 @@ def test_the_hausdorff_distance_is_over_all_pixels_as_in_the_study_and_said(draw
             folder / "rex" / f"{case}.npy",
             mask & ~cv2.erode(mask.astype(np.uint8), np.ones((3, 3))).astype(bool),
         )
-    parser = engine.parser_of(engine.study("mrxai2025"))
+    parser = engine.parser_of(declarations.study("mrxai2025"))
     found = {}
     for points in ([], ["--points", "boundary"]):
         options = parser.parse_args([*of_tools(folder), *points, "-o", "nowhere"])

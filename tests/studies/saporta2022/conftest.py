@@ -20,8 +20,8 @@ from salstats.studies.saporta2022.study_frames import (
     SEGMENTATIONS,
     SWEEP,
     THRESHOLDS,
-    Inference,
     StudyFrames,
+    StudyInference,
 )
 
 THERE = OF_FILES | {FULL_PROBABILITIES, MAPS, PEOPLE, POINTS, PROBABILITIES, SEGMENTATIONS, SWEEP, THRESHOLDS}
@@ -39,7 +39,7 @@ def whole(expected):
     """All ten tasks, with few replicates."""
     oracle = read_oracle(expected)
     parts = (oracle.scores, oracle.full, oracle.uncut, oracle.features, oracle.tuned, oracle.sweep)
-    return StudyFrames(*parts, available=THERE, inference=Inference(False, 40))
+    return StudyFrames(*parts, available=THERE, inference=StudyInference(False, 40))
 
 
 @pytest.fixture(scope="session")
@@ -71,7 +71,7 @@ def made(frames):
 @pytest.fixture(scope="session")
 def published(whole):
     """The items that the scripts make, as they do: with the task of six positives, and 1000 replicates."""
-    frames = replace(whole, inference=Inference(True)).with_enough(1)
+    frames = replace(whole, inference=StudyInference(True)).with_enough(1)
     keys = ("table_1", "replicates", "extended_data_1b", "extended_data_2", "extended_data_4",
             "extended_data_5", "extended_data_6", "table_2", "table_3", "extended_data_9")  # fmt: skip
     return made_of(frames, *keys)

@@ -16,7 +16,7 @@ import salstats as ss
 from salstats.errors import SalstatsError, ValueRangeError
 from salstats.images import masks
 from salstats.readers.pickles import read_pickle
-from salstats.studies import engine
+from salstats.studies import declarations, engine
 from salstats.studies.saporta2022.file_scoring import (
     cut_off,
     find,
@@ -34,7 +34,7 @@ FEW = ("--replicates", 40, "--min-positives", 20)
 
 def options_of(*given):
     """The options of a run."""
-    parser = engine.parser_of(engine.study("saporta2022"))
+    parser = engine.parser_of(declarations.study("saporta2022"))
     return parser.parse_args([*map(str, given), "-o", "out"])
 
 

@@ -16,10 +16,10 @@ from salstats.studies.saporta2022.labels_and_notes import (
     print_names,
     shared_note,
 )
-from salstats.studies.saporta2022.study_frames import AS_SCORED, Inference, StudyFrames
+from salstats.studies.saporta2022.study_frames import AS_SCORED, StudyFrames, StudyInference
 
-CLUSTERED = Inference(published=False, n_replicates=1000)
-PUBLISHED = Inference(published=True)
+CLUSTERED = StudyInference(published=False, n_replicates=1000)
+PUBLISHED = StudyInference(published=True)
 
 
 def frames_with(**fields):
@@ -71,7 +71,7 @@ def test_wilsons_interval_is_named_for_hits_alone():
 
 def test_the_smallest_p_is_that_of_both_tails_of_the_replicates():
     # no replicate beyond 0: (0 + 1) / (999 + 1) in each of two tails
-    assert "P is 0.002 at least" in decrease_note(Inference(published=False, n_replicates=999))
+    assert "P is 0.002 at least" in decrease_note(StudyInference(published=False, n_replicates=999))
     assert "P is" not in decrease_note(PUBLISHED)
 
 

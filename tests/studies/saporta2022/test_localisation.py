@@ -15,7 +15,7 @@ from salstats.studies.saporta2022.localisation import classifiers
 from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
     SEVERAL,
-    Inference,
+    StudyInference,
 )
 
 # Edema has 19 patients and two misses
@@ -166,7 +166,7 @@ def test_aurocs_of_every_model_stand_in_table_s1(frames, make):
 
 
 def test_aurocs_may_be_of_patients_with_the_largest_probability_of_their_views(frames, make):
-    own = replace(frames, inference=Inference(False, 40, by_patient=True))
+    own = replace(frames, inference=StudyInference(False, 40, by_patient=True))
     items = make(own, "table_s1", "figure_2")
     rows = frames.uncut[frames.uncut["method"] == METHOD]
     patients = rows.groupby(["task", "patient"])[["prob", "label"]].max()
@@ -223,7 +223,7 @@ def several(frames):
 @pytest.mark.parametrize("as_published", [False, True])
 def test_methods_and_models_have_their_own_table(make, frames, several, as_published):
     there = frames.available | {SEVERAL, CHECKPOINTS}
-    own = replace(frames, scores=several, inference=Inference(as_published, 50), available=there)
+    own = replace(frames, scores=several, inference=StudyInference(as_published, 50), available=there)
     items = make(own, "extended_data_3", "extended_data_7")
     assert all(("as published" in i.note) == as_published for i in items.values())
     rows = items["extended_data_3"].frame.query("metric == 'iou' and task == 'Cardiomegaly'")
@@ -256,7 +256,9 @@ def cells_of(html):
 def test_maps_without_a_model_are_left_out_beside_those_of_models_and_named(make, frames, several):
     bare = several["method"].eq("ig") & several["model"].eq("densenet")
     mixed = several.assign(model=several["model"].mask(bare))
-    own = replace(frames, scores=mixed, inference=Inference(True, 50), available=frames.available | {SEVERAL})
+    own = replace(
+        frames, scores=mixed, inference=StudyInference(True, 50), available=frames.available | {SEVERAL}
+    )
     item = make(own, "extended_data_3")["extended_data_3"]
     shown = item.frame[["method", "model"]].drop_duplicates().itertuples(index=False, name=None)
     assert set(shown) == {

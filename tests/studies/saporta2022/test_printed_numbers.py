@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from salstats.datasets import load_published
-from salstats.studies.engine import PrintedNumbers, Result, make_items
+from salstats.studies.declarations import ItemResult, PrintedNumbers
+from salstats.studies.engine import make_items
 from salstats.studies.saporta2022 import ITEMS
 from salstats.studies.saporta2022.printed_numbers import TABLE_2, decrease_printed
 
@@ -52,7 +53,7 @@ def test_the_frame_has_what_was_printed_of_each_row_the_article_first():
     item = next(item for item in ITEMS if item.key == "table_1")
     frame = means("percentile")
     other = frame.assign(n=frame["n"] + 1)
-    given = (replace(item, make=lambda _: Result(frame)), replace(item, make=lambda _: Result(other)))
+    given = (replace(item, make=lambda _: ItemResult(frame)), replace(item, make=lambda _: ItemResult(other)))
     own, of_others = (made.frame for _, made in make_items(given, (), None))
     rows = own.set_index(["metric", "task"])
     columns = ["printed", "printed_low", "printed_high", "printed_source"]

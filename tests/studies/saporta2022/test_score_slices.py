@@ -10,7 +10,7 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
-from salstats.studies import engine
+from salstats.studies import declarations, engine
 from salstats.studies.saporta2022.file_scoring import cut_off
 from salstats.studies.saporta2022.score_slices import read_slices
 from salstats.studies.saporta2022.study_frames import FEATURES
@@ -23,7 +23,7 @@ COUNTS = ["tp", "fp", "fn", "tn"]
 
 def options_of(**given):
     """The options of a run on tables."""
-    options = engine.parser_of(engine.study("saporta2022"), output=False).parse_args([])
+    options = engine.parser_of(declarations.study("saporta2022"), output=False).parse_args([])
     for name, value in given.items():
         setattr(options, name, value)
     return options
@@ -31,7 +31,7 @@ def options_of(**given):
 
 def sentences(scores, **given):
     """What is said to be missing before anything is computed."""
-    opened = engine.study("saporta2022").open_scores(scores, options_of(**given))
+    opened = declarations.study("saporta2022").open_scores(scores, options_of(**given))
     return [str(message) for message in engine.missing(opened.items, opened.available)]
 
 
@@ -238,7 +238,7 @@ def test_features_with_semicolons_and_decimal_commas_are_read(scores, run, tmp_p
     features = scores[keys].drop_duplicates(["case", "task"])
     features.to_csv(tmp_path / "features.csv", sep=";", decimal=",", index=False)
     given = ["--scores", tmp_path / "scores.csv", "--features", tmp_path / "features.csv"]
-    declared = engine.study("saporta2022")
+    declared = declarations.study("saporta2022")
     options = engine.parser_of(declared).parse_args([*map(str, given), "--sep", ";", "--decimal", ","])
     opened = engine.open_study(declared, options)
     messages = engine.missing(opened.items, opened.available)

@@ -13,7 +13,7 @@ from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.studies.saporta2022.study_frames import (
     PER_TASK,
     POOLED,
-    Inference,
+    StudyInference,
     decreases,
     full_rows,
     means,
@@ -29,7 +29,7 @@ BOTH = pytest.mark.parametrize("published", [True, False])
 
 def test_leaving_a_task_out_does_not_change_which_cases_people_saw(whole):
     some = whole.with_tasks(["Edema", "Atelectasis"])
-    rows = full_rows(some, Inference(True))
+    rows = full_rows(some, StudyInference(True))
     # the rows of the second reader's file, over which the scripts resample
     assert rows.groupby("method")["case"].nunique().to_dict() == {METHOD: 200, "human": 179}
 
@@ -54,7 +54,7 @@ def test_a_feature_that_does_not_vary_in_a_task_has_no_scale_there():
 
 @BOTH
 def test_missing_scores_of_table_1_are_misses_and_not_findings_that_are_absent(frames, expected, published):
-    found = means(frames.scores, Inference(published, 40))
+    found = means(frames.scores, StudyInference(published, 40))
     found = found[found["task"] != "Average"].set_index(["metric", "method", "task"])
     features = long(expected / "features" / "area_ratio.csv", "area")
     positive = features[features["area"] > 0].groupby("task").size()
@@ -65,7 +65,7 @@ def test_missing_scores_of_table_1_are_misses_and_not_findings_that_are_absent(f
 
 @BOTH
 def test_missing_pairs_of_a_decrease_are_those_where_one_of_both_missed(frames, expected, published):
-    found = decreases(frames.scores, Inference(published, 40)).query("metric == 'iou'").set_index("task")
+    found = decreases(frames.scores, StudyInference(published, 40)).query("metric == 'iou'").set_index("task")
     tp = expected / "eval_tp"
     own, human = (long(tp / f"iou{i}_results_per_cxr.csv", "score") for i in ("", "_humanbenchmark"))
     both = own.merge(human, on=["case", "task"], suffixes=("", "_human"))
@@ -78,12 +78,12 @@ def test_missing_pairs_of_a_decrease_are_those_where_one_of_both_missed(frames, 
 
 
 def test_true_negatives_of_the_full_slice_are_not_missing(frames):
-    found = means(frames.full, Inference(False, 40))
+    found = means(frames.full, StudyInference(False, 40))
     assert set(found["n_missing"]) == {0}
 
 
 def test_hit_rates_of_a_task_have_wilsons_interval(frames):
-    found = means(frames.scores, Inference(False, 40)).set_index(["metric", "method", "task"])
+    found = means(frames.scores, StudyInference(False, 40)).set_index(["metric", "method", "task"])
     row = found.loc[("hit", "human", "Edema")]
     assert row["interval"] == "wilson"
     # 18 of 19 patients, one case each: Wilson's limits of 18/19 by hand, 19 x (t 18 / t 18)^2 = 19
@@ -105,7 +105,7 @@ def test_a_task_that_people_always_hit_has_an_interval_with_width(frames):
     with warnings.catch_warnings():
         # the replicates of the average
         warnings.filterwarnings("ignore", message=".*width 0", category=SalstatsWarning)
-        found = means(scores, Inference(False, 40)).query("metric == 'hit' and task == 'Edema'")
+        found = means(scores, StudyInference(False, 40)).query("metric == 'hit' and task == 'Edema'")
     assert (found["conf_high"] == 1).all()
     assert (found["conf_low"] < 0.9).all()
 
@@ -117,8 +117,8 @@ def test_only_the_repeated_patients_of_published_regressions_are_silent(frames):
     formula = "iou ~ area_ratio + task"
     with pytest.warns(RepeatedUnitsWarning):
         classical = ss.regress(rows, formula, errors="classical")
-    pd.testing.assert_frame_equal(slopes_of(rows, formula, Inference(True)), classical)
+    pd.testing.assert_frame_equal(slopes_of(rows, formula, StudyInference(True)), classical)
     # a variable of one level is still warned of
     with pytest.warns(SalstatsWarning) as caught:
-        slopes_of(rows, f"{formula} + metric", Inference(True))
+        slopes_of(rows, f"{formula} + metric", StudyInference(True))
     assert RepeatedUnitsWarning not in {warning.category for warning in caught}

@@ -10,7 +10,7 @@ from matplotlib import pyplot
 
 import salstats as ss
 from salstats.display.text.labels import Labels
-from salstats.studies.saporta2022.study_frames import Inference, decreases, main_rows, metric_rows
+from salstats.studies.saporta2022.study_frames import StudyInference, decreases, main_rows, metric_rows
 from salstats.studies.saporta2022.upright_panels import plot_upright
 
 # Edema has 19 patients and two misses
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def test_both_parts_of_figure_2_have_the_order_of_their_own_metric(frames, made):
-    choice, data = Inference(False, 40), made["figure_2"].figure.data
+    choice, data = StudyInference(False, 40), made["figure_2"].figure.data
     assert list(data["panel"].cat.categories) == ["a  Mean IoU (95% CI)", "b  Hit rate (95% CI)"]
     orders = []
     for metric in ("iou", "hit"):

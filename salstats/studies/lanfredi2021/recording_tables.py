@@ -12,7 +12,7 @@ from salstats.display.text.format import MINUS, counted, interval_text, joined
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.stats.engine.score_reasons import METRIC_OPTION_COLUMNS
-from salstats.studies.engine import Result, table_of
+from salstats.studies.declarations import ItemResult
 from salstats.studies.lanfredi2021.gaze_scores import (
     GIVEN,
     KEYS,
@@ -31,6 +31,7 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     without_blanks,
 )
 from salstats.studies.lanfredi2021.layouts import FORMULA, LAYOUTS, SHUFFLED, Layout, rows_of_table
+from salstats.studies.result_tables import table_of
 
 #: Both intervals in print.
 PUBLISHED = "As the study"
@@ -46,13 +47,14 @@ NOTES = (
 _PAIR = ("case", "method", "model", "seed", "mixing", "reader", "metric")
 
 
-def all_recordings(recordings: Recordings) -> Result:
+def all_recordings(recordings: Recordings) -> ItemResult:
     """List all recordings, and count them by the reason why they are left out."""
     frame = ss.recordings(recordings.study)
     used_recordings = frame[frame["used"]]
     reasons = frame["reason"].fillna("used").value_counts()
     boxes = used_recordings.loc[used_recordings["box"] != "used", "box"].value_counts()
     fixation_texts = {"n_fixations": "all", "n_outside": "outside the image", "n_zero": "of no duration"}
+    # Counts by heading, each a series by reason.
     counts = {
         "Recordings": reasons,
         "Chest boxes left out of the centre bias": boxes,
@@ -70,15 +72,15 @@ def all_recordings(recordings: Recordings) -> Result:
         groups="of",
         notes=["Fixations outside the image are kept: the tails of their Gaussians count."],
     )
-    return Result(frame, table)
+    return ItemResult(frame, table)
 
 
-def all_scores(recordings: Recordings) -> Result:
+def all_scores(recordings: Recordings) -> ItemResult:
     """List the scores of all maps, and describe those of the images that are scored."""
     rows = recordings.scored
     described = ss.describe(rows.assign(method=row_names(rows)), by=["metric", "method"], unit="case")
     order = list(dict.fromkeys(row_names(in_order(rows, KEYS))))
-    return Result(
+    return ItemResult(
         without_blanks(mixed_methods(recordings.all_scores)),
         ss.table_describe(described, labels={"method": order}),
         note=_scoring_note(recordings),
@@ -92,28 +94,39 @@ def _scoring_note(recordings: Recordings) -> str:
     pixels = "exact AUC and sAUC"
     if options.n_samples is not None:
         pixels = f"{options.n_samples:,} pixels drawn on either side"
-    cases = "all cases" if options.center_bias == "all" else "all other cases"
+    cases = "all other cases"
+    if options.center_bias == "all":
+        cases = "all cases"
     phases = [str(phase) for phase in sorted(scores["phase"].unique())]
-    phases_text = "phases" if len(phases) > 1 else "phase"
-    facts = [pixels, f"centre bias of {cases} of {phases_text} {joined(phases)}"]
+    phases_text = f"phase {phases[0]}"
+    if len(phases) > 1:
+        phases_text = f"phases {joined(phases)}"
+    facts = [pixels, f"centre bias of {cases} of {phases_text}"]
     n_unscored = scores["case"].nunique() - recordings.scored["case"].nunique()
     if n_unscored:
         facts.append(f"{counted(n_unscored, 'image')} not scored for the number of readers")
     return "; ".join(facts)
 
 
-def findings(recordings: Recordings) -> Result:
+def findings(recordings: Recordings) -> ItemResult:
     """List what the majority of readers found, and count it over the images scored."""
     scored_cases = set(recordings.scored["case"])
     labels = recordings.labels.assign(scored=recordings.labels["case"].isin(scored_cases))
-    no_findings = ("case", "patient", "phase", "n_readings", "scored")
+    case_columns = ("case", "patient", "phase", "n_readings", "scored")
     scored_labels = labels[labels["scored"]]
     rows = []
     for finding in labels.columns:
-        if finding not in no_findings:
-            majority = scored_labels[finding]
-            counts = ((majority == 1).sum(), (majority == 0).sum(), majority.isna().sum())
-            rows.append((finding.capitalize(), *counts))
+        if finding in case_columns:
+            continue
+        majority = scored_labels[finding]
+        rows.append(
+            {
+                "Finding": finding.capitalize(),
+                "present": (majority == 1).sum(),
+                "absent": (majority == 0).sum(),
+                "unsure": majority.isna().sum(),
+            }
+        )
     table = table_of(
         pd.DataFrame(rows, columns=["Finding", "present", "absent", "unsure"]),
         "lanfredi2021",
@@ -121,32 +134,35 @@ def findings(recordings: Recordings) -> Result:
         {"Present": "present", "Absent": "absent", "No majority": "unsure"},
         notes=["Images scored, by what at least three readers found."],
     )
-    return Result(labels, table)
+    return ItemResult(labels, table)
 
 
-def every_mean(metrics: Sequence[str]) -> Callable[[Recordings], Result | None]:
+def every_mean(metrics: Sequence[str]) -> Callable[[Recordings], ItemResult | None]:
     """Return a function that shows every method's means of some metrics, with both intervals."""
 
-    def make(recordings: Recordings) -> Result | None:
+    def make(recordings: Recordings) -> ItemResult | None:
         rows = recordings.means[recordings.means["metric"].isin(metrics)]
         if rows.empty:
             return None
-        both = _with_both_limits(rows)
-        names = row_names(both)
-        columns = ["metric", "task", "method", "term", *_estimate_columns(both)]
+        estimates = _stack_intervals(rows)
+        names = row_names(estimates)
+        columns = ["metric", "task", "method", "term", *_estimate_columns(estimates)]
+        # The figure has a row for each method and a colour for each kind of interval.
         figure = ss.plot_intervals(
-            both.assign(task=names, method=both["limits"], term="mean")[columns],
+            estimates.assign(task=names, method=estimates["limits"], term="mean")[columns],
             labels={"task": list(dict.fromkeys(names)), "method": LEGEND_TEXTS},
         )
-        return Result(without_blanks(rows), _interval_table(rows, Layout("", KEYS, {"bold": False})), figure)
+        return ItemResult(
+            without_blanks(rows), _interval_table(rows, Layout("", KEYS, {"bold": False})), figure
+        )
 
     return make
 
 
-def table(number: str) -> Callable[[Recordings], Result | None]:
+def table(number: str) -> Callable[[Recordings], ItemResult | None]:
     """Return a function that makes Table 1, 3 or 4 with both intervals side by side."""
 
-    def make(recordings: Recordings) -> Result | None:
+    def make(recordings: Recordings) -> ItemResult | None:
         rows = rows_of_table(number, recordings.means)
         if rows.empty:
             return None
@@ -155,7 +171,7 @@ def table(number: str) -> Callable[[Recordings], Result | None]:
     return make
 
 
-def table_2(recordings: Recordings) -> Result | None:
+def table_2(recordings: Recordings) -> ItemResult | None:
     """Table 2: the interobserver baseline and one saliency method on normal and abnormal images."""
     rows = recordings.defined[recordings.defined["metric"].isin(SHUFFLED)]
     if rows.empty:
@@ -186,7 +202,7 @@ def table_2(recordings: Recordings) -> Result | None:
     return replace(_study_table("2", means, note), figure=figure, title=title)
 
 
-def bias_choice(recordings: Recordings) -> Result | None:
+def bias_choice(recordings: Recordings) -> ItemResult | None:
     """Compare the shuffled metrics with and without the scored case in the centre bias."""
     if not recordings.defined["metric"].isin(SHUFFLED).any():
         return None
@@ -205,7 +221,7 @@ def _scores_with_bias(recordings: Recordings, center_bias: str) -> pd.DataFrame:
     return scored_rows(score(recordings, center_bias, metrics=SHUFFLED))
 
 
-def bias_change(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> Result:
+def bias_change(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> ItemResult:
     """Show the shuffled metrics with both centre biases, and how much they change."""
     rows = mean_changes(all_cases, other_cases)
     labels = Labels(RAW_LABELS)
@@ -233,7 +249,7 @@ def bias_change(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> Result:
     figure = ss.plot_intervals(
         named.assign(term="difference")[columns], labels={"task": list(dict.fromkeys(named["task"]))}
     )
-    return Result(
+    return ItemResult(
         without_blanks(rows),
         table,
         figure + p9.labs(x=f"Change of the mean, others {MINUS} all (95% CI)"),
@@ -269,34 +285,33 @@ def _shuffled_scores(scores: pd.DataFrame) -> pd.DataFrame:
     return scores.loc[scores["metric"].isin(SHUFFLED), [*keys, "score"]]
 
 
-def _study_table(number: str, rows: pd.DataFrame, note: str = "") -> Result:
+def _study_table(number: str, rows: pd.DataFrame, note: str = "") -> ItemResult:
     """Make one of the study's tables with both intervals side by side."""
-    return Result(without_blanks(rows), _interval_table(rows, LAYOUTS[number]), note=note)
+    return ItemResult(without_blanks(rows), _interval_table(rows, LAYOUTS[number]), note=note)
 
 
 def _interval_table(rows: pd.DataFrame, layout: Layout) -> GT:
     """Make a table of estimates with both intervals in the layout of one of the study's tables."""
-    frame = without_blanks(_with_both_limits(rows))
-    has_mixing = frame["mixing"].notna().any()
-    keys = [key for key in layout.keys if key != "mixing" or has_mixing]
+    frame = without_blanks(_stack_intervals(rows))
+    keys = list(layout.keys)
+    if frame["mixing"].isna().all() and "mixing" in keys:
+        keys.remove("mixing")
 
     options = dict(layout.options)
     stub = options.pop("rows", [key for key in layout.keys if key != "metric"])
-    spanners = options.pop("columns", [] if "groups" in options else ["metric"])
-    if isinstance(spanners, str):
-        spanners = [spanners]
+    spanners = options.pop("columns", "metric")
     bold = options.pop("bold")
-    if not bold:
-        # a table without bold has nothing to exclude from the comparison
-        options.pop("exclude", None)
-    if not isinstance(bold, bool):
+    if bold:
         bold = [key for key in bold if key in keys]
+    else:
+        # A table without bold compares nothing, so it excludes nothing.
+        options.pop("exclude", None)
 
     how_scored = [column for column in METRIC_OPTION_COLUMNS if column in frame]
     table = ss.table_estimates(
         frame[[*keys, "limits", *_estimate_columns(frame), "n", "n_missing", *how_scored]],
         rows=[key for key in stub if key in keys],
-        columns=[*spanners, "limits"],
+        columns=[spanners, "limits"],
         bold=bold,
         labels=Labels(RAW_LABELS),
         style="brackets",
@@ -308,8 +323,8 @@ def _interval_table(rows: pd.DataFrame, layout: Layout) -> GT:
     return table
 
 
-def _with_both_limits(rows: pd.DataFrame) -> pd.DataFrame:
-    """Repeat rows with the study's interval and with cases as clusters; `limits` tells them apart."""
+def _stack_intervals(rows: pd.DataFrame) -> pd.DataFrame:
+    """Stack rows with the study's interval on those with cases as clusters; `limits` names the interval."""
     published = rows.assign(
         limits=PUBLISHED, conf_low=rows["study_conf_low"], conf_high=rows["study_conf_high"]
     )

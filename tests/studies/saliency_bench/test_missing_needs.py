@@ -4,14 +4,14 @@ import pytest
 from bench_scores import drawn_scores
 
 from salstats.errors import Setting
-from salstats.studies import engine
+from salstats.studies import declarations, engine
 
 
 def missing_of(scores, tmp_path, *given):
     """The sentences on what is missing."""
     file = tmp_path / "scores.csv"
     scores.to_csv(file, index=False)
-    declared = engine.study("saliency_bench")
+    declared = declarations.study("saliency_bench")
     options = engine.parser_of(declared, output=False).parse_args(["--scores", str(file), *given])
     opened = engine.open_study(declared, options)
     messages = engine.missing(opened.items, opened.available)

@@ -23,7 +23,7 @@ from salstats.display.text.format import (
     percent_text,
 )
 from salstats.display.text.labels import Labels
-from salstats.studies.engine import Result
+from salstats.studies.declarations import ItemResult
 from salstats.studies.saliency_bench.cell_means import (
     CELL,
     MIN_DRAWN_DATA_SETS,
@@ -81,25 +81,32 @@ def _crossed_table(rows: pd.DataFrame, names: Labels, layout: _Crossing, table_n
     stub_labels = []
     cells = []
     bold = set()
-    for i, (key, key_rows) in enumerate(rows.groupby(keys, sort=False, observed=True)):
-        labels = [names.value(column, value) for column, value in zip(keys, key, strict=True)]
+    for i, (key_values, table_row) in enumerate(rows.groupby(keys, sort=False, observed=True)):
+        labels = [names.value(column, value) for column, value in zip(keys, key_values, strict=True)]
         group_labels.append(", ".join(labels[:n_groups]))
         stub_labels.append(tuple(labels[n_groups:]))
-        row_by_value = {row[layout.across]: row for row in key_rows.to_dict("records")}
+        frame_row_by_value = {row[layout.across]: row for row in table_row.to_dict("records")}
         texts = []
         for j, value in enumerate(values):
-            if value not in row_by_value:
+            if value not in frame_row_by_value:
                 texts += [MISSING] * len(layout.cells)
                 continue
-            row = row_by_value[value]
-            texts += [text(row) for text in layout.cells.values()]
-            if layout.bold and row["bold"]:
+            frame_row = frame_row_by_value[value]
+            texts += [cell_text(frame_row) for cell_text in layout.cells.values()]
+            if layout.bold and frame_row["bold"]:
+                # row and column of the table, which has one column for each value
                 bold.add((i, j))
         if layout.last_cell is not None:
-            texts.append(layout.last_cell(key_rows))
+            texts.append(layout.last_cell(table_row))
         cells.append(texts)
+    stub_headings = []
+    for column in layout.stub:
+        heading = names.column(column)
+        if column == "dataset":
+            heading = "Data set"
+        stub_headings.append(heading)
     table = Table(
-        tuple("Data set" if column == "dataset" else names.column(column) for column in layout.stub),
+        tuple(stub_headings),
         stub_labels,
         _crossed_headings([names.value(layout.across, value) for value in values], layout),
         cells,
@@ -131,7 +138,9 @@ def _means_table(
 ) -> GT:
     """Make a table of means with notes; a column `bold` marks the best."""
     names = benchmark.names
-    digits = _PRINTED_DIGITS if benchmark.is_printed else _DIGITS
+    digits = _DIGITS
+    if benchmark.is_printed:
+        digits = _PRINTED_DIGITS
     is_marked = "bold" in rows
     table_notes = []
     if is_marked:
@@ -146,32 +155,34 @@ def _means_table(
     return _crossed_table(rows, names, layout, table_notes)
 
 
-def table_2(benchmark: Benchmark) -> Result | None:
+def table_2(benchmark: Benchmark) -> ItemResult | None:
     """Table 2: a row per data set and metric, a column per method, a group per model."""
     if benchmark.several.empty:
         return None
     rows = in_order(benchmark.several, ["model", "dataset", "metric", "method"], benchmark.names)
     rows = rows.reset_index(drop=True)
-    best = best_rows(read_estimates(rows), CELL, ["method"], []).rows
-    marked = rows.assign(bold=rows.index.isin(list(best)))
+    best = best_rows(read_estimates(rows), CELL, ["method"], [])
+    marked = rows.assign(bold=rows.index.isin(list(best.rows)))
     note = "intervals stand in the frame and figure"
     if benchmark.is_printed:
         note = "the printed Table 2, nothing recomputed"
     elif benchmark.options.as_published:
         note = "means alone, as published"
     table = _means_table(benchmark, marked, ["model"], ["dataset", "metric"], "method")
-    return Result(rows, table, _means_figure(rows, benchmark.names), note=note)
+    return ItemResult(rows, table, _means_figure(rows, benchmark.names), note=note)
 
 
-def table_4(benchmark: Benchmark) -> Result | None:
+def table_4(benchmark: Benchmark) -> ItemResult | None:
     """Table 4: models with one explanation of their own, a row per data set."""
     if benchmark.single.empty:
         return None
     rows = in_order(benchmark.single, ["model", "dataset", "metric"], benchmark.names)
     rows = rows.reset_index(drop=True)
-    note = "the printed Table 4, nothing recomputed" if benchmark.is_printed else ""
+    note = ""
+    if benchmark.is_printed:
+        note = "the printed Table 4, nothing recomputed"
     table = _means_table(benchmark, rows, ["model", "method"], ["dataset"], "metric")
-    return Result(rows, table, note=note)
+    return ItemResult(rows, table, note=note)
 
 
 def _counts_note(means: pd.DataFrame) -> str:
@@ -211,11 +222,14 @@ def _means_figure(means: pd.DataFrame, names: Labels) -> Any:
     )
 
 
-def table_3(benchmark: Benchmark) -> Result | None:
+def table_3(benchmark: Benchmark) -> ItemResult | None:
     """Table 3: correlations between metrics over data sets, a group of rows per pair."""
     as_published = benchmark.options.as_published
     metrics = benchmark.names.order("metric", benchmark.means["metric"])
-    means = benchmark.several if benchmark.is_printed else benchmark.means
+    means = benchmark.means
+    if benchmark.is_printed:
+        # The printed Table 3 is of the models with several methods.
+        means = benchmark.several
     rows = correlations(means, metrics)
     if rows.empty:
         return None
@@ -257,7 +271,7 @@ def table_3(benchmark: Benchmark) -> Result | None:
         guide=0,
         note=paragraph(precision, limits_note),
     )
-    return Result(
+    return ItemResult(
         rows,
         _crossed_table(rows, names, _Crossing(["pair"], ["method"], "model", cells), table_notes),
         figure,
@@ -280,18 +294,18 @@ def _precision_note(rows: pd.DataFrame, *, as_published: bool) -> str:
     n = count_range(rows["n"])
     if as_published:
         return f"n = {n} data sets."
-    with_limits = rows[rows["conf_low"].notna()]
-    if with_limits.empty:
+    intervals = rows[rows["conf_low"].notna()]
+    if intervals.empty:
         return f"n = {n} data sets: too few for an interval (from 4 on), and for any conclusion."
-    width = (with_limits["conf_high"] - with_limits["conf_low"]).median()
-    n_with_zero = int(((with_limits["conf_low"] < 0) & (with_limits["conf_high"] > 0)).sum())
+    width = (intervals["conf_high"] - intervals["conf_low"]).median()
+    contains_zero = (intervals["conf_low"] < 0) & (intervals["conf_high"] > 0)
     return (
-        f"n = {n} data sets: the median interval is {fixed_text(width, 2)} wide, and {n_with_zero} of "
-        f"{len(with_limits)} hold 0."
+        f"n = {n} data sets: the median interval is {fixed_text(width, 2)} wide, and "
+        f"{int(contains_zero.sum())} of {len(intervals)} hold 0."
     )
 
 
-def ranks_of_cases(benchmark: Benchmark) -> Result | None:
+def ranks_of_cases(benchmark: Benchmark) -> ItemResult | None:
     """Rank each method when cases are drawn again."""
     if benchmark.several.empty or benchmark.scores is None:
         return None
@@ -299,7 +313,7 @@ def ranks_of_cases(benchmark: Benchmark) -> Result | None:
     return _ranks_result(ranks, benchmark.names, "Cases (or patients)")
 
 
-def ranks_of_data_sets(benchmark: Benchmark) -> Result | None:
+def ranks_of_data_sets(benchmark: Benchmark) -> ItemResult | None:
     """Rank each method when whole data sets are drawn again."""
     several = benchmark.several
     if several.empty or several["dataset"].nunique() < MIN_DRAWN_DATA_SETS:
@@ -308,7 +322,7 @@ def ranks_of_data_sets(benchmark: Benchmark) -> Result | None:
     return _ranks_result(ranks, labels_of(several, benchmark.labels), "Data sets")
 
 
-def _ranks_result(ranks: pd.DataFrame, names: Labels, resampled: str) -> Result:
+def _ranks_result(ranks: pd.DataFrame, names: Labels, resampled: str) -> ItemResult:
     """Show ranks as a table and a figure; `resampled` names what is drawn again."""
     by = [column for column in ("metric", "dataset", "model") if column in ranks.columns]
     rows = in_order(ranks, [*by, "method"], names).reset_index(drop=True)
@@ -333,6 +347,9 @@ def _ranks_result(ranks: pd.DataFrame, names: Labels, resampled: str) -> Result:
     )
     largest_share = rows.groupby(by, observed=True)["share_first"].transform("max")
     marked = rows.assign(bold=rows["share_first"] == largest_share)
+    panel_column = None
+    if "dataset" in by:
+        panel_column = "dataset"
     n_methods = int(rows["n_methods"].max())
     breaks = [1, n_methods // 2, n_methods]
     if n_methods <= 10:
@@ -341,13 +358,13 @@ def _ranks_result(ranks: pd.DataFrame, names: Labels, resampled: str) -> Result:
         rows,
         names=names,
         across="metric",
-        down="dataset" if "dataset" in by else None,
+        down=panel_column,
         title="Rank (range of 95% of the replicates)",
         limits=(1, n_methods),
         breaks=breaks,
         note=paragraph(f"{resampled} drawn again {n_replicates} times.", _RANK_NOTE, _units_note(rows)),
     )
-    return Result(
+    return ItemResult(
         rows,
         _crossed_table(marked, names, layout, table_notes),
         figure,
@@ -362,14 +379,14 @@ def _units_note(rows: pd.DataFrame) -> str:
 
 
 def _rank_text(row: FrameRow) -> str:
-    """Write a rank with its limits and the share of first places."""
+    """Write a rank with its limits and the share of first places, without the decimal of whole ranks."""
     rank = fixed_text(row["estimate"], 1).replace(".0", "")
     limits = limits_text(row["conf_low"], row["conf_high"], 1).replace(".0", "")
     return f"{rank} ({limits}; {percent_text(100 * row['share_first'], 0)})"
 
 
 def _tau_text(rows: pd.DataFrame) -> str:
-    """Write the agreement of the drawn rankings with that of all, the same in all rows of a ranking."""
+    """Write Kendall's tau of a ranking with its replicates, which all rows of the ranking share."""
     first = rows.iloc[0]
     if pd.isna(first["tau"]):
         return MISSING

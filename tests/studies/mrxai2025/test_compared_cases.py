@@ -7,16 +7,16 @@ from tests_support import raises
 
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.scoring.cases import ABSENT, EMPTY, NO_MAP
-from salstats.studies.mrxai2025.cases import (
+from salstats.studies.mrxai2025.compared_cases import (
     FALSE_ALARM,
     MISSED,
     NO_PROB,
     NO_REASON,
     NO_ROW,
     UNDEFINED_FOR_ALL,
-    at_worst,
     failed_explanations,
     keep_cases,
+    scores_at_worst,
 )
 
 NAN = float("nan")
@@ -106,13 +106,13 @@ def test_at_worst_overlap_is_0_and_a_distance_the_diagonal():
     ]
     kept = pd.DataFrame(rows).assign(height=30, width=40)
     kept["score"] = kept["score"].where(kept["reason"].isna())
-    worst = at_worst(kept).pivot(index="metric", columns="method", values="score")
+    worst = scores_at_worst(kept).pivot(index="metric", columns="method", values="score")
     assert worst["a"].to_dict() == {"dice": 0.5, "pdc": 0.6, "hausdorff": 4.0, "nss": 1.0}
     for method in "bc":
         assert worst.loc[["dice", "pdc", "hausdorff"], method].to_list() == [0.0, 0.0, 50.0]
         # the lowest NSS is not known
         assert np.isnan(worst.loc["nss", method])
-    given = at_worst(kept, pd.Series({"x": 7.0})).query("metric == 'hausdorff' and method == 'b'")
+    given = scores_at_worst(kept, pd.Series({"x": 7.0})).query("metric == 'hausdorff' and method == 'b'")
     assert given["score"].item() == 7.0
 
 
@@ -121,7 +121,7 @@ def test_a_distance_in_mm_has_no_diagonal_in_pixels():
         [{"case": "x", "method": "a", "metric": "hausdorff", "score": NAN, "reason": EMPTY, "height": 3,
           "width": 4, "distance_unit": "mm"}]
     )  # fmt: skip
-    assert at_worst(kept)["score"].isna().all()
+    assert scores_at_worst(kept)["score"].isna().all()
 
 
 TWO = {"x": (0.5, 0.6), "y": (0.1, 0.2)}

@@ -18,7 +18,7 @@ from salstats.readers.lanfredi2021 import (
     read_lanfredi2021,
     read_lanfredi2021_classification,
 )
-from salstats.studies.engine import PrintedNumbers, Result, table_of
+from salstats.studies.declarations import ItemResult, PrintedNumbers
 from salstats.studies.lanfredi2021.gaze_scores import (
     GIVEN,
     KEYS,
@@ -42,6 +42,7 @@ from salstats.studies.lanfredi2021.layouts import (
     published_interval,
     rows_of_table,
 )
+from salstats.studies.result_tables import table_of
 
 #: Columns that identify a printed row.
 ROW = ["table", "subset", "method", "mixing", "metric"]
@@ -51,7 +52,7 @@ INTERVAL = f"95% CI: {FORMULA}, as the study computes it."
 
 
 @dataclass(frozen=True)
-class StudyScores:
+class GazeStudyScores:
     """Scores of the study's kind, with `sheet`, `subset`, and `mixing` as `named_mixings` has it."""
 
     #: Scores of all images, for Tables 1, 3 and 4.
@@ -62,20 +63,20 @@ class StudyScores:
     classification: pd.DataFrame | None = None
 
 
-def embedded_scores() -> StudyScores:
+def embedded_scores() -> GazeStudyScores:
     """Take the study's own scores, which come with the package."""
     scores = datasets.load_lanfredi2021(sheet=None)
     return study_scores(scores, datasets.load_lanfredi2021_classification())
 
 
-def read_workbooks(folder: Path) -> StudyScores:
+def read_workbooks(folder: Path) -> GazeStudyScores:
     """Read the study's three workbooks."""
     sheets = [read_lanfredi2021(folder, sheet=sheet).assign(dataset=sheet) for sheet in SHEETS]
     scores = pd.concat(sheets, ignore_index=True)
     return study_scores(scores, read_lanfredi2021_classification(folder))
 
 
-def study_scores(scores: pd.DataFrame, classification: pd.DataFrame | None = None) -> StudyScores:
+def study_scores(scores: pd.DataFrame, classification: pd.DataFrame | None = None) -> GazeStudyScores:
     """Divide a scores frame into the rows of Tables 1, 3 and 4 and those of Table 2.
 
     Scores that differ in the mixing of classes alone are told apart by `dataset`, as the study's sheets are,
@@ -94,15 +95,14 @@ def study_scores(scores: pd.DataFrame, classification: pd.DataFrame | None = Non
     if "mixing" not in scores and "dataset" in scores and scores["dataset"].isin(SHEETS).all():
         scores = scores.assign(mixing=scores["dataset"])
     images = named_mixings(scores).assign(sheet=_sheets(scores), subset="all")
-    labelled = images.iloc[:0]
+    labelled = images.head(0)
     if "abnormal" in images:
         subset = images["abnormal"].map({0: "normal", 1: "abnormal"})
-        labelled = images.assign(subset=subset)
-        labelled = labelled[labelled["subset"].notna()]
+        labelled = images[subset.notna()].assign(subset=subset[subset.notna()])
         unlabelled = images[images["abnormal"].isna()]
         if len(unlabelled):
             images = unlabelled
-    return StudyScores(_mixed_rows(images), _mixed_rows(labelled), classification)
+    return GazeStudyScores(_mixed_rows(images), _mixed_rows(labelled), classification)
 
 
 def _sheets(scores: pd.DataFrame) -> pd.Series | str:
@@ -115,7 +115,7 @@ def _sheets(scores: pd.DataFrame) -> pd.Series | str:
 
 
 def _mixed_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """Remove the mixing of methods that have none; raise where one mixing has several data sets."""
+    """Set the mixing of methods without one to `NONE`; raise an error where a mixing is of several sheets."""
     n_sheets = rows.groupby("mixing")["sheet"].nunique()
     if (n_sheets > 1).any():
         names = ", ".join(rows["sheet"].unique())
@@ -127,31 +127,43 @@ def _mixed_rows(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(mixing=rows["mixing"].mask(rows["method"].isin(UNMIXED), NONE))
 
 
-def scores_of_table(scores: StudyScores, number: str) -> pd.DataFrame:
+def scores_of_table(scores: GazeStudyScores, number: str) -> pd.DataFrame:
     """Return the scores that one of Tables 1 to 4 averages."""
-    rows = rows_of_table_2(scores.labelled) if number == "2" else rows_of_table(number, scores.images)
-    # AUCs were sampled anew on every sheet, and the study took methods without a mixing from one of them.
+    if number == "2":
+        return _first_sheet_of_unmixed(rows_of_table_2(scores.labelled))
+    return _first_sheet_of_unmixed(rows_of_table(number, scores.images))
+
+
+def _first_sheet_of_unmixed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Keep the rows of methods without a mixing of one sheet only, the first.
+
+    Every sheet has them, with AUCs sampled anew; the study printed those of one sheet, see `printed_rows`.
+    """
+    if rows.empty:
+        return rows
     sheets = list(rows["sheet"].unique())
     study_sheets = [sheet for sheet in SHEETS if sheet in sheets]
-    first_sheet = (study_sheets or sheets)[:1]
-    is_repeated = (rows["mixing"] == NONE) & ~rows["sheet"].isin(first_sheet)
+    first_sheet = (study_sheets or sheets)[0]
+    is_repeated = (rows["mixing"] == NONE) & (rows["sheet"] != first_sheet)
     return rows[~is_repeated]
 
 
-def study_means(scores: StudyScores, number: str) -> pd.DataFrame:
+def study_means(scores: GazeStudyScores, number: str) -> pd.DataFrame:
     """Return the rows of one of Tables 1 to 4 with the study's interval, unrounded."""
     rows = scores_of_table(scores, number).dropna(subset="score")
     means = published_interval(rows, ["subset", *KEYS, "sheet"], "score", "case")
-    order = ["subset", *(key for key in LAYOUTS[number].keys if key != "subset")]
-    means = without_blanks(in_order(means, order)).assign(table=number)
+    layout_keys = [key for key in LAYOUTS[number].keys if key != "subset"]
+    means = in_order(means, ["subset", *layout_keys])
+    means = without_blanks(means).assign(table=number)
     return means[[*ROW, "sheet", *LIMITS, "unit", "n_units"]]
 
 
 def printed_rows(number: str | None = None) -> pd.DataFrame:
     """Return the printed rows of the tables, or of one, each with the sheet that it was made from."""
     tables = datasets.load_published("lanfredi2021_tables").rename(columns={"mean": "estimate"})
-    # Rows without a mixing were made from the thresholded sheet: AUCs were sampled anew on every sheet.
-    tables["sheet"] = tables["mixing"].fillna("thresholded").mask(tables["table"] == 2, "normal_abnormal")
+    # Rows without a mixing were made from the thresholded sheet, Table 2 from the sheet of labelled images.
+    sheet_of_mixing = tables["mixing"].fillna("thresholded")
+    tables["sheet"] = sheet_of_mixing.mask(tables["table"] == 2, "normal_abnormal")
     tables["table"] = tables["table"].astype("str")
     if number is None:
         return tables
@@ -164,20 +176,20 @@ def printed_networks() -> pd.DataFrame:
     return table.rename(columns={"auc_mean": "estimate"})
 
 
-def printed_table(number: str) -> Callable[[StudyScores], Result]:
+def printed_table(number: str) -> Callable[[GazeStudyScores], ItemResult]:
     """Return a function that makes one of Tables 1 to 4 in the study's own layout."""
 
-    def make(scores: StudyScores) -> Result:
+    def make(scores: GazeStudyScores) -> ItemResult:
         layout = LAYOUTS[number]
         rows = study_means(scores, number)
         frame = rows[[*layout.keys, *LIMITS, "unit", "n_units"]].assign(conf_level=0.95)
         options = dict(layout.options)
         if "exclude" in options:
-            # a method that the table lacks cannot be left out of the comparison
+            # `table_estimates` raises an error for a method that the table lacks.
             methods = set(frame["method"])
             options["exclude"] = [method for method in options["exclude"] if method in methods]
         table = ss.table_estimates(frame, labels=Labels(RAW_LABELS), style="brackets", **options)
-        return Result(rows, table.tab_source_note(INTERVAL))
+        return ItemResult(rows, table.tab_source_note(INTERVAL))
 
     return make
 
@@ -197,7 +209,7 @@ def _is_of_the_study(frame: pd.DataFrame, number: str) -> bool:
     pairs = printed.merge(frame, on=ROW[1:], suffixes=("_printed", ""))
     if len(pairs) < len(printed) or (pairs["n_units"] != pairs["n_images"]).any():
         return False
-    # only one sheet has labelled images
+    # Labelled images are on one sheet only.
     if number == "2":
         return True
     # The other sheets have as many images, but their AUCs were sampled anew.
@@ -208,7 +220,7 @@ def _is_of_the_study(frame: pd.DataFrame, number: str) -> bool:
 NETWORKS_PRINTED = PrintedNumbers(printed_networks, ("model",))
 
 
-def networks(scores: StudyScores) -> Result:
+def networks(scores: GazeStudyScores) -> ItemResult:
     """Appendix A: the classification AUC of the networks over their trainings."""
     assert scores.classification is not None
     means = published_interval(scores.classification, ["model"], "auroc", "seed")
@@ -220,22 +232,22 @@ def networks(scores: StudyScores) -> Result:
         {"AUC": lambda r: interval_text(r.estimate, r.conf_low, r.conf_high, 3, "brackets")},
         notes=["95% CI: mean ± 1.96 SD / √(number of trainings), as the study computes it."],
     )
-    return Result(means, table)
+    return ItemResult(means, table)
 
 
-def published_means(scores: StudyScores, numbers: str = "1234") -> pd.DataFrame:
-    """Put the rows of several tables below each other, with limits `published_conf_low, ..._high`."""
+def published_means(scores: GazeStudyScores, numbers: str = "1234") -> pd.DataFrame:
+    """Stack the rows of several tables, their limits as `published_conf_low` and `published_conf_high`."""
     tables = [study_means(scores, number) for number in numbers]
     rows = pd.concat([table for table in tables if len(table)], ignore_index=True)
     rows = rows[[*ROW, "sheet", "conf_low", "conf_high"]]
     return rows.rename(columns={"conf_low": "published_conf_low", "conf_high": "published_conf_high"})
 
 
-def design(scores: StudyScores) -> Result:
+def design(scores: GazeStudyScores) -> ItemResult:
     """Show the rows of Tables 1 to 4 with intervals by case, beside the study's intervals.
 
-    A case's 25 rows (5 readings x 5 networks) are one cluster: the interval says how sure the study is about
-    other images, given its readings and its networks.
+    A case's 25 rows (5 readings x 5 networks) are one cluster: the interval is for other images, given the
+    study's readings and networks.
     """
     clustered = []
     for number in LAYOUTS:
@@ -245,10 +257,11 @@ def design(scores: StudyScores) -> Result:
     means = without_blanks(pd.concat(clustered))
     rows = published_means(scores).merge(means, on=ROW, how="left", validate="one_to_one")
     rows = compare_intervals(rows)
-    first = [*ROW, *(column for column in means.columns if column not in ROW)]
-    further = [column for column in rows.columns if column not in (*first, "sheet")]
-    rows = rows[[*first, *further, "sheet"]]
-    return Result(rows, _design_table(rows), note=changes_note(rows))
+    mean_columns = [column for column in means.columns if column not in ROW]
+    first_columns = [*ROW, *mean_columns]
+    comparison_columns = [column for column in rows.columns if column not in (*first_columns, "sheet")]
+    rows = rows[[*first_columns, *comparison_columns, "sheet"]]
+    return ItemResult(rows, _design_table(rows), note=changes_note(rows))
 
 
 def _design_table(rows: pd.DataFrame) -> GT:
@@ -290,26 +303,29 @@ def _interval_cell(estimate: str, low: str, high: str) -> Callable[[Any], str]:
     """Return a function that writes the estimate and limits of a row, in columns of these names."""
 
     def cell(row: Any) -> str:
-        return interval_text(getattr(row, estimate), getattr(row, low), getattr(row, high), 3, "brackets")
+        low_limit = getattr(row, low)
+        high_limit = getattr(row, high)
+        return interval_text(getattr(row, estimate), low_limit, high_limit, style="brackets")
 
     return cell
 
 
-def readers(scores: StudyScores) -> Result:
+def readers(scores: GazeStudyScores) -> ItemResult:
     """Show the rows of Tables 1, 3 and 4 with intervals for other readers, or other networks, and cases.
 
     Scores of readers are averaged over the networks and compared with the interobserver scores; a reader is
     the position of a reading in its block. Scores of networks are averaged over the readings. Table 2 is left
     out, since readings of the labelled images are numbered image by image.
     """
-    sheets = [_reader_and_network_means(rows) for _, rows in scores.images.groupby("sheet", sort=False)]
     published = published_means(scores, "134")
+    # `mrmc` compares METHOD_MIXING, since the mixings of a method are methods of their own there.
     published["mixed_method"] = mixed_methods(published.fillna({"mixing": NONE}))["method"]
-    means = pd.concat(sheets).rename(columns={"method": "mixed_method"})
+    sheet_means = [_reader_and_network_means(rows) for _, rows in scores.images.groupby("sheet", sort=False)]
+    means = pd.concat(sheet_means).rename(columns={"method": "mixed_method"})
     rows = published.merge(means, on=["sheet", "mixed_method", "metric"], validate="many_to_one")
     rows = compare_intervals(rows)
     rows = rows.drop(columns=["sheet", "mixed_method", "method_mean", "reference_mean"])
-    return Result(rows, _readers_table(rows, scores.images))
+    return ItemResult(rows, _readers_table(rows, scores.images))
 
 
 def _readers_table(rows: pd.DataFrame, images: pd.DataFrame) -> GT:
@@ -318,7 +334,7 @@ def _readers_table(rows: pd.DataFrame, images: pd.DataFrame) -> GT:
     n_readers = images["reader"].nunique()
     n_trainings = images["seed"].nunique()
 
-    def cell_if_known(estimate: str, low: str, high: str) -> Callable[[Any], str]:
+    def interval_or_dash(estimate: str, low: str, high: str) -> Callable[[Any], str]:
         interval = _interval_cell(estimate, low, high)
 
         def cell(row: Any) -> str:
@@ -337,10 +353,12 @@ def _readers_table(rows: pd.DataFrame, images: pd.DataFrame) -> GT:
             "Metric": lambda r: labels.value("metric", r.metric),
         },
         {
-            "As the study": cell_if_known("estimate", "published_conf_low", "published_conf_high"),
-            "Readers and cases": cell_if_known("estimate", "conf_low", "conf_high"),
-            "Networks and cases": cell_if_known("estimate", "conf_low_of_networks", "conf_high_of_networks"),
-            "Difference from interobserver": cell_if_known(
+            "As the study": interval_or_dash("estimate", "published_conf_low", "published_conf_high"),
+            "Readers and cases": interval_or_dash("estimate", "conf_low", "conf_high"),
+            "Networks and cases": interval_or_dash(
+                "estimate", "conf_low_of_networks", "conf_high_of_networks"
+            ),
+            "Difference from interobserver": interval_or_dash(
                 "estimate_of_difference", "conf_low_of_difference", "conf_high_of_difference"
             ),
         },
@@ -354,21 +372,24 @@ def _readers_table(rows: pd.DataFrame, images: pd.DataFrame) -> GT:
 
 
 def _reader_and_network_means(rows: pd.DataFrame) -> pd.DataFrame:
-    """Analyse one sheet by Obuchowski and Rockette: readers and cases, differences, networks and cases."""
+    """Analyse one sheet by Obuchowski and Rockette's method.
+
+    Returns the mean of each metric and method with limits for other readers and cases, its difference from
+    interobserver (columns `..._of_difference`), and limits for other networks and cases (`..._of_networks`).
+    """
     scores = mixed_methods(rows)
     by = ["case", "method", "metric"]
     reader_scores = scores.groupby([*by, "reader"])["score"].mean().reset_index()
     estimates = ss.mrmc(reader_scores, reference="interobserver")
     network_scores = scores.groupby([*by, "seed"])["score"].mean().reset_index()
     network_scores = network_scores.rename(columns={"seed": "reader"})
-    # The two kinds of network have trainings of their own, and each method is of one kind.
-    network_means = pd.concat(
-        [
-            ss.mrmc(method_scores)
-            for method, method_scores in network_scores.groupby("method")
-            if method not in BASELINES
-        ]
-    )
+    # The trainings of the networks with and without attention gates are not the same, so that methods are
+    # analysed one by one.
+    method_means = []
+    for method, method_scores in network_scores.groupby("method"):
+        if method not in BASELINES:
+            method_means.append(ss.mrmc(method_scores))
+    network_means = pd.concat(method_means)
     keys = ["metric", "method"]
     limits = ["std_error", "df", "conf_low", "conf_high"]
     means = estimates[estimates["term"] == "mean"]
@@ -380,7 +401,7 @@ def _reader_and_network_means(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def changes_note(design: pd.DataFrame) -> str:
-    """Write one sentence on what the intervals by case change."""
+    """Write how wide the intervals with cases as clusters are, and where they change a conclusion."""
     ratio = design["width_ratio"]
     n_narrower = int((ratio < 1).sum())
     changed = design[design["excludes_chance"] != design["published_excludes_chance"]]
@@ -395,9 +416,10 @@ def changes_note(design: pd.DataFrame) -> str:
 def _row_name(row: pd.Series) -> str:
     """Name a row by its table and by its printed labels."""
     labels = Labels(RAW_LABELS)
-    parts = [f"Table {row['table']}"]
+    names = [f"Table {row['table']}"]
     for column in ROW[1:]:
         value = row[column]
+        # Rows without a mixing have a missing value, those of all images the subset "all".
         if isinstance(value, str) and value != "all":
-            parts.append(labels.value(column, value))
-    return ", ".join(parts)
+            names.append(labels.value(column, value))
+    return ", ".join(names)

@@ -14,7 +14,7 @@ from salstats.errors import SalstatsError, SalstatsWarning
 from salstats.readers.lanfredi2021 import METHODS, WORKBOOKS
 from salstats.studies.lanfredi2021 import SCORE_ITEMS
 from salstats.studies.lanfredi2021.layouts import compare_intervals
-from salstats.studies.lanfredi2021.tables import changes_note, read_workbooks
+from salstats.studies.lanfredi2021.printed_tables import changes_note, read_workbooks
 
 VALUES = ("estimate", "conf_low", "conf_high")
 KEYS = ["metric", "mixing", "method"]

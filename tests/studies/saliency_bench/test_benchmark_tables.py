@@ -12,14 +12,13 @@ from bench_scores import drawn_scores
 from salstats.datasets import load_published
 from salstats.errors import SalstatsWarning
 from salstats.studies.engine import make_items
-from salstats.studies.saliency_bench import PRINTED_ITEMS, SCORE_ITEMS
+from salstats.studies.saliency_bench import PRINTED_ITEMS, SCORE_ITEMS, needs_met
 from salstats.studies.saliency_bench.cell_means import (
     MeanOptions,
     keep_scores,
     printed_benchmark,
     score_benchmark,
 )
-from salstats.studies.saliency_bench.needs import needs_met
 from salstats.studies.saliency_bench.table_consistency import INCONSISTENT
 
 OPTIONS = MeanOptions(n_replicates=60)

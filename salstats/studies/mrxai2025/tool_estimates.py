@@ -8,12 +8,12 @@ import pandas as pd
 import salstats as ss
 from salstats.checks import check_choice
 from salstats.display.text.labels import Labels
-from salstats.studies.mrxai2025.cases import (
+from salstats.studies.mrxai2025.compared_cases import (
     EMPTY_REASONS,
     NAMES,
     NOT_GIVEN_REASONS,
-    at_worst,
     failed_explanations,
+    scores_at_worst,
 )
 from salstats.studies.printed_names import match_names
 
@@ -75,12 +75,10 @@ def means(
         rows = ss.summarize(
             compared, by=BY, unit=unit, interval=options.interval, n_replicates=options.n_replicates
         )
-    counts = (
-        failed_explanations(compared)
-        .groupby("method")
-        .agg(n_cases=("case", "size"), n_empty=("empty", "sum"), n_not_given=("not_given", "sum"))
-    )
-    counts["share_empty"] = counts["n_empty"] / (counts["n_cases"] - counts["n_not_given"])
+    tools = failed_explanations(compared).groupby("method")
+    counts = tools.agg(n_cases=("case", "size"), n_empty=("empty", "sum"), n_not_given=("not_given", "sum"))
+    n_given = counts["n_cases"] - counts["n_not_given"]
+    counts["share_empty"] = counts["n_empty"] / n_given
     counts = counts[["n_cases", "n_empty", "share_empty", "n_not_given"]]
     rows = rows.merge(described[[*BY, "sd"]], on=BY, validate="1:1")
     rows = rows.merge(counts, on="method", validate="m:1")
@@ -106,20 +104,23 @@ def sensitivity(
 ) -> pd.DataFrame:
     """Return means and differences without failures and, in columns `worst_...`, with failures at the worst.
 
-    A metric whose failures cannot all be scored is left out; `changed` says whether the verdict changes.
+    A metric is left out where some failures have no worst score, since its means could not be interpreted.
+    `changed` says whether the verdict changes.
     """
-    worst = at_worst(compared, diagonals)
-    is_unscored = worst["score"].isna() & worst["reason"].isin((*EMPTY_REASONS, *NOT_GIVEN_REASONS))
-    # With some failures at worst and others undefined, a metric could not be interpreted.
-    is_scored_metric = ~is_unscored.groupby(worst["metric"]).transform("any")
-    if not is_scored_metric.any():
+    worst = scores_at_worst(compared, diagonals)
+    failure_reasons = (*EMPTY_REASONS, *NOT_GIVEN_REASONS)
+    is_unscored = worst["score"].isna() & worst["reason"].isin(failure_reasons)
+    has_unscored = is_unscored.groupby(worst["metric"]).transform("any")
+    if has_unscored.all():
         return pd.DataFrame(columns=[*BY, "mean", "n", "changed"])
-    left_out_run = _means_and_differences(compared[is_scored_metric].reset_index(drop=True), options)
-    worst_run = _means_and_differences(worst[is_scored_metric].reset_index(drop=True), options)
-    worst_run = worst_run.rename(columns={c: f"worst_{c}" for c in worst_run.columns if c not in BY})
-    runs = left_out_run.merge(worst_run, on=BY, validate="1:1")
-    runs["changed"] = runs["verdict"].notna() & (runs["verdict"] != runs["worst_verdict"])
-    return runs
+    estimates = _means_and_differences(compared[~has_unscored].reset_index(drop=True), options)
+    worst_estimates = _means_and_differences(worst[~has_unscored].reset_index(drop=True), options)
+    worst_names = {name: f"worst_{name}" for name in worst_estimates.columns if name not in BY}
+    worst_estimates = worst_estimates.rename(columns=worst_names)
+    estimates = estimates.merge(worst_estimates, on=BY, validate="1:1")
+    is_other_verdict = estimates["verdict"] != estimates["worst_verdict"]
+    estimates["changed"] = estimates["verdict"].notna() & is_other_verdict
+    return estimates
 
 
 def _means_and_differences(scores: pd.DataFrame, options: ComparisonOptions) -> pd.DataFrame:
@@ -127,10 +128,11 @@ def _means_and_differences(scores: pd.DataFrame, options: ComparisonOptions) -> 
     summary = ss.summarize(
         scores, by=BY, unit=unit_of(scores), interval=options.interval, n_replicates=options.n_replicates
     )
+    tool_means = summary[[*BY, "estimate", "n"]].rename(columns={"estimate": "mean"})
     limits = ["conf_low", "conf_high", "conf_level", "interval", "unit"]
-    columns = ["estimate", *limits, "p_adjusted", "n_pairs", "verdict"]
-    rows = summary[[*BY, "estimate", "n"]].rename(columns={"estimate": "mean"})
-    return rows.merge(differences(scores, options)[[*BY, *columns]], on=BY, how="left", validate="1:1")
+    columns = [*BY, "estimate", *limits, "p_adjusted", "n_pairs", "verdict"]
+    tool_differences = differences(scores, options)[columns]
+    return tool_means.merge(tool_differences, on=BY, how="left", validate="1:1")
 
 
 def unit_of(scores: pd.DataFrame) -> str | None:
@@ -147,8 +149,8 @@ def _printed_dice(methods: pd.Series, printed: pd.DataFrame | None) -> pd.DataFr
         return pd.DataFrame(columns=columns)
     numbers = printed.set_index("method")
     names = match_names(methods, numbers.index, "method", Labels(NAMES))
-    rows = [
-        ("dice", method, numbers.loc[printed_name, "dice_mean"], numbers.loc[printed_name, "dice_sd"])
-        for method, printed_name in names.items()
-    ]
+    rows = []
+    for method, printed_name in names.items():
+        tool_numbers = numbers.loc[printed_name]
+        rows.append(("dice", method, tool_numbers["dice_mean"], tool_numbers["dice_sd"]))
     return pd.DataFrame(rows, columns=columns)

@@ -75,12 +75,12 @@ def keep_cases(scores: pd.DataFrame, *, reference: str | None = None, cutoff: fl
         is_empty = frame["empty_mask"].astype("boolean").fillna(False).to_numpy(dtype=bool)
         frame["score"] = frame["score"].where(~is_empty)
     frame["reason"] = _reasons(frame)
-    case_reasons = frame["case"].map(_left_out(frame, cutoff)).astype("str")
+    case_reasons = frame["case"].map(_exclusion_reasons(frame, cutoff)).astype("str")
     is_compared = case_reasons.isna()
-    all_scores = frame.assign(
-        score=frame["score"].where(is_compared), reason=frame["reason"].where(is_compared, case_reasons)
-    )
-    compared = _with_missing_rows(frame[is_compared])
+    scores_of_compared = frame["score"].where(is_compared)
+    reasons = frame["reason"].where(is_compared, case_reasons)
+    all_scores = frame.assign(score=scores_of_compared, reason=reasons)
+    compared = _add_missing_rows(frame[is_compared])
     if compared.empty:
         raise SalstatsError(
             f"no case is left: of {frame['case'].nunique()} every one lacks the finding or is one that the "
@@ -108,20 +108,20 @@ def _check_one_set(frame: pd.DataFrame) -> None:
 
 
 def failed_explanations(compared: pd.DataFrame) -> pd.DataFrame:
-    """Tell for each tool and case whether its explanation is empty, or was not given at all."""
+    """Tell of each case and tool how its explanation failed: `case, method, empty, not_given`."""
     keys = [*case_key(compared), "method"]
     if "patient" in compared.columns:
         keys.insert(-1, "patient")
-    marks = compared[keys].assign(
-        empty=compared["reason"].isin(EMPTY_REASONS), not_given=compared["reason"].isin(NOT_GIVEN_REASONS)
-    )
-    # An empty explanation is so for every metric; a single metric without a row is no failure.
-    groups = marks.groupby(keys, sort=False, dropna=False)[["empty", "not_given"]]
+    is_empty = compared["reason"].isin(EMPTY_REASONS)
+    is_not_given = compared["reason"].isin(NOT_GIVEN_REASONS)
+    failures = compared[keys].assign(empty=is_empty, not_given=is_not_given)
+    # One metric shows that an explanation is empty; only if all metrics lack a score was it not given.
+    groups = failures.groupby(keys, sort=False, dropna=False)[["empty", "not_given"]]
     return groups.agg({"empty": "any", "not_given": "all"}).reset_index()
 
 
-def at_worst(compared: pd.DataFrame, diagonals: pd.Series | None = None) -> pd.DataFrame:
-    """Give every failed explanation the worst score.
+def scores_at_worst(compared: pd.DataFrame, diagonals: pd.Series | None = None) -> pd.DataFrame:
+    """Return scores in which every failed explanation has the worst score.
 
     The worst overlap and penalised Dice are 0, the worst distance is the diagonal of the image.
 
@@ -135,12 +135,13 @@ def at_worst(compared: pd.DataFrame, diagonals: pd.Series | None = None) -> pd.D
     """
     if diagonals is None:
         diagonals = _diagonals(compared)
-    reasons = (*EMPTY_REASONS, *NOT_GIVEN_REASONS)
-    is_failed = compared["score"].isna() & compared["reason"].isin(reasons)
+    failure_reasons = (*EMPTY_REASONS, *NOT_GIVEN_REASONS)
+    is_failed = compared["score"].isna() & compared["reason"].isin(failure_reasons)
     is_distance = compared["metric"].isin(DISTANCES)
-    lowest = compared["metric"].map(_lowest_score)
-    worst = lowest.where(~is_distance, compared["case"].map(diagonals))
-    return compared.assign(score=compared["score"].where(~is_failed, worst.astype(np.float64)))
+    worst = compared["metric"].map(_lowest_score)
+    worst = worst.mask(is_distance, compared["case"].map(diagonals))
+    scores = compared["score"].mask(is_failed, worst.astype(np.float64))
+    return compared.assign(score=scores)
 
 
 def _lowest_score(name: str) -> float:
@@ -185,8 +186,8 @@ def _has_values(frame: pd.DataFrame, column: str) -> bool:
     return column in frame.columns and bool(frame[column].notna().any())
 
 
-def _left_out(frame: pd.DataFrame, cutoff: float) -> dict[str, str]:
-    """Return the reason of each case that is left out."""
+def _exclusion_reasons(frame: pd.DataFrame, cutoff: float) -> dict[str, str]:
+    """Return the reason of each case that is not compared, by case."""
     labels = _values_by_case(frame, "label")
     probs = _values_by_case(frame, "prob")
     has_probs = _has_values(frame, "prob")
@@ -195,8 +196,11 @@ def _left_out(frame: pd.DataFrame, cutoff: float) -> dict[str, str]:
     reasons: dict[str, str] = {}
     for case in frame["case"].unique():
         prob = probs.get(case, np.nan)
+        # A case without a label has the finding, unless a score says that it is absent.
         if labels.get(case, 1.0) == 0 or is_absent[case]:
-            reasons[case] = FALSE_ALARM if prob >= cutoff else ABSENT
+            reasons[case] = ABSENT
+            if prob >= cutoff:
+                reasons[case] = FALSE_ALARM
         elif prob < cutoff:
             reasons[case] = MISSED
         elif np.isnan(prob) and has_probs:
@@ -225,23 +229,25 @@ def _values_by_case(frame: pd.DataFrame, column: str) -> dict[str, float]:
     return dict(zip(values["case"], values[column].astype(np.float64), strict=True))
 
 
-def _with_missing_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add a row for each tool and metric that lacks a case which another tool has."""
+def _add_missing_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add an undefined score for each case, tool and metric without a row."""
     if frame.empty:
         return frame
     case_columns = [column for column in frame.columns if column not in _ROW_COLUMNS]
     cases = frame.drop_duplicates("case")[case_columns]
-    grid = cases.merge(frame[["method", "metric"]].drop_duplicates(), how="cross")
+    tools_and_metrics = frame[["method", "metric"]].drop_duplicates()
+    all_rows = cases.merge(tools_and_metrics, how="cross")
     keys = [column for column in KEY_COLUMNS if column in frame.columns]
-    grid = grid.merge(frame[keys].assign(has_row=True), on=keys, how="left")
-    missing_rows = grid[grid["has_row"].isna()].drop(columns="has_row")
+    all_rows = all_rows.merge(frame[keys].assign(has_row=True), on=keys, how="left")
+    missing_rows = all_rows[all_rows["has_row"].isna()].drop(columns="has_row")
     if missing_rows.empty:
         return frame.reset_index(drop=True)
-    return pd.concat([frame, missing_rows.assign(score=np.nan, reason=NO_ROW)], ignore_index=True)
+    undefined_rows = missing_rows.assign(score=np.nan, reason=NO_ROW)
+    return pd.concat([frame, undefined_rows], ignore_index=True)
 
 
 def note_text(*sentences: str) -> str:
-    """Write sentences as the note of an item, which begins small and ends without a stop."""
+    """Join sentences to a note, which begins with a small letter and ends without a full stop."""
     text = " ".join(sentence for sentence in sentences if sentence).rstrip(".")
     starts_with_word = text[1:2].islower()
     if not starts_with_word:

@@ -6,8 +6,8 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import ValueRangeError
-from salstats.studies.mrxai2025.cases import keep_cases
-from salstats.studies.mrxai2025.estimates import (
+from salstats.studies.mrxai2025.compared_cases import keep_cases
+from salstats.studies.mrxai2025.tool_estimates import (
     STUDY_PICK,
     ComparisonOptions,
     differences,

@@ -1,0 +1,82 @@
+"""Tables of results: a row for each row of a frame, cells by column or by function."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from great_tables import GT
+from pandas.api.types import is_numeric_dtype
+
+from salstats.display.tables.great_table import great_table
+from salstats.display.tables.record import Table, TableColumn
+from salstats.display.text.format import count_text, fixed_text
+
+#: Content below a heading of a table: a column, a column and its decimals, or a function of the row.
+Cell = str | tuple[str, int] | Callable[[Any], str]
+
+
+def table_of(
+    rows: pd.DataFrame,
+    table_id: str,
+    stub: Mapping[str, Cell],
+    columns: Mapping[Any, Cell],
+    *,
+    groups: Cell | None = None,
+    notes: Sequence[str] = (),
+    **options: Any,
+) -> GT:
+    """Make a table with a row for each row of a frame.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Rows of the table.
+    table_id : str
+        Identifier of the table in HTML.
+    stub : mapping of str to Cell
+        Row labels by their heading.
+    columns : mapping of str or TableColumn to Cell
+        Cells by their heading. Text of a column of the frame is aligned to the left, its numbers to the
+        right.
+    groups : Cell, optional
+        Heading above consecutive rows.
+    notes : sequence of str
+        Notes below the table.
+    **options
+        Fields of `Table`.
+    """
+    labels = []
+    cells = []
+    group_names = []
+    for row in rows.itertuples(index=False):
+        labels.append(tuple(_cell_text(cell, row) for cell in stub.values()))
+        cells.append([_cell_text(cell, row) for cell in columns.values()])
+        if groups is not None:
+            group_names.append(_cell_text(groups, row))
+    headings = [_heading(heading, cell, rows) for heading, cell in columns.items()]
+    table = Table(tuple(stub), labels, headings, cells, groups=group_names, notes=notes, **options)
+    return great_table(table, table_id)
+
+
+def _cell_text(cell: Cell, row: Any) -> str:
+    """Return the text of a cell of a row."""
+    if callable(cell):
+        return cell(row)
+    if isinstance(cell, tuple):
+        name, decimals = cell
+        return fixed_text(getattr(row, name), decimals)
+    value = getattr(row, cell)
+    if isinstance(value, str):
+        return value
+    return count_text(value)
+
+
+def _heading(heading: str | TableColumn, cell: Cell, rows: pd.DataFrame) -> TableColumn:
+    """Return a heading as a column; a column of the frame is aligned by its type."""
+    if isinstance(heading, TableColumn):
+        return heading
+    if not isinstance(cell, str):
+        return TableColumn(heading)
+    if is_numeric_dtype(rows[cell]):
+        return TableColumn(heading, align="right")
+    return TableColumn(heading, align="left")

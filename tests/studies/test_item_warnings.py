@@ -1,0 +1,39 @@
+"""Warnings of items that are not made, and the error where none is."""
+
+import pytest
+from made_up_items import LACKING, broken
+
+from salstats.errors import SalstatsError, SalstatsWarning
+from salstats.studies.declarations import StudyItem
+from salstats.studies.item_warnings import ItemFailed, ItemNotMade, if_possible, nothing_made
+
+
+def test_where_every_item_fails_there_is_no_folder(reproduce, tmp_path):
+    with pytest.raises(SalstatsError, match="T: failed, KeyError: 'model'") as caught:
+        reproduce(StudyItem("t", "T", broken))
+    assert isinstance(caught.value.__cause__, KeyError)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_nothing_can_be_made_the_reason_is_the_error_and_nothing_is_left(reproduce, tmp_path):
+    with pytest.raises(SalstatsError, match="Table 2: not made, there is no score"):
+        reproduce(LACKING)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_the_package_is_an_item_not_made_and_any_other_a_failure():
+    with pytest.warns(ItemNotMade) as not_made, if_possible("Table 2"):
+        raise SalstatsError("there is no score")
+    assert not_made[0].message.item == "Table 2"
+    with pytest.warns(ItemFailed) as failed, if_possible("Table 9"):
+        raise KeyError("model")
+    assert failed[0].message.item == "Table 9"
+    assert isinstance(failed[0].message.error, KeyError)
+
+
+def test_the_error_of_a_run_that_made_nothing_has_each_reason_once():
+    reason = ItemNotMade("Table 2", "there is no score")
+    error = nothing_made([reason, reason, SalstatsWarning("few cases")])
+    assert str(error).count("there is no score") == 1
+    assert "few cases" not in str(error)
+    assert error.__cause__ is None
