@@ -26,7 +26,7 @@ def regression_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
     """Yield the number of slopes that were shown to differ from 0, of scores, then of gaps."""
     for rows in (slopes.subset(~is_of_gaps(slopes)), slopes.subset(is_of_gaps(slopes))):
         yield from _slope_count(rows, wording)
-    if wording.is_shown(slopes).any():
+    if wording.is_significant(slopes).any():
         condition = ""
         if has_task_term(slopes):
             condition = " in the same task"
@@ -34,7 +34,7 @@ def regression_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
             f"A slope is the mean difference{condition} between the largest and the smallest value of the "
             "covariate."
         )
-    if wording.is_open(slopes).any():
+    if wording.is_not_significant(slopes).any():
         yield "A slope that was not shown to differ from 0 was not thereby shown to be 0."
     n_untested = int(np.isnan(slopes.reported_p_values).sum())
     if n_untested:
@@ -67,7 +67,7 @@ def _slope_count(slopes: Estimates, wording: Wording) -> Iterator[str]:
     outcome = "scores"
     if is_of_gaps(slopes).any():
         outcome = f"gaps ({wording.method(slopes.frame['reference'].iloc[0])} minus the method)"
-    n_significant = int(wording.is_shown(slopes).sum())
+    n_significant = int(wording.is_significant(slopes).sum())
     family = ""
     if used_procedure(slopes) is not None:
         family = f" (one family of {counted(slopes.non_missing('n_tests').max(), 'test')})"
@@ -81,7 +81,7 @@ def correlation_sentences(correlations: Estimates, wording: Wording) -> Iterator
     """Yield the correlations of each metric, and those that were shown to differ from 0."""
     for _, rows in wording.by_metric(correlations, "x"):
         yield _correlations_of_metric(rows, wording)
-    if wording.is_open(correlations).any():
+    if wording.is_not_significant(correlations).any():
         yield "A correlation that was not shown to differ from 0 was not thereby shown to be 0."
 
 
@@ -99,7 +99,7 @@ def _correlations_of_metric(correlations: Estimates, wording: Wording) -> str:
     values = named_values(texts, names, defined.numbers("estimate"), "correlations")
     sentence = f"{subject} was {values}"
     if len(defined) > MAX_WRITTEN:
-        significant_rows = np.flatnonzero(wording.is_shown(defined))
+        significant_rows = np.flatnonzero(wording.is_significant(defined))
         sentence += f"; {len(significant_rows) or 'none'} of these had {wording.low_p(correlations)}"
         if 0 < len(significant_rows) <= MAX_WRITTEN:
             significant_texts = [texts[row] for row in significant_rows]
@@ -140,13 +140,13 @@ def auroc_sentences(areas: Estimates, wording: Wording) -> Iterator[str]:
         yield f"It was undefined in {undefined_tasks}, where only one class was present."
     holds_chance = (areas.numbers("conf_low") <= _CHANCE) & (areas.numbers("conf_high") >= _CHANCE)
     if holds_chance.any():
-        yield f"The interval held 0.5 (the area of guessing){_in_tasks(tasks[holds_chance])}."
+        yield f"The interval held 0.5 (the area of guessing){_tasks_phrase(tasks[holds_chance])}."
     has_no_interval = is_defined & ~areas.has_both_limits
     if has_no_interval.any():
-        yield f"No interval could be given{_in_tasks(tasks[has_no_interval])}."
+        yield f"No interval could be given{_tasks_phrase(tasks[has_no_interval])}."
 
 
-def _in_tasks(tasks: Sequence[str] | np.ndarray) -> str:
+def _tasks_phrase(tasks: Sequence[str] | np.ndarray) -> str:
     """Return tasks behind their preposition: " in Edema"; "" where no task has a name."""
     if not tasks[0]:
         return ""

@@ -332,7 +332,7 @@ class SectionPlan:
 
 #: Width of a forest with its numbers beside it, which a phone shows whole.
 _FOREST_MM = 120
-_IN_FILES = "the numbers are in the files below."
+_FILES_NOTE = "the numbers are in the files below."
 #: Sections in their order, the first the summary; a report has those for which there is something to show.
 SECTION_PLANS = (
     SectionPlan(
@@ -340,7 +340,7 @@ SECTION_PLANS = (
         (
             FigurePlan(
                 "ranking", "Mean {metric} by method{over_tasks}", _draw_ranking, _ranked_means,
-                alt=f"Mean {{metric}} of each method with its interval, the best on top; {_IN_FILES}",
+                alt=f"Mean {{metric}} of each method with its interval, the best on top; {_FILES_NOTE}",
             ),
         ),
     ),
@@ -349,12 +349,12 @@ SECTION_PLANS = (
         (
             FigurePlan(
                 "contrasts", "{contrast} from {reference}{over_tasks}", _draw_contrasts, _main_contrasts,
-                alt=f"{{contrast}} of each method from {{reference}} with interval and P; {_IN_FILES}",
+                alt=f"{{contrast}} of each method from {{reference}} with interval and P; {_FILES_NOTE}",
             ),
             FigurePlan(
                 "contrasts_by_task", "{contrast} from {reference} by task",
                 _draw_contrasts_by_task, _contrasts_by_task,
-                alt=f"{{contrast}} of each method from {{reference}} with intervals; {_IN_FILES}",
+                alt=f"{{contrast}} of each method from {{reference}} with intervals; {_FILES_NOTE}",
                 display=Display.FOLDED,
             ),
             TablePlan(
@@ -372,12 +372,12 @@ SECTION_PLANS = (
         (
             FigurePlan(
                 "intervals", "Mean {metrics} by method{and_task}", _draw_intervals, "means",
-                alt=f"Means of {{metrics}} with intervals; {_IN_FILES}",
+                alt=f"Means of {{metrics}} with intervals; {_FILES_NOTE}",
             ),
             FigurePlan(
                 "scores", "Distribution of {metrics} over cases",
                 _draw_scores, _descriptions,
-                alt=f"Box plots of scores by method; {_IN_FILES}",
+                alt=f"Box plots of scores by method; {_FILES_NOTE}",
                 display=Display.FOLDED,
             ),
             TablePlan(
@@ -396,7 +396,7 @@ SECTION_PLANS = (
             FigurePlan(
                 "coefficients", "Regression of scores on covariates",
                 _labelled(ss.plot_regression), "regression",
-                alt=f"Coefficients with intervals; {_IN_FILES}",
+                alt=f"Coefficients with intervals; {_FILES_NOTE}",
             ),
             FigurePlan(
                 "covariates", "Distribution of covariates{by_task}",

@@ -77,7 +77,7 @@ def _write_files(report: Report, folder: Path, jobs: FigureJobs, progress: bool)
         figure_warnings = [f"in the figures: {text}" for text in jobs.finish(count)]
     for item in figures:
         written[item.key] = _written_figure(item, folder)
-    report = _with_files(report, written, folder)
+    report = _add_files(report, written, folder)
     report = replace(report, warnings=(*report.warnings, *figure_warnings))
     with counting(None, "Page", progress=progress):
         _write_text(folder / _PAGE, render_page(report))
@@ -108,7 +108,7 @@ def _written_figure(item: ReportItem, folder: Path) -> _WrittenItem:
     return _WrittenItem(pictures, tuple(files))
 
 
-def _with_files(report: Report, written: Mapping[str, _WrittenItem], folder: Path) -> Report:
+def _add_files(report: Report, written: Mapping[str, _WrittenItem], folder: Path) -> Report:
     """Write the frames of tables and figures, and return the report with contents and files of its items."""
     sections = []
     for section in report.sections:

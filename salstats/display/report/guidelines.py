@@ -42,10 +42,10 @@ def guideline_items(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     conditions = {key for key, frame in frames.items() if not frame.empty}
     if "describe" not in conditions or (missing_scores(frames["describe"]) > 0).any():
         conditions.add(_UNDEFINED)
-    has_needed = items["needs"].isin({"", *conditions})
-    has_excluding = items["lacks"].isin(conditions)
+    has_required_frame = items["needs"].isin({"", *conditions})
+    has_excluding_frame = items["lacks"].isin(conditions)
     columns = ["guideline", "item", "answered", "text"]
-    items = items.loc[has_needed & ~has_excluding, columns].reset_index(drop=True)
+    items = items.loc[has_required_frame & ~has_excluding_frame, columns].reset_index(drop=True)
     return items.assign(answered=items["answered"] == "yes")
 
 

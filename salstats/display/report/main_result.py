@@ -66,9 +66,9 @@ def _best_method_sentence(
     subject = f"On {wording.metric(metric)}, {names}"
     mean_text = wording.estimate_texts(ranking.take([0]), digits, p_values=False)[0]
     if not other_methods:
-        of_reference = ranked.subset(ranked.frame["method"] == reference)
-        if of_reference.has_estimate.any():
-            reference_text = wording.estimate_texts(of_reference, digits, p_values=False)[0]
+        reference_rows = ranked.subset(ranked.frame["method"] == reference)
+        if reference_rows.has_estimate.any():
+            reference_text = wording.estimate_texts(reference_rows, digits, p_values=False)[0]
             return (
                 f"{subject} had a mean score of {mean_text} and {wording.method(reference)} one of "
                 f"{reference_text}{over_tasks}."
@@ -82,9 +82,10 @@ def _best_method_sentence(
     if len(best_methods) > 1:
         verb = "shared"
         mean_text = fixed_text(best_mean, digits)
+    comparison = _comparison_clause(other_methods, frames, wording)
     return (
         f"{subject} {verb} the {superlative} mean score of {len(other_methods) + 1} methods, "
-        f"{mean_text}{over_tasks}{_direction_note(metric)}; {_others_clause(other_methods, frames, wording)}."
+        f"{mean_text}{over_tasks}{_direction_note(metric)}; {comparison}."
     )
 
 
@@ -95,19 +96,19 @@ def _direction_note(metric: str) -> str:
     return ""
 
 
-def _others_clause(methods: Sequence[str], frames: ReportFrames, wording: Wording) -> str:
+def _comparison_clause(methods: Sequence[str], frames: ReportFrames, wording: Wording) -> str:
     """Say whether methods other than the best were shown to score worse."""
     if "best" not in frames:
         return "whether others score worse could not be tested"
     contrasts = frames.estimates("best")
     states = contrast_states(contrasts)
     state_of_method = dict(zip(contrasts.frame["method"].astype(str), states, strict=True))
-    worse = "worse"
-    better = "better"
+    worse_word = "worse"
+    better_word = "better"
     if {"lower", "higher"} & set(states):
         # the direction of the metric is not known
-        worse = "lower"
-        better = "higher"
+        worse_word = "lower"
+        better_word = "higher"
     better_methods = []
     not_worse_methods = []
     for method in methods:
@@ -119,20 +120,20 @@ def _others_clause(methods: Sequence[str], frames: ReportFrames, wording: Wordin
     if better_methods:
         verb = "was" if len(better_methods) == 1 else "were"
         return (
-            f"but {name_list(better_methods, 'methods')} {verb} shown to score {better} on the cases that "
-            "both have, so it is open which is best"
+            f"but {name_list(better_methods, 'methods')} {verb} shown to score {better_word} on the cases "
+            "that both have, so it is open which is best"
         )
     if not not_worse_methods:
         subject = "each of the others"
         if len(methods) == 1:
             subject = wording.method(methods[0])
-        return f"{subject} was shown to score {worse}"
+        return f"{subject} was shown to score {worse_word}"
     if len(methods) > 1 and len(not_worse_methods) == len(methods):
-        return f"none of the others was shown to score {worse}, so it is open which is best"
+        return f"none of the others was shown to score {worse_word}, so it is open which is best"
     verb = "was" if len(not_worse_methods) == 1 else "were"
     return (
-        f"{name_list(not_worse_methods, 'methods')} {verb} not shown to score {worse}, so it is open which "
-        "of them is best"
+        f"{name_list(not_worse_methods, 'methods')} {verb} not shown to score {worse_word}, so it is open "
+        "which of them is best"
     )
 
 
@@ -150,12 +151,12 @@ def _distance_sentence(method: str, metric: str, frames: ReportFrames, wording: 
         share = wording.estimate_texts(_remaining_shares(decrease, digits), digits, p_values=False)[0]
         return (
             f"{start} was {share} of that of {reference_name}{_direction_note(metric)}; {name} was "
-            f"{_shown_phrase(decrease)}."
+            f"{_verdict_phrase(decrease)}."
         )
     difference = _contrast_of("difference", method, metric, frames)
     if difference is not None:
         gap = wording.estimate_texts(difference, p_values=False)[0]
-        return f"{start} minus that of {reference_name} was {gap}; {name} was {_shown_phrase(difference)}."
+        return f"{start} minus that of {reference_name} was {gap}; {name} was {_verdict_phrase(difference)}."
     return f"No mean score of {name} could be compared with that of {reference_name}."
 
 
@@ -189,7 +190,7 @@ def _remaining_shares(decreases: Estimates, digits: int) -> Estimates:
     )
 
 
-def _shown_phrase(contrasts: Estimates) -> str:
+def _verdict_phrase(contrasts: Estimates) -> str:
     """Return what was shown of the first contrast: "shown to score worse"."""
     state = contrast_states(contrasts)[0]
     if state in (*_BEHIND, *_AHEAD):
@@ -237,7 +238,7 @@ def _share_of_methods(n_significant: int, n_methods: int) -> str:
 
 def _significant_directions(associations: Estimates, wording: Wording) -> dict[str, np.ndarray]:
     """Find rows with a low P value: under "rose" those with an estimate above 0, under "fell" below 0."""
-    is_significant = wording.is_shown(associations)
+    is_significant = wording.is_significant(associations)
     estimate = associations.numbers("estimate")
     return {"rose": is_significant & (estimate > 0), "fell": is_significant & (estimate < 0)}
 

@@ -55,10 +55,10 @@ def _sentences_of_metric(metric_name: str, means: Estimates, wording: Wording) -
     if not rows.has_estimate.any():
         yield f"On {metric_name}, no score was defined."
         return
-    in_single_tasks = means.subset(~means.is_over_tasks & means.has_estimate)
+    task_means = means.subset(~means.is_over_tasks & means.has_estimate)
     over_tasks = ""
     if has_averages:
-        over_tasks = f" averaged over {counted(len(in_single_tasks.values('task')), 'task')}"
+        over_tasks = f" averaged over {counted(len(task_means.values('task')), 'task')}"
     defined = rows.subset(rows.has_estimate)
     text = named_values(
         wording.estimate_texts(defined, decimals(means.numbers("estimate")), p_values=False),
@@ -72,7 +72,7 @@ def _sentences_of_metric(metric_name: str, means: Estimates, wording: Wording) -
         text += f", and undefined for {name_list(names, 'methods')}"
     yield f"On {metric_name}, the mean score{over_tasks} was {text}."
     if has_averages:
-        missing_tasks = _missing_tasks(in_single_tasks, wording)
+        missing_tasks = _missing_tasks(task_means, wording)
         if missing_tasks:
             yield (
                 "Not every method has a defined score in each: "

@@ -90,7 +90,7 @@ def _figure(item: ReportItem, pages: Sequence[bytes]) -> Markup:
 def _image(item: ReportItem, png: bytes, page_label: str) -> Markup:
     """Return a page of a figure."""
     size = _png_size(png)
-    shown_width = size.width_mm * _PIXELS_PER_MM * _ENLARGEMENT
+    screen_width = size.width_mm * _PIXELS_PER_MM * _ENLARGEMENT
     alt = item.alt or _label(item)
     if page_label:
         alt = f"{page_label}: {alt}"
@@ -98,8 +98,8 @@ def _image(item: ReportItem, png: bytes, page_label: str) -> Markup:
         "img",
         src=f"data:image/png;base64,{base64.b64encode(png).decode()}",
         alt=alt,
-        width=round(shown_width),
-        height=round(shown_width * size.height / size.width),
+        width=round(screen_width),
+        height=round(screen_width * size.height / size.width),
         style=f"--mm: {size.width_mm:.1f}",
     )
 

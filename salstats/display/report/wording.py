@@ -124,11 +124,11 @@ class Wording:
             return "unadjusted P"
         return f"{procedure.label}-adjusted P"
 
-    def is_shown(self, estimates: Estimates) -> np.ndarray:
+    def is_significant(self, estimates: Estimates) -> np.ndarray:
         """Find rows whose P value lies below the level."""
         return np.asarray(estimates.reported_p_values < 1 - self.settings.level)
 
-    def is_open(self, estimates: Estimates) -> np.ndarray:
+    def is_not_significant(self, estimates: Estimates) -> np.ndarray:
         """Find rows whose P value does not lie below the level."""
         return np.asarray(estimates.reported_p_values >= 1 - self.settings.level)
 
