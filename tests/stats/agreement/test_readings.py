@@ -1,9 +1,29 @@
 """RaterReadings, and coefficients without each unit."""
 
 import numpy as np
-from scipy import sparse
+import pytest
+from scipy import sparse, stats
 
-from salstats.stats.agreement.readings import LeaveOneOutWeights
+from salstats.stats.agreement.readings import (
+    LeaveOneOutWeights,
+    RaterReadings,
+    fisher_z,
+    inverse_fisher_z,
+    jackknife_coefficients,
+    jackknife_df,
+    jackknife_error,
+    normal_coefficients,
+    one_way_anova,
+    t_quantile,
+    two_sided_p_value,
+    without_each_unit,
+)
+
+
+def mean_of_first_rater(readings, weights):
+    """A kernel whose jackknife has textbook answers: the mean of one column."""
+    n = weights @ np.ones(len(readings.values))
+    return (weights @ readings.values[:, 0] / n)[:, None]
 
 
 def test_left_out_units_are_the_same_in_products_and_written_out():
@@ -15,3 +35,76 @@ def test_left_out_units_are_the_same_in_products_and_written_out():
     for features in (rng.random(7), rng.random((7, 3)), sparse.csr_array(np.eye(7))):
         expected = written @ (features.toarray() if sparse.issparse(features) else features)
         np.testing.assert_allclose(weights @ features, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_a_jackknife_of_a_mean_is_its_standard_error():
+    values = np.random.default_rng(1).normal(size=(12, 2))
+    readings = RaterReadings(values, np.arange(12), np.arange(12))
+    estimate, replicates = without_each_unit(readings, mean_of_first_rater)
+    assert estimate == pytest.approx(values[:, 0].mean())
+    expected = [np.delete(values[:, 0], i).mean() for i in range(12)]
+    np.testing.assert_allclose(replicates[:, 0], expected)
+    assert jackknife_error(replicates) == pytest.approx(stats.sem(values[:, 0]))
+    assert np.isnan(jackknife_error(replicates[:1])).all()
+    assert 1 <= jackknife_df(replicates)[0] <= 11
+
+
+def test_one_unit_that_makes_the_variance_leaves_two_degrees_of_freedom():
+    # Valliant and Rust (2010): 2 (sum q)² / sum (q - mean q)² of squares q, about 2 if one q is all of the sum
+    replicates = np.zeros((200, 1))
+    replicates[0] = 9.0
+    assert jackknife_df(replicates)[0] == pytest.approx(2, rel=0.02)
+    # Of equal squares there are units - 1.
+    assert jackknife_df(np.tile([[1.0], [-1.0]], (5, 1)))[0] == 9
+
+
+def test_one_way_analysis_of_variance_is_that_of_scipy():
+    groups = [np.array([1.0, 2.0, 4.0]), np.array([3.0, 5.0]), np.array([2.0, 2.5, 3.0, 6.0])]
+    m = np.array([len(group) for group in groups], float)
+    total = np.array([group.sum() for group in groups])
+    squares = np.array([(group**2).sum() for group in groups])
+    anova = one_way_anova(lambda values: values.sum(keepdims=True), m, total, squares)
+    assert anova.between / anova.within == pytest.approx(stats.f_oneway(*groups).statistic)
+    # n0 = (9 - (9 + 4 + 16) / 9) / 2
+    assert anova.effective_size == pytest.approx((9 - 29 / 9) / 2)
+
+
+def test_student_and_normal_quantiles_and_p_values_are_those_of_scipy():
+    np.testing.assert_allclose(t_quantile(0.95, np.array([4.0, np.nan])), [stats.t.ppf(0.975, 4), 1.9599640])
+    p_value = two_sided_p_value(np.array([-2.0, 2.0]), np.array([4.0, np.nan]))
+    np.testing.assert_allclose(p_value, [2 * stats.t.sf(2, 4), 2 * stats.norm.sf(2)])
+
+
+def test_fishers_z_of_two_readings_is_the_inverse_hyperbolic_tangent():
+    rho = np.array([-0.4, 0.0, 0.3, 0.999])
+    np.testing.assert_allclose(fisher_z(rho, 2), np.arctanh(rho))
+    np.testing.assert_allclose(inverse_fisher_z(np.arctanh(rho), 2), rho, atol=1e-15)
+    # Of k readings z is log(F) / 2, F = (1 + (k - 1) rho) / (1 - rho); at rho = 1/4 and k = 5 F is 8/3.
+    assert fisher_z(np.array(0.25), 5) == pytest.approx(np.log(8 / 3) / 2)
+    assert inverse_fisher_z(np.array(np.log(8 / 3) / 2), 5) == pytest.approx(0.25)
+    assert np.isnan(fisher_z(np.array(1.0), 2))
+
+
+def test_wilsons_limits_of_a_share_are_those_of_its_zeros_and_ones():
+    # The share of rows in which the first rater has 1 is a coefficient of k readings with share
+    # (1 + (k - 1) rho) / k; with two readings rho = 2 share - 1, and its jackknife is worth n - 1 0/1 scores.
+    hits = np.repeat([1.0, 0.0], [14, 6])
+    readings = RaterReadings(np.column_stack([hits, hits]), np.arange(20), np.arange(20))
+    coefficients = jackknife_coefficients(
+        readings, lambda r, w: 2 * mean_of_first_rater(r, w) - 1, level=0.95
+    )
+    size, t = 19, stats.t.ppf(0.975, 19)
+    center = (0.7 + t**2 / (2 * size)) / (1 + t**2 / size)
+    half_width = t * np.sqrt(0.7 * 0.3 / size + t**2 / (4 * size**2)) / (1 + t**2 / size)
+    assert coefficients.estimate[0] == pytest.approx(0.4)
+    assert coefficients.conf_low[0] == pytest.approx(2 * (center - half_width) - 1)
+    assert coefficients.conf_high[0] == pytest.approx(2 * (center + half_width) - 1)
+    # Score test of share 1/2
+    assert coefficients.statistic[0] == pytest.approx((0.7 - 0.5) / np.sqrt(0.25 / size))
+
+
+def test_normal_limits_and_test():
+    coefficients = normal_coefficients(np.array([0.5]), np.array([0.2]), 0.95)
+    assert coefficients.conf_low[0] == pytest.approx(0.5 - 1.9599640 * 0.2)
+    assert coefficients.conf_high[0] == pytest.approx(0.5 + 1.9599640 * 0.2)
+    assert coefficients.p_value[0] == pytest.approx(2 * stats.norm.sf(2.5))
