@@ -50,7 +50,7 @@ def test_a_jackknife_of_a_mean_is_its_standard_error():
 
 
 def test_one_unit_that_makes_the_variance_leaves_two_degrees_of_freedom():
-    # Valliant and Rust (2010): 2 (sum q)² / sum (q - mean q)² of squares q, about 2 if one q is all of the sum
+    # Valliant and Rust (2010): 2 (sum q)² / sum (q - mean q)² of squares q, about 2 if one q is the whole sum
     replicates = np.zeros((200, 1))
     replicates[0] = 9.0
     assert jackknife_df(replicates)[0] == pytest.approx(2, rel=0.02)
