@@ -219,17 +219,17 @@ def adjusted_frame(
         result["p_adjusted_floor"] = np.where(is_bound, adjusted.p_adjusted, np.nan)
     result["n_tests"] = adjusted.n_tests
     result["procedure"] = procedure_name
-    margin_shown = np.ones(len(p_values), dtype=bool)
+    is_within_margin = np.ones(len(p_values), dtype=bool)
     if "p_margin" in result.columns:
         p_margin = check_numeric(estimates, "p_margin", "estimates")
         p_margin_adjusted = np.full(len(p_values), np.nan)
         for rows in families:
             p_margin_adjusted[rows] = adjust_p_values(p_margin[rows], procedure_name, n_tests)
         _insert_after(result, "p_margin", "p_margin_adjusted", p_margin_adjusted)
-        margin_shown = is_below(p_margin_adjusted, _alpha(estimates))
+        is_within_margin = is_below(p_margin_adjusted, _alpha(estimates))
     # Limits and P values of the single-step procedure agree, so the verdict by the limits stands.
     if "verdict" in result.columns and procedure_name != SINGLE_STEP:
-        result["verdict"] = _adjusted_verdicts(estimates, result, margin_shown, limits_widened=intervals)
+        result["verdict"] = _adjusted_verdicts(estimates, result, is_within_margin, limits_widened=intervals)
     if "n_replicates" in result.columns and procedure_name != "none":
         _warn_of_replicates(result[is_tested], _alpha(estimates)[is_tested], procedure_name, null_draws)
     return result
@@ -257,11 +257,11 @@ def _adjust_families(
         if null_draws is not None and joint_formula is not None:
             p_adjusted[family] = joint_formula(null_draws.rows(family), p_values[family])
             is_bound = p_adjusted[family] <= null_draws.p_floor * (1 + _ROUNDING)
-            at_own_floor = smallest_possible[family] == 0
+            is_at_floor = smallest_possible[family] == 0
             if joint_formula is _max_t:
                 # max-t is made of statistics: a row's own P value decides only where it is the larger one.
-                at_own_floor &= p_adjusted[family] <= p_values[family]
-            is_bound |= at_own_floor
+                is_at_floor &= p_adjusted[family] <= p_values[family]
+            is_bound |= is_at_floor
             lower_bound[family] = np.where(is_bound, smallest_possible[family], p_adjusted[family])
         else:
             p_adjusted[family] = adjust_p_values(p_values[family], procedure_name, n_tests)
@@ -276,11 +276,11 @@ def _insert_after(frame: pd.DataFrame, column: str, new_column: str, values: np.
 
 
 def _adjusted_verdicts(
-    estimates: pd.DataFrame, result: pd.DataFrame, margin_shown: np.ndarray, *, limits_widened: bool
+    estimates: pd.DataFrame, result: pd.DataFrame, is_within_margin: np.ndarray, *, limits_widened: bool
 ) -> pd.Series:
     """Return the verdicts of a result, "inconclusive" where its adjusted P values or limits show nothing.
 
-    `margin_shown` says in which rows the adjusted P value against the margin is below alpha. Verdicts in
+    `is_within_margin` says in which rows the adjusted P value against the margin is below alpha. Verdicts in
     other words than those of comparisons are returned unchanged, as are missing ones.
     """
     verdict = result["verdict"]
@@ -296,7 +296,7 @@ def _adjusted_verdicts(
         holds_zero = (result["conf_low"] <= 0) & (result["conf_high"] >= 0)
         is_undecided |= holds_zero.to_numpy(dtype=bool)
     sides = np.where(is_undecided, inconclusive, sides)
-    claims = np.where(margin_shown, claims, "")
+    claims = np.where(is_within_margin, claims, "")
     adjusted = pd.Series(verdicts(sides, claims), result.index, dtype=verdict.dtype)
     return adjusted.where(has_verdict)
 

@@ -299,12 +299,18 @@ def _areas_of_groups(
     """
     areas = []
     for rows, units in zip(rows_of_groups, units_of_groups, strict=True):
+        clusters = None
+        if interval != "delong":
+            # DeLong's variance takes each row for independent, the others keep a unit's rows together.
+            clusters = units
+        group_reference = None
+        if reference_scores is not None:
+            group_reference = reference_scores[rows]
         area = roc_area(
             scores[rows],
             is_positive[rows],
-            # DeLong's variance takes each row for independent.
-            clusters=None if interval == "delong" else units,
-            reference=None if reference_scores is None else reference_scores[rows],
+            clusters,
+            reference=group_reference,
             obuchowski=interval in ("delong", "obuchowski"),
         )
         areas.append(area)

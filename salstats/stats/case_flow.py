@@ -1,6 +1,7 @@
 """Flow of cases: numbers in the file, and at each stage what is excluded and why."""
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -201,6 +202,16 @@ def _absent_scores(codes: ColumnCodes) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(sources), np.concatenate(method_rows)
 
 
+class _Stage(NamedTuple):
+    """A stage of the flow of a branch."""
+
+    name: str
+    #: Reason by which each score of the branch is excluded at this stage, "" if it is not.
+    reason_of_score: np.ndarray
+    #: Reasons in the order in which they exclude scores.
+    reason_order: list[str]
+
+
 def _stages(
     branch: pd.DataFrame,
     counted_codes: dict[str, np.ndarray],
@@ -215,28 +226,34 @@ def _stages(
     source = branch["source"].to_numpy()
     reason_counts = pd.Series(reason_of_row[reason_of_row != ""]).value_counts()
     reason_order = sorted(reason_counts.index, key=lambda reason: (-reason_counts[reason], reason))
-    # For each stage the reason by which each score is excluded ("": none), and the order of the reasons.
     stages = [
-        (ROWS, np.where(method_rows >= 0, "", NO_ROW), [NO_ROW]),
-        (DEFINED, np.where(method_rows >= 0, reason_of_row[method_rows], ""), reason_order),
+        _Stage(ROWS, np.where(method_rows >= 0, "", NO_ROW), [NO_ROW]),
+        _Stage(DEFINED, np.where(method_rows >= 0, reason_of_row[method_rows], ""), reason_order),
     ]
     if is_compared:
         reference_reason = np.where(reference_rows >= 0, reason_of_row[reference_rows], NO_ROW)
         pair_reason = np.where(reference_reason == "", "", OF_REFERENCE + reference_reason)
-        stages.append((PAIRS, pair_reason, [OF_REFERENCE + reason for reason in (NO_ROW, *reason_order)]))
+        pair_reason_order = [OF_REFERENCE + reason for reason in (NO_ROW, *reason_order)]
+        stages.append(_Stage(PAIRS, pair_reason, pair_reason_order))
     remains = np.ones(len(source), dtype=bool)
     counts = file_counts
-    for step, (stage, reason_of_score, reasons_in_order) in enumerate(stages, start=2):
-        for reason in reasons_in_order:
-            is_excluded = remains & (reason_of_score == reason)
+    for step, stage in enumerate(stages, start=2):
+        for reason in stage.reason_order:
+            is_excluded = remains & (stage.reason_of_score == reason)
             remains = remains & ~is_excluded
             remaining_counts = _counts(counted_codes, source[remains])
             excluded_counts = {name: counts[name] - remaining_counts[name] for name in counted_codes}
             excluded_counts["n_rows"] = int(is_excluded.sum())
             if any(excluded_counts.values()):
-                yield {"step": step, "stage": stage, "reason": reason, "excluded": True, **excluded_counts}
+                yield {
+                    "step": step,
+                    "stage": stage.name,
+                    "reason": reason,
+                    "excluded": True,
+                    **excluded_counts,
+                }
             counts = remaining_counts
-        yield {"step": step, "stage": stage, "excluded": False, **counts}
+        yield {"step": step, "stage": stage.name, "excluded": False, **counts}
 
 
 def _counts(counted_codes: dict[str, np.ndarray], rows: np.ndarray) -> dict[str, int]:

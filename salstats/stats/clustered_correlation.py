@@ -143,7 +143,7 @@ def correlate_clustered(
     mean, deviation, n_defined = moments(replicates)
     p_value, floor = bootstrap_p_values(replicates)
     n_undefined = options.n_replicates - n_defined
-    n_pairs = np.array([sum(len(stratum.rows) for stratum in strata) for strata in strata_of_groups])
+    n_pairs = np.array([_count_pairs(strata) for strata in strata_of_groups])
     n_units = np.array([_count_units(strata) for strata in strata_of_groups])
     _warn_few(keys, n_units, n_undefined, options.n_replicates)
     columns: dict[str, object] = {
@@ -210,6 +210,11 @@ def _usable_strata(
         if _is_usable(stratum, is_stratified=is_stratified):
             usable_strata.append(stratum)
     return usable_strata
+
+
+def _count_pairs(strata: list[Stratum]) -> int:
+    """Return the number of pairs in all strata."""
+    return sum(len(stratum.rows) for stratum in strata)
 
 
 def _count_units(strata: list[Stratum]) -> int:

@@ -30,7 +30,7 @@ from salstats.stats.engine.grouping import (
     metrics_of,
     summary_rows,
 )
-from salstats.stats.engine.inference import InferredEstimates, Options, at_levels, infer
+from salstats.stats.engine.inference import InferredEstimates, Options, estimates_at_levels, infer
 from salstats.stats.engine.joint_adjustment import joint_level
 from salstats.stats.engine.paired_tests import (
     RECORDS,
@@ -155,7 +155,7 @@ def contrast(
     estimates, tested = infer_and_test(paired_target, options, test, units)
     reported = estimates
     if hypothesis.simultaneous:
-        reported = at_levels(estimates, joint_levels(tested, keys, options.level))
+        reported = estimates_at_levels(estimates, joint_levels(tested, keys, options.level))
     tested = with_exact_small_p_values(tested, alpha=1 - reported.conf_level)
 
     table = reported.columns(units.name)

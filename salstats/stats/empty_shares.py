@@ -19,7 +19,7 @@ _EMPTY = "empty mask"
 #: Reasons that `score` gives for cases outside of the scored slice.
 _OUTSIDE = ("predicted negative",)
 #: Truth values of the column `empty_mask` where it holds text.
-_TRUE = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+_TRUTH_VALUES = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
 
 def empty_shares(
@@ -98,7 +98,7 @@ def empty_shares(
     reason = _reasons(rows)
     empty = _emptiness(rows, reason)
     is_excluded = np.isin(reason, (*ABSENT_REASONS, *_OUTSIDE))
-    has_finding = ~(is_excluded | _no_finding(rows, empty))
+    has_finding = ~(is_excluded | _lacks_finding(rows, empty))
     keys = [column for column in KEY_COLUMNS if column in rows.columns and column != "metric"]
     names = list(dict.fromkeys([*keys, *columns, *unit_columns(rows, unit)]))
     mask_rows = rows[names].assign(metric="empty", score=empty, _has_finding=has_finding)
@@ -120,22 +120,25 @@ def empty_shares(
 
 
 def _reasons(rows: pd.DataFrame) -> np.ndarray:
-    """Reason why each score is undefined, "" where it is defined or has no reason."""
+    """Return the reason why each score is undefined, "" where it is defined or has no reason."""
     if "reason" not in rows.columns:
         return np.full(len(rows), "", dtype=object)
     return rows["reason"].astype("str").where(rows["reason"].notna(), "").to_numpy(dtype=object)
 
 
 def _pixels(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-    """Sum of columns of pixels; NaN where they are not known."""
+    """Return the sum of some columns of numbers of pixels, shape (n_rows,); NaN where they are not known."""
     if not set(names) <= set(rows.columns):
         return np.full(len(rows), np.nan)
     pixels = [rows[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names]
     return np.asarray(np.sum(pixels, axis=0))
 
 
-def _no_finding(rows: pd.DataFrame, empty: np.ndarray) -> np.ndarray:
-    """Mask of the rows whose truth is empty by its pixels, or by the label where the mask is unknown."""
+def _lacks_finding(rows: pd.DataFrame, empty: np.ndarray) -> np.ndarray:
+    """Return True for rows whose truth is empty by its pixels, or by the label where the mask is unknown.
+
+    `empty` is what `_emptiness` returns.
+    """
     is_absent = _pixels(rows, ("tp", "fn")) == 0
     if "label" in rows.columns:
         labels = rows["label"].to_numpy(dtype=np.float64, na_value=np.nan)
@@ -144,18 +147,23 @@ def _no_finding(rows: pd.DataFrame, empty: np.ndarray) -> np.ndarray:
 
 
 def _emptiness(rows: pd.DataFrame, reason: np.ndarray) -> np.ndarray:
-    """1 for an empty mask, 0 for another, NaN where it is not known."""
+    """Return 1 for rows of an empty mask, 0 for those of another, NaN where it is not known.
+
+    The column `empty_mask` decides where it is filled, else the number of predicted pixels, else the reason
+    (n_rows,) of an undefined score.
+    """
     mask_pixels = _pixels(rows, ("tp", "fp"))
-    empty = np.where(np.isnan(mask_pixels), np.nan, (mask_pixels == 0).astype(np.float64))
+    is_empty_by_pixels = (mask_pixels == 0).astype(np.float64)
+    empty = np.where(np.isnan(mask_pixels), np.nan, is_empty_by_pixels)
     empty = np.where(np.isnan(empty) & (reason == _EMPTY), 1.0, empty)
     if not {"empty_mask", "tp"} & set(rows.columns):
         # Without these columns a mask with a defined score is taken to mark something.
         has_score = rows["score"].notna().to_numpy(dtype=bool)
         empty = np.where(np.isnan(empty) & has_score, 0.0, empty)
     if "empty_mask" in rows.columns:
-        column = rows["empty_mask"]
-        if not (pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column)):
-            column = column.astype("str").str.lower().map(_TRUE)
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        empty = np.where(np.isnan(values), empty, values)
+        empty_mask = rows["empty_mask"]
+        if not (pd.api.types.is_bool_dtype(empty_mask) or pd.api.types.is_numeric_dtype(empty_mask)):
+            empty_mask = empty_mask.astype("str").str.lower().map(_TRUTH_VALUES)
+        is_empty_by_column = empty_mask.to_numpy(dtype=np.float64, na_value=np.nan)
+        empty = np.where(np.isnan(is_empty_by_column), empty, is_empty_by_column)
     return np.asarray(empty, dtype=np.float64)

@@ -305,7 +305,7 @@ def _infer_quantiles(
         rows = np.flatnonzero(is_defined & (grouped_rows.groups == group))
         group_scores = tuple(scores[rows] for scores in sides_scores)
         groups.append(_QuantileSample(group_scores, units.codes[rows], ranges[group]))
-    sides_quantiles = np.array([[_quantile(side, quantile) for side in group.sides] for group in groups])
+    sides_quantiles = np.array([_quantiles_of_sides(group, quantile) for group in groups])
     is_difference = len(sides_scores) == 2
     estimate = sides_quantiles[:, 0]
     if is_difference:
@@ -389,6 +389,11 @@ def _inverted_limits(
     return _QuantileLimits(low, high, p_value, beyond_scores)
 
 
+def _quantiles_of_sides(group: _QuantileSample, quantile: float) -> list[float]:
+    """Return the quantile of each side of a group."""
+    return [_quantile(scores, quantile) for scores in group.sides]
+
+
 def _quantile(scores: np.ndarray, quantile: float) -> float:
     """Return the quantile of scores, NaN if there are none."""
     if not len(scores):
@@ -427,9 +432,10 @@ def _weighted_estimates(
         if not len(group.units):
             estimates.append(np.full(len(weights), np.nan))
             continue
-        sides = [replicates_of(scores, group.units, weights, quantile) for scores in group.sides]
-        if len(sides) == 2:
-            estimates.append(sides[0] - sides[1])
+        quantiles = [replicates_of(scores, group.units, weights, quantile) for scores in group.sides]
+        if len(quantiles) == 2:
+            method_quantiles, reference_quantiles = quantiles
+            estimates.append(method_quantiles - reference_quantiles)
         else:
-            estimates.append(sides[0])
+            estimates.append(quantiles[0])
     return np.column_stack(estimates)

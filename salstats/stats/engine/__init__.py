@@ -1,1 +1,1 @@
-"""What statistics share: who is grouped, paired, resampled; draws, estimands, intervals, tests."""
+"""Engine below the statistics: groups, pairs and resampled units, draws, estimands, intervals and tests."""

@@ -41,12 +41,18 @@ def bonferroni_limits(estimates: pd.DataFrame, n_tests: np.ndarray) -> dict[str,
     frame = estimates.reset_index(drop=True)
     values = pd.DataFrame(index=frame.index)
     for column in _NUMBERS:
-        values[column] = frame[column].astype(np.float64) if column in frame.columns else np.nan
+        values[column] = np.nan
+        if column in frame.columns:
+            values[column] = frame[column].astype(np.float64)
     for level in values["conf_level"].dropna().unique():
         check_level(float(level))
     values["new_level"] = 1 - (1 - values["conf_level"]) / n_tests
-    values["name"] = frame["interval"].astype(object) if "interval" in frame.columns else "t"
-    values["term"] = frame["term"].astype(object) if "term" in frame.columns else ""
+    values["name"] = "t"
+    if "interval" in frame.columns:
+        values["name"] = frame["interval"].astype(object)
+    values["term"] = ""
+    if "term" in frame.columns:
+        values["term"] = frame["term"].astype(object)
     values["n_replicates"] = frame.get("n_replicates", np.nan)
     limits = values[["conf_low", "conf_high"]].to_numpy(copy=True)
     has_limits = ~np.isnan(limits).any(axis=1)
@@ -79,14 +85,14 @@ def _is_of_another_term(record: Interval, term: object) -> bool:
 
 def _cannot_widen(name: str, rows: pd.DataFrame, level: float, new_level: float) -> SalstatsError:
     """Return the error for limits that cannot be widened, with options that give wider ones."""
-    enough = 0
+    n_needed = 0
     for record in RECORDS:
         if record.name == name and record.kind in ("bootstrap", "flips"):
-            enough = fewest_replicates(new_level, flips=record.kind == "flips")
+            n_needed = fewest_replicates(new_level, flips=record.kind == "flips")
             break
     more_replicates: MessagePart = ""
-    if rows["n_replicates"].min() < enough:
-        more_replicates = Message(" and ", Setting("n_replicates", enough), " or more")
+    if rows["n_replicates"].min() < n_needed:
+        more_replicates = Message(" and ", Setting("n_replicates", n_needed), " or more")
     n_tests = (1 - level) / (1 - new_level)
     return SalstatsError(
         f"{name!r} limits cannot be widened from what the frame holds",

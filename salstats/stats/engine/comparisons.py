@@ -127,9 +127,9 @@ def pair_rows(codes: ColumnCodes, reference: str, without: Sequence[str] = ()) -
             keys_of_columns[shared_columns] = codes.combined([*key_columns, *shared_columns])
         keys = keys_of_columns[shared_columns]
         # a row of the method is repeated where several rows of the reference, as of readers, have its key
-        left = pd.DataFrame({"key": keys[method_rows], "method_row": method_rows})
-        right = pd.DataFrame({"key": keys[reference_rows], "reference_row": reference_rows})
-        merged.append(left.merge(right, how="left", on="key"))
+        method_keys = pd.DataFrame({"key": keys[method_rows], "method_row": method_rows})
+        reference_keys = pd.DataFrame({"key": keys[reference_rows], "reference_row": reference_rows})
+        merged.append(method_keys.merge(reference_keys, how="left", on="key"))
         is_scored = np.zeros(n_groups, dtype=bool)
         is_scored[groups[method_rows]] = True
         is_unpaired = ~np.isin(keys[reference_rows], keys[method_rows]) & is_scored[groups[reference_rows]]
@@ -284,11 +284,11 @@ class PairedTarget:
 
 
 def target_of_scores(
-    kind: str, codes: ColumnCodes, units: Units, comparison: ComparisonOptions
+    term: str, codes: ColumnCodes, units: Units, comparison: ComparisonOptions
 ) -> PairedTarget:
     """Pair scores with the reference's and return the target of the comparison with its pairs.
 
-    `kind` is "difference" or "percent_decrease".
+    `term` is "difference" or "percent_decrease".
     """
     scores = codes.frame
     weights = comparison.weights
@@ -319,7 +319,7 @@ def target_of_scores(
     if weights.of_rows is not None:
         pair_weights = weights.of_rows[pairs.source]
     paired_target = target_of_pairs(
-        kind,
+        term,
         method_scores,
         reference_scores,
         replace(units, codes=units.codes[pairs.source]),
@@ -339,7 +339,7 @@ def target_of_scores(
 
 
 def target_of_pairs(
-    kind: str,
+    term: str,
     method_scores: np.ndarray,
     reference_scores: np.ndarray,
     units: Units,
@@ -355,7 +355,7 @@ def target_of_pairs(
 
     Parameters
     ----------
-    kind : str
+    term : str
         "difference" or "percent_decrease".
     method_scores, reference_scores : ndarray, shape (n_pairs,)
         Scores of each pair, NaN where there is none.
@@ -389,7 +389,7 @@ def target_of_pairs(
     n_pairs = np.bincount(groups[is_complete], minlength=len(keys))
     n_incomplete = np.bincount(groups[~is_complete], minlength=len(keys))
     method_cells = replace(method_cells, n_missing=n_incomplete)
-    target, n_pairs, members = _target(kind, method_cells, reference_cells, keys, n_pairs, comparison)
+    target, n_pairs, members = _target(term, method_cells, reference_cells, keys, n_pairs, comparison)
     no_keys = keys.iloc[:0]
     return PairedTarget(
         target=target,
@@ -424,7 +424,7 @@ def one_sided_pairs(
 
 
 def _target(
-    kind: str,
+    term: str,
     method: Cells,
     reference: Cells,
     keys: pd.DataFrame,
@@ -488,7 +488,7 @@ def _target(
     # the cells of the methods come first, then those of the reference
     zeros = np.zeros_like(cell_weights)
     estimand = Estimand(
-        kind,
+        term,
         method_weights=np.vstack([cell_weights, zeros]),
         reference_weights=np.vstack([zeros, cell_weights]),
         row_weights=row_weights,
@@ -496,7 +496,7 @@ def _target(
     row_keys = append_keys(row_keys, average_keys).assign(**constant_columns)
     n_missing = np.concatenate([n_missing, n_missing_of_averages]).astype(np.int64)
     n_pairs = np.concatenate([n_pairs, n_pairs_of_averages]).astype(np.int64)
-    target = Target(kind, method.followed_by(reference), estimand, row_keys, n_missing)
+    target = Target(term, method.followed_by(reference), estimand, row_keys, n_missing)
     return target, n_pairs, members
 
 

@@ -32,7 +32,7 @@ _EQUIVALENT, _NOT_INFERIOR, _NOT_SUPERIOR = CLAIMS
 
 
 class Verdict(NamedTuple):
-    """What a comparison shows: the side of the difference, and the claim on it ("" for none)."""
+    """Verdict on a comparison: the side of the difference, and the claim on its size ("" for none)."""
 
     side: str
     claim: str = ""

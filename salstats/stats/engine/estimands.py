@@ -89,24 +89,28 @@ class Cells:
         is_used : ndarray of bool, shape (n_cells,), optional
             Cells whose scores are pooled; of the others only the missing scores are counted.
         """
-        weights = membership * 1.0
+        weights = membership.astype(np.float64)
         if is_used is not None:
             weights = membership * is_used[:, None].astype(np.float64)
 
         def append(values: np.ndarray, members: np.ndarray) -> np.ndarray:
+            """Append the sum of the members of each pooled cell."""
             return np.concatenate([values, values @ members], axis=-1)
+
+        def append_if_known(values: np.ndarray | None, members: np.ndarray) -> np.ndarray | None:
+            if values is None:
+                return None
+            return append(values, members)
 
         return Cells(
             sums=append(self.sums, weights),
             counts=append(self.counts, weights),
             n_missing=append(self.n_missing, membership),
             sample=np.arange(sum(membership.shape)),
-            outside_unit_range=None
-            if self.outside_unit_range is None
-            else append(self.outside_unit_range, membership > 0),
-            squares=None if self.squares is None else append(self.squares, weights),
-            n_scores=None if self.n_scores is None else append(self.n_scores, weights),
-            graded=None if self.graded is None else append(self.graded, weights > 0),
+            outside_unit_range=append_if_known(self.outside_unit_range, membership > 0),
+            squares=append_if_known(self.squares, weights),
+            n_scores=append_if_known(self.n_scores, weights),
+            graded=append_if_known(self.graded, weights > 0),
         )
 
     def select(self, cells: np.ndarray) -> "Cells":

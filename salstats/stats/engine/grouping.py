@@ -444,10 +444,12 @@ def group_labels(keys: pd.DataFrame, groups: np.ndarray) -> list[Message]:
 
 def group_list(labels: Sequence[MessagePart], shown: int = 4) -> Message:
     """Join the first `shown` labels of groups for a message, and say how many more there are."""
-    more = f" and {len(labels) - shown} more" if len(labels) > shown else ""
-    return Message.joined(labels[:shown], "; ") + more
+    ending = ""
+    if len(labels) > shown:
+        ending = f" and {len(labels) - shown} more"
+    return Message.joined(labels[:shown], "; ") + ending
 
 
-def named_groups(keys: pd.DataFrame, which: np.ndarray) -> Message:
-    """Join the names of the groups for which `which` (bool, one per group) is True, for a message."""
-    return group_list(group_labels(keys, np.flatnonzero(which)))
+def named_groups(keys: pd.DataFrame, is_named: np.ndarray) -> Message:
+    """Join the names of the groups for which `is_named` (bool, one per group) is True, for a message."""
+    return group_list(group_labels(keys, np.flatnonzero(is_named)))

@@ -300,11 +300,13 @@ def infer(
         bias=bias,
         n_undefined=n_undefined,
         scale=scale,
-        replicates=None if replicates is None else replicates.estimates,
-        difference_replicates=None if replicates is None else replicates.differences,
         sign_flips=sign_flips,
     )
-    estimates = _at_level(estimates, options.level)
+    if replicates is not None:
+        estimates = replace(
+            estimates, replicates=replicates.estimates, difference_replicates=replicates.differences
+        )
+    estimates = _estimates_at_level(estimates, options.level)
     if constant:
         is_constant = basis.std_error == 0
         estimates = replace(
@@ -397,7 +399,7 @@ def _robust_df(robust: Robust, record: Interval, kinds: _RowKinds) -> np.ndarray
     return np.where(kinds.trials, np.nan, df)
 
 
-def _at_level(estimates: InferredEstimates, level: float) -> InferredEstimates:
+def _estimates_at_level(estimates: InferredEstimates, level: float) -> InferredEstimates:
     """Return the estimates with their limits at a level."""
     record = estimates.options.interval
     basis = replace(estimates.basis, level=level)
@@ -449,7 +451,7 @@ def _has_no_limits(record: Interval, basis: Basis, smallest: np.ndarray, use_cr2
     return smallest < 2
 
 
-def at_levels(estimates: InferredEstimates, levels: np.ndarray) -> InferredEstimates:
+def estimates_at_levels(estimates: InferredEstimates, levels: np.ndarray) -> InferredEstimates:
     """Return the estimates with each row's limits at its level in `levels`; NaN keeps its limits."""
     low = estimates.conf_low.copy()
     high = estimates.conf_high.copy()
@@ -457,13 +459,13 @@ def at_levels(estimates: InferredEstimates, levels: np.ndarray) -> InferredEstim
     zero_in_gap = None if estimates.zero_in_gap is None else estimates.zero_in_gap.copy()
     for level in np.unique(levels[~np.isnan(levels)]):
         rows = levels == level
-        at_level = _at_level(estimates, float(level))
-        low[rows] = at_level.conf_low[rows]
-        high[rows] = at_level.conf_high[rows]
-        if conf_set is not None and at_level.conf_set is not None:
-            conf_set[rows] = at_level.conf_set[rows]
-        if zero_in_gap is not None and at_level.zero_in_gap is not None:
-            zero_in_gap[rows] = at_level.zero_in_gap[rows]
+        estimates_of_level = _estimates_at_level(estimates, float(level))
+        low[rows] = estimates_of_level.conf_low[rows]
+        high[rows] = estimates_of_level.conf_high[rows]
+        if conf_set is not None and estimates_of_level.conf_set is not None:
+            conf_set[rows] = estimates_of_level.conf_set[rows]
+        if zero_in_gap is not None and estimates_of_level.zero_in_gap is not None:
+            zero_in_gap[rows] = estimates_of_level.zero_in_gap[rows]
     levels = np.where(np.isnan(levels), estimates.options.level, levels)
     return replace(
         estimates, levels=levels, conf_low=low, conf_high=high, conf_set=conf_set, zero_in_gap=zero_in_gap

@@ -21,6 +21,7 @@ from salstats.stats.engine.wild_bootstrap import SignFlips
 
 
 def _empty() -> np.ndarray:
+    """Return an empty array, which stands for numbers that an interval does not need."""
     return np.empty(0)
 
 
@@ -148,6 +149,7 @@ def _share(kernel: Callable[[np.ndarray, np.ndarray, float], LimitArrays]) -> Ca
 
 
 def _studentized(basis: Basis) -> LimitArrays:
+    """Return bootstrap-t limits."""
     return limits.studentized(
         replicates=basis.replicates,
         variances=basis.variances,
@@ -186,10 +188,12 @@ def _decreases(ratio_low: np.ndarray, ratio_high: np.ndarray) -> LimitArrays:
 
 
 def _t(basis: Basis) -> LimitArrays:
+    """Return limits by Student's t."""
     return limits.t_limits(basis.estimate, basis.std_error, basis.df, basis.level)
 
 
 def _wilson_t(basis: Basis) -> LimitArrays:
+    """Return Wilson's limits of means of scores from 0 to 1, with Student's quantile."""
     variance = basis.std_error**2
     return limits.wilson_t(basis.estimate, variance, basis.df, basis.n_units, basis.level)
 
@@ -206,14 +210,17 @@ def _wild(basis: Basis) -> LimitArrays:
 
 
 def _tango(basis: Basis) -> LimitArrays:
+    """Return Tango's score limits of a difference of two shares."""
     return paired_shares.difference_limits(basis.estimate, basis.std_error, basis.n_units, basis.level)
 
 
 def _tango_tails(basis: Basis, bound: np.ndarray) -> Tails:
+    """Return one-sided P values of a difference of two shares, by Tango's score test."""
     return paired_shares.difference_tails(basis.estimate, basis.std_error, basis.n_units, bound)
 
 
 def _tang(basis: Basis) -> LimitArrays:
+    """Return Tang's score limits of a percentage decrease, from those of the ratio of two shares."""
     method, reference, std_error = _paired_means(basis)
     ratio_low, ratio_high = paired_shares.ratio_limits(
         method, reference, std_error, basis.n_units, basis.level
@@ -222,6 +229,7 @@ def _tang(basis: Basis) -> LimitArrays:
 
 
 def _tang_tails(basis: Basis, bound: np.ndarray) -> Tails:
+    """Return one-sided P values of a percentage decrease, by Tang's score test of the ratio."""
     method, reference, std_error = _paired_means(basis)
     # A decrease at or above a bound is a ratio at or below 1 - bound / 100.
     ratio_at_or_below, ratio_at_or_above = paired_shares.ratio_tails(
@@ -239,15 +247,18 @@ def _paired_means(basis: Basis) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _delta(basis: Basis) -> LimitArrays:
+    """Return delta-method limits, those of a rate on the logit scale."""
     kernel = limits.logit_t_limits if basis.term == "pooled_rate" else limits.t_limits
     return kernel(basis.estimate, basis.std_error, basis.df, basis.level)
 
 
 def _t_tails(basis: Basis, bound: np.ndarray) -> Tails:
+    """Return one-sided P values by Student's t."""
     return t_tails(basis.estimate, basis.std_error, basis.df, bound)
 
 
 def _flip_tails(basis: Basis, bound: np.ndarray) -> Tails:
+    """Return one-sided P values by sign flips; those of a percentage decrease are of the ratio's flips."""
     assert basis.sign_flips is not None
     if not basis.ratio:
         return flip_tails(basis.sign_flips, basis.estimate, basis.rounding, bound)
@@ -262,6 +273,7 @@ def _flip_tails(basis: Basis, bound: np.ndarray) -> Tails:
 
 
 def _fieller_tails(basis: Basis, bound: np.ndarray) -> Tails:
+    """Return one-sided P values of a percentage decrease, by the t test that Fieller's set inverts."""
     assert basis.levels is not None
     method, reference, covariance = basis.levels
     return fieller_tails(method, reference, covariance, basis.df, bound)
@@ -284,6 +296,7 @@ def _fieller(basis: Basis) -> tuple[np.ndarray, ...]:
 
 
 def _fisher(basis: Basis) -> LimitArrays:
+    """Return limits of a correlation on Fisher's z scale, with the normal quantile."""
     quantile = float(special.ndtri((1 + basis.level) / 2))
     return fisher_limits(basis.estimate, basis.std_error, quantile)
 

@@ -25,13 +25,21 @@ class Shares(NamedTuple):
     Of the scores equal to a value as many are counted as bring the share nearest to the probability.
     """
 
-    quantile: float  # the probability
-    values: np.ndarray  # (n_values,), ascending; the first and the last are the ends of the scores' range
-    share: np.ndarray  # (n_values,)
-    variance: np.ndarray  # (n_values,), CR2 variance of the share, clustered by unit
-    df: float  # Satterthwaite's, or fewer where a few units hold most of the variance at the quantile
-    n_units: int  # units that have a score
-    residual: np.ndarray  # (all units,), a unit's scores at or below the quantile less their expected number
+    #: Probability of the quantile.
+    quantile: float
+    #: (n_values,): Values, ascending; the first and the last are the ends of the scores' range.
+    values: np.ndarray
+    #: (n_values,): Share of the scores at or below each value.
+    share: np.ndarray
+    #: (n_values,): CR2 variance of each share, clustered by unit.
+    variance: np.ndarray
+    #: Satterthwaite's degrees of freedom, or fewer where a few units hold most of the variance at the
+    #: quantile.
+    df: float
+    #: Number of units that have a score.
+    n_units: int
+    #: (n_all_units,): Each unit's number of scores at or below the quantile less the number expected of it.
+    residual: np.ndarray
 
 
 class DifferenceLimits(NamedTuple):
@@ -129,7 +137,7 @@ def _counts_below_and_equal(
         below_block = below[-1] + equal[-1]
 
 
-def p_values(shares: Shares) -> np.ndarray:
+def quantile_p_values(shares: Shares) -> np.ndarray:
     """Compute the P value of each value as the quantile, by the test that Wilson's interval inverts.
 
     t = |p - q| sqrt(m / (q (1 - q))), with the share p, the probability q and the effective number of
@@ -155,9 +163,10 @@ def quantile_limits(shares: Shares, alpha: float | np.ndarray) -> tuple[np.ndarr
     Korn EL, Graubard BI. Confidence intervals for proportions with small expected number of positive
     counts estimated from survey data. Survey Methodology 1998;24:193-201.
     """
-    p = p_values(shares)
-    order = np.argsort(-p, kind="stable")
-    n_accepted = np.searchsorted(-p[order], -np.asarray(alpha), side="right")
+    p_value = quantile_p_values(shares)
+    order = np.argsort(-p_value, kind="stable")
+    # p_value[order] descends, so that the values accepted are the first ones in `order`
+    n_accepted = np.searchsorted(-p_value[order], -np.asarray(alpha), side="right")
     # limits after accepting the values of the n largest P values, n = 0, 1, ...
     low = np.append(np.nan, np.minimum.accumulate(shares.values[order]))
     high = np.append(np.nan, np.maximum.accumulate(shares.values[order]))
@@ -179,8 +188,8 @@ def difference_limits(
     Zou GY, Donner A. Construction of confidence limits about effect measures: a general approach. Stat Med
     2008;27:1693-1702. https://doi.org/10.1002/sim.3095
     """
-    p_first = p_values(first)
-    p_second = p_values(second)
+    p_first = quantile_p_values(first)
+    p_second = quantile_p_values(second)
     # limits change only at these levels; alphas descend, so that levels ascend
     alphas = np.unique(np.concatenate([p_first, p_second]))[::-1]
     x, y = estimates

@@ -10,10 +10,10 @@ import salstats as ss
 from salstats.errors import SalstatsWarning, ValueRangeError
 from salstats.stats.engine.estimands import Estimand, Target, sum_cells
 from salstats.stats.engine.inference import (
-    at_levels,
     bootstrap_p_values,
     check_binary,
     check_options,
+    estimates_at_levels,
     infer,
     moments,
     replicate,
@@ -99,12 +99,12 @@ def test_t_limits_are_those_of_the_standard_error_and_of_another_level(target):
     options = check_options("mean", "t", 0.95, 10_000, 0, None)
     estimates = infer(target, options)
     assert estimates.estimate[0] == pytest.approx(target.cells.sums.sum() / target.cells.counts.sum())
-    for level, frame in ((0.95, estimates), (0.8, at_levels(estimates, np.array([0.8])))):
+    for level, frame in ((0.95, estimates), (0.8, estimates_at_levels(estimates, np.array([0.8])))):
         reach = stats.t.ppf((1 + level) / 2, 24) * estimates.std_error[0]
         assert frame.conf_low[0] == pytest.approx(estimates.estimate[0] - reach)
         assert frame.conf_high[0] == pytest.approx(estimates.estimate[0] + reach)
         assert frame.conf_level.tolist() == [level]
-    unchanged = at_levels(estimates, np.array([np.nan]))
+    unchanged = estimates_at_levels(estimates, np.array([np.nan]))
     assert unchanged.conf_low[0] == estimates.conf_low[0]
 
 
