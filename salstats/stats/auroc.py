@@ -359,7 +359,8 @@ def _one_sided_pairs(
     """
     lacks_one_score = np.isnan(scores) != np.isnan(reference_scores)
     missing_side = np.where(np.isnan(scores), "method", "reference")
-    return keys.assign(**{MISSING_SIDE: missing_side})[~np.isnan(labels) & lacks_one_score]
+    pairs = keys.assign(**{MISSING_SIDE: missing_side})
+    return pairs.loc[~np.isnan(labels) & lacks_one_score]
 
 
 def _area_columns(

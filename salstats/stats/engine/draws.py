@@ -32,13 +32,13 @@ def draw_units(n_replicates: int, n_units: int, rng: np.random.Generator) -> np.
 def draw_counts(draws: np.ndarray, n_units: int, out: np.ndarray | None = None) -> np.ndarray:
     """Count how often each unit was drawn, float64 of shape (n_replicates, n_units), into `out` if given."""
     counts = np.empty((len(draws), n_units)) if out is None else out
-    n_rows = max(1, _CACHE_CELLS // n_units)
-    for start in range(0, len(draws), n_rows):
-        block = draws[start : start + n_rows]
-        # one bincount of all rows: each row counts in a range of its own
-        offset = np.arange(len(block), dtype=np.int64)[:, None] * n_units
-        flat = np.bincount((block + offset).ravel(), minlength=len(block) * n_units)
-        counts[start : start + n_rows] = flat.reshape(len(block), n_units)
+    block_size = max(1, _CACHE_CELLS // n_units)
+    for start in range(0, len(draws), block_size):
+        block = draws[start : start + block_size]
+        # one bincount of all replicates of the block: each counts in a range of n_units numbers of its own
+        offsets = np.arange(len(block), dtype=np.int64)[:, None] * n_units
+        block_counts = np.bincount((block + offsets).ravel(), minlength=len(block) * n_units)
+        counts[start : start + block_size] = block_counts.reshape(len(block), n_units)
     return counts
 
 
@@ -71,7 +71,7 @@ def weight_blocks(
     for start in range(0, n_replicates, n_rows):
         rows = slice(start, min(start + n_rows, n_replicates))
         block = draw_units(rows.stop - start, n_units, rng) if draws is None else draws[rows]
-        yield rows, draw_counts(block, n_units, buffer[: len(block)])
+        yield rows, draw_counts(block, n_units, out=buffer[: len(block)])
 
 
 def few_threads(n_units: int, n_columns: int) -> AbstractContextManager[None]:

@@ -61,10 +61,11 @@ def index_groups(codes: ColumnCodes, by: Sequence[str]) -> tuple[np.ndarray, pd.
         one_group = np.zeros(len(codes.frame), dtype=np.int64)
         return one_group, pd.DataFrame(index=pd.RangeIndex(1))
     groups = codes.combined(by)
-    first_row = np.empty(int(groups.max()) + 1, dtype=np.int64)
+    first_rows = np.empty(int(groups.max()) + 1, dtype=np.int64)
     # the last assignment wins, so that going backwards leaves each group's first row
-    first_row[groups[::-1]] = np.arange(len(groups) - 1, -1, -1)
-    keys = pd.DataFrame({c: codes.frame[c].array.take(first_row) for c in by})
+    backwards = np.arange(len(groups) - 1, -1, -1)
+    first_rows[groups[backwards]] = backwards
+    keys = pd.DataFrame({column: codes.frame[column].array.take(first_rows) for column in by})
     return groups, keys
 
 

@@ -185,11 +185,11 @@ class InferredEstimates:
 class _RowKinds:
     """Rows that are treated in a special way; bool, shape (n_rows,)."""
 
-    #: Scores may lie outside 0 and 1.
+    #: Rows with scores that may lie outside 0 and 1.
     outside_unit_range: np.ndarray
-    #: Independent 0/1 scores or pairs of them, for which an interval of shares is exact enough.
+    #: Rows of independent 0/1 scores or of pairs of them, which can have an interval of shares.
     trials: np.ndarray
-    #: A few outlying units hold most of the variance.
+    #: Rows in which a few outlying units hold most of the variance.
     outlying: np.ndarray
     #: Outlying rows in which few units have only zeros, so that a 0 is an exception.
     exceptional: np.ndarray

@@ -96,9 +96,13 @@ class NullDraws(NamedTuple):
 
     def balanced(self) -> "NullDraws":
         """Replace each distance by its mid-rank, as a share, among the row's draws and its data."""
+        # distances in steps, so that those that differ by rounding are equal
         observed = np.round(self.observed / _EQUAL)
         draws = np.round(self.draws / _EQUAL)
-        distances = draws if self.complete else np.vstack([draws, observed])
+        # (n_patterns, n_rows): distances of the draws and of the data
+        distances = draws
+        if not self.complete:
+            distances = np.vstack([draws, observed])
         n_less = (distances < observed).sum(axis=0)
         n_equal = (distances == observed).sum(axis=0)
         observed_share = (n_less + n_equal / 2) / len(distances)

@@ -183,14 +183,17 @@ def has_units(frame: pd.DataFrame, unit: Unit = None) -> bool:
 
 def unit_columns(frame: pd.DataFrame, unit: Unit) -> list[str]:
     """Return the columns by which `resolve_unit` may find units, to be kept in a table made from a frame."""
-    columns = [unit] if isinstance(unit, str) else list(unit or ())
+    unit_names = [unit] if isinstance(unit, str) else list(unit or ())
     names = [str(column) for column in frame.columns]
-    people = [name for name in names if _names_people(name)]
-    if unit is None and "case" in names and not any(_PATIENT.fullmatch(name) for name in people):
-        column = find_patient_column(frame, ColumnCodes(frame).combined(case_key(frame)))
-        if column is not None:
-            people.append(column.name)
-    return [column for column in dict.fromkeys([*columns, *people]) if column in frame.columns]
+    people_columns = [name for name in names if _names_people(name)]
+    has_patient_column = any(_PATIENT.fullmatch(name) for name in people_columns)
+    if unit is None and "case" in names and not has_patient_column:
+        cases = ColumnCodes(frame).combined(case_key(frame))
+        proposed_column = find_patient_column(frame, cases)
+        if proposed_column is not None:
+            people_columns.append(proposed_column.name)
+    candidates = dict.fromkeys([*unit_names, *people_columns])
+    return [column for column in candidates if column in frame.columns]
 
 
 def _units_of_columns(codes: ColumnCodes, columns: list[str], cases: np.ndarray | None = None) -> Units:

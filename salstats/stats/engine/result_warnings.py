@@ -152,16 +152,16 @@ def beyond_range(estimates: pd.DataFrame) -> np.ndarray:
     if not {"metric", "term", "conf_low", "conf_high"} <= set(estimates.columns):
         return np.zeros(len(estimates), dtype=bool)
     lowest, highest = _possible_range(estimates)
-    is_judged = np.isin(estimates["term"].to_numpy(dtype=object), _BOUNDED_TERMS)
+    has_range = np.isin(estimates["term"].to_numpy(dtype=object), _BOUNDED_TERMS)
     if "estimate" in estimates.columns:
         # an estimate outside the range is of something else, such as changes of the metric
         estimate = estimates["estimate"].to_numpy(dtype=np.float64, na_value=np.nan)
-        is_judged &= (estimate >= lowest) & (estimate <= highest)
+        has_range &= (estimate >= lowest) & (estimate <= highest)
     low = estimates["conf_low"].to_numpy(dtype=np.float64, na_value=np.nan)
     high = estimates["conf_high"].to_numpy(dtype=np.float64, na_value=np.nan)
     is_below = (low < lowest - ROUNDING) & np.isfinite(low)
     is_above = (high > highest + ROUNDING) & np.isfinite(high)
-    return np.asarray(is_judged & (is_below | is_above))
+    return np.asarray(has_range & (is_below | is_above))
 
 
 def _possible_range(estimates: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:

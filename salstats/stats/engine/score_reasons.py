@@ -107,20 +107,25 @@ def counts_of_rows(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) -
 def pooled_columns(
     keys: pd.DataFrame, by: Sequence[str], data: pd.DataFrame
 ) -> Iterator[tuple[np.ndarray, list[str]]]:
-    """Yield sets of estimates (bool, one per row of `keys`) with the columns of `by` that separate them.
+    """Yield blocks of estimates, each with the columns of `by` that separate its estimates.
 
-    A column does not separate estimates in which it is "Average" or "Overall", which stand for several
-    values. If the column of `data` has such a value itself, it is a value like any other.
+    A block is True for its rows of `keys`, shape (n_estimates,). A column does not separate estimates in
+    which it is "Average" or "Overall", which stand for several values. If the column of `data` has such a
+    value itself, it is a value like any other.
     """
+    # (n_estimates, n_columns): an estimate pools the values of a column
     is_pooled = np.zeros((len(keys), len(by)), dtype=bool)
     for position, column in enumerate(by):
         if not keys[column].isin([AVERAGE, OVERALL]).any():
             continue
-        values = data[column].unique() if column in data.columns else ()
-        is_pooled[:, position] = keys[column].isin({AVERAGE, OVERALL}.difference(values))
+        pooled_labels = {AVERAGE, OVERALL}
+        if column in data.columns:
+            pooled_labels = pooled_labels.difference(data[column].unique())
+        is_pooled[:, position] = keys[column].isin(pooled_labels)
     for pattern in np.unique(is_pooled, axis=0):
-        columns = [column for column, pooled in zip(by, pattern, strict=True) if not pooled]
-        yield (is_pooled == pattern).all(axis=1), columns
+        block = (is_pooled == pattern).all(axis=1)
+        separating_columns = [by[position] for position in np.flatnonzero(~pattern)]
+        yield block, separating_columns
 
 
 def absent_observations(data: pd.DataFrame, names: Sequence[str], by: Sequence[str]) -> pd.DataFrame:

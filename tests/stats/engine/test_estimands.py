@@ -6,8 +6,11 @@ import pytest
 from tests_support import raises
 
 from salstats.errors import ValueRangeError
+from salstats.frames import ColumnCodes
 from salstats.stats.engine import estimands
-from salstats.stats.engine.estimands import Cells, Estimand, ratio, smallest_sample, sum_cells
+from salstats.stats.engine.estimands import Cells, Estimand, mean_target, ratio, smallest_sample, sum_cells
+from salstats.stats.engine.grouping import GroupedRows, index_groups
+from salstats.stats.engine.resampling_units import resolve_unit
 
 METHODS = np.array([[0.8, 0.4, 0.6], [0.5, 0.5, 0.2]])
 
@@ -131,3 +134,15 @@ def test_more_sums_than_memory_are_an_error(monkeypatch):
     monkeypatch.setattr(estimands, "_MAX_SUMS", 5)
     with raises(ValueRangeError, match="3 groups of 2 units"):
         sum_cells(np.zeros(1), np.zeros(1, dtype=int), 2, np.zeros(1, dtype=int), 3)
+
+
+@pytest.mark.parametrize(
+    ("metric", "score", "is_outside"),
+    [("iou", 0.5, False), ("nss", 0.5, True), ("rating", 0.5, False), ("rating", 1.5, True)],
+)
+def test_scores_lie_outside_0_to_1_by_their_metric_or_by_themselves(metric, score, is_outside):
+    scores = pd.DataFrame({"case": ["a", "b"], "method": "cam", "metric": metric, "score": [0.5, score]})
+    codes = ColumnCodes(scores)
+    groups, keys = index_groups(codes, ["metric"])
+    rows = GroupedRows(codes, ["metric"], groups, keys, resolve_unit(codes, None))
+    assert mean_target(rows).cells.outside_unit_range.tolist() == [is_outside]

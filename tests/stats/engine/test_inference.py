@@ -144,3 +144,19 @@ def test_scores_that_are_not_0_or_1_are_named():
     check_binary(np.array([0, 1, np.nan]), "test", "mcnemar")
     with raises(ValueRangeError, option="test", value="mcnemar", match="0.25"):
         check_binary(np.array([0, 1, 0.25]), "test", "mcnemar")
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "interval"),
+    [
+        ("hit", [0.0, 1, 1], "exact"),
+        ("iou", [0.2, 0.7, 1], "wilson_t"),
+        # 0/1 scores of a metric that may lie elsewhere are no trials
+        ("nss", [0.0, 1, 1], "cr2"),
+    ],
+)
+def test_the_default_limits_of_a_mean_depend_on_its_scores(metric, values, interval):
+    scores = pd.DataFrame(
+        {"case": [f"c{i:02d}" for i in range(30)], "method": "cam", "metric": metric, "score": values * 10}
+    )
+    assert ss.summarize(scores)["interval"].tolist() == [interval]
