@@ -9,15 +9,17 @@ from salstats.studies.item_warnings import ItemFailed, ItemNotMade, if_possible,
 
 
 def test_where_every_item_fails_there_is_no_folder(reproduce, tmp_path):
-    with pytest.raises(SalstatsError, match="T: failed, KeyError: 'model'") as caught:
+    with pytest.raises(SalstatsError) as caught:
         reproduce(StudyItem("t", "T", broken))
     assert isinstance(caught.value.__cause__, KeyError)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_where_nothing_can_be_made_the_reason_is_the_error_and_nothing_is_left(reproduce, tmp_path):
-    with pytest.raises(SalstatsError, match="Table 2: not made, there is no score"):
+    with pytest.raises(SalstatsError) as caught:
         reproduce(LACKING)
+    # the reason is that of the item's own error
+    assert "there is no score" in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -9,7 +9,7 @@ from made_up_items import FRAME, GOOD, LACKING, shown
 from tests_support import raises
 
 import salstats as ss
-from salstats.errors import InputFileError, SalstatsError
+from salstats.errors import InputFileError
 from salstats.studies.declarations import ItemResult, StudyItem
 
 
@@ -73,6 +73,6 @@ def test_an_output_that_exists_is_kept_unless_overwrite_is_asked_for(reproduce, 
 def test_somebody_elses_files_are_never_replaced(reproduce, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine.txt").write_text("mine")
-    with pytest.raises(SalstatsError, match=r"other files \(mine.txt\)"):
+    with raises(InputFileError, path=tmp_path / "out"):
         reproduce(GOOD, given=["--overwrite"])
     assert [f.name for f in (tmp_path / "out").iterdir()] == ["mine.txt"]
