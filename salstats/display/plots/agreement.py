@@ -70,10 +70,10 @@ def plot_agreement(
     -------
     Figure
         The figure, or its first page. Its `data` are the pairs of readings, with `panel`, `mean`,
-        `difference` and `n`, how many pairs are equal, which the area of a mark shows. Pairs of a case that
-        was read several times are drawn each, but where they are in any order (`linked=False`): there a mark
-        is the means of a case. Panels of several metrics have their own axes. More than 5000 marks of a
-        panel are drawn as cells.
+        `difference` and `n`: the number of equal pairs, which the area of a mark shows. A case that was read
+        several times has a mark for each pair of readings or, if its readings have no order
+        (`linked=False`), one mark at their means. Panels of several metrics have their own axes. More than
+        5000 marks of a panel are drawn as cells.
 
     Raises
     ------

@@ -42,16 +42,16 @@ def plot_box(
     """Draw the scores' distributions: a box per method in each task's row, a panel per metric.
 
     A box spans the quartiles with a line at the median, whiskers reach to the furthest score within 1.5
-    interquartile ranges, dots are the scores beyond, a diamond marks the mean. Scores that are only ever 0
-    or 1, as a hit, have no such box: they are a bar up to the proportion of 1, and the caption says so.
+    interquartile ranges, dots are the scores beyond, a diamond marks the mean. Scores that are 0 or 1, such
+    as hits, are drawn as a bar up to the proportion of 1, and the caption says so.
 
     Parameters
     ----------
     scores : DataFrame
         A scores frame; undefined scores are left out and counted in the caption.
     by : str or sequence of str, optional
-        Grouping columns; by default those of metric, method and task that are present. Metrics are panels;
-        what is not metric or method makes the rows, or else methods do.
+        Grouping columns; by default those of metric, method and task that are present. Metrics are panels.
+        Columns other than metric and method name the rows; without any, each method has a row.
     reference : str, optional
         The method drawn in black and first; by default `human` where it is a method.
     labels : Mapping, optional

@@ -103,9 +103,9 @@ def plot_flow(
 ) -> Figure:
     """Draw a flow diagram of cases and scores, with what is excluded and why.
 
-    From what is in the file each metric has a chain of its own (metrics with the same numbers share theirs)
-    down to the scores that are defined and the pairs with the reference; in each box is a line per method,
-    where the methods' numbers differ. What is excluded stands at the right, by reason.
+    Each metric has a chain of boxes from the file down to the defined scores and the pairs with the
+    reference; metrics with the same numbers share a chain. A box has a line per method if their numbers
+    differ. Exclusions stand at the right, by reason.
 
     Parameters
     ----------

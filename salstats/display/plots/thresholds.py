@@ -38,7 +38,7 @@ def plot_thresholds(
 ) -> Figure:
     """Draw a threshold sweep: a line per task with its best threshold marked.
 
-    Tasks stand in alphabetical order, or in that of `labels`, and share panels by halves, so that the lines
+    Tasks stand in alphabetical order, or in that of `labels`, and are divided among panels, so that the lines
     can be told apart (extended data figure 1a of saporta2022). With one method the legend has each task's
     best threshold in brackets.
 

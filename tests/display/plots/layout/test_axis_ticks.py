@@ -2,7 +2,13 @@
 
 import pytest
 
-from salstats.display.plots.layout.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
+from salstats.display.plots.layout.axis_ticks import (
+    axis_breaks,
+    log_breaks,
+    log_texts,
+    tick_texts,
+    vertical_breaks,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,6 +28,12 @@ def test_ticks_are_round_numbers_with_the_same_decimals(limits, texts):
 def test_more_ticks_stand_where_there_is_more_room():
     narrow, wide = (axis_breaks((0.0, 1.0), room) for room in (12.0, 60.0))
     assert 1 < len(narrow) < len(wide)
+
+
+def test_a_vertical_axis_has_room_for_more_ticks_than_a_horizontal_one():
+    # texts above each other are lower than wide
+    assert len(vertical_breaks((0.0, 1.0), 20.0)) > len(axis_breaks((0.0, 1.0), 20.0))
+    assert vertical_breaks((0.0, 4.0), 60.0) == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
 def test_ticks_of_logarithms_have_the_decimals_that_each_needs():
