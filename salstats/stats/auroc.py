@@ -360,7 +360,8 @@ def _one_sided_pairs(
     lacks_one_score = np.isnan(scores) != np.isnan(reference_scores)
     missing_side = np.where(np.isnan(scores), "method", "reference")
     pairs = keys.assign(**{MISSING_SIDE: missing_side})
-    return pairs.loc[~np.isnan(labels) & lacks_one_score]
+    one_sided: pd.DataFrame = pairs.loc[~np.isnan(labels) & lacks_one_score]
+    return one_sided
 
 
 def _area_columns(

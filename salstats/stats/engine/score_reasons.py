@@ -124,7 +124,7 @@ def pooled_columns(
         is_pooled[:, position] = keys[column].isin(pooled_labels)
     for pattern in np.unique(is_pooled, axis=0):
         block = (is_pooled == pattern).all(axis=1)
-        separating_columns = [by[position] for position in np.flatnonzero(~pattern)]
+        separating_columns = [by[position] for position in np.flatnonzero(~pattern).tolist()]
         yield block, separating_columns
 
 
