@@ -32,3 +32,7 @@ def test_a_value_that_was_not_printed_is_not_compared(reproduce):
 )
 def test_rounding_is_half_away_from_zero(value, text):
     assert str(rounded(value, 3)) == text
+
+
+def test_a_missing_number_stays_missing():
+    assert rounded(float("nan"), 3).is_nan()

@@ -34,8 +34,8 @@ def test_an_error_of_the_package_is_an_item_not_made_and_any_other_a_failure():
 
 
 def test_the_error_of_a_run_that_made_nothing_has_each_reason_once():
-    reason = ItemNotMade("Table 2", "there is no score")
-    error = nothing_made([reason, reason, SalstatsWarning("few cases")])
+    reasons = [ItemNotMade("Table 2", "there is no score") for _ in range(2)]
+    error = nothing_made([*reasons, SalstatsWarning("few cases")])
     assert str(error).count("there is no score") == 1
     assert "few cases" not in str(error)
     assert error.__cause__ is None

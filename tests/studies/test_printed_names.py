@@ -17,3 +17,7 @@ def test_a_name_stands_for_its_label():
 
 def test_two_names_that_are_one_printed_name_are_not_matched():
     assert match_names(["gradcam", "GradCAM", "ig"], PRINTED, "method") == {"ig": "Integrated Gradients"}
+
+
+def test_capitals_do_not_count():
+    assert match_names(["MYMETHOD"], ["my method"], "method") == {"MYMETHOD": "my method"}
