@@ -195,7 +195,8 @@ class _RowKinds:
     exceptional: np.ndarray
 
 
-def infer(
+# a list of steps, each taken once; the few branches follow from the interval
+def infer(  # noqa: C901
     target: Target,
     options: Options,
     *,
