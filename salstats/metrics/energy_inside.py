@@ -159,9 +159,10 @@ def _sum_inside(
         shares_remaining = shares_before_row[row] - shares_before_row[first_pixel[sample]]
         low_sample = samples[col_index, sample - first_sample]
         high_sample = samples[col_index, rows.high[pixel] - first_sample]
-        sum_before = sums_before_sample[col_index, sample - first_sample]
-        sum_remaining = (n_remaining - shares_remaining) * low_sample + shares_remaining * high_sample
-        return np.asarray(sum_before + sum_remaining)
+        sums: np.ndarray = sums_before_sample[col_index, sample - first_sample]
+        sums += (n_remaining - shares_remaining) * low_sample
+        sums += shares_remaining * high_sample
+        return sums
 
     bottom_sums = sums_above(segments.bottom, segments.bottom - 1)
     top_sums = sums_above(segments.top, segments.top)
