@@ -36,7 +36,7 @@ from salstats.explain.cam_formulas import (
 )
 from salstats.explain.forward_passes import without_parameter_gradients
 from salstats.explain.hooks import hooked
-from salstats.explain.inputs import check_outputs
+from salstats.explain.input_checks import check_outputs
 from salstats.explain.map_finishing import join_layers, reduce_channels, sum_layers
 from salstats.explain.request import Request
 

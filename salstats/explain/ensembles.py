@@ -18,7 +18,7 @@ from salstats.checks import (
 )
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.explain.forward_passes import BATCH_SIZE, predict
-from salstats.explain.inputs import check_images
+from salstats.explain.input_checks import check_images
 from salstats.explain.map_finishing import constant_maps_counted
 from salstats.explain.methods import check_method
 from salstats.explain.networks import Member, Network, check_output, network_outputs

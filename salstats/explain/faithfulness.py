@@ -13,7 +13,7 @@ from salstats.checks import check_choice, check_count
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.explain.baselines import BASELINES, KERNEL, SIGMA, black, check_baseline
 from salstats.explain.forward_passes import BATCH_SIZE, PROBABILITIES, evaluating, resolved_probability
-from salstats.explain.inputs import check_images, check_targets
+from salstats.explain.input_checks import check_images, check_targets
 from salstats.explain.named_maps import (
     CaseMaps,
     FolderMaps,
@@ -22,7 +22,7 @@ from salstats.explain.named_maps import (
     image_keys,
     image_maps,
     maps_of_folder,
-    warn_other_proportions,
+    warn_of_stretched_maps,
 )
 from salstats.explain.networks import Network
 from salstats.explain.pixel_steps import (
@@ -255,10 +255,12 @@ def _curve_frame(
     model: nn.Module | Network, images: Any, maps: Any, labels: _ImageLabels, options: _CurveOptions
 ) -> pd.DataFrame:
     """Compute the curves of maps that are arrays or lie in a folder."""
-    network = model if isinstance(model, Network) else None
-    options = _with_network_options(options, network)
-    in_folder = isinstance(maps, str | os.PathLike)
-    if in_folder and (network is None or any(label is not None for label in labels)):
+    network = None
+    if isinstance(model, Network):
+        network = model
+    options = _options_of_network(options, network)
+    is_folder = isinstance(maps, str | os.PathLike)
+    if is_folder and (network is None or any(label is not None for label in labels)):
         raise SalstatsError(
             "the maps of a folder go with a Network, which says the output of each task",
             hint=Message(
@@ -268,17 +270,19 @@ def _curve_frame(
             option="maps",
         )  # fmt: skip
     module = model.open() if isinstance(model, Network) else model
-    if network is not None and in_folder:
+    if network is not None and is_folder:
         return _folder_curves(maps_of_folder(network, module, images, maps), module, options)
     stack = check_images(images)
     keys = image_keys(labels.cases, labels.tasks, len(stack))
     checked_maps = image_maps(maps, labels.method, keys)
-    targets = _network_targets(network, keys) if labels.targets is None else labels.targets
+    targets = labels.targets
+    if targets is None:
+        targets = _network_targets(network, keys)
     return _curves(module, CaseMaps(stack, keys, targets, checked_maps), options, progress=options.progress)
 
 
-def _with_network_options(options: _CurveOptions, network: Network | None) -> _CurveOptions:
-    """Check probability and baseline, and fill in those of the network."""
+def _options_of_network(options: _CurveOptions, network: Network | None) -> _CurveOptions:
+    """Return checked options, with the probability and the black pixel of the network filled in."""
     if options.probability is None and network is not None:
         options = options._replace(probability=network.probability)
     if options.probability is not None:
@@ -325,17 +329,19 @@ def _folder_curves(folder_maps: FolderMaps, module: nn.Module, options: _CurveOp
 def _curves(
     model: nn.Module, case_maps: CaseMaps, options: _CurveOptions, *, progress: bool = False
 ) -> pd.DataFrame:
-    """Compute the curves of maps, one after the other."""
+    """Compute the curves of the maps of some images, as a frame with a row per map and point."""
     images, keys, targets, maps = case_maps
     baseline = check_baseline(options.baseline, tuple(images.shape), options.kernel, options.sigma)
     batch_size = check_count(options.batch_size, "batch_size")
-    warn_other_proportions(maps, images.shape[2:], keys)
+    warn_of_stretched_maps(maps, images.shape[2:], keys)
+    # number of changed pixels at each point of a curve
     sizes = step_sizes(images[0, 0].numel(), options.steps, options.chunk)
     last_step = len(sizes) - 1
     deleting = options.metric == "deletion"
     image_of_map = np.array([image_map.image for image_map in maps])
-    values = np.full((len(maps), len(sizes)), np.nan)
-    #: indices of the maps that have an order, as their steps are computed
+    # probability of the target, (maps, points of a curve)
+    curve_probs = np.full((len(maps), len(sizes)), np.nan)
+    # indices of the maps that are not constant, in the order in which their steps are computed
     ordered_maps: list[int] = []
     with evaluating(model, options.device) as device:
         pixel_steps = PixelSteps(
@@ -358,12 +364,14 @@ def _curves(
         output_indices = check_targets(targets, len(images), image_outputs.shape[1])
 
         def target_probs(outputs: torch.Tensor, image: np.ndarray, step: np.ndarray) -> np.ndarray:
+            """Return the probability of each output's target; `image` and `step` are those of the outputs."""
             probs = target_probabilities(outputs, output_indices[image], probability)
             for row in np.flatnonzero(np.isnan(probs)):
                 raise_nan(keys.text(image[row]), sizes[step[row]])
             return probs
 
         def inner_steps() -> Iterator[tuple[OrderedImage, np.ndarray]]:
+            """Yield the image of each map that is not constant, and the sizes of all steps but both ends."""
             for index, image_map in enumerate(maps):
                 ordered = pixel_steps.ordered(image_map.image, image_map.saliency, deleting=deleting)
                 if ordered is not None:
@@ -376,13 +384,14 @@ def _curves(
         else:
             first_outputs = baseline_outputs
             last_outputs = image_outputs
+        # the ends of a curve are the whole image and the baseline, which the maps of an image share
         all_images = np.arange(len(images))
-        values[:, 0] = target_probs(first_outputs, all_images, np.full_like(all_images, 0))[image_of_map]
-        values[:, -1] = target_probs(last_outputs, all_images, np.full_like(all_images, last_step))[
-            image_of_map
-        ]
+        first_probs = target_probs(first_outputs, all_images, np.full(len(images), 0))
+        last_probs = target_probs(last_outputs, all_images, np.full(len(images), last_step))
+        curve_probs[:, 0] = first_probs[image_of_map]
+        curve_probs[:, -1] = last_probs[image_of_map]
         n_inner_steps = last_step - 1
-        n_rows = 0
+        n_outputs = 0
         batches = with_bar(
             pixel_steps.step_outputs(inner_steps()),
             len(maps) * n_inner_steps,
@@ -390,17 +399,19 @@ def _curves(
             progress=progress,
         )
         for outputs in batches:
-            # rows of all batches run through the inner steps of one ordered map after the other
-            order, step = np.divmod(np.arange(n_rows, n_rows + len(outputs)), n_inner_steps)
+            # the outputs of all batches are the inner steps of one ordered map after the other
+            output_numbers = np.arange(n_outputs, n_outputs + len(outputs))
+            order, inner_step = np.divmod(output_numbers, n_inner_steps)
             map_indices = np.array(ordered_maps)[order]
-            values[map_indices, step + 1] = target_probs(outputs, image_of_map[map_indices], step + 1)
-            n_rows += len(outputs)
-    constant = ~np.isin(np.arange(len(maps)), ordered_maps)
-    values[constant] = np.nan
+            step = inner_step + 1
+            curve_probs[map_indices, step] = target_probs(outputs, image_of_map[map_indices], step)
+            n_outputs += len(outputs)
+    is_constant = ~np.isin(np.arange(len(maps)), ordered_maps)
+    curve_probs[is_constant] = np.nan
     columns = keys.columns(image_of_map) | _series_columns(maps)
     n_points = len(sizes)
     repeated = {name: np.repeat(column, n_points) for name, column in columns.items()}
-    reason = np.where(constant, CONSTANT, "").astype(object)
+    reason = np.where(is_constant, CONSTANT, "").astype(object)
     return pd.DataFrame(
         repeated
         | {
@@ -408,7 +419,7 @@ def _curves(
             "step": np.tile(np.arange(n_points), len(maps)),
             "fraction": np.tile(sizes / sizes[-1], len(maps)),
             "n_pixels": np.tile(sizes, len(maps)),
-            "prob": values.ravel(),
+            "prob": curve_probs.ravel(),
             "target": np.repeat(output_indices[image_of_map], n_points),
             "baseline": baseline.label,
             "n_steps": last_step,

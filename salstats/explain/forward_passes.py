@@ -14,7 +14,7 @@ from torch import nn
 
 from salstats.checks import check_choice, check_count
 from salstats.errors import Message, SalstatsError, Setting, warn
-from salstats.explain.inputs import check_images, check_outputs
+from salstats.explain.input_checks import check_images, check_outputs
 
 #: Functions that turn outputs into probabilities: one class per image, or several that are independent.
 PROBABILITIES = ("softmax", "sigmoid", "none")

@@ -13,7 +13,7 @@ from salstats.checks import check_count, did_you_mean
 from salstats.errors import Message, SalstatsError, Setting, ShapeError
 from salstats.explain.forward_passes import call, dtype_of, evaluating
 from salstats.explain.hooks import FUNCTION_MARK, hooked, modules_hooked
-from salstats.explain.inputs import check_images
+from salstats.explain.input_checks import check_images
 from salstats.explain.request import Reshape
 
 #: A layer as a user names it: its name, the module, or several of either.

@@ -75,11 +75,13 @@ class MapPlan:
     def series(self, network: Network, method: PlannedMethod, seed: int | None) -> Series:
         """Return the series of a map: method, model and seed."""
         model = self.ensemble
+        series_seed: str | int | None = seed
         if model is None:
             model = network.name
             if seed is None:
-                return Series(method.name, model, None if network.seed is None else str(network.seed))
-        return Series(method.name, model, None if seed is None else str(seed))
+                # the column has the seed of the network's training
+                series_seed = network.seed
+        return Series(method.name, model, None if series_seed is None else str(series_seed))
 
     def key(self, case: str, task: str, network: Network, method: PlannedMethod, seed: int | None) -> MapKey:
         """Return the key of a map."""

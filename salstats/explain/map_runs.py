@@ -186,7 +186,7 @@ def make_maps(
                 maps.write_masks(masks, kind)
         maps.describe(label_by_pair, patient_by_case)
         advance = stack.enter_context(counting(n_passes, "Making maps", progress=progress))
-        run = _Run(plan, open_network, maps, label_by_pair, patient_by_case, advance)
+        run = _MapRun(plan, open_network, maps, label_by_pair, patient_by_case, advance)
         for cases in case_chunks(images, chunk_size):
             run.make(cases)
     return Path(folder)
@@ -231,7 +231,7 @@ class _MissingMaps(NamedTuple):
     pairs: list[Pair]
 
 
-class _Run(NamedTuple):
+class _MapRun(NamedTuple):
     """A run over the cases."""
 
     plan: MapPlan

@@ -14,7 +14,7 @@ from salstats.checks import check_choice, check_count, check_level
 from salstats.errors import Message, SalstatsError, Setting, ShapeError
 from salstats.explain.baselines import KERNEL, SIGMA, check_baseline
 from salstats.explain.forward_passes import BATCH_SIZE, evaluating
-from salstats.explain.inputs import check_images, check_targets
+from salstats.explain.input_checks import check_images, check_targets
 from salstats.explain.named_maps import ImageMap, image_keys, image_maps
 from salstats.explain.pixel_steps import (
     CONSTANT,

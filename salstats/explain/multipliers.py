@@ -22,7 +22,7 @@ from torch.overrides import TorchFunctionMode
 from salstats.checks import quoted
 from salstats.errors import SalstatsError
 from salstats.explain.forward_passes import without_parameter_gradients
-from salstats.explain.inputs import check_outputs
+from salstats.explain.input_checks import check_outputs
 
 
 def _function_names(text: str) -> frozenset[str]:

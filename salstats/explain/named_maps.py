@@ -13,7 +13,7 @@ from torch import nn
 from salstats.checks import quoted
 from salstats.errors import InputFileError, Message, SalstatsError, Setting, ShapeError, ValueRangeError, warn
 from salstats.explain.case_images import ready_image
-from salstats.explain.inputs import check_images
+from salstats.explain.input_checks import check_images
 from salstats.explain.map_plans import check_made_by
 from salstats.explain.networks import Network, network_outputs
 from salstats.files.map_table import TABLE
@@ -57,14 +57,20 @@ class ImageMap(NamedTuple):
 
 def image_keys(cases: Sequence[Any] | None, tasks: Sequence[Any] | None, n: int) -> ImageKeys:
     """Return the keys of n images, by default counted from 0; no two may be one case, or case and task."""
-    case_names = [str(i) for i in range(n)] if cases is None else _image_names(cases, n, "cases")
-    task_names = None if tasks is None else _image_names(tasks, n, "tasks")
+    case_names = [str(image) for image in range(n)]
+    if cases is not None:
+        case_names = _image_names(cases, n, "cases")
+    task_names = None
+    if tasks is not None:
+        task_names = _image_names(tasks, n, "tasks")
     keys = ImageKeys(case_names, task_names)
     image_by_text: dict[str, int] = {}
     for image in range(n):
         first = image_by_text.setdefault(keys.text(image), image)
         if first != image:
-            hint = Message(Setting("tasks"), " tells its targets apart") if keys.tasks is None else ""
+            hint: Message | str = ""
+            if keys.tasks is None:
+                hint = Message(Setting("tasks"), " tells its targets apart")
             raise SalstatsError(
                 f"images {first} and {image} are both {keys.text(image)}",
                 hint=hint,
@@ -113,7 +119,9 @@ def image_maps(maps: Any, method: str | None, keys: ImageKeys) -> list[ImageMap]
     for image in range(n_images):
         for name, method_maps in maps_by_method.items():
             values = method_maps[image]
-            saliency = np.asarray(values.detach().cpu() if isinstance(values, torch.Tensor) else values)
+            if isinstance(values, torch.Tensor):
+                values = values.detach().cpu()
+            saliency = np.asarray(values)
             try:
                 check_saliency(saliency)
             except SalstatsError as error:
@@ -122,16 +130,16 @@ def image_maps(maps: Any, method: str | None, keys: ImageKeys) -> list[ImageMap]
     return checked
 
 
-def warn_other_proportions(maps: Sequence[ImageMap], shape: Sequence[int], keys: ImageKeys) -> None:
+def warn_of_stretched_maps(maps: Sequence[ImageMap], shape: Sequence[int], keys: ImageKeys) -> None:
     """Warn if maps have other proportions than the network's input, so that they do not cover all of it."""
-    wrong = [image_map for image_map in maps if not may_cover(image_map.saliency.shape, shape)]
-    if wrong:
-        first = wrong[0]
+    stretched = [image_map for image_map in maps if not may_cover(image_map.saliency.shape, shape)]
+    if stretched:
+        first = stretched[0]
         height, width = first.saliency.shape
         warn(
-            f"{len(wrong)} of {len(maps)} maps have other proportions than the network's input of {shape[0]} "
-            f"x {shape[1]} (the first: {keys.text(first.image)}, method {first.series}, {height} x {width}) "
-            "and are stretched over it",
+            f"{len(stretched)} of {len(maps)} maps have other proportions than the network's input of "
+            f"{shape[0]} x {shape[1]} (the first: {keys.text(first.image)}, method {first.series}, "
+            f"{height} x {width}) and are stretched over it",
             hint="where images were padded or cropped take the maps that explain() gives of the network's "
             "own input",
         )
@@ -213,9 +221,11 @@ def maps_of_folder(
 
 
 def _made_by(series: Series, network: Network) -> bool:
-    """Return whether a network made the maps of a series."""
-    network_seed = None if network.seed is None else str(network.seed)
-    return series.model in (None, network.name) and network_seed in (None, series.seed)
+    """Return True if the names of a series are those of a network, which then made its maps."""
+    if series.model not in (None, network.name):
+        return False
+    # a network without a seed has the maps of all trainings
+    return network.seed is None or str(network.seed) == series.seed
 
 
 def _case_maps(

@@ -12,7 +12,7 @@ from salstats.checks import check_count
 from salstats.errors import Message, Setting, ValueRangeError
 from salstats.explain.baselines import Baseline
 from salstats.explain.forward_passes import Passes, dtype_of, to_probabilities
-from salstats.explain.inputs import equal_images
+from salstats.explain.input_checks import equal_images
 from salstats.images.map_steps import resize
 from salstats.images.maps import SaliencyOnImage, check_saliency
 

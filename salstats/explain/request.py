@@ -10,7 +10,7 @@ from torch import nn
 
 from salstats.explain.baselines import baselines_of
 from salstats.explain.forward_passes import Passes, dtype_of
-from salstats.explain.inputs import equal_images
+from salstats.explain.input_checks import equal_images
 
 #: Turns the output of a layer, (b, tokens, channels), into a grid (b, channels, height, width).
 Reshape = Callable[[torch.Tensor], torch.Tensor]

@@ -19,7 +19,7 @@ from salstats.explain.forward_passes import (
     recognised_probability,
     to_probabilities,
 )
-from salstats.explain.inputs import check_images, check_targets
+from salstats.explain.input_checks import check_images, check_targets
 from salstats.explain.methods import METHODS, check_options
 from salstats.explain.named_maps import image_keys
 from salstats.explain.perturbations import outputs_behind_masks

@@ -18,7 +18,7 @@ from salstats.explain.forward_passes import (
     pass_size,
     ran_out_of_memory,
 )
-from salstats.explain.inputs import check_images, check_targets, equal_images
+from salstats.explain.input_checks import check_images, check_targets, equal_images
 from salstats.explain.layers import Layer, VitGrid, check_reached, last_stage, named_layers, record_layers
 from salstats.explain.map_finishing import (
     CHANNELS,
@@ -207,8 +207,10 @@ def explain(
         first_image = stack[:1].to(device=torch_device, dtype=number_type, copy=True)
         layers, n_outputs = _layers_and_outputs(model, first_image, record, layer, reshape)
         output_indices = check_targets(targets, len(stack), n_outputs)
-        # each image with all its targets, or once if the method has no target
-        explained = groups if record.by_target else [group[:1] for group in groups]
+        # each distinct image with all its targets, or once if the method has no target
+        explained = groups
+        if not record.by_target:
+            explained = [group[:1] for group in groups]
         size = pass_size(batch_size, stack, torch_device)
         batches = [explained[start : start + size] for start in range(0, len(explained), size)]
         for batch in with_bar(batches, len(explained), record.label, progress=progress):
@@ -249,12 +251,12 @@ def _check_layer_options(record: Method, layer: Layer | None, join: str | None) 
         return
     for name, value in (("layer", layer), ("join", join)):
         if value is not None:
-            with_layer = [method.name for method in METHODS.values() if method.layer]
+            layer_methods = [method.name for method in METHODS.values() if method.layer]
             raise SalstatsError(
                 f"method {record.name!r} has no layer: leave ",
                 Setting(name),
-                f" out; those that have one are {quoted(with_layer)}",
-                choices=with_layer,
+                f" out; those that have one are {quoted(layer_methods)}",
+                choices=layer_methods,
             )
 
 
@@ -283,10 +285,10 @@ def _check_model(model: Any, record: Method) -> Any:
         model = model._orig_mod
     scripted = isinstance(model, torch.jit.ScriptModule)
     if record.hooks and (scripted or _is_exported(model)):
-        kind = "TorchScript" if scripted else "exported"
+        model_type = "TorchScript" if scripted else "exported"
         choices = without_hooks()
         raise SalstatsError(
-            f"method {record.name!r} needs hooks inside the network, which {kind} models refuse",
+            f"method {record.name!r} needs hooks inside the network, which {model_type} models refuse",
             hint=f"give the original model, or take a method that needs its outputs only: {quoted(choices)}",
             option="method",
             value=record.name,
@@ -296,7 +298,7 @@ def _check_model(model: Any, record: Method) -> Any:
 
 
 def _is_exported(model: Any) -> bool:
-    """Return whether a model is a graph of operations that calls no modules."""
+    """Return True if a model is a graph of operations that calls no modules."""
     if not isinstance(model, torch.fx.GraphModule):
         return False
     # torch.export replaces modules by operations; a symbolic trace calls the modules
@@ -387,12 +389,12 @@ def run_method(request: Request, record: Method) -> torch.Tensor:
 def _check_finite(maps: np.ndarray, record: Method, indices: list[int], targets: np.ndarray) -> None:
     """Raise SalstatsError if a map is not finite, naming its image and target."""
     not_finite = ~np.isfinite(maps)
-    wrong = np.flatnonzero(not_finite.any(axis=(1, 2)))
-    if len(wrong):
-        image = min(indices[row] for row in wrong)
-        n_wrong = int(not_finite[indices.index(image)].sum())
+    bad_rows = np.flatnonzero(not_finite.any(axis=(1, 2)))
+    if len(bad_rows):
+        image = min(indices[row] for row in bad_rows)
+        n_bad = int(not_finite[indices.index(image)].sum())
         raise SalstatsError(
-            f"method {record.name!r}, image {image}, target {targets[image]}: {n_wrong} of {maps[0].size} "
+            f"method {record.name!r}, image {image}, target {targets[image]}: {n_bad} of {maps[0].size} "
             "values of the map are NaN or infinite",
             hint="look at the network's weights and at how images are scaled",
             rows=[image],

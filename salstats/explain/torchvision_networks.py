@@ -10,8 +10,8 @@ from torchvision import models
 
 from salstats.checks import did_you_mean
 from salstats.errors import SalstatsError
-from salstats.explain.checkpoints import load_checkpoint
 from salstats.explain.networks import Network
+from salstats.explain.weight_files import load_checkpoint
 from salstats.images.preparation import IMAGENET, Preparation
 
 

@@ -1,7 +1,7 @@
 """One case: every task and series of it compared with the truth, map by map.
 
-No metric is named here. The record of a metric lists the inputs of its kernel; `Comparison` makes each input
-once for all metrics of a map, and `Comparison.score` gives the reason where there is no score.
+No metric is named here. The record of a metric lists the inputs of its kernel; `PredictionComparison` makes
+each input once for all metrics of a map, and its method `score` gives the reason where there is no score.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ NO_BACKGROUND = "no background"
 TRUE_POSITIVE = "true-positive"
 FULL = "full"
 PREDICTED_POSITIVE = "predicted-positive"
-#: Inputs of kernels that a `Comparison` makes, and the metrics that need no others.
+#: Inputs of kernels that a `PredictionComparison` makes, and the metrics that need no others.
 AVAILABLE_NEEDS = (*sorted(OF_MASK), "truth", "runs", "peak", "peaks", "saliency")
 SCORED = computed_from(AVAILABLE_NEEDS)
 _NAN = float("nan")
@@ -100,7 +100,7 @@ class Finding:
         return masks.area(self.runs) > 0
 
 
-class Comparison:
+class PredictionComparison:
     """Prediction and truth of one case, task and series: the inputs of kernels, each made once.
 
     The attributes `counts`, `distances`, `mask`, `truth`, `runs`, `peak`, `peaks` and `saliency` are called
@@ -353,7 +353,7 @@ def _series_rows(
     """Return the rows of one case, task and series, in the order of metrics."""
     content = task_of_case.contents.get(series)
     setting = rule.mask_settings[task_of_case.task, series]
-    comparison = Comparison(content, task_of_case.finding, setting, rule)
+    comparison = PredictionComparison(content, task_of_case.finding, setting, rule)
     outside_reason = task_of_case.outside_slice(series, rule)
     metrics = [METRICS[name] for name in rule.metrics]
     row_columns = {

@@ -14,7 +14,16 @@ from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.jobs import in_batches
 from salstats.metrics.registry import METRICS, chosen_metrics
 from salstats.scoring import cases
-from salstats.scoring.cases import ABSENT, EMPTY, FULL, NO_MASK, Comparison, Finding, Score, ScoreRule
+from salstats.scoring.cases import (
+    ABSENT,
+    EMPTY,
+    FULL,
+    NO_MASK,
+    Finding,
+    PredictionComparison,
+    Score,
+    ScoreRule,
+)
 from salstats.scoring.distances import Options, Spacing, distance_rule
 from salstats.scoring.masking import mask_rule
 from salstats.scoring.rows import NAME, NUMBER, TEXT, drop_empty, frame_of, row_names
@@ -199,7 +208,7 @@ def _rows(some_cases: Sequence[Case], rule: OverlapRule) -> list[dict[str, Any]]
 
 def _comparisons(
     case: Case, task: str, readers: Sequence[Series], rule: ScoreRule
-) -> Iterator[tuple[Series, Series, Comparison | None]]:
+) -> Iterator[tuple[Series, Series, PredictionComparison | None]]:
     """Yield every two readers with the comparison of their masks; None if one of the masks is missing."""
     predictions = case.answers
     contents: dict[Series, Content] = {}
@@ -214,11 +223,11 @@ def _comparisons(
         comparison = None
         if first in contents and second in contents:
             setting = rule.mask_settings[task, first]
-            comparison = Comparison(contents[first], findings[second], setting, rule)
+            comparison = PredictionComparison(contents[first], findings[second], setting, rule)
         yield first, second, comparison
 
 
-def _score(comparison: Comparison | None, name: str) -> Score:
+def _score(comparison: PredictionComparison | None, name: str) -> Score:
     """Return a score, or NaN and the reason; None stands for a mask that is missing."""
     if comparison is None:
         return float("nan"), NO_MASK

@@ -15,7 +15,7 @@ from salstats.display.report.folder import check_folder
 from salstats.display.report.settings import N_REPLICATES, Settings
 from salstats.display.text.labels import Labels
 from salstats.readers.background_images import ImageSource, check_images
-from salstats.scoring.figures import plot_gallery
+from salstats.scoring.overlay_figures import plot_gallery
 from salstats.scoring.scores import study_of
 from salstats.stats.engine.equivalence import Margin
 from salstats.stats.engine.resampling_units import Unit

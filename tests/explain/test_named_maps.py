@@ -20,7 +20,7 @@ from salstats.explain.named_maps import (  # noqa: E402
     image_keys,
     image_maps,
     maps_of_folder,
-    warn_other_proportions,
+    warn_of_stretched_maps,
 )
 from salstats.images.preparation import Preparation  # noqa: E402
 from salstats.study import Series  # noqa: E402
@@ -130,7 +130,7 @@ def test_a_map_that_is_not_finite_is_an_error_with_its_case_task_and_method():
 
 @pytest.mark.parametrize("shape", [(7, 7), (14, 14), (8, 8), (4, 4)])
 def test_a_square_map_may_cover_a_square_input(shape, recwarn):
-    warn_other_proportions([ImageMap(0, Series("ig"), np.ones(shape))], (224, 224), ImageKeys(["p"]))
+    warn_of_stretched_maps([ImageMap(0, Series("ig"), np.ones(shape))], (224, 224), ImageKeys(["p"]))
     assert not recwarn.list
 
 
@@ -139,7 +139,7 @@ def test_maps_of_other_proportions_are_counted_and_the_first_is_named():
     maps[1] = ImageMap(1, Series("ig"), np.ones((8, 4)))
     maps[2] = ImageMap(2, Series("lime"), np.ones((4, 8)))
     with warns(match=r"2 of 3 maps .*case q, method ig, 8 x 4"):
-        warn_other_proportions(maps, (16, 16), ImageKeys(["p", "q", "r"]))
+        warn_of_stretched_maps(maps, (16, 16), ImageKeys(["p", "q", "r"]))
 
 
 MODULE = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(16, 2))

@@ -11,8 +11,8 @@ from tests_support import raises
 
 from salstats.errors import SalstatsError
 from salstats.images.masks import encode
-from salstats.scoring.figures import plot_overlay
 from salstats.scoring.masking import mask_rule
+from salstats.scoring.overlay_figures import plot_overlay
 from salstats.scoring.overlay_pictures import (
     PictureOptions,
     as_scored,

@@ -12,7 +12,7 @@ from salstats.display.plots.layout.overlay_layers import bar_length
 from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PAGE_MM
 from salstats.errors import InputFileError, SalstatsError, ShapeError, ValueRangeError
 from salstats.images.masks import encode
-from salstats.scoring.figures import plot_overlay
+from salstats.scoring.overlay_figures import plot_overlay
 from salstats.study import Case, Series, Study
 
 STUDY = study()

@@ -13,7 +13,7 @@ from tests_support import raises
 import salstats as ss
 from salstats.errors import SalstatsError, ValueRangeError
 from salstats.readers.gaze import read_gaze
-from salstats.scoring.figures import plot_gallery, plot_overlay
+from salstats.scoring.overlay_figures import plot_gallery, plot_overlay
 from salstats.stats.case_selection import pick_cases
 
 STUDY = study()

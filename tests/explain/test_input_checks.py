@@ -7,7 +7,7 @@ from salstats.errors import ShapeError, ValueRangeError
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.explain.inputs import check_images, check_outputs, check_targets, equal_images  # noqa: E402
+from salstats.explain.input_checks import check_images, check_outputs, check_targets, equal_images  # noqa: E402
 
 
 def test_images_keep_their_precision_and_whole_numbers_become_single():

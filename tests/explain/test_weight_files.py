@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 
 from explain.tiny_networks import cnn  # noqa: E402
 
-from salstats.explain.checkpoints import load_checkpoint  # noqa: E402
+from salstats.explain.weight_files import load_checkpoint  # noqa: E402
 
 linear = partial(torch.nn.Linear, 4, 2)
 
