@@ -102,8 +102,8 @@ from .display.plots.residuals import plot_residuals as plot_residuals
 from .display.plots.flow import plot_flow as plot_flow
 from .display.plots.coverage import plot_coverage as plot_coverage
 from .display.plots.power import plot_power as plot_power
-from .scoring.figures import plot_gallery as plot_gallery
-from .scoring.figures import plot_overlay as plot_overlay
+from .scoring.overlay_figures import plot_gallery as plot_gallery
+from .scoring.overlay_figures import plot_overlay as plot_overlay
 from .scoring.gaze_figures import plot_gaze as plot_gaze
 from .display.plots.layout.theme import theme_salstats as theme_salstats
 from .display.export.figure_files import save_figure as save_figure
