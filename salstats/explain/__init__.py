@@ -7,10 +7,10 @@ methods, presets             the record of each method, and the choices of publi
 cams, cam_formulas, gradients, multipliers, perturbations, superpixels, attention
                              the methods; each takes a `Request` (request) and returns raw attributions
 baselines                    the values of a pixel that is hidden
-networks, checkpoints, torchvision_networks
+networks, weight_files, torchvision_networks
                              a network with its tasks; its trained weights
 layers, hooks                the layers of a network, and hooks that read or replace their outputs
-inputs, forward_passes       checks of images, targets and outputs; passes through a model
+input_checks, forward_passes checks of images, targets and outputs; passes through a model
 saliency_maps, map_finishing `explain`: from attributions to maps
 ensembles                    means over trainings
 map_plans, case_images, map_runs

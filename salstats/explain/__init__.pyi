@@ -13,7 +13,7 @@ from .layers import vit_grid as vit_grid
 from .presets import list_presets as list_presets
 from .presets import preset_arguments as preset_arguments
 from .networks import Network as Network
-from .checkpoints import load_checkpoint as load_checkpoint
+from .weight_files import load_checkpoint as load_checkpoint
 from .torchvision_networks import torchvision_network as torchvision_network
 from .ensembles import EnsembleMaps as EnsembleMaps
 from .ensembles import best_trainings as best_trainings
