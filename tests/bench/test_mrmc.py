@@ -5,7 +5,7 @@ from mrmc_readings import readings
 from timing import fastest
 
 from salstats.stats.engine.roc import placements
-from salstats.stats.mrmc.covariances import BY_NAME, Drawing
+from salstats.stats.mrmc.covariances import BY_NAME, BootstrapOptions
 from salstats.stats.mrmc.figures_of_merit import BY_NAME as FIGURES
 
 #: The figure to reach; R's loops take some 30 to 600 times as long as the whole call.
@@ -26,7 +26,7 @@ def test_the_jackknife_of_areas_is_faster_than_leaving_out_each_case():
         return 299 / 300 * (without - without.mean(axis=0)).T @ (without - without.mean(axis=0))
 
     def ours():
-        return BY_NAME["jackknife"].kernel(own, FIGURES["auc"], Drawing(0, rng))
+        return BY_NAME["jackknife"].kernel(own, FIGURES["auc"], BootstrapOptions(0, rng))
 
     np.testing.assert_allclose(ours(), loop(), atol=1e-15)
     fast, slow = fastest(ours, loop, enough=FASTER_THAN_A_LOOP, turns=20, least=2)

@@ -176,10 +176,10 @@ def regress(
 
     Notes
     -----
-    In simulations default 95 % limits of slopes covered in 92 to 99 % of studies of 30 units and in 92 to
-    98 % of 100 units, classical limits in 42 to 98 % of studies of 30 units (`datasets.load_coverage`). Those
-    of a method's coefficient, if the method fails completely on 6 or 8 % of the cases, covered in 88 to 92 %
-    with 30 units, mostly with a caution.
+    Default 95 % limits of slopes hold in 92 to 99 % of simulated studies of 30 units and in 92 to 98 % of
+    100, classical limits in 42 to 98 % of those of 30 (`datasets.load_coverage`). Those of a method's
+    coefficient hold, if the method fails completely on 6 or 8 % of the cases, in 88 to 92 % of 30 units,
+    mostly with a caution.
 
     Text is coded by treatment contrasts; the reference is the first level in sorted order (upper case before
     lower case, as in R's C locale), or the first of a Categorical. Only levels that are present in a group
