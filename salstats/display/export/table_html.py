@@ -59,10 +59,9 @@ def html_table(rows: TableRows, *, identifier: str) -> str:
     notes_id = f"{identifier}-notes"
     head = element("thead", "\n", [_row(cells, "col") for cells in rows.head])
     bodies = [[element("tbody", "\n", section), "\n"] for section in _sections(rows.body)]
-    described_by = notes_id if rows.notes else None
-    table = element("table", "\n", head, "\n", bodies, aria_describedby=described_by)
     if not rows.notes:
-        return table
+        return element("table", "\n", head, "\n", bodies)
+    table = element("table", "\n", head, "\n", bodies, aria_describedby=notes_id)
     items = [[element("li", note), "\n"] for note in rows.notes]
     notes = element("ul", "\n", items, class_="notes", id=notes_id)
     return Markup(f"{table}\n{notes}")
@@ -84,7 +83,9 @@ def _row_class(row: BodyRow) -> str | None:
     """Return the class of a row of the body."""
     if row.is_group:
         return "group"
-    return "apart" if row.rule_above else None
+    if row.rule_above:
+        return "apart"
+    return None
 
 
 def _row(cells: Sequence[Cell], scope: Scope, row_class: str | None = None) -> list[Child]:
@@ -94,7 +95,7 @@ def _row(cells: Sequence[Cell], scope: Scope, row_class: str | None = None) -> l
 
 
 def _cell(cell: Cell, scope: Scope, row_class: str | None) -> Markup:
-    """Return one cell; an empty heading is no heading."""
+    """Return one cell; a heading without text is no heading in HTML."""
     is_heading = cell.is_heading and bool(cell.text)
     text: Child = number_lines(cell.text, 0)[0]
     if cell.underline:
@@ -104,24 +105,29 @@ def _cell(cell: Cell, scope: Scope, row_class: str | None) -> Markup:
     if is_heading and cell.n_columns > 1:
         # a cell as wide as the table cannot stay in sight, what stands in it can
         text = element("span", text)
+    tag = "td"
+    attributes: dict[str, str | int] = {}
+    if is_heading:
+        tag = "th"
+        attributes["scope"] = _heading_scope(cell, scope, row_class)
     classes = _CLASSES[cell.align]
     if cell.indent:
         classes += " indent"
-    return element(
-        "th" if is_heading else "td",
-        text,
-        scope=_heading_scope(cell, scope, row_class) if is_heading else None,
-        class_=classes,
-        colspan=cell.n_columns if cell.n_columns > 1 else None,
-        rowspan=cell.n_rows if cell.n_rows > 1 else None,
-    )
+    attributes["class_"] = classes
+    if cell.n_columns > 1:
+        attributes["colspan"] = cell.n_columns
+    if cell.n_rows > 1:
+        attributes["rowspan"] = cell.n_rows
+    return element(tag, text, **attributes)
 
 
 def _heading_scope(cell: Cell, scope: Scope, row_class: str | None) -> str:
     """Return the attribute `scope` of a heading, such as "colgroup" where it heads several columns."""
-    span = cell.n_columns if scope == "col" else cell.n_rows
-    heads_several = span > 1 or row_class == "group"
-    return f"{scope}group" if heads_several else scope
+    spans_columns = scope == "col" and cell.n_columns > 1
+    spans_rows = scope == "row" and cell.n_rows > 1
+    if spans_columns or spans_rows or row_class == "group":
+        return f"{scope}group"
+    return scope
 
 
 def _page_style(table: GT) -> str:
@@ -143,7 +149,10 @@ def html_page(table: GT) -> str:
     random_id = _RANDOM_ID.search(html)
     if random_id is not None:
         html = html.replace(random_id[1], "table")
-    title = _TITLE.search(html)
+    title = "Table"
+    title_cell = _TITLE.search(html)
+    if title_cell is not None:
+        title = text_of_html(title_cell[1])
     # the text of a group's label is wrapped to stay in sight where a table scrolls
     html = re.sub(r'(<th class="gt_group_heading"[^>]*>)(.*?)(?=</th>)', r"\1<span>\2</span>", html)
     lines = [
@@ -152,7 +161,7 @@ def html_page(table: GT) -> str:
         "<head>",
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("title", "Table" if title is None else text_of_html(title[1])),
+        element("title", title),
         f"<style>{_page_style(table)}</style>",
         "</head>",
         "<body>",

@@ -70,21 +70,29 @@ def _preamble_comments(body: str) -> list[str]:
 
 
 def _height(rows: TableRows, layout: PageLayout) -> float:
-    """Return the height of a table with its title and notes, in points."""
-    n_lines = sum(layout.n_lines(cells) for cells in rows.head)
-    n_lines += sum(layout.n_lines(row.cells) for row in rows.body)
-    n_gaps = sum(row.rule_above or row.is_group for row in rows.body)
-    texts = [f"{rows.title} {rows.subtitle}".strip(), *rows.notes]
-    n_text_lines = sum(
-        ceil(text_width(text) * _NOTES_PT * _PAPER.type_scale / layout.line_width) for text in texts if text
-    )
-    body_height = layout.points * _LEADING * (n_lines * _STRETCH + n_gaps / 2)
-    return body_height + _NOTES_PT * _LEADING * n_text_lines
+    """Return the approximate height of a table with its title and notes, in points."""
+    n_lines = 0
+    for cells in rows.head:
+        n_lines += layout.n_lines(cells)
+    n_gaps = 0
+    for row in rows.body:
+        n_lines += layout.n_lines(row.cells)
+        if row.rule_above or row.is_group:
+            n_gaps += 1
+    # a gap is half as high as a line
+    table_height = (n_lines * _STRETCH + n_gaps / 2) * layout.points * _LEADING
+    n_text_lines = 0
+    for text in (f"{rows.title} {rows.subtitle}".strip(), *rows.notes):
+        width = text_width(text) * _NOTES_PT * _PAPER.type_scale
+        n_text_lines += ceil(width / layout.line_width)
+    return table_height + n_text_lines * _NOTES_PT * _LEADING
 
 
 def _one_page_table(rows: TableRows, layout: PageLayout, label: str) -> list[str]:
     """Return the lines of a table that stands on one page."""
-    environment = "sidewaystable" if layout.turned else "table"
+    environment = "table"
+    if layout.turned:
+        environment = "sidewaystable"
     return [
         f"\\begin{{{environment}}}",
         "\\centering",
@@ -104,6 +112,9 @@ def _one_page_table(rows: TableRows, layout: PageLayout, label: str) -> list[str
 def _long_table(rows: TableRows, layout: PageLayout, label: str) -> list[str]:
     """Return the lines of a table that goes over several pages, its head repeated on each."""
     head = ["\\toprule", *_head(rows, layout)]
+    caption_of_later_pages = []
+    if rows.title:
+        caption_of_later_pages = [r"\caption[]{(continued)} \\"]
     return [
         "{",
         *_type_commands(layout),
@@ -112,7 +123,7 @@ def _long_table(rows: TableRows, layout: PageLayout, label: str) -> list[str]:
         *_caption(rows, label, end=r" \\"),
         *head,
         "\\endfirsthead",
-        *([r"\caption[]{(continued)} \\"] if rows.title else []),
+        *caption_of_later_pages,
         *head,
         "\\endhead",
         "\\bottomrule",
@@ -136,7 +147,9 @@ def _type_commands(layout: PageLayout) -> list[str]:
 def _caption(rows: TableRows, label: str, end: str) -> list[str]:
     """Return title and subtitle as a caption with a label to refer to, or a comment without a title."""
     key = re.sub(r"[^A-Za-z0-9-]+", "-", label).strip("-")
-    label_command = f"\\label{{tab:{key}}}" if key else ""
+    label_command = ""
+    if key:
+        label_command = f"\\label{{tab:{key}}}"
     # LaTeX counts tables itself: "Table 2. Means" would read "Table 1: Table 2. Means"
     title = _NUMBERED.sub("", rows.title)
     if title and rows.subtitle and not title.endswith((".", "!", "?", ":")):
@@ -173,8 +186,9 @@ def _specification(
     if not wraps:
         return align[0]
     share = layout.width_of(column, n_columns) / layout.line_width
-    kind = "b" if at_bottom else "p"
-    return f">{{{_ALIGN_COMMANDS[align]}\\arraybackslash}}{kind}{{{share:.4f}\\linewidth}}"
+    # paragraphs whose last (b) or first (p) line stands on the line of the row
+    column_type = "b" if at_bottom else "p"
+    return f">{{{_ALIGN_COMMANDS[align]}\\arraybackslash}}{column_type}{{{share:.4f}\\linewidth}}"
 
 
 def _head(rows: TableRows, layout: PageLayout) -> Iterator[str]:
@@ -202,8 +216,10 @@ def _body(rows: TableRows, layout: PageLayout) -> Iterator[str]:
             elif row.is_group or row.cells[0].n_rows > 1:
                 yield "\\addlinespace"
         line = _row(row.cells, rows.aligns, layout)
-        # the star behind the end of a row forbids a page break
-        yield f"{line}*" if row.is_group else line
+        if row.is_group:
+            # the star behind the end of a row forbids a page break
+            line += "*"
+        yield line
         previous = row
 
 
@@ -243,8 +259,9 @@ def _cell_text(cell: Cell, lines: Sequence[str], *, wraps: bool) -> str:
     if cell.pad:
         content = f"\\phantom{{{latex_text(cell.pad)}}}{content}"
     if cell.indent:
-        hanging = f"\\hangindent={INDENT:g}em\\relax" if wraps else ""
-        content = f"{hanging}\\hspace*{{{INDENT:g}em}}{content}"
+        content = f"\\hspace*{{{INDENT:g}em}}{content}"
+        if wraps:
+            content = f"\\hangindent={INDENT:g}em\\relax{content}"
     if content.startswith(("[", "*")):
         # TeX would take it for an option of the end of the row before
         content = "{}" + content
@@ -256,7 +273,9 @@ def _underlined(text: str, *, by_word: bool) -> str:
 
     The height is smashed, or the line would stand closer to the row below than to its own text.
     """
-    fragments = text.split(" ") if by_word else [text]
+    fragments = [text]
+    if by_word:
+        fragments = text.split(" ")
     return " ".join(f"\\underline{{\\smash{{{fragment}}}}}" for fragment in fragments)
 
 
@@ -339,4 +358,6 @@ def _escaped_sign(sign: str) -> str:
     if size == "SMALL":
         return f"$\\{name.lower()}$"
     name = name.title()
-    return f"$\\{name}$" if name in _GREEK_CAPITALS else sign
+    if name not in _GREEK_CAPITALS:
+        return sign
+    return f"$\\{name}$"

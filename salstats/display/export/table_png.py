@@ -165,7 +165,10 @@ _SIZE = re.compile(r'<html[^>]*\bdata-size="(\d+)x(\d+)x(\d+)"')
 def find_browser() -> str:
     """Return the path of Chromium, Chrome or Edge; SalstatsError where there is none."""
     named_browser = os.environ.get(VARIABLE)
-    for candidate in (named_browser,) if named_browser else _BROWSERS:
+    candidates: Sequence[str] = _BROWSERS
+    if named_browser:
+        candidates = [named_browser]
+    for candidate in candidates:
         path = shutil.which(candidate)
         if path is not None:
             return path
@@ -232,11 +235,12 @@ def _browser_output(address: str, page: Path, *options: str) -> str:
     browser = find_browser()
     output_file = page.with_name("stdout")
     error_file = page.with_name("stderr")
-    # Chromium does not run as root in its sandbox; Windows has no `geteuid`
-    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
-    sandbox = ["--no-sandbox"] if is_root else []
     profile = f"--user-data-dir={page.with_name('profile')}"
-    command = [browser, *_OPTIONS, *sandbox, *options, profile, address]
+    command = [browser, *_OPTIONS, *options, profile, address]
+    # Windows has no `geteuid`
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        # Chromium does not run as root in its sandbox
+        command.insert(1, "--no-sandbox")
     # files, not pipes: a child that outlives the browser would keep a pipe open
     with output_file.open("wb") as stdout, error_file.open("wb") as stderr:
         try:
@@ -258,7 +262,9 @@ def _browser_output(address: str, page: Path, *options: str) -> str:
             ) from error
     if process.returncode:
         messages = error_file.read_text("utf-8", errors="replace").strip().splitlines()
-        reason = messages[-1] if messages else process.returncode
+        reason = str(process.returncode)
+        if messages:
+            reason = messages[-1]
         raise SalstatsError(f"{browser} failed: {reason}", hint=_OTHER_FORMATS, path=browser)
     return output_file.read_text("utf-8", errors="replace")
 

@@ -135,7 +135,9 @@ def _paragraph(text: str, points: float, *, space_below: int, keep: str, bold: b
 
 def _run(lines: Sequence[str], points: float, *, bold: bool = False, underline: bool = False) -> str:
     """Return lines of text in one style."""
-    styles = "<w:b/>" if bold else ""
+    styles = ""
+    if bold:
+        styles += "<w:b/>"
     styles += f'<w:sz w:val="{round(2 * points)}"/>'
     if underline:
         styles += '<w:u w:val="single"/>'
@@ -147,7 +149,9 @@ def _table(rows: TableRows, layout: PageLayout, title: str) -> str:
     """Return the table itself; its headings are repeated on every page."""
     widths = [_width_twips(layout, column) for column in range(len(layout.column_widths))]
     grid = "".join(f'<w:gridCol w:w="{width}"/>' for width in widths)
-    caption = f"<w:tblCaption w:val={quoteattr(title[:_MAX_TITLE])}/>" if title else ""
+    caption = ""
+    if title:
+        caption = f"<w:tblCaption w:val={quoteattr(title[:_MAX_TITLE])}/>"
     pad = round(20 * _PAD)
     lines = [*_head_rows(rows, layout), *_body_rows(rows, layout)]
     return (
@@ -164,12 +168,14 @@ def _head_rows(rows: TableRows, layout: PageLayout) -> list[str]:
     lines = []
     last = len(rows.head) - 1
     for level, cells in enumerate(rows.head):
-        top = _HEAVY_RULE if level == 0 else 0
+        top = 0
         bottom = 0
         heading: Heading = "spanner"
+        if level == 0:
+            top = _HEAVY_RULE
         if level == last:
-            bottom = _LIGHT_RULE if rows.body else _HEAVY_RULE
             heading = "column"
+            bottom = _LIGHT_RULE if rows.body else _HEAVY_RULE
         lines.append(_row(BodyRow(cells), layout, top=top, bottom=bottom, keep=True, heading=heading))
     return lines
 
@@ -179,17 +185,17 @@ def _body_rows(rows: TableRows, layout: PageLayout) -> list[str]:
     lines = []
     last = len(rows.body) - 1
     for index, row in enumerate(rows.body):
-        is_later_group = row.is_group and index > 0
-        lines.append(
-            _row(
-                row,
-                layout,
-                top=_LIGHT_RULE if row.rule_above else 0,
-                bottom=_HEAVY_RULE if index == last else 0,
-                keep=row.is_group or len(rows.body) <= _MAX_ROWS_TOGETHER,
-                space=_GROUP_SPACE if is_later_group else _SPACE,
-            )
-        )
+        top = 0
+        bottom = 0
+        space = _SPACE
+        if row.rule_above:
+            top = _LIGHT_RULE
+        if index == last:
+            bottom = _HEAVY_RULE
+        if row.is_group and index > 0:
+            space = _GROUP_SPACE
+        keep = row.is_group or len(rows.body) <= _MAX_ROWS_TOGETHER
+        lines.append(_row(row, layout, top=top, bottom=bottom, keep=keep, space=space))
     return lines
 
 
@@ -242,13 +248,17 @@ def _row(
             properties.append("<w:vMerge/>")
         if rules:
             properties.append(f"<w:tcBorders>{rules}</w:tcBorders>")
-        properties.append(f'<w:vAlign w:val="{"bottom" if heading else "top"}"/>')
+        vertical_align = "bottom" if heading else "top"
+        properties.append(f'<w:vAlign w:val="{vertical_align}"/>')
         # the rule below a spanner belongs to its paragraph, so that rules of neighbours do not touch
         has_rule = heading == "spanner" and bool(cell.text)
         paragraph = _cell_paragraph(cell, layout, keep=keep, space=space, has_rule=has_rule)
         cells.append(f"<w:tc><w:tcPr>{''.join(properties)}</w:tcPr>{paragraph}</w:tc>")
-    repeats = "<w:tblHeader/>" if heading else ""
-    return f"<w:tr><w:trPr><w:cantSplit/>{repeats}</w:trPr>{''.join(cells)}</w:tr>"
+    properties_of_row = "<w:cantSplit/>"
+    if heading:
+        # repeated on each page
+        properties_of_row += "<w:tblHeader/>"
+    return f"<w:tr><w:trPr>{properties_of_row}</w:trPr>{''.join(cells)}</w:tr>"
 
 
 def _cell_paragraph(cell: Cell, layout: PageLayout, *, keep: bool, space: int, has_rule: bool) -> str:
@@ -262,14 +272,19 @@ def _cell_paragraph(cell: Cell, layout: PageLayout, *, keep: bool, space: int, h
     if cell.indent:
         properties.append(f'<w:ind w:left="{round(20 * layout.points * INDENT)}"/>')
     properties.append(f'<w:jc w:val="{cell.align}"/>')
-    text = _cell_text(cell, layout) if cell.n_rows else ""
+    text = ""
+    if cell.n_rows:
+        text = _cell_text(cell, layout)
     return f"<w:p><w:pPr>{''.join(properties)}</w:pPr>{text}</w:p>"
 
 
 def _cell_text(cell: Cell, layout: PageLayout) -> str:
     """Return the lines of a cell with its marks, its number moved to where the decimal points stand."""
-    pad = _run([_FIGURE_SPACE * len(cell.pad)], layout.points) if cell.pad else ""
-    return pad + _run(layout.cell_lines(cell), layout.points, bold=cell.bold, underline=cell.underline)
+    text = _run(layout.cell_lines(cell), layout.points, bold=cell.bold, underline=cell.underline)
+    if not cell.pad:
+        return text
+    pad = _run([_FIGURE_SPACE * len(cell.pad)], layout.points)
+    return pad + text
 
 
 def _rule(side: str, size: int) -> str:
