@@ -163,4 +163,4 @@ def check_size(n_bytes: float, subject: object, file_bytes: float = 0) -> None:
     """
     reason = too_large(n_bytes, file_bytes)
     if reason:
-        raise InputFileError(f"{subject} {reason}")
+        raise InputFileError(f"{subject} {reason}", option=LIMIT)

@@ -67,7 +67,9 @@ def opened_image(
             if start.startswith(image_format.first_bytes):
                 name = format_name
         if name not in formats:
-            raise InputFileError(f"{path}: neither {' nor '.join(formats)}, whatever its name says")
+            raise InputFileError(
+                f"{path}: neither {' nor '.join(formats)}, whatever its name says", path=path, choices=formats
+            )
         try:
             image = _FORMATS[name].reader(stream)
             # a small file can claim to hold any number of pixels
@@ -75,17 +77,25 @@ def opened_image(
             check_size(n_pixels * PIXEL, f"{path}: its {image.height} x {image.width} pixels")
             n_images = getattr(image, "n_frames", 1)
             if n_images > 1:
-                raise InputFileError(f"{path}: holds {n_images} images; save each as a file of its own")
+                raise InputFileError(
+                    f"{path}: holds {n_images} images; save each as a file of its own",
+                    path=path,
+                    value=n_images,
+                )
             if name in upright and image.getexif().get(_ORIENTATION) not in _UPRIGHT:
                 # programs differ in whether they turn it back, and so did whoever marked it
-                raise InputFileError(f"{path}: its pixels are stored turned or mirrored; save it upright")
+                raise InputFileError(
+                    f"{path}: its pixels are stored turned or mirrored; save it upright",
+                    path=path,
+                    value="Orientation",
+                )
             yield image
         except InputFileError:
             raise
         # Pillow raises errors of several classes on damaged files
         except Exception as error:
             reason = " ".join(str(error).split())[:200] or type(error).__name__
-            raise InputFileError(f"{path}: not a whole image, or damaged ({reason})") from error
+            raise InputFileError(f"{path}: not a whole image, or damaged ({reason})", path=path) from error
 
 
 def image_shape(path: Path) -> tuple[int, int]:
@@ -106,7 +116,9 @@ def read_grey(path: Path) -> np.ndarray:
         pixels = _opaque(path, image)
     if (pixels[..., 1:] != pixels[..., :1]).any():
         raise InputFileError(
-            f"{path}: a colour image, not a grey one; a map or a mask has one number for each pixel"
+            f"{path}: a colour image, not a grey one; a map or a mask has one number for each pixel",
+            path=path,
+            value=image.mode,
         )
     return np.ascontiguousarray(pixels[..., 0])
 
@@ -121,7 +133,9 @@ def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
         return read_npy(file, PIXEL / 3)
     with opened_image(file, upright=("TIFF", "JPEG")) as image:
         if image.mode not in (*GREY, "LA", "P", "PA", "RGB", "RGBA"):
-            raise InputFileError(f"{file}: its pixels are {image.mode}; save it in grey or RGB")
+            raise InputFileError(
+                f"{file}: its pixels are {image.mode}; save it in grey or RGB", path=file, value=image.mode
+            )
         if image.mode in (*GREY, "RGB") and "transparency" not in image.info:
             return np.array(image)
         pixels = _opaque(file, image)
@@ -160,7 +174,7 @@ def read_npy(file: Path, n_bytes: float = PIXEL) -> np.ndarray:
         # NumPy raises errors of several classes on damaged files
         except Exception as error:
             reason = " ".join(str(error).split())[:200] or type(error).__name__
-            raise InputFileError(f"{file}: not a NumPy array, or damaged ({reason})") from error
+            raise InputFileError(f"{file}: not a NumPy array, or damaged ({reason})", path=file) from error
         check_size(mapped.size * n_bytes, f"{file}: its array of shape {mapped.shape}")
         return np.array(mapped)
 
@@ -169,7 +183,11 @@ def _opaque(path: Path, image: Any) -> np.ndarray:
     """Return red, green and blue of an image; raise where a pixel is transparent."""
     pixels = np.array(image.convert("RGBA"))
     if (pixels[..., 3] != 255).any():
-        raise InputFileError(f"{path}: has transparent pixels, whose value is not known; save it opaque")
+        raise InputFileError(
+            f"{path}: has transparent pixels, whose value is not known; save it opaque",
+            path=path,
+            value="transparency",
+        )
     return pixels[..., :3]
 
 
@@ -180,9 +198,17 @@ def _check_sixteen_bits(path: Path, image: Any) -> None:
     if isinstance(raw_mode, tuple):
         raw_mode = raw_mode[0] if raw_mode else ""
     if image.mode not in GREY and "16" in str(raw_mode):
-        raise InputFileError(f"{path}: a colour image of 16 bits a channel; save it as grey")
+        raise InputFileError(
+            f"{path}: a colour image of 16 bits a channel; save it as grey", path=path, value=raw_mode
+        )
     if image.mode.startswith("I;16") and "transparency" in image.info:
-        raise InputFileError(f"{path}: has transparent pixels, whose value is not known; save it opaque")
+        raise InputFileError(
+            f"{path}: has transparent pixels, whose value is not known; save it opaque",
+            path=path,
+            value="transparency",
+        )
     tags = getattr(image, "tag_v2", {})
     if image.mode.startswith("I;16") and tags.get(_PHOTOMETRIC) == _WHITE_IS_ZERO:
-        raise InputFileError(f"{path}: its largest number is black; save it with black as 0")
+        raise InputFileError(
+            f"{path}: its largest number is black; save it with black as 0", path=path, value="WhiteIsZero"
+        )

@@ -54,10 +54,10 @@ def find_case_files(
                 path=path,
             )
         if not path.is_file():
-            raise InputFileError(f"{path}: a link to a file that is not there, or no plain file")
+            raise InputFileError(f"{path}: a link to a file that is not there, or no plain file", path=path)
         files[case] = path
     if not files:
-        raise InputFileError(f"{folder}: holds no file whose name ends in {', '.join(suffixes)}")
+        raise InputFileError(f"{folder}: holds no file whose name ends in {', '.join(suffixes)}", path=folder)
     return dict(sorted(files.items()))
 
 
@@ -111,8 +111,9 @@ def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -
     if numbers.dtype == bool:
         return numbers
     if threshold is not None:
-        if np.isnan(numbers).any():
-            raise InputFileError(f"{file}: a mask with {int(np.isnan(numbers).sum())} NaN pixels")
+        n_nan = int(np.isnan(numbers).sum())
+        if n_nan:
+            raise InputFileError(f"{file}: a mask with {n_nan} NaN pixels", path=file, value=n_nan)
         return np.asarray(numbers > threshold)
     return _marked(file, numbers)
 
@@ -145,6 +146,7 @@ def _marked(file: Path, numbers: np.ndarray) -> np.ndarray:
         f"{file}: not a mask but {len(values)} different numbers ({examples})",
         hint="a mask is of bool, or holds 0 and one of 1, 255 or 65535; make one with a threshold first",
         path=file,
+        value=values.tolist(),
     )
 
 
@@ -152,10 +154,16 @@ def two_dimensional(file: Path, array: np.ndarray, content: str) -> np.ndarray:
     """Return the array of a map or mask (`content`), bool or real numbers, in two dimensions, or raise."""
     if array.dtype.kind not in "biuf" or not array.size:
         raise InputFileError(
-            f"{file}: an array of shape {array.shape} and type {array.dtype} is no {content}; it has numbers"
+            f"{file}: an array of shape {array.shape} and type {array.dtype} is no {content}; it has numbers",
+            path=file,
+            value=array.dtype,
         )
     if array.ndim < 2 or any(n != 1 for n in array.shape[:-2]):
-        raise InputFileError(f"{file}: its array has shape {array.shape}; a {content} is (height, width)")
+        raise InputFileError(
+            f"{file}: its array has shape {array.shape}; a {content} is (height, width)",
+            path=file,
+            value=array.shape,
+        )
     return array.reshape(array.shape[-2:])
 
 
@@ -167,7 +175,9 @@ def _array(file: Path, suffixes: Sequence[str], content: str) -> np.ndarray:
     if suffix == ".npz":
         return _only_array(file)
     if suffix != ".npy":
-        raise InputFileError(f"{file}: a {content} is read from {', '.join(suffixes)}")
+        raise InputFileError(
+            f"{file}: a {content} is read from {', '.join(suffixes)}", path=file, choices=suffixes
+        )
     if image_files.holds_objects(file):
         return _saved_array(file)
     return image_files.read_npy(file)
@@ -190,6 +200,7 @@ def _saved_array(file: Path) -> np.ndarray:
             f"{file}: holds Python objects with {len(arrays)} arrays",
             hint="an array, or a dict with one, is wanted",
             path=file,
+            value=len(arrays),
         )
     check_size(arrays[0].size * PIXEL, f"{file}: its array of shape {arrays[0].shape}")
     return arrays[0]
@@ -203,6 +214,7 @@ def _only_array(file: Path) -> np.ndarray:
             f"{file}: holds {len(arrays)} arrays ({quoted(arrays) or 'none'})",
             hint="one is wanted",
             path=file,
+            value=list(arrays),
         )
     return next(iter(arrays.values()))
 
@@ -211,7 +223,7 @@ def read_npz(file: Path, names: Sequence[str] | None = None) -> dict[str, np.nda
     """Read the arrays of an .npz, or those of some names; nothing is unpickled."""
     with opened(file) as stream:
         if not stream.peek(2).startswith(b"PK"):
-            raise InputFileError(f"{file}: not a NumPy archive")
+            raise InputFileError(f"{file}: not a NumPy archive", path=file)
         try:
             # an archive that breaks off must not stay open
             with np.load(stream, allow_pickle=False) as archive:
@@ -245,4 +257,5 @@ def _check_no_objects(file: Path, archive: zipfile.ZipFile, name: str) -> None:
             f"{file}: its array {name!r} holds Python objects, which are not unpickled",
             hint="save numbers",
             path=file,
+            value=name,
         )

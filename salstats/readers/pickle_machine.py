@@ -108,7 +108,7 @@ class _Instructions:
         if code not in _FUNCTIONS:
             for name, code_of_name in _CODES.items():
                 if code_of_name == code:
-                    raise UnsafePickleError(f"refused to follow the instruction {name}")
+                    raise UnsafePickleError(f"refused to follow the instruction {name}", value=name)
             raise DamagedPickleError(f"byte {code} is no instruction")
         return _FUNCTIONS[code]
 
@@ -139,7 +139,7 @@ class _Unpickler(_PythonUnpickler):
             full_name = f"{module}.{name}"
             if not full_name.isprintable() or len(full_name) >= 100:
                 full_name = repr(full_name[:100])
-            raise UnsafePickleError(f"refused to load {full_name}")
+            raise UnsafePickleError(f"refused to load {full_name}", value=full_name)
         return self.allowed[module, name]
 
     def persistent_load(self, persistent_id: Any) -> Any:
@@ -153,7 +153,9 @@ class _Unpickler(_PythonUnpickler):
         arguments = self.stack.pop()
         function = self.stack[-1]
         if not callable(function):
-            raise UnsafePickleError(f"refused to call a value of type {type(function).__name__}")
+            raise UnsafePickleError(
+                f"refused to call a value of type {type(function).__name__}", value=type(function).__name__
+            )
         for argument in arguments:
             if isinstance(argument, str | bytes | bytearray | list | tuple):
                 self.copy_budget -= len(argument)
@@ -167,7 +169,8 @@ class _Unpickler(_PythonUnpickler):
         pending = self.stack[-1]
         if not isinstance(pending, Pending):
             raise UnsafePickleError(
-                f"refused to set the attributes of a value of type {type(pending).__name__}"
+                f"refused to set the attributes of a value of type {type(pending).__name__}",
+                value=type(pending).__name__,
             )
         value = pending.build(state)
         # the memo holds the pending object, which knows its value from now on
@@ -262,7 +265,10 @@ _NDARRAY = object()
 def _encode(text: str, encoding: str = "") -> bytes:
     """Return bytes that a pickle of protocol 2 holds as text."""
     if encoding not in ("latin1", "latin-1"):
-        raise UnsafePickleError(f"refused to encode by {str(encoding)[:40]!r}; bytes are stored as latin1")
+        raise UnsafePickleError(
+            f"refused to encode by {str(encoding)[:40]!r}; bytes are stored as latin1",
+            value=str(encoding)[:40],
+        )
     return text.encode("latin-1")
 
 
@@ -283,7 +289,9 @@ def _dict(items: Iterable[Any] = ()) -> dict[Any, Any]:
 def _dtype(name: object, *_: object) -> Pending:
     """Make an element type, to which the pickle adds its state (NumPy's `dtype.__setstate__`)."""
     if not isinstance(name, str) or not _DTYPE.fullmatch(name):
-        raise UnsafePickleError(f"refused to load an array of {str(name)[:40]!r}; numbers would do")
+        raise UnsafePickleError(
+            f"refused to load an array of {str(name)[:40]!r}; numbers would do", value=str(name)[:40]
+        )
 
     def build(state: Any) -> np.dtype:
         _, byte_order, subarray, field_names, fields, *_ = state

@@ -78,6 +78,7 @@ def read_pickle(path: PathLike, *, skip: int = 0) -> Any:
     except UnsafePickleError as error:
         raise UnsafePickleError(
             f"{file}: {error}",
+            value=error.value,
             hint="a file of maps needs arrays, tensors, text and numbers only, and nothing of it was run",
             path=file,
         ) from error
@@ -129,7 +130,9 @@ def _allow_list(depth: int) -> dict[tuple[str, str], Any]:
 
     def load_from_bytes(data: bytes) -> np.ndarray:
         if depth >= _MAX_DEPTH:
-            raise UnsafePickleError(f"refused to follow pickles more than {_MAX_DEPTH} deep in one another")
+            raise UnsafePickleError(
+                f"refused to follow pickles more than {_MAX_DEPTH} deep in one another", value=depth
+            )
         storage = _read_stream(data, depth + 1)
         if not isinstance(storage, np.ndarray) or storage.ndim != 1:
             raise DamagedPickleError("the bytes of a storage in it hold something else")
@@ -231,7 +234,9 @@ def _storage_reference(storage_id: Any) -> _StorageReference:
     if not isinstance(storage_type, _StorageType):
         raise UnsafePickleError("refused to follow a persistent id that is no storage's")
     if not isinstance(key, str) or not _KEY.fullmatch(key):
-        raise UnsafePickleError(f"refused to follow the key {str(key)[:40]!r} of a storage")
+        raise UnsafePickleError(
+            f"refused to follow the key {str(key)[:40]!r} of a storage", value=str(key)[:40]
+        )
     (size,) = whole_numbers((n_elements,), "the size of a storage")
     return _StorageReference(key, storage_type, size)
 
@@ -254,7 +259,9 @@ def _rebuild_tensor(storage: object, offset: object, size: object, stride: objec
     if last_element >= len(storage):
         raise DamagedPickleError(f"a tensor of size {sizes} in it reaches beyond its storage")
     if math.prod(sizes) > max(len(storage), _MAX_EXPANDED):
-        raise UnsafePickleError(f"refused to make a tensor of size {sizes} of {len(storage)} stored elements")
+        raise UnsafePickleError(
+            f"refused to make a tensor of size {sizes} of {len(storage)} stored elements", value=sizes
+        )
     # in bounds by the check above; NumPy's strides count bytes
     byte_strides = tuple(step * storage.itemsize for step in steps)
     return np.lib.stride_tricks.as_strided(storage[start:], sizes, byte_strides, writeable=False)
