@@ -241,7 +241,7 @@ def _contrast_values(
         means[column] = [fixed_text(mean, digits) for mean in contrasts.numbers(column)]
     reference_heading = _reference_heading(contrasts, labels)
     if method_heading:
-        reference_heading += method_heading[method_heading.find(",") :]
+        reference_heading += method_heading[method_heading.rfind(",") :]
     rows = frame.to_dict("records")
     is_tested = not np.isnan([reported_p(row) for row in rows]).all()
     differs = np.zeros(len(frame), dtype=bool)

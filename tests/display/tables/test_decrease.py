@@ -182,6 +182,14 @@ def test_digits_of_means_and_of_percentages_are_apart(decrease, read):
     assert cells[5] == "<.002"
 
 
+def test_a_comma_in_the_label_of_methods_stays_out_of_the_heading_of_the_reference(scores, read):
+    pairs = ss.difference(scores, reference="human", by="metric")
+    labels = {"method": "Method, ours"}
+    seen = read(ss.table_decrease(pairs, labels=labels))
+    assert "Human benchmark, mean" in seen.head[-1]
+    assert "Method, ours, mean" in seen.head[-1]
+
+
 def test_an_unbounded_set_is_said(decrease, read):
     wild = decrease.assign(interval="fieller", conf_low=-np.inf, conf_high=np.inf)
     seen = read(ss.table_decrease(wild))
