@@ -17,6 +17,7 @@ from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, bounds_values, check_display, interval_texts, value_table
 from salstats.display.tables.marks import p_heading
 from salstats.display.tables.placement import CellGrid, ColumnPlacement, lay_out
+from salstats.display.tables.record import Table
 from salstats.display.text.format import count_text, fixed_text, p_text, reported_p, row_p_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import (
@@ -29,12 +30,13 @@ from salstats.display.text.margins import (
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.metrics.registry import direction
 from salstats.stats.engine.effect_sizes import RECORDS as EFFECT_SIZES
-from salstats.stats.engine.equivalence import SIDES, split_verdicts
+from salstats.stats.engine.equivalence import split_verdicts
 
 #: More methods than this are not columns but groups of rows by default.
 _MAX_METHODS_IN_COLUMNS = 3
 #: Decimals of standardised effect sizes.
 _EFFECT_DIGITS = 2
+#: Columns of the two means that a contrast compares.
 _MEANS = ("reference_mean", "method_mean")
 
 
@@ -99,10 +101,12 @@ def table_decrease(
     """
     required_columns = ("estimate", "method", "reference")
     all_rows = check_display(decrease, digits, style, "decrease", required_columns).adjusted_by(adjust)
-    medians = [column.replace("mean", "median") for column in _MEANS]
-    average = "median" if all_rows.values(medians[0]) else "mean"
-    # medians stand in the columns of means
-    all_rows = all_rows.with_frame(all_rows.frame.rename(columns=dict(zip(medians, _MEANS, strict=True))))
+    average = "mean"
+    if all_rows.values("reference_median"):
+        average = "median"
+    # medians are read from the columns of means
+    means_of_medians = {"reference_median": "reference_mean", "method_median": "method_mean"}
+    all_rows = all_rows.with_frame(all_rows.frame.rename(columns=means_of_medians))
     check_columns(all_rows.frame, _MEANS, "decrease")
     check_choice(sort, ("label", "size"), "sort")
     differences = all_rows.of_term("difference")
@@ -110,46 +114,45 @@ def table_decrease(
     contrasts = pairs_as_methods(differences, names)
     frame = contrasts.frame
 
-    if wide is not None:
-        choices = [wide]
-    elif len(contrasts.values("method")) <= _MAX_METHODS_IN_COLUMNS:
-        choices = [True, False]
-    else:
-        choices = [False]
-    for methods_in_columns in choices:
-        placement = _placement(contrasts, methods_in_columns=methods_in_columns)
+    metric = ""
+    if "metric" in contrasts.keys and not contrasts.varies("metric"):
+        metric = names.value("metric", frame["metric"].iloc[0])
+    methods_in_columns = wide
+    if methods_in_columns is None:
+        methods_in_columns = len(contrasts.values("method")) <= _MAX_METHODS_IN_COLUMNS
+
+    def table_of(placement: ColumnPlacement) -> Table:
         grid = lay_out(frame, placement, names)
         if sort == "size":
             grid = _sorted_by_size(grid, contrasts)
-        # methods that head columns stand above their means
-        method_heading = "" if placement.columns else f"{names.column('method')}, {average}"
-        metric = ""
-        if "metric" in placement.constant:
-            metric = names.value("metric", frame["metric"].iloc[0])
-        values = _contrast_values(
-            contrasts,
-            names,
-            method_heading=method_heading,
-            metric=metric,
-            digits=digits,
-            percent_digits=percent_digits,
-            style=style,
-        )
+        mean_headings = _mean_headings(contrasts, names, placement, average)
+        values = _contrast_values(contrasts, mean_headings, metric, digits, percent_digits, style)
         if n and contrasts.values("n_pairs"):
             counts = [count_text(count) for count in contrasts.numbers("n_pairs")]
             values = [Value(names.column("n"), counts, "right"), *values]
-        table = value_table(grid, values, names)
-        if fits(table):
-            break
+        return value_table(grid, values, names)
 
-    constant = [c for c in placement.constant if c not in ("metric", *placement.rows)]
-    nouns = ("pair", "incomplete") if contrasts.values("n_pairs") else ("score", "undefined")
-    of_pairs = np.array_equal(contrasts.numbers("n"), contrasts.numbers("n_pairs"), equal_nan=True)
-    means_note = "Means are over the cases where both scores are defined." if of_pairs else ""
+    placement = _placement(contrasts, methods_in_columns=methods_in_columns)
+    table = table_of(placement)
+    if wide is None and methods_in_columns and not fits(table):
+        # a page has no room for the methods beside each other
+        placement = _placement(contrasts, methods_in_columns=False)
+        table = table_of(placement)
+
+    constant = [column for column in placement.constant if column not in ("metric", *placement.rows)]
+    nouns = ("score", "undefined")
+    if contrasts.values("n_pairs"):
+        nouns = ("pair", "incomplete")
+    means_note = ""
+    if np.array_equal(contrasts.numbers("n"), contrasts.numbers("n_pairs"), equal_nan=True):
+        means_note = "Means are over the cases where both scores are defined."
+    bounds_note = ""
+    if contrasts.values("bound_low"):
+        bounds_note = BOUNDS
     general, statistics = notes.estimates_note(contrasts, names, constant, nouns, means_note)
     statistics = paragraph(
         statistics,
-        BOUNDS if contrasts.values("bound_low") else "",
+        bounds_note,
         _effect_note(contrasts),
         p_value_sentence(contrasts),
         notes.equal_note(all_rows, names, style),
@@ -196,18 +199,25 @@ def _placement(contrasts: Estimates, *, methods_in_columns: bool) -> ColumnPlace
 
 def _sorted_by_size(grid: CellGrid, contrasts: Estimates) -> CellGrid:
     """Sort the rows of each group: furthest below the reference first, then undefined ones, averages last."""
-    # a difference is the lower, and of a metric that is better the smaller, the higher the further below
-    sign = -1 if contrasts.term == "percent_decrease" else 1
-    sizes = sign * contrasts.numbers("estimate")
+    # how much better than the reference each method is, negative below it
+    gains = contrasts.numbers("estimate")
+    if contrasts.term == "percent_decrease":
+        gains = -gains
     if contrasts.values("metric"):
-        sizes = sizes * [direction(metric) or 1 for metric in contrasts.frame["metric"]]
+        # -1 for metrics of which smaller scores are better
+        gains = gains * [direction(metric) or 1 for metric in contrasts.frame["metric"]]
     groups = list(dict.fromkeys(grid.group_labels))
 
     def sort_key(row: int) -> tuple[int, bool, bool, float]:
+        """Return the group of a row, whether it is an average, whether it is undefined, and its mean gain."""
         frame_rows = grid.frame_rows[row]
-        row_sizes = [sizes[i] for i in frame_rows if i >= 0 and not np.isnan(sizes[i])]
-        mean_size = float(np.mean(row_sizes)) if row_sizes else 0.0
-        return groups.index(grid.group_labels[row]), grid.closing[row], not row_sizes, mean_size
+        row_gains = gains[frame_rows[frame_rows >= 0]]
+        row_gains = row_gains[~np.isnan(row_gains)]
+        is_undefined = len(row_gains) == 0
+        mean_gain = 0.0
+        if not is_undefined:
+            mean_gain = float(np.mean(row_gains))
+        return groups.index(grid.group_labels[row]), grid.closing[row], is_undefined, mean_gain
 
     order = sorted(range(len(grid.row_labels)), key=sort_key)
     return replace(
@@ -220,9 +230,7 @@ def _sorted_by_size(grid: CellGrid, contrasts: Estimates) -> CellGrid:
 
 def _contrast_values(
     contrasts: Estimates,
-    labels: Labels,
-    *,
-    method_heading: str,
+    mean_headings: Mapping[str, str],
     metric: str,
     digits: int,
     percent_digits: int,
@@ -230,54 +238,73 @@ def _contrast_values(
 ) -> list[Value]:
     """Return both means, the contrast with its interval, and P values.
 
-    `method_heading` is the heading of the methods' means, `metric` the label of the only metric; both may be
-    "".
+    `mean_headings` are the headings of the columns of means, `metric` is the label of the only metric, "" if
+    there are several.
     """
-    frame = contrasts.frame
-    is_percent = contrasts.term == "percent_decrease"
-    contrast_digits = percent_digits if is_percent else digits
-    means = {}
+    contrast_digits = digits
+    if contrasts.term == "percent_decrease":
+        contrast_digits = percent_digits
+    values = []
     for column in _MEANS:
-        means[column] = [fixed_text(mean, digits) for mean in contrasts.numbers(column)]
-    reference_heading = _reference_heading(contrasts, labels)
-    if method_heading:
-        reference_heading += method_heading[method_heading.rfind(",") :]
-    rows = frame.to_dict("records")
+        means = [fixed_text(mean, digits) for mean in contrasts.numbers(column)]
+        values.append(Value(mean_headings[column], means))
+
+    rows = contrasts.frame.to_dict("records")
     is_tested = not np.isnan([reported_p(row) for row in rows]).all()
-    differs = np.zeros(len(frame), dtype=bool)
-    if contrasts.values("verdict"):
-        differs = np.isin(split_verdicts(frame["verdict"])[0], SIDES[:2])
-    contrast_texts = interval_texts(contrasts, contrast_digits, style, margin_marks(contrasts))
     contrast_heading = with_interval(_contrast_heading(contrasts, metric), contrasts, with_p_values=is_tested)
-    values = [
-        Value(reference_heading, means["reference_mean"]),
-        Value(method_heading, means["method_mean"]),
-        Value(contrast_heading, contrast_texts, underline=np.flatnonzero(differs)),
-        *bounds_values(contrasts, contrast_digits, style),
-        *_effect_values(contrasts, style),
-    ]
+    contrast_texts = interval_texts(contrasts, contrast_digits, style, margin_marks(contrasts))
+    values.append(Value(contrast_heading, contrast_texts, underline=_significant_rows(contrasts)))
+    values += bounds_values(contrasts, contrast_digits, style)
+    values += _effect_values(contrasts, style)
     if is_tested:
         values.append(Value(p_heading(contrasts), [row_p_text(row, style) for row in rows]))
     if has_margins(contrasts):
-        column = "p_margin_adjusted" if contrasts.values("p_margin_adjusted") else "p_margin"
-        p_texts = [p_text(p, style) for p in contrasts.numbers(column)]
+        p_column = "p_margin"
+        if contrasts.values("p_margin_adjusted"):
+            p_column = "p_margin_adjusted"
+        p_texts = [p_text(p, style) for p in contrasts.numbers(p_column)]
         values.append(Value(margin_heading(contrasts), p_texts))
     return values
 
 
-def _reference_heading(contrasts: Estimates, labels: Labels) -> str:
-    """Return the heading of the reference's means: its name, or "Reference" where there are several."""
+def _significant_rows(contrasts: Estimates) -> np.ndarray:
+    """Return the positions of the rows whose verdict is that the method is lower or higher."""
+    if not contrasts.values("verdict"):
+        return np.array([], dtype=np.intp)
+    sides, _ = split_verdicts(contrasts.frame["verdict"])
+    return np.flatnonzero(np.isin(sides, ("lower", "higher")))
+
+
+def _mean_headings(
+    contrasts: Estimates, labels: Labels, placement: ColumnPlacement, average: str
+) -> dict[str, str]:
+    """Return the heading of each column of means: "Human, mean" and "Method, mean".
+
+    `average` is "mean" or "median". Where methods head columns, their names stand above their means, and
+    headings do without `average`.
+    """
     reference = contrasts.only_value("reference")
     if reference is None:
-        return labels.column("reference")
-    return labels.value("reference", str(reference))
+        # there are several
+        reference_name = labels.column("reference")
+    else:
+        reference_name = labels.value("reference", str(reference))
+    if placement.columns:
+        return {"reference_mean": reference_name, "method_mean": ""}
+    return {
+        "reference_mean": f"{reference_name}, {average}",
+        "method_mean": f"{labels.column('method')}, {average}",
+    }
 
 
 def _contrast_heading(contrasts: Estimates, metric: str) -> str:
     """Return the name of the contrast behind the only metric: "IoU, decrease, %"."""
     term = str(contrasts.term)
-    record = TERMS[term if term in CONTRASTS else "difference"]
-    return f"{metric}, {record.name}" if metric else record.heading
+    if term not in CONTRASTS:
+        term = "difference"
+    if metric:
+        return f"{metric}, {TERMS[term].name}"
+    return TERMS[term].heading
 
 
 def _effect_values(contrasts: Estimates, style: str) -> list[Value]:
@@ -288,8 +315,10 @@ def _effect_values(contrasts: Estimates, style: str) -> list[Value]:
     effects = contrasts.frame[[*columns, "conf_level"]].rename(columns=columns)
     sizes = read_estimates(effects, "effect sizes")
     record = EFFECT_SIZES.get(str(contrasts.only_value("effect_size")))
-    heading = with_interval("Effect size" if record is None else record.label, sizes)
-    return [Value(heading, interval_texts(sizes, _EFFECT_DIGITS, style))]
+    name = "Effect size"
+    if record is not None:
+        name = record.label
+    return [Value(with_interval(name, sizes), interval_texts(sizes, _EFFECT_DIGITS, style))]
 
 
 def _effect_note(contrasts: Estimates) -> str:
@@ -298,7 +327,9 @@ def _effect_note(contrasts: Estimates) -> str:
     if record is None:
         return ""
     unit = contrasts.only_value("unit")
-    clustered = "" if unit is None else f", clustered by {str(unit).replace('_', ' ')}"
+    clustered = ""
+    if unit is not None:
+        clustered = f", clustered by {str(unit).replace('_', ' ')}"
     return f"{record.label}: {record.note}, limits from CR2 standard errors{clustered}."
 
 

@@ -14,7 +14,7 @@ from salstats.display.text.margins import margin_marks
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting, ValueRangeError
 from salstats.metrics.registry import direction
 from salstats.stats.adjust import INTERCEPT
-from salstats.stats.engine.equivalence import SIDES, split_verdicts
+from salstats.stats.engine.equivalence import split_verdicts
 
 
 def better_sign(metric: object, term: object, directions: Mapping[str, str] | None = None) -> int:
@@ -25,15 +25,19 @@ def better_sign(metric: object, term: object, directions: Mapping[str, str] | No
     """
     if term in ("empty", "within_case_sd", "rank", "true_rank"):
         return -1
-    stated_direction = (directions or {}).get(str(metric))
+    stated_direction = None
+    if directions is not None:
+        stated_direction = directions.get(str(metric))
     if metric is None or stated_direction == "larger":
         sign = 1
     elif stated_direction == "smaller":
         sign = -1
     else:
         sign = direction(metric)
-    # a decrease of a score that is better the larger is the better the smaller
-    return -sign if term == "percent_decrease" else sign
+    if term == "percent_decrease":
+        # where a larger score is better, a smaller decrease is better
+        return -sign
+    return sign
 
 
 class BestEstimates(NamedTuple):
@@ -43,8 +47,8 @@ class BestEstimates(NamedTuple):
     ----------
     rows : set of int
         Positions in the frame.
-    within : tuple of str
-        Columns whose values each have a best estimate of their own.
+    strata : tuple of str
+        Columns that vary and are not compared: each combination of their values has its own best estimate.
     smaller : tuple
         Metrics of which smaller estimates are better.
     unknown : tuple
@@ -81,13 +85,14 @@ def best_rows(
     metrics = estimates.row_values("metric")
     terms = estimates.row_values("term")
     signs = [better_sign(metric, term, directions) for metric, term in zip(metrics, terms, strict=True)]
+    # the larger the better; NaN, which is never the maximum, where the direction is not known
     goodness = pd.Series(signs, dtype=np.float64).replace(0, np.nan) * estimates.numbers("estimate")
     goodness[is_excluded] = np.nan
     strata = [column for column in keys if column not in compared_columns]
-    competitions = goodness.groupby(pd.Series(_texts(frame, strata), dtype=object))
-    # an estimate that stands alone is not the best
-    has_competitors = competitions.transform("count") > 1
-    is_best = (goodness == competitions.transform("max")) & has_competitors
+    goodness_by_stratum = goodness.groupby(pd.Series(_texts(frame, strata), dtype=object))
+    is_maximum = goodness == goodness_by_stratum.transform("max")
+    has_competitors = goodness_by_stratum.transform("count") > 1
+    is_best = is_maximum & has_competitors
     signs_of_metrics = list(zip(metrics, signs, strict=True))
     return BestEstimates(
         rows=set(np.flatnonzero(is_best).tolist()),
@@ -101,10 +106,9 @@ def _excluded_rows(
     frame: pd.DataFrame, keys: Sequence[str], compared_columns: Sequence[str], exclude: Sequence[str]
 ) -> np.ndarray:
     """Return, for each row, whether its method or its value of `compared_columns` is excluded."""
-    # a method may be left out of the best model of each method, too
-    values = frame[[column for column in keys if column in compared_columns or column == "method"]].astype(
-        "str"
-    )
+    # methods can be excluded even where the compared column is another one
+    columns = [column for column in keys if column in compared_columns or column == "method"]
+    values = frame[columns].astype("str")
     distinct = set(values.to_numpy().ravel())
     unknown = [value for value in exclude if value not in distinct]
     if unknown:
@@ -137,11 +141,19 @@ class Differing(NamedTuple):
 
 def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estimates) -> Differing:
     """Return the rows that differ from the reference of differences."""
-    only_in_estimates = [c for c in keys if c not in differences.keys and estimates.varies(c)]
-    only_in_differences = [c for c in differences.keys if c not in keys and differences.varies(c)]
+    only_in_estimates = []
+    for column in keys:
+        if column not in differences.keys and estimates.varies(column):
+            only_in_estimates.append(column)
+    only_in_differences = []
+    for column in differences.keys:
+        if column not in keys and differences.varies(column):
+            only_in_differences.append(column)
     if only_in_estimates or only_in_differences:
         columns = [*only_in_estimates, *only_in_differences]
-        owner = "estimates" if only_in_estimates else "differences"
+        owner = "differences"
+        if only_in_estimates:
+            owner = "estimates"
         raise ColumnError(
             f"differences and estimates must have the same grouping columns; {quoted(columns)} "
             f"is only in the {owner}",
@@ -156,11 +168,12 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
             choices=map(str, references),
             column="reference",
         )
-    shared = [column for column in keys if column in differences.keys]
-    sides = split_verdicts(differences.frame["verdict"])[0]
-    sides_and_marks = zip(sides, margin_marks(differences), strict=True)
-    tested = dict(zip(_texts(differences.frame, shared), sides_and_marks, strict=True))
-    if len(tested) < len(differences):
+    shared_keys = [column for column in keys if column in differences.keys]
+    difference_keys = _texts(differences.frame, shared_keys)
+    sides, _ = split_verdicts(differences.frame["verdict"])
+    side_by_key = dict(zip(difference_keys, sides, strict=True))
+    mark_by_key = dict(zip(difference_keys, margin_marks(differences), strict=True))
+    if len(side_by_key) < len(differences):
         raise SalstatsError(
             "differences have two rows with the same grouping columns",
             hint="keep one of them",
@@ -169,13 +182,14 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
     rows: set[int] = set()
     marks = []
     n_untested = 0
-    for row, key in enumerate(_texts(estimates.frame, shared)):
-        side, mark = tested.get(key, (None, ""))
-        marks.append(mark)
-        if side in SIDES[:2]:
-            rows.add(row)
-        is_reference = estimates.values("method") and estimates.frame["method"].iloc[row] in references
-        if side is None and not is_reference and estimates.has_estimate[row]:
+    methods = estimates.row_values("method")
+    for row, key in enumerate(_texts(estimates.frame, shared_keys)):
+        marks.append(mark_by_key.get(key, ""))
+        is_reference = methods[row] in references
+        if key in side_by_key:
+            if side_by_key[key] in ("lower", "higher"):
+                rows.add(row)
+        elif estimates.has_estimate[row] and not is_reference:
             n_untested += 1
     return Differing(rows, marks, n_untested)
 
@@ -193,9 +207,10 @@ class Stars(NamedTuple):
 
 
 def stars_of(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
-    """Return stars by the adjusted P values, else by levels that are divided by the tests of the frame.
+    """Return stars of adjusted P values, or of unadjusted ones at levels divided by the number of tests.
 
-    Intercepts are no tests and have no stars. With `n_tests` unadjusted P values count.
+    Adjusted P values are used where the frame has them, unless `n_tests` gives the number of tests. By
+    default this is the number of P values in the frame. Intercepts are no tests and have no stars.
     """
     if n_tests is not None:
         check_count(n_tests, "n_tests")
@@ -208,14 +223,17 @@ def stars_of(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
             column="p_value",
             choices=map(str, estimates.frame.columns),
         )
-    p = estimates.numbers("p_value")
+    p_values = estimates.numbers("p_value")
     if estimates.values("term"):
-        p = np.where(estimates.frame["term"].to_numpy() == INTERCEPT, np.nan, p)
+        is_intercept = estimates.frame["term"].to_numpy() == INTERCEPT
+        p_values = np.where(is_intercept, np.nan, p_values)
+    is_tested = ~np.isnan(p_values)
     if n_tests is None and estimates.procedure == "none":
+        # the caller chose not to adjust
         n_tests = 1
     if n_tests is None and estimates.existing(["p_adjusted"]):
-        adjusted = np.where(np.isnan(p), np.nan, estimates.numbers("p_adjusted"))
-        is_unadjusted = np.isnan(adjusted) & ~np.isnan(p)
+        adjusted = np.where(is_tested, estimates.numbers("p_adjusted"), np.nan)
+        is_unadjusted = is_tested & np.isnan(adjusted)
         if is_unadjusted.any():
             raise SalstatsError(
                 "p_adjusted is missing where there is a p_value",
@@ -228,9 +246,9 @@ def stars_of(estimates: Estimates, stars: bool, n_tests: int | None) -> Stars:
         texts = [star_text(value) for value in adjusted]
         return Stars(texts, star_note(adjusted=adjustment_text(estimates), has_stars=any(texts)))
     if n_tests is None:
-        n_tests = int(np.count_nonzero(~np.isnan(p)))
+        n_tests = int(np.count_nonzero(is_tested))
     family_size = max(n_tests, 1)
-    texts = [star_text(value, family_size) for value in p]
+    texts = [star_text(value, family_size) for value in p_values]
     return Stars(texts, star_note(family_size, has_stars=any(texts)))
 
 

@@ -127,7 +127,9 @@ def _default_headings(varying: Sequence[str], *, has_groups: bool) -> list[str]:
             further.append(column)
     if innermost == "method":
         return [*further, "method"]
-    return ["metric", *further] if innermost else further
+    if innermost == "metric":
+        return ["metric", *further]
+    return further
 
 
 def named_columns(keys: Sequence[str], value: Columns, option: str) -> list[str] | None:
@@ -179,13 +181,16 @@ def lay_out(frame: pd.DataFrame, placement: ColumnPlacement, labels: Labels) -> 
     texts = {}
     for column in placement.shown_columns:
         texts[column] = [labels.value(column, value) for value in frame[column]]
+    # rows of the frame with equal ranks share a row, or a column, of the table
     row_ranks = _ranks(frame, (*placement.groups, *placement.rows), labels)
     column_ranks = _ranks(frame, placement.columns, labels)
-    rows = {ranks: position for position, ranks in enumerate(sorted(set(row_ranks)))}
-    columns = {ranks: position for position, ranks in enumerate(sorted(set(column_ranks)))}
-    frame_rows = np.full((len(rows), len(columns)), -1)
-    for frame_row, ranks in enumerate(zip(row_ranks, column_ranks, strict=True)):
-        cell = rows[ranks[0]], columns[ranks[1]]
+    distinct_row_ranks = sorted(set(row_ranks))
+    distinct_column_ranks = sorted(set(column_ranks))
+    table_row_of = {ranks: table_row for table_row, ranks in enumerate(distinct_row_ranks)}
+    table_column_of = {ranks: table_column for table_column, ranks in enumerate(distinct_column_ranks)}
+    frame_rows = np.full((len(distinct_row_ranks), len(distinct_column_ranks)), -1)
+    for frame_row in range(len(frame)):
+        cell = (table_row_of[row_ranks[frame_row]], table_column_of[column_ranks[frame_row]])
         if frame_rows[cell] >= 0:
             name = ", ".join(f"{column} {texts[column][frame_row]}" for column in placement.shown_columns)
             raise SalstatsError(
@@ -196,23 +201,24 @@ def lay_out(frame: pd.DataFrame, placement: ColumnPlacement, labels: Labels) -> 
             )
         frame_rows[cell] = frame_row
 
-    first_rows = [row_ranks.index(ranks) for ranks in rows]
-    first_rows_of_columns = [column_ranks.index(ranks) for ranks in columns]
+    def labels_at(label_columns: Key, label_rows: Sequence[int]) -> list[Key]:
+        """Return the labels of some columns in some rows of the frame."""
+        labels_of_rows = []
+        for frame_row in label_rows:
+            labels_of_rows.append(tuple(texts[column][frame_row] for column in label_columns))
+        return labels_of_rows
 
-    def labels_of(label_columns: Key, positions: Sequence[int]) -> list[Key]:
-        labels = []
-        for position in positions:
-            labels.append(tuple(texts[column][position] for column in label_columns))
-        return labels
-
+    # the first row of the frame in each row, and in each column, of the table has its labels
+    first_of_rows = [row_ranks.index(ranks) for ranks in distinct_row_ranks]
+    first_of_columns = [column_ranks.index(ranks) for ranks in distinct_column_ranks]
     closing = []
-    for row in first_rows:
-        closing.append(any(frame[column].iloc[row] in LAST for column in placement.rows))
+    for frame_row in first_of_rows:
+        closing.append(any(frame[column].iloc[frame_row] in LAST for column in placement.rows))
     return CellGrid(
         placement,
-        group_labels=labels_of(placement.groups, first_rows),
-        row_labels=labels_of(placement.rows, first_rows),
-        column_labels=labels_of(placement.columns, first_rows_of_columns),
+        group_labels=labels_at(placement.groups, first_of_rows),
+        row_labels=labels_at(placement.rows, first_of_rows),
+        column_labels=labels_at(placement.columns, first_of_columns),
         frame_rows=frame_rows,
         closing=closing,
     )
@@ -220,10 +226,10 @@ def lay_out(frame: pd.DataFrame, placement: ColumnPlacement, labels: Labels) -> 
 
 def _ranks(frame: pd.DataFrame, columns: Key, labels: Labels) -> list[Ranks]:
     """Return the values of some columns in each row of a frame as positions in the order of labels."""
-    codes = [labels.categorical(frame, column).codes.tolist() for column in columns]
-    if not codes:
+    if not columns:
         return [()] * len(frame)
-    return list(zip(*codes, strict=True))
+    codes_of_columns = [labels.categorical(frame, column).codes.tolist() for column in columns]
+    return list(zip(*codes_of_columns, strict=True))
 
 
 def key_of(frame: pd.DataFrame, row: int, columns: Sequence[str]) -> Key:
@@ -233,7 +239,10 @@ def key_of(frame: pd.DataFrame, row: int, columns: Sequence[str]) -> Key:
         value = frame[column].iloc[row]
         # NaN differs from itself
         is_missing = value is None or value != value
-        key.append("" if is_missing else str(value))
+        if is_missing:
+            key.append("")
+        else:
+            key.append(str(value))
     return tuple(key)
 
 
