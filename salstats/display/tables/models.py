@@ -1,6 +1,7 @@
 """Models in the columns of a regression table: their headings, and the statistics at the foot."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import compress
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -86,7 +87,9 @@ def combine(frames: Frames, required_columns: Sequence[str], name: str) -> Estim
     if not readings:
         raise SalstatsError(f"{name} holds no frame", option=name)
     joined_frame = pd.concat([reading.frame for reading in readings], ignore_index=True)
-    first_columns = [NAME] if NAME in joined_frame.columns else []
+    first_columns = []
+    if NAME in joined_frame.columns:
+        first_columns.append(NAME)
     for reading in readings:
         first_columns += [key for key in reading.keys if key != "reference"]
     columns = list(dict.fromkeys([*first_columns, *joined_frame.columns]))
@@ -111,7 +114,7 @@ def terms_shown(frame: pd.DataFrame, keep: Sequence[str] | None, intercept: bool
 
 
 def model_columns(estimates: Estimates) -> list[str]:
-    """Return the columns that tell models apart."""
+    """Return the columns whose values together identify a model."""
     columns = list(estimates.keys)
     for column in estimates.existing(["reference", "formula"]):
         if column not in columns:
@@ -120,22 +123,21 @@ def model_columns(estimates: Estimates) -> list[str]:
 
 
 def hidden_variables(estimates: Estimates) -> dict[str, Key]:
-    """Return the variables of each formula that none of its rows is a term of."""
+    """Return, for each formula, its variables that occur in no term of its rows."""
     if not estimates.values("formula"):
         return {}
     hidden = {}
     for formula, rows in estimates.frame.groupby("formula", sort=False):
-        shown = variables_in(str(formula), rows["term"].astype(str).tolist())
-        variables = variables_in(str(formula))
-        hidden[str(formula)] = tuple(variable for variable in variables if variable not in shown)
+        all_variables = variables_in(str(formula))
+        shown_variables = variables_in(str(formula), rows["term"].astype(str).tolist())
+        hidden[str(formula)] = tuple(name for name in all_variables if name not in shown_variables)
     return hidden
 
 
 def is_gap(estimates: Estimates) -> np.ndarray:
     """Return, for each row, whether it is of a model of the gap between a reference and a method."""
-    return np.array(
-        [not _is_missing(reference) for reference in estimates.row_values("reference")], dtype=bool
-    )
+    references = estimates.row_values("reference")
+    return np.array([not _is_missing(reference) for reference in references], dtype=bool)
 
 
 class ModelColumns(NamedTuple):
@@ -177,23 +179,22 @@ def arrange(
         headings = _combinations(levels)
     _check_cells(frame, headings, rows_of_table)
 
-    order = {level: list(dict.fromkeys(texts)) for level, texts in levels.items()}
-    order["source"] = _source_order(estimates, levels["source"], shown, labels)
+    ordered_texts = {level: list(dict.fromkeys(texts)) for level, texts in levels.items()}
+    ordered_texts["source"] = _source_order(estimates, levels["source"], shown, labels)
 
-    def positions(heading: Key) -> list[int]:
-        return [order[level].index(text) for level, text in zip(levels, heading, strict=True)]
+    def sort_key(heading: Key) -> list[int]:
+        """Return the position of the text of each level among the texts of that level."""
+        return [ordered_texts[level].index(text) for level, text in zip(levels, heading, strict=True)]
 
-    columns = sorted(set(headings), key=positions)
-    in_heading = [_stands_in_heading(estimates, level, levels) for level in levels]
-    shown_headings = []
-    for heading in columns:
-        texts = zip(heading, in_heading, strict=True)
-        shown_headings.append(tuple(text for text, is_shown in texts if is_shown))
-    return ModelColumns([columns.index(heading) for heading in headings], shown_headings, formulas)
+    columns = sorted(set(headings), key=sort_key)
+    is_shown = [_stands_in_heading(estimates, level, levels) for level in levels]
+    shown_headings = [tuple(compress(heading, is_shown)) for heading in columns]
+    column_of_row = [columns.index(heading) for heading in headings]
+    return ModelColumns(column_of_row, shown_headings, formulas)
 
 
 def _combinations(levels: Mapping[str, list[str]]) -> list[Key]:
-    """Return the texts of all levels for each row."""
+    """Return a tuple of the texts of all levels for each row."""
     return list(zip(*levels.values(), strict=True))
 
 
@@ -220,9 +221,13 @@ def _source_order(
     estimates: Estimates, sources: Sequence[str], shown: Sequence[str], labels: Labels
 ) -> list[str]:
     """Return the texts of sources with methods in the order of labels, gaps behind."""
-    ranks = [labels.categorical(estimates.frame, column).codes for column in shown]
-    of_gap = is_gap(estimates)
-    rows = sorted(range(len(estimates)), key=lambda row: (of_gap[row], *(rank[row] for rank in ranks)))
+    codes_of_columns = [labels.categorical(estimates.frame, column).codes for column in shown]
+    is_gap_row = is_gap(estimates)
+
+    def sort_key(row: int) -> tuple[int, ...]:
+        return (int(is_gap_row[row]), *(int(codes[row]) for codes in codes_of_columns))
+
+    rows = sorted(range(len(estimates)), key=sort_key)
     return list(dict.fromkeys(sources[row] for row in rows))
 
 
@@ -254,7 +259,9 @@ def _kind(row: Mapping[Any, Any]) -> str:
     if isinstance(row.get("average"), str):
         return "Average marginal effect"
     link = FAMILIES.get(str(row.get("family")), GAUSSIAN).link
-    return link.ratio if row.get("exponentiated") in (True, 1) else link.effect
+    if row.get("exponentiated") in (True, 1):
+        return link.ratio
+    return link.effect
 
 
 def _source(row: Mapping[Any, Any], shown: Sequence[str], labels: Labels) -> str:
@@ -276,14 +283,16 @@ def _is_missing(value: Any) -> bool:
 
 
 def _stands_in_heading(estimates: Estimates, level: str, levels: Mapping[str, list[str]]) -> bool:
-    """Return whether a level is a heading: those that tell columns apart, and the outcome.
+    """Return whether the texts of a level stand in headings.
 
-    An outcome that follows from the name of its frame is none.
+    Outcomes do not where each frame, named in the headings, has one outcome; sources do not where all rows
+    have the same, unless it is a gap.
     """
     texts = levels[level]
     if level == "outcome" and "name" in levels:
         names = levels["name"]
-        return len(set(zip(names, texts, strict=True))) > len(set(names))
+        names_and_outcomes = set(zip(names, texts, strict=True))
+        return len(names_and_outcomes) > len(set(names))
     if level == "source":
         return len(set(texts)) > 1 or bool(is_gap(estimates).any())
     return True
@@ -292,7 +301,7 @@ def _stands_in_heading(estimates: Estimates, level: str, levels: Mapping[str, li
 def models_by_cell(
     estimates: Estimates, column_of_row: Sequence[int], groups: Sequence[str]
 ) -> dict[ModelCell, list[int]]:
-    """Return one row of each model that stands in a group and column."""
+    """Return, for each group and column, the first row of each model in it."""
     frame = estimates.frame
     columns = model_columns(estimates)
     first_rows: dict[ModelCell, dict[Key, int]] = {}
@@ -346,10 +355,11 @@ def fit_rows(
     if fit is not None:
         statistics = _statistic_rows(estimates, combine(fit, (), "fit"), model_rows, n_heading, digits)
         for heading, texts in statistics.items():
-            # the residual SD of components has limits and stays; n of the fit counts all of its rows
+            # the residual SD of `components` stays, since it has limits; n of `fit`, which counts all rows of
+            # a model, replaces that of the terms
             if heading not in foot or heading == n_heading:
                 foot[heading] = texts
-    return {heading: texts for heading, texts in foot.items() if set(texts.values()) - {MISSING, ""}}
+    return {heading: texts for heading, texts in foot.items() if not set(texts.values()) <= {MISSING, ""}}
 
 
 def _parameter_rows(
@@ -360,7 +370,7 @@ def _parameter_rows(
     digits: int,
 ) -> FootRows:
     """Return variances and other parameters by term; they may be small, so that `digits` are significant."""
-    # broom.mixed's `group` is of variances alone and tells no models apart
+    # the column `group` of broom.mixed has values for variances only, and does not identify models
     columns = [column for column in model_columns(estimates) if estimates.values(column)]
     parameter_keys = [key for key in estimates.keys if key not in columns]
     cells = {key_of(estimates.frame, row, columns): cell for cell, row in model_rows.items()}
@@ -370,8 +380,9 @@ def _parameter_rows(
         cell = cells.get(key_of(parameters.frame, row, columns))
         if cell is None:
             continue
-        names = [*key_of(parameters.frame, row, parameter_keys)]
-        names.append(labels.value("term", term).replace("__", " "))
+        # broom.mixed writes "sd__Observation"
+        term_label = labels.value("term", term).replace("__", " ")
+        names = [*key_of(parameters.frame, row, parameter_keys), term_label]
         heading = ", ".join(name for name in names if name)
         foot.setdefault(heading, {})[cell] = number_text(values[row], digits).replace("-", MINUS)
     return foot
@@ -397,21 +408,21 @@ def _component_rows(
         cell = cells.get(key_of(components.frame, row_number, columns))
         if cell is None:
             continue
+        if row["parameter"] == "variance":
+            sd_low = np.sqrt(row["conf_low"])
+            sd_high = np.sqrt(row["conf_high"])
+            estimate_text = interval_text(row["std_dev"], sd_low, sd_high, digits, style)
+            parameter = "SD"
+        else:
+            estimate_text = interval_text(row["estimate"], row["conf_low"], row["conf_high"], digits, style)
+            parameter = "Correlation"
+        if row["group"] == RESIDUAL:
+            residual_deviations[cell] = estimate_text
+            continue
+        # nested groups are written "site:patient"
         group = group_text(str(row["group"]).split(":"), labels)
         effect = group + _random_slope_text(row["term"], term_labels, labels)
-        if row["parameter"] != "variance":
-            text = interval_text(row["estimate"], row["conf_low"], row["conf_high"], digits, style)
-            deviations.setdefault(f"Correlation, {effect}", {})[cell] = text
-        else:
-            low = np.sqrt(row["conf_low"])
-            high = np.sqrt(row["conf_high"])
-            text = interval_text(row["std_dev"], low, high, digits, style)
-            if row["group"] == RESIDUAL:
-                residual_deviations[cell] = text
-            else:
-                deviations.setdefault(f"SD, {effect}", {})[cell] = text
-        if row["group"] == RESIDUAL:
-            continue
+        deviations.setdefault(f"{parameter}, {effect}", {})[cell] = estimate_text
         if not _is_missing(row["share"]):
             text = interval_text(row["share"], row["share_low"], row["share_high"], digits, style)
             shares.setdefault(f"Share of variance (ICC), {group}", {})[cell] = text
@@ -420,7 +431,7 @@ def _component_rows(
 
 
 def _random_slope_text(term: Any, term_labels: Mapping[str | None, str], labels: Labels) -> str:
-    """Return the terms of a random slope behind its group, "" of an intercept: ", Area and Task"."""
+    """Return the terms of a random slope as they follow its group, ", Area and Task"; "" for an intercept."""
     if _is_missing(term) or term == INTERCEPT:
         return ""
     texts = [term_labels.get(name, labels.term(name)) for name in term.split(", ")]
@@ -431,24 +442,28 @@ def _statistic_rows(
     estimates: Estimates, fit: Estimates, model_rows: Mapping[ModelCell, int], n_heading: str, digits: int
 ) -> FootRows:
     """Return the statistics of each model, n among them; a dash where `fit` has no row of a model."""
-    fit_row_of = _matching_fit_rows(estimates, fit, model_rows)
-    is_linear = ~np.isnan(fit.numbers("r_squared"))
+    fit_row_of_cell = _matching_fit_rows(estimates, fit, model_rows)
 
-    def texts_by_cell(texts: Sequence[str]) -> dict[ModelCell, str]:
-        by_cell = {}
-        for cell, row in fit_row_of.items():
-            by_cell[cell] = MISSING if row is None else texts[row]
-        return by_cell
+    def texts_by_cell(texts_of_fit: Sequence[str]) -> dict[ModelCell, str]:
+        """Return the texts of the rows of `fit` by the cells of their models."""
+        texts = {}
+        for cell, fit_row in fit_row_of_cell.items():
+            texts[cell] = MISSING if fit_row is None else texts_of_fit[fit_row]
+        return texts
 
+    has_r_squared = ~np.isnan(fit.numbers("r_squared"))
     foot = {n_heading: texts_by_cell([count_text(n) for n in fit.numbers("nobs")])}
     for statistic in _STATISTICS:
-        decimals = 1 if statistic.of_likelihood else digits
-        texts = []
-        for value, linear in zip(fit.numbers(statistic.column), is_linear, strict=True):
-            is_hidden = np.isnan(value) or (statistic.of_likelihood and linear)
-            text = "" if is_hidden else fixed_text(value, decimals)
-            texts.append(text)
-        foot[statistic.heading] = texts_by_cell(texts)
+        values = fit.numbers(statistic.column)
+        is_shown = ~np.isnan(values)
+        decimals = digits
+        if statistic.of_likelihood:
+            is_shown &= ~has_r_squared
+            decimals = 1
+        texts_of_fit = [""] * len(fit)
+        for fit_row in np.flatnonzero(is_shown):
+            texts_of_fit[fit_row] = fixed_text(values[fit_row], decimals)
+        foot[statistic.heading] = texts_by_cell(texts_of_fit)
     return foot
 
 

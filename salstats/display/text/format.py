@@ -150,10 +150,13 @@ def fixed_text(value: Any, digits: int = 3) -> str:
     """
     if value is None or value != value:
         return MISSING
-    if math.isinf(value):
-        return "∞" if value > 0 else f"{MINUS}∞"
+    if value == math.inf:
+        return "∞"
+    if value == -math.inf:
+        return f"{MINUS}∞"
     text = f"{abs(float(value)):,.{digits}f}"
-    is_rounded_to_zero = not text.strip("0.")
+    # nothing is left of "0.000"
+    is_rounded_to_zero = text.strip("0.") == ""
     if value < 0 and not is_rounded_to_zero:
         return f"{MINUS}{text}"
     return text
@@ -181,7 +184,9 @@ def count_range(values: Iterable[float]) -> str:
         return MISSING
     low = count_text(min(counts))
     high = count_text(max(counts))
-    return low if low == high else f"{low} to {high}"
+    if low == high:
+        return low
+    return f"{low} to {high}"
 
 
 def noun(column: str) -> str:
@@ -245,7 +250,9 @@ def percent_text(value: Any, digits: int = 1) -> str:
     ('24.0%', '−128.1%', '—')
     """
     text = fixed_text(value, digits)
-    return text if text == MISSING else f"{text}%"
+    if text == MISSING:
+        return MISSING
+    return f"{text}%"
 
 
 def p_text(value: Any, style: str = "nature", *, named: bool = False, p_floor: Any = None) -> str:
@@ -272,7 +279,9 @@ def p_text(value: Any, style: str = "nature", *, named: bool = False, p_floor: A
         text = _p_value_text(float(value), journal.p_digits)
     if not journal.p_zero:
         text = text.replace("0.", ".", 1)
-    return p_statement(text) if named else text
+    if named:
+        return p_statement(text)
+    return text
 
 
 def p_statement(text: str, name: str = "P") -> str:
@@ -290,17 +299,21 @@ def _p_bound_text(bound: float, digits: int) -> str:
     """Return an upper bound of a P value, rounded up."""
     if bound < _SMALL_P:
         digits = max(digits, 3)
-    # a bound of 0.05 does not say that P is below 0.05
-    is_star_level = abs(bound / STAR_LEVELS[0] - 1) <= ROUNDING
-    sign = "≤" if is_star_level else "<"
+    # with a bound of 0.05 it is not known that P is below 0.05
+    alpha = STAR_LEVELS[0]
+    is_bound_alpha = abs(bound / alpha - 1) <= ROUNDING
+    sign = "≤" if is_bound_alpha else "<"
     scale = 10**digits
+    # a bound that exceeds a printed number by an error of rounding only is not raised to the next
     rounded_up = np.ceil(bound * scale * (1 - ROUNDING)) / scale
     return f"{sign}{rounded_up:.{digits}f}"
 
 
 def _p_value_text(value: float, digits: int) -> str:
     """Return a P value with the decimals that show its size and its side of 0.05; ">0.99" for 1."""
-    p_digits = max(digits, 3) if value < _SMALL_P else digits
+    p_digits = digits
+    if value < _SMALL_P:
+        p_digits = max(digits, 3)
     text = f"{value:.{p_digits}f}"
     alpha = STAR_LEVELS[0]
     while value < alpha and float(text) == alpha and p_digits < _MAX_DECIMALS:
@@ -367,7 +380,9 @@ def star_note(n_tests: int = 1, adjusted: str | None = None, *, has_stars: bool 
     >>> star_note(adjusted="Holm, 24 tests")
     '*P < 0.05; **P < 0.01; ***P < 0.001; P values adjusted (Holm, 24 tests).'
     """
-    divisor = f"/{n_tests}" if n_tests > 1 else ""
+    divisor = ""
+    if n_tests > 1:
+        divisor = f"/{n_tests}"
     if has_stars:
         definitions = []
         for stars, level in zip(("*", "**", "***"), STAR_LEVELS, strict=True):
@@ -388,9 +403,11 @@ def level_text(level: float) -> str:
 
 
 def short_level_text(level: float) -> str:
-    """Return a level in percent, with two decimals where it was adjusted and has many digits."""
+    """Return a level in percent; an adjusted level with many digits, such as 99.7917, has two decimals."""
     text = level_text(level)
-    return text if len(text) <= 5 else fixed_text(100 * level, 2)
+    if len(text) > len("99.99"):
+        return fixed_text(100 * level, 2)
+    return text
 
 
 def inline_text(
@@ -434,13 +451,14 @@ def inline_text(
     check_columns(check_frame(estimates, "estimates"), ["estimate"], "estimates")
     check_choice(style, tuple(STYLES), "style")
     check_count(digits, "digits", 0)
-    return inline_row_texts(estimates, digits, style, p_name="P" if p_values else "")
+    p_name = "P" if p_values else ""
+    return inline_row_texts(estimates, digits, style, p_name=p_name)
 
 
 def inline_row_texts(
     estimates: pd.DataFrame, digits: int = 3, style: str = "nature", *, p_name: str = ""
 ) -> list[str]:
-    """Return the estimates of each row as `inline_text` does, P values behind a name, or without P values."""
+    """Return the estimates of each row as `inline_text` does; P values follow `p_name`, none if it is ""."""
     return [_inline_row_text(row, digits, style, p_name) for row in estimates.to_dict("records")]
 
 
@@ -460,7 +478,7 @@ def _inline_row_text(row: Any, digits: int, style: str, p_name: str) -> str:
         details.append(p_statement(row_p_text(row, style), p_name))
     if not details:
         return text
-    # limits in round brackets are divided from P by a semicolon
+    # in round brackets a semicolon separates the limits from P
     separator = ", " if journal.brackets == "[]" else "; "
     return f"{text} {journal.brackets[0]}{separator.join(details)}{journal.brackets[1]}"
 

@@ -93,8 +93,10 @@ def needed_text(rows: pd.DataFrame) -> str:
         return f"> {count_text(rows['n_cases'].max())}"
     smallest_row = int(rows["n_cases"].astype("int64").argmin())
     smallest = rows.iloc[smallest_row]
-    is_smallest_simulated = smallest["approach"] == "simulation" and n_needed == smallest["n_cases"]
-    if is_smallest_simulated and smallest["power"] > smallest["target"]:
+    is_smallest = n_needed == smallest["n_cases"]
+    is_simulated = smallest["approach"] == "simulation"
+    if is_smallest and is_simulated and smallest["power"] > smallest["target"]:
+        # fewer cases than the simulated ones may be enough
         return f"≤ {count_text(n_needed)}"
     return count_text(n_needed)
 
@@ -118,7 +120,9 @@ def has_several_tests(plan: pd.DataFrame) -> bool:
 def label_of_test(test: object) -> str:
     """Return the name of a test in print."""
     record = TESTS.get(str(test))
-    return str(test) if record is None else record.label
+    if record is None:
+        return str(test)
+    return record.label
 
 
 def power_sentence(plan: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | None = None) -> str:
@@ -157,11 +161,13 @@ def power_sentence(plan: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | N
     cases = []
     without_number = []
     for rows in curves:
-        curve_name = "" if len(curves) == 1 else _curve_phrase(rows, frame, names)
+        curve_phrase = ""
+        if len(curves) > 1:
+            curve_phrase = _curve_phrase(rows, frame, names)
         if needed_text(rows) == NONE:
-            without_number.append(f"no number of cases is enough{curve_name}")
+            without_number.append(f"no number of cases is enough{curve_phrase}")
         else:
-            cases.append(f"{_cases_phrase(rows, frame)}{curve_name}")
+            cases.append(f"{_cases_phrase(rows, frame)}{curve_phrase}")
     clauses = []
     if cases:
         clauses.append(f"{joined(cases)} are needed")
@@ -195,7 +201,8 @@ def _goal_phrase(plan: pd.DataFrame, effect_name: str) -> str:
     first = plan.iloc[0]
     target = f"{level_text(first['target'])}%"
     if first["goal"] == "width":
-        interval = f"a {level_text(first['level'])}% interval of the {effect_name}".removesuffix(",")
+        # the name may end with the comma of an insertion: "difference, averaged over readers,"
+        interval = f"a {level_text(first['level'])}% interval of the {effect_name.removesuffix(',')}"
         widest = effect_text(first["widest"], first["term"])
         return f"{target} of studies to have {interval} no wider than {widest}"
     alpha = f"{1 - first['level']:.6g}"
@@ -204,13 +211,14 @@ def _goal_phrase(plan: pd.DataFrame, effect_name: str) -> str:
         effect = effect_text(first["effect"], first["term"])
     if first["goal"] == "margin":
         margin = span_text(first["margin_low"], first["margin_high"], _percent_sign(first["term"]))
-        condition = f" if it is {effect}" if effect else ""
-        return (
-            f"{target} power to show that the {effect_name} lies {margin}{condition}, at a one-sided level "
-            f"of {alpha}"
-        )
-    size = f" of {effect}" if effect else ""
-    return f"{target} power to show a {effect_name}{size} at a two-sided level of {alpha}"
+        statement = f"the {effect_name} lies {margin}"
+        if effect:
+            statement += f" if it is {effect}"
+        return f"{target} power to show that {statement}, at a one-sided level of {alpha}"
+    difference = f"a {effect_name}"
+    if effect:
+        difference += f" of {effect}"
+    return f"{target} power to show {difference} at a two-sided level of {alpha}"
 
 
 def _cases_phrase(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
@@ -225,9 +233,11 @@ def _cases_phrase(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
         details.append(counted(n_units, str(first["unit"])))
     limits = limits_text(rows)
     if limits:
-        # after a number of units the limits name the cases that they are of
-        noun_of_limits = " cases" if details else ""
-        details.append(f"{level_text(LIMITS_LEVEL)}% limits {limits}{noun_of_limits}")
+        limits_detail = f"{level_text(LIMITS_LEVEL)}% limits {limits}"
+        if details:
+            # after the number of units
+            limits_detail += " cases"
+        details.append(limits_detail)
     if has_several_tests(plan):
         details.append(label_of_test(_planned_test(rows)))
     if not details:
@@ -252,7 +262,9 @@ def _curve_phrase(rows: pd.DataFrame, plan: pd.DataFrame, names: Labels) -> str:
     varying = [column for column in grouping_of(plan) if plan[column].nunique() > 1]
     groups = [names.value(column, first[column]) for column in varying]
     text = curve_text(rows, plan)
-    phrase = f" with {text}" if text else ""
+    phrase = ""
+    if text:
+        phrase = f" with {text}"
     if groups:
         phrase += f" for {', '.join(groups)}"
     return phrase
@@ -262,21 +274,25 @@ def _approach_phrase(plan: pd.DataFrame) -> str:
     """Return the computation of power and its assumptions: "by the noncentral t distribution ..."."""
     first = plan.iloc[0]
     populations = list(plan["inference_to"].dropna().unique())
-    inference = f", speaking of {joined(populations)}" if populations else ""
+    inference = ""
+    if populations:
+        inference = f", speaking of {joined(populations)}"
     spread = _spread_phrase(plan)
     if first["approach"] == "formula":
         if first["term"] == "mrmc":
             return f"by Hillis' noncentral F distribution{inference}"
-        distribution = "chi-squared" if first["goal"] == "width" else "noncentral t"
+        distribution = "noncentral t"
+        if first["goal"] == "width":
+            distribution = "chi-squared"
         return f"by the {distribution} distribution{spread}{inference}"
-    label = _analysis_label(plan)
-    analysis = f"{label}; " if label else ""
-    spread = spread or " from a pilot"
     error = fixed_text(100 * plan["mc_error"].max(), 1)
+    details = f"Monte-Carlo standard error at most {error} percentage points"
+    analysis = _analysis_label(plan)
+    if analysis:
+        details = f"{analysis}; {details}"
     return (
-        f"by {count_text(first['n_studies'])} studies of each size that were drawn{spread}, "
-        f"and analysed as this one ({analysis}Monte-Carlo standard error at most {error} percentage "
-        f"points){inference}"
+        f"by {count_text(first['n_studies'])} studies of each size that were drawn"
+        f"{spread or ' from a pilot'}, and analysed as this one ({details}){inference}"
     )
 
 
@@ -293,17 +309,25 @@ def _analysis_label(plan: pd.DataFrame) -> str:
 
 
 def _spread_phrase(plan: pd.DataFrame) -> str:
-    """Return the assumed spread, which stays the pilot's where its differences are moved to the effect."""
+    """Return the assumed spread as the end of a clause: " with the spread of a pilot of 64 patients".
+
+    Where studies are drawn from a pilot, its differences are moved to the planned effect and keep their
+    spread.
+    """
     if plan["sd"].isna().all():
         return ""
     sd = _sd_text(plan)
-    if plan["n_pilot"].isna().all():
+    has_pilot = plan["n_pilot"].notna().any()
+    if not has_pilot:
         return f" with an SD of {sd}" if sd else ""
-    pilot = _pilot_text(plan)
-    value = f" (SD {sd})" if sd else ""
-    if plan["method_mean"].isna().all():
-        return f" with the spread of {pilot}{value}"
-    return f" from {pilot} whose differences were moved to the effect and keep their spread{value}"
+    sd_text = ""
+    if sd:
+        sd_text = f" (SD {sd})"
+    are_differences_moved = plan["method_mean"].notna().any()
+    if are_differences_moved:
+        pilot = _pilot_text(plan)
+        return f" from {pilot} whose differences were moved to the effect and keep their spread{sd_text}"
+    return f" with the spread of {_pilot_text(plan)}{sd_text}"
 
 
 def spread_note(plan: pd.DataFrame) -> str:
@@ -311,10 +335,12 @@ def spread_note(plan: pd.DataFrame) -> str:
     if plan["sd"].isna().all():
         return ""
     sd = _sd_text(plan)
-    if plan["n_pilot"].isna().all():
+    has_pilot = plan["n_pilot"].notna().any()
+    if not has_pilot:
         return f"SD: {sd}." if sd else ""
-    value = f", {sd}" if sd else ""
-    return f"SD as in {_pilot_text(plan)}{value}."
+    if not sd:
+        return f"SD as in {_pilot_text(plan)}."
+    return f"SD as in {_pilot_text(plan)}, {sd}."
 
 
 def _sd_text(plan: pd.DataFrame) -> str:
