@@ -59,7 +59,9 @@ def _check_fields(problem, match, fields):
         if name in {"hint", "path"}:
             actual = str(actual)
             expected = str(expected)
-        assert actual == expected, f"{name} is {actual!r}, not {expected!r}, of: {problem}"
+        # NaN is not equal to itself
+        is_expected = actual is expected or actual == expected
+        assert is_expected, f"{name} is {actual!r}, not {expected!r}, of: {problem}"
     if match is not None:
         assert re.search(match, str(problem)), str(problem)
 

@@ -121,6 +121,8 @@ class CenterBias:
                 raise ValueRangeError(
                     f"case {case}: {len(without)} maps to leave out, fewer were added",
                     hint="give those that were added",
+                    option="without",
+                    value=len(without),
                 )
             sums = sums.copy()
             n_maps = n_maps.copy()
@@ -143,7 +145,12 @@ class CenterBias:
     def _frame_position(self, case: str) -> "_FramePosition":
         """Return the position of a case's image in the frame."""
         if case not in self._boxes:
-            raise ValueRangeError(f"case {case} has no box; give one for each case when CenterBias is made")
+            raise ValueRangeError(
+                f"case {case} has no box; give one for each case when CenterBias is made",
+                option="case",
+                value=case,
+                choices=self._boxes,
+            )
         edges = np.array(self._boxes[case])
         corner = edges[:2]
         box_size = edges[2:] - corner
@@ -181,7 +188,7 @@ class CenterBias:
             try:
                 checked = check_density(density, shape)
             except SalstatsError as error:
-                raise type(error)(f"case {case}: ", error.message) from None
+                raise error.prefixed(f"case {case}: ") from None
             # the sum of the resized map, computed before it is resized
             total = rows.totals @ checked @ cols.totals
             if not total > 0:
@@ -189,6 +196,7 @@ class CenterBias:
                     f"case {case}: a map vanishes at the size of the average box, {scale[0]:g} times "
                     f"as high and {scale[1]:g} times as wide",
                     hint="check the box",
+                    option="densities",
                 )
             density_sum += checked / total
         moved = rows.weights @ density_sum @ cols.weights.T

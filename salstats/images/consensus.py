@@ -147,12 +147,14 @@ def consensus(readers: Sequence[np.ndarray | Rle], rule: str = "majority") -> Co
     """Make one mask of several readers' masks of the same image, by a name of `CONSENSUS_RULES`."""
     kernel = CONSENSUS_RULES[check_choice(rule, tuple(CONSENSUS_RULES), "truth")].kernel
     if not len(readers):
-        raise SalstatsError("a consensus needs the mask of one reader at least")
+        raise SalstatsError("a consensus needs the mask of one reader at least", option="readers")
     reader_masks = [mask if isinstance(mask, Rle) else masks.encode(mask) for mask in readers]
     shape = reader_masks[0].shape
     for mask in reader_masks:
         if mask.shape != shape:
-            raise ShapeError(f"masks {shape} and {mask.shape} must have the same shape")
+            raise ShapeError(
+                f"masks {shape} and {mask.shape} must have the same shape", option="readers", value=mask.shape
+            )
     n_pixels = shape[0] * shape[1]
     # of each reader the positions at which the mask starts and ends by turns
     changes = [np.stack(masks.runs(mask), axis=1).ravel() for mask in reader_masks]

@@ -44,7 +44,9 @@ class Fixations:
             values = np.array(getattr(self, name), np.float64, order="C")
             if values.shape != (n, *entry_shape):
                 raise ShapeError(
-                    f"{name} must have shape {(n, *entry_shape)} beside {n} points, not {values.shape}"
+                    f"{name} must have shape {(n, *entry_shape)} beside {n} points, not {values.shape}",
+                    option=name,
+                    value=values.shape,
                 )
             _check_each(~np.isfinite(values), values, name, "it must be finite")
             values.setflags(write=False)
@@ -64,7 +66,12 @@ def _check_each(is_wrong: np.ndarray, values: np.ndarray, name: str, rule: str) 
     if is_wrong.any():
         first = int(np.argwhere(is_wrong)[0, 0])
         entry = " ".join(f"{value:g}" for value in np.atleast_1d(values[first]))
-        raise ValueRangeError(f"fixation {first} has {name} {entry}; {rule}")
+        raise ValueRangeError(
+            f"fixation {first} has {name} {entry}; {rule}",
+            option=name,
+            value=values[first].tolist(),
+            rows=[first],
+        )
 
 
 def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
@@ -96,7 +103,11 @@ def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
         problem = "no fixations"
         if len(fixations):
             problem = f"each of the {len(fixations)} fixations lasts 0 seconds"
-        raise ValueRangeError(f"{problem}; a fixation map needs one with a duration above 0")
+        raise ValueRangeError(
+            f"{problem}; a fixation map needs one with a duration above 0",
+            option="fixations",
+            value=len(fixations),
+        )
     screen = np.rint(fixations.shown)
     is_outside = (screen < 0) | (screen > np.array([height, width, height, width]))
     rule = f"top, left, bottom, right must lie within the image of {height} x {width} pixels"
@@ -119,7 +130,8 @@ def fixation_map(fixations: Fixations, shape: tuple[int, int]) -> np.ndarray:
     if not total > 0:
         raise ValueRangeError(
             "the fixation map is 0 everywhere: no Gaussian reaches a pixel shown at its time; are points and "
-            "sd in pixels of the image?"
+            "sd in pixels of the image?",
+            option="fixations",
         )
     density /= total
     return density
@@ -158,9 +170,13 @@ def density_pixels(density: Any, shape: tuple[int, ...], name: str = "density") 
         raise ShapeError(
             f"map {shape} and {name} {array.shape} must have the same shape",
             hint="resize the map with images.map_steps.resize",
+            option=name,
+            value=array.shape,
         )
     if array.dtype.kind not in "biuf":
-        raise ValueRangeError(f"{name} must hold real numbers, not {array.dtype}")
+        raise ValueRangeError(
+            f"{name} must hold real numbers, not {array.dtype}", option=name, value=array.dtype
+        )
     pixels = PixelValues(array.astype(np.float64, copy=False))
     # of values that are 0 or more none is larger than their sum; a comparison with NaN is False
     if pixels.lowest >= 0 and 0 < pixels.total <= LARGEST:
@@ -168,6 +184,7 @@ def density_pixels(density: Any, shape: tuple[int, ...], name: str = "density") 
     if not (pixels.lowest >= 0 and 0 < pixels.highest <= LARGEST):
         raise ValueRangeError(
             f"{name} must be finite, 0 where nobody looked, and above 0 somewhere; its values run from "
-            f"{pixels.lowest:g} to {pixels.highest:g}"
+            f"{pixels.lowest:g} to {pixels.highest:g}",
+            option=name,
         )
     return pixels

@@ -63,11 +63,17 @@ class Geometry:
         check_shape(self.image_shape, "image_shape")
         check_shape(self.network_shape, "network_shape")
         if np.shape(self.scale) != (2,) or not min(self.scale) > 0:
-            raise ValueRangeError(f"scale must be two positive numbers (row, col), not {self.scale!r}")
+            raise ValueRangeError(
+                f"scale must be two positive numbers (row, col), not {self.scale!r}",
+                option="scale",
+                value=self.scale,
+            )
         upper_left, lower_right = self._corners()
         if not ((lower_right > 0) & (upper_left < self.network_shape)).all():
             raise ValueRangeError(
-                f"offset={self.offset} leaves nothing of the image in the input of {self.network_shape}"
+                f"offset={self.offset} leaves nothing of the image in the input of {self.network_shape}",
+                option="offset",
+                value=self.offset,
             )
 
     @classmethod
@@ -149,7 +155,9 @@ class Geometry:
         if not rows.is_visible.any() or not cols.is_visible.any():
             raise ValueRangeError(
                 f"shape {height} x {width} is too coarse: no centre of its pixels lies in the part of the "
-                "image that the network saw"
+                "image that the network saw",
+                option="shape",
+                value=(height, width),
             )
         # along the columns first: every row of the grid at the width of the image
         grid_rows = _interpolated(grid.T, cols, slice(None)).T

@@ -134,7 +134,11 @@ def from_padded_square(mask: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     height, width = check_shape(shape)
     side = array.shape[0]
     if array.shape != (side, side) or not side:
-        raise ShapeError(f"a mask of shape {array.shape} is not on a padded square; resize it another way")
+        raise ShapeError(
+            f"a mask of shape {array.shape} is not on a padded square; resize it another way",
+            option="mask",
+            value=array.shape,
+        )
     rows = _nearest_pixels(side, height, max(height, width))
     cols = _nearest_pixels(side, width, max(height, width))
     return np.asarray(array[np.ix_(rows, cols)])

@@ -120,7 +120,10 @@ class SaliencyOnImage:
         threshold = check_threshold(threshold)
         if threshold != OTSU and self.colormap is not None:
             raise ValueRangeError(
-                "with a colormap the ", Setting("threshold"), f" must be {OTSU!r}, not {threshold}"
+                "with a colormap the ",
+                Setting("threshold"),
+                f" must be {OTSU!r}, not {threshold}",
+                value=threshold,
             )
         # rounding may take the second of two peaks above 1
         if peak is None or threshold == 1:
@@ -168,7 +171,11 @@ class SaliencyOnImage:
         checked = [check_threshold(threshold) for threshold in thresholds]
         has_names = any(isinstance(threshold, str) for threshold in checked)
         if self.colormap is not None or has_names:
-            raise ValueRangeError("counts_at takes fixed thresholds, and no colormap; for 'otsu' see counts")
+            raise ValueRangeError(
+                "counts_at takes fixed thresholds, and no colormap; for 'otsu' see counts",
+                option="thresholds",
+                value=thresholds,
+            )
         cuts = [float32_below(float(threshold)) for threshold in checked]
         n_mask = np.zeros(len(cuts), np.int64)
         tp = np.zeros(len(cuts), np.int64)
@@ -189,7 +196,11 @@ class SaliencyOnImage:
     def _runs(self, truth: Rle) -> tuple[np.ndarray, np.ndarray]:
         """Return the starts and ends of the truth's runs, after a check of its shape."""
         if truth.shape != self.shape:
-            raise ShapeError(f"truth {truth.shape} must have the image's shape, {self.shape}")
+            raise ShapeError(
+                f"truth {truth.shape} must have the image's shape, {self.shape}",
+                option="truth",
+                value=truth.shape,
+            )
         return runs(truth)
 
 
@@ -218,16 +229,23 @@ def checked_pixels(saliency: Any, *, copy: bool = False) -> PixelValues:
     """
     array = np.asarray(saliency)
     if array.ndim != 2 or not array.size:
-        raise ShapeError(f"a saliency map must have shape (M, N) and at least one pixel, not {array.shape}")
+        raise ShapeError(
+            f"a saliency map must have shape (M, N) and at least one pixel, not {array.shape}",
+            option="saliency",
+            value=array.shape,
+        )
     if array.dtype.kind not in "biuf":
-        raise ValueRangeError(f"a saliency map must hold real numbers, not {array.dtype}")
+        raise ValueRangeError(
+            f"a saliency map must hold real numbers, not {array.dtype}", option="saliency", value=array.dtype
+        )
     array = array.astype(np.float64, order="C", copy=copy)
     pixels = PixelValues(array)
     # a comparison with NaN is False
     if not (pixels.highest <= LARGEST and pixels.lowest >= -LARGEST):
         n_not_finite = array.size - np.count_nonzero(np.abs(array) <= LARGEST)
         raise ValueRangeError(
-            f"{n_not_finite} of {array.size} pixels of the saliency map are NaN or infinite"
+            f"{n_not_finite} of {array.size} pixels of the saliency map are NaN or infinite",
+            option="saliency",
         )
     return pixels
 

@@ -130,16 +130,25 @@ def encode(mask: np.ndarray) -> Rle:
     return encode_box(array[box], (rows.start, cols.start), shape)
 
 
-def check_mask(mask: object, name: str = "mask") -> np.ndarray:
-    """Return a mask as an array of bool in two dimensions, from one of bool or of zeros and ones."""
+def check_mask(mask: object, name: str = "mask", option: str | None = None) -> np.ndarray:
+    """Return a mask as an array of bool in two dimensions, from one of bool or of zeros and ones.
+
+    Errors call the mask `name`, and have the parameter that it came in as `option`, by default the name.
+    """
     array = np.asarray(mask)
     if array.ndim != 2:
-        raise ShapeError(f"{name} must have two dimensions (height, width), not shape {array.shape}")
+        raise ShapeError(
+            f"{name} must have two dimensions (height, width), not shape {array.shape}",
+            option=option or name,
+            value=array.shape,
+        )
     if array.dtype == bool:
         return array
     if array.dtype.kind not in "iuf" or not ((array == 0) | (array == 1)).all():
         raise ValueRangeError(
-            f"{name} must be of bool, or hold only 0 and 1; compare {array.dtype} with a threshold first"
+            f"{name} must be of bool, or hold only 0 and 1; compare {array.dtype} with a threshold first",
+            option=option or name,
+            value=array.dtype,
         )
     return array.astype(bool)
 
@@ -217,7 +226,11 @@ def _check_shapes(masks: Sequence[Rle]) -> None:
     """Raise ShapeError unless the masks have one shape (pycocotools would return an empty mask)."""
     for mask in masks:
         if mask.shape != masks[0].shape:
-            raise ShapeError(f"masks {masks[0].shape} and {mask.shape} must have the same shape")
+            raise ShapeError(
+                f"masks {masks[0].shape} and {mask.shape} must have the same shape",
+                option="masks",
+                value=mask.shape,
+            )
 
 
 def contains(rle: Rle, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:

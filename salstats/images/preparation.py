@@ -222,16 +222,20 @@ def _check_image(image: Any) -> np.ndarray:
         raise ShapeError(
             f"an image must have shape (M, N) or (M, N, 3), not {array.shape}",
             hint="drop its fourth channel, the opacity" if has_opacity else "",
+            option="image",
+            value=array.shape,
         )
     if array.dtype.kind not in "biuf":
-        raise ValueRangeError(f"an image must hold real numbers, not {array.dtype}")
+        raise ValueRangeError(
+            f"an image must hold real numbers, not {array.dtype}", option="image", value=array.dtype
+        )
     if array.dtype == np.uint8:
         return np.ascontiguousarray(array)
     if array.dtype == np.bool_:
         return array.astype(np.uint8) * np.uint8(255)
     values = np.ascontiguousarray(array, np.float32)
     if not np.isfinite([values.min(), values.max()]).all():
-        raise ValueRangeError("an image must be finite; it holds NaN or infinity")
+        raise ValueRangeError("an image must be finite; it holds NaN or infinity", option="image")
     return values
 
 

@@ -31,7 +31,9 @@ def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
     is_pair = isinstance(shape, Sequence) and len(shape) == 2 and all(map(_is_whole, shape))
     if not is_pair or min(shape) < 1:
         raise ValueRangeError(
-            f"{name} must be two positive whole numbers (height, width), not {shortened(shape)}"
+            f"{name} must be two positive whole numbers (height, width), not {shortened(shape)}",
+            option=name,
+            value=shape,
         )
     height, width = (int(n) for n in shape)
     # the sides first: a file can hold numbers that no memory size, as a float, holds
@@ -42,7 +44,9 @@ def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
     else:
         problem = too_large(height * width * PIXEL)
     if problem:
-        raise ValueRangeError(f"{name} {shortened(height)} x {shortened(width)} {problem}")
+        raise ValueRangeError(
+            f"{name} {shortened(height)} x {shortened(width)} {problem}", option=name, value=(height, width)
+        )
     return height, width
 
 

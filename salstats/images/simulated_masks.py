@@ -57,11 +57,15 @@ def draw_contour(
     """
     corners = np.asarray(contour, dtype=np.float64)
     if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
-        raise ShapeError(f"contour must be three or more points (row, col), not shape {corners.shape}")
+        raise ShapeError(
+            f"contour must be three or more points (row, col), not shape {corners.shape}",
+            option="contour",
+            value=corners.shape,
+        )
     size = check_shape(shape)
     check_count(smooth, "smooth", low=0)
     if not scale > 0:
-        raise ValueRangeError(f"scale must be above 0, not {scale!r}")
+        raise ValueRangeError(f"scale must be above 0, not {scale!r}", option="scale", value=scale)
     placed = (np.array(size) - 1) / 2 + np.asarray(shift, dtype=np.float64) + scale * corners
     # room around the shape, so that smoothing meets no border of the image
     margin = 2 * smooth + 1
@@ -75,14 +79,18 @@ def draw_contour(
     shape_mask = ndimage.binary_fill_holes(shape_mask)
     box = bounding_box(shape_mask)
     if box is None:
-        raise ValueRangeError(f"the contour marks no pixel at scale {scale:g}; a larger one would do")
+        raise ValueRangeError(
+            f"the contour marks no pixel at scale {scale:g}; a larger one would do", option="contour"
+        )
     canvas_rows, canvas_cols = box
     rows = slice(canvas_rows.start + first_row, canvas_rows.stop + first_row)
     cols = slice(canvas_cols.start + first_col, canvas_cols.stop + first_col)
     if min(rows.start, cols.start) < 0 or rows.stop > size[0] or cols.stop > size[1]:
         raise ValueRangeError(
             f"the contour leaves the image of {size[0]} x {size[1]} at scale {scale:g} and shift "
-            f"({shift[0]:g}, {shift[1]:g}); a smaller contour or a larger image would do"
+            f"({shift[0]:g}, {shift[1]:g}); a smaller contour or a larger image would do",
+            option="shift",
+            value=shift,
         )
     mask = np.zeros(size, dtype=bool)
     mask[rows, cols] = shape_mask[box]

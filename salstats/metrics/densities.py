@@ -37,7 +37,9 @@ class Densities:
         if array.ndim not in (2, 3) or array.shape[-2:] != shape:
             raise ShapeError(
                 f"map {shape} and densities {array.shape} do not fit together; densities have shape "
-                f"(k, {shape[0]}, {shape[1]})"
+                f"(k, {shape[0]}, {shape[1]})",
+                option="densities",
+                value=array.shape,
             )
         stack = array.reshape(-1, *shape)
         self._pixels: list[PixelValues] = []

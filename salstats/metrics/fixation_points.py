@@ -181,7 +181,11 @@ def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
     shape = saliency.shape
     pixels = _pixels(points, shape)
     if jitter is not None and np.shape(jitter) != shape:
-        raise ShapeError(f"map {shape} and jitter {np.shape(jitter)} must have the same shape")
+        raise ShapeError(
+            f"map {shape} and jitter {np.shape(jitter)} must have the same shape",
+            option="jitter",
+            value=np.shape(jitter),
+        )
     if saliency.is_constant or not len(pixels):
         return _NAN
     flat = saliency.flat
@@ -269,16 +273,23 @@ def _pixels(points: Any, shape: tuple[int, ...], name: str = "points") -> np.nda
     if array.size == 0:
         return np.empty(0, dtype=np.intp)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise ShapeError(f"{name} must have shape (n, 2), a row and a column each, not {array.shape}")
+        raise ShapeError(
+            f"{name} must have shape (n, 2), a row and a column each, not {array.shape}",
+            option=name,
+            value=array.shape,
+        )
     if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
-        raise ValueRangeError(f"{name} must be finite numbers (row, col)")
+        raise ValueRangeError(f"{name} must be finite numbers (row, col)", option=name)
     cells = np.floor(array)
     outside = ((cells < 0) | (cells >= shape)).any(axis=1)
     if outside.any():
         row, col = array[outside][0].tolist()
         raise ValueRangeError(
             f"{np.count_nonzero(outside)} of {len(array)} {name} lie outside the image {shape}, the first at "
-            f"({row:g}, {col:g}); points are (row, col), leave out and count those beyond the image"
+            f"({row:g}, {col:g}); points are (row, col), leave out and count those beyond the image",
+            option=name,
+            value=(row, col),
+            rows=np.flatnonzero(outside).tolist(),
         )
     indices = cells.astype(np.intp)
     return np.asarray(indices[:, 0] * shape[1] + indices[:, 1])

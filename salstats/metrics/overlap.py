@@ -114,7 +114,9 @@ def _check_shapes(mask: tuple[int, ...], truth: tuple[int, ...]) -> None:
     """Raise ShapeError if the shapes differ."""
     if mask != truth:
         raise ShapeError(
-            f"mask {mask} and truth {truth} must have the same shape; resize with images.map_steps.resize"
+            f"mask {mask} and truth {truth} must have the same shape; resize with images.map_steps.resize",
+            option="truth",
+            value=truth,
         )
 
 

@@ -97,9 +97,13 @@ def points_hit(points: Any, truth: Rle | np.ndarray) -> float:
     if array.size == 0:
         array = np.empty((0, 2))
     if array.ndim != 2 or array.shape[1] != 2:
-        raise ShapeError(f"points must have shape (n, 2), a row and a column each, not {array.shape}")
+        raise ShapeError(
+            f"points must have shape (n, 2), a row and a column each, not {array.shape}",
+            option="points",
+            value=array.shape,
+        )
     if array.dtype.kind not in "iuf" or np.isnan(array).any():
-        raise ValueRangeError("points must be numbers (row, col), without NaN")
+        raise ValueRangeError("points must be numbers (row, col), without NaN", option="points")
     reference = _reference(truth)
     if not area(reference):
         return float("nan")

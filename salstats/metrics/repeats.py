@@ -49,12 +49,16 @@ def agreement(maps: Sequence[np.ndarray], masks: Sequence[np.ndarray]) -> MapAgr
     (0.1768, 0.3333, 0.5)
     """
     if len(maps) < 2:
-        raise ValueRangeError(f"agreement needs two maps or more, not {len(maps)}")
+        raise ValueRangeError(
+            f"agreement needs two maps or more, not {len(maps)}", option="maps", value=len(maps)
+        )
     map_shapes = [np.shape(array) for array in maps]
     mask_shapes = [np.shape(array) for array in masks]
     if len(masks) != len(maps) or len({*map_shapes, *mask_shapes}) > 1:
         raise ShapeError(
-            f"there must be one mask for each map, all of one shape, not {map_shapes} and {mask_shapes}"
+            f"there must be one mask for each map, all of one shape, not {map_shapes} and {mask_shapes}",
+            option="masks",
+            value=mask_shapes,
         )
     flat_maps = [np.asarray(array).reshape(-1) for array in maps]
     flat_masks = [np.asarray(array).reshape(-1) for array in masks]

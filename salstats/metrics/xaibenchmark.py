@@ -132,9 +132,11 @@ def _checked(saliency: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.nd
         raise ShapeError(
             f"map {values.shape} and truth {reference.shape} must have one shape (height, width)",
             hint="resize with images.map_steps.resize",
+            option="truth",
+            value=reference.shape,
         )
     if not np.isfinite(reference).all():
-        raise ValueRangeError("a truth holds NaN or infinity; it is what people marked")
+        raise ValueRangeError("a truth holds NaN or infinity; it is what people marked", option="truth")
     return values, reference
 
 

@@ -163,7 +163,7 @@ def _checked_masks(
     arrays: Mapping[Any, np.ndarray], option: str, shapes: dict[str, tuple[int, int]]
 ) -> dict[Any, np.ndarray]:
     """Return masks as arrays of bool; those of a case must have one size, which `shapes` receives."""
-    checked = {key: masks.check_mask(mask, f"{option}: {key}") for key, mask in arrays.items()}
+    checked = {key: masks.check_mask(mask, f"{option}: {key}", option) for key, mask in arrays.items()}
     for (case, task, *_), mask in checked.items():
         shape = shapes.setdefault(case, (mask.shape[0], mask.shape[1]))
         if mask.shape != shape:

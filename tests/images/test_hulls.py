@@ -3,6 +3,7 @@ import warnings
 import numpy as np
 import pytest
 from skimage.morphology import convex_hull_image
+from tests_support import raises
 
 from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
@@ -102,7 +103,7 @@ def test_the_padding_leaves_a_band_as_wide_as_the_image():
 
 def test_what_cannot_be_is_named():
     for function in (convex_hull, inner_regions, lambda mask: from_padded_square(mask, (4, 4))):
-        with pytest.raises(ValueRangeError, match="hold only 0 and 1"):
+        with raises(ValueRangeError, option="mask", value=np.dtype(float)):
             function(np.array([[0.0, 0.5]]))
-    with pytest.raises(ShapeError, match=r"\(4, 5\) is not on a padded square"):
+    with raises(ShapeError, option="mask", value=(4, 5)):
         from_padded_square(np.zeros((4, 5), bool), (4, 4))

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests_support import raises
 
 from salstats.errors import ShapeError, ValueRangeError
 from salstats.images.preparation import Preparation
@@ -86,32 +87,32 @@ def test_grey_is_repeated_and_colour_becomes_its_brightness():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "option", "value"),
     [
-        (dict(fit="squash"), "fit='squash' is not known"),
-        (dict(size=(0, 3)), "size must be two positive"),
-        (dict(fit="shorter"), "give both or neither"),
-        (dict(shorter=256), "give both or neither"),
-        (dict(channels=2), "channels must be 1 or 3"),
-        (dict(std=0.0), "std must be positive"),
-        (dict(mean=(1.0, 2.0)), r"one per channel \(3\)"),
+        (dict(fit="squash"), "fit", "squash"),
+        (dict(size=(0, 3)), "size", (0, 3)),
+        (dict(fit="shorter"), "shorter", None),
+        (dict(shorter=256), "shorter", 256),
+        (dict(channels=2), "channels", 2),
+        (dict(std=0.0), "std", 0.0),
+        (dict(mean=(1.0, 2.0)), "mean", (1.0, 2.0)),
     ],
 )
-def test_bad_options_are_named(options, message):
-    with pytest.raises(ValueRangeError, match=message):
+def test_bad_options_are_named(options, option, value):
+    with raises(ValueRangeError, option=option, value=value):
         Preparation(**options)
 
 
 @pytest.mark.parametrize(
-    ("image", "error", "message"),
+    ("image", "error", "fields"),
     [
-        (np.zeros((4, 4, 4), np.uint8), ShapeError, "drop its fourth channel"),
-        (np.array([[np.inf, 0.0]]), ValueRangeError, "finite"),
-        (np.zeros((4, 4), np.int64), ValueRangeError, "int64; use rescale='image'"),
+        (np.zeros((4, 4, 4), np.uint8), ShapeError, {"option": "image", "value": (4, 4, 4)}),
+        (np.array([[np.inf, 0.0]]), ValueRangeError, {"option": "image", "value": None}),
+        (np.zeros((4, 4), np.int64), ValueRangeError, {"option": "rescale", "value": "type", "choices": ()}),
     ],
 )
-def test_what_is_no_image_is_refused(image, error, message):
-    with pytest.raises(error, match=message):
+def test_what_is_no_image_is_refused(image, error, fields):
+    with raises(error, **fields):
         Preparation((2, 2)).apply(image)
 
 
@@ -149,5 +150,5 @@ def test_it_gives_what_torchvision_gives(shape):
 
 @pytest.mark.parametrize("options", [{"fit": "cover"}, {"fit": "shorter", "shorter": 256}])
 def test_a_thin_image_takes_no_endless_memory(options):
-    with pytest.raises(ShapeError, match=r"1 x 1000000 would be resized to .* too thin for fit="):
+    with raises(ShapeError, option="fit", value=options["fit"]):
         Preparation(**options).apply(np.zeros((1, 1_000_000), np.uint8))

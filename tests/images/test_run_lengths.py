@@ -150,7 +150,7 @@ def test_uncompressed_counts_are_whole_numbers_of_some_image():
     "shape", [None, 5, "45", (4,), (4, 5, 1), (4.0, 5.0), (True, 20), (0, 5), (4, -5), {4, 5}]
 )
 def test_a_shape_is_two_positive_whole_numbers(shape):
-    with raises(ValueRangeError, match="size must be two"):
+    with raises(ValueRangeError, option="size", value=shape):
         check_shape(shape, "size")
 
 

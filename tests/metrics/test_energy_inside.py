@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests_support import raises
 
 from salstats.errors import ValueRangeError
 from salstats.images.masks import encode
@@ -93,5 +94,5 @@ def test_an_empty_truth_has_none():
 
 
 def test_a_map_with_nan_is_refused():
-    with pytest.raises(ValueRangeError, match="1 of 2 pixels of the saliency map are NaN or infinite"):
+    with raises(ValueRangeError, option="saliency", value=None):
         energy([[np.nan, 1]], np.ones((4, 4), bool))

@@ -6,6 +6,7 @@ from fixation_oracle import CONSTANT, expected, images
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests_support import raises
 
 from salstats.errors import ShapeError, ValueRangeError
 from salstats.metrics.fixation import RankedMap, auc, kl, ncc, sauc, sim, sncc
@@ -215,7 +216,7 @@ def test_edge_cases_of_pysaliency(shared):
     assert np.isnan(ncc(ramp, zero + 1))
     # and a density of zeros is no density
     for metric in (sim, kl):
-        with pytest.raises(ValueRangeError, match="density must be finite"):
+        with raises(ValueRangeError, option="density", value=None):
             metric(ramp, zero)
 
 
@@ -316,36 +317,36 @@ def test_damaged_arguments_are_named(metric):
     kept = saliency.copy(), density.copy()
     score(saliency, density)
     np.testing.assert_array_equal((saliency, density), kept)
-    with pytest.raises(ShapeError, match=r"map \(2, 3\) and \w+ \(3, 2\)"):
+    with raises(ShapeError, option="density", value=(3, 2)):
         score(saliency, density.T)
-    with pytest.raises(ValueRangeError, match="1 of 6 pixels of the saliency map are NaN or infinite"):
+    with raises(ValueRangeError, option="saliency", value=None):
         score(np.where(saliency == 0.9, np.nan, saliency), density)
     for value in (np.nan, -1):
-        with pytest.raises(ValueRangeError, match="density must be finite, 0 where nobody looked"):
+        with raises(ValueRangeError, option="density", value=None):
             score(saliency, np.where(saliency == 0.9, value, density))
-    with pytest.raises(ValueRangeError, match="density must be finite"):
+    with raises(ValueRangeError, option="density", value=None):
         score(saliency, 0 * density)
 
 
 def test_a_damaged_centre_bias_and_options_out_of_range_are_named():
     saliency, density = np.array([[0.1, 0.4, 0.4]]), np.ones((1, 3))
     for metric in (sncc, sauc):
-        with pytest.raises(ShapeError, match=r"map \(1, 3\) and center_bias \(3, 1\)"):
+        with raises(ShapeError, option="center_bias", value=(3, 1)):
             metric(saliency, density, density.T)
-        with pytest.raises(ValueRangeError, match="center_bias must be finite"):
+        with raises(ValueRangeError, option="center_bias", value=None):
             metric(saliency, density, [[np.nan, 1, 1]])
-    with pytest.raises(ValueRangeError, match="n_samples must be a whole number of at least 1, not 0"):
+    with raises(ValueRangeError, option="n_samples", value=0):
         auc(saliency, density, n_samples=0)
-    with pytest.raises(ValueRangeError, match="epsilon must be a number of at least 0, not -1"):
+    with raises(ValueRangeError, option="epsilon", value=-1):
         kl(saliency, density, epsilon=-1)
-    with pytest.raises(ValueRangeError, match="constant='zero' is not known; choose one of nan, uniform"):
+    with raises(ValueRangeError, option="constant", value="zero", choices=("nan", "uniform")):
         sim(saliency, density, constant="zero")
 
 
 @pytest.mark.parametrize("metric", [ncc, auc])
 def test_one_map_is_compared_with_one_density(metric):
     saliency, densities = np.arange(6.0).reshape(2, 3), np.ones((3, 2, 3))
-    with pytest.raises(ShapeError, match="same shape"):
+    with raises(ShapeError, option="density", value=(3, 2, 3)):
         metric(saliency, densities)
-    with pytest.raises(ValueRangeError, match="density"):
+    with raises(ValueRangeError, option="density", value=None):
         metric(saliency, np.full((2, 3), 1e200))

@@ -5,6 +5,7 @@ from fixation_oracle import CONSTANT, expected, images
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tests_support import raises
 
 from salstats.errors import ShapeError, ValueRangeError
 from salstats.metrics.fixation import auc
@@ -279,27 +280,26 @@ def test_damaged_arguments_are_named(name):
     kept, points = saliency.copy(), np.array([(0.0, 1.5)])
     score(saliency, points)
     np.testing.assert_array_equal(saliency, kept)
-    with pytest.raises(ValueRangeError, match="1 of 6 pixels of the saliency map are NaN or infinite"):
+    with raises(ValueRangeError, option="saliency", value=None):
         score(np.where(saliency == 0.9, np.inf, saliency), points)
-    with pytest.raises(ShapeError, match=r"points must have shape \(n, 2\), a row and a column each"):
+    with raises(ShapeError, option="points", value=(2,)):
         score(saliency, (0, 0))
-    with pytest.raises(ValueRangeError, match=r"points must be finite numbers"):
+    with raises(ValueRangeError, option="points", value=None):
         score(saliency, [(0, np.nan)])
     for outside in [(2, 0), (0, 3), (0, -0.01)]:
-        first = rf"the first at \({outside[0]:g}, {outside[1]:g}\)"
-        with pytest.raises(ValueRangeError, match=rf"2 of 3 points lie outside the image \(2, 3\), {first}"):
+        with raises(ValueRangeError, option="points", value=outside, rows=(1, 2)):
             score(saliency, [(1, 1), outside, (7, 7)])
 
 
 def test_other_arguments_are_named():
     saliency, points = np.array([[0.1, 0.4, 0.4], [0.9, 0.2, 0.3]]), [(0, 0)]
-    with pytest.raises(ValueRangeError, match="form='mit' is not known; choose one of points, binary"):
+    with raises(ValueRangeError, option="form", value="mit", choices=("points", "binary")):
         nss(saliency, points, form="mit")
-    with pytest.raises(ValueRangeError, match="negatives='none' is not known; choose one of all, unfixated"):
+    with raises(ValueRangeError, option="negatives", value="none", choices=("all", "unfixated")):
         auc_points(saliency, points, negatives="none")
-    with pytest.raises(ShapeError, match=r"map \(2, 3\) and jitter \(3, 2\) must have the same shape"):
+    with raises(ShapeError, option="jitter", value=(3, 2)):
         auc_judd(saliency, points, jitter=np.zeros((3, 2)))
-    with pytest.raises(ValueRangeError, match="1 of 2 others lie outside the image"):
+    with raises(ValueRangeError, option="others", value=(5, 5), rows=(1,)):
         sauc_points(saliency, points, [(0, 0), (5, 5)])
-    with pytest.raises(ValueRangeError, match="baseline must be finite, 0 where nobody looked"):
+    with raises(ValueRangeError, option="baseline", value=None):
         information_gain(saliency, points, -np.ones((2, 3)))

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
+from tests_support import raises
 
 from salstats.errors import ShapeError
 from salstats.metrics.densities import Densities
@@ -117,7 +118,7 @@ def test_densities_checked_before_score_as_the_arrays_do():
     np.testing.assert_array_equal(ranked.auc(checked), ranked.auc(densities))
     np.testing.assert_array_equal(ranked.sauc(checked, bias), ranked.sauc(densities, bias))
     np.testing.assert_array_equal(ranked.ncc(checked), ranked.ncc(densities))
-    with pytest.raises(ShapeError, match="do not fit together"):
+    with raises(ShapeError, option="densities", value=(5, 31, 37)):
         RankedMap([[1, 2]]).auc(checked)
 
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests_support import raises
 
 from salstats.errors import ShapeError, ValueRangeError
 from salstats.metrics.repeats import agreement
@@ -53,9 +54,9 @@ def test_a_constant_map_that_rounding_disturbs_is_constant():
 
 
 def test_bad_arguments_are_named(maps):
-    with pytest.raises(ValueRangeError, match="two maps or more"):
+    with raises(ValueRangeError, option="maps", value=1):
         agreement(maps[:1], [maps[0] > 0])
-    with pytest.raises(ShapeError, match="one mask for each map"):
+    with raises(ShapeError, option="masks", value=[maps[0].shape]):
         agreement(maps, [maps[0] > 0])
-    with pytest.raises(ShapeError, match="all of one shape"):
+    with raises(ShapeError, option="masks", value=[maps[0].shape, maps[1].shape]):
         agreement([maps[0], maps[1][:5]], [m > 0 for m in maps[:2]])

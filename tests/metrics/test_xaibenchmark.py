@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises
 
 from salstats.errors import ShapeError, ValueRangeError
 from salstats.metrics import overlap, pointing, xaibenchmark
@@ -76,9 +77,9 @@ def test_of_a_binary_map_and_a_mask_the_rules_agree_with_ours():
 
 
 def test_damaged_arguments_are_named():
-    with pytest.raises(ShapeError, match=r"map \(2, 3\) and truth \(3, 2\) must have one shape"):
+    with raises(ShapeError, option="truth", value=(3, 2)):
         xaibenchmark.iou(np.ones((2, 3)), np.ones((3, 2)))
     with pytest.raises(ValueRangeError, match="a truth holds numbers"):
         xaibenchmark.iou(np.ones((1, 2)), np.array([["a", "b"]]))
-    with pytest.raises(ValueRangeError, match="NaN or infinity"):
+    with raises(ValueRangeError, option="truth"):
         xaibenchmark.iou(np.ones((1, 2)), np.array([[np.nan, 1]]))

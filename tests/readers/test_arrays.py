@@ -43,8 +43,8 @@ def test_masks_of_zeros_and_ones_are_masks():
     ("given", "error", "option", "fact"),
     [
         ({"truths": {}}, SalstatsError, "truths", "empty"),
-        ({"truths": {("a", "Edema"): TRUTH * 0.5}}, ValueRangeError, None, r"truths: \('a', 'Edema'\)"),
-        ({"truths": {("a", "Edema"): TRUTH[0]}}, ShapeError, None, r"truths: \('a', 'Edema'\)"),
+        ({"truths": {("a", "Edema"): TRUTH * 0.5}}, ValueRangeError, "truths", r"truths: \('a', 'Edema'\)"),
+        ({"truths": {("a", "Edema"): TRUTH[0]}}, ShapeError, "truths", r"truths: \('a', 'Edema'\)"),
         ({"human": {("A", "Edema"): TRUTH}}, SalstatsError, "human", "case 'A'; truths has 'a'"),
         ({"human": {("a", "edema"): TRUTH}}, SalstatsError, "human", "task 'edema'; truths has 'Edema'"),
         ({"human": {("a", "Edema"): TRUTH[:4]}}, ShapeError, "human", "'a', 'Edema'"),
