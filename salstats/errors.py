@@ -103,6 +103,7 @@ class Spelling:
 
 #: Part of a message that holds no other parts.
 SimplePart = str | Setting | Call | Expression | Level | ColumnName
+#: Options as `name='value'`, and calls of functions, as in Python.
 PYTHON = Spelling()
 
 

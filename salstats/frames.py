@@ -108,9 +108,11 @@ class ColumnCodes:
             # missing cells get a code of their own after the values
             codes = np.where(codes < 0, n_codes, codes)
             n_codes += 1
+        # a column without rows counts as one code, so that products of numbers of codes are not 0
+        n_codes = max(n_codes, 1)
         # `combined` may return this array itself, so nothing may write in it
         codes.flags.writeable = False
-        self._columns[name] = CodedColumn(codes, pd.Index(values), max(n_codes, 1), missing, blank)
+        self._columns[name] = CodedColumn(codes, pd.Index(values), n_codes, missing, blank)
         return self._columns[name]
 
     def names(self) -> list[Names]:

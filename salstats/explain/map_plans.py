@@ -225,7 +225,9 @@ def checked_labels(labels: Any, plan: MapPlan) -> dict[tuple[str, str], float]:
         case = str(key[0])
         task = str(key[1])
         name = f"labels: case {case!r}, task {task!r}"
-        value = float(checked_label(label, name) or "nan")
+        # the text "0", "1" or "", which stands for an unknown label
+        label_text = checked_label(label, name)
+        value = float(label_text) if label_text else np.nan
         # as text, since NaN differs from itself
         if str(label_by_pair.setdefault((case, task), value)) != str(value):
             raise SalstatsError(f"{name} has two that differ", option="labels")

@@ -130,7 +130,7 @@ class MapFolder:
         self._settings: dict[str, str] | None = None
         if settings is not None:
             self._settings = {settings_key(key): str(text) for key, text in settings.items()}
-        _check_folder(self.folder)
+        _prepare_folder(self.folder)
         self._lock = lock_folder(self.folder)
         try:
             self._open()
@@ -477,7 +477,7 @@ class MapFolder:
             raise SalstatsError(f"{self.folder}: closed", hint="write within `with MapFolder(...) as maps:`")
 
 
-def _check_folder(folder: Path) -> None:
+def _prepare_folder(folder: Path) -> None:
     """Make the folder where it does not exist; raise where maps may not be written into it."""
     with writing(folder):
         if folder.exists() and not folder.is_dir():

@@ -114,7 +114,7 @@ def read_points(path: Path, task_name: Callable[[str], str]) -> CaseFile:
             raise InputFileError(f"{location}: not a list of points (x, y) but {shortened(value)}")
         return np.ascontiguousarray(points[:, ::-1], dtype=np.float64)
 
-    return CaseFile(path, _values(path, task_name, check), {})
+    return CaseFile(path, _values(path, task_name, check), shapes={})
 
 
 def warn_of_points(points_file: CaseFile, shapes: Mapping[str, tuple[int, int]]) -> None:

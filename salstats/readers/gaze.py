@@ -168,7 +168,7 @@ def read_gaze(
     if not metadata:
         raise InputFileError(f"{root}: no recording in the metadata of phase {quoted(files)}", path=root)
     rows = pd.concat(metadata, ignore_index=True)
-    _check_rows(rows)
+    _row_column(rows)
     cases = _cases(root, rows)
     if phases is None:
         _warn_of_unlisted(root, set(rows["id"]))
@@ -222,7 +222,7 @@ def _exclusions(name: str, reasons: Sequence[str | None]) -> str:
     return f"{n_excluded} of {len(reasons)} {name} {verb} left out ({counted_reasons})"
 
 
-def _check_rows(rows: pd.DataFrame) -> None:
+def _row_column(rows: pd.DataFrame) -> None:
     """Raise where a recording stands twice, or rows of one image or patient disagree on what it is."""
     repeated = rows[rows["id"].duplicated()]
     if len(repeated):

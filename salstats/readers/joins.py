@@ -143,7 +143,10 @@ def _key_text(column: pd.Series) -> pd.Series:
 
 
 def read_joined(join: Join | Sequence[Join], options: TableOptions) -> list[Joined]:
-    """Read the tables that `join` names, in order."""
+    """Read the tables that `join` names, in order.
+
+    A file of one covariate, `{"prob": "confidence.csv"}`, is returned with the name of the covariate.
+    """
     entries: Iterable[Any]
     if isinstance(join, str | os.PathLike | pd.DataFrame | Mapping) or not isinstance(join, Iterable):
         entries = [join]
@@ -154,9 +157,9 @@ def read_joined(join: Join | Sequence[Join], options: TableOptions) -> list[Join
         if isinstance(entry, pd.DataFrame):
             tables.append(entry)
         elif isinstance(entry, Mapping):
-            for name, path in entry.items():
-                _check_covariate(name, path)
-                tables.append((read_table(path, options), name))
+            for covariate, path in entry.items():
+                _check_covariate(covariate, path)
+                tables.append((read_table(path, options), covariate))
         elif isinstance(entry, str | os.PathLike):
             tables.append((read_table(entry, options), None))
         else:

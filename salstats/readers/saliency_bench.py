@@ -42,7 +42,7 @@ SPLITS = ("train", "validation", "test")
 
 
 # each option is checked and looked up in the order of its parameters
-def read_saliency_bench(  # noqa: C901
+def read_saliency_bench(  # noqa: C901, PLR0912
     folder: PathLike,
     *,
     maps: Sources | None = None,

@@ -139,7 +139,7 @@ def pooled_rates(
     options = check_options("pooled_rate", interval, level, n_replicates, rng, draws)
     coded = coded_scores(scores)
     columns = [column for column in check_by(scores, by, _BY) if column != "metric"]
-    codes = ColumnCodes(_pixel_counts(coded))
+    codes = ColumnCodes(_counts_by_observation(coded))
     grouped_rows = group_rows_for_means(codes, columns, resolve_unit(codes, unit))
     rate_cells = _rate_cells(grouped_rows, rate_names, grouped_rows.frame)
     keys = rate_cells.keys
@@ -209,7 +209,7 @@ def pooled_difference(
     rate_names = _check_rates(rates)
     options = check_options("pooled_difference", interval, level, n_replicates, rng, draws)
     columns = [column for column in check_by(scores, by, ("task",)) if column not in ("metric", "method")]
-    pairs = _pair_counts(_pixel_counts(coded_scores(scores)), reference, columns)
+    pairs = _pair_counts(_counts_by_observation(coded_scores(scores)), reference, columns)
     codes = ColumnCodes(pairs.method_rows)
     group_columns = [*columns, "method"]
     groups, group_keys = index_groups(codes, group_columns)
@@ -284,7 +284,7 @@ def _check_rates(rates: str | Sequence[str]) -> list[str]:
     return list(dict.fromkeys(check_choice(name, tuple(_RATES), "rates") for name in names))
 
 
-def _pixel_counts(coded: ColumnCodes) -> pd.DataFrame:
+def _counts_by_observation(coded: ColumnCodes) -> pd.DataFrame:
     """One row per case, task and method with its counts, NaN where none of its rows has any.
 
     `score` is set to a count, so that functions that look for defined scores find the rows with counts.

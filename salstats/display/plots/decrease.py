@@ -37,8 +37,9 @@ _INCONCLUSIVE = "inconclusive"
 _VERDICT_RANKS = {"lower": 0, _INCONCLUSIVE: 1, "higher": 2}
 
 
+# a figure is put together layer by layer; the branches are its optional parts
 @plot_function
-def plot_decrease(
+def plot_decrease(  # noqa: C901
     decrease: pd.DataFrame,
     *,
     labels: Mapping[str, Any] | Labels | None = None,
@@ -107,7 +108,7 @@ def plot_decrease(
     """
     check_choice(sort, SORTS, "sort")
     check_choice(style, tuple(STYLES), "style")
-    contrasts = check_contrasts(decrease)
+    contrasts = read_contrasts(decrease)
     names = Labels(labels, contrasts.frame)
     drawing = prepare(pairs_as_methods(contrasts, names), names)
     row = drawing.row
@@ -186,7 +187,7 @@ def _mark_colours(frame: pd.DataFrame, drawing: EstimateDrawing) -> pd.Series | 
     return frame["method"].astype(str).map(colour_of)
 
 
-def check_contrasts(decrease: object, name: str = "decrease") -> Estimates:
+def read_contrasts(decrease: object, name: str = "decrease") -> Estimates:
     """Read a frame of contrasts with a reference; raise if it holds anything else."""
     contrasts = read_estimates(decrease, name).of_term("difference")
     content = ""

@@ -70,8 +70,9 @@ class _Entry(NamedTuple):
     is_bold: bool
 
 
+# a figure is put together layer by layer; the branches are its optional parts
 @plot_function
-def plot_forest(
+def plot_forest(  # noqa: C901
     estimates: pd.DataFrame,
     *,
     labels: Mapping[str, Any] | Labels | None = None,

@@ -38,7 +38,8 @@ _FEW_COLUMNS = 2
 _SERIES_COLUMNS = ("model", "seed", "reader")
 
 
-def gallery(
+# a figure is put together layer by layer; the branches are its optional parts
+def gallery(  # noqa: C901
     rows: Sequence["GalleryRow"],
     pictures: Mapping[str, Sequence[Picture]],
     values: "PanelScores",

@@ -10,9 +10,9 @@ from salstats.checks import check_choice, quoted
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import count_sentence, interval_caption
 from salstats.display.plots.decrease import (
-    check_contrasts,
     contrast_title,
     loss_order,
+    read_contrasts,
     significance_rule,
     sorted_note,
 )
@@ -115,7 +115,7 @@ def plot_intervals(
     check_choice(style, tuple(STYLES), "style")
     contrasts = None
     if decrease is not None:
-        contrasts = check_contrasts(decrease)
+        contrasts = read_contrasts(decrease)
     means = read_estimates(estimates).of_term("mean")
     if reference is None and contrasts is not None:
         reference = _reference(contrasts, means)
@@ -187,7 +187,7 @@ def _decrease_order(
             ", a frame from ",
             Call("percent_decrease"),
         )
-    _check_rows(drawing, contrasts, "percent_decrease")
+    _row_column(drawing, contrasts, "percent_decrease")
     further_keys = [key for key in contrasts.keys if key not in (row, "metric", "method")]
     varying = [key for key in further_keys if len(contrasts.values(key)) > 1]
     if varying:
@@ -239,13 +239,13 @@ def _estimate_order(drawing: EstimateDrawing) -> Callable[[list[Any]], list[Any]
 
 def _auroc_suffixes(drawing: EstimateDrawing, areas: Estimates) -> dict[Any, str]:
     """Return the AUROC in parentheses for the label of each row that has one, by the row's value."""
-    row = _check_rows(drawing, areas, "auroc")
+    row = _row_column(drawing, areas, "auroc")
     check_distinct(areas, [row])
     area_of = dict(zip(areas.frame[row], areas.numbers("estimate"), strict=True))
     return {value: f"({fixed_text(area, 2)})" for value, area in area_of.items() if not np.isnan(area)}
 
 
-def _check_rows(drawing: EstimateDrawing, further_estimates: Estimates, source: str) -> str:
+def _row_column(drawing: EstimateDrawing, further_estimates: Estimates, source: str) -> str:
     """Return the column of the figure's rows; raise unless further estimates share it and a value of it.
 
     `source` is the public function that makes the further estimates.
@@ -294,5 +294,6 @@ def _n_columns(drawing: EstimateDrawing) -> int:
         # four panels make a square
         return 2
     if n_metrics == 1:
+        # the values of the further column fill whole rows
         return _MAX_COLUMNS
     return min(max(n_metrics, 1), _MAX_COLUMNS)

@@ -59,8 +59,9 @@ class _Curves:
     texts: dict[str, str]
 
 
+# a figure is put together layer by layer; the branches are its optional parts
 @plot_function
-def plot_power(
+def plot_power(  # noqa: C901, PLR0912
     plan: pd.DataFrame,
     *,
     show: str = "power",

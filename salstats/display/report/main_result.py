@@ -22,9 +22,14 @@ _DECIMALS_OF_SHARE = 1
 
 
 def main_sentences(frames: ReportFrames, wording: Wording) -> tuple[str, ...]:
-    """Return the main results on the first metric on which a compared method has a mean."""
+    """Return the main results on the first metric on which a compared method has a mean.
+
+    They name the best method with its mean, its difference from the reference or from the other methods, and
+    what its scores are associated with.
+    """
     means = frames.estimates("means")
     reference = wording.settings.reference
+    # means of the methods on the first metric; `ranking` has those that are defined, the best method first
     ranked = means.subset(is_ranked(means, reference))
     ranking = best_first(ranked, reference)
     metric = str(ranked.frame["metric"].iloc[0])

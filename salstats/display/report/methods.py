@@ -43,7 +43,7 @@ _UNITS = {
     "patient": "patient, as a patient can contribute several cases (images): all scores of a patient",
 }
 #: Nouns for the estimates of means and contrasts, by the key of their frame.
-_NOUNS = {
+_ESTIMATE_NOUNS = {
     "means": "mean scores",
     "decrease": "percentage decreases",
     "difference": "differences",
@@ -82,8 +82,8 @@ def methods_text(frames: ReportFrames, wording: Wording, scores: pd.DataFrame) -
     return tuple(paragraph for paragraph in paragraphs if paragraph)
 
 
-def _condition(holds: object) -> str | None:
-    """Return the text of a slot that is only the condition of a sentence."""
+def _slot_if(holds: object) -> str | None:
+    """Return the text of a slot that only decides whether its sentence is written, None to leave it out."""
     return _CONDITION_HOLDS if holds else None
 
 
@@ -108,8 +108,8 @@ def _settings_slots(frames: ReportFrames, wording: Wording) -> Slots:
         "units": wording.units,
         "unit_definition": _UNITS.get(unit, f"{wording.unit}: all scores with the same value of {unit}"),
         "unit_role": unit_role,
-        "lines": _condition("confidence" in frames),
-        "letter_values": _condition("covariates" in frames),
+        "lines": _slot_if("confidence" in frames),
+        "letter_values": _slot_if("covariates" in frames),
         "software": f"salstats {version_of['salstats']} in Python {version_of['Python']} ({packages})",
     }
 
@@ -149,13 +149,13 @@ def _outcome_slots(frames: ReportFrames, wording: Wording) -> Slots:
     return {
         "outcomes": f"{subject} {joined(metric_texts)}",
         "metric_notes": " ".join(notes) or None,
-        "all_defined": _condition(n_undefined == 0),
+        "all_defined": _slot_if(n_undefined == 0),
         "n_undefined": count_text(n_undefined) if n_undefined else None,
         "n_scores": count_text(n_scores),
         "percent_undefined": percent_text(100 * n_undefined / n_scores),
         "reasons": reasons,
         "imputation": imputation,
-        "continuous": _condition(has_continuous_metric),
+        "continuous": _slot_if(has_continuous_metric),
     }
 
 
@@ -214,10 +214,10 @@ def _scores_slots(scores: pd.DataFrame, wording: Wording) -> Slots:
             )
     has_predictions = {"prob", "label"} <= set(scores.columns)
     slots: Slots = {
-        "truth_only": _condition(slices == ["true-positive"] and has_predictions),
+        "truth_only": _slot_if(slices == ["true-positive"] and has_predictions),
         "thresholds": joined(thresholds) or None,
-        "cutoff": _condition(_distinct_texts(scores, "cutoff")),
-        "smooth": _condition(_distinct_texts(scores, "smooth")),
+        "cutoff": _slot_if(_distinct_texts(scores, "cutoff")),
+        "smooth": _slot_if(_distinct_texts(scores, "smooth")),
         "repeated_rows": " ".join(repeated_rows) or None,
     }
     if len(slices) == 1:
@@ -292,8 +292,12 @@ def _weights_text(wording: Wording) -> str | None:
 
 
 def _mean_slots(frames: ReportFrames, wording: Wording) -> Slots:
-    """Fill the slots on means, and on the intervals of means and contrasts."""
-    estimates_by_key = {key: frames.estimates(key) for key in _NOUNS if key in frames}
+    """Fill the slots on means, and on the intervals of means and contrasts.
+
+    A sentence of the template with a slot that is None is left out; an empty slot leaves out a phrase.
+    """
+    # a frame of means, and of each kind of contrast that was made
+    estimates_by_key = {key: frames.estimates(key) for key in _ESTIMATE_NOUNS if key in frames}
     has_averages = any(estimates.is_over_tasks.any() for estimates in estimates_by_key.values())
     is_resampled = any(_has_bootstrap(estimates) for estimates in estimates_by_key.values())
     if "difference" in frames and "bootstrap" in frames.estimates("difference").values("test"):
@@ -305,9 +309,10 @@ def _mean_slots(frames: ReportFrames, wording: Wording) -> Slots:
     weights = wording.settings.weights
     slots: Slots = {
         "mean_by": "metric and method",
-        "averaged": _condition(has_averages and not isinstance(weights, Mapping)),
+        # weights by task make another average, which the slot "weights" describes
+        "averaged": _slot_if(has_averages and not isinstance(weights, Mapping)),
         "weights": _weights_text(wording),
-        "bounds": _condition(any(bound_sentences(frames.estimates("means"), wording))),
+        "bounds": _slot_if(any(bound_sentences(frames.estimates("means"), wording))),
         "intervals": " ".join(_interval_sentences(estimates_by_key, wording)),
         "replicates": None,
         "resampling": "",
@@ -332,7 +337,7 @@ def _interval_sentences(estimates_by_key: Mapping[str, Estimates], wording: Word
     for key, estimates in estimates_by_key.items():
         n_rows_by_interval = estimates.frame["interval"].astype("str").value_counts()
         for interval, n_rows in n_rows_by_interval.items():
-            noun = _NOUNS[key]
+            noun = _ESTIMATE_NOUNS[key]
             if len(n_rows_by_interval) > 1:
                 noun = f"{count_text(n_rows)} of the {count_text(len(estimates))} {noun}"
             nouns_by_interval[str(interval)].append(noun)
@@ -408,7 +413,7 @@ def _contrast_slots(frames: ReportFrames, wording: Wording) -> Slots:
         decreases = frames.estimates("decrease")
         without_zero = set(differences.values("metric")) - set(decreases.values("metric"))
         slots["decrease"] = _CONDITION_HOLDS
-        slots["averaged_decrease"] = _condition(decreases.is_over_tasks.any())
+        slots["averaged_decrease"] = _slot_if(decreases.is_over_tasks.any())
         if without_zero:
             slots["without_zero"] = wording.metrics(wording.labels.order("metric", sorted(without_zero)))
     return slots
@@ -457,7 +462,7 @@ def _regression_slots(frames: ReportFrames, wording: Wording) -> Slots:
         "but_reference": "",
         "with_task": "",
         "alone": "",
-        "gaps": _condition(has_gaps),
+        "gaps": _slot_if(has_gaps),
         "binary": joined(_binary_outcomes(slopes, frames["describe"], wording)) or None,
         "errors": " ".join(errors),
         "adjusted_slopes": _adjustment_sentence(plural_noun, slopes, wording, earlier),
@@ -499,7 +504,7 @@ def _correlation_slots(frames: ReportFrames, wording: Wording) -> Slots:
         "prob": wording.column(str(first["y"])),
         "separately": f", separately by {joined(by)}" if by else "",
         "correlation_interval": interval_source,
-        "perfect": _condition((np.abs(correlations.numbers("estimate")) == 1).any()),
+        "perfect": _slot_if((np.abs(correlations.numbers("estimate")) == 1).any()),
         "adjusted_correlations": _adjustment_sentence("correlations", correlations, wording, earlier),
     }
 

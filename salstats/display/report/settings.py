@@ -15,7 +15,7 @@ from salstats.display.text.labels import LAST
 from salstats.errors import ColumnError, InputFileError, Message, SalstatsError, Setting
 from salstats.frames import IDENTIFIER_COLUMNS, ColumnCodes, valid_scores
 from salstats.stats.adjust import check_procedure
-from salstats.stats.engine.equivalence import Margin, check_margin, check_tails
+from salstats.stats.engine.equivalence import Margin, margin_bounds, tail_function
 from salstats.stats.engine.intervals import choose_interval
 from salstats.stats.engine.label_columns import holds_labels
 from salstats.stats.engine.paired_tests import TESTS
@@ -87,7 +87,7 @@ class Settings:
         check_level(self.level)
         interval = choose_interval(self.interval, "difference")
         if self.margin is not None:
-            check_tails(interval, "difference")
+            tail_function(interval, "difference")
         if self.test is not None:
             check_choice(self.test, TESTS, "test")
         check_procedure(self.adjust, "adjust")
@@ -129,7 +129,7 @@ def resolve_settings(scores: pd.DataFrame, settings: Settings) -> tuple[pd.DataF
     scores = _selected_rows(valid_scores(scores).frame, settings.only or {})
     _check_scores(scores)
     if settings.margin is not None:
-        check_margin(settings.margin, scores["metric"].unique())
+        margin_bounds(settings.margin, scores["metric"].unique())
     reference = _resolve_reference(scores, settings.reference)
     unit: Unit = settings.unit or None
     if settings.unit and settings.unit not in scores.columns:

@@ -174,7 +174,8 @@ class Labels:
             return _sentence(name)
         return _COLUMNS.get(name) or _sentence(name)
 
-    def value(self, column: str, value: Hashable) -> str:
+    # sources of a label one after the other, the user's first
+    def value(self, column: str, value: Hashable) -> str:  # noqa: C901
         """Return the label of one value of a column."""
         if value is None or value != value:
             return MISSING

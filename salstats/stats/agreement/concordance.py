@@ -17,7 +17,7 @@ from salstats.stats.agreement.readings import (
 from salstats.stats.engine.estimands import ratio
 
 
-class Moments(NamedTuple):
+class PairMoments(NamedTuple):
     """Means, variances and covariance of two raters, x and y, each of shape (n_sets,).
 
     The denominator of variances and covariance is n, as in Lin (1989).
@@ -30,14 +30,14 @@ class Moments(NamedTuple):
     covariance: np.ndarray
 
 
-def moments(readings: RaterReadings, weights: Weights) -> Moments:
+def moments(readings: RaterReadings, weights: Weights) -> PairMoments:
     """Return the moments of both raters over the rows of each set of weights."""
     # Sums of squares lose fewer digits about the mean; only the difference of the means is used.
     x, y = (readings.values - readings.values.mean()).T
     n = weights @ np.ones(len(x))
     mean_x = ratio(weights @ x, n)
     mean_y = ratio(weights @ y, n)
-    return Moments(
+    return PairMoments(
         mean_x=mean_x,
         mean_y=mean_y,
         var_x=ratio(weights @ x**2, n) - mean_x**2,

@@ -33,7 +33,8 @@ _FEW_MINORITY_UNITS = 8
 _NUMBERS = ("estimate", "std_error", "statistic", "df", "p_value", "conf_low", "conf_high")
 
 
-def agreement(
+# a list of columns, each made once; the branches are the options that add some
+def agreement(  # noqa: C901
     scores: pd.DataFrame,
     *,
     over: str = "reader",

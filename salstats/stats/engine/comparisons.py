@@ -14,7 +14,7 @@ from salstats.stats.engine.grouping import (
     OVERALL,
     append_keys,
     average_over,
-    check_overall,
+    overall_column,
     pool_over,
     warn_uneven_rows,
 )
@@ -457,7 +457,7 @@ def _target(
     mixed_weights = np.zeros((n_groups, 0))
     row_keys = keys
     if comparison.overall:
-        overall_members, overall_keys = pool_over(keys, check_overall(comparison.by), OVERALL)
+        overall_members, overall_keys = pool_over(keys, overall_column(comparison.by), OVERALL)
         defined_members = overall_members * is_defined[:, None]
         row_keys = append_keys(keys, overall_keys)
         if comparison.pairs == "complete":
@@ -528,7 +528,8 @@ def _available_reference_cells(
 ) -> Cells:
     """Return cells of all scores of each group's reference, in the order of the groups.
 
-    Groups that differ in the method only have the same cell of the reference.
+    Groups that differ in the method only have the same cell of the reference. `first_pairs` is the position
+    of one pair of each group.
     """
     methods = codes.column("method")
     by_codes = codes.combined(comparison.by)

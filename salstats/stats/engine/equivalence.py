@@ -66,7 +66,7 @@ def sides(gap: np.ndarray, excluded: np.ndarray) -> np.ndarray:
     return np.where(excluded & (gap != 0), side, _UNDECIDED)
 
 
-def check_margin(margin: Margin, metrics: Iterable[object]) -> tuple[np.ndarray, np.ndarray]:
+def margin_bounds(margin: Margin, metrics: Iterable[object]) -> tuple[np.ndarray, np.ndarray]:
     """Return the lower and upper bound of each metric's margin, infinite for None, NaN without a margin."""
     metrics = list(metrics)
     if not isinstance(margin, Mapping):
@@ -159,12 +159,12 @@ def margin_test_columns(
         Columns of `margin_columns`.
     """
     term = estimates.target.term
-    low, high = check_margin(margin, metrics)
+    low, high = margin_bounds(margin, metrics)
     warn_of_units(low, high, term, metrics)
     p_value = np.full(len(low), np.nan)
     intervals = estimates.interval_names
     for name in np.unique(intervals):
-        tails = check_tails(interval_by_name(str(name), term), term)
+        tails = tail_function(interval_by_name(str(name), term), term)
         p_value_of_interval = margin_p_value(partial(tails, estimates.basis), low, high)
         p_value = np.where(intervals == name, p_value_of_interval, p_value)
     # limits of width 0 are from scores without variance, or from one unit, and say nothing about other units
@@ -195,7 +195,7 @@ def warn_of_units(low: np.ndarray, high: np.ndarray, term: str, metrics: np.ndar
             )
 
 
-def check_tails(interval: Interval | None, term: str) -> Callable[[Basis, np.ndarray], Tails]:
+def tail_function(interval: Interval | None, term: str) -> Callable[[Basis, np.ndarray], Tails]:
     """Return the function of the one-sided P values of an interval; SalstatsError if it has none."""
     if interval is not None and interval.tails is not None:
         return interval.tails

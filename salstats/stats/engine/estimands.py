@@ -15,7 +15,7 @@ from salstats.stats.engine.grouping import (
     append_keys,
     average_over,
     check_one_metric,
-    check_overall,
+    overall_column,
     pool_over,
 )
 from salstats.stats.engine.weighting import EQUAL, Weights
@@ -77,7 +77,7 @@ class Cells:
     def sample_units(self) -> np.ndarray:
         """Return the number of units of each cell's sample: the smallest of the sample's cells."""
         n_units = np.count_nonzero(self.counts, axis=0)[None].astype(np.float64)
-        return np.asarray(smallest_sample(n_units, self.sample)[0])
+        return np.asarray(smallest_n_in_sample(n_units, self.sample)[0])
 
     def with_pooled(self, membership: np.ndarray, is_used: np.ndarray | None = None) -> "Cells":
         """Return the cells, followed by cells that pool some of them.
@@ -163,15 +163,16 @@ class Cells:
         )
 
 
-def smallest_sample(n_units: np.ndarray, sample: np.ndarray) -> np.ndarray:
+def smallest_n_in_sample(n_units: np.ndarray, sample_of_cell: np.ndarray) -> np.ndarray:
     """Return for each cell the smallest number of units among the cells of its sample.
 
-    `n_units` and the result have shape (n, n_cells); `sample` (n_cells,) are numbers of samples.
+    `n_units` and the result have shape (n, n_cells), a row for each replicate; `sample_of_cell` (n_cells,)
+    numbers the samples from 0.
     """
-    smallest = np.full((len(n_units), int(sample.max()) + 1), np.inf)
-    for cell, number in enumerate(sample):
-        smallest[:, number] = np.minimum(smallest[:, number], n_units[:, cell])
-    return smallest[:, sample]
+    smallest = np.full((len(n_units), int(sample_of_cell.max()) + 1), np.inf)
+    for cell, sample in enumerate(sample_of_cell):
+        smallest[:, sample] = np.minimum(smallest[:, sample], n_units[:, cell])
+    return smallest[:, sample_of_cell]
 
 
 def sum_cells(
@@ -340,8 +341,11 @@ class Estimand:
             weights = weights @ self.row_weights
         return weights > 0
 
-    def count_scores(self, cells: Cells) -> np.ndarray:
-        """Return the number of the method's defined scores in each estimate."""
+    def count_method_scores(self, cells: Cells) -> np.ndarray:
+        """Return the number of the method's defined scores in each estimate.
+
+        `method_weights` are (n_cells, n_rows); `row_weights`, if rows are averaged, (n_rows, n_estimates).
+        """
         weights = self.method_weights
         if self.row_weights is not None:
             weights = self.method_weights @ self.row_weights
@@ -440,7 +444,7 @@ def target_of_cells(
     )
     n_missing_of_averages = cells.n_missing @ average_members
     if overall:
-        membership, pooled_keys = pool_over(keys, check_overall(list(keys.columns)), OVERALL)
+        membership, pooled_keys = pool_over(keys, overall_column(list(keys.columns)), OVERALL)
         cells = cells.with_pooled(membership)
         keys = append_keys(keys, pooled_keys)
         # pooled cells enter no average

@@ -82,7 +82,7 @@ def row_groups(
     rows = np.split(order, np.cumsum(np.bincount(groups))[:-1])
     if not overall:
         return keys, rows
-    membership, pooled_keys = pool_over(keys, check_overall(by), OVERALL)
+    membership, pooled_keys = pool_over(keys, overall_column(by), OVERALL)
     pooled_rows = []
     for is_member in membership.T:
         rows_of_members = [rows[group] for group in np.flatnonzero(is_member)]
@@ -93,7 +93,7 @@ def row_groups(
     return keys.iloc[order].reset_index(drop=True), [rows[group] for group in order]
 
 
-def check_overall(by: Sequence[str]) -> str:
+def overall_column(by: Sequence[str]) -> str:
     """Return the column that "Overall" rows pool over, "task"; raise ColumnError if it is not in `by`."""
     if "task" not in by:
         raise ColumnError(

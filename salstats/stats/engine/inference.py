@@ -118,7 +118,7 @@ class InferredEstimates:
     conf_high: np.ndarray
     n_units: np.ndarray
     #: Units of the smallest sample that enters the estimate.
-    smallest_sample: np.ndarray
+    smallest_n_in_sample: np.ndarray
     #: Mean of the replicates less the estimate.
     bias: np.ndarray
     #: Replicates in which the estimate is undefined.
@@ -170,7 +170,7 @@ class InferredEstimates:
             "conf_level": self.conf_level,
             "interval": self.interval_names,
             "unit": unit,
-            "n": self.target.estimand.count_scores(self.target.cells),
+            "n": self.target.estimand.count_method_scores(self.target.cells),
             "n_missing": self.target.n_missing,
             "n_units": self.n_units,
         }
@@ -297,7 +297,7 @@ def infer(  # noqa: C901
         conf_low=no_limits,
         conf_high=no_limits,
         n_units=n_units,
-        smallest_sample=smallest,
+        smallest_n_in_sample=smallest,
         bias=bias,
         n_undefined=n_undefined,
         scale=scale,
@@ -425,7 +425,7 @@ def _estimates_at_level(estimates: InferredEstimates, level: float) -> InferredE
         t_low, t_high = limits.t_limits(basis.estimate, basis.std_error, basis.df, level)
         low = np.where(use_cr2, t_low, low)
         high = np.where(use_cr2, t_high, high)
-    is_unknown = _has_no_limits(record, basis, estimates.smallest_sample, use_cr2)
+    is_unknown = _has_no_limits(record, basis, estimates.smallest_n_in_sample, use_cr2)
     return replace(
         estimates,
         options=replace(estimates.options, level=level),
@@ -525,7 +525,7 @@ def _cautions(
         trials = np.zeros_like(is_graded)
         if estimates.options.interval.binary_defaults:
             trials = estimates.basis.trials
-        has_few_events = few_events(_discordant_units(target)) & (estimates.smallest_sample > 1)
+        has_few_events = few_events(_discordant_units(target)) & (estimates.smallest_n_in_sample > 1)
         cautions[FEW_EVENTS] = ~is_graded & ~trials & has_few_events
     return cautions
 
@@ -539,7 +539,7 @@ def _has_few_df(estimates: InferredEstimates) -> np.ndarray:
     df = estimates.df
     if record.bounded or record.mistakes_outlying:
         # these intervals lower the degrees of freedom where few scores differ, and their limits hold
-        df = np.maximum(df, estimates.smallest_sample - 1)
+        df = np.maximum(df, estimates.smallest_n_in_sample - 1)
     return result_warnings.has_few_df(np.where(uses_t, df, np.nan))
 
 
@@ -552,17 +552,17 @@ def _warn(estimates: InferredEstimates, unit_sizes: np.ndarray, constant: bool) 
     resampled = estimates.options.resampled
     if estimates.replicates is not None:
         subject = f"{record.name} intervals" if resampled else "bootstrap tests"
-        result_warnings.warn_few_units(estimates.smallest_sample, keys, subject, term)
+        result_warnings.warn_few_units(estimates.smallest_n_in_sample, keys, subject, term)
         result_warnings.warn_undefined(estimates.n_undefined, len(estimates.replicates), keys)
     result_warnings.warn_few_df(np.where(_has_few_df(estimates), estimates.df, np.nan), keys)
     if record.extra_input == "cr2":
         n_cells = target.estimand.cells_of_rows().sum(axis=0)
         n_cells_of_group = 1 if target.estimand.reference_weights is None else 2
-        result_warnings.warn_rare(estimates.smallest_sample, n_cells > n_cells_of_group, keys)
+        result_warnings.warn_rare(estimates.smallest_n_in_sample, n_cells > n_cells_of_group, keys)
     elif record.kind != "share":
         is_few = result_warnings.has_few_df(estimates.df)
         if resampled:
-            is_few = estimates.smallest_sample < result_warnings.FEW_UNITS
+            is_few = estimates.smallest_n_in_sample < result_warnings.FEW_UNITS
         result_warnings.warn_unequal_units(unit_sizes, is_few, keys, term)
     no_rows = np.zeros(len(estimates.estimate), dtype=bool)
     if term == "percent_decrease":
@@ -576,7 +576,7 @@ def _warn(estimates: InferredEstimates, unit_sizes: np.ndarray, constant: bool) 
         (estimates.conf_low, estimates.conf_high),
         estimates.estimate,
         estimates.scale,
-        estimates.smallest_sample < 2,
+        estimates.smallest_n_in_sample < 2,
         constant=constant,
     )
 
@@ -729,8 +729,8 @@ def replicate(
     return Replicates(replicates, delta_variances, replicate_differences)
 
 
-class Moments(NamedTuple):
-    """Moments of the defined replicates of each row, shape (n_rows,) each."""
+class ReplicateMoments(NamedTuple):
+    """ReplicateMoments of the defined replicates of each row, shape (n_rows,) each."""
 
     mean: np.ndarray
     #: Standard deviation with the divisor n - 1; NaN for fewer than two replicates.
@@ -739,7 +739,7 @@ class Moments(NamedTuple):
     n: np.ndarray
 
 
-def moments(replicates: np.ndarray) -> Moments:
+def moments(replicates: np.ndarray) -> ReplicateMoments:
     """Compute the moments of replicates (n_replicates, n_rows), of which those that are NaN are left out."""
     is_defined = ~np.isnan(replicates)
     n = is_defined.sum(axis=0)
@@ -748,7 +748,7 @@ def moments(replicates: np.ndarray) -> Moments:
     # 0 makes the SD of fewer than two replicates NaN
     df = np.where(n > 1, n - 1.0, 0.0)
     variance = ratio((deviations**2).sum(axis=0), df)
-    return Moments(mean, np.sqrt(variance), n)
+    return ReplicateMoments(mean, np.sqrt(variance), n)
 
 
 def bootstrap_p_values(

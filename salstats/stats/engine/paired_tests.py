@@ -116,7 +116,7 @@ def p_values_of_pairs(
     n_single = paired_target.members.shape[1]
     is_average = np.arange(estimand.n_rows) >= n_single
     by_estimate = is_average & (estimand.row_weights is not None)
-    too_few_units = estimates.smallest_sample < 2
+    too_few_units = estimates.smallest_n_in_sample < 2
     if test == "bootstrap":
         assert estimates.replicates is not None
         assert estimates.difference_replicates is not None
@@ -196,7 +196,7 @@ def _score_p_values(paired_target: PairedTarget, estimates: InferredEstimates) -
     std_error = np.sqrt(analytic_variance(cells, difference).variance)
     p_value = equality_p_value(difference.value(cells.means()), std_error, estimates.n_units)
     is_single = difference.cells_of_rows().sum(axis=0) == 2
-    return np.where(is_single & (estimates.smallest_sample >= 2), p_value, np.nan)
+    return np.where(is_single & (estimates.smallest_n_in_sample >= 2), p_value, np.nan)
 
 
 def _test_single_rows(

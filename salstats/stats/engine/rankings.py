@@ -109,7 +109,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
     """Compute the values that methods of a scores frame are ranked by; warn of groups with few units."""
     codes = coded_scores(scores)
     groups = ranking_groups(scores, ranking_options.by, ranking_options.last_group)
-    scheme = _check_scheme(ranking_options, groups)
+    scheme = _ranking_scheme(ranking_options, groups)
     columns = [*groups, "method"]
     units = resolve_unit(codes, ranking_options.unit)
     ranked = codes
@@ -176,7 +176,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
     )
 
 
-def _check_scheme(ranking_options: RankingOptions, groups: Sequence[str]) -> Scheme:
+def _ranking_scheme(ranking_options: RankingOptions, groups: Sequence[str]) -> Scheme:
     """Check the options of a ranking, and return its scheme."""
     if "method" in groups:
         raise ColumnError(

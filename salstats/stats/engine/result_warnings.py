@@ -88,8 +88,9 @@ def warn_few_df(df: np.ndarray, keys: pd.DataFrame) -> None:
         low = f"{df[is_few].min():.2g}"
         high = f"{df[is_few].max():.2g}"
         span = low if low == high else f"{low} to {high}"
+        degrees = "degree" if span == "1" else "degrees"
         warn(
-            f"limits rest on {span} degrees of freedom for ",
+            f"limits rest on {span} {degrees} of freedom for ",
             named_groups(keys, is_few),
             f"; fewer than {FEW_DF} gives rough limits and p-values: more units, or units of "
             "more equal size, are needed",
@@ -283,7 +284,7 @@ def warn_limits(
 
 def _warn_undefined_estimates(target: Target, is_undefined: np.ndarray) -> None:
     """Warn of undefined differences and percentage decreases, with the reason."""
-    has_no_pair = target.estimand.count_scores(target.cells) == 0
+    has_no_pair = target.estimand.count_method_scores(target.cells) == 0
     for rows, reason in (
         (is_undefined & has_no_pair, "no pair has both scores"),
         (is_undefined & ~has_no_pair, "the mean of the reference is 0"),

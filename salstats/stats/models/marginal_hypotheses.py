@@ -93,10 +93,11 @@ def _averaged_effects(design: DesignMatrix, levels: Mapping[Factor, np.ndarray],
 
 
 def _levels_of_columns(design: DesignMatrix) -> dict[Factor, np.ndarray]:
-    """Return the level of each factor in each column of the model matrix, NaN in columns without it."""
+    """Return the level of each factor in each column of the model matrix, NaN in columns without one."""
     levels = {factor: np.full(len(design.names), np.nan) for factor in design.levels}
     for column, product in enumerate(design.products):
         for factor, level in product:
+            # a numeric factor has no level
             if level is not None:
                 levels[factor][column] = level
     return levels

@@ -16,8 +16,8 @@ from salstats.stats.engine.comparisons import ALL
 from salstats.stats.engine.equivalence import (
     Margin,
     MarginTest,
-    check_margin,
     is_below,
+    margin_bounds,
     margin_columns,
     margin_p_value,
     sides,
@@ -189,7 +189,7 @@ def _margin_columns(frame: pd.DataFrame, margin: Margin, responses: np.ndarray, 
     std_error = frame["std_error"].to_numpy(dtype=np.float64)
     df = frame["df"].to_numpy(dtype=np.float64)
     df = np.where(frame["interval"] == "wald", np.inf, df)
-    low, high = check_margin(margin, responses)
+    low, high = margin_bounds(margin, responses)
     p_value = margin_p_value(lambda bound: t_tails(estimate, std_error, df, bound), low, high)
     alpha = 1 - frame["conf_level"].to_numpy()
     is_different = is_below(frame["p_value"].to_numpy(), alpha)

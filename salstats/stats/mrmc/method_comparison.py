@@ -18,8 +18,8 @@ from salstats.stats.engine.cautions import DIFFERENT_CASES, add_caution
 from salstats.stats.engine.equivalence import (
     Margin,
     MarginTest,
-    check_margin,
     is_below,
+    margin_bounds,
     margin_columns,
     margin_p_value,
     sides,
@@ -407,7 +407,7 @@ def _margin_columns(
     `estimates` are three arrays (n_rows,): estimates, standard errors and degrees of freedom; `side`
     (n_rows,) are the verdicts without the margin.
     """
-    low, high = check_margin(margin, metrics)
+    low, high = margin_bounds(margin, metrics)
     low = np.where(is_difference, low, np.nan)
     high = np.where(is_difference, high, np.nan)
     warn_of_units(low[is_difference], high[is_difference], "difference", metrics[is_difference])

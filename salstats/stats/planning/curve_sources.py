@@ -14,7 +14,7 @@ from salstats.checks import check_by
 from salstats.errors import SalstatsError, SalstatsWarning, Setting, ValueRangeError
 from salstats.frames import ColumnCodes, case_key
 from salstats.stats.engine.comparisons import pair_with_reference, reference_in_every_group
-from salstats.stats.engine.equivalence import check_margin
+from salstats.stats.engine.equivalence import margin_bounds
 from salstats.stats.engine.grouping import group_label, row_groups
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING
@@ -60,7 +60,7 @@ def _margin_bounds(plan: Plan, metric: str, effect: float) -> tuple[float, float
                 Setting("margin"), f" has none for the metric {metric!r}", choices=map(str, margin)
             )
         margin = margin[metric]
-    lows, highs = check_margin(margin, [metric])
+    lows, highs = margin_bounds(margin, [metric])
     low = float(lows[0])
     high = float(highs[0])
     if not low < effect < high:

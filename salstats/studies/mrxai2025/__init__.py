@@ -29,7 +29,7 @@ from salstats.studies.mrxai2025.comparison import (
     table_1,
 )
 from salstats.studies.mrxai2025.simulations import Simulations, curves_of, masks_of
-from salstats.studies.mrxai2025.tool_estimates import ComparisonOptions, PickRule
+from salstats.studies.mrxai2025.tool_estimates import PickRule, ToolComparisonOptions
 from salstats.studies.options import check_replicates, named_folder
 from salstats.studies.study_parser import Parser
 from salstats.study import Study
@@ -254,7 +254,7 @@ def compare(study: Study | None, scores: pd.DataFrame, options: argparse.Namespa
     `study` is None where `scores` were read from a file: then there are no pictures.
     """
     reference = reference_of(scores["method"].unique(), options)
-    comparison_options = ComparisonOptions(
+    comparison_options = ToolComparisonOptions(
         reference,
         options.replicates,
         options.interval,

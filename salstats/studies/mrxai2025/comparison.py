@@ -38,7 +38,7 @@ from salstats.studies.mrxai2025.compared_cases import (
 )
 from salstats.studies.mrxai2025.tool_estimates import (
     BY,
-    ComparisonOptions,
+    ToolComparisonOptions,
     differences,
     means,
     sensitivity,
@@ -72,7 +72,7 @@ class ToolComparison:
 
     #: Scores of `keep_cases`.
     scores: ComparedScores
-    options: ComparisonOptions
+    options: ToolComparisonOptions
     #: Means as the study printed them: `method, dice_mean, dice_sd`.
     printed: pd.DataFrame | None = None
     #: The study that was scored, for examples.
@@ -367,7 +367,7 @@ def _unscored_note(compared: pd.DataFrame, rows: pd.DataFrame, names: Labels) ->
     return f"; without a known worst score: {metrics} (a distance needs the size of the images)"
 
 
-def _sensitivity_table(rows: pd.DataFrame, options: ComparisonOptions, names: Labels) -> GT:
+def _sensitivity_table(rows: pd.DataFrame, options: ToolComparisonOptions, names: Labels) -> GT:
     """Make the table of both runs side by side."""
     columns: dict[Any, Cell] = {}
     for prefix, run in RUNS.items():
@@ -401,7 +401,7 @@ def _is_changed_difference(rows: pd.DataFrame) -> pd.Series:
     return rows["verdict"].notna() & (rows["estimate"] != rows["worst_estimate"])
 
 
-def _run_columns(prefix: str, run: str, options: ComparisonOptions) -> dict[Any, Cell]:
+def _run_columns(prefix: str, run: str, options: ToolComparisonOptions) -> dict[Any, Cell]:
     """Return the columns of one run: n, mean, and the difference with its interval."""
 
     def n_text(row: Any) -> str:

@@ -32,7 +32,7 @@ STUDY_PICK = PickRule("rex", "pdc")
 
 
 @dataclass(frozen=True)
-class ComparisonOptions:
+class ToolComparisonOptions:
     """Options of the comparison of tools."""
 
     #: The tool that the others are compared with; None where there is none to compare with.
@@ -63,7 +63,7 @@ class ComparisonOptions:
 
 
 def means(
-    compared: pd.DataFrame, options: ComparisonOptions, printed: pd.DataFrame | None = None
+    compared: pd.DataFrame, options: ToolComparisonOptions, printed: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """Return mean, SD and counts of each tool and metric, and the mean and SD that the study printed."""
     unit = unit_of(compared)
@@ -85,7 +85,7 @@ def means(
     return rows.merge(_printed_dice(rows["method"], printed), on=BY, how="left", validate="1:1")
 
 
-def differences(scores: pd.DataFrame, options: ComparisonOptions) -> pd.DataFrame:
+def differences(scores: pd.DataFrame, options: ToolComparisonOptions) -> pd.DataFrame:
     """Return the paired differences from the reference, with Holm's correction over all of them."""
     assert options.reference is not None, "items of differences need a reference"
     return ss.difference(
@@ -100,7 +100,7 @@ def differences(scores: pd.DataFrame, options: ComparisonOptions) -> pd.DataFram
 
 
 def sensitivity(
-    compared: pd.DataFrame, options: ComparisonOptions, diagonals: pd.Series | None = None
+    compared: pd.DataFrame, options: ToolComparisonOptions, diagonals: pd.Series | None = None
 ) -> pd.DataFrame:
     """Return means and differences without failures and, in columns `worst_...`, with failures at the worst.
 
@@ -123,7 +123,7 @@ def sensitivity(
     return estimates
 
 
-def _means_and_differences(scores: pd.DataFrame, options: ComparisonOptions) -> pd.DataFrame:
+def _means_and_differences(scores: pd.DataFrame, options: ToolComparisonOptions) -> pd.DataFrame:
     """Return the mean of each tool and metric beside its difference from the reference."""
     summary = ss.summarize(
         scores, by=BY, unit=unit_of(scores), interval=options.interval, n_replicates=options.n_replicates

@@ -44,9 +44,9 @@ def summary_statistics(frames: StudyFrames) -> ItemResult:
     features = described_features(frames.all_tasks or frames)
     left_out = _left_out(counts)
     return ItemResult(
-        _join_quartiles(counts, features),
+        _add_feature_quartiles(counts, features),
         _summary_table(counts, features),
-        _count_figure(counts, left_out),
+        _plot_cases_and_patients(counts, left_out),
         note=f"tasks left out of all that follows: {left_out}",
     )
 
@@ -59,7 +59,7 @@ def _left_out(counts: pd.DataFrame) -> str:
     return "; ".join(texts) or "none"
 
 
-def _join_quartiles(counts: pd.DataFrame, features: pd.DataFrame) -> pd.DataFrame:
+def _add_feature_quartiles(counts: pd.DataFrame, features: pd.DataFrame) -> pd.DataFrame:
     """Add `FEATURE_median`, `FEATURE_q1` and `FEATURE_q3` of each feature to the counts of the tasks."""
     quartiles = features.pivot(index="task", columns="metric", values=["median", "q1", "q3"])
     # The columns have two levels, the quantity and the feature: area_ratio_median, area_ratio_q1, ...
@@ -91,7 +91,7 @@ def _summary_table(counts: pd.DataFrame, features: pd.DataFrame) -> GT:
     return table_of(counts.merge(text_of_task, on="task"), "saporta2022", {"Task": "task"}, columns)
 
 
-def _count_figure(counts: pd.DataFrame, left_out: str) -> Figure:
+def _plot_cases_and_patients(counts: pd.DataFrame, left_out: str) -> Figure:
     """Plot how many cases have each finding, and of how many patients they are."""
     names = {"n_positive": "Cases with the finding", "n_patients": "Patients with the finding"}
     columns = [column for column in names if column in counts]

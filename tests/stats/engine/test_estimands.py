@@ -8,7 +8,14 @@ from tests_support import raises
 from salstats.errors import ValueRangeError
 from salstats.frames import ColumnCodes
 from salstats.stats.engine import estimands
-from salstats.stats.engine.estimands import Cells, Estimand, mean_target, ratio, smallest_sample, sum_cells
+from salstats.stats.engine.estimands import (
+    Cells,
+    Estimand,
+    mean_target,
+    ratio,
+    smallest_n_in_sample,
+    sum_cells,
+)
 from salstats.stats.engine.grouping import GroupedRows, index_groups
 from salstats.stats.engine.resampling_units import resolve_unit
 
@@ -123,7 +130,7 @@ def test_a_sample_has_the_units_of_its_smallest_cell():
     paired = two_cells().followed_by(two_cells().select(np.array([1, 0])))
     assert paired.sample_units().tolist() == [1, 1, 1, 1]
     assert two_cells().sample_units().tolist() == [2, 1]
-    assert smallest_sample(np.array([[5.0, 2, 4]]), np.array([0, 0, 1])).tolist() == [[2, 2, 4]]
+    assert smallest_n_in_sample(np.array([[5.0, 2, 4]]), np.array([0, 0, 1])).tolist() == [[2, 2, 4]]
 
 
 def test_a_ratio_of_nothing_is_undefined_without_a_warning():

@@ -53,7 +53,7 @@ def test_few_units_are_sent_to_the_interval_that_is_recommended(six, term, estim
 
 #: Numbers on which little can be said, and what is said of them.
 LITTLE = {
-    "two cases": ("rest on 1 degrees of freedom", lambda: pairs([0.2, 0.6], [0.1, 0.2])),
+    "two cases": ("rest on 1 degree of freedom", lambda: pairs([0.2, 0.6], [0.1, 0.2])),
     "one case": ("a sample of one unit says nothing", lambda: pairs([0.2], [0.1])),
     "mostly zeros": (
         "only 3 of 10 units have",

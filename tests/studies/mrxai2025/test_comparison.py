@@ -16,11 +16,11 @@ from salstats.studies.engine import make_items
 from salstats.studies.mrxai2025 import COMPARISON_ITEMS, REFERENCE, SECOND_TOOL, Data
 from salstats.studies.mrxai2025.compared_cases import keep_cases
 from salstats.studies.mrxai2025.comparison import ToolComparison
-from salstats.studies.mrxai2025.tool_estimates import ComparisonOptions, means
+from salstats.studies.mrxai2025.tool_estimates import ToolComparisonOptions, means
 
 # sums of the same numbers in another order
 ROUNDING = 1e-12
-CHOICE = ComparisonOptions("gradcam", 600)
+CHOICE = ToolComparisonOptions("gradcam", 600)
 
 
 def drawn_scores(fails=True, n_patients=20, metrics=("dice", "hausdorff", "pdc")):
@@ -96,7 +96,7 @@ def test_the_printed_means_stand_beside_dice_of_the_tools_that_the_study_has(ite
 @pytest.mark.parametrize("name", ["Grad-CAM", "grad_cam", "GradCAM"])
 def test_a_tool_is_known_by_its_letters(scores, printed, name):
     renamed = scores.replace({"method": {"gradcam": name}})
-    found = means(keep_cases(renamed, reference=name).compared, ComparisonOptions(name, 50), printed)
+    found = means(keep_cases(renamed, reference=name).compared, ToolComparisonOptions(name, 50), printed)
     assert found.dropna(subset="printed_mean")["method"].to_list().count(name) == 1
 
 
@@ -105,7 +105,8 @@ def test_the_printed_mean_of_grad_cam_is_not_that_of_grad_cam_plus_plus(scores, 
     both = pd.concat(
         [scores, scores[scores["method"] == "gradcam"].assign(method="gradcam++")], ignore_index=True
     )
-    found = means(keep_cases(both, reference="gradcam").compared, ComparisonOptions("gradcam", 50), printed)
+    options = ToolComparisonOptions("gradcam", 50)
+    found = means(keep_cases(both, reference="gradcam").compared, options, printed)
     assert set(found.dropna(subset="printed_mean")["method"]) == {"gradcam", "rex"}
 
 
@@ -117,7 +118,7 @@ def test_differences_are_those_of_the_public_function(scores, interval):
         scores, reference="gradcam", by="metric", unit="patient", adjust="holm", interval=interval,
         n_replicates=600,
     )  # fmt: skip
-    made = items_of(scores, ComparisonOptions("gradcam", 600, interval))
+    made = items_of(scores, ToolComparisonOptions("gradcam", 600, interval))
     pd.testing.assert_frame_equal(made["differences"].frame, want)
     assert set(made["table_1"].frame["interval"]) == {interval}
     assert ("with 600 replicates P is" in made["differences"].note) == (interval == "percentile")
@@ -149,7 +150,7 @@ def test_the_penalised_dice_is_called_a_reconstruction_wherever_it_stands(items)
 
 def test_no_size_penalty_is_said_only_where_it_is_known(scores, items):
     assert not any("alpha" in item.note for item in items.values())
-    known = items_of(scores, ComparisonOptions("gradcam", 50, unpenalised=True))
+    known = items_of(scores, ToolComparisonOptions("gradcam", 50, unpenalised=True))
     for key, item in known.items():
         assert ("no size penalty here (alpha = beta = 0)" in item.note) == (key not in ("cases", "empty"))
 

@@ -9,7 +9,7 @@ from salstats.errors import ValueRangeError
 from salstats.studies.mrxai2025.compared_cases import keep_cases
 from salstats.studies.mrxai2025.tool_estimates import (
     STUDY_PICK,
-    ComparisonOptions,
+    ToolComparisonOptions,
     differences,
     means,
     sensitivity,
@@ -19,7 +19,7 @@ from salstats.studies.mrxai2025.tool_estimates import (
 pytestmark = pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 # sums of the same numbers in another order
 ROUNDING = 1e-12
-OPTIONS = ComparisonOptions("gradcam", 60)
+OPTIONS = ToolComparisonOptions("gradcam", 60)
 #: Explanations of LIME by case: the first four are empty, the fifth and sixth were not given.
 N_EMPTY = 4
 N_NOT_GIVEN = 2
@@ -69,7 +69,7 @@ def test_means_and_sds_are_of_the_defined_scores_and_failures_are_counted(compar
 
 
 def test_as_published_means_have_no_interval(compared):
-    options = ComparisonOptions("gradcam", 60, as_published=True)
+    options = ToolComparisonOptions("gradcam", 60, as_published=True)
     rows = means(compared, options)
     assert "conf_low" not in rows
     np.testing.assert_allclose(rows["estimate"], means(compared, OPTIONS)["estimate"], rtol=ROUNDING)
@@ -128,7 +128,7 @@ def test_patients_are_resampled_where_all_are_known(patients, unit):
 
 def picks_of(methods, metrics, **options):
     compared = pd.DataFrame({"method": methods}).merge(pd.DataFrame({"metric": metrics}), how="cross")
-    return ComparisonOptions(**options).pick_rule(compared)
+    return ToolComparisonOptions(**options).pick_rule(compared)
 
 
 def test_examples_are_picked_as_in_the_study_where_its_tool_and_metric_are_there():
