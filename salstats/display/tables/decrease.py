@@ -40,7 +40,8 @@ _EFFECT_DIGITS = 2
 _MEANS = ("reference_mean", "method_mean")
 
 
-def table_decrease(
+# a list of steps, each taken once; the branches are the options that add a column
+def table_decrease(  # noqa: C901
     decrease: pd.DataFrame,
     *,
     sort: str = "label",

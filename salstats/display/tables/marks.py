@@ -141,33 +141,8 @@ class Differing(NamedTuple):
 
 def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estimates) -> Differing:
     """Return the rows that differ from the reference of differences."""
-    only_in_estimates = []
-    for column in keys:
-        if column not in differences.keys and estimates.varies(column):
-            only_in_estimates.append(column)
-    only_in_differences = []
-    for column in differences.keys:
-        if column not in keys and differences.varies(column):
-            only_in_differences.append(column)
-    if only_in_estimates or only_in_differences:
-        columns = [*only_in_estimates, *only_in_differences]
-        owner = "differences"
-        if only_in_estimates:
-            owner = "estimates"
-        raise ColumnError(
-            f"differences and estimates must have the same grouping columns; {quoted(columns)} "
-            f"is only in the {owner}",
-            option=owner,
-            column=columns[0],
-        )
     references = differences.values("reference")
-    if len(references) > 1:
-        raise SalstatsError(
-            f"differences hold several references ({quoted(references)})",
-            hint="keep the rows of one",
-            choices=map(str, references),
-            column="reference",
-        )
+    _check_differences(estimates, keys, differences, references)
     shared_keys = [column for column in keys if column in differences.keys]
     difference_keys = _texts(differences.frame, shared_keys)
     sides, _ = split_verdicts(differences.frame["verdict"])
@@ -192,6 +167,38 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
         elif estimates.has_estimate[row] and not is_reference:
             n_untested += 1
     return Differing(rows, marks, n_untested)
+
+
+def _check_differences(
+    estimates: Estimates, keys: Sequence[str], differences: Estimates, references: Sequence[object]
+) -> None:
+    """Raise unless differences from one reference have the grouping columns of the estimates."""
+    only_in_estimates = []
+    for column in keys:
+        if column not in differences.keys and estimates.varies(column):
+            only_in_estimates.append(column)
+    only_in_differences = []
+    for column in differences.keys:
+        if column not in keys and differences.varies(column):
+            only_in_differences.append(column)
+    if only_in_estimates or only_in_differences:
+        columns = [*only_in_estimates, *only_in_differences]
+        owner = "differences"
+        if only_in_estimates:
+            owner = "estimates"
+        raise ColumnError(
+            f"differences and estimates must have the same grouping columns; {quoted(columns)} "
+            f"is only in the {owner}",
+            option=owner,
+            column=columns[0],
+        )
+    if len(references) > 1:
+        raise SalstatsError(
+            f"differences hold several references ({quoted(references)})",
+            hint="keep the rows of one",
+            choices=map(str, references),
+            column="reference",
+        )
 
 
 def _texts(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
