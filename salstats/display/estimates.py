@@ -64,7 +64,9 @@ class Estimates:
     def only_value(self, column: str) -> Any | None:
         """Return the only value of a column, None where it has several or none."""
         values = self.values(column)
-        return values[0] if len(values) == 1 else None
+        if len(values) != 1:
+            return None
+        return values[0]
 
     def numbers(self, column: str) -> np.ndarray:
         """Return a column as float, all NaN if the frame does not have it; infinite limits are allowed."""
@@ -87,9 +89,8 @@ class Estimates:
 
     def take(self, positions: Any) -> "Estimates":
         """Return the rows at some positions, in the order of these."""
-        return replace(
-            self, frame=self.frame.iloc[np.asarray(positions, dtype=np.intp)].reset_index(drop=True)
-        )
+        rows = self.frame.iloc[np.asarray(positions, dtype=np.intp)]
+        return replace(self, frame=rows.reset_index(drop=True))
 
     def with_columns(self, **columns: Any) -> "Estimates":
         """Return the same rows with other values in some columns."""
@@ -158,7 +159,9 @@ class Estimates:
             return None
         # in a family of one test both levels are the same
         is_simultaneous = self.numbers("conf_level") > self.numbers("family_level") + LEVEL_TOLERANCE
-        return float(family_level) if is_simultaneous.any() else None
+        if not is_simultaneous.any():
+            return None
+        return float(family_level)
 
     @cached_property
     def procedure(self) -> str | None:
@@ -179,7 +182,9 @@ class Estimates:
     @cached_property
     def reported_p_values(self) -> np.ndarray:
         """Adjusted P values if there are any, else those of the tests."""
-        return self.numbers("p_adjusted" if self.is_adjusted else "p_value")
+        if self.is_adjusted:
+            return self.numbers("p_adjusted")
+        return self.numbers("p_value")
 
     def adjusted_by(self, procedure: str | None) -> "Estimates":
         """Return the estimates with the procedure that a caller names for the adjusted P values."""

@@ -147,8 +147,10 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars", with_p_values: bo
         level = f"simultaneous {level_text(limits.family_level)}%"
     if with_p_values and _is_unadjusted(estimates):
         level = f"unadjusted {level}"
-    kinds = joined([_brief_kind(kind) for kind in limits.kinds] or ["intervals"], "or")
-    sentence = f"{mark}: {level} {kinds}" if level else f"{mark}: {kinds}"
+    interval_names = joined([_brief_kind(kind) for kind in limits.kinds] or ["intervals"], "or")
+    if level:
+        interval_names = f"{level} {interval_names}"
+    sentence = f"{mark}: {interval_names}"
     units = limits.rows.values("unit")
     if units:
         sentence += f", unit: {joined([noun(str(unit)) for unit in units])}"
@@ -201,10 +203,13 @@ def _full_kind(kind: str, limited: Estimates) -> str:
     rows = limited.subset(limited.frame["interval"] == kind)
     unit = rows.only_value("unit")
     record = interval_by_name(kind, rows.term)
+    text = kind
+    if record is not None:
+        text = record.label
     if record is not None and record.kind == "bootstrap":
-        resampled = "" if unit is None else f" of {plural(str(unit))}"
-        return f"{record.label}{resampled}{replicates_text(rows)}"
-    text = kind if record is None else record.label
+        if unit is not None:
+            text += f" of {plural(str(unit))}"
+        return text + replicates_text(rows)
     covariance = COVARIANCES.get(str(rows.only_value("covariance")))
     if covariance is not None:
         text += f", {covariance.label} covariances"
@@ -226,7 +231,9 @@ def _is_clustered(record: Interval | None, rows: Estimates) -> bool:
 def _family_sentence(limits: EstimateLimits) -> str:
     """Say at which level all limits of a family hold together, and at which each of them does."""
     has_several_families = len(np.unique(limits.rows.non_missing("n_tests"))) > 1
-    subject = "Those of a family" if has_several_families else "All of them"
+    subject = "All of them"
+    if has_several_families:
+        subject = "Those of a family"
     family_level = short_level_text(limits.family_level or 0)
     levels = joined([f"{short_level_text(level)}%" for level in limits.levels], "and")
     return f"{subject} hold together at {family_level}%, singly at {levels}."
@@ -327,7 +334,9 @@ def _observations_text(estimates: Estimates, observation: str) -> str:
     if unit is None or not len(n_units):
         return text
     units_text = counted_range(n_units, str(unit))
-    return units_text if _are_units(estimates) else f"{text} of {units_text}"
+    if _are_units(estimates):
+        return units_text
+    return f"{text} of {units_text}"
 
 
 def _missing_text(estimates: Estimates, missing: str) -> str:
@@ -353,7 +362,9 @@ def _summary_counts(estimates: Estimates, observation: str, *, with_units: bool)
         rows = estimates.subset((estimates.frame[list(estimates.keys)] == name).any(axis=1))
         if not len(rows.non_missing("n")):
             continue
-        counts = _observations_text(rows, observation) if with_units else count_range(rows.non_missing("n"))
+        counts = count_range(rows.non_missing("n"))
+        if with_units:
+            counts = _observations_text(rows, observation)
         texts.append(f"{name}, {counts}")
     if not texts:
         return ""

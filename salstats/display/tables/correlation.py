@@ -1,5 +1,6 @@
 """Table of correlations: by group, or a triangle of many variables."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -84,9 +85,8 @@ def table_correlation(
     True
     """
     required_columns = ("estimate", "x", "y")
-    estimates = check_display(correlations, digits, style, "correlations", required_columns).adjusted_by(
-        adjust
-    )
+    estimates = check_display(correlations, digits, style, "correlations", required_columns)
+    estimates = estimates.adjusted_by(adjust)
     frame = estimates.frame
     names = Labels(labels, frame)
     keys = [key for key in estimates.keys if key not in ("x", "y")]
@@ -94,9 +94,14 @@ def table_correlation(
         keys.append("term")
     star_texts = stars_of(estimates, stars, n_tests)
     coefficient = COEFFICIENTS.get(str(estimates.term))
-    heading = with_interval("Correlation" if coefficient is None else coefficient.heading, estimates)
-    value = Value(heading, interval_texts(estimates, digits, style, star_texts.texts))
-    is_triangle = _has_all_pairs(frame, keys) if matrix is None else matrix
+    name = "Correlation"
+    if coefficient is not None:
+        name = coefficient.heading
+    texts = interval_texts(estimates, digits, style, star_texts.texts)
+    value = Value(with_interval(name, estimates), texts)
+    is_triangle = matrix
+    if is_triangle is None:
+        is_triangle = _has_all_pairs(frame, keys)
     variables_note = ""
     if is_triangle:
         groups_of_triangles = tuple(key for key in keys if estimates.varies(key))
@@ -113,12 +118,11 @@ def table_correlation(
     general, statistics = notes.estimates_note(
         estimates, names, constant, ("pair", "incomplete"), subject_note
     )
+    p_value_note = ""
     test = _test_text(estimates, coefficient)
-    statistics = paragraph(
-        statistics,
-        clustering_sentence(estimates),
-        f"P values: two-sided, {test}." if star_texts.note and test else "",
-    )
+    if star_texts.note and test:
+        p_value_note = f"P values: two-sided, {test}."
+    statistics = paragraph(statistics, clustering_sentence(estimates), p_value_note)
     table = replace(
         table,
         notes=(general, statistics),
@@ -135,12 +139,17 @@ def _test_text(estimates: Estimates, coefficient: CoefficientRecord | None) -> s
         return "t test on Fisher's z scale"
     if coefficient is None:
         return ""
-    return "z test" if estimates.values("stratum") else coefficient.test
+    if estimates.values("stratum"):
+        return "z test"
+    return coefficient.test
 
 
 def _variables_note(estimates: Estimates, constant: Sequence[str], labels: Labels) -> str:
     """Name the variables of correlations that are the same everywhere."""
-    variables = [labels.value(c, estimates.values(c)[0]) for c in ("x", "y") if c in constant]
+    variables = []
+    for column in ("x", "y"):
+        if column in constant:
+            variables.append(labels.value(column, estimates.values(column)[0]))
     if not variables:
         return ""
     if len(variables) == 1:
@@ -158,11 +167,15 @@ def _stratum_note(estimates: Estimates, labels: Labels) -> str:
 
 def _has_all_pairs(frame: pd.DataFrame, keys: Sequence[str]) -> bool:
     """Return whether a frame has every pair of at least three variables, once in each group."""
+    # "x, y" and "y, x" are one pair
     pairs = {frozenset(pair) for pair in zip(frame["x"], frame["y"], strict=True)}
-    n_variables = len({variable for pair in pairs for variable in pair})
-    n_pairs_possible = n_variables * (n_variables - 1) / 2
-    n_groups = len(frame[list(keys)].drop_duplicates()) if keys else 1
-    return n_variables > 2 and len(pairs) == n_pairs_possible and len(frame) == len(pairs) * n_groups
+    n_variables = len(set().union(*pairs))
+    n_possible_pairs = math.comb(n_variables, 2)
+    n_groups = 1
+    if keys:
+        n_groups = len(frame[list(keys)].drop_duplicates())
+    has_every_pair = len(pairs) == n_possible_pairs
+    return n_variables > 2 and has_every_pair and len(frame) == len(pairs) * n_groups
 
 
 def _triangle(frame: pd.DataFrame, groups: tuple[str, ...], labels: Labels, value: Value) -> Table:

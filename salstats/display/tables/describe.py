@@ -82,7 +82,9 @@ def table_describe(
     keys = summaries.keys
     names = Labels(labels, frame)
     varying = summaries.varying
-    rows = ["method"] if "method" in varying else list(varying or keys)[-1:]
+    rows = list(varying or keys)[-1:]
+    if "method" in varying:
+        rows = ["method"]
     placement = choose_placement(summaries, keys, rows, columns=[])
     metric = ""
     if "metric" in placement.constant:
@@ -94,17 +96,22 @@ def table_describe(
         notes.how_note(summaries, names),
         notes.metric_note(frame),
     )
-    counts = paragraph(
-        "n, scores; undefined ones are left out." if summaries.values("n_missing") else "n, scores.",
-        "Scores of 0 and 1 alone are described by their counts." if frame["binary"].any() else "",
-        caution_note(frame),
-    )
-    table = replace(table, notes=(general, counts), symbol_note=notes.dash_note(table.cells), title=title)
+    n_note = "n, scores."
+    if summaries.values("n_missing"):
+        n_note = "n, scores; undefined ones are left out."
+    binary_note = ""
+    if frame["binary"].any():
+        binary_note = "Scores of 0 and 1 alone are described by their counts."
+    statistics = paragraph(n_note, binary_note, caution_note(frame))
+    table = replace(table, notes=(general, statistics), symbol_note=notes.dash_note(table.cells), title=title)
     return great_table(table, "salstats-describe")
 
 
 def _values(summaries: Estimates, metric: str, digits: int, style: str) -> list[Value]:
-    """Return the columns that say something about these scores; `metric` is the only one, or ""."""
+    """Return the columns of counts, means and medians; those that would be empty are left out.
+
+    `metric` is the label of the only metric, "" if there are several.
+    """
     frame = summaries.frame
     rows = frame.assign(missing=missing_scores(frame)).to_dict("records")
 
@@ -118,16 +125,21 @@ def _values(summaries: Estimates, metric: str, digits: int, style: str) -> list[
         unit = str(summaries.only_value("unit") or "unit")
         values.append(counts(plural(unit).capitalize(), "n_units"))
     if not frame["binary"].all():
-        of_metric = f" {metric}" if metric else ""
-        means = [_mean_text(row, digits) for row in rows]
-        medians = [_median_text(row, digits, style) for row in rows]
-        values += [Value(f"Mean{of_metric} (SD)", means), Value(f"Median{of_metric} (Q1, Q3)", medians)]
+        mean_heading = "Mean (SD)"
+        median_heading = "Median (Q1, Q3)"
+        if metric:
+            mean_heading = f"Mean {metric} (SD)"
+            median_heading = f"Median {metric} (Q1, Q3)"
+        values.append(Value(mean_heading, [_mean_text(row, digits) for row in rows]))
+        values.append(Value(median_heading, [_median_text(row, digits, style) for row in rows]))
     if (frame["n_zero"] + frame["n_one"]).any():
-        at = f"{metric} at" if metric else "At"
-        values += [
-            Value(f"{at} 0, n (%)", [_share_text(row, "zero") for row in rows]),
-            Value(f"{at} 1, n (%)", [_share_text(row, "one") for row in rows]),
-        ]
+        zero_heading = "At 0, n (%)"
+        one_heading = "At 1, n (%)"
+        if metric:
+            zero_heading = f"{metric} at 0, n (%)"
+            one_heading = f"{metric} at 1, n (%)"
+        values.append(Value(zero_heading, [_share_text(row, "zero") for row in rows]))
+        values.append(Value(one_heading, [_share_text(row, "one") for row in rows]))
     return values
 
 

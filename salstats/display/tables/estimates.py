@@ -134,8 +134,7 @@ def table_estimates(
     if means.only_value("figure") == "auc":
         # an area under the curve is better the larger, whatever its metric's direction
         directions = dict.fromkeys(means.values("metric"), "larger")
-    further = [c for c in ("reference", "group", "term") if c not in means.keys and means.varies(c)]
-    keys = [*means.keys, *further]
+    keys = _table_keys(means)
     placement = choose_placement(means, keys, rows, columns, groups)
     grid = lay_out(frame, placement, names)
     bold_rows, best_note = _best_estimates(means, keys, bold, exclude, names, directions)
@@ -163,17 +162,15 @@ def table_estimates(
             row_values = [counts]
     table = value_table(grid, values, names, row_values)
 
-    in_table = ("metric", *placement.shown_columns)
-    constant = [c for c in (*placement.constant, "reference") if means.values(c) and c not in in_table]
+    constant = _constant_columns(means, placement)
     subject_note = paragraph(_raters_note(means), marginal_note(means, names))
     general, statistics = notes.estimates_note(means, names, constant, _count_nouns(means), subject_note)
+    bounds_note = BOUNDS if bounds else ""
+    p_value_note = ""
     p_value_source = p_value_text(means)
-    statistics = paragraph(
-        statistics,
-        BOUNDS if bounds else "",
-        f"{p_value_source}." if star_texts.note and p_value_source else "",
-        notes.equal_note(all_rows, names, style),
-    )
+    if star_texts.note and p_value_source:
+        p_value_note = f"{p_value_source}."
+    statistics = paragraph(statistics, bounds_note, p_value_note, notes.equal_note(all_rows, names, style))
     # that nothing is underlined is a result, and stands where there are no marks too
     no_difference_note = ""
     if not differing_frame_rows:
@@ -190,6 +187,25 @@ def table_estimates(
     return great_table(table, "salstats-estimates")
 
 
+def _table_keys(estimates: Estimates) -> list[str]:
+    """Return the grouping columns of a table: those of the frame, and others in which its rows differ."""
+    keys = list(estimates.keys)
+    for column in ("reference", "group", "term"):
+        if column not in keys and estimates.varies(column):
+            keys.append(column)
+    return keys
+
+
+def _constant_columns(estimates: Estimates, placement: ColumnPlacement) -> list[str]:
+    """Return the columns with one value that a note names; the heading names the metric."""
+    columns = []
+    for column in (*placement.constant, "reference"):
+        is_in_table = column == "metric" or column in placement.shown_columns
+        if estimates.values(column) and not is_in_table:
+            columns.append(column)
+    return columns
+
+
 def _tested_differences(
     all_rows: Estimates, differences: pd.DataFrame | None, adjust: str | None
 ) -> Estimates | None:
@@ -203,7 +219,9 @@ def _tested_differences(
     if all_rows.of_term("mean") is all_rows:
         return None
     contrasts = all_rows.of_term("difference")
-    return contrasts if len(contrasts.values("reference")) == 1 else None
+    if len(contrasts.values("reference")) != 1:
+        return None
+    return contrasts
 
 
 def _varies_in_a_row(grid: CellGrid, counts: np.ndarray) -> bool:
@@ -237,11 +255,13 @@ def _estimate_name(estimates: Estimates, labels: Labels) -> str:
     parameters = [str(parameter) for parameter in estimates.values("parameter")]
     if parameters:
         return joined(parameters, "or")
-    return "estimate" if term is None else labels.term(term)
+    if term is None:
+        return "estimate"
+    return labels.term(term)
 
 
 def _raters_note(estimates: Estimates) -> str:
-    """Say how many raters agree on how many cases, and whom coefficients of readers at large speak of."""
+    """Say how many raters agree on how many cases, and which intervals hold for other raters, too."""
     if not is_agreement(estimates.frame) or not estimates.values("n_raters"):
         return ""
     rater = str(estimates.only_value("over") or "rater")
@@ -266,8 +286,10 @@ def _count_nouns(estimates: Estimates) -> tuple[str, str]:
         return "case", "incomplete"
     if estimates.values("n_repeats"):
         return "repeated case", "scored once"
-    # a row of a regression may lack a covariate, too
-    return "score", "missing" if estimates.values("formula") else "undefined"
+    if estimates.values("formula"):
+        # a covariate is missing, or the score is undefined
+        return "score", "missing"
+    return "score", "undefined"
 
 
 def _best_estimates(
@@ -299,8 +321,10 @@ def _best_estimates(
     is_contrast = term is not None and term.contrast
     has_paired_differences = notes.is_paired(estimates) and not is_contrast
     if best.rows and has_paired_differences and _n_differs(estimates, list(best.strata)):
-        name = f"{term.name}s" if term else "estimates"
-        note += f" Where n differs, {name} are of other cases; paired differences compare them fairly."
+        plural_name = "estimates"
+        if term is not None:
+            plural_name = f"{term.name}s"
+        note += f" Where n differs, {plural_name} are of other cases; paired differences compare them fairly."
     return best.rows, note
 
 
@@ -308,6 +332,8 @@ def _n_differs(estimates: Estimates, strata: Sequence[str]) -> bool:
     """Return whether n differs between estimates that have the same values of some columns."""
     if not estimates.values("n"):
         return False
-    frame = estimates.frame
-    n_counts = frame.groupby(list(strata))["n"].nunique() if strata else frame[["n"]].nunique()
-    return bool((n_counts > 1).any())
+    counts = estimates.frame["n"]
+    if not strata:
+        return counts.nunique() > 1
+    n_distinct_counts = estimates.frame.groupby(list(strata))["n"].nunique()
+    return bool((n_distinct_counts > 1).any())

@@ -243,8 +243,9 @@ def _position(
     """Return the positions of a cell's labels on some axes."""
     position = []
     for axis in axes:
-        is_of_rows = axis in (LabelAxis.GROUP, LabelAxis.ROW)
-        position.append(labels[axis].positions[row if is_of_rows else column])
+        is_row_axis = axis in (LabelAxis.GROUP, LabelAxis.ROW)
+        index = row if is_row_axis else column
+        position.append(labels[axis].positions[index])
     return tuple(position)
 
 

@@ -176,7 +176,8 @@ def _with_notes(table: PrintedTable, source_notes: Sequence[Any]) -> PrintedTabl
 def _recorded_marks(styles: Any) -> set[str] | None:
     """Return the marks "bold" and "underline" that styles make, None where a style does anything else."""
     marks = set()
-    for cell_style in styles if isinstance(styles, list) else [styles]:
+    cell_styles = styles if isinstance(styles, list) else [styles]
+    for cell_style in cell_styles:
         for name, value in vars(cell_style).items():
             if value is None:
                 continue
@@ -192,29 +193,35 @@ def _body_cells(locations: Any, table: Table) -> set[tuple[int, int]] | None:
     column_names = [*_stub_names(table), *_cell_names(table)]
     n_stub = len(table.stubhead)
     cells = set()
-    for location in locations if isinstance(locations, list) else [locations]:
+    location_list = locations if isinstance(locations, list) else [locations]
+    for location in location_list:
         if not isinstance(location, loc.body) or location.mask is not None:
             return None
         rows = _selected_positions(location.rows, row_names)
         columns = _selected_positions(location.columns, column_names)
         if rows is None or columns is None:
             return None
-        cells |= {(row, column - n_stub) for row, column in product(rows, columns)}
-    # labels of rows are no cells
-    return {(row, column) for row, column in cells if column >= 0}
+        # the first columns hold labels of rows, which are no cells
+        cell_columns = [column - n_stub for column in columns if column >= n_stub]
+        cells |= set(product(rows, cell_columns))
+    return cells
 
 
 def _selected_positions(selection: Any, names: Sequence[str]) -> list[int] | None:
     """Return the positions that great-tables selects by number or name, None where it does so otherwise."""
-    positions = list(range(len(names)))
+    positions = range(len(names))
     if selection is None:
-        return positions
-    selected = []
-    for item in selection if isinstance(selection, list) else [selection]:
+        return list(positions)
+    selected: list[int] = []
+    items = selection if isinstance(selection, list) else [selection]
+    for item in items:
         if isinstance(item, str):
             selected += [position for position in positions if names[position] == item]
         elif isinstance(item, int):
-            position = item + len(names) if item < 0 else item
+            position = item
+            if item < 0:
+                # counted from the last one
+                position = len(names) + item
             if position in positions:
                 selected.append(position)
         else:
@@ -243,21 +250,28 @@ def great_table(table: Table, table_id: str) -> GT:
     frame = pd.DataFrame(rows, columns=[*stub_names, *cell_names], dtype="object")
     if table.groups:
         frame["group"] = table.groups
-    has_levels = len(stub_names) > 1
+    # great-tables takes one name, or a list of several
+    row_names: str | list[str] = stub_names[0]
+    stubhead: str | list[str] = table.stubhead[0]
+    if len(stub_names) > 1:
+        row_names = stub_names
+        stubhead = list(table.stubhead)
     gt: GT = PrintedTable(
         frame,
-        rowname_col=stub_names if has_levels else stub_names[0],
+        rowname_col=row_names,
         groupname_col="group" if table.groups else None,
         auto_align=False,
         id=table_id,
     )
-    gt = gt.tab_stubhead(list(table.stubhead) if has_levels else table.stubhead[0])
+    gt = gt.tab_stubhead(stubhead)
     headings = {}
     for name, column in zip(cell_names, table.columns, strict=True):
         headings[name] = _literal(column.heading)
     gt = gt.cols_label(headings)
     for name, column in zip(cell_names, table.columns, strict=True):
-        gt = gt.cols_align("right" if column.align == "right" else "left", columns=name)
+        # decimal points are aligned by pads at the left
+        align = "right" if column.align == "right" else "left"
+        gt = gt.cols_align(align, columns=name)
     gt = _with_spanners(gt, table.columns, cell_names)
     gt = _with_column_styles(gt, table, cell_names)
     gt = _with_stub_styles(gt, table)
@@ -333,8 +347,13 @@ def _abbreviations(table: Table) -> str:
 
 
 def _literal(text: str) -> Any:
-    """Return a heading that great-tables shows as it is: double braces are units to it and escape nothing."""
-    return html(escape(text).replace("{", "&#123;")) if "{{" in text else text
+    """Return a heading that great-tables shows as it is.
+
+    Double braces would be read as units; HTML with an entity for each brace is not.
+    """
+    if "{{" not in text:
+        return text
+    return html(escape(text).replace("{", "&#123;"))
 
 
 def _with_spanners(gt: GT, columns: Sequence[TableColumn], names: Sequence[str]) -> GT:

@@ -145,8 +145,14 @@ def value_table(
                     bold.add((row, len(texts)))
                 if frame_row in value.underline:
                     underline.add((row, len(texts)))
-                texts.append(value.texts[frame_row] if frame_row >= 0 else MISSING)
+                text = MISSING
+                if frame_row >= 0:
+                    text = value.texts[frame_row]
+                texts.append(text)
         cells.append(texts)
+    group_texts: list[str] = []
+    if placement.groups:
+        group_texts = [", ".join(labels_of_group) for labels_of_group in grid.group_labels]
     groups_heading = ", ".join(_stub_heading(column, labels) for column in placement.groups)
     columns_heading = ", ".join(_stub_heading(column, labels) for column in placement.columns[-1:])
     return Table(
@@ -154,7 +160,7 @@ def value_table(
         stub=[row_labels or ("All",) for row_labels in grid.row_labels],
         columns=_value_columns(grid, values, row_values),
         cells=cells,
-        groups=[", ".join(group) for group in grid.group_labels] if placement.groups else [],
+        groups=group_texts,
         bold=bold,
         underline=underline,
         rows_with_rule_above=_first_closing_rows(grid),
@@ -188,4 +194,6 @@ def _first_closing_rows(grid: CellGrid) -> set[int]:
 
 def _stub_heading(column: str, labels: Labels) -> str:
     """Return the heading of the row labels that a column gives."""
-    return "Variable" if column in ("x", "y") else labels.column(column)
+    if column in ("x", "y"):
+        return "Variable"
+    return labels.column(column)

@@ -47,7 +47,9 @@ def equal_note(estimates: Estimates, labels: Labels, style: str) -> str:
     for row in rows.frame.to_dict("records"):
         text = f"{_statistic_text(row)}, {p_text(row['p_value'], style, named=True)}"
         group = ", ".join(labels.value(key, row[key]) for key in keys)
-        texts.append(f"{text} ({group})" if group else text)
+        if group:
+            text += f" ({group})"
+        texts.append(text)
     return f"All equal: {'; '.join(texts)}."
 
 
@@ -82,10 +84,13 @@ def _average_text(averages: Estimates) -> str:
 
     A percentage decrease can be that of averaged means, or an average of decreases.
     """
-    weights = averages.only_value("weights")
-    shares = "" if weights is None else str(weights).partition(MEMBERS)[2]
-    kind = "weighted" if shares else "unweighted"
-    shares_text = f" (weights {shares})" if shares else ""
+    weights = str(averages.only_value("weights") or "")
+    _, _, shares = weights.partition(MEMBERS)
+    kind = "unweighted"
+    shares_text = ""
+    if shares:
+        kind = "weighted"
+        shares_text = f" (weights {shares})"
     if averages.term != "percent_decrease" or not averages.values("reference_mean"):
         return f"{kind} mean{shares_text}"
     reference = averages.numbers("reference_mean")
@@ -126,18 +131,23 @@ def _noun(column: str, labels: Labels) -> str:
     """Return a column's heading as it stands inside a sentence: "Task" as "task", "IoU" as it is."""
     heading = labels.column(column)
     is_word = heading[1:2].islower()
-    return heading[:1].lower() + heading[1:] if is_word else heading
+    if is_word:
+        return heading[:1].lower() + heading[1:]
+    return heading
 
 
 def underline_note(differences: Estimates, n_marked: int, n_untested: int, labels: Labels) -> str:
     """Say what underlined means, or that nothing is: against what, at which level, by which correction."""
     reference = in_sentence(labels.value("reference", differences.frame["reference"].iloc[0]))
     criterion = significance(differences, adjustment_text(differences))
-    comparison = f"{reference} on the same cases" if is_paired(differences) else reference
+    if is_paired(differences):
+        reference = f"{reference} on the same cases"
     if not n_marked:
-        return f"No difference from {comparison} was shown (it would be underlined: {criterion})."
-    text = f"Underlined: differs from {comparison} ({criterion})"
-    return f"{text}; {n_untested} estimates were not compared." if n_untested else f"{text}."
+        return f"No difference from {reference} was shown (it would be underlined: {criterion})."
+    text = f"Underlined: differs from {reference} ({criterion})"
+    if n_untested:
+        text += f"; {n_untested} estimates were not compared"
+    return f"{text}."
 
 
 def is_paired(estimates: Estimates) -> bool:
@@ -152,7 +162,10 @@ def significance(differences: Estimates, correction: str = "") -> str:
     if interval:
         criteria.append(f"{interval} of the {_contrast_noun(differences)} excludes 0")
     if differences.is_adjusted:
-        criterion = f"adjusted P ({correction}) is significant" if correction else "adjusted P is significant"
+        p_name = "adjusted P"
+        if correction:
+            p_name += f" ({correction})"
+        criterion = f"{p_name} is significant"
         level = differences.only_value("family_level") or differences.only_value("conf_level")
         if level is not None:
             criterion += f" at the {short_level_text(1 - float(level))}% level"
@@ -164,7 +177,9 @@ def _contrast_noun(differences: Estimates) -> str:
     """Return the noun for contrasts: "paired difference"."""
     if differences.term == "percent_decrease":
         return "decrease"
-    return "paired difference" if is_paired(differences) else "difference"
+    if is_paired(differences):
+        return "paired difference"
+    return "difference"
 
 
 def dash_note(cells: Iterable[Iterable[str]], n_references: int = 0) -> str:
@@ -175,7 +190,9 @@ def dash_note(cells: Iterable[Iterable[str]], n_references: int = 0) -> str:
         meanings.append("reference level")
     if n_dashes > n_references:
         meanings.append("not available")
-    return f"{MISSING}, {' or '.join(meanings)}." if meanings else ""
+    if not meanings:
+        return ""
+    return f"{MISSING}, {' or '.join(meanings)}."
 
 
 def constant_note(estimates: Estimates, columns: Iterable[str], labels: Labels) -> str:
@@ -185,7 +202,9 @@ def constant_note(estimates: Estimates, columns: Iterable[str], labels: Labels) 
         values = estimates.values(column)
         if values:
             texts.append(f"{labels.column(column)}: {labels.value(column, values[0])}")
-    return f"{'; '.join(texts)}." if texts else ""
+    if not texts:
+        return ""
+    return f"{'; '.join(texts)}."
 
 
 def metric_note(frame: pd.DataFrame) -> str:
@@ -195,8 +214,8 @@ def metric_note(frame: pd.DataFrame) -> str:
         is_numeric = frame[column].dtype.kind in "iufb"
         if not is_numeric:
             texts += map(str, frame[column].unique())
-    metric_words = set(re.findall(r"\w+", " ".join(texts)))
-    return " ".join(metric.note for metric in METRICS.values() if metric.note and metric.name in metric_words)
+    words = set(re.findall(r"\w+", " ".join(texts)))
+    return paragraph(*[metric.note for metric in METRICS.values() if metric.name in words])
 
 
 #: Columns that say how scores were computed, and the sentence about each.
@@ -242,11 +261,13 @@ def _scoring_sentence(metrics: str, column: str, value: Any) -> str:
 
 def abbreviation_note(texts: Iterable[str]) -> str:
     """Return the abbreviations that occur in some texts, spelled out in alphabetical order."""
-    # the longer first: "Insertion AUC" is no AUC
+    # the first alternative that matches counts: "Insertion AUC" must be tried before "AUC"
     pattern = "|".join(sorted(ABBREVIATIONS, key=len, reverse=True))
     present_abbreviations = set(re.findall(rf"\b(?:{pattern})\b", " ".join(texts)))
+    if not present_abbreviations:
+        return ""
     entries = [f"{short}, {full}" for short, full in ABBREVIATIONS.items() if short in present_abbreviations]
-    return f"{'; '.join(sorted(entries, key=str.casefold))}." if entries else ""
+    return f"{'; '.join(sorted(entries, key=str.casefold))}."
 
 
 def estimates_note(

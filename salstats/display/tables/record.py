@@ -100,7 +100,8 @@ def decimal_point_pads(table: Table, column: int) -> list[str]:
     signs = []
     for part in integer_parts:
         has_sign = part.startswith(tuple(_SIGNS))
-        signs.append(part[:1] if has_sign else "")
+        sign = part[0] if has_sign else ""
+        signs.append(sign)
     widest_sign = max(signs, key=len, default="")
     above_foot = [part for row, part in enumerate(integer_parts) if row not in table.foot_rows]
     widest = max(above_foot, key=len, default="")

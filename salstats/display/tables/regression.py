@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -179,10 +180,7 @@ def table_regression(
     arranged = arrange(estimates, column_keys, groups, names)
     has_stars = not p_values if stars is None else stars
     star_texts = stars_of(estimates, has_stars, n_tests)
-    cells = [
-        TermCell(key_of(frame, row, groups), str(term), arranged.column_of_row[row])
-        for row, term in enumerate(frame["term"])
-    ]
+    cells = _term_cells(frame, groups, arranged)
     estimate_texts = interval_texts(estimates, digits, style, star_texts.texts)
     texts = {cell: [text] for cell, text in zip(cells, estimate_texts, strict=True)}
     if p_values:
@@ -199,48 +197,66 @@ def table_regression(
         factor_p = dict(zip(cells, factor_p_texts, strict=True))
         table = _terms_table(estimates, headings, groups, names, texts, factor_p, foot)
 
-    has_gap = bool(is_gap(estimates).any())
     constant = [key for key in keys if not estimates.varies(key)]
-    if has_gap:
+    gap_note = ""
+    if is_gap(estimates).any():
         # the headings of a gap name the method
         constant = [key for key in constant if key not in column_keys]
+        gap_note = f"A {MINUS} B: the difference of the two scores of a case is the outcome."
     general = paragraph(
         _model_note(coefficients, models.values(), _adjusted_for(estimates, arranged, names), names),
         notes.constant_note(estimates, constant, names),
         _formula_note(estimates, arranged, names),
-        f"A {MINUS} B: the difference of the two scores of a case is the outcome." if has_gap else "",
+        gap_note,
         normalized_note(estimates, names),
         notes.metric_note(coefficients.frame),
     )
-    first_rows = [row for rows in models.values() for row in rows]
+    first_rows = list(chain.from_iterable(models.values()))
     one_row_of_each = estimates.subset(np.isin(np.arange(len(frame)), first_rows))
+    p_value_note = ""
+    if star_texts.note or p_values:
+        p_value_note = p_note(estimates, in_column=p_values)
     statistics = paragraph(
         interval_note(estimates),
         weights_sentence(estimates),
         count_sentence(one_row_of_each, "observation", "incomplete and left out"),
-        "" if random_effects is None else _components_note(random_effects),
-        p_note(estimates, in_column=p_values) if star_texts.note or p_values else "",
+        _components_note(random_effects),
+        p_value_note,
         joint_note,
     )
     groups_heading = ", ".join(names.column(key) for key in groups)
-    columns_heading = ", ".join(names.column(key) for key in column_keys)
+    columns_heading = ""
+    if not p_values:
+        columns_heading = ", ".join(names.column(key) for key in column_keys)
     table = replace(
         table,
         notes=(general, statistics),
         symbol_note=paragraph(star_texts.note, notes.dash_note(table.cells, n_references)),
         title=title,
         may_rearrange=True,
-        axis_headings=(groups_heading, "" if p_values else columns_heading),
+        axis_headings=(groups_heading, columns_heading),
     )
     return great_table(table, "salstats-regression")
 
 
-def _components_note(components: Estimates) -> str:
-    """Say how random effects were estimated, and what their limits are."""
-    is_restricted = components.only_value("reml")
+def _term_cells(frame: pd.DataFrame, groups: Sequence[str], arranged: ModelColumns) -> list[TermCell]:
+    """Return the cell of the term in each row of a frame."""
+    cells = []
+    for row, term in enumerate(frame["term"]):
+        cells.append(TermCell(key_of(frame, row, groups), str(term), arranged.column_of_row[row]))
+    return cells
+
+
+def _components_note(components: Estimates | None) -> str:
+    """Say how random effects were estimated, and what their limits are; "" without components."""
+    if components is None:
+        return ""
     estimation = ""
+    is_restricted = components.only_value("reml")
     if is_restricted is not None:
-        estimation = f"{'restricted ' if is_restricted else ''}maximum likelihood, limits by "
+        estimation = "maximum likelihood, limits by "
+        if is_restricted:
+            estimation = f"restricted {estimation}"
     return f"SDs and shares of random effects: {estimation}profile likelihood."
 
 
@@ -266,7 +282,7 @@ class _TermRows:
     def add(self, label: str, texts_of_models: Sequence[Sequence[str]]) -> None:
         """Add a row with the texts of each model."""
         self.stub.append((label,))
-        self.cells.append([text for texts in texts_of_models for text in texts])
+        self.cells.append(list(chain.from_iterable(texts_of_models)))
 
     def add_heading(self, label: str) -> None:
         """Add the row of a factor, whose levels are added next."""
@@ -374,14 +390,17 @@ def _one_term_table(
         for model in range(n_models):
             row += texts.get(TermCell(group, term, model), [""] * n_cells)
         cells.append(row)
-    closing = [row for row, group in enumerate(group_labels) if not set(LAST).isdisjoint(group)]
-    has_rows_before = bool(closing) and closing[0] > 0
+    # averages and pooled rows are the last, below a rule
+    summary_rows = [row for row, group in enumerate(group_labels) if not set(LAST).isdisjoint(group)]
+    rows_with_rule_above = set()
+    if summary_rows and summary_rows[0] > 0:
+        rows_with_rule_above.add(summary_rows[0])
     return Table(
         stubhead=(", ".join(labels.column(column) for column in groups),),
         stub=[(label,) for label in group_labels.values()],
         columns=list(headings),
         cells=cells,
-        rows_with_rule_above={closing[0]} if has_rows_before else set(),
+        rows_with_rule_above=rows_with_rule_above,
     )
 
 
@@ -436,8 +455,11 @@ def _adjusted_for(estimates: Estimates, arranged: ModelColumns, labels: Labels) 
     hidden = hidden_variables(estimates)
     if arranged.formulas or len(set(hidden.values())) != 1:
         return ""
+    # all formulas have the same ones
     variables = [labels.column(name) for name in next(iter(hidden.values()))]
-    return f", adjusted for {joined(variables)}" if variables else ""
+    if not variables:
+        return ""
+    return f", adjusted for {joined(variables)}"
 
 
 def _formula_note(estimates: Estimates, arranged: ModelColumns, labels: Labels) -> str:
@@ -448,4 +470,5 @@ def _formula_note(estimates: Estimates, arranged: ModelColumns, labels: Labels) 
     hidden = hidden_variables(estimates)
     if len(set(hidden.values())) < 2:
         return ""
-    return f"Models: {'; '.join(dict.fromkeys(side_text(formula, labels) for formula in hidden))}."
+    right_sides = dict.fromkeys(side_text(formula, labels) for formula in hidden)
+    return f"Models: {'; '.join(right_sides)}."

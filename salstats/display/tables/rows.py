@@ -99,7 +99,9 @@ def table_to_rows(table: Table) -> TableRows:
     stub_align: Align = "right" if has_counts_as_labels(table) else "left"
     aligns = [stub_align] * len(table.stubhead)
     for column in table.columns:
-        aligns.append("right" if column.align == "right" else "left")
+        # decimal points are aligned by pads at the left
+        column_align: Align = "right" if column.align == "right" else "left"
+        aligns.append(column_align)
     return TableRows(
         title=_printable(table.title or ""),
         subtitle=_printable(table.subtitle or ""),
@@ -118,11 +120,13 @@ def with_columns(rows: TableRows, start: int, stop: int) -> TableRows:
     def cells_of(cells: Sequence[Cell]) -> tuple[Cell, ...]:
         narrowed = []
         for column, cell in cells_by_column(cells):
+            # the columns that a cell shares with the labels of rows, and with `start` to `stop`
             end = column + cell.n_columns
             n_stub_columns = max(0, min(end, rows.n_stub) - column)
             n_body_columns = max(0, min(end, stop) - max(column, start))
-            if n_stub_columns + n_body_columns:
-                narrowed.append(replace(cell, n_columns=n_stub_columns + n_body_columns))
+            n_columns = n_stub_columns + n_body_columns
+            if n_columns > 0:
+                narrowed.append(replace(cell, n_columns=n_columns))
         return tuple(narrowed)
 
     return replace(
@@ -154,7 +158,9 @@ def plain_text(rows: TableRows, width: int | None = None, *, escapes: bool = Fal
     widths = [max(map(len, column)) for column in zip(*measured, strict=True)]
     lines = []
     for texts, line_codes in zip(grid, codes, strict=True):
-        padded = [_padded(*cell) for cell in zip(texts, widths, rows.aligns, strict=True)]
+        padded = []
+        for text, width_of_column, align in zip(texts, widths, rows.aligns, strict=True):
+            padded.append(_padded(text, width_of_column, align))
         if escapes:
             padded = [_escaped(text, code) for text, code in zip(padded, line_codes, strict=True)]
         lines.append("  ".join(padded).rstrip())
@@ -162,7 +168,10 @@ def plain_text(rows: TableRows, width: int | None = None, *, escapes: bool = Fal
     for note in rows.notes:
         if note == rows.mark_note and not escapes:
             continue
-        notes += textwrap.wrap(note, width) if width else [note]
+        if width:
+            notes += textwrap.wrap(note, width)
+        else:
+            notes.append(note)
     title_lines = [text for text in (rows.title, rows.subtitle) if text]
     return "\n".join([*title_lines, *lines, *notes])
 
@@ -178,7 +187,9 @@ def _text_line(cells: Sequence[Cell], rows: TableRows) -> list[str]:
 
 def _padded(text: str, width: int, align: Align) -> str:
     """Return a text with blanks up to a width."""
-    return text.rjust(width) if align == "right" else text.ljust(width)
+    if align == "right":
+        return text.rjust(width)
+    return text.ljust(width)
 
 
 def _escape_codes(cells: Sequence[Cell], rows: TableRows) -> list[str]:
@@ -223,10 +234,11 @@ def _head(table: Table, aligns: Sequence[Align]) -> Iterator[tuple[Cell, ...]]:
     n_levels = max((len(column.spanners) for column in table.columns), default=0)
     for level in range(n_levels):
         yield _spanner_cells(table, level)
-    headings = (*table.stubhead, *(column.heading for column in table.columns))
-    yield tuple(
-        Cell(_printable(text), align, is_heading=True) for text, align in zip(headings, aligns, strict=True)
-    )
+    headings = [*table.stubhead, *(column.heading for column in table.columns)]
+    cells = []
+    for text, align in zip(headings, aligns, strict=True):
+        cells.append(Cell(_printable(text), align, is_heading=True))
+    yield tuple(cells)
 
 
 def _spanner_cells(table: Table, level: int) -> tuple[Cell, ...]:
@@ -234,7 +246,9 @@ def _spanner_cells(table: Table, level: int) -> tuple[Cell, ...]:
     cells = [Cell()] * len(table.stubhead)
     for spanners, run in groupby(table.columns, key=lambda column: column.spanners[: level + 1]):
         n_columns = len(list(run))
-        text = _printable(spanners[level]) if len(spanners) > level else ""
+        text = ""
+        if len(spanners) > level:
+            text = _printable(spanners[level])
         if text:
             cells.append(Cell(text, "center", n_columns, is_heading=True))
         else:
@@ -253,18 +267,17 @@ def _body(table: Table, aligns: Sequence[Align]) -> Iterator[BodyRow]:
         members = [row for row, label_of_row in enumerate(groups) if label_of_row == group]
         spans = _row_spans([table.stub[row] for row in members])
         for row, row_spans in zip(members, spans, strict=True):
-            stub = _stub_cells(table, row, row_spans, aligns)
-            cells = [
-                Cell(
+            cells = _stub_cells(table, row, row_spans, aligns)
+            for column, text in enumerate(table.cells[row]):
+                cell = Cell(
                     _printable(text),
-                    aligns[len(stub) + column],
+                    aligns[len(table.stubhead) + column],
                     bold=(row, column) in table.bold,
                     underline=(row, column) in table.underline,
                     pad=pads[column][row],
                 )
-                for column, text in enumerate(table.cells[row])
-            ]
-            yield BodyRow((*stub, *cells), rule_above=row in table.rows_with_rule_above)
+                cells.append(cell)
+            yield BodyRow(tuple(cells), rule_above=row in table.rows_with_rule_above)
 
 
 def _stub_cells(table: Table, row: int, spans: Sequence[int], aligns: Sequence[Align]) -> list[Cell]:

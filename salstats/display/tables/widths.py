@@ -235,7 +235,9 @@ def _shared_room(natural: Sequence[float], minimal: Sequence[float], available: 
     if spare < 0:
         return [width * available / sum(minimal) for width in minimal]
     shortfall = sum(natural) - sum(minimal)
-    share = min(1.0, spare / shortfall) if shortfall else 1.0
+    share = 1.0
+    if shortfall:
+        share = min(1.0, spare / shortfall)
     return [low + share * (high - low) for low, high in zip(minimal, natural, strict=True)]
 
 

@@ -60,11 +60,15 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option: str = "
     if width is not None:
         columns, hidden = _fitting(columns, width)
     lines = [_GAP.join(row).rstrip() for row in zip(*columns.values(), strict=True)]
-    hint = f" ({option} shows them)" if option else ""
+    hint = ""
+    if option:
+        hint = f" ({option} shows them)"
     if width is not None and len(frame) > ROWS:
         # the first line holds the headings
         lines[1 + ROWS - _LAST_ROWS : -_LAST_ROWS] = [f"... {len(frame) - ROWS} more rows{hint}"]
-    hidden_note = f"also: {', '.join(hidden)}{hint}" if hidden else ""
+    hidden_note = ""
+    if hidden:
+        hidden_note = f"also: {', '.join(hidden)}{hint}"
     return "\n".join(
         [
             *_wrapped(", ".join(setting_texts), width),
@@ -83,7 +87,9 @@ def _is_constant(frame: pd.DataFrame, column: str) -> bool:
 def _setting_text(value: Any) -> str:
     """Return a setting as a user wrote it: 0.95, not 0.9500."""
     is_number = hasattr(value, "is_integer") and value == value
-    return f"{float(value):g}" if is_number else number_text(value)
+    if is_number:
+        return f"{float(value):g}"
+    return number_text(value)
 
 
 def _cells(frame: pd.DataFrame, name: Any) -> list[str]:
@@ -105,14 +111,16 @@ def _cells(frame: pd.DataFrame, name: Any) -> list[str]:
 def _number_texts(frame: pd.DataFrame, name: Any, values: Any) -> list[str]:
     """Return the numbers of a column: P values as such, others with the same decimals."""
     if str(name).startswith("p_"):
-        has_floors = _FLOORS.get(name) in frame.columns
-        floors = frame[_FLOORS[name]] if has_floors else [None] * len(frame)
+        floors: Any = [None] * len(frame)
+        if _FLOORS.get(name) in frame.columns:
+            floors = frame[_FLOORS[name]]
         return [p_text(value, p_floor=p_floor) for value, p_floor in zip(values, floors, strict=True)]
     numbers = list(values)
     if name in _SAME_DECIMALS:
         for column in _SAME_DECIMALS:
             if column in frame.columns:
                 numbers += list(frame[column])
+    # the texts of other columns, read for their decimals only, are left out
     return column_text(numbers)[: len(values)]
 
 

@@ -12,9 +12,12 @@ def covariates_note(estimates: Estimates, labels: Labels) -> str:
     rows = estimates.frame[["covariates", "covariates_of", "x", "y"]].dropna()
     distinct = rows.drop_duplicates(["covariates", "covariates_of"])
     sentences = []
-    for covariates, adjusted_variable, x, y in distinct.itertuples(index=False, name=None):
-        variable = "" if adjusted_variable == "both" else {"x": x, "y": y}[adjusted_variable]
-        sentences.append(_covariates_sentence(covariates, variable, labels))
+    for row in distinct.to_dict("records"):
+        # `covariates_of` is "x", "y" or "both"
+        variable = ""
+        if row["covariates_of"] != "both":
+            variable = row[row["covariates_of"]]
+        sentences.append(_covariates_sentence(row["covariates"], variable, labels))
     return " ".join(sentences)
 
 

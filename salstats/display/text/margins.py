@@ -22,13 +22,15 @@ def margin_marks(estimates: Estimates) -> list[str]:
     """Return the mark of each row, "" where nothing is shown with a margin."""
     if not has_margins(estimates):
         return [""] * len(estimates)
-    claims = split_verdicts(estimates.frame["verdict"])[1]
+    _, claims = split_verdicts(estimates.frame["verdict"])
     return [MARK if claim else "" for claim in claims]
 
 
 def margin_text(estimates: Estimates, labels: Labels) -> str:
     """Return margins as text: "within −0.05 to 0.05" or "above −0.05", by metric where these differ."""
-    percent = "%" if "percent_decrease" in estimates.values("term") else ""
+    percent = ""
+    if "percent_decrease" in estimates.values("term"):
+        percent = "%"
     rows = estimates.subset(~np.isnan(estimates.numbers("p_margin")))
     bounds = rows.frame[["margin_low", "margin_high"]]
     metrics = labels.order("metric", rows.values("metric"))
@@ -57,19 +59,25 @@ def margin_note(estimates: Estimates, labels: Labels, style: str) -> str:
     """Say what the mark means, or that no estimate has it; "" where there is no margin."""
     if not has_margins(estimates):
         return ""
-    # limits of several rows together are wider, their tests are not
-    level_column = "family_level" if estimates.values("family_level") else "conf_level"
+    level_column = "conf_level"
+    if estimates.values("family_level"):
+        # simultaneous limits have higher levels of their own; tests are at the level of the family
+        level_column = "family_level"
     alpha = f"{1 - np.nanmin(estimates.numbers(level_column)):.10g}"
     if not STYLES[style].p_zero:
         alpha = alpha.removeprefix("0")
-    p_value = "adjusted P" if estimates.values("p_margin_adjusted") else "P"
-    tests = "two one-sided tests" if _is_two_sided(estimates).any() else "one-sided test"
-    result = f"shown to lie {margin_text(estimates, labels)} ({tests}, {p_value} < {alpha})"
-    claims_of_rows = split_verdicts(estimates.frame["verdict"])[1]
-    claims = joined([claim for claim in CLAIMS if claim in claims_of_rows], "or")
-    if not claims:
+    p_name = "P"
+    if estimates.values("p_margin_adjusted"):
+        p_name = "adjusted P"
+    tests = "one-sided test"
+    if _is_two_sided(estimates).any():
+        tests = "two one-sided tests"
+    result = f"shown to lie {margin_text(estimates, labels)} ({tests}, {p_name} < {alpha})"
+    _, claims = split_verdicts(estimates.frame["verdict"])
+    meaning = joined([claim for claim in CLAIMS if claim in claims], "or")
+    if not meaning:
         return f"None was {result}."
-    return f"{MARK}{claims[0].upper()}{claims[1:]}: {result}."
+    return f"{MARK}{meaning[0].upper()}{meaning[1:]}: {result}."
 
 
 def _is_two_sided(estimates: Estimates) -> np.ndarray:
@@ -80,7 +88,9 @@ def _is_two_sided(estimates: Estimates) -> np.ndarray:
 
 def margin_heading(estimates: Estimates) -> str:
     """Return the heading of the P values of margins."""
-    return "P, equivalence" if _is_two_sided(estimates).all() else "P, margin"
+    if _is_two_sided(estimates).all():
+        return "P, equivalence"
+    return "P, margin"
 
 
 def pairs_as_methods(estimates: Estimates, labels: Labels) -> Estimates:
@@ -97,12 +107,16 @@ def pairs_as_methods(estimates: Estimates, labels: Labels) -> Estimates:
         return f"{labels.value('method', method)} {sign} {labels.value('reference', reference)}"
 
     frame = estimates.frame
-    pairs = [pair_text(*pair) for pair in zip(frame["method"], frame["reference"], strict=True)]
+    pairs = []
+    for method, reference in zip(frame["method"], frame["reference"], strict=True):
+        pairs.append(pair_text(method, reference))
+    # pairs in the order of references, then of methods; many combinations are not in the frame
+    categories: list[str] = []
     methods = labels.order("method", frame["method"])
-    # all pairs in the order of references, then of methods; most of them are not in the frame
-    ordered: list[str] = []
     for reference in labels.order("reference", frame["reference"]):
-        ordered += [pair_text(method, reference) for method in methods]
-    categories = [pair for pair in dict.fromkeys(ordered) if pair in set(pairs)]
-    methods_of_rows = pd.Categorical(pairs, categories, ordered=True)
-    return estimates.with_frame(frame.assign(method=methods_of_rows).drop(columns="reference"))
+        for method in methods:
+            pair = pair_text(method, reference)
+            if pair in pairs and pair not in categories:
+                categories.append(pair)
+    pairs_of_rows = pd.Categorical(pairs, categories, ordered=True)
+    return estimates.with_frame(frame.assign(method=pairs_of_rows).drop(columns="reference"))

@@ -32,10 +32,13 @@ def kind_text(estimates: Estimates, labels: Labels) -> str:
     groups: dict[tuple[str, ...], None] = {}
     for formula in estimates.values("formula"):
         groups |= dict.fromkeys(random_groups(str(formula)))
-    mixed = "mixed " if groups else ""
-    text = f"{joined(family_labels)} {mixed}regression".strip()
+    text = joined(family_labels)
     if groups:
-        text += f" with random effects of {joined([group_text(columns, labels) for columns in groups])}"
+        group_names = joined([group_text(columns, labels) for columns in groups])
+        text += f" mixed regression with random effects of {group_names}"
+    else:
+        text += " regression"
+    text = text.strip()
     for correlation in estimates.values("correlation"):
         text += f" by generalised estimating equations with an {correlation} working correlation"
     return _capitalized(text)
@@ -85,9 +88,10 @@ def marginal_text(estimates: Estimates, labels: Labels) -> str:
     """Return the name of marginal estimates as a heading begins: "IoU, difference"."""
     name = _marginal_name(estimates, labels)
     # with a column of metrics the outcome is the score, and each row has its metric
-    outcome = "" if estimates.values("metric") else outcome_text(estimates, labels)
-    if outcome:
-        return _capitalized(f"{outcome}, {name}")
+    if not estimates.values("metric"):
+        outcome = outcome_text(estimates, labels)
+        if outcome:
+            name = f"{outcome}, {name}"
     return _capitalized(name)
 
 
@@ -101,7 +105,9 @@ def _marginal_name(estimates: Estimates, labels: Labels) -> str:
     reference_levels = [str(level) for level in estimates.values("reference_level")]
     if len(reference_levels) == 1:
         return f"difference from {in_sentence(labels.value('reference_level', reference_levels[0]))}"
-    return "difference" if reference_levels else "mean"
+    if reference_levels:
+        return "difference"
+    return "mean"
 
 
 def as_deviations(estimates: Estimates, labels: Labels) -> Estimates:

@@ -60,7 +60,9 @@ def _parsed(formula: str) -> Formula | None:
 def factors_of(formula: str) -> tuple[tuple[Factor, ...], ...]:
     """Return the factors of each term of a formula, none where it cannot be parsed."""
     parsed = _parsed(formula)
-    return parsed.terms if parsed else ()
+    if parsed is None:
+        return ()
+    return parsed.terms
 
 
 def random_groups(formula: str) -> list[tuple[str, ...]]:
@@ -256,12 +258,18 @@ def normalized_note(estimates: Estimates, labels: Labels) -> str:
         return ""
     normalized = estimates.subset(estimates.frame["normalized"].eq(True))
     names = [row.full_text for row in term_rows(normalized, labels)]
-    return f"From 0, the smallest value in the data, to 1, the largest: {joined(names)}." if names else ""
+    if not names:
+        return ""
+    return f"From 0, the smallest value in the data, to 1, the largest: {joined(names)}."
 
 
 def _formulas(estimates: Estimates) -> list[str]:
     """Return the formula of each row, "" where there is none."""
-    return ["" if pd.isna(formula) else str(formula) for formula in estimates.row_values("formula")]
+    formulas = []
+    for formula in estimates.row_values("formula"):
+        text = "" if pd.isna(formula) else str(formula)
+        formulas.append(text)
+    return formulas
 
 
 def _factor_levels(estimates: Estimates) -> dict[str, TermVariable]:

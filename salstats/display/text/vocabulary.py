@@ -131,7 +131,9 @@ ABBREVIATIONS = {
 
 def limits_name(terms: Iterable[object]) -> str:
     """Return the name of limits behind their level: "CI", or "of replicates"."""
-    return "of replicates" if {str(term) for term in terms} <= _OF_REPLICATES else "CI"
+    if {str(term) for term in terms} <= _OF_REPLICATES:
+        return "of replicates"
+    return "CI"
 
 
 def inference_text(values: Iterable[Any]) -> str:
@@ -150,4 +152,6 @@ def inference_text(values: Iterable[Any]) -> str:
 
 def in_sentence(label: str) -> str:
     """Return a method's label as it stands inside a sentence."""
-    return label.lower() if label in _COMMON_NOUNS else label
+    if label in _COMMON_NOUNS:
+        return label.lower()
+    return label
