@@ -364,6 +364,8 @@ class Study:
                 raise SalstatsError(
                     f"reader {series.reader!r} has masks as {str(first)!r} and {str(series)!r}",
                     hint="keep one with select(methods=)",
+                    option="readers",
+                    value=series.reader,
                 )
         return set(by_reader.values())
 
@@ -447,7 +449,9 @@ def selected_names(
 def shape_of(case: Case) -> tuple[int, int]:
     """Return the size of a case's image; raise SalstatsError where it is unknown."""
     if case.shape is None:
-        raise SalstatsError(f"case {case.case!r}: the size of its image is unknown")
+        raise SalstatsError(
+            f"case {case.case!r}: the size of its image is unknown", option="case", value=case.case
+        )
     return case.shape
 
 
@@ -463,5 +467,8 @@ def check_gaze(study: object) -> Study:
 def _no_gaze(name: str) -> SalstatsError:
     """Make the error for something that is no study of gaze."""
     return SalstatsError(
-        f"{name} is no study of gaze, which has recordings", hint="read one with read_gaze()"
+        f"{name} is no study of gaze, which has recordings",
+        hint="read one with read_gaze()",
+        option="study",
+        value=name,
     )

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import raises, warns
 
 import salstats as ss
 from salstats.cli.app import run
@@ -134,7 +135,7 @@ def test_the_range_is_that_of_the_metric(clean, metric, score, asked):
 
 def remedied(frame):
     """The frame as the call at the end of the warning gives it."""
-    with pytest.warns(SalstatsWarning, match="lies outside") as caught:
+    with warns(subject=("range", "iou"), column="score") as caught:
         ss.describe(frame)
     call = str(caught[0].message).rpartition(" with ")[2]
     return eval(call, {"scores": frame})  # the call of our own message
@@ -163,7 +164,7 @@ def test_differences_of_ious_get_a_name_of_their_own(clean):
 def test_all_percentages_are_scaled_and_one_among_fractions_is_not(clean, mostly):
     percent = clean["score"] * 100
     frame = clean.assign(score=percent if mostly else clean["score"].where(clean.index != 7, percent))
-    with pytest.warns(SalstatsWarning, match="lies outside") as caught:
+    with warns(subject=("range", "iou"), column="score") as caught:
         ss.describe(frame)
     # scaling all scores would make the others a hundredth of what they are
     assert ("scale=" in str(caught[0].message)) == mostly
@@ -186,7 +187,8 @@ def test_a_name_with_a_blank_is_refused_as_in_a_file(clean, column, dtype):
     frame = clean.assign(patient=clean["case"])
     name = frame[column].iloc[-1]
     names = frame[column].where(frame.index != len(frame) - 1, f"{name} ").astype(dtype)
-    with pytest.raises(ColumnError, match=rf"row \d+ of scores: {column} '{name} ' .*blank.*str\.strip"):
+    hint = f"remove it with scores.assign({column}=scores['{column}'].str.strip())"
+    with raises(ColumnError, column=column, value=f"{name} ", rows=(len(frame) - 1,), hint=hint):
         ss.summarize(frame.assign(**{column: names}))
 
 

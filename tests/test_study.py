@@ -70,7 +70,7 @@ def test_a_method_selects_all_its_series_and_a_full_name_one():
 def test_an_unknown_name_is_an_error_that_lists_the_known(study):
     with raises(SalstatsError, option="tasks", value="Oedema", choices=("Edema", "Nodule")):
         study.select(tasks=["Edema", "Oedema"])
-    with raises(SalstatsError, option="tasks", match="is named"):
+    with raises(SalstatsError, option="tasks", value=None):
         selected_names([], ["Edema"], "task", "study", required=True)
     assert selected_names(None, ["b", "a"], "task", "study") == ("b", "a")
     assert selected_names("a", ["b", "a"], "task", "study") == ("a",)
@@ -100,7 +100,7 @@ def test_a_consensus_needs_two_readers_with_one_series_each():
     double = Study(
         (), (), (Series("human", reader="R1"), Series("box", reader="R1"), Series("c", reader="R2"))
     )
-    with raises(SalstatsError, match="R1"):
+    with raises(SalstatsError, option="readers", value="R1", choices=()):
         double.with_truth("majority")
 
 
@@ -126,9 +126,9 @@ def test_masks_of_several_sizes_are_an_error_that_names_the_case():
 
 
 def test_a_study_of_gaze_has_recordings(study):
-    with raises(SalstatsError, match="no study of gaze"):
+    with raises(SalstatsError, option="study", value="arrays"):
         check_gaze(study)
-    with raises(SalstatsError, match="no study of gaze"):
+    with raises(SalstatsError, option="study", value="str"):
         check_gaze("folder")
     recordings = (
         Recording("P1", "0", dict, "here"),
@@ -142,7 +142,7 @@ def test_a_study_of_gaze_has_recordings(study):
 
 def test_a_case_without_a_size_is_an_error_where_it_is_needed(study):
     assert shape_of(study.cases[0]) == (3, 3)
-    with raises(SalstatsError, match="'x'"):
+    with raises(SalstatsError, option="case", value="x"):
         shape_of(Case("x", None))
 
 

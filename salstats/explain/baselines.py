@@ -107,6 +107,7 @@ def check_baseline(
             Setting("baseline"),
             f" has shape {array.shape}; it must be a number or of shape (channels,), "
             f"(channels, height, width) or that of the images, {tuple(shape)}",
+            value=array.shape,
         )
     values = torch.tensor(array.reshape(values_shapes[array.shape]), dtype=torch.float64)
     return Baseline("array", values)

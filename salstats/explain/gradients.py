@@ -151,6 +151,7 @@ def _baselines_to_draw(image: torch.Tensor, baseline: Any) -> torch.Tensor:
             Setting("baseline"),
             f" has shape {tuple(baselines.shape)}; several for images of shape {tuple(image.shape)} have "
             "that shape after the first dimension",
+            value=tuple(baselines.shape),
         )
     if not torch.isfinite(baselines).all():
         raise ValueRangeError(Setting("baseline"), " must hold finite numbers")

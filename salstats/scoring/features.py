@@ -92,7 +92,11 @@ def features(
     study = study_of(study)
     cases = [case for case in study if case.annotated]
     if not cases:
-        raise SalstatsError(f"{study.source}: the truth holds no case, so there are no findings to describe")
+        raise SalstatsError(
+            f"{study.source}: the truth holds no case, so there are no findings to describe",
+            option="study",
+            value=study.source,
+        )
     work = partial(_feature_rows, tasks=study.tasks)
     rows: list[dict[str, Any]] = []
     for case_rows in in_batches(work, cases, jobs=jobs, progress=progress, label="Measuring findings"):

@@ -226,7 +226,9 @@ def score_gaze(
     )
     generator = check_generator(rng)
     if not study.cases:
-        raise SalstatsError(f"{study.source} has no case: there is nothing to score")
+        raise SalstatsError(
+            f"{study.source} has no case: there is nothing to score", option="study", value=study.source
+        )
     if truth == ALL and not study.series:
         raise SalstatsError(
             f"{study.source} has no maps: with ",

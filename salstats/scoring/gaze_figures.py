@@ -81,7 +81,9 @@ def plot_gaze(
     names = Labels(labels)
     (selected,) = study.select(cases=[case])
     if not selected.used:
-        raise SalstatsError(f"{study.source}: case {case!r} has no recording that is used")
+        raise SalstatsError(
+            f"{study.source}: case {case!r} has no recording that is used", option="case", value=case
+        )
     rule = GazeRule(series=(), metrics=(), center_bias=ALL, truth=ALL, min_readers=1)
     truths = GazeTruths(selected, rule)
     maps: dict[str, np.ndarray | None] = {_FIXATIONS: None, _MEAN_MAP: truths.densities[0]}

@@ -266,4 +266,6 @@ def _check_tasks(study: Study) -> None:
         raise SalstatsError(
             f"{study.source} has no task whose masks could be shown",
             hint=Message("a case of gaze is drawn by ", Call("plot_gaze")),
+            option="study",
+            value=study.source,
         )

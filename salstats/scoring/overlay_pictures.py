@@ -66,7 +66,10 @@ def series_of(study: Study, name: str) -> tuple[Series, ...]:
     if not matching:
         methods = list(dict.fromkeys(map(str, study.series)))
         raise SalstatsError(
-            f"{study.source} has no method {name!r} (methods: {quoted(methods)})", choices=methods
+            f"{study.source} has no method {name!r} (methods: {quoted(methods)})",
+            option="methods",
+            value=name,
+            choices=methods,
         )
     if len(matching) > 1 and matching[0].method != HUMAN:
         names = [str(series) for series in matching]
@@ -100,7 +103,7 @@ def methods_shown(study: Study, methods: Iterable[str] | None) -> dict[str, tupl
     else:
         names = list(dict.fromkeys(methods))
     if not names:
-        raise SalstatsError(f"{study.source} has no method to show")
+        raise SalstatsError(f"{study.source} has no method to show", option="methods", value=names)
     return {name: series_of(study, name) for name in names}
 
 
@@ -298,6 +301,10 @@ def _common_shape(case: Case, task: str, shapes: Sequence[tuple[int, int] | None
         raise SalstatsError(f"case {case.case}, task {task}: nothing says how large the image is")
     if len(distinct) > 1:
         sizes = " and ".join(f"{height} x {width}" for height, width in distinct)
-        raise SalstatsError(f"case {case.case}, task {task}: image or masks of {sizes} pixels do not fit")
+        raise SalstatsError(
+            f"case {case.case}, task {task}: image or masks of {sizes} pixels do not fit",
+            option="study",
+            value=distinct,
+        )
     height, width = distinct[0]
     return height, width

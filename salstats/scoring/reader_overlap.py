@@ -156,6 +156,8 @@ def reader_overlap(
                 Setting("human", {"R1": "FOLDER"}),
                 " of a folder",
             ),
+            option="readers",
+            value=study.readers(),
         )
     score_rule = ScoreRule(
         tasks=study.tasks,
@@ -173,7 +175,9 @@ def reader_overlap(
     for some_rows in in_batches(work, study.cases, jobs=jobs, progress=progress, label="Comparing readers"):
         rows += some_rows
     if not rows:
-        raise SalstatsError(f"{study.source}: no case was read by two readers")
+        raise SalstatsError(
+            f"{study.source}: no case was read by two readers", option="study", value=study.source
+        )
     return drop_empty(frame_of(rows, _COLUMNS), _OPTIONAL)
 
 

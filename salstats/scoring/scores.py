@@ -249,7 +249,11 @@ def score(
         ),
     )
     if not study.series:
-        raise SalstatsError(f"{study.source} has no maps, no masks and no points: there is nothing to score")
+        raise SalstatsError(
+            f"{study.source} has no maps, no masks and no points: there is nothing to score",
+            option="study",
+            value=study.source,
+        )
     if not cases:
         hint = Message(Setting("slice", FULL), " scores the others")
         if len(study.readers()) > 1:
@@ -258,7 +262,7 @@ def score(
                 Setting("truth", "majority"),
                 " or study.with_truth('majority')",
             )
-        raise SalstatsError(f"{study.source} has no case that its truth holds", hint=hint)
+        raise SalstatsError(f"{study.source} has no case that its truth holds", hint=hint, option="truth")
     work = partial(_score_cases, rule=rule, truth_rule=study.truth)
     if resume is not None:
         setting = f"salstats {__version__} score {rule} {study.truth}"
@@ -281,6 +285,7 @@ def study_of(study: Study | str | os.PathLike[str], **map_folder_options: Any) -
         f"study must be a Study or a folder, not {type(study).__name__}",
         hint=Message("read one with ", Call("read_chexlocalize")),
         option="study",
+        value=type(study).__name__,
     )
 
 

@@ -124,7 +124,9 @@ def _series_of_maps(study: Study, method: str | None) -> Series:
     """Return the series of a method that has maps, or the only one with maps if none is named."""
     series_with_maps = study.with_maps()
     if not series_with_maps:
-        raise SalstatsError(f"{study.source} has no maps, so there are no masks to make")
+        raise SalstatsError(
+            f"{study.source} has no maps, so there are no masks to make", option="study", value=study.source
+        )
     matching = [series for series in series_with_maps if method in (None, series.method, str(series))]
     if len(matching) != 1:
         names = [str(series) for series in series_with_maps]

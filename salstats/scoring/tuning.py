@@ -123,7 +123,9 @@ def tune(
     check_choice(metric, TUNED, "metric")
     series = study.with_maps()
     if not series:
-        raise SalstatsError(f"{study.source} has no maps: there is nothing to tune")
+        raise SalstatsError(
+            f"{study.source} has no maps: there is nothing to tune", option="study", value=study.source
+        )
     sweep = Sweep(
         option=option,
         values=values,

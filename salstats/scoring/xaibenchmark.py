@@ -89,7 +89,7 @@ def score_xaibenchmark(
         metrics = [metrics]
     names = [check_choice(name, tuple(xaibenchmark.SCORES), "metric") for name in dict.fromkeys(metrics)]
     if not study.with_maps():
-        raise SalstatsError(f"{study.source} has no maps to score")
+        raise SalstatsError(f"{study.source} has no maps to score", option="study", value=study.source)
     rows: list[dict[str, Any]] = []
     for case in study:
         rows += _case_rows(case, study, names)

@@ -236,28 +236,28 @@ def test_a_model_that_gives_nan_names_the_case_and_the_step(curve, lit):
 
 
 @pytest.mark.parametrize(
-    ("options", "kind", "match"),
+    ("options", "kind", "fields"),
     [
-        ({"baseline": "blurr"}, ValueRangeError, "'blur'"),
-        ({"baseline": np.zeros((3, 9, 7))}, ShapeError, r"\(3, 9, 7\)"),
-        ({"baseline": np.nan}, ValueRangeError, "finite"),
-        ({"kernel": 4}, ValueRangeError, "4"),
-        ({"sigma": 0}, ValueRangeError, "0"),
-        ({"steps": 0}, ValueRangeError, "0"),
-        ({"chunk": 0}, ValueRangeError, "0"),
-        ({"probability": "logit"}, ValueRangeError, "'logit'"),
-        ({"batch_size": 0}, ValueRangeError, "0"),
-        ({"cases": ["a", "b"]}, ShapeError, "4 images, not 2"),
-        ({"cases": [*"abca"]}, SalstatsError, "images 0 and 3 .* case a; tasks"),
-        ({"cases": [*"abc", None]}, ValueRangeError, "image 3"),
-        ({"method": "ig"}, SalstatsError, "method='ig'"),
+        ({"baseline": "blurr"}, ValueRangeError, {"value": "blurr"}),
+        ({"baseline": np.zeros((3, 9, 7))}, ShapeError, {"value": (3, 9, 7)}),
+        ({"baseline": np.nan}, ValueRangeError, {"value": None, "choices": ("blur", "zero", "mean")}),
+        ({"kernel": 4}, ValueRangeError, {"value": 4}),
+        ({"sigma": 0}, ValueRangeError, {"value": 0}),
+        ({"steps": 0}, ValueRangeError, {"value": 0}),
+        ({"chunk": 0}, ValueRangeError, {"value": 0}),
+        ({"probability": "logit"}, ValueRangeError, {"value": "logit"}),
+        ({"batch_size": 0}, ValueRangeError, {"value": 0}),
+        ({"cases": ["a", "b"]}, ShapeError, {"match": "4 images, not 2"}),
+        ({"cases": [*"abca"]}, SalstatsError, {"value": "a", "rows": (0, 3)}),
+        ({"cases": [*"abc", None]}, ValueRangeError, {"rows": (3,)}),
+        ({"method": "ig"}, SalstatsError, {"value": "ig"}),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_what_cannot_be_done_is_refused_with_what_would_do(some, options, kind, match):
+def test_what_cannot_be_done_is_refused_with_what_would_do(some, options, kind, fields):
     images, maps, targets = some
     (option,) = options
-    with raises(kind, option=option, match=match):
+    with raises(kind, option=option, **fields):
         insertion(small_cnn(), images, maps, targets, **options)
 
 
@@ -383,7 +383,7 @@ def test_black_is_what_the_preparation_makes_of_a_pixel_of_0(tmp_path, curve):
 def test_black_of_images_with_other_channels_than_the_preparation_is_an_error(curve):
     weights = np.ones(32)
     network = Network("one", linear(weights), tasks={"A": 0}, preparation=Preparation((4, 4), channels=3))
-    with raises(ShapeError, option="baseline", value="black", match="3 channels, .* 2;"):
+    with raises(ShapeError, option="baseline", value="black"):
         curve(network, np.ones((1, 2, 4, 4)), np.ones((1, 4, 4)), 0, baseline="black")
 
 

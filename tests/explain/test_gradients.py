@@ -120,21 +120,21 @@ def test_gradient_shap_is_captums_with_the_same_draws(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("method", "options", "kind", "match"),
+    ("method", "options", "kind", "value"),
     [
-        ("integrated_gradients", {"n_steps": 0}, ValueRangeError, "0"),
-        ("integrated_gradients", {"baseline": "black"}, ValueRangeError, "'black'"),
-        ("deeplift", {"baseline": np.zeros((3, 4))}, ShapeError, r"\(3, 4\)"),
-        ("gradient_shap", {"n_samples": 2.5}, ValueRangeError, "2.5"),
-        ("gradient_shap", {"stdev": -1}, ValueRangeError, "-1"),
-        ("lrp", {"epsilon": 0}, ValueRangeError, "not 0"),
-        ("gradient_shap", {"baseline": np.zeros((2, 1, 10, 12))}, ShapeError, r"\(2, 1, 10, 12\)"),
-        ("gradient_shap", {"baseline": np.full((2, 2, 10, 12), np.nan)}, ValueRangeError, "finite"),
+        ("integrated_gradients", {"n_steps": 0}, ValueRangeError, 0),
+        ("integrated_gradients", {"baseline": "black"}, ValueRangeError, "black"),
+        ("deeplift", {"baseline": np.zeros((3, 4))}, ShapeError, (3, 4)),
+        ("gradient_shap", {"n_samples": 2.5}, ValueRangeError, 2.5),
+        ("gradient_shap", {"stdev": -1}, ValueRangeError, -1),
+        ("lrp", {"epsilon": 0}, ValueRangeError, 0),
+        ("gradient_shap", {"baseline": np.zeros((2, 1, 10, 12))}, ShapeError, (2, 1, 10, 12)),
+        ("gradient_shap", {"baseline": np.full((2, 2, 10, 12), np.nan)}, ValueRangeError, None),
     ],
 )
-def test_bad_options_are_named(method, options, kind, match):
+def test_bad_options_are_named(method, options, kind, value):
     (option,) = options
-    with raises(kind, option=option, match=match):
+    with raises(kind, option=option, value=value):
         ask(method, cnn(), images(), 0, **options)
 
 

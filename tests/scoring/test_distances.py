@@ -305,20 +305,17 @@ class TestSpacing:
             ss.score(study, metrics="assd", spacing={})
 
     @pytest.mark.parametrize(
-        ("spacing", "match"),
+        ("spacing", "value"),
         [
-            (0, "positive and finite.* 0$"),
-            ((1, -1), r"positive and finite.* \(1, -1\)"),
-            (float("nan"), "positive and finite"),
-            ((1, 2, 3), "one number or two"),
-            (
-                {"02_touching_squares_edge": "a", "20_nonsquare_boxes": 1},
-                "case '02_touching_squares_edge' .*one number or two",
-            ),
+            (0, 0),
+            ((1, -1), (1, -1)),
+            (np.nan, np.nan),
+            ((1, 2, 3), (1, 2, 3)),
+            ({"02_touching_squares_edge": "a", "20_nonsquare_boxes": 1}, "a"),
         ],
     )
-    def test_what_is_no_spacing(self, study, spacing, match):
-        with raises(ValueRangeError, option="spacing", match=match):
+    def test_what_is_no_spacing(self, study, spacing, value):
+        with raises(ValueRangeError, option="spacing", value=value):
             ss.score(study, metrics="assd", spacing=spacing)
 
 
@@ -386,7 +383,7 @@ class TestBadArguments:
                 ),
             ),
         )
-        with pytest.raises(ShapeError, match=r"\(5, 5\).*\(4, 4\)"):
+        with raises(ShapeError, option="truth", value=(4, 4)):
             ss.score(Study((held,), ("t",), (Series("x"),)), metrics=metric)
 
 

@@ -103,6 +103,6 @@ def test_the_settings_of_a_report_are_its_options(monkeypatch, tmp_path, unit, t
 
 
 def test_images_are_checked_before_anything_is_written(tmp_path):
-    with raises(InputFileError, match="nowhere"):
+    with raises(InputFileError, option="images", path=tmp_path / "nowhere"):
         reports.report(SCORES, tmp_path / "out", study=STUDY, images=tmp_path / "nowhere")
     assert not (tmp_path / "out").exists()

@@ -122,12 +122,12 @@ def test_a_grid_that_is_none(grid):
 
 @pytest.mark.parametrize("size", [2.5, 10_001])
 def test_smoothing_takes_whole_pixels_no_more_than_an_image_has(size):
-    with raises(ValueRangeError, option="grid", value=(0, size), match="whole pixels"):
+    with raises(ValueRangeError, option="grid", value=(0, size)):
         ss.tune(drawn([[0.0, 1.0]], [[0, 1]]), what="smooth", grid=(0, size))
 
 
 def test_without_maps_there_is_nothing_to_tune():
-    with pytest.raises(SalstatsError, match="no maps: there is nothing to tune"):
+    with raises(SalstatsError, option="study", value="arrays"):
         ss.tune(ss.study_from_arrays({("a", "Edema"): np.eye(3, dtype=bool)}, {}, human={}))
 
 
