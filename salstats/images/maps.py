@@ -11,7 +11,7 @@ from salstats.checks import LARGEST, check_choice, check_count, quoted
 from salstats.errors import Message, Setting, ShapeError, ValueRangeError
 from salstats.images.map_steps import box_filter, float32_below, grey_levels, resize
 from salstats.images.masks import Rle, runs
-from salstats.images.otsu import jet_smoothed, refill
+from salstats.images.otsu import fill_holes_and_drop_specks, jet_smoothed
 from salstats.images.peaks import maxima
 from salstats.images.pixel_values import PixelValues
 from salstats.images.run_lengths import check_shape
@@ -131,7 +131,7 @@ class SaliencyOnImage:
         if not isinstance(threshold, str):
             return np.asarray(self._columns > float32_below(threshold))
         above_level = THRESHOLDS[threshold].kernel
-        return refill(above_level(self._grey_columns()))
+        return fill_holes_and_drop_specks(above_level(self._grey_columns()))
 
     def _grey_columns(self) -> np.ndarray:
         """Return the map in 256 grey levels, smoothed, transposed."""

@@ -21,7 +21,7 @@ def above_otsu(grey: np.ndarray) -> np.ndarray:
     return np.asarray(mask).reshape(grey.shape).view(bool)
 
 
-def refill(mask: np.ndarray) -> np.ndarray:
+def fill_holes_and_drop_specks(mask: np.ndarray) -> np.ndarray:
     """Fill the holes of a mask (bool) and drop its single pixels; the mask itself if it has none.
 
     A hole is background that no path over 4 neighbours connects to the border of the image; a single pixel

@@ -84,7 +84,7 @@ def light(readings: RaterReadings, weights: Weights) -> np.ndarray:
     return np.asarray(np.mean(kappas, axis=0)[:, None])
 
 
-def _observed_agreement(indicators: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
+def _agreement_and_category_shares(indicators: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     """Share of agreeing pairs of readings (n_sets,), and shares of categories (n_sets, n_categories).
 
     Both are means over rows of the shares within a row.
@@ -117,7 +117,7 @@ def fleiss(readings: RaterReadings, weights: Weights) -> np.ndarray:
     Fleiss JL. Psychol Bull 1971;76:378-382. doi:10.1037/h0031619
     """
     _, indicators = _indicators(readings)
-    observed, shares = _observed_agreement(indicators, weights)
+    observed, shares = _agreement_and_category_shares(indicators, weights)
     return _chance_corrected(observed, chance=(shares**2).sum(axis=1))
 
 
@@ -129,7 +129,7 @@ def conger(readings: RaterReadings, weights: Weights) -> np.ndarray:
     Conger AJ. Psychol Bull 1980;88:322-328. doi:10.1037/0033-2909.88.2.322
     """
     _, indicators = _indicators(readings)
-    observed, _ = _observed_agreement(indicators, weights)
+    observed, _ = _agreement_and_category_shares(indicators, weights)
     n_rows, n_raters, n_categories = indicators.shape
     counts = weights @ indicators.reshape(n_rows, n_raters * n_categories)
     counts = counts.reshape(-1, n_raters, n_categories)
@@ -149,7 +149,7 @@ def ac1(readings: RaterReadings, weights: Weights) -> np.ndarray:
     Gwet KL. Br J Math Stat Psychol 2008;61:29-48. doi:10.1348/000711006X126600
     """
     _, indicators = _indicators(readings)
-    observed, shares = _observed_agreement(indicators, weights)
+    observed, shares = _agreement_and_category_shares(indicators, weights)
     n_categories = shares.shape[1]
     chance = (shares * (1 - shares)).sum(axis=1) / max(n_categories - 1, 1)
     return _chance_corrected(observed, chance)
@@ -185,7 +185,7 @@ def fleiss_by_normal(readings: RaterReadings, level: float) -> Coefficients:
     """
     n, k = readings.values.shape
     _, indicators = _indicators(readings)
-    _, shares = _observed_agreement(indicators, equal_weights(readings))
+    _, shares = _agreement_and_category_shares(indicators, equal_weights(readings))
     p = shares[0]
     q = 1 - p
     s = (p * q).sum()

@@ -99,7 +99,7 @@ def agreement_design(
         keys=keys,
         repeat_columns=[column for column in key_columns if column in _REPEAT_COLUMNS],
     )
-    _check_units(design)
+    _check_units_hold_whole_cases(design)
     return design
 
 
@@ -143,7 +143,7 @@ def _scores_with_raters(scores: pd.DataFrame, over: str) -> ColumnCodes:
     return ColumnCodes(frame)
 
 
-def _check_units(design: AgreementDesign) -> None:
+def _check_units_hold_whole_cases(design: AgreementDesign) -> None:
     """Raise if readings of one case belong to several units, which are not independent then."""
     n_cases = int(design.cases.max()) + 1
     # Code of group and case together

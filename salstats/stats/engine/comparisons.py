@@ -309,7 +309,7 @@ def target_of_scores(
                 " a method and the reference are averaged over their own mixes of tasks",
                 hint=Message("add 'task' to ", Setting("by"), ", or take ", Setting("pairs", "complete")),
             )
-        reference_cells = _available_reference_cells(codes, comparison, units, pairs, first_pairs)
+        reference_cells = _cells_of_all_reference_scores(codes, comparison, units, pairs, first_pairs)
         # a score that is in several pairs with a reference counts once
         method_and_reference = pd.DataFrame(
             {"method": pairs.method_rows, "reference": pairs.reference_examples}
@@ -523,7 +523,7 @@ def _keys(scores: pd.DataFrame, by: list[str], pairs: Pairs, positions: np.ndarr
     return pd.DataFrame(keys).astype({"reference": "str"})
 
 
-def _available_reference_cells(
+def _cells_of_all_reference_scores(
     codes: ColumnCodes, comparison: ComparisonOptions, units: Units, pairs: Pairs, first_pairs: np.ndarray
 ) -> Cells:
     """Return cells of all scores of each group's reference, in the order of the groups.
@@ -534,6 +534,7 @@ def _available_reference_cells(
     methods = codes.column("method")
     by_codes = codes.combined(comparison.by)
     row_groups = by_codes * methods.n_codes + methods.codes
+    # rows of the pair's method and of its reference agree in the other grouping columns
     reference_codes = methods.codes[pairs.reference_examples[first_pairs]]
     reference_groups = by_codes[pairs.source[first_pairs]] * methods.n_codes + reference_codes
     distinct_groups, positions = np.unique(reference_groups, return_inverse=True)

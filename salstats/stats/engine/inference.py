@@ -514,7 +514,7 @@ def _cautions(
         return cautions
     # many zeros make the limits of graded scores doubtful, not those of 0/1 scores
     is_graded = target.cells.is_graded @ estimand.cells_of_rows()
-    n_nonzero = _units_with_nonzero_sum(target)
+    n_nonzero = _count_nonzero_units(target)
     cautions[MOSTLY_ZEROS] = is_graded & result_warnings.is_mostly_zeros(n_nonzero, estimates.n_units)
     if target.term == "percent_decrease":
         varies = estimates.conf_low < estimates.conf_high
@@ -569,7 +569,7 @@ def _warn(estimates: InferredEstimates, unit_sizes: np.ndarray, constant: bool) 
         result_warnings.warn_nearly_all_lost(estimates.cautions.get(NEARLY_ALL_LOST, no_rows), keys)
     else:
         is_sparse = estimates.cautions.get(MOSTLY_ZEROS, no_rows)
-        result_warnings.warn_mostly_zeros(is_sparse, _units_with_nonzero_sum(target), estimates.n_units, keys)
+        result_warnings.warn_mostly_zeros(is_sparse, _count_nonzero_units(target), estimates.n_units, keys)
     result_warnings.warn_limits(
         record.name,
         target,
@@ -581,7 +581,7 @@ def _warn(estimates: InferredEstimates, unit_sizes: np.ndarray, constant: bool) 
     )
 
 
-def _units_with_nonzero_sum(target: Target) -> np.ndarray:
+def _count_nonzero_units(target: Target) -> np.ndarray:
     """Count the units of each row (n_rows,) with a score other than 0, of the method or the reference."""
     membership = target.estimand.cells_of_rows().astype(np.float64)
     return np.asarray((np.abs(target.cells.sums) @ membership > 0).sum(axis=0))

@@ -219,7 +219,7 @@ def _tango_tails(basis: Basis, bound: np.ndarray) -> Tails:
     return paired_shares.difference_tails(basis.estimate, basis.std_error, basis.n_units, bound)
 
 
-def _tang(basis: Basis) -> LimitArrays:
+def _tang_decrease(basis: Basis) -> LimitArrays:
     """Return Tang's score limits of a percentage decrease, from those of the ratio of two shares."""
     method, reference, std_error = _paired_means(basis)
     ratio_low, ratio_high = paired_shares.ratio_limits(
@@ -469,7 +469,7 @@ RECORDS = (
         "tang",
         "Tang score of a ratio",
         kind="share",
-        kernel=_tang,
+        kernel=_tang_decrease,
         note="obtained by inverting the score test of the ratio of two proportions of the same units (Tang "
         "et al. 2003)",
         terms=("percent_decrease",),

@@ -135,7 +135,10 @@ def is_categorical(factor: Factor, variables: Variables) -> bool:
 
 
 def warn_of_label_slopes(formula: Formula, variables: Variables) -> None:
-    """Warn if a formula has a slope along a column of labels, such as seeds, which are no quantities."""
+    """Warn if a formula has a slope along a column of labels, such as seeds, which are no quantities.
+
+    Labels are recognised by the column's name and three or more whole numbers.
+    """
     terms = list(formula.terms)
     for effect in formula.random:
         terms.extend(effect.terms)
@@ -151,7 +154,7 @@ def warn_of_label_slopes(formula: Formula, variables: Variables) -> None:
                 f"' in {formula.text!r} is taken as a number and gets a slope, though by its name it holds "
                 "labels",
                 hint=f"write C({name}) for a level each",
-                column=name,
+                column=factor.name,
             )
 
 

@@ -121,9 +121,10 @@ def failed_explanations(compared: pd.DataFrame) -> pd.DataFrame:
 
 
 def scores_at_worst(compared: pd.DataFrame, diagonals: pd.Series | None = None) -> pd.DataFrame:
-    """Return scores in which every failed explanation has the worst score.
+    """Return scores in which failed explanations have the worst score, where the metric has one.
 
-    The worst overlap and penalised Dice are 0, the worst distance is the diagonal of the image.
+    The worst overlap and penalised Dice are 0, the worst distance is the diagonal of the image. Failures on
+    other metrics stay undefined.
 
     Parameters
     ----------
@@ -138,13 +139,13 @@ def scores_at_worst(compared: pd.DataFrame, diagonals: pd.Series | None = None) 
     failure_reasons = (*EMPTY_REASONS, *NOT_GIVEN_REASONS)
     is_failed = compared["score"].isna() & compared["reason"].isin(failure_reasons)
     is_distance = compared["metric"].isin(DISTANCES)
-    worst = compared["metric"].map(_lowest_score)
+    worst = compared["metric"].map(_zero_if_worst)
     worst = worst.mask(is_distance, compared["case"].map(diagonals))
     scores = compared["score"].mask(is_failed, worst.astype(np.float64))
     return compared.assign(score=scores)
 
 
-def _lowest_score(name: str) -> float:
+def _zero_if_worst(name: str) -> float:
     """Return 0 for a metric whose worst score is 0, else NaN."""
     metric = registered_metric(name)
     if metric is None:

@@ -339,12 +339,12 @@ def failures(comparison: ToolComparison) -> ItemResult:
         _sensitivity_table(rows, comparison.options, comparison.names),
         figure,
         note=f"{n_failed} explanations are empty or not given; at worst overlap and Penalised Dice are 0 and "
-        f"a distance is the diagonal of the image; {_verdict_note(rows, comparison.names)}"
+        f"a distance is the diagonal of the image; {_changed_verdicts_note(rows, comparison.names)}"
         f"{_unscored_note(compared, rows, comparison.names)}",
     )
 
 
-def _verdict_note(rows: pd.DataFrame, names: Labels) -> str:
+def _changed_verdicts_note(rows: pd.DataFrame, names: Labels) -> str:
     """Write the verdicts that failures change."""
     changed = rows[rows["changed"].astype(bool)]
     if changed.empty:

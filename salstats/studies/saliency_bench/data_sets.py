@@ -77,7 +77,7 @@ def _quartile_text(row: Any) -> str:
 
 def figure_1(benchmark: Benchmark) -> ItemResult:
     """Fig. 1: an image of each data set with its truth."""
-    picks = _picked_images(benchmark)
+    picks = _median_images(benchmark)
     figure = plot_truths(_study(benchmark), picks, images=benchmark.images, labels=benchmark.names)
     return ItemResult(picks, _picks_table(benchmark, picks), figure, note=_picks_note(picks))
 
@@ -121,7 +121,7 @@ def maps_of(model_index: int) -> Callable[[Benchmark], ItemResult | None]:
 
     def make(benchmark: Benchmark) -> ItemResult | None:
         study = _study(benchmark)
-        picks = _picked_images(benchmark)
+        picks = _median_images(benchmark)
         names = benchmark.names
         map_series = [series for series in study.series if series.method != HUMAN]
         models = list(dict.fromkeys(series.model for series in map_series))
@@ -168,7 +168,7 @@ def _one_series_per_method(study: Study, series_of_model: list[Series]) -> Study
     return replace(study, cases=tuple(cases), series=tuple(new_series.values()))
 
 
-def _picked_images(benchmark: Benchmark) -> pd.DataFrame:
+def _median_images(benchmark: Benchmark) -> pd.DataFrame:
     """Pick an image of each data set by the first metric: `dataset, case, task, metric, score, ...`."""
     study = _study(benchmark)
     scores = benchmark.scores

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests_support import raises
+from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import ColumnError, FormulaError, ValueRangeError
@@ -135,3 +135,10 @@ def test_methods_that_are_called_by_numbers_are_levels_and_no_quantity():
     assert names("y ~ method", frame) == ["(Intercept)", "method10", "method30"]
     found = ss.regress(frame, "y ~ method", by=(), errors="classical")["estimate"]
     np.testing.assert_allclose(found, [0.5, 6.0 - 0.5, 2.5 - 0.5], rtol=1e-12)
+
+
+def test_a_label_taken_as_a_number_is_named_as_its_column_is():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"y": rng.random(40), "seed id": np.tile([1, 2, 3, 4], 10)})
+    with warns(column="seed id"):
+        ss.regress(frame, 'y ~ Q("seed id")', errors="classical")
