@@ -517,18 +517,31 @@ def _warn_of_gaps(
     is_separated = has_no_variance & np.isin(estimate, (0, 1)) & (columns["term"] == "auroc")
     is_unexplained = has_no_variance & ~(is_tied | is_separated)
     reasons = [
-        (is_tied, "all scores are tied, so the area is 0.5 with any labels"),
-        (is_separated, "the score separates the classes completely, so its standard error says nothing"),
-        (is_unexplained & np.isnan(variance), "the positives, or the negatives, are of one row or unit only"),
-        (is_unexplained & (variance <= 0), "the estimated variance is not above 0"),
+        (is_tied, "predictor", "all scores are tied, so the area is 0.5 with any labels"),
+        (
+            is_separated,
+            "estimate",
+            "the score separates the classes completely, so its standard error says nothing",
+        ),
+        (
+            is_unexplained & np.isnan(variance),
+            "n_units",
+            "the positives, or the negatives, are of one row or unit only",
+        ),
+        (is_unexplained & (variance <= 0), "std_error", "the estimated variance is not above 0"),
     ]
     consequences = [
         (has_wilson, "limits and P value are Wilson's, of as many cases as units have the rarer label"),
         (has_test & ~has_wilson, "limits are NaN and p_value is the exact Mann-Whitney one"),
         (~has_test, "there are no test and no limits (NaN)"),
     ]
-    for has_reason, reason in reasons:
+    for has_reason, column, reason in reasons:
         for has_consequence, consequence in consequences:
             concerned = has_reason & has_consequence
             if concerned.any():
-                warn(f"{reason}; {consequence}: ", named_groups(keys, concerned))
+                warn(
+                    f"{reason}; {consequence}: ",
+                    named_groups(keys, concerned),
+                    column=column,
+                    rows=np.flatnonzero(concerned).tolist(),
+                )

@@ -111,7 +111,12 @@ def pick_cases(
             names_of_rows.append(name)
             targets.append(picked[name].target)
     if undefined_groups:
-        warn("no case is picked for ", group_list(undefined_groups), ": every score is undefined")
+        warn(
+            "no case is picked for ",
+            group_list(undefined_groups),
+            ": every score is undefined",
+            column="score",
+        )
     return (
         frame.iloc[rows]
         .reset_index(drop=True)

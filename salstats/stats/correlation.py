@@ -603,18 +603,21 @@ class _Problems:
         """Warn of each kind of problem; `subject` names the correlation."""
         if self.undefined:
             consequence = "left out of the combined correlation" if is_stratified else "undefined (NaN)"
-            warn(f"{subject} is {consequence} for ", group_list(self.undefined))
+            column = "n_strata" if is_stratified else "estimate"
+            warn(f"{subject} is {consequence} for ", group_list(self.undefined), column=column)
         if self.perfect:
             p_value = "p_value is exact and limits are" if has_exact_p else "p_value and limits are"
             warn(
                 f"{subject} is -1 or 1, where its approximate test has no variance left "
                 f"({p_value} NaN), for ",
                 group_list(self.perfect),
+                column="std_error",
             )
         if self.too_few_units:
             warn(
                 f"there are too few units for a variance, so {subject} has no test and no limits (NaN) for ",
                 group_list(self.too_few_units),
+                column="n_units",
             )
 
 

@@ -109,7 +109,7 @@ def empty_shares(
     masks = masks.reset_index()
     masks = masks[masks.pop("_has_finding").to_numpy(dtype=bool)]
     if masks.empty:
-        raise ColumnError("scores has no case in which the finding is there")
+        raise ColumnError("scores has no case in which the finding is there", column="score")
     shares = summarize(masks, by=columns, unit=unit, interval=interval, level=level)
     shares["term"] = "empty"
     n_empty = masks["score"].groupby([masks[column] for column in columns], dropna=False).sum()

@@ -334,6 +334,10 @@ def _infer_quantiles(
                 "units are too few for limits among the scores of ",
                 named_groups(keys, beyond_scores),
                 ": they end where the range of the metric does",
+                option="interval",
+                value=record.name,
+                column="n_units",
+                rows=np.flatnonzero(beyond_scores).tolist(),
             )
         if is_difference:
             warn_unequal_units(unit_sizes, beyond_scores, keys)

@@ -267,7 +267,11 @@ def _members_of_averages(frame: pd.DataFrame, keys: list[str]) -> dict[int, list
         members_of_averages[int(row)] = [int(member) for member in np.flatnonzero(is_member)]
     n_without_members = sum(not members for members in members_of_averages.values())
     if n_without_members:
-        warn(f"{n_without_members} averages have no bounds: the estimates lack the rows that they are of")
+        warn(
+            f"{n_without_members} averages have no bounds: the estimates lack the rows that they are of",
+            option="estimates",
+            value=n_without_members,
+        )
     return members_of_averages
 
 
@@ -361,6 +365,8 @@ def _warn_unbounded(metrics: list[str], *, has_metrics: bool) -> None:
         f"undefined scores{of_metrics} may be anything, as their range is not known, has no end or leaves "
         "out a mean: their bounds are NaN",
         hint=Message(Setting("limits"), f"={example} gives one"),
+        option="limits",
+        value=metrics,
     )
 
 

@@ -146,7 +146,9 @@ def rank_agreement(
         warn(
             f"tau between rankings of {fewest_methods} methods takes few values "
             f"({fewest_methods * (fewest_methods - 1) // 2 + 1} without ties); read it beside the ranks "
-            "themselves"
+            "themselves",
+            column="method",
+            value=fewest_methods,
         )
     warn_undefined(table["n_undefined"].to_numpy(), options.n_replicates, key_frame)
     columns = {

@@ -343,7 +343,11 @@ def _check_steps(curves: pd.DataFrame, groups: Sequence[str], codes: ColumnCodes
     if is_repeated.any():
         row = int(np.flatnonzero(is_repeated)[0])
         point = ", ".join(f"{column} {curves[column].iloc[row]}" for column in point_columns)
-        raise SalstatsError(f"curves has more than one row for {point}; keep one of them")
+        raise SalstatsError(
+            f"curves has more than one row for {point}; keep one of them",
+            column="fraction",
+            rows=np.flatnonzero(is_repeated).tolist(),
+        )
     group_codes = np.zeros(len(curves), np.int64)
     if groups:
         group_codes = codes.combined(groups)
@@ -356,5 +360,7 @@ def _check_steps(curves: pd.DataFrame, groups: Sequence[str], codes: ColumnCodes
         curve = ", ".join(f"{column} {curves[column].iloc[row]}" for column in curve_columns)
         raise SalstatsError(
             f"curves of a group must have the same fractions; the one of {curve} has {n_points[row]} of "
-            f"{n_fractions[group_codes[row]]}; group by what they differ in ({quoted(curves.columns)})"
+            f"{n_fractions[group_codes[row]]}; group by what they differ in ({quoted(curves.columns)})",
+            column="fraction",
+            rows=np.flatnonzero(is_incomplete).tolist(),
         )

@@ -8,7 +8,7 @@ import pandas as pd
 import pingouin
 import pytest
 from scipy import stats
-from tests_support import raises
+from tests_support import raises, warns
 
 from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
 from salstats.stats.adjust import adjust
@@ -144,7 +144,7 @@ def test_a_stratum_without_a_correlation_is_left_out_and_named():
     table = pd.DataFrame(
         {"task": ["a"] * 6 + ["b"] * 6, "x": [*range(6), *[1.0] * 6], "y": [1, 3, 2, 5, 4, 6] * 2}
     )
-    with pytest.warns(SalstatsWarning, match=r"left out of .* for all rows, task b \(x is constant\)$"):
+    with warns(column="n_strata", match="all rows, task b .*x "):
         result = correlate(table, "x", "y", stratified="task")
     alone = correlate(table[:6], "x", "y")
     assert result["n_strata"].tolist() == [1]
@@ -226,12 +226,10 @@ def test_stratified_counts_the_pairs_that_were_used():
             "y": [*[2, 1, 4, 3, 6, 5, 8, 7, 10, 9] * 2, *range(5), 1, 2, 3, 1, np.nan],
         }
     )
-    with pytest.warns(
-        SalstatsWarning, match=r"task flat \(x is constant\); all rows, task line \(it is 1\)$"
-    ):
+    with warns(column="n_strata", match=r"task flat \(x .*all rows, task line \(it is 1\)$"):
         result = correlate(table, "x", "y", by=(), stratified="task").loc[0]
     assert result[["n", "n_missing", "n_units", "n_strata"]].tolist() == [20, 10, 20, 2]
-    with pytest.warns(SalstatsWarning, match="task line"):
+    with warns(column="n_strata", match="task line"):
         nothing = correlate(table[25:28], "x", "y", by=(), stratified="task").loc[0]
     assert nothing[["n", "n_missing", "n_units", "n_strata"]].tolist() == [0, 3, 0, 0]
     assert np.isnan(nothing["estimate"])
@@ -260,7 +258,7 @@ def test_constant_input_gives_nan_and_a_warning_that_names_the_group(test):
     table = pd.DataFrame(
         {"method": ["a"] * 5 + ["b"] * 5, "x": [1.0, 2, 3, 4, 5, 7, 7, 7, 7, 7], "y": [2.0, 1, 4, 3, 5] * 2}
     )
-    with pytest.warns(SalstatsWarning, match=r"undefined \(NaN\) for method b \(x is constant\)"):
+    with warns(column="estimate", match=r"method b \(x "):
         result = correlate(table, "x", "y", test=test)
     assert result["estimate"].notna().tolist() == [True, False]
     undefined = result.loc[1, ["estimate", "statistic", "p_value", "conf_low", "conf_high"]]
@@ -270,9 +268,9 @@ def test_constant_input_gives_nan_and_a_warning_that_names_the_group(test):
 
 def test_two_pairs_are_no_correlation_and_three_have_no_limits():
     table = pd.DataFrame({"x": [1.0, 2, 3], "y": [1.0, 3, 2]})
-    with pytest.warns(SalstatsWarning, match="2 complete pairs"):
+    with warns(column="estimate", match="2 complete"):
         assert correlate(table[:2], "x", "y")["estimate"].isna().all()
-    with pytest.warns(SalstatsWarning, match=r"too few units .* no test and no limits \(NaN\) for all rows$"):
+    with warns(column="n_units", match="all rows$"):
         three = correlate(table, "x", "y")
     assert three["estimate"].tolist() == [0.5]
     assert three[["statistic", "df", "p_value", "conf_low", "conf_high"]].isna().all(axis=None)
@@ -283,7 +281,7 @@ def test_two_pairs_are_no_correlation_and_three_have_no_limits():
 def test_three_patients_are_too_few_however_many_rows_they_have():
     random = np.random.default_rng(4)
     table = pd.DataFrame({"patient": np.arange(30) % 3, "x": random.random(30), "y": random.random(30)})
-    with pytest.warns(SalstatsWarning, match="too few units for a variance") as said:
+    with warns(column="n_units", match="all rows$") as said:
         row = correlate(table, "x", "y").loc[0]
     assert len(said) == 1
     assert row[["statistic", "df", "p_value", "conf_low", "conf_high"]].isna().all()
@@ -311,7 +309,7 @@ def test_an_interval_is_the_one_that_was_asked_for_or_an_error(synth1, test, int
 
 
 def test_bad_input_is_named(synth1, synth1_scores):
-    with raises(ColumnError, column="iuo", match="did you mean 'iou'"):
+    with raises(ColumnError, column="iuo", match="'iou'"):
         correlate(synth1_scores, "iuo", "prob")
     with raises(ColumnError, option="by", value="metric"):
         correlate(synth1_scores, "iou", "prob", by="metric")

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests_support import raises
+from tests_support import raises, warns
 
-from salstats.errors import ColumnError, SalstatsWarning, ValueRangeError
+from salstats.errors import ColumnError, ValueRangeError
 from salstats.stats.engine.rank_schemes import kendall_tau, ranks_of
 from salstats.stats.ranks import rank_stability
 
@@ -109,7 +109,7 @@ class TestFrame:
     def test_whole_data_sets_can_be_drawn(self, values):
         parts = [frame(values + i * 0.1).assign(metric="nss", dataset=f"d{i}") for i in range(4)]
         scores = pd.concat(parts, ignore_index=True)
-        with pytest.warns(SalstatsWarning, match="rankings rest on few units .*dataset.; 4 at the least"):
+        with warns(column="dataset", value=4, rows=(0,)):
             found = rank_stability(scores, by="metric", unit="dataset", n_replicates=50)
         assert set(found["n_units"]) == {4}
         assert len(rank_stability(scores, n_replicates=50)) == 4 * 5
@@ -127,7 +127,7 @@ class TestFrame:
         assert own["n"].tolist() == [30, 40, 40, 40, 40]
 
     def test_one_case_drawn_again_says_nothing(self, values):
-        with pytest.warns(SalstatsWarning, match="1 at the least"):
+        with warns(column="case", value=1):
             found = rank_stability(frame(values[:1]), n_replicates=40)
         np.testing.assert_array_equal(found["estimate"], stats.rankdata(-values[0]))
         of_replicates = ["conf_low", "conf_high", "mean_rank", "share_first", "share_same", "tau", "tau_low"]
@@ -148,7 +148,7 @@ class TestFrame:
         parts = [frame(values[:, :2]).assign(seed=str(s)) for s in range(2)]
         scores = pd.concat(parts, ignore_index=True)
         hole = (scores["seed"] == "1") & (scores["method"] == "m1") & (scores["case"] < "c010")
-        with pytest.warns(SalstatsWarning, match="1 to 2 rows each"):
+        with warns(column="case", match="1 to 2 .*seed"):
             found = rank_stability(scores.assign(score=scores["score"].mask(hole)), n_replicates=50)
         assert found["n"].tolist() == [70, 70]
 
@@ -162,14 +162,14 @@ class TestBadInput:
 
     def test_methods_without_a_common_case_have_no_ranking(self):
         apart = np.array([[0.1, np.nan], [np.nan, 0.2]])
-        with raises(ColumnError, column="score", match="metric iou: no observation of which all 2"):
+        with raises(ColumnError, column="score", match="^metric iou: .* all 2"):
             rank_stability(frame(apart))
 
     def test_a_method_without_any_score_is_named(self, values):
         holed = values.copy()
         holed[:, 3] = np.nan
         for pairs in ("complete", "available"):
-            with raises(ColumnError, column="score", match="^metric iou: m3 has"):
+            with raises(ColumnError, column="score", match="^metric iou: m3"):
                 rank_stability(frame(holed), pairs=pairs)
 
     def test_people_are_of_no_model(self, values):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests_support import limits
+from tests_support import limits, raises, warns, warns_too
 
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ShapeError, ValueRangeError
@@ -212,7 +212,7 @@ def test_overall_row_equals_leaving_task_out_of_by(synth1_iou):
 
 
 def test_interval_of_width_zero_warns_and_names_alternatives():
-    with pytest.warns(SalstatsWarning, match=r"width 0 for metric hit.*'recommended'"):
+    with warns_too(option="interval", value="percentile", column="score", rows=(0,), match="'recommended'"):
         ss.summarize(scores_of(np.ones(9), metric="hit"), interval="percentile")
 
 
@@ -230,13 +230,13 @@ def test_many_undefined_replicates_warn_and_are_counted():
 @pytest.mark.filterwarnings("default:.*fewer than (20|4) gives:salstats.errors.SalstatsWarning")
 def test_few_units_warn_beside_percentile_limits():
     scores = scores_of(np.linspace(0.2, 0.6, 12))
-    with pytest.warns(SalstatsWarning, match="rest on 12 units for metric iou, method gradcam"):
+    with warns(column="n_units", rows=(0,), match="12"):
         ss.summarize(scores, interval="percentile")
     ss.summarize(scores)
 
 
 def test_one_unit_has_no_limits():
-    with pytest.warns(SalstatsWarning, match="no wilson_t limits"):
+    with warns(option="interval", value="wilson_t", column="n_units", rows=(0,)):
         got = ss.summarize(scores_of([0.3, 0.5], cases=["a", "b"], patient="p"))
     assert np.isnan(limits(got)).all()
     assert got["unit"].item() == "patient"
@@ -267,7 +267,7 @@ def test_average_replicate_without_one_of_its_tasks_is_undefined():
     values[2, 3:] = np.nan
     scores = pd.concat([scores_of(v).assign(task=t) for v, t in zip(values, "abc", strict=True)])
     resampled = {"average": "task", "interval": "percentile", "n_replicates": 2000}
-    with pytest.warns(SalstatsWarning, match="replicates are undefined"):
+    with warns_too(column="n_undefined", match="task c"):
         got = ss.summarize(scores, **resampled).set_index("task")
     expected = 2000 * (57 / 60) ** 60
     assert abs(got.loc["c", "n_undefined"] - expected) < 5 * np.sqrt(expected)
@@ -287,7 +287,7 @@ def test_averages_over_different_tasks_warn_and_name_them():
             for m, t in (("g", "a"), ("h", "a"), ("h", "b"))
         ]
     )
-    with pytest.warns(SalstatsWarning, match="nothing is defined for metric iou, method g: b"):
+    with warns(option="average", value="task", match="metric iou, method g: b"):
         ss.summarize(scores, average="task")
 
 
@@ -337,7 +337,7 @@ def test_an_average_with_a_task_of_one_case_has_no_limits():
 def test_a_few_large_patients_among_many_small_ones_warn():
     patients = ["big"] * 60 + [f"p{i:02d}" for i in range(30)]
     scores = scores_of(np.random.default_rng(0).random(90), patient=patients)
-    with pytest.warns(SalstatsWarning, match="worth 2 equal ones"):
+    with warns(column="unit", rows=(0,), match="worth 2"):
         ss.summarize(scores, interval="t")
 
 
@@ -361,15 +361,15 @@ def test_draws_count_units_in_sorted_order_whatever_the_categories():
 @pytest.mark.filterwarnings("ignore:.*limits hold values:salstats.errors.SalstatsWarning")
 def test_cases_with_more_seeds_than_others_warn():
     frame = pd.concat([scores_of([0.1, 0.2], seed="1"), scores_of([0.4], seed="2")])
-    with pytest.warns(SalstatsWarning, match=r"1 to 2 rows each \(seed\).*average each case first"):
+    with warns_too(column="case", rows=(0,), match=r"1 to 2 .*\(seed\)"):
         ss.summarize(frame, interval="t")
     # whatever the order of `by`, so that a report says it once
-    with pytest.warns(SalstatsWarning, match=r"\(seed\) in metric .*, method .*; every row"):
+    with warns_too(column="case", rows=(0,), match=r"\(seed\) in metric .*, method "):
         ss.summarize(frame, by=["method", "metric"], interval="t")
     ss.summarize(pd.concat([scores_of([0.1, 0.2], seed=s) for s in "12"]), interval="t")
     # an undefined score counts as little as an absent one
     frame = pd.concat([scores_of([0.1, 0.2], seed="1"), scores_of([0.4, np.nan], seed="2")])
-    with pytest.warns(SalstatsWarning, match="1 to 2 rows each"):
+    with warns_too(column="case", rows=(0,), match="1 to 2 "):
         ss.summarize(frame, interval="t")
 
 
@@ -382,7 +382,7 @@ def test_same_case_id_in_two_data_sets_is_two_units():
 def test_data_sets_and_models_that_nobody_asked_to_take_together_are_said():
     parts = [scores_of([0.1, 0.3]).assign(dataset=d, model=m) for d in ("a", "b") for m in ("x", "y", "z")]
     frame = pd.concat(parts)
-    with pytest.warns(SalstatsWarning, match="2 values of 'dataset' and 3 values of 'model' are"):
+    with warns_too(option="by", match="2 values of 'dataset' and 3 values of 'model'"):
         ss.summarize(frame, interval="t")
     ss.summarize(frame, by=["metric", "method"], interval="t")
     ss.summarize(frame[(frame["dataset"] == "a") & (frame["model"] == "x")], interval="t")
@@ -485,7 +485,7 @@ def test_a_blank_image_that_is_the_same_for_all_is_no_reason_to_warn(curves):
 
 def test_curves_of_other_steps_are_refused(curves):
     shorter = (curves["case"] == "07") & (curves["fraction"] == 0.5) & (curves["task"] == "s")
-    with pytest.raises(SalstatsError, match=r"same fractions; the one of case 07, task s, .* has 4 of 5"):
+    with raises(SalstatsError, column="fraction", match="case 07, task s, .* 4 of 5"):
         mean_curves(curves[~shorter], by=OF_CURVES)
-    with pytest.raises(SalstatsError, match=r"more than one row for case 00, task s, .* fraction 0.0"):
+    with raises(SalstatsError, column="fraction", rows=(0, 1200), match="case 00, task s, .* fraction 0.0"):
         mean_curves(pd.concat([curves, curves.head(1)]), by=OF_CURVES)

@@ -3,8 +3,9 @@ import pandas as pd
 import pytest
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
+from tests_support import raises, warns
 
-from salstats.errors import ColumnError, SalstatsWarning
+from salstats.errors import ColumnError
 from salstats.stats.within_case import within_case_sd
 
 # sums of some hundred numbers near 1, in another order
@@ -119,7 +120,7 @@ def test_a_mean_over_the_trainings_is_no_repetition_of_them(frame):
     each = frame.assign(seed=frame["seed"].astype("str"))
     keys = ["case", "patient", "method", "metric"]
     mean = each.groupby(keys, as_index=False)["score"].mean().assign(seed="mean")
-    with pytest.warns(SalstatsWarning, match="seed has the value 'mean'.* leave it out"):
+    with warns(column="seed", match="'mean'"):
         shrunk = within_case_sd(pd.concat([each, mean], ignore_index=True), n_replicates=40)
     # three scores with their mean as a fourth: the squares stay, the degrees of freedom are 3, not 2
     honest = within_case_sd(each, n_replicates=40)
@@ -129,5 +130,5 @@ def test_a_mean_over_the_trainings_is_no_repetition_of_them(frame):
 def test_bad_requests_are_named(frame):
     with pytest.raises(ColumnError, match="may not be in by"):
         within_case_sd(frame, by=["seed"])
-    with pytest.raises(ColumnError, match="take 'seed' or 'model'"):
+    with raises(ColumnError, option="over", value="prob", choices=("seed", "model")):
         within_case_sd(frame.assign(prob=0.5), over="prob")

@@ -376,6 +376,8 @@ def _warn_few_minority_units(keys: pd.DataFrame, results: Sequence[_AgreementRes
             named_groups(keys, is_few),
             ", so that limits of kappa and alpha are too short",
             hint=Message("those of ", Setting("kind", "ac1"), " are not"),
+            column="n_units",
+            rows=np.flatnonzero(is_few).tolist(),
         )
     return np.asarray(is_few)
 
@@ -392,6 +394,8 @@ def _warn_of_undefined(
             "agreement is undefined (NaN) where all readings are equal or fewer than two cases were read by "
             "two: ",
             named_groups(keys, is_undefined),
+            column="estimate",
+            rows=np.flatnonzero(is_undefined).tolist(),
         )
     has_no_limits = np.isnan(lower_limits).any(axis=1) & ~is_undefined
     if has_no_limits.any():
@@ -399,6 +403,8 @@ def _warn_of_undefined(
             "there are no limits (NaN) of one unit, nor where all agree, nor where an ICC or SD depends on "
             "one unit alone or is the same without each unit: ",
             named_groups(keys, has_no_limits),
+            column="conf_low",
+            rows=np.flatnonzero(has_no_limits).tolist(),
         )
 
 

@@ -308,6 +308,7 @@ def target_of_scores(
                 Setting("pairs", "available"),
                 " a method and the reference are averaged over their own mixes of tasks",
                 hint=Message("add 'task' to ", Setting("by"), ", or take ", Setting("pairs", "complete")),
+                column="task",
             )
         reference_cells = _cells_of_all_reference_scores(codes, comparison, units, pairs, first_pairs)
         # a score that is in several pairs with a reference counts once

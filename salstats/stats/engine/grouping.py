@@ -289,6 +289,8 @@ def _warn_different_members(
         warn(
             f"averages over {average} are not over the same: nothing is defined for ",
             group_list(differences),
+            option="average",
+            value=average,
         )
 
 
@@ -332,6 +334,8 @@ def warn_uneven_rows(codes: ColumnCodes, by: Sequence[str], equal_units: Units |
                 Setting("weights", "unit"),
                 " does",
             ),
+            column="case",
+            rows=np.flatnonzero(is_uneven).tolist(),
         )
 
 

@@ -147,6 +147,8 @@ def warn_if_replicates_are_few(family: pd.DataFrame, alpha: np.ndarray, procedur
         f"in a family of {n_tests[row]} tests does not get below {alpha[row]:.3g} after {procedure_name}"
         f"{condition}",
         hint=remedy,
+        column="n_replicates",
+        rows=rows.tolist(),
     )
     return True
 

@@ -359,6 +359,9 @@ def _warn_few(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.DataFrame, 
             f"rankings rest on few units (column {unit!r}; {min(smallest)} at the least) for ",
             group_list(labels),
             f"; drawing fewer than {FEW_UNITS} again shows a ranking steadier than it is",
+            column=unit,
+            value=min(smallest),
+            rows=few,
         )
 
 

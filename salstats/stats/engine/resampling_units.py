@@ -300,6 +300,7 @@ def _warn_of_source(frame: pd.DataFrame, units: Units, column: str, first: np.nd
             f"{unknown}",
             hint=remedy,
             option="unit",
+            column=column or "case",
         )
     for site in _sites(frame, column, first):
         sites_per_unit = frame[site].iloc[first].groupby(codes).nunique()

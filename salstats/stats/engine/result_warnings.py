@@ -45,6 +45,8 @@ def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, subject: str, term:
             named_groups(keys, is_few),
             f"; resampling fewer than {FEW_UNITS} gives intervals too short and p-values too small: ",
             recommendation(term),
+            column="n_units",
+            rows=np.flatnonzero(is_few).tolist(),
         )
 
 
@@ -64,6 +66,8 @@ def warn_unequal_units(sizes: np.ndarray, few: np.ndarray, keys: pd.DataFrame, t
             named_groups(keys, is_unequal),
             "; intervals come out too short: ",
             recommendation(term),
+            column="unit",
+            rows=np.flatnonzero(is_unequal).tolist(),
         )
 
 
@@ -94,6 +98,8 @@ def warn_few_df(df: np.ndarray, keys: pd.DataFrame) -> None:
             named_groups(keys, is_few),
             f"; fewer than {FEW_DF} gives rough limits and p-values: more units, or units of "
             "more equal size, are needed",
+            column="df",
+            rows=np.flatnonzero(is_few).tolist(),
         )
 
 
@@ -112,6 +118,8 @@ def warn_mostly_zeros(
             f"only {n_nonzero[row]} of {n_units[row]} units have scores other than 0 for ",
             named_groups(keys, is_sparse),
             "; limits from so few held in 79 to 93 of 100 simulated studies, not in 95",
+            column="score",
+            rows=np.flatnonzero(is_sparse).tolist(),
         )
 
 
@@ -203,6 +211,9 @@ def warn_beyond_range(estimates: pd.DataFrame) -> None:
         named_groups(keys, is_beyond),
         ": this interval knows no bounds",
         hint=remedy,
+        option="interval",
+        value=row["interval"],
+        column="conf_high",
         rows=np.flatnonzero(is_beyond).tolist(),
     )
 
@@ -217,6 +228,8 @@ def warn_undefined(n_undefined: np.ndarray, n_replicates: int, keys: pd.DataFram
             named_groups(keys, is_many),
             " and left out of the interval (no defined score was drawn, or the "
             "reference is 0), so it speaks only of the others; there are too few defined scores to resample",
+            column="n_undefined",
+            rows=np.flatnonzero(is_many).tolist(),
         )
 
 
@@ -227,6 +240,10 @@ def warn_single_units(kind: str, is_single_unit: np.ndarray, keys: pd.DataFrame)
             f"no {kind} limits for ",
             named_groups(keys, is_single_unit),
             ": a sample of one unit says nothing of how others differ from it",
+            option="interval",
+            value=kind,
+            column="n_units",
+            rows=np.flatnonzero(is_single_unit).tolist(),
         )
 
 
@@ -272,6 +289,10 @@ def warn_limits(
             named_groups(target.keys, has_no_width),
             ": all scores or replicates are equal",
             hint=remedy,
+            option="interval",
+            value=kind,
+            column="score",
+            rows=np.flatnonzero(has_no_width).tolist(),
         )
     if target.estimand.reference_weights is not None:
         _warn_undefined_estimates(target, ~is_defined)
@@ -285,13 +306,18 @@ def warn_limits(
 def _warn_undefined_estimates(target: Target, is_undefined: np.ndarray) -> None:
     """Warn of undefined differences and percentage decreases, with the reason."""
     has_no_pair = target.estimand.count_method_scores(target.cells) == 0
-    for rows, reason in (
-        (is_undefined & has_no_pair, "no pair has both scores"),
-        (is_undefined & ~has_no_pair, "the mean of the reference is 0"),
+    for rows, column, reason in (
+        (is_undefined & has_no_pair, "score", "no pair has both scores"),
+        (is_undefined & ~has_no_pair, "reference_mean", "the mean of the reference is 0"),
     ):
         if rows.any():
-            groups = named_groups(target.keys, rows)
-            warn(f"the {target.estimand.kind} is undefined for ", groups, f": {reason}")
+            warn(
+                f"the {target.estimand.kind} is undefined for ",
+                named_groups(target.keys, rows),
+                f": {reason}",
+                column=column,
+                rows=np.flatnonzero(rows).tolist(),
+            )
 
 
 def _warn_missing_limits(kind: str, target: Target, estimate: np.ndarray, is_missing: np.ndarray) -> None:
@@ -311,13 +337,25 @@ def _warn_missing_limits(kind: str, target: Target, estimate: np.ndarray, is_mis
                 named_groups(target.keys, has_no_logarithm),
                 f": the {reason}, so it has no logarithm",
                 hint=Message(Setting("interval", "studentized"), " needs none"),
+                option="interval",
+                value=kind,
+                column="estimate",
+                rows=np.flatnonzero(has_no_logarithm).tolist(),
             )
         is_missing = is_missing & has_logarithm
     if is_missing.any():
         reason = "no variance"
         if kind in BOOTSTRAP:
             reason += ", or all replicates on one side of the estimate"
-        warn(f"no {kind} limits for ", named_groups(target.keys, is_missing), f": {reason}")
+        warn(
+            f"no {kind} limits for ",
+            named_groups(target.keys, is_missing),
+            f": {reason}",
+            option="interval",
+            value=kind,
+            column="std_error",
+            rows=np.flatnonzero(is_missing).tolist(),
+        )
 
 
 def _warn_unbounded_limits(
@@ -332,9 +370,17 @@ def _warn_unbounded_limits(
         hint = "; conf_set says what the set holds"
     else:
         near_zero = f"too few units have scores that speak against any value, or {near_zero}"
-    for rows, reason in (
-        (is_unbounded & ~is_single_unit, near_zero),
-        (is_unbounded & is_single_unit, "a task of one unit has too much of the weight"),
+    for rows, column, reason in (
+        (is_unbounded & ~is_single_unit, "reference_mean", near_zero),
+        (is_unbounded & is_single_unit, "task", "a task of one unit has too much of the weight"),
     ):
         if rows.any():
-            warn(f"{name} is unbounded for ", named_groups(keys, rows), f": {reason}{hint}")
+            warn(
+                f"{name} is unbounded for ",
+                named_groups(keys, rows),
+                f": {reason}{hint}",
+                option="interval",
+                value=kind,
+                column=column,
+                rows=np.flatnonzero(rows).tolist(),
+            )

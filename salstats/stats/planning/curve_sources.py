@@ -116,7 +116,9 @@ def of_pilot(
             group_keys["inference_to"] = inference_to_by_method[str(group_keys["method"])]
         pilot = Pilot.from_pairs(method_scores[rows], reference_scores[rows], units[rows], cases[rows])
         if np.isnan(pilot.method_scores - pilot.reference_scores).all():
-            raise SalstatsError("no pair of the pilot has both scores for ", group_label(keys, group))
+            raise SalstatsError(
+                "no pair of the pilot has both scores for ", group_label(keys, group), column="score"
+            )
         n_complete_pairs = pilot.sums(np.ones(len(rows)))
         n_complete_units = int((n_complete_pairs > 0).sum())
         if n_complete_units < _FEWEST_UNITS:

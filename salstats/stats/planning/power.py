@@ -318,6 +318,8 @@ def _warn_small_pilot(plan: pd.DataFrame) -> None:
             f"the pilot has {n_pilot} units, from which the spread is not well known: the cases needed lie "
             "between n_low and n_high",
             hint="plan for n_high, or score more cases for the pilot",
+            column="n_units",
+            value=n_pilot,
         )
 
 

@@ -48,7 +48,7 @@ def test_bonferroni_limits_are_those_of_the_level_divided_by_the_family(interval
 
 @pytest.mark.parametrize("interval", ["percentile", "bca", "profile"])
 def test_limits_that_cannot_be_widened_are_refused_by_name(interval):
-    with raises(SalstatsError, option="intervals", value=True, match=rf"'{interval}'.*level=0\.975"):
+    with raises(SalstatsError, option="intervals", value=True, match=rf"'{interval}'.*0\.975"):
         adjust(table_with_limits(interval), intervals=True)
 
 

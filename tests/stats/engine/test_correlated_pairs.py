@@ -92,7 +92,13 @@ def test_what_new_coefficients_need_is_said(related):
         correlate(table, "x", "y", covariates_of="x")
     with raises(ColumnError, column="agee"):
         correlate(table, "x", "y", covariates="agee")
-    with raises(ValueRangeError, option="interval", value="bonett-wright", match="'bicor'"):
+    with raises(
+        ValueRangeError,
+        option="interval",
+        value="bonett-wright",
+        choices=("recommended", "fisher", "cr2"),
+        match="'bicor'",
+    ):
         correlate(table, "x", "y", test="bicor", interval="bonett-wright")
 
 

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pandas as pd
-import pytest
+from tests_support import warns
 
 import salstats as ss
-from salstats.errors import SalstatsWarning
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS
 from salstats.stats.engine.few_units import few_equal_units, few_misranked, units_with_rarer_value
 
@@ -89,7 +88,7 @@ def test_readings_with_few_exceptions_have_a_caution():
         for j, column in enumerate(readings.T)
     ]
     scores = pd.concat(parts, ignore_index=True)
-    with pytest.warns(SalstatsWarning, match="5 units"):
+    with warns(column="n_units", rows=(0,), match="5 units"):
         kappa = ss.agreement(scores, kind="fleiss")
     assert caution_of(kappa) == FEW_EVENTS.name
     # limits of Gwet's coefficient hold there

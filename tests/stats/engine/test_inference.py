@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests_support import limits, raises
+from tests_support import limits, raises, warns
 
 import salstats as ss
-from salstats.errors import SalstatsWarning, ValueRangeError
+from salstats.errors import ValueRangeError
 from salstats.stats.engine.estimands import Estimand, Target, sum_cells
 from salstats.stats.engine.inference import (
     bootstrap_p_values,
@@ -113,7 +113,7 @@ def test_constant_scores_are_certain_only_if_that_is_said():
     constant = mean_of_units(np.full(30, 0.4), np.arange(30))
     certain = infer(constant, options, constant=True)
     assert certain.conf_low[0] == certain.conf_high[0] == certain.estimate[0]
-    with pytest.warns(SalstatsWarning, match="cr2"):
+    with warns(option="interval", value="cr2", column="std_error"):
         uncertain = infer(constant, options)
     assert np.isnan(uncertain.conf_low).all()
 

@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import warns
 
 import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import interval_note
-from salstats.errors import SalstatsWarning, ValueRangeError
+from salstats.errors import ValueRangeError
 from salstats.stats.engine.intervals import interval_by_name, interval_names
 
 BOOT = Path(__file__).parents[2] / "reference" / "boot"
@@ -82,7 +83,7 @@ def test_log_limits_move_with_the_unit_of_the_score_and_stay_above_0(skewed):
 def test_what_is_not_positive_has_no_log_limits():
     scores = pd.DataFrame({"case": [f"c{i:02}" for i in range(30)], "method": "gradcam", "metric": "ncc"})
     scores["score"] = np.linspace(-1, 0.5, 30)
-    with pytest.warns(SalstatsWarning, match="no bootstrap_t_log limits"):
+    with warns(option="interval", value="bootstrap_t_log", column="estimate"):
         got = ss.summarize(scores, interval="bootstrap_t_log", n_replicates=50)
     assert got[["conf_low", "conf_high"]].isna().all(axis=None)
 

@@ -78,7 +78,9 @@ def test_directions_are_the_users_or_the_metrics_own():
     assert direction_of("hd95", {"hd95": "larger"}) == 1
     with raises(ValueRangeError, option="directions", match="'rating'"):
         direction_of("rating", None)
-    with raises(ValueRangeError, match="upwards"):
+    with raises(
+        ValueRangeError, option="directions['rating']", value="upwards", choices=("larger", "smaller")
+    ):
         direction_of("rating", {"rating": "upwards"})
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import ColumnError, SalstatsWarning
+from salstats.errors import ColumnError
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.resampling_units import has_units, resolve_unit
 
@@ -73,7 +73,7 @@ def test_patient_is_the_unit_only_where_one_has_several_cases():
 )
 def test_patients_under_another_name_are_seen_and_said(name):
     named = frame(case=["a", "b", "c"], **{name: ["p", "p", "q"]})
-    with pytest.warns(SalstatsWarning, match=f"{name}.*unit='case'"):
+    with warns(option="unit", column=name, match="unit='case'"):
         units = units_of(named, None)
     assert (units.name, units.n, units.codes.tolist()) == (name, 2, [0, 0, 1])
 
@@ -93,7 +93,7 @@ def test_patients_under_another_name_are_seen_and_said(name):
     ],
 )
 def test_patients_that_cases_are_named_after_are_seen_and_said(cases):
-    with pytest.warns(SalstatsWarning, match="names of the cases"):
+    with warns(option="unit", column="case"):
         units = units_of(frame(case=cases), None)
     assert (units.name, units.n, np.bincount(units.codes).max()) == ("patient", 2, 2)
 
@@ -115,7 +115,7 @@ def test_what_names_no_patients_leaves_cases_alone():
 
 def test_the_same_patient_in_two_data_sets_is_two():
     scores = frame(case=["a", "b", "a", "b"], patient_id=[1, 1, 1, 1], dataset=["x", "x", "y", "y"])
-    with pytest.warns(SalstatsWarning, match="patient_id"):
+    with warns(option="unit", column="patient_id"):
         assert units_of(scores, None).n == 2
 
 
