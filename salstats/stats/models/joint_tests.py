@@ -243,6 +243,7 @@ def joint_wald_test(model: Model, positions: Sequence[int], notes: Notes) -> Wal
             _NOT_DETERMINED,
             Message(model.label, ": ", Message.joined(tested, ", ")),
             hint="leave out the interaction, the levels or that term",
+            column="p_value",
         )
         return WaldTest(np.nan, 0.0, np.nan, np.nan)
     if not len(hypotheses):
@@ -300,5 +301,8 @@ def _wald_test(model: Model, solution: Solution, coefficient_contrasts: np.ndarr
         notes.add(
             "no joint test (NaN) with so few clusters",
             Message(model.label, f": {model.n_units} clusters for {q} coefficients"),
+            option="errors",
+            value=model.errors,
+            column="df_residual",
         )
     return WaldTest(statistic, float(q), df_den, float(special.fdtrc(q, df_den, statistic)))

@@ -264,12 +264,17 @@ def _solve(design: DesignMatrix, family: Family, label: Message, notes: Notes) -
         variables = Message.joined(
             [column_or_text(name, design.values) for name in design.single_level], ", "
         )
-        notes.add("a variable of one level, which is left out,", Message(label, ": ", variables))
+        notes.add(
+            "a variable of one level, which is left out,",
+            Message(label, ": ", variables),
+            option="formula",
+            column=design.single_level[0],
+        )
     intercept = design.formula.intercept
     try:
         solution = fit_model(design.matrix, design.response, design.names, family, intercept=intercept)
     except NotEstimableError as error:
-        notes.add("no estimates (NaN)", Message(label, ": ", error.message))
+        notes.add("no estimates (NaN)", Message(label, ": ", error.message), column="estimate")
         return None
     if solution.rank < len(design.names):
         estimated = set(solution.column_positions.tolist())
@@ -279,11 +284,13 @@ def _solve(design: DesignMatrix, family: Family, label: Message, notes: Notes) -
         notes.add(
             "terms that depend on earlier ones (NaN, as in R)",
             Message(label, ": ", Message.joined(aliased, ", ")),
+            option="formula",
+            column="term",
         )
     if isinstance(solution.inference, MixedInference):
         _note_mixed_fit(solution, solution.inference, label, notes)
     if np.isnan(solution.dispersion):
-        notes.add("a perfect fit, which leaves nothing to infer from,", label)
+        notes.add("a perfect fit, which leaves nothing to infer from,", label, column="std_error")
     return solution
 
 
@@ -299,9 +306,14 @@ def _note_mixed_fit(solution: Solution, inference: MixedInference, label: Messag
                 Setting("correlation", "exchangeable"),
                 " and without random effects estimates odds",
             ),
+            option="family",
         )
     if inference.solution.singular:
-        notes.add("a singular fit, where a variance is 0 or effects are correlated by 1 or -1,", label)
+        notes.add(
+            "a singular fit, where a variance is 0 or effects are correlated by 1 or -1,",
+            label,
+            option="formula",
+        )
     if not inference.solution.converged:
         notes.add("no sure maximum of the likelihood", label)
 
@@ -328,6 +340,7 @@ def _note_references(models: Sequence[Model], notes: Notes) -> None:
                         column_or_text(factor, model.variables),
                         f" against {reference!r}, elsewhere against {usual!r}",
                     ),
+                    column="reference_level",
                 )
 
 
@@ -402,6 +415,7 @@ def _note_mixed_metrics(frame: pd.DataFrame, formula: Formula, by: Sequence[str]
             "rows of several metrics used together",
             f"{formula.text}: {', '.join(metrics)}",
             hint=Message("name one metric in the formula, or add 'metric' to ", Setting("by")),
+            column="metric",
         )
 
 
@@ -433,6 +447,8 @@ def _note_repeats(units: Units, rows: np.ndarray, label: Message, notes: Notes) 
             Message(label, f": {len(rows)} rows of {n_units} {units.name}s"),
             hint=Message(Setting("errors", "cr2"), " lets them depend on each other"),
             category=RepeatedUnitsWarning,
+            option="errors",
+            column=units.name,
         )
 
 
@@ -447,6 +463,8 @@ def _note_units_without_effect(
             f"rows of one {units.name} that share no random effect",
             Message(label, f": {len(rows)} rows of {n_units} {units.name}s"),
             hint=f"add (1|{units.name}) to the formula",
+            option="formula",
+            column=units.name,
         )
 
 

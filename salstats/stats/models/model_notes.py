@@ -2,6 +2,7 @@
 
 from collections.abc import Container
 from dataclasses import dataclass, field
+from typing import Any
 
 from salstats.errors import ColumnName, Message, MessagePart, SalstatsWarning, warn
 
@@ -28,6 +29,8 @@ class _Note:
     hint: MessagePart
     #: Class of the warning.
     category: type[SalstatsWarning]
+    #: Fields of the warning, such as its option and column.
+    fields: dict[str, Any]
     #: Label of each model, often with details.
     models: list[MessagePart] = field(default_factory=list)
 
@@ -44,6 +47,7 @@ class Notes:
         model: MessagePart,
         hint: MessagePart = "",
         category: type[SalstatsWarning] = SalstatsWarning,
+        **fields: Any,
     ) -> None:
         """Add a model to those with a problem.
 
@@ -57,15 +61,19 @@ class Notes:
             Advice on what to change, the same for all models with this problem.
         category : type of SalstatsWarning
             Class of the warning, the same for all models with this problem.
+        **fields
+            Fields of the warning, the same for all models with this problem.
         """
-        note = self._notes.setdefault(str(problem), _Note(problem, hint, category))
+        note = self._notes.setdefault(str(problem), _Note(problem, hint, category, fields))
         note.models.append(model)
 
     def copy(self) -> "Notes":
         """Return the same notes, to which others can be added."""
         copied = Notes()
         for kind, note in self._notes.items():
-            copied._notes[kind] = _Note(note.problem, note.hint, note.category, list(note.models))
+            copied._notes[kind] = _Note(
+                note.problem, note.hint, note.category, note.fields, list(note.models)
+            )
         return copied
 
     def warn(self) -> None:
@@ -78,4 +86,4 @@ class Notes:
                 models = Message(models, separator, model)
             if len(note.models) > _MAX_NAMED_MODELS:
                 models = Message(models, f"; and {len(note.models) - _MAX_NAMED_MODELS} more")
-            warn(note.category(note.problem, f" in {n_models}: ", models, hint=note.hint))
+            warn(note.category(note.problem, f" in {n_models}: ", models, hint=note.hint, **note.fields))

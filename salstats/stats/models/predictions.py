@@ -207,7 +207,11 @@ def design_points(model: Model, codes: Codes, notes: Notes) -> np.ndarray:
             points = np.where(is_unknown[:, None], np.nan, points)
             values = display_values(model, column, np.unique(codes[column][is_unknown]))
             levels = Message.joined([Level(column, value) for value in values], ", ")
-            notes.add("no means (NaN) at levels that do not occur", Message(model.label, ": ", levels))
+            notes.add(
+                "no means (NaN) at levels that do not occur",
+                Message(model.label, ": ", levels),
+                column=column,
+            )
     return points
 
 
@@ -223,6 +227,7 @@ def design_slopes(model: Model, covariate: str, codes: Codes, notes: Notes) -> n
                 " or its transform does not vary smoothly,",
             ),
             Message(model.label, f": {n_unresolved} of {len(slopes)} values"),
+            column=covariate,
         )
     # The tolerance is relative to slopes, not to values: columns with large values and small slopes would
     # pass any test of their values.
@@ -297,6 +302,8 @@ def _estimable_columns(
         notes.add(
             f"{noun} that cannot be estimated (NaN), as terms depend on each other,",
             Message(model.label, f": {int(not_estimable.sum())} of {len(matrix)} values"),
+            option="formula",
+            column="estimate",
         )
         points = np.where(not_estimable[:, None], np.nan, points)
     return np.asarray(points)

@@ -292,5 +292,9 @@ def _coefficient_table(model: Model, quantile: float, level: float, notes: Notes
         table.loc[column] = [estimates[i], statistic, df, p_value, conf_low, conf_high]
     if np.isinf(table[["conf_low", "conf_high"]].to_numpy()).any():
         units = "1 unit" if n_units == 1 else f"{n_units} units"
-        notes.add("limits without an end, as units are too few,", Message(model.label, f": {units}"))
+        notes.add(
+            "limits without an end, as units are too few,",
+            Message(model.label, f": {units}"),
+            column="conf_high",
+        )
     return table

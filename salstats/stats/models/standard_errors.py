@@ -63,7 +63,13 @@ def covariance(
 
     values, df = _sandwich(model, solution, clusters)
     if clusters is not None and model.n_units < 2:
-        notes.add(f"no {errors} errors (NaN), since there is a single cluster,", model.label)
+        notes.add(
+            f"no {errors} errors (NaN), since there is a single cluster,",
+            model.label,
+            option="errors",
+            value=errors,
+            column="n_units",
+        )
         return values, df
     rows, row_clusters = _independent_rows(solution, clusters)
     is_unidentified = unidentified(rows, bread, row_clusters)
@@ -79,10 +85,10 @@ def covariance(
     positions = range(solution.rank) if tested is None else tested
     row_or_cluster = "row" if clusters is None else "cluster"
     problem = f"no {errors} errors (NaN), since one {row_or_cluster} determines a coefficient by itself,"
-    _note_coefficients(model, [i for i in positions if is_unidentified[i]], problem, notes)
+    _note_coefficients(model, [i for i in positions if is_unidentified[i]], problem, "term", notes)
     problem = f"no {errors} errors (NaN), since they would be zero but for rounding,"
     is_zero_alone = is_zero & ~is_unidentified
-    _note_coefficients(model, [i for i in positions if is_zero_alone[i]], problem, notes)
+    _note_coefficients(model, [i for i in positions if is_zero_alone[i]], problem, "std_error", notes)
     needs_many_clusters = errors in CLUSTERED and not is_bias_reduced
     if needs_many_clusters and tested is None and not np.isnan(values).all():
         note_few_clusters(model, 1, notes)
@@ -137,14 +143,22 @@ def _bias_reduced_covariance(
     )
 
 
-def _note_coefficients(model: Model, positions: Sequence[int], problem: str, notes: Notes) -> None:
-    """Note a problem of the coefficients at some positions, if there are any."""
+def _note_coefficients(
+    model: Model, positions: Sequence[int], problem: str, column: str, notes: Notes
+) -> None:
+    """Note a problem of the coefficients at some positions, if there are any; `column` is its column."""
     if not positions:
         return
     terms = model.terms
     names = [column_or_text(terms[i], model.variables) for i in positions[:_MAX_NAMES]]
     more = f" and {len(positions) - _MAX_NAMES} more" if len(positions) > _MAX_NAMES else ""
-    notes.add(problem, Message(model.label, ": ", Message.joined(names, ", "), more))
+    notes.add(
+        problem,
+        Message(model.label, ": ", Message.joined(names, ", "), more),
+        option="errors",
+        value=model.errors,
+        column=column,
+    )
 
 
 def note_few_clusters(model: Model, n_tested: int, notes: Notes) -> None:

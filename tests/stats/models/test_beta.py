@@ -6,10 +6,10 @@ import pytest
 from regression_oracle import FEATURES
 from scipy import stats
 from statsmodels.othermod.betareg import BetaModel
-from tests_support import raises
+from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import SalstatsWarning, ValueRangeError
+from salstats.errors import ValueRangeError
 
 # betareg was run to 1e-15 of its likelihood, which is flat there
 RTOL = 1e-7
@@ -93,7 +93,7 @@ def test_margins_and_predictions_are_on_the_scores_scale(squeezed):
 
 def test_outcomes_of_0_or_1_and_errors_it_does_not_have_are_refused(synth1):
     rows = synth1.drop(columns=["case", "patient"]).assign(iou=lambda d: d["iou"].clip(0, 1))
-    with raises(ValueRangeError, option="family", value="beta", match="not 0; .*fractional"):
+    with raises(ValueRangeError, option="family", value="beta", match="not 0; .*'fractional'"):
         ss.regress(rows.assign(iou=[0.0, *rows["iou"][1:]]), "iou ~ prob", family="beta")
     with raises(ValueRangeError, option="errors", value="hc3"):
         ss.regress(rows, "iou ~ prob", family="beta", errors="hc3")
@@ -101,7 +101,7 @@ def test_outcomes_of_0_or_1_and_errors_it_does_not_have_are_refused(synth1):
 
 def test_a_constant_outcome_has_no_estimates():
     rows = pd.DataFrame({"score": 0.4, "x": np.arange(9.0)})
-    with pytest.warns(SalstatsWarning, match="constant"):
+    with warns(option=None, column="estimate"):
         assert ss.regress(rows, "score ~ x", family="beta")["estimate"].isna().all()
 
 

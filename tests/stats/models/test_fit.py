@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
-from tests_support import raises
+from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
@@ -90,7 +90,7 @@ def test_what_is_in_doubt_is_told_by_what_infers_it(synth1):
     fit = ss.fit(synth1, "iou ~ prob + task", errors="hc1")
     fit.glance(), fit.augment()
     for ask in (fit.tidy, fit.joint, lambda: fit.means("task"), lambda: fit.predict({"prob": 1})):
-        with pytest.warns(SalstatsWarning, match="rows of 180 patients"):
+        with warns(option="errors", column="patient", match="rows of 180 "):
             ask()
 
 

@@ -8,7 +8,7 @@ from scipy import special
 from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import FormulaError, SalstatsWarning
+from salstats.errors import FormulaError
 
 # R's models of the made-up scores take their tasks together
 pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")
@@ -89,7 +89,7 @@ def test_binomial_models_of_independent_rows_are_tested_by_chi_square(synth1):
 def test_more_coefficients_than_clusters_cannot_be_tested(synth1):
     few = synth1[synth1["patient"].isin(synth1["patient"].unique()[:5])]
     for errors in ("cluster", "cr2"):
-        with pytest.warns(SalstatsWarning, match="no joint test .* 5 clusters for 11"):
+        with warns(option="errors", value=errors, column="df_residual", match="5 clusters for 11"):
             result = ss.joint_test(few, "iou ~ prob * task", errors=errors)
         assert result["df"][0] == 11
         assert np.isnan(result["statistic"][0])

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from regression_oracle import LINEAR, assert_columns_equal, logit_model, rows_of
+from tests_support import warns_too
 
 import salstats as ss
-from salstats.errors import SalstatsWarning
 
 # R's models of the made-up scores take their tasks together
 pytestmark = pytest.mark.filterwarnings("ignore:scores of . values of 'task' are taken together")
@@ -143,7 +143,7 @@ def test_exponentiated_logit_gives_odds_ratios_and_keeps_std_error_on_the_log_sc
 
 def test_exponentiating_a_linear_model_warns_unless_its_left_side_is_a_log(synth1):
     rows = synth1.drop(columns=["case", "patient"])
-    with pytest.warns(SalstatsWarning, match="exponentiate=True, .*'iou ~ prob'"):
+    with warns_too(option="exponentiate", value=True, match="'iou ~ prob'"):
         ss.regress(rows, "iou ~ prob", exponentiate=True)
     plain = ss.regress(rows, "log1p(iou) ~ prob")
     ratio = ss.regress(rows, "log1p(iou) ~ prob", exponentiate=True)
