@@ -269,5 +269,7 @@ def check_distinct(estimates: Estimates, columns: Sequence[str]) -> None:
         values = ", ".join(f"{column} {row[column]}" for column in columns) or "one place"
         raise SalstatsError(
             f"{estimates.name} has more than one row for {values}; keep one of them, or put what tells them "
-            "apart in a column before 'term'"
+            "apart in a column before 'term'",
+            option=estimates.name,
+            rows=np.flatnonzero(is_repeated).tolist(),
         )

@@ -61,7 +61,9 @@ def read_grey(
     if abs(height_ratio / width_ratio - 1) > _ASPECT_TOLERANCE + 1 / min(grey.shape):
         raise ShapeError(
             f"the image of case {case} is {grey.shape[0]} x {grey.shape[1]} (height x width) and "
-            f"its masks are {shape[0]} x {shape[1]}; they must have the same form"
+            f"its masks are {shape[0]} x {shape[1]}; they must have the same form",
+            option="images",
+            value=case,
         )
     return resize_for_print(grey, printed)
 
@@ -73,10 +75,14 @@ def _grey_of_array(array: np.ndarray, case: str) -> np.ndarray:
     if not array.size or not (is_grey or is_colour):
         raise ShapeError(
             f"the image of case {case} has shape {array.shape}; "
-            "(height, width) or (height, width, 3) would do"
+            "(height, width) or (height, width, 3) would do",
+            option="images",
+            value=case,
         )
     if array.dtype.kind not in "buif" or not np.isfinite(array).all():
-        raise ValueRangeError(f"the image of case {case} must hold finite numbers")
+        raise ValueRangeError(
+            f"the image of case {case} must hold finite numbers", option="images", value=case
+        )
     return grey_image(array)
 
 
@@ -127,5 +133,7 @@ def _grey_of_file(path: Path, case: str, printed: tuple[int, int]) -> np.ndarray
             is_deep_grey = image.mode in GREY and image.mode not in ("1", "L")
             grey = np.asarray(image if is_deep_grey else image.convert("L"))
     except InputFileError as error:
-        raise InputFileError(f"the image of case {case} cannot be read: {error}") from error
+        raise InputFileError(
+            f"the image of case {case} cannot be read: {error}", option="images", value=case, path=path
+        ) from error
     return _grey_of_array(grey, case)

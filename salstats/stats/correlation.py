@@ -633,5 +633,7 @@ def _warn_of_repeats(keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarray, uni
             f"{n[worst]} rows of {n_units[worst]}); p-values and limits take rows for independent and are "
             "likely too small and too narrow",
             hint=Message(Setting("interval", "cr2"), ", the default, takes units into account"),
+            column=units.name,
+            rows=repeated.tolist(),
         )
         warn(warning)

@@ -141,7 +141,7 @@ def within_case_sd(
             f"no case of the scores has two defined ones that differ in {over!r}, so nothing was repeated",
             option="over",
             value=over,
-            column=over,
+            column="case",
         )
     # Only groups with a repeated case have a variance to resample.
     repeated_groups = np.flatnonzero(n_repeated)

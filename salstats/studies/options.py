@@ -77,7 +77,7 @@ def names_in(values: Sequence[str] | None) -> list[str] | None:
         # An empty value has no cells; it stands for an empty name, which is an error.
         names += [name.strip() for name in cells or [""]]
     if not all(names):
-        raise SalstatsError(f"an empty name in {','.join(values)!r}")
+        raise SalstatsError(f"an empty name in {','.join(values)!r}", value=values)
     return names
 
 

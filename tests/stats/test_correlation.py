@@ -290,7 +290,7 @@ def test_three_patients_are_too_few_however_many_rows_they_have():
 
 def test_repeated_units_warn_with_the_numbers():
     table = pd.DataFrame({"case": list("aabbcc"), "x": [1.0, 2, 3, 4, 5, 6], "y": [1.0, 3, 2, 5, 4, 6]})
-    with pytest.warns(SalstatsWarning, match=r"repeat a case \(all rows: 6 rows of 3\)"):
+    with warns(column="case", rows=(0,), match="6 rows of 3"):
         result = correlate(table, "x", "y", interval="fisher")
     assert result[["unit", "n", "n_units"]].to_numpy().tolist() == [["case", 6, 3]]
 

@@ -11,7 +11,7 @@ from study_files import write_study
 from tests_support import raises
 
 import salstats as ss
-from salstats.errors import SalstatsError, ValueRangeError
+from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.studies.declarations import KEYS
 from salstats.studies.item_warnings import ItemFailed
 from salstats.studies.saliency_bench import SCORE_ITEMS
@@ -45,7 +45,7 @@ def test_several_tables_are_put_below_each_other(digits, tmp_path):
     first = digits[digits["method"] == "gradcam"]
     rest = digits[digits["method"] == "rise"]
     rest.rename(columns={"case": "img_id"}).to_csv(tmp_path / "rise.csv", index=False)
-    with pytest.raises(SalstatsError, match="img_id"):
+    with raises(ColumnError, option="rename", column="case", match="img_id"):
         ss.reproduce("saliency_bench", scores=[first, tmp_path / "rise.csv"], replicates=40)
     both = ss.reproduce(
         "saliency_bench",

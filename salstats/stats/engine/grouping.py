@@ -416,6 +416,7 @@ def pooled_by_default(
             " if that is meant",
         ),
         option="by",
+        column=pooled[0],
     )
 
 

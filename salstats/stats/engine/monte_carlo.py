@@ -66,6 +66,7 @@ def warn_of_floors(family: pd.DataFrame) -> None:
             Setting("test", "cr2"),
             ") have no floor",
         ),
+        column="p_adjusted_floor",
         rows=np.flatnonzero(is_high).tolist(),
     )
 

@@ -186,7 +186,11 @@ def _term_positions(formula: Formula, terms: str | Sequence[str] | None) -> list
     """Return the positions of the terms to test, by default of all, among the terms of a formula."""
     names = _term_names(formula)
     if not names:
-        raise FormulaError(f"{formula.text!r} has an intercept only, so that there is nothing to test")
+        raise FormulaError(
+            f"{formula.text!r} has an intercept only, so that there is nothing to test",
+            option="formula",
+            value=formula.text,
+        )
     if terms is None:
         return list(range(len(names)))
     if not isinstance(terms, Sequence):

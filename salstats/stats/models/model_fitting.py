@@ -434,7 +434,7 @@ def _note_pooled_tasks(
     pooled = pooled_by_default(frame, by_option, by, formula.columns, remedy=remedy)
     if pooled is None:
         return False
-    notes.add(Message(pooled.message, ","), formula.text)
+    notes.add(Message(pooled.message, ","), formula.text, option="by", column=pooled.column)
     return True
 
 

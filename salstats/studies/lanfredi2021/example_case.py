@@ -170,7 +170,7 @@ def plot_spread(spread: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     labels = Labels(RAW_LABELS)
     rows = spread[spread["sd"] > 0]
     if rows.empty:
-        raise SalstatsError("spread has nothing to draw: no sampled value differs from another")
+        raise SalstatsError("spread has nothing to draw: no sampled value differs from another", column="sd")
     means = rows.groupby(["metric", "method", "n_samples"])["sd"].mean().reset_index()
     methods = labels.order("method", means["method"])
     if width <= COLUMN_MM:

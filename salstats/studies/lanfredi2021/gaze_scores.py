@@ -112,7 +112,9 @@ def load(study: Study, options: ScoringOptions, *, jobs: int = 1, progress: bool
     unscored = Recordings(study, options, labels, bias, pd.DataFrame(), jobs, progress)
     scores = score(unscored, options.center_bias, n_samples=options.n_samples, rng=options.seed)
     if scored_rows(scores)["score"].isna().all():
-        raise SalstatsError(f"{study.source}: no score is defined ({_counted_reasons(scores)})")
+        raise SalstatsError(
+            f"{study.source}: no score is defined ({_counted_reasons(scores)})", column="score"
+        )
     return replace(unscored, all_scores=scores)
 
 

@@ -115,7 +115,10 @@ def check_correlations(values: pd.DataFrame, correlations: pd.DataFrame) -> pd.D
     keys = [*_BY, "dataset", "metric"]
     if values.duplicated(keys).any():
         first_repeated = values[values.duplicated(keys)].iloc[0]
-        raise ColumnError(f"values: {first_repeated[keys].to_dict()} stands twice")
+        raise ColumnError(
+            f"values: {first_repeated[keys].to_dict()} stands twice",
+            rows=np.flatnonzero(values.duplicated(keys)).tolist(),
+        )
     wide = values.pivot(index=[*_BY, "dataset"], columns="metric", values="value")
     rows = []
     for row in correlations.to_dict("records"):
@@ -125,7 +128,9 @@ def check_correlations(values: pd.DataFrame, correlations: pd.DataFrame) -> pd.D
         try:
             pairs = wide.loc[(model, method), [row["metric_1"], row["metric_2"]]].dropna()
         except KeyError as error:
-            raise ColumnError(f"no values of {model}, {method}: {error}") from None
+            raise ColumnError(
+                f"no values of {model}, {method}: {error}", column="method", value=method
+            ) from None
         recomputed = float(np.corrcoef(pairs.to_numpy(float).T)[0, 1])
         # Whole units of the last decimal compare exactly, unlike rounded decimals.
         n_units = round(recomputed * 10**_DIGITS) - round(printed * 10**_DIGITS)

@@ -230,7 +230,7 @@ def test_every_picture_is_drawn_whatever_the_sizes_of_the_images():
 
 def test_a_picture_outside_the_limits_is_an_error_not_left_out():
     figure = plot_gallery(STUDY, pd.DataFrame({"case": ["a"], "task": ["Edema"]}))
-    with raises(SalstatsError, match="outside"):
+    with raises(SalstatsError, value="0"):
         (figure + p9.scale_x_continuous(limits=(0, 1))).draw()
 
 
@@ -255,15 +255,15 @@ def test_cases_without_an_image_are_named():
 
 
 @pytest.mark.parametrize(
-    ("cases", "options", "error", "message"),
+    ("cases", "options", "error", "fields"),
     [
-        (pd.DataFrame({"task": ["Edema"]}), {}, ColumnError, "cases has no column 'case'"),
-        (pd.DataFrame({"case": ["a"]}), {}, ColumnError, "cases has no column 'task'"),
-        (PICKED.iloc[:0], {}, SalstatsError, "cases has no rows"),
-        (PICKED, {"methods": []}, SalstatsError, "no method to show"),
-        (PICKED, {"methods": ["lime"]}, SalstatsError, "no method 'lime'"),
+        (pd.DataFrame({"task": ["Edema"]}), {}, ColumnError, {"column": "case"}),
+        (pd.DataFrame({"case": ["a"]}), {}, ColumnError, {"column": "task"}),
+        (PICKED.iloc[:0], {}, SalstatsError, {"option": "cases"}),
+        (PICKED, {"methods": []}, SalstatsError, {"option": "methods", "choices": ()}),
+        (PICKED, {"methods": ["lime"]}, SalstatsError, {"choices": ("gradcam", "human"), "match": "'lime'"}),
     ],
 )
-def test_what_cannot_be_shown_is_said(cases, options, error, message):
-    with pytest.raises(error, match=message):
+def test_what_cannot_be_shown_is_said(cases, options, error, fields):
+    with raises(error, **fields):
         plot_gallery(STUDY, cases, **options)

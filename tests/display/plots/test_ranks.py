@@ -112,7 +112,7 @@ def test_the_map_says_its_level_and_procedure(significance):
 def test_wrong_frames_are_refused(ranks, significance, scores):
     with raises(ColumnError, column="method"):
         ss.plot_ranks(ranks.drop(columns="method"))
-    with raises(SalstatsError, match="more than one row"):
+    with raises(SalstatsError, option="ranks", rows=tuple(range(len(ranks), 2 * len(ranks)))):
         ss.plot_ranks(pd.concat([ranks, ranks]))
     with raises(SalstatsError, option="frequencies", column="method", match="'ig'"):
         ss.plot_ranks(

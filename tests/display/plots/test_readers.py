@@ -51,7 +51,7 @@ def test_what_is_drawn_stands_in_the_place_of_its_method(scores):
 
 def test_two_figures_of_one_reader_are_refused(scores):
     readers = ss.mrmc_readers(scores)
-    with raises(SalstatsError, match="more than one row"):
+    with raises(SalstatsError, option="readers", rows=(len(readers),)):
         ss.plot_readers(pd.concat([readers, readers.head(1)]))
     with raises(ColumnError, column="reader", hint="mrmc_readers() makes the frame"):
         ss.plot_readers(readers.drop(columns="reader"))

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from report_text import page_text
+from tests_support import raises
 
 import salstats as ss
 from salstats.display.report.examples import Examples
@@ -39,7 +40,7 @@ def test_a_study_of_other_cases_is_said_not_to_be_shown(small, tmp_path):
 
 
 def test_images_that_are_no_folder_are_refused(small, tmp_path):
-    with pytest.raises(InputFileError, match="is not a folder"):
+    with raises(InputFileError, option="images", path=tmp_path / "none"):
         ss.report(small, tmp_path / "out", study=small_study(["c001"]), images=tmp_path / "none")
     assert not (tmp_path / "out").exists()
 

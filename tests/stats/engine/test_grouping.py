@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import warns, warns_too
 
 import salstats as ss
-from salstats.errors import SalstatsWarning
 from salstats.stats.engine.cautions import POOLED_TASKS
 
 POOLED = "scores of 2 values of 'task' are taken together"
@@ -52,7 +52,7 @@ def scores():
 
 @pytest.mark.parametrize("options", PAIRS.values(), ids=PAIRS)
 def test_a_correlation_over_tasks_is_told_with_calls_that_take_them_apart(scores, options):
-    with pytest.warns(SalstatsWarning, match=POOLED) as caught:
+    with warns(option="by", column="task", match="2 values") as caught:
         pooled = ss.correlate(scores, "score", "prob", **options)
     assert len(caught) == 1
     assert "by=['method', 'task']" in str(caught[0].message)
@@ -67,7 +67,7 @@ def test_a_correlation_over_tasks_is_told_with_calls_that_take_them_apart(scores
 
 def test_resampled_correlations_have_the_rule_of_the_others(scores):
     draws = np.random.default_rng(1).integers(0, 20, (50, 20))
-    with pytest.warns(SalstatsWarning, match=POOLED):
+    with warns(option="by", column="task", match="2 values"):
         ss.correlate_clustered(scores, "score", "prob", draws=draws)
     ss.correlate_clustered(scores, "score", "prob", by="method", draws=draws)
     ss.correlate_clustered(scores, "score", "prob", stratified="task", draws=draws)
@@ -81,9 +81,9 @@ def test_units_that_hold_one_task_each_are_correlated_within(scores):
 @pytest.mark.filterwarnings("ignore:a singular fit")
 @pytest.mark.parametrize(("function", "formula", "options"), MODELS.values(), ids=MODELS)
 def test_a_model_over_tasks_is_told_unless_it_has_a_term_of_them(scores, function, formula, options):
-    with pytest.warns(SalstatsWarning, match=POOLED) as caught:
+    with warns_too(option="by", column="task", match="2 values") as caught:
         function(scores, formula, **options)
-    texts = [str(w.message) for w in caught if POOLED in str(w.message)]
+    texts = [str(w.message) for w in caught if w.message.column == "task"]
     assert len(texts) == 1
     assert "add + task to the formula" in texts[0]
     function(scores, formula, by="method", **options)
@@ -99,7 +99,7 @@ def test_random_effects_of_tasks_hold_them_apart(scores, random):
 
 
 def test_several_formulas_are_told_once(scores):
-    with pytest.warns(SalstatsWarning, match=r"in 2 models: score ~ prob; score ~ size") as caught:
+    with warns(option="by", column="task", match="2 models: score ~ prob; score ~ size") as caught:
         ss.regress(scores, ["score ~ prob", "score ~ size", "score ~ prob + task"])
     assert len(caught) == 1
 
@@ -126,7 +126,7 @@ def test_an_area_under_the_curve_is_of_one_task_unless_by_says_otherwise(scores)
 
 def test_mean_curves_of_several_tasks_are_told(scores):
     curves = pd.concat([scores.assign(fraction=f, metric="insertion") for f in (0.0, 1.0)], ignore_index=True)
-    with pytest.warns(SalstatsWarning, match=POOLED):
+    with warns(option="by", column="task", match="2 values"):
         ss.mean_curves(curves, interval="t")
     ss.mean_curves(curves, by=["method"], interval="t")
 

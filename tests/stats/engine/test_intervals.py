@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests_support import warns
+from tests_support import raises, warns
 
 import salstats as ss
 from salstats.display.estimates import read_estimates
@@ -94,5 +94,5 @@ def test_it_is_offered_named_and_noted_by_its_record():
     scores = ss.datasets.load_simulated().query("metric == 'iou'")
     means = ss.summarize(scores, by="method", interval=record.name, n_replicates=100)
     assert f"{record.label} of patients, 100 replicates" in interval_note(read_estimates(means))
-    with pytest.raises(ValueRangeError, match="studentized"):
+    with raises(ValueRangeError, option="interval", value=record.name, match="'?studentized"):
         ss.difference(scores, reference="human", interval=record.name)

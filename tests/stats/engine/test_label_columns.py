@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from tests_support import warns
 
 import salstats as ss
-from salstats.errors import SalstatsWarning
 from salstats.stats.engine.label_columns import holds_labels
 
 LABELS = [
@@ -67,7 +67,7 @@ def sites():
     ],
 )
 def test_a_slope_over_sites_is_asked_about_with_the_call_that_would_do(sites, call, remedy):
-    with pytest.warns(SalstatsWarning, match=rf"'site'.*by its name it holds labels.*{remedy}") as caught:
+    with warns(column="site", match=remedy) as caught:
         call(sites)
     assert len(caught) == 1
 

@@ -7,10 +7,11 @@ import openpyxl
 import pandas as pd
 import pytest
 from scipy import stats
+from tests_support import raises
 
 import salstats as ss
 from salstats import datasets
-from salstats.errors import SalstatsError, SalstatsWarning
+from salstats.errors import ColumnError, SalstatsError, SalstatsWarning
 from salstats.readers.lanfredi2021 import METHODS, WORKBOOKS
 from salstats.studies.lanfredi2021 import SCORE_ITEMS
 from salstats.studies.lanfredi2021.layouts import compare_intervals
@@ -324,15 +325,15 @@ def test_what_needs_the_interobserver_scores_is_named_without_them():
 
 @pytest.mark.filterwarnings("ignore:.*iou .* lies outside its range")
 @pytest.mark.parametrize(
-    ("change", "named"),
+    ("change", "error", "fields"),
     [
-        ({"metric": "iou"}, "iou"),
-        ({"dataset": lambda d: d["seed"]}, "several data sets"),
+        ({"metric": "iou"}, ColumnError, {"column": "metric", "choices": ("sncc", "sauc", "ncc", "auc")}),
+        ({"dataset": lambda d: d["seed"]}, SalstatsError, {"column": "dataset"}),
     ],
 )
-def test_scores_of_another_kind_are_named(change, named):
+def test_scores_of_another_kind_are_named(change, error, fields):
     scores = ss.datasets.load_lanfredi2021().query("metric == 'ncc' and method == 'gradcam_wag'")
-    with pytest.raises(SalstatsError, match=named):
+    with raises(error, **fields):
         ss.reproduce("lanfredi2021", scores=scores.assign(**change))
 
 

@@ -11,6 +11,7 @@ import pytest
 from matplotlib import pyplot
 from matplotlib.text import Text
 from scipy import stats
+from tests_support import warns
 
 from salstats.images.mixing import mix_classes
 from salstats.readers.gaze import read_gaze
@@ -209,7 +210,7 @@ def test_printed_cells_are_the_frames_rounded(made, frames):
 
 
 def test_the_change_by_the_centre_bias_is_that_of_the_scores(frames, gaze, maps):
-    with pytest.warns(UserWarning, match="left out"):
+    with warns(path=gaze / "inputs" / "main_data"):
         study = read_gaze(gaze / "inputs" / "main_data", maps={"am1": maps / "am1"})
     others = score_gaze(study, metrics=["sncc", "sauc"], n_readers=5, center_bias="others")
     keys = ["case", "method", "reader", "metric"]

@@ -171,7 +171,7 @@ def test_patients_are_found_in_names_or_are_said_to_be_unknown(scores):
     other = unknown.assign(case="x" + unknown["case"])
     with warns(option="patient_from", column="case"):
         assert "patient" not in read_slices(other, options_of()).true_positive
-    with pytest.raises(SalstatsError, match="finds no patient"):
+    with raises(ColumnError, option="patient_from", column="case"):
         read_slices(other, options_of(patient_from=r"^(patient\d+)x"))
 
 

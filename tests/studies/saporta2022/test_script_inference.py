@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from saporta_frames import METHOD, read_oracle
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import SalstatsError
@@ -35,7 +36,7 @@ def test_means_are_those_of_the_replicates(expected, oracle):
 def test_replicates_of_other_cases_cannot_be_paired(oracle):
     case = oracle.scores["case"].iloc[0]
     fewer = oracle.scores[(oracle.scores["method"] != "human") | (oracle.scores["case"] != case)]
-    with pytest.raises(SalstatsError, match=f"method '{METHOD}' has 165 cases and 'human' 164"):
+    with raises(SalstatsError, column="case", match=" 165 .* 164"):
         percent_decrease_as_published(fewer)
 
 

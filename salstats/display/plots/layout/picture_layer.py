@@ -92,7 +92,9 @@ class geom_picture(p9.geoms.geom.geom):
         if is_outside.any():
             name = data.loc[is_outside, "label"].iloc[0]
             raise SalstatsError(
-                f"picture {name!r} lies outside the figure's limits", hint="leave the limits as they are"
+                f"picture {name!r} lies outside the figure's limits",
+                hint="leave the limits as they are",
+                value=name,
             )
         return data
 

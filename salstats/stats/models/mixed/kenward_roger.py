@@ -33,7 +33,7 @@ class KenwardRogerTests(NamedTuple):
 def kenward_roger(solution: MixedSolution, contrasts: np.ndarray) -> KenwardRogerTests:
     """Test contrasts (k, p) of the coefficients of a model that was fitted by REML."""
     if not solution.reml:
-        raise SalstatsError("Kenward and Roger's tests need a fit by REML")
+        raise SalstatsError("Kenward and Roger's tests need a fit by REML", option="reml", value=False)
     contrasts = np.atleast_2d(contrasts)
     # Covariance of the coefficients of the rescaled model
     scaled_covariance = solution.adjusted_covariance

@@ -243,7 +243,8 @@ def scale(
     unit = float(np.sqrt(np.mean(residual**2)))
     if not unit > _EXACT * np.abs(response).max():
         raise SalstatsError(
-            "the coefficients fit the response exactly, which leaves nothing to a mixed model"
+            "the coefficients fit the response exactly, which leaves nothing to a mixed model",
+            option="formula",
         )
     bases = tuple(_basis(term, orthogonalize=orthogonalize and term.correlated) for term in terms)
     scaled_terms = tuple(
@@ -295,5 +296,7 @@ def _check_distinct_from_coefficients(term: RandomTerm, orthogonal: np.ndarray) 
         if unexplained < _EXPLAINED * len(rows):
             raise SalstatsError(
                 f"the coefficients say already how {effect} differs between the levels of "
-                f"{term.name!r}; leave out that random effect, or those coefficients"
+                f"{term.name!r}; leave out that random effect, or those coefficients",
+                option="formula",
+                column=term.name,
             )
