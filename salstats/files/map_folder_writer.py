@@ -288,7 +288,11 @@ class MapFolder:
         name = checked_key(key)
         if name in self:
             raise SalstatsError(
-                f"{self.folder}: {name} is there already", hint="look with `key in folder` first"
+                f"{self.folder}: {name} is there already",
+                hint="look with `key in folder` first",
+                option="key",
+                value=name,
+                path=self.folder,
             )
         if self._settings is not None and str(name.series) not in self._settings:
             raise SalstatsError(
@@ -474,7 +478,9 @@ class MapFolder:
     def _check_open(self) -> None:
         """Raise where the block of the folder has ended."""
         if not self._is_open:
-            raise SalstatsError(f"{self.folder}: closed", hint="write within `with MapFolder(...) as maps:`")
+            raise SalstatsError(
+                f"{self.folder}: closed", path=self.folder, hint="write within `with MapFolder(...) as maps:`"
+            )
 
 
 def _prepare_folder(folder: Path) -> None:
@@ -493,5 +499,6 @@ def _prepare_folder(folder: Path) -> None:
         raise InputFileError(
             f"cannot write maps into {folder}: it holds {foreign_names[0]!r} and no {TABLE}",
             hint="name an empty folder, or one of maps",
+            value=foreign_names[0],
             path=folder,
         )

@@ -75,7 +75,11 @@ MaskCodes = dict[str, dict[str, dict[str, Any]]]
 def checked_key(key: MapKey) -> MapKey:
     """Return a key whose parts are names, as text; a seed of 3.0 is 3."""
     if not isinstance(key, tuple) or len(key) not in (3, 4, 5):
-        raise SalstatsError(f"a map is named by a MapKey(case, task, method, model, seed), not {key!r}")
+        raise SalstatsError(
+            f"a map is named by a MapKey(case, task, method, model, seed), not {key!r}",
+            option="key",
+            value=key,
+        )
     texts: dict[str, str | None] = {"model": None, "seed": None}
     for name, value in zip(MapKey._fields, key, strict=False):
         texts[name] = None if value is None else str(value)
@@ -92,12 +96,14 @@ def checked_key(key: MapKey) -> MapKey:
             raise SalstatsError(
                 f"{name} {texts[name]!r} of a map stands for an unknown one in tables",
                 hint="leave it out",
+                column=name,
                 value=texts[name],
             )
     if texts["method"] == HUMAN:
         raise SalstatsError(
             f"method {HUMAN!r} is that of people, who draw no maps",
             hint='write their masks with write_masks(..., which="human")',
+            column="method",
             value=HUMAN,
         )
     return MapKey(**texts)  # type: ignore[arg-type]
@@ -108,7 +114,7 @@ def checked_name(value: Any, field: str) -> str:
     text = "" if value is None else str(value)
     problem = hidden(text) if text else "is empty"
     if problem:
-        raise SalstatsError(f"{field} {text!r} of a map is no name: it {problem}", value=value)
+        raise SalstatsError(f"{field} {text!r} of a map is no name: it {problem}", column=field, value=value)
     return text
 
 
@@ -147,16 +153,20 @@ def file_inside(folder: Path, path: str, location: str) -> Path:
     windows_path = PureWindowsPath(path)
     names = windows_path.parts
     if not names or not path.isprintable():
-        raise InputFileError(f"{location}: path {path!r} names no file")
+        raise InputFileError(f"{location}: path {path!r} names no file", column="path", value=path)
     if windows_path.anchor or windows_path.drive or path.startswith("~"):
-        raise InputFileError(f"{location}: path {path!r} is absolute; it must count from the folder")
+        raise InputFileError(
+            f"{location}: path {path!r} is absolute; it must count from the folder", column="path", value=path
+        )
     file = folder.joinpath(*names)
     if ".." not in names:
         # a link may lead out of the folder
         real_folder = os.path.realpath(folder)
         if os.path.commonpath([real_folder, os.path.realpath(file)]) == real_folder:
             return file
-    raise InputFileError(f"{location}: path {path!r} leaves the folder; name a file in it")
+    raise InputFileError(
+        f"{location}: path {path!r} leaves the folder; name a file in it", column="path", value=path
+    )
 
 
 def read_rows(file: Path, *, resume: bool = False) -> tuple[list[str], dict[MapKey, TableRow]]:
@@ -197,7 +207,10 @@ def read_rows(file: Path, *, resume: bool = False) -> tuple[list[str], dict[MapK
         location = f"{file}, row {number}"
         if len(cells) != len(header):
             raise InputFileError(
-                f"{location}: {len(cells)} cells, the header has {len(header)}", rows=[number - 2], path=file
+                f"{location}: {len(cells)} cells, the header has {len(header)}",
+                value=len(cells),
+                rows=[number - 2],
+                path=file,
             )
         row = dict(zip(header, cells, strict=True))
         model = None if row.get("model", "") in UNKNOWN else row["model"]
@@ -205,7 +218,14 @@ def read_rows(file: Path, *, resume: bool = False) -> tuple[list[str], dict[MapK
         try:
             key = checked_key(MapKey(row["case"], row["task"], row["method"], model, seed))
         except SalstatsError as error:
-            raise InputFileError(f"{location}: ", error.message, rows=[number - 2], path=file) from error
+            raise InputFileError(
+                f"{location}: ",
+                error.message,
+                column=error.column,
+                value=error.value,
+                rows=[number - 2],
+                path=file,
+            ) from error
         if key in rows:
             first = list(rows).index(key)
             raise InputFileError(
@@ -276,7 +296,7 @@ def read_masks(file: Path) -> MaskCodes:
     codes = _read_object(file)
     for case, by_task in codes.items():
         if not isinstance(by_task, dict):
-            raise InputFileError(f"{file}, case {case!r}: not an object of tasks", path=file)
+            raise InputFileError(f"{file}, case {case!r}: not an object of tasks", value=case, path=file)
     return codes
 
 
@@ -315,16 +335,28 @@ def checked_map(saliency: Any, name: str) -> np.ndarray:
     try:
         array = np.asarray(saliency)
     except ValueError as error:
-        raise ShapeError(f"{name}: a map must have shape (height, width), all rows of one length") from error
+        raise ShapeError(
+            f"{name}: a map must have shape (height, width), all rows of one length", option="saliency"
+        ) from error
     if array.ndim != 2 or not array.size:
-        raise ShapeError(f"{name}: a map must have shape (height, width) and a pixel, not {array.shape}")
+        raise ShapeError(
+            f"{name}: a map must have shape (height, width) and a pixel, not {array.shape}",
+            option="saliency",
+            value=array.shape,
+        )
     if array.dtype.kind not in "biuf":
-        raise ValueRangeError(f"{name}: a map must hold real numbers, not {array.dtype}")
+        raise ValueRangeError(
+            f"{name}: a map must hold real numbers, not {array.dtype}", option="saliency", value=array.dtype
+        )
     with np.errstate(over="ignore"):
         single = np.ascontiguousarray(array, dtype=np.float32)
     n_bad = array.size - int(np.count_nonzero(np.isfinite(single)))
     if n_bad:
-        raise ValueRangeError(f"{name}: {n_bad} of {array.size} pixels of the map are NaN or infinite")
+        raise ValueRangeError(
+            f"{name}: {n_bad} of {array.size} pixels of the map are NaN or infinite",
+            option="saliency",
+            value=n_bad,
+        )
     return single
 
 
@@ -348,7 +380,11 @@ def row_of(key: MapKey, shape: tuple[int, int], prob: float, label: float, patie
 def checked_prob(prob: float, name: str) -> str:
     """Return a probability as text, empty where it is unknown."""
     if not _is_number(prob) or prob < 0 or prob > 1:
-        raise ValueRangeError(f"{name}: prob must lie from 0 to 1, not {prob!r}; NaN where it is unknown")
+        raise ValueRangeError(
+            f"{name}: prob must lie from 0 to 1, not {prob!r}; NaN where it is unknown",
+            option="prob",
+            value=prob,
+        )
     # the shortest text that reads back as the same number
     return "" if np.isnan(prob) else repr(float(prob))
 
@@ -356,7 +392,11 @@ def checked_prob(prob: float, name: str) -> str:
 def checked_label(label: float, name: str) -> str:
     """Return a label as text, empty where it is unknown."""
     if not _is_number(label) or (not np.isnan(label) and label not in (0, 1)):
-        raise ValueRangeError(f"{name}: label must be 0 or 1, not {label!r}; NaN where it is unknown")
+        raise ValueRangeError(
+            f"{name}: label must be 0 or 1, not {label!r}; NaN where it is unknown",
+            option="label",
+            value=label,
+        )
     return "" if np.isnan(label) else str(int(label))
 
 
@@ -366,7 +406,9 @@ def checked_patient(patient: Any, name: str) -> str:
     if patient is not None and (text in UNKNOWN or hidden(text)):
         raise ValueRangeError(
             f"{name}: patient {text!r} is no name: it is empty or stands for an unknown one in tables, has "
-            "blanks around it, or holds control characters; None where it is unknown"
+            "blanks around it, or holds control characters; None where it is unknown",
+            option="patient",
+            value=patient,
         )
     return text
 

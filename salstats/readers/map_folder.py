@@ -213,7 +213,10 @@ def _shape(
     if shape is None:
         raise InputFileError(
             f"{_row_name(folder, rows[0])}: nothing says how large the image of case {case!r} is; give "
-            "height and width, or the case a mask in the truth"
+            "height and width, or the case a mask in the truth",
+            column="height",
+            rows=[rows[0].number - 2],
+            path=folder / TABLE,
         )
     return shape
 
@@ -242,7 +245,10 @@ def _check_patients(
         if case_rows and case.patient is None:
             raise InputFileError(
                 f"{_row_name(folder, case_rows[0])}, column 'patient': empty for case {case.case!r}, "
-                "though other cases have one"
+                "though other cases have one",
+                column="patient",
+                rows=[case_rows[0].number - 2],
+                path=folder / TABLE,
             )
 
 
@@ -275,7 +281,9 @@ def _common_value(values: Sequence[tuple[Any, str]], description: str) -> Any:
     first_value, first_source = values[0]
     for value, source in values:
         if value != first_value:
-            raise InputFileError(f"{source}: {description} is {value}, in {first_source} it is {first_value}")
+            raise InputFileError(
+                f"{source}: {description} is {value}, in {first_source} it is {first_value}", value=value
+            )
     return first_value
 
 
@@ -286,7 +294,11 @@ def _masks(folder: Path, name: str, path: PathLike | None) -> CaseFile | None:
     else:
         paths = [file for file in (folder / f"{name}.json", folder / name) if file.exists()]
     if len(paths) > 1:
-        raise InputFileError(f"{paths[0]} and {paths[1]} are both there; remove one, or say {name}=")
+        raise InputFileError(
+            f"{paths[0]} and {paths[1]} are both there; remove one, or say {name}=",
+            option=name,
+            path=paths[0],
+        )
     if not paths:
         return None
     source = paths[0]
@@ -297,7 +309,7 @@ def _masks(folder: Path, name: str, path: PathLike | None) -> CaseFile | None:
         reason = "no such file or folder"
         if source.exists():
             reason = "neither a .json nor a folder"
-        raise InputFileError(f"{source}: {reason}; masks are in NAME.json, or in TASK/CASE.png")
+        raise InputFileError(f"{source}: {reason}; masks are in NAME.json, or in TASK/CASE.png", path=source)
     codes = read_segmentations(source, str)
     masks: dict[str, dict[str, Rle]] = {}
     for case, code_of_task in codes.values.items():
@@ -344,7 +356,9 @@ def _reader_paths(folder: Path) -> dict[str, Path]:
         reader = path.name if path.is_dir() else path.stem
         path_of_reader[reader] = path
     if len(path_of_reader) < len(paths) or not path_of_reader:
-        raise InputFileError(f"{readers}: holds no READER.json or READER/TASK/CASE.png, or a reader twice")
+        raise InputFileError(
+            f"{readers}: holds no READER.json or READER/TASK/CASE.png, or a reader twice", path=readers
+        )
     return path_of_reader
 
 
@@ -356,7 +370,7 @@ def _masks_of_files(folder: Path) -> CaseFile:
         if not path.is_dir():
             if path.suffix.lower() in MASK_SUFFIXES:
                 raise InputFileError(
-                    f"{path}: a mask lies in a folder of its task, {folder.name}/TASK/CASE.png"
+                    f"{path}: a mask lies in a folder of its task, {folder.name}/TASK/CASE.png", path=path
                 )
             continue
         task = check_name(path.name, f"{folder}: the task")
@@ -367,7 +381,7 @@ def _masks_of_files(folder: Path) -> CaseFile:
             _common_value([(first_shape, "another"), (mask.shape, str(file))], "its mask")
             masks.setdefault(case, {})[task] = mask
     if not masks:
-        raise InputFileError(f"{folder}: holds no TASK/CASE.png")
+        raise InputFileError(f"{folder}: holds no TASK/CASE.png", path=folder)
     return CaseFile(folder, masks, shapes)
 
 
@@ -390,9 +404,16 @@ def _check_tasks(rows: Sequence[MapRow], truth: CaseFile, folder: Path) -> None:
     task = unknown[0].key.task
     hint = did_you_mean(task, true_tasks) or f"; its tasks are {quoted(sorted(true_tasks))}"
     message = f"{_row_name(folder, unknown[0])}: task {task!r} is on no image of {truth.file}{hint}"
+    facts: dict[str, Any] = {
+        "column": "task",
+        "value": task,
+        "choices": sorted(true_tasks),
+        "rows": [unknown[0].number - 2],
+        "path": folder / TABLE,
+    }
     if len(unknown) == len(rows):
-        raise InputFileError(message)
-    warn(message)
+        raise InputFileError(message, **facts)
+    warn(message, **facts)
 
 
 def _check_cases(
@@ -407,7 +428,12 @@ def _check_cases(
     if rows:
         without_map = [case for case in truth.values if case not in cases_with_map]
         if without_map:
-            warn(f"{truth.file}: case {min(without_map)!r}{and_more(without_map)} has no map in {table}")
+            warn(
+                f"{truth.file}: case {min(without_map)!r}{and_more(without_map)} has no map in {table}",
+                column="case",
+                value=min(without_map),
+                path=truth.file,
+            )
     # a row that gives its image's size is of an image known to be without the findings
     cases_without_size = {row.key.case for row in rows if row.shape is None}
     cases_of_people = {case for masks in mask_files for case in masks.values}
@@ -416,5 +442,8 @@ def _check_cases(
         warn(
             f"{table}: case {without_truth[0]!r}{and_more(without_truth)} has maps and no mask in "
             f"{truth.file}: left out of scores where the finding is there; height and width in its rows say "
-            "that it shows none"
+            "that it shows none",
+            column="case",
+            value=without_truth[0],
+            path=table,
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from salstats.errors import InputFileError, MessagePart, SalstatsError, warn
+from salstats.errors import NO_VALUE, InputFileError, MessagePart, SalstatsError, warn
 from salstats.files.map_table import TABLE, UNKNOWN, MapKey, TableRow, file_inside, read_rows
 from salstats.files.paths import check_folder
 from salstats.images.map_steps import may_cover
@@ -66,7 +66,12 @@ class RowLocation:
         return f"{self.table}, row {self.number}"
 
     def error(
-        self, *parts: MessagePart, hint: str = "", column: str | None = None, choices: Sequence[str] = ()
+        self,
+        *parts: MessagePart,
+        hint: str = "",
+        column: str | None = None,
+        value: object = NO_VALUE,
+        choices: Sequence[str] = (),
     ) -> InputFileError:
         """Make the error of a cell or of the whole row."""
         return InputFileError(
@@ -74,6 +79,7 @@ class RowLocation:
             *parts,
             hint=hint,
             column=column,
+            value=value,
             choices=choices,
             rows=[self.number - 2],
             path=self.table,
@@ -119,6 +125,7 @@ def _number(row: TableRow, column: str, location: RowLocation) -> float:
             f", column {column!r}: {cell!r} is not allowed",
             hint=f"{rule.text}, and an empty cell is unknown",
             column=column,
+            value=cell,
         )
     return number
 
@@ -161,6 +168,7 @@ def _map_file(folder: Path, path: str, location: RowLocation) -> Path:
         raise location.error(
             f": path {path!r}: a map is read from {', '.join(MAP_SUFFIXES)}",
             column="path",
+            value=path,
             choices=MAP_SUFFIXES,
         )
     try:
@@ -169,7 +177,7 @@ def _map_file(folder: Path, path: str, location: RowLocation) -> Path:
         problem = "no plain file" if file.exists() else "no such file in the folder"
     except OSError as error:
         problem = str(error.strerror)
-    raise location.error(f": path {path[:60]!r}: {problem}", column="path")
+    raise location.error(f": path {path[:60]!r}: {problem}", column="path", value=path)
 
 
 def _shape(height: float, width: float, location: RowLocation) -> tuple[int, int] | None:
@@ -184,4 +192,4 @@ def _shape(height: float, width: float, location: RowLocation) -> tuple[int, int
     try:
         return check_shape((int(height), int(width)), "height and width")
     except SalstatsError as error:
-        raise location.error(": ", error.message) from error
+        raise location.error(": ", error.message, value=error.value) from error

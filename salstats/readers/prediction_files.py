@@ -61,6 +61,8 @@ def check_common(
     if names and cases and not {*names} & {*cases}:
         raise InputFileError(
             f"{source} and {reference} have no case in common ({min(names)!r} here, {min(cases)!r} there)",
+            column="case",
+            value=min(names),
             path=str(source),
         )
 

@@ -55,14 +55,14 @@ def test_parts_of_a_key_are_text_and_a_seed_of_3_point_0_is_3():
 
 @pytest.mark.parametrize("key", ["aEm", ("a", "Edema"), (*KEY, "one more"), ["a", "Edema", "ig"]])
 def test_what_is_no_key_is_an_error(key):
-    with raises(SalstatsError, match="MapKey"):
+    with raises(SalstatsError, option="key", value=key):
         checked_key(key)
 
 
 @pytest.mark.parametrize("part", ["case", "task", "method"])
 @pytest.mark.parametrize("value", [None, "", " a", "a\n"])
 def test_a_name_is_visible_text(part, value):
-    with raises(SalstatsError, value=value, match=part):
+    with raises(SalstatsError, column=part, value=value):
         checked_key(KEY._replace(**{part: value}))
 
 
@@ -167,17 +167,17 @@ def test_a_column_that_is_not_there_is_named(table, column):
 
 def test_a_column_that_is_there_twice_is_an_error(table):
     file = table("case,task,method,path,path\n")
-    with raises(InputFileError, column=None, path=file, match="twice"):
+    with raises(InputFileError, column=None, path=file, choices=("case", "task", "method", "path", "path")):
         read_rows(file)
 
 
 def test_a_row_is_named_by_its_position_from_0(table):
     text = "case,task,method,path\na,Edema,ig,1.npy\nb,Edema,ig,2.npy\n"
-    with raises(InputFileError, rows=(2,), match="row 4: 3 cells"):
+    with raises(InputFileError, rows=(2,), column=None, value=3):
         read_rows(table(text + "c,Edema,ig\n"))
-    with raises(InputFileError, rows=(2,), match="row 4.*task"):
+    with raises(InputFileError, rows=(2,), column="task", value=""):
         read_rows(table(text + "c,,ig,3.npy\n"))
-    with raises(InputFileError, rows=(1, 2), match="row 3 already"):
+    with raises(InputFileError, rows=(1, 2), hint="remove one of them"):
         read_rows(table(text + "b,Edema,ig,3.npy\n"))
 
 
@@ -228,21 +228,21 @@ def test_a_probability_reads_back_as_it_was(prob, text):
 
 @pytest.mark.parametrize("prob", [-0.01, 1.01, "0.5", None, [0.5]])
 def test_another_probability_is_an_error(prob):
-    with raises(ValueRangeError, match="prob"):
+    with raises(ValueRangeError, option="prob", value=prob):
         checked_prob(prob, "map")
 
 
 def test_a_label_is_0_1_or_unknown():
     assert [checked_label(label, "map") for label in (0, 1.0, True, np.nan)] == ["0", "1", "1", ""]
     for label in (2, -1, 0.5, "1"):
-        with raises(ValueRangeError, match="label"):
+        with raises(ValueRangeError, option="label", value=label):
             checked_label(label, "map")
 
 
 def test_a_patient_is_a_name_or_none():
     assert [checked_patient(patient, "map") for patient in (None, "p 1", 7)] == ["", "p 1", "7"]
     for patient in ("", "NA", " p", "p\n"):
-        with raises(ValueRangeError, match="patient"):
+        with raises(ValueRangeError, option="patient", value=patient):
             checked_patient(patient, "map")
 
 
@@ -262,7 +262,7 @@ def test_a_map_has_two_dimensions(values):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e39, 1j])
 def test_a_map_is_finite_and_real(bad):
-    with raises(ValueRangeError, match="real" if bad == 1j else "1 of 2 pixels"):
+    with raises(ValueRangeError, option="saliency", value="complex128" if bad == 1j else 1):
         checked_map([[0.0, bad]], "map")
 
 
@@ -300,7 +300,7 @@ def test_masks_and_settings_read_back_and_are_empty_without_a_file(tmp_path):
         read_settings(file)
     write_json(file, {"ig": "steps=50"})
     assert read_settings(file) == {"ig": "steps=50"}
-    with raises(InputFileError, path=file, match="'ig'"):
+    with raises(InputFileError, path=file, value="ig"):
         read_masks(file)
     write_json(file, ["a"])
     for read in (read_masks, read_settings):
