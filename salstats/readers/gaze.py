@@ -166,7 +166,12 @@ def read_gaze(
     metadata = [read_metadata(file).assign(phase=phase) for phase, file in files.items()]
     metadata = [frame for frame in metadata if len(frame)]
     if not metadata:
-        raise InputFileError(f"{root}: no recording in the metadata of phase {quoted(files)}", path=root)
+        raise InputFileError(
+            f"{root}: no recording in the metadata of phase {quoted(files)}",
+            option="phases",
+            value=list(files),
+            path=root,
+        )
     rows = pd.concat(metadata, ignore_index=True)
     _row_column(rows)
     cases = _cases(root, rows)
@@ -193,6 +198,7 @@ def _warn_of_unlisted(folder: Path, recordings: set[str]) -> None:
         warn(
             f"{folder}: {len(unlisted)} folder{plural} with {FIXATIONS} in no metadata and not read (first: "
             f"{unlisted[0]})",
+            value=unlisted,
             path=folder,
         )
 
@@ -208,7 +214,8 @@ def _warn_of_exclusions(study: Study) -> None:
     ]
     text = "; ".join(sentence for sentence in sentences if sentence)
     if text:
-        warn(f"{study.source}: {text}", path=study.source)
+        reasons = [reason for reason in [*recording_reasons, *box_reasons] if reason is not None]
+        warn(f"{study.source}: {text}", value=dict(Counter(reasons)), path=study.source)
 
 
 def _exclusions(name: str, reasons: Sequence[str | None]) -> str:
@@ -228,7 +235,9 @@ def _row_column(rows: pd.DataFrame) -> None:
     if len(repeated):
         recording = repeated.iloc[0]
         raise InputFileError(
-            f"{recording['location']}: recording {recording['id']!r} stands twice", column="id"
+            f"{recording['location']}: recording {recording['id']!r} stands twice",
+            column="id",
+            value=recording["id"],
         )
     # 10000.0 is 10000 in a column that once had a gap; as two patients they would be resampled apart
     keys = rows.assign(subject=rows["subject_id"].str.removesuffix(".0"))
@@ -249,6 +258,7 @@ def _row_column(rows: pd.DataFrame) -> None:
                 f"{row['location']}: {column} {row[column]} where {first_row['location']} has "
                 f"{first_row[column]} for the same {key[-1]} ({row[key[-1]]})",
                 column=column,
+                value=row[column],
             )
 
 

@@ -102,6 +102,7 @@ def read_metadata(file: Path) -> pd.DataFrame:
             raise InputFileError(
                 f"{table.location(position, 'id')}: {name!r} is no plain name of a folder",
                 column="id",
+                value=name,
                 rows=[position],
                 path=file,
             )
@@ -114,6 +115,7 @@ def read_metadata(file: Path) -> pd.DataFrame:
             f"{table.location(position, _FLAG)}: {flag!r} is no flag",
             hint="it is True or False",
             column=_FLAG,
+            value=flag,
             rows=[position],
             path=file,
         )
@@ -135,7 +137,7 @@ def _image_shape(size: list[float], location: str) -> tuple[int, int]:
     try:
         return check_shape(sides, ", ".join(_SIZES))
     except SalstatsError as error:
-        raise InputFileError(f"{location}: ", error.message) from error
+        raise InputFileError(f"{location}: ", error.message, value=tuple(sides)) from error
 
 
 def _labels(table: FileTable) -> pd.DataFrame:
@@ -160,6 +162,7 @@ def _labels(table: FileTable) -> pd.DataFrame:
                 f"{table.location(position, column)}: {cell!r} is no label",
                 hint=f"labels are 0 to {_LARGEST_LABEL}, or all True and False",
                 column=column,
+                value=cell,
                 rows=[position],
                 path=table.file,
             )
@@ -257,7 +260,9 @@ def read_box(file: Path, shape: tuple[int, int]) -> tuple[Box | None, str | None
     if not len(edges):
         return None, NO_BOX
     if len(edges) > 1:
-        raise InputFileError(f"{file}: {len(edges)} boxes", hint="a recording has one", path=file)
+        raise InputFileError(
+            f"{file}: {len(edges)} boxes", hint="a recording has one", value=len(edges), path=file
+        )
     box = Box(*edges[0].tolist())
     if box.bottom <= box.top or box.right <= box.left:
         return None, BOX_EMPTY

@@ -300,6 +300,7 @@ class FileTable:
             raise self.error(
                 f"{self.location(row, column)}: {cell!r} is no number",
                 column=column,
+                value=cell,
                 rows=[row],
                 path=self.file,
             )
