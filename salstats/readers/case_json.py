@@ -154,7 +154,9 @@ def _values(
             name = task_name(check_name(task, f"{path}, case {case}: the task"))
             if name in values[case]:
                 raise InputFileError(
-                    f"{path}, case {case}: {task!r} is another name of {name!r}, which is there too"
+                    f"{path}, case {case}: {task!r} is another name of {name!r}, which is there too",
+                    value=task,
+                    path=path,
                 )
             values[case][name] = check(value, case, f"{path}, case {case}, task {task}")
     return values

@@ -276,6 +276,7 @@ def _files_of_folder(
             f"{folder} holds files of two splits, {' and '.join(names_with_split)}",
             hint=Message("choose with ", Setting("split", "val"), " or ", Setting("split", "test")),
             option="split",
+            value=list(name_of_split.values()),
             path=folder,
         )
     return files, maps

@@ -192,7 +192,9 @@ def read_labels(path: Path) -> Labels:
     elif "case" in table.columns:
         name = "case"
     else:
-        raise ColumnError(f"{path} has no column 'Path' (of images) or 'case'; labels need one")
+        raise ColumnError(
+            f"{path} has no column 'Path' (of images) or 'case'; labels need one", column="case", path=path
+        )
     cells = table.cells.rename(columns={name: "case"})
     if name == "Path":
         cells = cells.assign(case=cells["case"].astype("str").map(case_of))
@@ -202,7 +204,11 @@ def read_labels(path: Path) -> Labels:
         if column in _OTHER_COLUMNS:
             continue
         if task_name(column) != column and task_name(column) in table.columns:
-            raise ColumnError(f"{path}: column {column!r} is another name of {task_name(column)!r}; drop one")
+            raise ColumnError(
+                f"{path}: column {column!r} is another name of {task_name(column)!r}; drop one",
+                column=column,
+                path=path,
+            )
         values = table.numbers(column, _is_no_label, "is no label; labels are 0, 1, -1 (uncertain) or empty")
         is_uncertain = values == _UNCERTAIN
         n_uncertain += int(is_uncertain.sum())
@@ -210,7 +216,11 @@ def read_labels(path: Path) -> Labels:
         for label_of_task, value in zip(labels.values(), values.tolist(), strict=True):
             label_of_task[task_name(column)] = value
     if n_uncertain:
-        warn(f"{path}: {n_uncertain} labels are uncertain (-1) and count as not known")
+        warn(
+            f"{path}: {n_uncertain} labels are uncertain (-1) and count as not known",
+            value=n_uncertain,
+            path=path,
+        )
     return labels
 
 
@@ -293,6 +303,7 @@ def _tasks(files: StudyFiles, tasks: Sequence[str] | None, source: str) -> tuple
             f"no truth has task {quoted(excluded)}, whose maps are left out",
             hint=Message("name the tasks to be read with ", Setting("tasks")),
             option="tasks",
+            value=excluded,
         )
     release_tasks = [task for task in TASKS if task in available]
     return (*release_tasks, *sorted(annotated - set(TASKS)))

@@ -174,6 +174,7 @@ def _warn_of_stretched(
             f"{', '.join(oblong)}: maps that are neither square nor of their image's proportions are "
             f"stretched to it ({first_sizes})",
             hint="make them of the whole image",
+            value=list(oblong),
         )
 
 
@@ -249,6 +250,7 @@ def _files_by_case(
         warn(
             f"{folder}: {len(unused)} of {len(files)} files {verb} of no image of the study (first: "
             f"{min(unused).name})",
+            value=[file.name for file in unused],
             path=folder,
         )
     return file_of_case
@@ -273,6 +275,7 @@ def _read_marks(file: Path, shape: tuple[int, int], *, may_be_square: bool = Fal
         raise InputFileError(
             f"{file}: the mask is {mask.shape[0]} x {mask.shape[1]} (height x width), its image "
             f"{shape[0]} x {shape[1]}",
+            value=mask.shape,
             path=file,
         )
     return mask.astype(np.float64)

@@ -302,6 +302,7 @@ def _images(folder: Path) -> dict[str, Path]:
             raise InputFileError(
                 f"case {case} has two images, {first_file} and {file}",
                 hint="annotations name images by their file name alone, so every image needs its own",
+                value=case,
                 path=file,
             )
     return dict(sorted(images.items()))
@@ -343,18 +344,24 @@ def _annotations(
             unknown.append(annotation.location)
         elif case in annotation_of_case:
             first = annotation_of_case[case].location
-            raise InputFileError(f"{annotation.location}: case {case} is in {first} too", hint="keep one")
+            raise InputFileError(
+                f"{annotation.location}: case {case} is in {first} too", hint="keep one", value=case
+            )
         else:
             annotation_of_case[case] = annotation
     if unknown and not annotation_of_case:
         raise InputFileError(
-            f"{unknown[0]}: no {IMAGE} of the tables is an image of {folder / IMAGES}", column=IMAGE
+            f"{unknown[0]}: no {IMAGE} of the tables is an image of {folder / IMAGES}",
+            column=IMAGE,
+            path=folder / IMAGES,
         )
     if unknown:
         warn(
             f"{unknown[0]}{and_more(unknown)}: no image of this name in {folder / IMAGES}",
             hint="left out",
             column=IMAGE,
+            value=unknown,
+            path=folder / IMAGES,
         )
     return annotation_of_case
 
@@ -393,6 +400,7 @@ def _warn_of_annotations(
     if without:
         warn(
             f"{folder}: {len(without)} of {len(cases)} images have no annotation (first: {without[0]})",
+            value=without,
             path=folder,
         )
     annotated = [case for case in cases if case in annotation_of_case]
@@ -402,10 +410,13 @@ def _warn_of_annotations(
             f"{folder}: the annotations of {len(empty)} of {len(cases)} images mark nothing "
             f"(first: {empty[0]})",
             hint="nothing can be right there, and scores are undefined",
+            value=empty,
             path=folder,
         )
     if cases_cut_off:
         warn(
             f"case {cases_cut_off[0]!r}{and_more(cases_cut_off)}: boxes reach beyond their image and are cut "
-            "off"
+            "off",
+            value=cases_cut_off,
+            path=folder,
         )

@@ -64,8 +64,7 @@ class TestFiles:
     def test_a_missing_map_and_a_file_of_no_image(self, release, tmp_path):
         folder = write_maps(tmp_path / "maps")
         (folder / "img-b.npy").rename(folder / "other.npy")
-        said = r"1 of 3 files is of no image of the study \(first: other"
-        with pytest.warns(SalstatsWarning, match=said):
+        with warns(value=["other.npy"], path=folder):
             study = read_gaze(release, maps={"cam": folder})
         assert [len(c.predictions) for c in study] == [1, 0, 1]
 
@@ -80,7 +79,7 @@ class TestFiles:
         (tmp_path / "maps").mkdir()
         for name in (first, second):
             np.save(tmp_path / "maps" / f"{name}.npy", np.eye(3))
-        with pytest.raises(InputFileError, match="are both of case 'img-a'; remove one"):
+        with raises(InputFileError, path=tmp_path / "maps" / f"{second}.npy", hint="remove one"):
             read_gaze(release, maps={"cam": tmp_path / "maps"})
 
     @pytest.mark.parametrize(
@@ -128,7 +127,7 @@ class TestFiles:
         assert [c.case for c in some] == ["img-a", "img-c"]
         assert some.series == (Series("ig"),)
         assert [m.series.method for c in some for m in c.predictions] == ["ig", "ig"]
-        with pytest.raises(SalstatsError, match="has no case 'img-z'"):
+        with raises(SalstatsError, option="cases", value="img-z"):
             study.select(cases="img-z")
 
 
@@ -152,9 +151,8 @@ class TestHowMapsLie:
         for name, shape in (("odd1", (8, 4)), ("odd2", (8, 4)), ("grid", (7, 9))):
             write_maps(tmp_path / name, shape=shape)
         folders = {"cam:a:1": tmp_path / "odd1", "cam:a:2": tmp_path / "odd2", "grid": tmp_path / "grid"}
-        with pytest.warns(SalstatsWarning, match=r"^cam: maps .* neither square.*8 x 4 to 30 x 40") as said:
+        with warns(option=None, value=["cam"], match="8 x 4 to 30 x 40"):
             read_gaze(release, maps=folders, padded=padded)
-        assert len(said) == 1
 
     def test_square_maps_that_are_stretched_are_said_once_per_method(self, release, tmp_path):
         folders = {name: tmp_path / name for name in ("cam:a:1", "cam:a:2", "ig", "own")}
@@ -172,7 +170,7 @@ class TestHowMapsLie:
         np.save(folder / "img-a.npy", np.eye(*SHAPES["img-a"], dtype=np.uint8) * 255)
         np.testing.assert_array_equal(first_map(release, masks={"lime": folder}), np.eye(*SHAPES["img-a"]))
         np.save(folder / "img-a.npy", np.eye(8, dtype=bool))
-        with pytest.raises(InputFileError, match=r"the mask is 8 x 8 .height x width., its image 30 x 40"):
+        with raises(InputFileError, value=(8, 8), path=folder / "img-a.npy"):
             first_map(release, masks={"lime": folder})
 
 
@@ -208,7 +206,7 @@ class TestLungs:
 
     def test_a_mask_of_another_shape_is_refused(self, release, tmp_path):
         np.save(tmp_path / "img-a.npy", np.zeros((10, 12), bool))
-        with pytest.raises(InputFileError, match="the mask is 10 x 12"):
+        with raises(InputFileError, value=(10, 12)):
             first_map(release, lungs=tmp_path)
 
 
@@ -235,7 +233,7 @@ class TestClassMaps:
             np.testing.assert_array_equal(made.read().saliency, expected)
         study = read_gaze(release, class_maps={"cam": tmp_path}, mixing="uniform")
         assert study.series == (Series("cam", mixing="uniform"),)
-        with pytest.raises(ValueRangeError, match="mixing='mean' is not known"):
+        with raises(ValueRangeError, option="mixing", value="mean"):
             read_gaze(release, class_maps={"cam": tmp_path}, mixing="mean")
 
     def test_the_class_of_no_finding_is_found_by_its_name(self, mixed):
@@ -269,7 +267,7 @@ class TestClassMaps:
 
     def test_a_file_that_unpacks_to_more_than_memory_is_for(self, mixed, monkeypatch):
         monkeypatch.setenv("SALSTATS_LIMIT_GB", str(1e5 / 2**30))
-        with pytest.raises(InputFileError, match="would take"):
+        with raises(InputFileError, option="SALSTATS_LIMIT_GB"):
             mixed(maps=np.zeros((3, 200, 200)))
 
     @pytest.mark.parametrize("padded", [False, True])

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from chexlocalize_files import BOX, HEIGHT, ONE, TWO, WIDTH, mask, write_json, write_two_cases
 from map_folders import CASES, SHAPE, TASKS, truth, write_map_folder
+from tests_support import raises
 
 import salstats as ss
 from salstats.cli.app import run
@@ -97,20 +98,20 @@ def test_the_truth_is_a_consensus_by_name(folder):
 
 def test_readers_and_human_are_not_both(folder):
     shutil.copy(folder / "readers" / "R1.json", folder / "human.json")
-    with pytest.raises(InputFileError, match="both there"):
+    with raises(InputFileError, option="human", path=folder / "readers"):
         ss.read_map_folder(folder)
 
 
 def test_one_reader_is_no_study(tmp_path):
     (tmp_path / "readers").mkdir()
     (tmp_path / "readers" / "R1.json").write_text(json.dumps({"a": {"Edema": mask()}}))
-    with pytest.raises(InputFileError, match=r"maps\.csv"):
+    with raises(InputFileError, path=tmp_path / "maps.csv"):
         ss.read_map_folder(tmp_path)
 
 
 def test_a_folder_of_readers_that_holds_something_else(tmp_path):
     (tmp_path / "readers").mkdir()
-    with pytest.raises(InputFileError, match=r"holds no READER\.json"):
+    with raises(InputFileError, path=tmp_path / "readers"):
         ss.read_map_folder(tmp_path)
 
 
@@ -156,13 +157,13 @@ def test_a_release_without_a_truth_of_its_own(release):
     assert [str(s) for s in study.series] == ["saliency"]
     truths = {c.case: c.truths["Edema"].read() for c in study}
     assert iou(truths[ONE], encode(np.zeros((HEIGHT, WIDTH), bool))) == 0
-    with pytest.raises(InputFileError, match="has no truth"):
+    with raises(InputFileError, option="truth", path=release):
         ss.read_chexlocalize(release)
 
 
 def test_no_reader_is_refused(folder, release):
     for read in (ss.read_map_folder, ss.read_chexlocalize):
-        with pytest.raises(SalstatsError, match="names no reader"):
+        with raises(SalstatsError, option="human", value=None):
             read(folder if read is ss.read_map_folder else release, human={})
 
 
@@ -182,5 +183,5 @@ def test_commands_take_readers(folder, release, tmp_path):
 def test_shapes_of_readers_must_be_one(folder):
     other = {"a": {"Edema": encode(np.ones((SHAPE[0] + 1, SHAPE[1]))).to_coco()}}
     (folder / "readers" / "R3.json").write_text(json.dumps(other))
-    with pytest.raises(InputFileError, match=r"R3\.json"):
+    with raises(InputFileError, value=(SHAPE[0] + 1, SHAPE[1]), match=r"R3\.json"):
         ss.read_map_folder(folder)
