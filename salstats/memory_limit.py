@@ -60,7 +60,9 @@ def limit(file_bytes: float = 0) -> float:
     # also raises for NaN, which is not above 0
     if not gigabytes > 0:
         raise SalstatsError(
-            f"the environment variable {LIMIT} must be a number of gigabytes, not {text[:40]!r}"
+            f"the environment variable {LIMIT} must be a number of gigabytes, not {text[:40]!r}",
+            option=LIMIT,
+            value=text,
         )
     return gigabytes * _GB
 

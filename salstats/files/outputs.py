@@ -145,9 +145,12 @@ def lock_folder(folder: Path) -> FileLock:
     except OSError as error:
         reason = error.strerror or error
         if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
-            raise InputFileError(f"{folder}: cannot write there ({reason})", path=folder) from error
+            raise InputFileError(
+                f"{folder}: cannot write there ({reason})", value=error.errno, path=folder
+            ) from error
         warn(
             f"{folder}: its file system locks no files ({reason})",
+            value=error.errno,
             hint="see to it that only one process writes here",
             path=folder,
         )

@@ -97,6 +97,7 @@ def _image_path(folder: Path, case: str) -> Path:
     raise InputFileError(
         f"no image of case {case} in {folder}; looked for {case}.jpg and the like{below}",
         hint="a mapping of cases to files would do",
+        value=case,
         path=folder,
     )
 

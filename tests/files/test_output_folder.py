@@ -9,6 +9,7 @@ import textwrap
 import time
 
 import pytest
+from tests_support import raises
 
 from salstats.errors import InputFileError
 from salstats.files.output_folder import check_output_folder, replacing_folder
@@ -87,7 +88,7 @@ def test_a_folder_that_is_replaced_keeps_its_modes(tmp_path):
 
 def test_a_file_in_the_place_of_the_folder_is_named(tmp_path):
     (tmp_path / "out").write_text("mine")
-    with pytest.raises(InputFileError, match="a file of that name"):
+    with raises(InputFileError, path=tmp_path / "out"):
         check(tmp_path / "out")
 
 

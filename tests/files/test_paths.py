@@ -17,12 +17,12 @@ def test_a_plain_file_and_one_that_does_not_exist_pass(tmp_path):
 
 
 def test_a_folder_and_a_pipe_are_no_files(tmp_path):
-    with raises(InputFileError, path=tmp_path, hint="give a file", match="a folder"):
+    with raises(InputFileError, path=tmp_path, hint="give a file"):
         check_plain(tmp_path)
     if not hasattr(os, "mkfifo"):
         pytest.skip("no pipes here")
     os.mkfifo(tmp_path / "pipe")
-    with raises(InputFileError, path=tmp_path / "pipe", match="no plain file"):
+    with raises(InputFileError, path=tmp_path / "pipe", hint="give a file"):
         check_plain(tmp_path / "pipe")
 
 
@@ -41,7 +41,7 @@ def test_an_output_of_a_command_is_not_read_by_it_under_any_name(tmp_path):
 
 
 def test_a_name_that_the_system_cannot_look_for_is_refused(tmp_path):
-    with raises(InputFileError, match="cannot write"):
+    with raises(InputFileError, path=tmp_path / ("x" * 300), match="cannot write"):
         check_path(tmp_path / ("x" * 300), "write")
     with raises(InputFileError, match="no name of a file"):
         check_path(tmp_path / "a\0b")
@@ -50,7 +50,7 @@ def test_a_name_that_the_system_cannot_look_for_is_refused(tmp_path):
 def test_a_folder_must_be_one(tmp_path):
     check_folder(tmp_path)
     (tmp_path / "a").write_text("")
-    with raises(InputFileError, path=tmp_path / "a", match="not a folder"):
+    with raises(InputFileError, path=tmp_path / "a"):
         check_folder(tmp_path / "a")
-    with raises(InputFileError, path=tmp_path / "b", match="no such folder"):
+    with raises(InputFileError, path=tmp_path / "b"):
         check_folder(tmp_path / "b")

@@ -1,8 +1,8 @@
 """The image of a case: found by its name, read as grey at the size it is printed."""
 
 import numpy as np
-import pytest
 from PIL import Image
+from tests_support import raises
 
 from salstats.errors import InputFileError
 from salstats.readers.background_images import read_grey
@@ -52,5 +52,5 @@ def test_a_case_s_name_leads_to_no_file_outside_the_folder(tmp_path):
     inside.mkdir()
     Image.fromarray(np.zeros((60, 80), dtype=np.uint8)).save(tmp_path / "secret.png")
     for case in ("../secret", str(tmp_path / "secret")):
-        with pytest.raises(InputFileError, match="no image of case"):
+        with raises(InputFileError, path=inside, value=case):
             read_grey(inside, case, (60, 80), (60, 80))

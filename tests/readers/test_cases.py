@@ -5,7 +5,7 @@ import pytest
 from tests_support import raises
 
 import salstats as ss
-from salstats.errors import ColumnError, SalstatsError
+from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.resampling_units import resolve_unit
 
@@ -59,17 +59,17 @@ def test_the_columns_of_a_case_are_no_tasks(text_file):
 
 
 @pytest.mark.parametrize(
-    ("case", "row", "message"),
+    ("case", "row", "error", "fields"),
     [
-        (("phase", "trail"), "1,2,x", r"case names column 'trail', which it lacks; did you mean 'trial'\?"),
-        (("phase", "trial"), "1,,x", r"scores\.csv, row 2, column 'trial': empty; every row needs one"),
-        (("phase", "phase"), "1,2,x", r"case=\('phase', 'phase'\) must name .* each once"),
-        ((), "1,2,x", r"case=\(\) must name the columns"),
+        (("phase", "trail"), "1,2,x", InputFileError, {"option": "case", "column": "trail"}),
+        (("phase", "trial"), "1,,x", ColumnError, {"column": "trial", "rows": (0,)}),
+        (("phase", "phase"), "1,2,x", SalstatsError, {"option": "case", "value": ("phase", "phase")}),
+        ((), "1,2,x", SalstatsError, {"option": "case", "value": ()}),
     ],
 )
-def test_columns_that_cannot_name_a_case_are_refused(text_file, case, row, message):
+def test_columns_that_cannot_name_a_case_are_refused(text_file, case, row, error, fields):
     file = text_file(f"phase,trial,id,{ROW}\n{row},g,iou,0.5\n")
-    with pytest.raises(SalstatsError, match=message):
+    with raises(error, **fields):
         ss.read_scores(file, case=case)
 
 
@@ -81,7 +81,7 @@ def test_a_column_case_beside_those_that_name_one_is_refused(text_file):
 
 def test_two_cases_that_would_get_one_name_are_refused(text_file):
     file = text_file(f"phase,trial,{ROW}\n1,2,g,iou,1\n1_2,3,g,iou,0.5\n1,2_3,g,iou,0.5\n")
-    with pytest.raises(ColumnError, match=r"case '1_2_3' would stand for both '1_2', '3' and '1', '2_3' of"):
+    with raises(ColumnError, column="case", value="1_2_3", match="'1_2', '3' and '1', '2_3'"):
         ss.read_scores(file, case=("phase", "trial"))
 
 
@@ -114,25 +114,27 @@ def test_the_patients_of_the_chexlocalize_scripts_are_the_unit_that_is_resampled
 
 
 @pytest.mark.parametrize(
-    ("pattern", "message"),
+    ("pattern", "error", "fields"),
     [
-        ("(p", r"patient_from='\(p' is no regular expression \("),
-        (r"p\d+", "has no groups; it needs one, in parentheses"),
-        (r"(p)(\d+)", "has 2 groups; it needs one"),
-        (r"(p\d+)", r"scores\.csv: patient_from='\(p\\\\d\+\)' finds no patient in case 'q2'"),
+        ("(p", SalstatsError, {"hint": ""}),
+        (r"p\d+", SalstatsError, {"column": None, "match": "no groups"}),
+        (r"(p)(\d+)", SalstatsError, {"column": None, "match": "2 groups"}),
+        (r"(p\d+)", ColumnError, {"column": "case", "match": "'q2'"}),
     ],
 )
-def test_a_pattern_that_finds_no_patient_is_refused(text_file, pattern, message):
+def test_a_pattern_that_finds_no_patient_is_refused(text_file, pattern, error, fields):
     file = text_file(f"case,{ROW}\np1,g,iou,1\nq2,g,iou,0.5\n")
-    with pytest.raises(SalstatsError, match=message):
+    with raises(error, option="patient_from", value=pattern, **fields):
         ss.read_scores(file, patient_from=pattern)
 
 
 def test_a_patient_is_not_said_twice_and_needs_a_case(text_file):
     file = text_file(f"case,patient,{ROW}\np1,p1,g,iou,1\n")
-    with pytest.raises(ColumnError, match="has a column 'patient' already; leave patient_from="):
+    with raises(ColumnError, option="patient_from", column="patient", path=file):
         ss.read_scores(file, patient_from=r"(p\d)")
-    with pytest.raises(ColumnError, match=r"has no column 'case' .*rename={'img_id': 'case'}"):
+    with raises(
+        ColumnError, option="rename", column="case", choices=("size", "img_id"), match="'img_id': 'case'"
+    ):
         ss.read_data(text_file("size,img_id\n1,p1\n"), patient_from=r"(p\d)")
-    with pytest.raises(ColumnError, match="row 3, column 'case': empty"):
+    with raises(ColumnError, column="case", rows=(1,)):
         ss.read_data(text_file("size,case\n1,p1\n1,\n"), patient_from=r"(p\d)")

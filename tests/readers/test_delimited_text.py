@@ -3,6 +3,7 @@
 import csv
 
 import pytest
+from tests_support import raises
 
 import salstats as ss
 from salstats.errors import InputFileError
@@ -31,5 +32,5 @@ def test_a_file_of_many_cells_is_held_to_the_limit(text_file, monkeypatch, line_
     file = text_file("case,note" + line_end + ("a," + line_end) * 30_000)
     assert len(ss.read_data(file)) == 30_000
     monkeypatch.setenv(LIMIT, str(2**20 / 2**30))
-    with pytest.raises(InputFileError, match=rf"its 60002 cells would take .* {LIMIT}="):
+    with raises(InputFileError, option=LIMIT, match="60002 cells"):
         ss.read_data(file)

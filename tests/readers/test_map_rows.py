@@ -34,7 +34,7 @@ def rows_of(folder, *changes):
 
 def error_of(folder, column, **cells):
     """Expect that the second of two rows is an error of one column."""
-    with raises(InputFileError, column=column, rows=(1,), path=folder / "maps.csv", match="row 3") as caught:
+    with raises(InputFileError, column=column, rows=(1,), path=folder / "maps.csv") as caught:
         rows_of(folder, {}, cells)
     return caught.value
 
@@ -100,7 +100,7 @@ def test_a_map_is_a_plain_file_of_a_kind_that_is_read(folder, path):
 
 
 def test_a_table_without_rows_is_an_error(folder):
-    with raises(InputFileError, path=folder / "maps.csv", match="no data rows"):
+    with raises(InputFileError, path=folder / "maps.csv", column=None, rows=()):
         rows_of(folder)
 
 

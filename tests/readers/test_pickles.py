@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from tests_support import quick
+from tests_support import quick, raises
 from torch_pickles import archive, call, entries, name, storage_id, stored, stream, tensor, value, whole
 
 from salstats.errors import InputFileError
@@ -190,11 +190,11 @@ def test_a_malicious_pickle_within_a_storage_is_refused_and_not_run(read, tmp_pa
         # an array of objects holds pickled values
         content = pickle.dumps(np.array([Run(os.system, f"touch {hit}")], dtype=object), 3)[2:-1]
     else:
-        with pytest.raises(UnsafePickleError, match=r"refused to load posix\.system"):
+        with raises(UnsafePickleError, value="posix.system"):
             read(archive(bad_call(hit), {}))
         assert not hit.exists()
         return
-    with pytest.raises(UnsafePickleError, match=r"refused to load posix\.system"):
+    with raises(UnsafePickleError, value="posix.system"):
         read(whole(entries(prob=value(0.5), cxr_img=content)))
     assert not hit.exists()
 
@@ -238,7 +238,7 @@ def test_pickles_are_not_followed_without_end(read):
     content = stored(RAW, 12)
     for _ in range(5):
         content = call(name("torch.storage", "_load_from_bytes"), value(stream(content, b"")))
-    with pytest.raises(UnsafePickleError, match="more than 2 deep in one another"):
+    with raises(UnsafePickleError, value=2):
         read(whole(content))
 
 
@@ -321,7 +321,7 @@ def test_a_file_of_another_kind_is_a_named_error(read, content):
 def test_a_pipe_or_a_device_is_refused_instead_of_waited_for(tmp_path, target):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "case_Edema_map.pkl").symlink_to(target)
-    with pytest.raises(InputFileError, match=r"case_Edema_map\.pkl: no plain file"):
+    with raises(InputFileError, path=tmp_path / "case_Edema_map.pkl", hint="give a file"):
         read_pickle(tmp_path / "case_Edema_map.pkl")
 
 
