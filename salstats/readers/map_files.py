@@ -57,7 +57,9 @@ def find_case_files(
             raise InputFileError(f"{path}: a link to a file that is not there, or no plain file", path=path)
         files[case] = path
     if not files:
-        raise InputFileError(f"{folder}: holds no file whose name ends in {', '.join(suffixes)}", path=folder)
+        raise InputFileError(
+            f"{folder}: holds no file whose name ends in {', '.join(suffixes)}", path=str(folder)
+        )
     return dict(sorted(files.items()))
 
 

@@ -74,6 +74,8 @@ def check_cases(names: Collection[str], cases: Collection[str], source: PathLike
     if unknown:
         warn(
             f"{source}: case {unknown[0]!r}{and_more(unknown)} has no image in {folder} and is left out",
+            column="case",
+            value=unknown,
             path=str(source),
         )
 
@@ -124,7 +126,8 @@ def _read_content(
     if mask is not None and mask.shape != shape:
         raise InputFileError(
             f"{source}: the mask is {mask.shape[0]} x {mask.shape[1]} (height x width), its image "
-            f"{shape[0]} x {shape[1]}"
+            f"{shape[0]} x {shape[1]}",
+            value=mask.shape,
         )
     saliency = None if map_file is None else read_map(map_file)
     return Content(saliency=saliency, mask=mask, prob=prob, label=label, shape=shape)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from pycocotools import mask as coco_mask
 from pycocotools.coco import COCO
-from tests_support import raises
+from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import InputFileError, SalstatsError, SalstatsWarning
+from salstats.errors import InputFileError, SalstatsError
 from salstats.images.masks import decode
 from salstats.readers.coco import read_coco
 
@@ -121,7 +121,7 @@ def test_maps_lie_beside_the_results_by_category_and_case(folder):
     for category, case in (("cat", "b"), ("dog", "a"), ("dog", "elsewhere")):
         (folder / "cam" / category).mkdir(parents=True, exist_ok=True)
         np.save(folder / "cam" / category / f"{case}.npy", np.eye(4))
-    with pytest.warns(SalstatsWarning, match="case 'elsewhere' has no image in"):
+    with warns(column="case", value=["elsewhere"], path=folder / "cam"):
         study = read_coco(folder, maps={"gradcam": folder / "cam"})
     assert [str(series) for series in study.series] == ["saliency", "gradcam"]
     held = [(c.case, p.task) for c in study for p in c.predictions if p.has_saliency]
@@ -130,7 +130,7 @@ def test_maps_lie_beside_the_results_by_category_and_case(folder):
 
 def test_tasks_choose_categories_in_their_order(folder):
     assert read_coco(folder, tasks=["dog", "cat"]).tasks == ("dog", "cat")
-    with pytest.raises(SalstatsError, match="no category 'cow'"):
+    with raises(SalstatsError, value="cow", choices=("cat", "dog")):
         read_coco(folder, tasks=["cow"])
 
 
@@ -199,7 +199,7 @@ def test_annotations_that_are_not_there_or_are_several_are_to_be_named(folder, t
     assert len(read_coco(folder, truth=folder / "instances_val.json")) == 2
     empty_folder = tmp_path / "empty"
     empty_folder.mkdir()
-    with pytest.raises(InputFileError, match=r"holds no instances\*\.json"):
+    with raises(InputFileError, option="truth", choices=(), path=empty_folder):
         read_coco(empty_folder)
     with pytest.raises(InputFileError, match="not an object with images"):
         read_coco(folder, truth=folder / "segm_results.json")

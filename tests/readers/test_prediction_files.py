@@ -40,9 +40,9 @@ def test_people_are_no_method():
 def test_names_without_a_common_case_are_refused_and_other_names_left_out():
     check_common([], ["a"], "here", "there")
     check_common(["b"], [], "here", "there")
-    with raises(InputFileError, path="here", match="'b' here, 'a' there"):
+    with raises(InputFileError, path="here", column="case", value="b"):
         check_common(["b"], ["a"], "here", "there")
-    with warns(path="here", match="'b'"):
+    with warns(path="here", column="case", value=["b"]):
         check_cases(["a", "b"], ["a"], "here", "there")
 
 

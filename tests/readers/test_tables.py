@@ -133,18 +133,18 @@ def test_a_bad_text_file_is_refused_by_name_and_place(text_file, kind):
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("option", "value", "error"),
     [
-        ({"sep": ";;"}, InputFileError, "sep must be one character"),
-        ({"sep": '"'}, InputFileError, "sep must be one character"),
-        ({"decimal": "x"}, ValueRangeError, "decimal='x' is not known"),
-        ({"encoding": "utf-9"}, InputFileError, "encoding='utf-9' is no encoding"),
-        ({"encoding": "hex"}, InputFileError, "encoding='hex' is no encoding"),
+        ("sep", ";;", InputFileError),
+        ("sep", '"', InputFileError),
+        ("decimal", "x", ValueRangeError),
+        ("encoding", "utf-9", InputFileError),
+        ("encoding", "hex", InputFileError),
     ],
 )
-def test_an_option_that_cannot_be_is_refused(text_file, options, error, message):
-    with pytest.raises(error, match=message):
-        ss.read_scores(text_file(GOOD), **options)
+def test_an_option_that_cannot_be_is_refused(text_file, option, value, error):
+    with raises(error, option=option, value=value):
+        ss.read_scores(text_file(GOOD), **{option: value})
 
 
 def test_both_separator_and_decimal_mark_a_comma_is_named(text_file):
@@ -363,7 +363,7 @@ def test_a_row_number_no_sheet_has_does_not_hang(tmp_path):
             if name.endswith("sheet1.xml"):
                 content = content.replace(b'<row r="3"', b'<row r="9223372036854775807"')
             bad.writestr(name, content)
-    with pytest.raises(InputFileError, match=r"cells down to row .* would take"):
+    with raises(InputFileError, option=LIMIT, match="cells down to row"):
         ss.read_scores(tmp_path / "bad.xlsx")
 
 
@@ -477,5 +477,5 @@ def test_a_table_file_beyond_the_limit_is_not_read_into_memory(tmp_path, monkeyp
     with file.open("wb") as stream:
         stream.truncate(2**40)
     monkeypatch.setenv(LIMIT, "0.5")
-    with quick(5), pytest.raises(InputFileError, match=rf"{suffix}: its content would take 1\.02e\+03 GB"):
+    with quick(5), raises(InputFileError, option=LIMIT, match=rf"{suffix}: its content"):
         read_table(file)

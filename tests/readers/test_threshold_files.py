@@ -4,8 +4,9 @@ import json
 
 import pandas as pd
 import pytest
+from tests_support import raises
 
-from salstats.errors import ColumnError, SalstatsError
+from salstats.errors import ColumnError, ValueRangeError
 from salstats.readers.chexlocalize_maps import TASKS
 from salstats.readers.threshold_files import read_thresholds
 
@@ -69,52 +70,60 @@ def test_a_filter_is_a_whole_number_of_pixels(text_file):
         ("Edema", None): 50,
         ("Cardiomegaly", None): 0,
     }
-    with pytest.raises(
-        SalstatsError, match=r"row 2, column 'smooth': a filter is a whole number .* not 1\.5"
-    ):
+    with raises(ValueRangeError, column="smooth", rows=(0,)):
         read_thresholds(text_file("smooth,task\n1.5,Edema\n"))
 
 
 def test_a_task_without_any_defined_value_is_named(text_file):
-    with pytest.raises(ColumnError, match=r"scores\.csv: task Edema has no defined cutoff"):
+    with raises(ColumnError, column=None, rows=(0, 1)):
         read_thresholds(text_file("prob_threshold,mIoU,task\n0.1,,Edema\n0.2,,Edema\n0.1,0.5,Cardiomegaly\n"))
-    with pytest.raises(ColumnError, match="row 2: task Edema has no defined threshold"):
+    with raises(ColumnError, column=None, rows=(0,)):
         read_thresholds(text_file("threshold,task\n,Edema\n"))
     none_chosen = TUNED.replace("0.4,9,1,True", "0.4,9,1,False")
-    with pytest.raises(ColumnError, match="task Edema, method cam:densenet has no defined threshold"):
+    with raises(ColumnError, column=None, rows=(0, 1, 2, 3)):
         read_thresholds(text_file(none_chosen))
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "error", "fields"),
     [
-        ("threshold,task\n0.2,Edema\n0.3,Edema\n", "row 3: a second threshold for task Edema; one row each"),
-        (TUNED.replace("False", "True"), "row 3: a second threshold for task Edema, method cam:densenet"),
+        ("threshold,task\n0.2,Edema\n0.3,Edema\n", ColumnError, {"column": "threshold", "rows": (1,)}),
+        (TUNED.replace("False", "True"), ColumnError, {"column": "threshold", "rows": (1,)}),
         (
             "threshold,task\n1.2,Edema\n",
-            r"row 2, column 'threshold': a threshold lies between 0 and 1, not at 1\.2",
+            ValueRangeError,
+            {"column": "threshold", "rows": (0,)},
         ),
-        ("cutoff,task\n-0.1,Edema\n", r"a cutoff lies between 0 and 1, not at -0\.1"),
-        ("threshold,task\notsu,Edema\n", "row 2, column 'threshold': 'otsu' is not a number"),
-        ("threshold,task\n0.2,\n", "row 2, column 'task': empty"),
-        ("threshold\n0.2\n", "has no column 'task'"),
-        ("value,task\n0.2,Edema\n", "has no column 'threshold' or 'cutoff' or 'prob_threshold' or 'smooth'"),
-        ("threshold,cutoff,task\n0.2,0.1,Edema\n", "has columns 'threshold' and 'cutoff'; keep one"),
-        ("threshold,task,model\n0.2,Edema,a\n", "has no column 'method'.*it has 'model'"),
+        ("cutoff,task\n-0.1,Edema\n", ValueRangeError, {"column": "cutoff", "rows": (0,)}),
+        ("threshold,task\notsu,Edema\n", ColumnError, {"column": "threshold", "rows": (0,)}),
+        ("threshold,task\n0.2,\n", ColumnError, {"column": "task", "rows": (0,)}),
+        ("threshold\n0.2\n", ColumnError, {"column": "task", "rows": ()}),
+        ("value,task\n0.2,Edema\n", ColumnError, {"column": "threshold", "rows": (), "hint": ""}),
+        (
+            "threshold,cutoff,task\n0.2,0.1,Edema\n",
+            ColumnError,
+            {"column": "threshold", "hint": "keep one of them"},
+        ),
+        (
+            "threshold,task,model\n0.2,Edema,a\n",
+            ColumnError,
+            {"column": "method", "choices": ("threshold", "task", "model")},
+        ),
         (
             "threshold,task,chosen\n0.2,Edema,maybe\n",
-            "row 2, column 'chosen': 'maybe' is neither True nor False",
+            ColumnError,
+            {"column": "chosen", "rows": (0,)},
         ),
     ],
 )
-def test_a_table_that_does_not_say_one_value_per_task_is_a_named_error(text_file, content, message):
-    with pytest.raises(SalstatsError, match=f"scores.csv.*{message}"):
+def test_a_table_that_does_not_say_one_value_per_task_is_a_named_error(text_file, content, error, fields):
+    with raises(error, **fields):
         read_thresholds(text_file(content))
 
 
 def test_a_table_of_something_else_is_not_taken_for_what_is_wanted(text_file):
     file = text_file("prob_threshold,mIoU,task\n0.1,0.5,Edema\n")
-    with pytest.raises(ColumnError, match="holds a cutoff for each task, and a threshold is wanted"):
+    with raises(ColumnError, column="prob_threshold", path=file):
         read_thresholds(file, what="threshold")
-    with pytest.raises(SalstatsError, match="what='tresholds' is not known"):
+    with raises(ValueRangeError, option="what", value="tresholds"):
         read_thresholds(file, what="tresholds")
