@@ -371,7 +371,7 @@ class TestArguments:
     def test_only_a_study_of_gaze_with_cases_is_scored(self, drawn):
         with raises(SalstatsError, option="study", value="int", hint="read one with read_gaze()"):
             score_gaze(7)
-        with pytest.raises(SalstatsError, match="has no case"):
+        with raises(SalstatsError, option="study", value=drawn.source, hint=""):
             score_gaze(drawn.select(cases=[]))
 
     def test_nothing_to_score_without_maps_against_all_readers(self, release):

@@ -3,10 +3,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from tests_support import raises
+from tests_support import raises, warns
 
 import salstats as ss
-from salstats.errors import SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.errors import SalstatsError, ValueRangeError
 from salstats.files.map_folder_writer import MapFolder, MapKey
 from salstats.frames import check_scores
 from salstats.images.maps import SaliencyOnImage
@@ -131,7 +131,7 @@ def test_the_mean_over_the_trainings_is_no_repetition(maps):
     for case in ("x", "y"):
         seeds = [maps[case, "a", Series("rise", "cnn", seed)] for seed in ("0", "1", "2")]
         maps[case, "a", Series("rise", "cnn", "mean")] = np.mean(seeds, axis=0)
-    with pytest.warns(SalstatsWarning, match="seed has the value 'mean'"):
+    with warns(column="seed"):
         map_repeatability(study_of_maps(maps))
 
 
