@@ -2,6 +2,7 @@
 
 import pytest
 from gaze_files import metadata_rows, write_metadata, write_release
+from tests_support import raises
 
 from salstats.errors import SalstatsError, ValueRangeError
 from salstats.readers.gaze import read_gaze
@@ -49,9 +50,9 @@ def test_groups_of_one_s_own(release):
         majority_labels(study, groups={"any": ["Atelectases"]})
     with pytest.raises(SalstatsError, match="has no label ''"):
         majority_labels(study, groups={"any": []})
-    with pytest.raises(SalstatsError, match="the name of another column"):
+    with raises(SalstatsError, option="groups", value="phase"):
         majority_labels(study, groups={"phase": ["Atelectasis"]})
-    with pytest.raises(ValueRangeError, match="at_least"):
+    with raises(ValueRangeError, option="at_least", value=0):
         majority_labels(study, at_least=0)
 
 
