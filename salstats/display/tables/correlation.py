@@ -180,13 +180,18 @@ def _has_all_pairs(frame: pd.DataFrame, keys: Sequence[str]) -> bool:
 
 def _triangle(frame: pd.DataFrame, groups: tuple[str, ...], labels: Labels, value: Value) -> Table:
     """Return a table of the lower triangle of each group."""
-    pairs = list(zip(frame["x"], frame["y"], strict=True))
-    variables = labels.order("x", [variable for pair in pairs for variable in pair])
+    variables = labels.order("x", frame[["x", "y"]].to_numpy().ravel())
     if len(variables) < 3:
         raise SalstatsError(Setting("matrix", True), " needs the correlations of three variables and more")
-    sorted_pairs = [sorted(pair, key=variables.index) for pair in pairs]
-    column_variable = pd.Categorical([pair[0] for pair in sorted_pairs], variables)
-    row_variable = pd.Categorical([pair[1] for pair in sorted_pairs], variables)
+    # in the lower triangle the first variable of a pair is that of the column
+    first_variables = []
+    second_variables = []
+    for pair in zip(frame["x"], frame["y"], strict=True):
+        first, second = sorted(pair, key=variables.index)
+        first_variables.append(first)
+        second_variables.append(second)
+    column_variable = pd.Categorical(first_variables, variables)
+    row_variable = pd.Categorical(second_variables, variables)
     placement = ColumnPlacement(rows=("y",), columns=("x",), groups=groups)
     grid = lay_out(frame.assign(x=column_variable, y=row_variable), placement, labels)
     table = value_table(grid, [value], labels)
@@ -198,5 +203,6 @@ def _triangle(frame: pd.DataFrame, groups: tuple[str, ...], labels: Labels, valu
     for cells, (row_label,) in zip(table.cells, grid.row_labels, strict=True):
         for column, (column_label,) in enumerate(grid.column_labels):
             if positions[column_label] >= positions[row_label]:
+                # on or above the diagonal
                 cells[column] = ""
     return table

@@ -273,7 +273,12 @@ def _stubhead(table: Table, labels: Mapping[LabelAxis, AxisLabels], axes: Sequen
     """Return the headings of row labels that were groups or headings of columns, for axes that have texts."""
     group_name, heading_name = table.axis_headings
     names = {LabelAxis.GROUP: group_name, LabelAxis.HEADING: heading_name}
-    return tuple(names[axis] for axis in axes if axis in names and any(map(any, labels[axis].distinct)))
+    stubhead = []
+    for axis in axes:
+        has_texts = any(map(any, labels[axis].distinct))
+        if axis in names and has_texts:
+            stubhead.append(names[axis])
+    return tuple(stubhead)
 
 
 def _columns(
@@ -291,9 +296,10 @@ def _columns(
     columns = []
     for position in sorted(first_columns):
         *outer, heading = _texts(labels, arrangement.columns, position)
-        is_foot = arrangement.columns == (LabelAxis.ROW,) and position[0] in foot_positions
-        # numbers of the foot are no estimates: headings above all estimates do not stand above them
-        spanners = () if is_foot else (*shared_headings, *outer)
+        spanners = (*shared_headings, *outer)
+        if arrangement.columns == (LabelAxis.ROW,) and position[0] in foot_positions:
+            # numbers of the foot are no estimates: headings above all estimates do not stand above them
+            spanners = ()
         columns.append(TableColumn(heading, spanners, first_columns[position].align))
     return columns
 

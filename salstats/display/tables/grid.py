@@ -59,11 +59,13 @@ def _variance_decimals(estimates: Estimates, digits: int) -> np.ndarray:
     """Return decimals that leave each variance and covariance `digits` significant digits."""
     decimals = np.full(len(estimates), digits)
     columns = ("estimate", "conf_low", "conf_high")
-    numbers = np.transpose([np.abs(estimates.numbers(column)) for column in columns])
+    # one row for each row of the frame: the estimate, then its limits
+    sizes = np.transpose([np.abs(estimates.numbers(column)) for column in columns])
     for row in np.flatnonzero(estimates.frame["parameter"].isin(("variance", "covariance"))):
-        sizes = [number for number in numbers[row] if _SMALLEST_VARIANCE < number < np.inf]
-        if sizes:
-            decimals[row] = max(digits, decimals_of(sizes[0], digits))
+        sizes_of_row = [size for size in sizes[row] if _SMALLEST_VARIANCE < size < np.inf]
+        if sizes_of_row:
+            # the first is the estimate, or a limit of an estimate of 0
+            decimals[row] = max(digits, decimals_of(sizes_of_row[0], digits))
     return decimals
 
 

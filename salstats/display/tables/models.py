@@ -171,8 +171,8 @@ def arrange(
     rows_of_table = [key_of(frame, row, [*groups, "term"]) for row in range(len(frame))]
     headings = _combinations(levels)
     formulas: list[str] = []
-    n_cells = len(set(zip(headings, rows_of_table, strict=True)))
-    if n_cells < len(frame) and estimates.values("formula"):
+    distinct_cells = set(zip(headings, rows_of_table, strict=True))
+    if len(distinct_cells) < len(frame) and estimates.values("formula"):
         right_sides = [side_text(str(formula), labels) for formula in estimates.row_values("formula")]
         formulas = list(dict.fromkeys(right_sides))
         levels["formula"] = [f"Model {formulas.index(side) + 1}" for side in right_sides]
@@ -245,7 +245,8 @@ def _heading_levels(estimates: Estimates, shown: Sequence[str], labels: Labels) 
         outcomes = [str(formula).partition("~")[0].strip() for formula in estimates.row_values("formula")]
         levels["outcome"] = [labels.term(outcome) for outcome in outcomes]
     has_one_kind = len(set(levels["kind"])) == 1
-    if has_one_kind and len(set(levels.get("outcome", []))) == 1:
+    has_one_outcome = len(set(levels.get("outcome", []))) == 1
+    if has_one_kind and has_one_outcome:
         # a single outcome stands in front of what the estimates are
         outcome = levels.pop("outcome")[0]
         kind = levels["kind"][0]
@@ -350,10 +351,12 @@ def fit_rows(
     unit = estimates.only_value("unit")
     n_units = estimates.numbers("n_units")
     if unit is not None and (n_units < n).any():
+        # units have several observations
         unit_heading = plural(str(unit)).capitalize()
         foot[unit_heading] = {cell: count_text(n_units[row]) for cell, row in model_rows.items()}
     if fit is not None:
-        statistics = _statistic_rows(estimates, combine(fit, (), "fit"), model_rows, n_heading, digits)
+        fit_estimates = combine(fit, required_columns=(), name="fit")
+        statistics = _statistic_rows(estimates, fit_estimates, model_rows, n_heading, digits)
         for heading, texts in statistics.items():
             # the residual SD of `components` stays, since it has limits; n of `fit`, which counts all rows of
             # a model, replaces that of the terms

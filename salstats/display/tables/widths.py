@@ -25,6 +25,8 @@ INDENT = 1.0
 _NARROWEST_TEXT_EM = 9.0
 #: Headings of more than this width are wrapped and do not widen their column, in ems.
 _WIDEST_HEADING_EM = 16.0
+#: Steps in which the width of the parts of a table is raised until all columns fit in as few parts.
+_N_WIDTH_STEPS = 20
 #: Tolerance of a comparison of widths, in ems.
 _TOLERANCE_EM = 1e-6
 #: A cell with a number and nothing but its interval or share behind it.
@@ -144,13 +146,15 @@ class PageLayout(NamedTuple):
 
     def n_lines(self, cells: Sequence[Cell]) -> int:
         """Return the approximate number of lines of a row."""
-        counts = [1]
+        n_lines = 1
         for column, cell in cells_by_column(cells):
             available = self._room_em(cell, column)
-            counts.append(
-                sum(max(1, ceil(cell_text_width(cell, line) / available)) for line in self.cell_lines(cell))
-            )
-        return max(counts)
+            n_cell_lines = 0
+            for line in self.cell_lines(cell):
+                # a line without text is a line
+                n_cell_lines += max(1, ceil(cell_text_width(cell, line) / available))
+            n_lines = max(n_lines, n_cell_lines)
+        return n_lines
 
     def wraps(self, cell: Cell, column: int) -> bool:
         """Return whether a cell whose first column is given takes more than one line."""
@@ -193,14 +197,15 @@ def table_parts(rows: TableRows, paper: Paper) -> list[tuple[TableRows, PageLayo
 
 def _balanced_parts(widths: Sequence[float], available: float) -> list[int]:
     """Return the number of blocks in each part: as few parts as possible, about as wide as each other."""
-    n_parts = len(packed(widths, available))
-    mean_width = sum(widths) / n_parts
-    for step in range(20):
-        limit = min(mean_width + step / 20 * available, available)
-        counts = packed(widths, limit)
-        if len(counts) == n_parts:
-            return counts
-    return packed(widths, available)
+    fewest_parts = packed(widths, available)
+    mean_width = sum(widths) / len(fewest_parts)
+    # the smallest width of parts, from the mean on in small steps, that needs no further part
+    for step in range(_N_WIDTH_STEPS):
+        width = mean_width + step / _N_WIDTH_STEPS * available
+        n_blocks_of_parts = packed(widths, min(width, available))
+        if len(n_blocks_of_parts) == len(fewest_parts):
+            return n_blocks_of_parts
+    return fewest_parts
 
 
 def _block_starts(rows: TableRows) -> list[int]:
@@ -223,7 +228,15 @@ def page_layout(rows: TableRows, paper: Paper, settings: Sequence[TypeSetting] =
     em = setting.points * paper.type_scale
     natural, minimal = column_widths(rows, setting.n_breaks)
     available = (line_width - 2 * gap * len(natural)) / em
-    return PageLayout(*setting, line_width, gap, em, _shared_room(natural, minimal, available))
+    return PageLayout(
+        points=setting.points,
+        turned=setting.turned,
+        n_breaks=setting.n_breaks,
+        line_width=line_width,
+        gap=gap,
+        em=em,
+        column_widths=_shared_room(natural, minimal, available),
+    )
 
 
 def _shared_room(natural: Sequence[float], minimal: Sequence[float], available: float) -> list[float]:
@@ -252,12 +265,14 @@ def column_widths(rows: TableRows, n_breaks: int) -> ColumnWidths:
         widths += [_cell_widths(cells[column], n_breaks) for cells in body]
         natural.append(max(width for width, _ in widths))
         minimal.append(max(width for _, width in widths))
+    # a heading above several columns that is wider than they are widens each of them
     for cells in rows.head[:-1]:
         for start, cell in cells_by_column(cells):
             stop = start + cell.n_columns
-            missing_width = _heading_widths(cell, n_breaks)[0] - sum(natural[start:stop])
-            widening = max(0.0, missing_width) / cell.n_columns
-            natural[start:stop] = [width + widening for width in natural[start:stop]]
+            heading_width, _ = _heading_widths(cell, n_breaks)
+            missing_width = max(0.0, heading_width - sum(natural[start:stop]))
+            for column in range(start, stop):
+                natural[column] += missing_width / cell.n_columns
     return ColumnWidths(natural, minimal)
 
 
@@ -274,8 +289,8 @@ def _cell_widths(cell: Cell, n_breaks: int) -> tuple[float, float]:
     """Return the natural and the minimal width of a cell of the body, which for numbers are the same."""
     if _NUMBER.fullmatch(cell.text):
         first_line, *further_lines = number_lines(cell.text, n_breaks)
-        line_widths = [cell_text_width(cell, line) for line in further_lines]
-        width = max(cell_text_width(cell, cell.pad + first_line), *line_widths, 0.0)
+        lines = [cell.pad + first_line, *further_lines]
+        width = max(cell_text_width(cell, line) for line in lines)
         return width, width
     width = cell_text_width(cell, cell.pad + cell.text)
     word_width = _longest_word_width(cell)

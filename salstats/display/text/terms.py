@@ -299,7 +299,8 @@ def _texts(term: str, variables: Sequence[TermVariable], labels: Labels) -> tupl
     A label that a user gave to the term replaces both.
     """
     label = labels.value("term", term)
-    if label != Labels().value("term", term):
+    default_label = Labels().value("term", term)
+    if label != default_label:
         return "", label
     names = [variable_text(variable.name, labels) for variable in variables]
     if not any(variable.level for variable in variables):
