@@ -159,15 +159,15 @@ class ModelColumns(NamedTuple):
 
 
 def arrange(
-    estimates: Estimates, shown: Sequence[str], groups: Sequence[str], labels: Labels
+    estimates: Estimates, column_keys: Sequence[str], groups: Sequence[str], labels: Labels
 ) -> ModelColumns:
-    """Return the columns of models: by name, outcome, `shown` grouping columns and gap, then formula.
+    """Return the columns of models: by name, outcome, the values of `column_keys` and gap, then formula.
 
     The formula only counts where two models would have the same term in one cell: models of one
     outcome with one term each share a column.
     """
     frame = estimates.frame
-    levels = _heading_levels(estimates, shown, labels)
+    levels = _heading_levels(estimates, column_keys, labels)
     rows_of_table = [key_of(frame, row, [*groups, "term"]) for row in range(len(frame))]
     headings = _combinations(levels)
     formulas: list[str] = []
@@ -180,7 +180,7 @@ def arrange(
     _check_cells(frame, headings, rows_of_table)
 
     ordered_texts = {level: list(dict.fromkeys(texts)) for level, texts in levels.items()}
-    ordered_texts["source"] = _source_order(estimates, levels["source"], shown, labels)
+    ordered_texts["source"] = _source_order(estimates, levels["source"], column_keys, labels)
 
     def sort_key(heading: Key) -> list[int]:
         """Return the position of the text of each level among the texts of that level."""
@@ -218,10 +218,10 @@ def _check_cells(frame: pd.DataFrame, headings: Sequence[Key], rows_of_table: Se
 
 
 def _source_order(
-    estimates: Estimates, sources: Sequence[str], shown: Sequence[str], labels: Labels
+    estimates: Estimates, sources: Sequence[str], column_keys: Sequence[str], labels: Labels
 ) -> list[str]:
     """Return the texts of sources with methods in the order of labels, gaps behind."""
-    codes_of_columns = [labels.categorical(estimates.frame, column).codes for column in shown]
+    codes_of_columns = [labels.categorical(estimates.frame, column).codes for column in column_keys]
     is_gap_row = is_gap(estimates)
 
     def sort_key(row: int) -> tuple[int, ...]:
@@ -231,11 +231,11 @@ def _source_order(
     return list(dict.fromkeys(sources[row] for row in rows))
 
 
-def _heading_levels(estimates: Estimates, shown: Sequence[str], labels: Labels) -> dict[str, list[str]]:
+def _heading_levels(estimates: Estimates, column_keys: Sequence[str], labels: Labels) -> dict[str, list[str]]:
     """Return the levels of headings with the text of each for each row, the outermost first.
 
     Levels are the "kind" of estimate, the "name" of a frame, the "outcome" and the "source", which are the
-    values of the `shown` grouping columns.
+    values of the grouping columns `column_keys`.
     """
     rows = estimates.frame.to_dict("records")
     levels = {"kind": [_kind(row) for row in rows]}
@@ -251,7 +251,7 @@ def _heading_levels(estimates: Estimates, shown: Sequence[str], labels: Labels) 
         outcome = levels.pop("outcome")[0]
         kind = levels["kind"][0]
         levels["kind"] = [f"{outcome}, {kind[0].lower()}{kind[1:]}"] * len(estimates)
-    levels["source"] = [_source(row, shown, labels) for row in rows]
+    levels["source"] = [_source(row, column_keys, labels) for row in rows]
     return levels
 
 
@@ -265,10 +265,10 @@ def _kind(row: Mapping[Any, Any]) -> str:
     return link.effect
 
 
-def _source(row: Mapping[Any, Any], shown: Sequence[str], labels: Labels) -> str:
+def _source(row: Mapping[Any, Any], column_keys: Sequence[str], labels: Labels) -> str:
     """Return the values of grouping columns in a row, a method with a reference as their difference."""
     texts = {}
-    for column in shown:
+    for column in column_keys:
         value = row[column]
         if not _is_missing(value):
             texts[column] = labels.value(column, value)

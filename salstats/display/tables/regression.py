@@ -160,8 +160,8 @@ def table_regression(
     is_term = is_coefficient(all_rows.frame)
     coefficients = all_rows.subset(is_term)
     parameters = all_rows.subset(~is_term)
-    shown = terms_shown(coefficients.frame, keep, intercept)
-    estimates = coefficients.subset(coefficients.frame["term"].isin(shown))
+    shown_terms = terms_shown(coefficients.frame, keep, intercept)
+    estimates = coefficients.subset(coefficients.frame["term"].isin(shown_terms))
     keys = [key for key in estimates.keys if key not in (NAME, "reference")]
     column_keys = named_columns(keys, columns, "columns")
     if column_keys is None:
@@ -170,7 +170,7 @@ def table_regression(
     random_effects = None if components is None else combine(components, ("group",), "components")
 
     has_foot = fit is not None or random_effects is not None or len(parameters) > 0
-    has_one_term = bool(groups) and len(shown) == 1 and not has_foot
+    has_one_term = bool(groups) and len(shown_terms) == 1 and not has_foot
     n_references = 0
     if not has_one_term:
         with_references = with_reference_rows(estimates, model_columns(estimates))
