@@ -155,7 +155,7 @@ def test_surrogates_are_captums_with_the_same_samples(method):
 @pytest.mark.parametrize(
     ("method", "options", "kind", "value"),
     [
-        ("lime", {"baseline": np.zeros(3)}, ShapeError, None),
+        ("lime", {"baseline": np.zeros(3)}, ShapeError, (3,)),
         ("lime", {"alpha": 0}, ValueRangeError, 0),
         ("lime", {"kernel_width": -1}, ValueRangeError, -1),
         ("lime", {"n_samples": 5}, ValueRangeError, 5),
