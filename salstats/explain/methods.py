@@ -78,8 +78,6 @@ _KINDS = {
 }
 #: Attributes of a record; other keyword arguments of `_method` are options of the method.
 _ATTRIBUTES = ("kind", "library", "random", "by_target", "channels", "sign")
-#: Facts of a method; what else is said of one is an option of its own.
-_FACTS = ("kind", "library", "random", "by_target", "channels", "sign")
 
 
 def _method(module: str, name: str, label: str, source: str, **values: Any) -> Method:
