@@ -49,7 +49,10 @@ class Baseline(NamedTuple):
         return self.name
 
     def for_images(self, images: torch.Tensor, indices: Any = slice(None)) -> torch.Tensor:
-        """Return the baselines of images, which have these indices among all images."""
+        """Return the baselines of images, in their shape.
+
+        `indices` are those of the images among all images: a baseline may have values of its own for each.
+        """
         if self.name == "zero":
             return torch.zeros_like(images)
         if self.name == "mean":
@@ -62,7 +65,7 @@ class Baseline(NamedTuple):
 
 
 def black(preparation: Preparation) -> Baseline:
-    """Return the values that a preparation makes of a black pixel, by channel: (0 - mean) / SD."""
+    """Return the baseline of what a preparation makes of a black pixel: (0 - mean) / SD for each channel."""
     prepared, _ = preparation.apply(np.zeros(preparation.size, np.uint8))
     # the middle is always a pixel of the image, and never one of its padding
     height, width = preparation.size
@@ -73,7 +76,11 @@ def black(preparation: Preparation) -> Baseline:
 def check_baseline(
     baseline: Any, shape: tuple[int, ...], kernel: int = KERNEL, sigma: float = SIGMA
 ) -> Baseline:
-    """Check the values of hidden pixels for images of a shape (n, channels, height, width)."""
+    """Return the baseline of an option's value for images of a shape (n, channels, height, width).
+
+    The value is a name of `BASELINES`, numbers, or a `Baseline`, which is returned as it is. `kernel` and
+    `sigma` are checked and kept for a name alone.
+    """
     if isinstance(baseline, Baseline):
         if baseline.name == "black":
             _check_channels(baseline, shape[1])

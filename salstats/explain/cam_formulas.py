@@ -66,7 +66,10 @@ def weighted_sum(weights: np.ndarray, activations: np.ndarray) -> np.ndarray:
 
 
 def first_component(activations: np.ndarray) -> np.ndarray:
-    """Return the first principal component of the channels, as pytorch-grad-cam does; shape (b, m, k)."""
+    """Return the projection of each pixel on the first principal component of the channels, shape (b, m, k).
+
+    By pytorch-grad-cam, whose component has an arbitrary sign.
+    """
     from pytorch_grad_cam.utils.svd_on_activations import get_2d_projection
 
     return np.asarray(get_2d_projection(activations))

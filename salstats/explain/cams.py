@@ -37,7 +37,7 @@ from salstats.explain.cam_formulas import (
 from salstats.explain.forward_passes import without_parameter_gradients
 from salstats.explain.hooks import hooked
 from salstats.explain.input_checks import check_outputs
-from salstats.explain.map_finishing import join_layers, reduce_channels, sum_layers
+from salstats.explain.map_finishing import mean_of_scaled_layers, reduce_channels, sum_of_layers
 from salstats.explain.request import Request
 
 #: Sides of the first component that an Eigen-CAM can show.
@@ -56,20 +56,23 @@ class _Activations(NamedTuple):
     images: torch.Tensor
     #: Shape (n_distinct, n_outputs).
     outputs: torch.Tensor
-    #: The output of each layer, by the layer's name; `outputs` can be differentiated by it.
+    #: The output of each layer that gives a tensor, by the layer's name.
     layer_outputs: dict[str, torch.Tensor]
     #: The same as grids, arrays of shape (n_distinct, channels, m, k).
     grids: dict[str, np.ndarray]
 
 
-def _record_activations(request: Request, *, gradients: bool = False) -> _Activations:
-    """Pass each distinct image through the network once, and record the outputs of the layers."""
+def _record_distinct_images(request: Request, *, differentiable: bool = False) -> _Activations:
+    """Pass each distinct image through the network once, and record the outputs of the layers.
+
+    With `differentiable` the outputs can be differentiated by those of the layers.
+    """
     groups = request.groups()
     images = request.images[[indices[0] for indices in groups]]
     layer_outputs: dict[str, torch.Tensor] = {}
     grids: dict[str, np.ndarray] = {}
 
-    def record(name: str, output: Any) -> Any:
+    def record(name: str, output: Any) -> torch.Tensor | None:
         grid = _grid_array(output, request)
         grids[name] = grid
         if len(grid) != len(images):
@@ -84,20 +87,20 @@ def _record_activations(request: Request, *, gradients: bool = False) -> _Activa
         if output.requires_grad:
             recorded = output.clone()
         else:
-            recorded = output.detach().clone().requires_grad_(gradients)
+            recorded = output.detach().clone().requires_grad_(differentiable)
         layer_outputs[name] = recorded
         # the network goes on with a copy, which it may change in place
         return recorded.clone()
 
-    with torch.set_grad_enabled(gradients), hooked(request.layers, record):
+    with torch.set_grad_enabled(differentiable), hooked(request.layers, record):
         outputs = _model_outputs(request, images, len(images))
     return _Activations(groups, images, outputs, layer_outputs, grids)
 
 
-def _model_outputs(request: Request, images: torch.Tensor, n_rows: int) -> torch.Tensor:
-    """Return the outputs of one pass, which has to give this number of rows."""
+def _model_outputs(request: Request, images: torch.Tensor, n_expected: int) -> torch.Tensor:
+    """Return the outputs of one pass; raise ShapeError unless there is one row for each expected image."""
     with torch.autocast(images.device.type, enabled=request.mixed_precision):
-        return check_outputs(request.model(images.clone()), n_rows)
+        return check_outputs(request.model(images.clone()), n_expected)
 
 
 def _grid_array(output: Any, request: Request) -> np.ndarray:
@@ -116,7 +119,7 @@ def _gradient_maps(formula: Formula, request: Request) -> torch.Tensor:
     """Make the maps of a method of activations and gradients by a backward pass for each target."""
     smooth = bool(request.options.get("eigen_smooth", False))
     with without_parameter_gradients(request.model):
-        activations = _record_activations(request, gradients=True)
+        activations = _record_distinct_images(request, differentiable=True)
         maps = _empty_maps(activations, request)
         n_passes = max(len(map_indices) for map_indices in activations.groups)
         for number in range(n_passes):
@@ -164,7 +167,7 @@ run_layercam = partial(_gradient_maps, layercam_weights)
 def run_eigencam(request: Request) -> torch.Tensor:
     """Make Eigen-CAMs: the first principal component of the activations, whatever the target."""
     orientation = check_choice(request.options["orient"], ORIENTATIONS, "orient")
-    activations = _record_activations(request)
+    activations = _record_distinct_images(request)
     maps = _empty_maps(activations, request)
     for name, grids in activations.grids.items():
         with np.errstate(all="ignore"):
@@ -193,31 +196,33 @@ def _channel_weight_maps(
 ) -> torch.Tensor:
     """Make the maps of a method that weighs channels by further passes, which serve all targets.
 
-    `channel_weights` returns the weights, shape (n_targets, channels), of a layer's channels for one of the
-    distinct images.
+    `channel_weights` takes the request, the activations, the name of a layer and the index of a distinct
+    image, and returns the weights of the layer's channels for that image, shape (n_targets, channels).
     """
-    activations = _record_activations(request)
+    activations = _record_distinct_images(request)
     maps = _empty_maps(activations, request)
     with torch.no_grad(), np.errstate(all="ignore"):
-        for name, layer_maps in maps.items():
-            for row, indices in enumerate(activations.groups):
-                weights = channel_weights(request, activations, name, row)
-                weighted = weights[:, :, None, None] * activations.grids[name][row]
+        for layer_name, layer_maps in maps.items():
+            for distinct_image, indices in enumerate(activations.groups):
+                weights = channel_weights(request, activations, layer_name, distinct_image)
+                weighted = weights[:, :, None, None] * activations.grids[layer_name][distinct_image]
                 layer_maps[indices] = weighted.sum(axis=1)
     return _join_maps(activations, maps, request)
 
 
-def _score_weights(request: Request, activations: _Activations, name: str, row: int) -> np.ndarray:
+def _scorecam_weights(
+    request: Request, activations: _Activations, layer_name: str, distinct_image: int
+) -> np.ndarray:
     """Return the softmax, over channels, of the outputs for the image masked by each channel.
 
     A channel A is enlarged to the image and scaled to 0 to 1: M = (A - min A) / (max A - min A + 1e-8); the
     network is shown the product of image and M (Wang et al. 2020, doi:10.1109/CVPRW50498.2020.00020).
     Shape (n_targets, channels).
     """
-    image = activations.images[row]
-    targets = request.targets[activations.groups[row]].cpu()
+    image = activations.images[distinct_image]
+    targets = request.targets[activations.groups[distinct_image]].cpu()
     scores = []
-    all_channels = torch.from_numpy(activations.grids[name][row])
+    all_channels = torch.from_numpy(activations.grids[layer_name][distinct_image])
     for channels in all_channels.split(request.batch_size):
         enlarged = interpolate(
             channels[:, None].to(image.device), image.shape[1:], mode="bilinear", align_corners=True
@@ -231,7 +236,9 @@ def _score_weights(request: Request, activations: _Activations, name: str, row: 
     return weights.float().T.numpy()
 
 
-def _ablation_weights(request: Request, activations: _Activations, name: str, row: int) -> np.ndarray:
+def _ablationcam_weights(
+    request: Request, activations: _Activations, layer_name: str, distinct_image: int
+) -> np.ndarray:
     """Return the share of the output that is lost without each channel: (y - y_k) / y.
 
     y is the target's output, y_k the one with channel k set to 0 (Desai & Ramaswamy 2020,
@@ -240,17 +247,17 @@ def _ablation_weights(request: Request, activations: _Activations, name: str, ro
     All passes of an image are the same up to the layer. Networks that allow it are shown one image, and the
     layer's output is replaced by a batch; the first batch is made both ways, to find out if they do.
     """
-    if name not in activations.layer_outputs:
+    if layer_name not in activations.layer_outputs:
         raise ShapeError(
-            f"layer {name!r} gives no tensor, of which a channel could be 0",
+            f"layer {layer_name!r} gives no tensor, of which a channel could be 0",
             hint="name one that does",
             option="layer",
-            value=name,
+            value=layer_name,
         )
-    image = activations.images[row : row + 1]
-    layer_output = activations.layer_outputs[name][row : row + 1]
-    unchanged = activations.outputs[row].cpu()
-    n_channels = activations.grids[name].shape[1]
+    image = activations.images[distinct_image : distinct_image + 1]
+    layer_output = activations.layer_outputs[layer_name][distinct_image : distinct_image + 1]
+    unchanged = activations.outputs[distinct_image].cpu()
+    n_channels = activations.grids[layer_name].shape[1]
     channel_axis = 1
     if request.reshape is not None and layer_output.shape[-1] == n_channels:
         # tokens have their channels last
@@ -259,42 +266,44 @@ def _ablation_weights(request: Request, activations: _Activations, name: str, ro
     takes_one_image: bool | None = None
     for channels in torch.arange(n_channels).split(request.batch_size):
         # row i of the batch is the layer's output without the channel channels[i]
-        changed = layer_output.repeat_interleave(len(channels), dim=0)
-        changed.movedim(channel_axis, 1)[torch.arange(len(channels)), channels] = 0
-        outputs_for = partial(_outputs_after, request, name, image, changed)
+        ablated = layer_output.repeat_interleave(len(channels), dim=0)
+        ablated.movedim(channel_axis, 1)[torch.arange(len(channels)), channels] = 0
+        outputs_of_copies = partial(_outputs_with_layer_output, request, layer_name, image, ablated)
         n_images = len(channels)
         if takes_one_image:
             n_images = 1
-        outputs.append(outputs_for(n_images))
+        outputs.append(outputs_of_copies(n_images))
         if takes_one_image is None:
-            takes_one_image = _takes_one_image(outputs_for, outputs[0], unchanged)
-    targets = request.targets[activations.groups[row]].cpu()
+            takes_one_image = _one_image_gives_same_outputs(outputs_of_copies, outputs[0], unchanged)
+    targets = request.targets[activations.groups[distinct_image]].cpu()
     target_output = unchanged[targets, None].float()
     without_channel = torch.cat(outputs)[:, targets].T.float()
     return ((target_output - without_channel) / target_output).numpy()
 
 
-def _outputs_after(
-    request: Request, name: str, image: torch.Tensor, changed: torch.Tensor, n_images: int
+def _outputs_with_layer_output(
+    request: Request, layer_name: str, image: torch.Tensor, layer_output: torch.Tensor, n_images: int
 ) -> torch.Tensor:
-    """Return the outputs, on the CPU, of a pass in which `changed` replaces a layer's output; a row for each.
+    """Return the outputs, on the CPU, of a pass in which a layer's output is replaced by `layer_output`.
 
-    The network is shown `n_images` copies of the image.
+    The network is shown `n_images` copies of the image. There is one row of outputs for each row of
+    `layer_output`, else ShapeError.
     """
-    with hooked({name: request.layers[name]}, lambda *_: changed.clone()):
-        return _model_outputs(request, image.repeat(n_images, 1, 1, 1), len(changed)).cpu()
+    layers = {layer_name: request.layers[layer_name]}
+    with hooked(layers, lambda *_: layer_output.clone()):
+        return _model_outputs(request, image.repeat(n_images, 1, 1, 1), len(layer_output)).cpu()
 
 
-def _takes_one_image(
-    outputs_for: Callable[[int], torch.Tensor], expected: torch.Tensor, unchanged: torch.Tensor
+def _one_image_gives_same_outputs(
+    outputs_of_copies: Callable[[int], torch.Tensor], expected: torch.Tensor, unchanged: torch.Tensor
 ) -> bool:
-    """Return True if a network that is shown one image goes on with a batch, to the same outputs.
+    """Return True if one copy of an image gives the outputs that a copy for each ablated channel gives.
 
-    `outputs_for` takes the number of images shown. `expected` are the outputs with one image for each row of
-    the batch, `unchanged` those of the image itself.
+    `outputs_of_copies` takes the number of copies shown. `expected` are the outputs with one copy for each
+    channel, `unchanged` those of the image with all channels. False for a network that fails on one copy.
     """
     try:
-        outputs = outputs_for(1)
+        outputs = outputs_of_copies(1)
     # whatever a network raises that counts its images
     except Exception:
         return False
@@ -302,30 +311,35 @@ def _takes_one_image(
     return bool((outputs - expected).abs().max() <= _AGREEMENT * largest_change)
 
 
-run_scorecam = partial(_channel_weight_maps, _score_weights)
-run_ablationcam = partial(_channel_weight_maps, _ablation_weights)
+run_scorecam = partial(_channel_weight_maps, _scorecam_weights)
+run_ablationcam = partial(_channel_weight_maps, _ablationcam_weights)
 
 
 def run_activation(request: Request) -> torch.Tensor:
-    """Return the output of a layer for each image; several layers are joined on the grid of the input."""
-    grids: list[torch.Tensor] = []
+    """Return the activations of the layer for each image, with all channels: (b, channels, m, k).
 
-    def record(name: str, output: Any) -> None:
+    `explain` reduces the channels. Those of several layers are reduced here, by the rule of the request, and
+    the layers' maps joined on the grid of the input: (b, 1, height, width).
+    """
+    activations: list[torch.Tensor] = []
+
+    def record(_layer_name: str, output: Any) -> None:
         grid = output
         if request.reshape is not None:
             grid = request.reshape(output)
-        # what follows may change the output in place
-        grids.append(grid.detach().clone())
+        # a copy: the network may go on to change the output in place
+        activations.append(grid.detach().clone())
 
     with hooked(request.layers, record):
         request.pass_once(request.images)
-    if len(grids) == 1:
-        return grids[0]
-    return _join_on_input_grid([reduce_channels(grid, request.channels) for grid in grids], request)
+    if len(activations) == 1:
+        return activations[0]
+    layer_maps = [reduce_channels(activation, request.channels) for activation in activations]
+    return _join_on_input_grid(layer_maps, request)
 
 
 def _empty_maps(activations: _Activations, request: Request) -> dict[str, np.ndarray]:
-    """Allocate an array of shape (b, m, k) for the maps of each layer."""
+    """Return an array (b, m, k) for the maps of each layer, by the layer's name; its values are not set."""
     maps = {}
     for name, grids in activations.grids.items():
         maps[name] = np.empty((len(request.images), *grids.shape[2:]), np.float32)
@@ -335,7 +349,7 @@ def _empty_maps(activations: _Activations, request: Request) -> dict[str, np.nda
 def _join_maps(activations: _Activations, maps: dict[str, np.ndarray], request: Request) -> torch.Tensor:
     """Return the maps (b, 1, m, k) of one layer as they are, or those of several joined on the input's grid.
 
-    Maps of an image whose activations or outputs are not finite become NaN.
+    Maps of an image become NaN, in `maps` too, if its activations are not finite or an output is NaN.
     """
     output_is_nan = torch.isnan(activations.outputs.detach()).any(dim=1).cpu().numpy()
     for name, layer_maps in maps.items():
@@ -353,5 +367,5 @@ def _join_on_input_grid(maps: list[np.ndarray], request: Request) -> torch.Tenso
     """Return the joined maps of several layers, each (b, m, k), as (b, 1, height, width) of the input."""
     shape = (int(request.images.shape[2]), int(request.images.shape[3]))
     if request.join == "sum":
-        return torch.from_numpy(sum_layers(maps, shape))[:, None]
-    return torch.from_numpy(join_layers(maps, request.sign, shape))[:, None]
+        return torch.from_numpy(sum_of_layers(maps, shape))[:, None]
+    return torch.from_numpy(mean_of_scaled_layers(maps, request.sign, shape))[:, None]

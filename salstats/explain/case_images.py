@@ -35,7 +35,10 @@ class ReadyImage(NamedTuple):
 def case_chunks(
     images: Mapping[str, Image] | Iterable[tuple[str, Image]], size: int
 ) -> Iterator[dict[str, Image]]:
-    """Yield the images of `size` cases at a time, by name; an iterable is read only as far as needed."""
+    """Yield the images of `size` cases at a time, by name; an iterable is read only as far as needed.
+
+    SalstatsError where a case comes twice, or there is none.
+    """
     if not isinstance(images, Iterable):
         raise SalstatsError(
             Setting("images"),
@@ -67,7 +70,11 @@ def case_chunks(
 
 
 def ready_image(case: str, image: Image, preparation: Preparation | None) -> ReadyImage:
-    """Read and prepare an image for a network."""
+    """Return an image as a network takes it: read, if it is a file or a function, and prepared.
+
+    Without a preparation it has to be an array (channels, height, width) already, else ShapeError. Errors
+    name the case.
+    """
     try:
         source = image() if callable(image) else image
         is_picture = False
@@ -114,7 +121,7 @@ class NetworkImages(NamedTuple):
     def probs(self) -> dict[Pair, float]:
         """Return the probability of each case and task."""
         cases = list(self.images)
-        probs = self._naming_errors(self._predicted, cases, lambda case: f"case {case!r}")
+        probs = self._naming_errors(self._predicted_probs, cases, lambda case: f"case {case!r}")
         for task, output in self.outputs.items():
             check_output(output, task, self.network, probs.shape[1])
         prob_by_pair = {}
@@ -128,7 +135,8 @@ class NetworkImages(NamedTuple):
         explained = partial(self._explained, method, seed)
         return self._naming_errors(explained, pairs, lambda pair: f"case {pair[0]!r}, task {pair[1]!r}")
 
-    def _predicted(self, cases: Sequence[str]) -> np.ndarray:
+    def _predicted_probs(self, cases: Sequence[str]) -> np.ndarray:
+        """Return the probabilities of all outputs of the network, one row for each case."""
         return predict(
             self.model,
             np.stack([self.images[case] for case in cases]),
@@ -138,6 +146,7 @@ class NetworkImages(NamedTuple):
         )
 
     def _explained(self, method: PlannedMethod, seed: int | None, pairs: Sequence[Pair]) -> np.ndarray:
+        """Return the map of each pair on the method's own grid; a random method draws by seed and case."""
         seeds = None
         if method.record.random:
             run_seed = self.plan.seed if seed is None else seed

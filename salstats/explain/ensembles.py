@@ -290,7 +290,11 @@ def _ordered_tasks(
 
 
 def scaled_map(saliency: np.ndarray, scale: str) -> np.ndarray:
-    """Return a map in float64, scaled so that maps of several networks can be added."""
+    """Return a map in float64, scaled by a name of `SCALES`.
+
+    "none": as it is. "max": divided by its largest magnitude. "range": stretched to 0 to 1. A map that would
+    be divided by 0 is 0 everywhere.
+    """
     values = saliency.astype(np.float64)
     if scale == "range":
         values -= values.min()

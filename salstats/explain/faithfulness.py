@@ -352,7 +352,7 @@ def _curves(
             images=images,
             baseline=baseline,
         )
-        image_outputs, baseline_outputs = pixel_steps.end_outputs()
+        image_outputs, baseline_outputs = pixel_steps.image_and_baseline_outputs()
         probability = resolved_probability(model, image_outputs, options.probability)
         if probability == "softmax" and image_outputs.shape[1] < 2:
             raise SalstatsError(
@@ -370,8 +370,11 @@ def _curves(
                 raise_nan(keys.text(image[row]), sizes[step[row]])
             return probs
 
-        def inner_steps() -> Iterator[tuple[OrderedImage, np.ndarray]]:
-            """Yield the image of each map that is not constant, and the sizes of all steps but both ends."""
+        def ordered_images_and_sizes() -> Iterator[tuple[OrderedImage, np.ndarray]]:
+            """Yield the image of each map that is not constant, and the numbers of pixels at its inner steps.
+
+            The map's index is added to `ordered_maps`.
+            """
             for index, image_map in enumerate(maps):
                 ordered = pixel_steps.ordered(image_map.image, image_map.saliency, deleting=deleting)
                 if ordered is not None:
@@ -393,7 +396,7 @@ def _curves(
         n_inner_steps = last_step - 1
         n_outputs = 0
         batches = with_bar(
-            pixel_steps.step_outputs(inner_steps()),
+            pixel_steps.step_output_batches(ordered_images_and_sizes()),
             len(maps) * n_inner_steps,
             options.bar_label,
             progress=progress,

@@ -120,7 +120,11 @@ def predict(
 
 
 def resolved_probability(model: nn.Module, outputs: torch.Tensor, probability: str | None) -> str:
-    """Return the function that makes probabilities of a network's outputs, recognised if it is not given."""
+    """Return the function that makes probabilities of a network's outputs, recognised if it is not given.
+
+    Warns where a sigmoid or softmax is taken of probabilities, and once for each model where nothing is given
+    or recognised of several outputs.
+    """
     recognised = recognised_probability(outputs)
     n_outputs = outputs.shape[1]
     if probability is not None:
@@ -315,7 +319,7 @@ def without_parameter_gradients(model: nn.Module) -> Iterator[None]:
 
 
 def _warn_of_batch_statistics(model: nn.Module) -> None:
-    """Warn if the outputs for an image depend on the other images of its batch."""
+    """Warn of the first layer by which the outputs for an image depend on the others of its batch."""
     for name, module in model.named_modules():
         if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.running_mean is None:
             warn(
@@ -326,7 +330,7 @@ def _warn_of_batch_statistics(model: nn.Module) -> None:
 
 
 def dtype_of(model: nn.Module) -> torch.dtype:
-    """Return the type of number that a model computes with."""
+    """Return the type of a model's first parameter of floating point; float32 if it has none."""
     types = (parameter.dtype for parameter in model.parameters() if parameter.dtype.is_floating_point)
     return next(types, torch.float32)
 

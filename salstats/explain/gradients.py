@@ -20,7 +20,7 @@ from salstats.explain.multipliers import (
     EXACT,
     Relevance,
     Rescale,
-    pass_back,
+    multipliers_and_outputs,
     sums_agree,
     target_outputs,
 )
@@ -89,13 +89,13 @@ def run_deeplift(request: Request) -> torch.Tensor:
         baseline_pass = request.model(baselines.clone())
     baseline_outputs = target_outputs(baseline_pass, request.targets)
     rescale.records_baselines = False
-    multipliers, outputs = pass_back(request.model, request.images, request.targets, rescale)
+    multipliers, outputs = multipliers_and_outputs(request.model, request.images, request.targets, rescale)
     contributions = multipliers * (request.images - baselines)
     sums = contributions.flatten(1).sum(dim=1)
     if not sums_agree(sums, outputs - baseline_outputs, outputs, EXACT):
         raise SalstatsError(
             "DeepLIFT: contributions do not add up to the differences of outputs"
-            + rescale.unknown_functions()
+            + rescale.unknown_functions_text()
         )
     return contributions
 
@@ -171,14 +171,14 @@ def run_lrp(request: Request) -> torch.Tensor:
     """
     epsilon = check_number(request.options["epsilon"], "epsilon", exclude_low=True)
     relevance = Relevance(epsilon)
-    multipliers, outputs = pass_back(request.model, request.images, request.targets, relevance)
+    multipliers, outputs = multipliers_and_outputs(request.model, request.images, request.targets, relevance)
     pixel_relevance = multipliers * request.images
     if not sums_agree(pixel_relevance.sum() + relevance.of_biases, outputs.sum(), outputs, APPROXIMATE):
         warn(
             "LRP: with ",
             Setting("epsilon", epsilon),
             f" the relevance of pixels and biases is more than {APPROXIMATE:.0%} off the outputs"
-            + relevance.unknown_functions(),
+            + relevance.unknown_functions_text(),
         )
     return pixel_relevance
 

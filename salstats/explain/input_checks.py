@@ -35,7 +35,7 @@ def check_images(images: Any) -> torch.Tensor:
 
 
 def _tensor(images: Any) -> torch.Tensor:
-    """Convert an array or nested sequences to a tensor."""
+    """Convert an array or nested sequences of numbers to a tensor: float64 if they are that, else float32."""
     try:
         array = np.asarray(images)
     except ValueError as error:

@@ -134,7 +134,7 @@ def last_stage(model: nn.Module, layer_outputs: Sequence[LayerOutput]) -> str:
             option="layer",
         )
     n_calls = Counter(call.name for call in calls)
-    stages = [name for name in _layers_on_grid(last_calls, modules) if n_calls[name] == 1]
+    stages = [name for name in _layers_on_first_grid(last_calls, modules) if n_calls[name] == 1]
     if not stages:
         raise SalstatsError(
             f"the last convolution, {convolution.name!r}, is used more than once in a pass",
@@ -144,11 +144,13 @@ def last_stage(model: nn.Module, layer_outputs: Sequence[LayerOutput]) -> str:
     return stages[-1]
 
 
-def _layers_on_grid(calls: Sequence[LayerOutput], modules: Mapping[str, nn.Module]) -> Iterator[str]:
+def _layers_on_first_grid(
+    layer_outputs: Sequence[LayerOutput], modules: Mapping[str, nn.Module]
+) -> Iterator[str]:
     """Yield the names of the layers on the grid of the first one, up to the classifier or another grid."""
-    grid = calls[0].output.shape[-2:]
+    grid = layer_outputs[0].output.shape[-2:]
     previous_grid = grid
-    for name, output in calls:
+    for name, output in layer_outputs:
         if not isinstance(output, torch.Tensor):
             continue
         if output.ndim != 4:
@@ -210,7 +212,7 @@ def named_layers(model: nn.Module, layer: Layer) -> dict[str, nn.Module]:
 
 
 def _named_module(name: str, modules: Mapping[str, nn.Module]) -> nn.Module:
-    """Return the module of a name."""
+    """Return the module of a name; raise SalstatsError if there is none."""
     if name not in modules:
         suggestion = did_you_mean(name, filter(None, modules), n=3)
         raise SalstatsError(

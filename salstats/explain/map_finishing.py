@@ -47,7 +47,7 @@ def keep_sign(maps: np.ndarray, sign: str) -> np.ndarray:
     return maps
 
 
-def join_layers(maps: Sequence[np.ndarray], sign: str, shape: tuple[int, int]) -> np.ndarray:
+def mean_of_scaled_layers(maps: Sequence[np.ndarray], sign: str, shape: tuple[int, int]) -> np.ndarray:
     """Return the mean of the raw maps of layers, each scaled by its own range; float32 (n, *shape).
 
     The sign rule comes first. A map is then stretched to [0, 1]; with "signed" it is divided by its largest
@@ -68,7 +68,7 @@ def join_layers(maps: Sequence[np.ndarray], sign: str, shape: tuple[int, int]) -
     return total / len(maps)
 
 
-def sum_layers(maps: Sequence[np.ndarray], shape: tuple[int, int]) -> np.ndarray:
+def sum_of_layers(maps: Sequence[np.ndarray], shape: tuple[int, int]) -> np.ndarray:
     """Return the sum of the raw maps of layers, none of them scaled; float32 (n, *shape).
 
     A CAM is a sum over the channels of a layer, so that this is the sum over the channels of all layers.

@@ -147,7 +147,7 @@ def checked_plan(
     seeds: Sequence[int] | None = None,
     rng: int = 0,
 ) -> MapPlan:
-    """Check the arguments of a run before anything is loaded."""
+    """Return the plan of a run, its arguments checked before anything is loaded."""
     members = network_outputs(networks, tasks)
     planned_methods = _planned_methods(methods, options or {}, members)
     if not isinstance(rng, int | np.integer) or rng < 0:
@@ -188,7 +188,7 @@ def checked_plan(
 def _planned_methods(
     methods: str | Sequence[str], options: Mapping[str, Mapping[str, Any]], members: Sequence[Member]
 ) -> tuple[PlannedMethod, ...]:
-    """Check the methods of a run and their options with each network."""
+    """Return the methods of a run, each once, their options checked with each network."""
     names = [methods] if isinstance(methods, str) else list(dict.fromkeys(methods))
     if not names:
         raise SalstatsError(Setting("methods"), " is empty", hint="see list_methods()")

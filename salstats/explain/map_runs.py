@@ -242,7 +242,10 @@ class _MapRun(NamedTuple):
     advance: Callable[[int], None]
 
     def make(self, cases: dict[str, Image]) -> None:
-        """Make the missing maps of cases."""
+        """Make and write the missing maps of cases.
+
+        SalstatsError if there are patients, and a case has none.
+        """
         without_patient = [case for case in cases if case not in self.patients]
         if self.patients and without_patient:
             raise SalstatsError(
@@ -312,7 +315,7 @@ class _MapRun(NamedTuple):
             self.advance(len(group))
 
     def _missing(self, cases: Sequence[str], member: Member) -> list[_MissingMaps]:
-        """Return the maps of cases that a network has yet to make, by method and seed."""
+        """Return, for each method and seed, the cases and tasks whose maps a network has yet to make."""
         missing = []
         for method in self.plan.methods:
             for seed in self.plan.method_seeds(method):
@@ -326,7 +329,7 @@ class _MapRun(NamedTuple):
         return missing
 
     def _on_frame(self, key: MapKey, saliency: np.ndarray, prob: float, geometry: Geometry) -> _MadeMap:
-        """Lay a map of the network's input on the whole image."""
+        """Return a map of the network's input as one of the whole image; an ensemble's is scaled first."""
         if self.plan.ensemble is not None:
             saliency = scaled_map(saliency, self.plan.scale)
         if self.plan.resolution == "image":

@@ -170,7 +170,7 @@ def minimal_mask(
             images=stack,
             baseline=checked_baseline,
         )
-        image_outputs, baseline_outputs = pixel_steps.end_outputs()
+        image_outputs, baseline_outputs = pixel_steps.image_and_baseline_outputs()
         if probability == "softmax" and image_outputs.shape[1] < 2:
             raise ShapeError(
                 "a network with one output always keeps its class",
@@ -184,6 +184,7 @@ def minimal_mask(
             output_indices = check_targets(targets, len(stack), image_outputs.shape[1])
 
         def keeps_class(outputs: torch.Tensor, image: np.ndarray, n_pixels: np.ndarray) -> np.ndarray:
+            """Return True for outputs that keep the class of their image; ValueRangeError for NaN."""
             for row in np.flatnonzero(outputs.isnan().any(dim=1).numpy()):
                 raise_nan(keys.text(image[row]), n_pixels[row])
             if probability == "sigmoid":
@@ -256,6 +257,8 @@ def _search_masks(
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Yield the row and the mask of each map that is not constant, when its search ends.
 
+    The mask is empty if no step suffices.
+
     `sizes` has the number of pixels shown after each step. `keeps_class` takes outputs, and for each of them
     the index of the image and the number of pixels shown. At most as many searches run at a time as a batch
     has images.
@@ -282,7 +285,7 @@ def _search_masks(
         steps_by_row = {row: searches[row].next_steps(n_most) for row in active}
         n_steps = [len(steps) for steps in steps_by_row.values()]
         ordered_images = [(active[row], sizes[steps]) for row, steps in steps_by_row.items()]
-        outputs = torch.cat(list(pixel_steps.step_outputs(ordered_images)))
+        outputs = torch.cat(list(pixel_steps.step_output_batches(ordered_images)))
         image_of_output = np.repeat([maps[row].image for row in steps_by_row], n_steps)
         n_pixels_of_output = np.concatenate([sizes[steps] for steps in steps_by_row.values()])
         is_sufficient = keeps_class(outputs, image_of_output, n_pixels_of_output)
@@ -306,7 +309,7 @@ class StepSearch:
     first: bool
     last: bool
     bisect: bool = False
-    #: The first sufficient step; None if no step suffices, or until the search is done.
+    #: The step that is searched; None if there is none, or until the search is done.
     answer: int | None = field(default=None, init=False)
     is_done: bool = field(default=False, init=False)
     #: Number of steps tested so far.

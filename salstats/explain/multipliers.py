@@ -114,7 +114,7 @@ class _Pass(TorchFunctionMode):
         return args[0].copy_(result)
 
     def step(self, step: _Step) -> Any:
-        """Return the result of a function, with its multipliers as gradient."""
+        """Return the result of a function; record its name if it has no rule and depends on the image."""
         result = step.result()
         results = (result,)
         if isinstance(result, tuple):
@@ -123,8 +123,8 @@ class _Pass(TorchFunctionMode):
             self.unknown[step.name] = None
         return result
 
-    def unknown_functions(self) -> str:
-        """Return the end of a message that names the functions without a rule; "" if there are none."""
+    def unknown_functions_text(self) -> str:
+        """Return the end of a message that names the functions without a rule, "" if there are none."""
         if not self.unknown:
             return ""
         return f"; it calls {quoted(self.unknown)}, for which there is no rule"
@@ -197,7 +197,7 @@ class Relevance(_Pass):
         self._check_rule(step)
         with torch.no_grad():
             # the result for an image of zeros is the function's bias
-            zero_args = [self._zeros_for_biases(argument) for argument in step.args]
+            zero_args = [self._zeros_if_from_image(argument) for argument in step.args]
             biases = step.result(*zero_args)
             sign = torch.where(result < 0, -1.0, 1.0).to(result)
             share = result / (result + self.epsilon * sign)
@@ -226,8 +226,8 @@ class Relevance(_Pass):
             )
 
     @staticmethod
-    def _zeros_for_biases(argument: Any) -> Any:
-        """Return zeros for one image in place of numbers of the images; other arguments as they are."""
+    def _zeros_if_from_image(argument: Any) -> Any:
+        """Return zeros for one image if an argument is made from the images, else the argument itself."""
         if _depends_on_image((argument,)):
             return torch.zeros_like(argument[:1])
         return argument
@@ -268,6 +268,8 @@ def _elementwise(step: _Step, references: _References) -> torch.Tensor:
 
 def _product(multiply: Function, step: _Step, references: _References) -> torch.Tensor:
     """Return a product, in which the change of each factor counts by the mean of the other.
+
+    A product of one tensor and a number is linear, and keeps its gradient.
 
     a b - r s = (a - r) (b + s) / 2 + (b - s) (a + r) / 2 for factors a, b and their references r, s.
     """
@@ -310,12 +312,14 @@ def _max_pool(pool: Function, step: _Step, references: _References) -> torch.Ten
     pixel_change = (x.detach() - reference).flatten(first_pixel_dim)
     change = (maxima - reference_maxima).flatten(first_pixel_dim)
     zeros = (x - x.detach()).flatten(first_pixel_dim)
-    rise = _pool_change(change.clamp(min=0), pixel_change, zeros, indices, slope_without_change=1.0)
-    fall = _pool_change(change.clamp(max=0), pixel_change, zeros, reference_indices, slope_without_change=0.0)
+    rise = _zeros_with_pool_slope(change.clamp(min=0), pixel_change, zeros, indices, slope_without_change=1.0)
+    fall = _zeros_with_pool_slope(
+        change.clamp(max=0), pixel_change, zeros, reference_indices, slope_without_change=0.0
+    )
     return maxima + rise.view_as(maxima) + fall.view_as(maxima)
 
 
-def _pool_change(
+def _zeros_with_pool_slope(
     change: torch.Tensor,
     pixel_change: torch.Tensor,
     zeros: torch.Tensor,
@@ -325,8 +329,9 @@ def _pool_change(
 ) -> torch.Tensor:
     """Return zeros whose gradient by the pixel of each window is change of the maximum / change of the pixel.
 
-    `indices` are those of the pixels, one for each window. `zeros` have the value 0 and the gradient 1 by
-    each pixel. `slope_without_change` is the gradient by pixels that do not change.
+    `change` has the changes of the maxima, `pixel_change` those of all pixels, and `indices` the pixel of
+    each window. `zeros` have the value 0 and the gradient 1 by each pixel. `slope_without_change` is the
+    gradient by pixels that do not change.
     """
     pixel_change = pixel_change.gather(-1, indices)
     is_unchanged = pixel_change == 0
@@ -410,7 +415,7 @@ _COMPOSED: dict[str, Function] = {"layer_norm": _layer_norm, "group_norm": _grou
 _WITH_RULE = {*_RULES, *_COMPOSED, *_LINEAR}
 
 
-def pass_back(
+def multipliers_and_outputs(
     model: nn.Module, images: torch.Tensor, targets: torch.Tensor, mode: _Pass
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the multipliers of each pixel, in the images' shape, and the targets' outputs, shape (n,)."""

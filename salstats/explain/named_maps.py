@@ -176,11 +176,12 @@ class FolderMaps:
 def maps_of_folder(
     network: Network, module: nn.Module, images: Any, folder: str | os.PathLike[str]
 ) -> FolderMaps:
-    """Find the maps of a network in a map folder.
+    """Return the maps of a network in a map folder, which are read case by case later.
 
     A network's maps are those of its name, and seed where it has one; a folder without a column `model` has
-    maps of one network. `images` are as for `make_maps`. Settings that say another network made the maps are
-    an error.
+    maps of one network. `images` map cases to images as for `make_maps`. SalstatsError if the network has no
+    maps or does not know a task, or a case has no image; InputFileError if settings say that another network
+    made the maps.
     """
     path = Path(folder)
     if not isinstance(images, Mapping):
@@ -231,7 +232,10 @@ def _made_by(series: Series, network: Network) -> bool:
 def _case_maps(
     case: str, image: Any, network: Network, outputs: Mapping[str, int], rows: list[MapRow]
 ) -> CaseMaps:
-    """Read a case of a map folder, and lay its maps on the network's input."""
+    """Read a case of a map folder, and lay its maps on the network's input; maps are in the order of tasks.
+
+    InputFileError if the image has another shape than the table says.
+    """
     ready = ready_image(case, image, network.preparation)
     tasks = list(dict.fromkeys(row.key.task for row in rows))
     maps = []

@@ -152,7 +152,10 @@ class Network:
         return arguments | method_options
 
     def digest(self, module: nn.Module) -> str:
-        """Return a text that changes with the weights, the modules, their options, and the preparation."""
+        """Return a text that changes with the weights, the modules, the preparation and the probability.
+
+        It changes with the options of torch's own modules, too.
+        """
         total = hashlib.sha256(repr((self.probability or PROBABILITY, self.preparation)).encode())
         for name, submodule in module.named_modules():
             module_type = type(submodule)
@@ -181,7 +184,7 @@ def network_outputs(
 
     `networks` are all for all tasks, or a list for each task. Outputs follow the order of `tasks`, which as a
     mapping also gives the outputs of networks that do not; None: all tasks of the networks, or of the
-    mapping.
+    mapping. A network without any of these tasks is left out.
     """
     networks_by_task = networks if isinstance(networks, Mapping) else None
     distinct = _distinct_networks(networks)
@@ -304,7 +307,10 @@ def check_output(value: Any, task: str, network: Network, n_outputs: int | None 
 
 
 def option_text(value: Any) -> str:
-    """Return a text of an option that is the same in every run, and differs if the option differs."""
+    """Return a text of an option that is the same in every run, and differs if the option differs.
+
+    A function or an object of another kind is known by its name or type alone.
+    """
     if isinstance(value, np.ndarray):
         return option_text(torch.as_tensor(np.ascontiguousarray(value)))
     if isinstance(value, torch.Tensor):

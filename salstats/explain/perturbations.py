@@ -188,7 +188,7 @@ def _shifted_weights(
 ) -> torch.Tensor:
     """Return the weight of each cell for each pixel along a side, for each shift: (n, pixels, cells)."""
     pixels = shifts[:, None] + np.arange(side)
-    weights = _bilinear_weights(side, n_cells)[pixels]
+    weights = _enlarged_row_weights(side, n_cells)[pixels]
     return torch.as_tensor(weights, dtype=torch.float32, device=device)
 
 
@@ -197,11 +197,14 @@ def _cell_side(side: int, cells: int) -> int:
     return math.ceil(side / cells)
 
 
-def _bilinear_weights(side: int, cells: int) -> np.ndarray:
-    """Return the weight of each cell of a row for each pixel of the enlarged row, shape (pixels, cells)."""
-    n_pixels = (cells + 1) * _cell_side(side, cells)
-    # centres of the pixels in units of cells, whose own centres are at 0, 1, ..., cells - 1
+def _enlarged_row_weights(side: int, n_cells: int) -> np.ndarray:
+    """Return the weight of each cell of a row for each pixel of the enlarged row, shape (pixels, cells).
+
+    The enlarged row has the pixels of `n_cells + 1` cells, more than the side of the image.
+    """
+    n_pixels = (n_cells + 1) * _cell_side(side, n_cells)
+    # centres of the pixels in units of cells, whose own centres are at 0, 1, ..., n_cells - 1
     pixel = np.arange(n_pixels)
-    centres = np.clip((pixel + 0.5) * cells / n_pixels - 0.5, 0, cells - 1)
-    distances = np.abs(centres[:, None] - np.arange(cells))
+    centres = np.clip((pixel + 0.5) * n_cells / n_pixels - 0.5, 0, n_cells - 1)
+    distances = np.abs(centres[:, None] - np.arange(n_cells))
     return np.asarray(np.maximum(1 - distances, 0))

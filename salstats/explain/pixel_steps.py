@@ -74,7 +74,7 @@ class PixelSteps(Passes):
     images: torch.Tensor
     baseline: Baseline
 
-    def end_outputs(self) -> tuple[torch.Tensor, torch.Tensor]:
+    def image_and_baseline_outputs(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the outputs (n, n_outputs) for the whole images, and those for their baselines.
 
         Equal images share a pass, unless each image has a baseline of its own.
@@ -108,7 +108,7 @@ class PixelSteps(Passes):
             return OrderedImage(image, baseline, device_ranks)
         return OrderedImage(baseline, image, device_ranks)
 
-    def step_outputs(self, steps: Iterable[tuple[OrderedImage, np.ndarray]]) -> Iterator[torch.Tensor]:
+    def step_output_batches(self, steps: Iterable[tuple[OrderedImage, np.ndarray]]) -> Iterator[torch.Tensor]:
         """Yield the outputs for images after steps, a batch at a time, in the order of `steps`.
 
         `steps` are images, each with the numbers of its changed pixels. A batch holds as many steps as fit,

@@ -72,7 +72,7 @@ class Request(Passes):
         self.forward(images, len(images))
 
     def generator(self, image: int) -> np.random.Generator:
-        """Return the random numbers of an image: always the same ones."""
+        """Return a new generator with the seed of an image, which draws the same numbers each time."""
         return np.random.default_rng(self.seeds[image])
 
     def maps_by_image(self, image_maps: ImageMaps) -> torch.Tensor:

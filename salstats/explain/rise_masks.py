@@ -24,7 +24,7 @@ from salstats.explain.methods import METHODS, check_options
 from salstats.explain.named_maps import image_keys
 from salstats.explain.perturbations import outputs_behind_masks
 from salstats.explain.request import Request
-from salstats.explain.saliency_maps import image_seeds
+from salstats.explain.saliency_maps import equal_groups_and_seeds
 
 
 def rise_masks(
@@ -110,7 +110,7 @@ def rise_masks(
     stack = check_images(images)
     keys = image_keys(cases, tasks, len(stack))
     regions = None if region is None else _region_weights(region, stack)
-    groups, seed_by_image = image_seeds(record, stack, seeds, rng)
+    groups, seed_by_image = equal_groups_and_seeds(record, stack, seeds, rng)
     n_passing = np.zeros(len(stack), np.int64)
     # sums, over the masks that pass and those that do not, of the share of the region that a mask shows
     shown_passing = np.zeros(len(stack))

@@ -197,7 +197,7 @@ def explain(
         reshape = VitGrid()
     stack = check_images(images)
     shape = (int(stack.shape[2]), int(stack.shape[3]))
-    groups, seed_by_image = image_seeds(record, stack, seeds, rng)
+    groups, seed_by_image = equal_groups_and_seeds(record, stack, seeds, rng)
     saliency: np.ndarray | None = None
     # also where the caller has switched gradients off
     with torch.inference_mode(False), torch.enable_grad(), evaluating(model, device) as torch_device:
@@ -279,7 +279,10 @@ def _ranges(lengths: list[int]) -> list[list[int]]:
 
 
 def _check_model(model: Any, record: Method) -> Any:
-    """Return the model to be explained, checked to take hooks where the method needs them."""
+    """Return the model to be explained, checked to take hooks where the method needs them.
+
+    Of a model that torch.compile made it is the module inside.
+    """
     if type(model).__name__ == "OptimizedModule":
         # torch.compile: the module behind it has the layers' own names, and calls hooks
         model = model._orig_mod
@@ -307,7 +310,7 @@ def _is_exported(model: Any) -> bool:
     return not any(node.op == "call_module" for node in model.graph.nodes)
 
 
-def image_seeds(
+def equal_groups_and_seeds(
     record: Method, images: torch.Tensor, seeds: Any, rng: int | np.random.Generator
 ) -> tuple[list[list[int]], np.ndarray]:
     """Return the indices of equal images, for shared passes and draws, and the seed of each image.
@@ -365,7 +368,7 @@ def _layers_and_outputs(
 
 
 def run_method(request: Request, record: Method) -> torch.Tensor:
-    """Return the raw attributions of a method for a batch."""
+    """Return the raw attributions of a method for a batch, (b, channels, m, k), before any reduction."""
     module, name = record.run.split(":")
     try:
         attributions: torch.Tensor = getattr(import_module(module), name)(request)

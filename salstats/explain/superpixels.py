@@ -133,7 +133,7 @@ def _linear_model_maps(
                 hint=f"take {20 * n_features} or more, or fewer superpixels",
             )
         shown = draw(generator, n_samples, n_features)
-        outputs, cosines = _sample_outputs(request, image, baseline, segments, shown)
+        outputs, cosines = _outputs_and_cosines(request, image, baseline, segments, shown)
         coefficients = []
         for target in targets.tolist():
             samples = MaskedSamples(shown.astype(np.float32), outputs[:, target], cosines)
@@ -144,7 +144,7 @@ def _linear_model_maps(
     return request.maps_by_image(target_maps)
 
 
-def _sample_outputs(
+def _outputs_and_cosines(
     request: Request, image: torch.Tensor, baseline: torch.Tensor, segments: np.ndarray, shown: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the outputs (n_samples, n_outputs) for samples of an image, and their cosines to the image.

@@ -36,8 +36,8 @@ class InterpolationAxis(NamedTuple):
         return cls(low, high, remainder / denominator, n_samples)
 
     @property
-    def starts(self) -> np.ndarray:
-        """For each sample the first pixel that lies at or after it; last the number of pixels."""
+    def first_pixels(self) -> np.ndarray:
+        """First pixel at or after each sample, 0 for the first sample; last the number of pixels."""
         return np.searchsorted(self.low, np.arange(self.n_samples + 1))
 
     @property

@@ -21,6 +21,15 @@ class Box(NamedTuple):
     right: float
 
 
+class BiasOnImage(NamedTuple):
+    """The centre bias on the pixels of an image."""
+
+    #: (height, width), of sum 1; 0 at pixels that no map covers.
+    density: np.ndarray
+    #: Number of pixels that no map covers.
+    n_unseen: int
+
+
 class CenterBias:
     """The mean of all fixation maps, each moved and stretched so that its case's box lies on the average box.
 
@@ -105,7 +114,7 @@ class CenterBias:
         self._sums += bias._sums
         self.n_maps += bias.n_maps
 
-    def on_image(self, case: str, *, without: Sequence[np.ndarray] = ()) -> tuple[np.ndarray, int]:
+    def on_image(self, case: str, *, without: Sequence[np.ndarray] = ()) -> BiasOnImage:
         """Return the centre bias on the pixels of a case's image, and the number of pixels without a map.
 
         The case's own maps, as they were added, are taken out if `without` has them, so that the case is not
@@ -140,7 +149,7 @@ class CenterBias:
                 "center bias"
             )
         density /= total
-        return density, int(np.count_nonzero(is_unseen))
+        return BiasOnImage(density, int(np.count_nonzero(is_unseen)))
 
     def _frame_position(self, case: str) -> "_FramePosition":
         """Return the position of a case's image in the frame."""

@@ -103,7 +103,7 @@ class Geometry:
         return self._frame_side(axis=0), self._frame_side(axis=1)
 
     def _frame_side(self, axis: int) -> int:
-        """Return the length of the whole image along an axis in the pixels of the input."""
+        """Return the length of the image along an axis in pixels of the input; at most its own pixels."""
         side = self.image_shape[axis]
         return min(side, max(1, int(side * self.scale[axis] + 0.5)))
 

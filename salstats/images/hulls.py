@@ -58,7 +58,7 @@ def convex_hull(mask: np.ndarray) -> np.ndarray:
     rows = np.flatnonzero(array.any(axis=1))
     if not rows.size:
         return hull
-    corners = _corners(array, rows)
+    corners = _hull_corners(array, rows)
     top = int(rows[0])
     bottom = int(rows[-1])
     width = array.shape[1]
@@ -94,13 +94,13 @@ def _ceil_half(number: int) -> int:
     return (number + 1) // 2
 
 
-def _corners(array: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _hull_corners(mask: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Return the corners of the hull in order, (y, x) in half pixels, shape (n, 2).
 
     `rows` are those in which the mask has a pixel. Pixel (row, col) has its centre at y = 2 row, x = 2 col.
     """
-    first_col = array[rows].argmax(axis=1)
-    last_col = array.shape[1] - 1 - array[rows, ::-1].argmax(axis=1)
+    first_col = mask[rows].argmax(axis=1)
+    last_col = mask.shape[1] - 1 - mask[rows, ::-1].argmax(axis=1)
     y = 2 * rows.astype(np.int64)
     first_x = 2 * first_col.astype(np.int64)
     last_x = 2 * last_col.astype(np.int64)

@@ -16,7 +16,7 @@ def resize(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     return np.asarray(resized).reshape(height, width)
 
 
-def resize_in_range(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+def resize_in_float64(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     """Resize a finite map as `resize` does, in float64 and its own range, however far from 0.
 
     It is resized between 0 and 1, where single precision keeps the order of values.

@@ -116,7 +116,7 @@ class SaliencyOnImage:
         return box_filter(values, self.smooth)
 
     def _mask_columns(self, threshold: float | str, peak: tuple[int, int] | None) -> np.ndarray:
-        """Return the mask, transposed, of a map with this peak."""
+        """Return the mask, transposed, of a map with this peak; empty without a peak, or at threshold 1."""
         threshold = check_threshold(threshold)
         if threshold != OTSU and self.colormap is not None:
             raise ValueRangeError(
@@ -166,7 +166,10 @@ class SaliencyOnImage:
         return tp, n_mask - tp, n_truth - tp, mask.size - n_mask - n_truth + tp
 
     def counts_at(self, truth: Rle, thresholds: Sequence[float]) -> np.ndarray:
-        """Return counts (tp, fp, fn, tn) at each threshold from 0 to 1, from one pass over the map."""
+        """Return counts (tp, fp, fn, tn), a row for each threshold from 0 to 1, from one pass over the map.
+
+        ValueRangeError for the name of a threshold, and where there is a colormap.
+        """
         starts, ends = self._runs(truth)
         checked = [check_threshold(threshold) for threshold in thresholds]
         has_names = any(isinstance(threshold, str) for threshold in checked)

@@ -57,11 +57,11 @@ class Rle:
         shape = check_shape(self.shape)
         if not isinstance(self.counts, bytes):
             raise ValueRangeError(f"counts must be bytes, not {type(self.counts).__name__}")
-        lengths, is_shortest = unpack(self.counts)
-        check_fill(lengths, shape)
+        unpacked = unpack(self.counts)
+        check_fill(unpacked.lengths, shape)
         object.__setattr__(self, "shape", shape)
-        if not is_shortest or not lengths[1:].all():
-            object.__setattr__(self, "counts", pack(merge_runs(lengths), shape))
+        if not unpacked.is_shortest or not unpacked.lengths[1:].all():
+            object.__setattr__(self, "counts", pack(merge_runs(unpacked.lengths), shape))
 
     @classmethod
     def from_coco(cls, record: Mapping[str, Any], source: str = "mask") -> "Rle":
@@ -111,7 +111,7 @@ def runs(rle: Rle) -> tuple[np.ndarray, np.ndarray]:
 
     They are flat positions counted down the columns: pixel (row, col) is at `col * height + row`.
     """
-    lengths, _ = unpack(rle.counts)
+    lengths = unpack(rle.counts).lengths
     # background and foreground take turns, background first and perhaps last
     run_ends = np.cumsum(lengths)
     ends = run_ends[1::2]
@@ -185,7 +185,7 @@ def encode_box(box: np.ndarray, corner: tuple[int, int], shape: tuple[int, int])
 
 def decode(rle: Rle) -> np.ndarray:
     """Return the mask of a run-length code: a new array of bool, in row-major order."""
-    lengths, _ = unpack(rle.counts)
+    lengths = unpack(rle.counts).lengths
     height, width = rle.shape
     # runs are background and foreground by turns
     run_values = (np.arange(len(lengths)) & 1).astype(np.uint8)
@@ -244,7 +244,7 @@ def contains(rle: Rle, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
     # positions of the pixels, counted down the columns as in the code
     positions = np.floor(np.where(is_inside, cols, 0)).astype(np.int64) * height
     positions += np.floor(np.where(is_inside, rows, 0)).astype(np.int64)
-    lengths, _ = unpack(rle.counts)
+    lengths = unpack(rle.counts).lengths
     run = np.searchsorted(np.cumsum(lengths), positions, side="right")
     # runs are background and foreground by turns, background first
     is_foreground = run % 2 == 1

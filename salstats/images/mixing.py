@@ -43,8 +43,9 @@ def mix_classes(
     stack = np.asarray(maps)
     if stack.ndim != 3:
         raise ShapeError(f"maps must have shape (C, M, N), a map for each class, not {stack.shape}")
-    shares = _shares(probs, "probs", len(stack))
-    weights = _weights(shares, rule, _shares(threshold, "threshold", len(stack)), no_finding)
+    class_probs = _numbers_from_0_to_1(probs, "probs", len(stack))
+    class_thresholds = _numbers_from_0_to_1(threshold, "threshold", len(stack))
+    weights = _weights(class_probs, rule, class_thresholds, no_finding)
     mixed = np.zeros(stack.shape[1:])
     for index, (layer, weight) in enumerate(zip(stack, weights, strict=True)):
         if not np.isfinite(layer).all():
@@ -55,8 +56,8 @@ def mix_classes(
     return mixed
 
 
-def _shares(values: Any, name: str, n_classes: int) -> np.ndarray:
-    """Return numbers from 0 to 1 as float64, one for each class; a threshold may be one for all."""
+def _numbers_from_0_to_1(values: Any, name: str, n_classes: int) -> np.ndarray:
+    """Return numbers in float64, one for each class, or one threshold for all; raise unless from 0 to 1."""
     array = np.asarray(values)
     if array.shape != (n_classes,) and (name == "probs" or array.ndim):
         raise ShapeError(

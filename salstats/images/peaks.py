@@ -27,7 +27,7 @@ def maxima(saliency: np.ndarray, shape: tuple[int, int], *, every: bool = True) 
     # bounds that only rounding tells apart are equal, so that their rows are taken from top to bottom
     bounds[bounds >= highest - tolerance] = highest
     # rows of pixels between a row of samples and the next: from starts[i] up to but without starts[i + 1]
-    starts = rows.starts
+    starts = rows.first_pixels
     has_no_pixel = starts[:-1] == starts[1:]
     bounds[has_no_pixel] = -np.inf
     # the largest value so far

@@ -75,18 +75,22 @@ class PixelValues:
         return self.total / self.flat.size
 
     def scaled_up(self) -> tuple["PixelValues", float]:
-        """Return values whose squares are above 0, and the factor that the values are of these."""
+        """Return values and a factor whose product are the values here.
+
+        Where values differ by so little that their squared deviations would be 0 in float64, the values are
+        divided by their spread; else, and where all are equal, they are returned as they are, with 1.
+        """
         spread = self.highest - self.lowest
         if spread == 0 or spread > _SMALLEST_SPREAD:
             return self, 1.0
         return PixelValues(self.values / spread), spread
 
     @cached_property
-    def length(self) -> float:
-        """The length of the values about their mean: the root of the sum of their squared deviations."""
+    def deviation_norm(self) -> float:
+        """The norm of the deviations from the mean: the root of the sum of their squares."""
         scaled, factor = self.scaled_up()
         if factor != 1:
-            return factor * scaled.length
+            return factor * scaled.deviation_norm
         squares = 0.0
         mean = self.mean
         buffer = np.empty(PRODUCT_BLOCK)

@@ -136,8 +136,8 @@ class Preparation:
                 f", and {memory_problem}",
             )
         # position of the resized image in the input; negative where it is cropped
-        top = _start(resized_shape[0], self.size[0])
-        left = _start(resized_shape[1], self.size[1])
+        top = _start_in_input(resized_shape[0], self.size[0])
+        left = _start_in_input(resized_shape[1], self.size[1])
         low, high = _black_and_white(image, array, self.rescale)
         resized = self._resized(array, resized_shape).astype(np.float32, copy=False)
         # the part of the input that the image covers, and the same part of the resized image
@@ -207,11 +207,14 @@ def _rounded_quotient(numerator: int, denominator: int) -> int:
     return (2 * numerator + denominator) // (2 * denominator)
 
 
-def _start(length: int, side: int) -> int:
-    """Return the start of an axis of the resized image in the input, as torchvision's CenterCrop has it."""
-    if length <= side:
-        return (side - length) // 2
-    return -round((length - side) / 2)
+def _start_in_input(image_side: int, input_side: int) -> int:
+    """Return the pixel of the input at which the resized image starts; negative if it is cropped there.
+
+    As in torchvision's CenterCrop.
+    """
+    if image_side <= input_side:
+        return (input_side - image_side) // 2
+    return -round((image_side - input_side) / 2)
 
 
 def _check_image(image: Any) -> np.ndarray:

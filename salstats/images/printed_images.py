@@ -31,8 +31,11 @@ def resize_for_print(image: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     return resized
 
 
-def grey_image(array: np.ndarray) -> np.ndarray:
-    """Return a grey or RGB(A) image as grey from 0 to 1: bytes by 255, other numbers by their own range."""
+def grey_from_0_to_1(array: np.ndarray) -> np.ndarray:
+    """Return a grey or RGB(A) image as grey in float32, from 0 to 1; opacity is dropped.
+
+    Bytes are divided by 255, other numbers stretched by the range of their grey.
+    """
     image = array.astype(np.float32)
     if image.ndim == 3:
         # luma of the television standard, as Pillow's mode "L"

@@ -1,7 +1,7 @@
 """The run lengths of a mask: read from COCO's compressed counts, checked, merged, and written again."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pycocotools import mask as coco
@@ -24,6 +24,15 @@ _LARGEST_CODE = 0b111111
 _SIGN_BIT = 0b010000
 #: Largest number of characters of a number.
 _MAX_CHARACTERS = 7
+
+
+class UnpackedCounts(NamedTuple):
+    """Run lengths from compressed counts."""
+
+    #: Lengths of the runs, background first.
+    lengths: np.ndarray
+    #: True if no number is written in more characters than it needs.
+    is_shortest: bool
 
 
 def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
@@ -51,12 +60,15 @@ def check_shape(shape: Any, name: str = "shape") -> tuple[int, int]:
 
 
 def _is_whole(value: object) -> bool:
-    """Return True if a value is a whole number."""
+    """Return True if a value is a whole number, and not a bool."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def unpack(counts: bytes) -> tuple[np.ndarray, bool]:
-    """Return the run lengths of compressed counts, and True if every number has its shortest form.
+def unpack(counts: bytes) -> UnpackedCounts:
+    """Return the run lengths of compressed counts; they are not checked to fill an image.
+
+    ValueRangeError for characters that compressed counts never have, and for a number that breaks off or is
+    too long.
 
     A number is written in digits of five bits, the lowest first, a character for each. The first three
     numbers are run lengths; each number after them is the difference of a run length to the last but one.
@@ -98,7 +110,7 @@ def unpack(counts: bytes) -> tuple[np.ndarray, bool]:
     lengths = numbers
     np.cumsum(lengths[1::2], out=lengths[1::2])
     np.cumsum(lengths[2::2], out=lengths[2::2])
-    return lengths, not has_redundant
+    return UnpackedCounts(lengths, is_shortest=not has_redundant)
 
 
 def pack(lengths: np.ndarray, shape: tuple[int, int]) -> bytes:
@@ -107,7 +119,7 @@ def pack(lengths: np.ndarray, shape: tuple[int, int]) -> bytes:
 
 
 def uncompressed_lengths(counts: list[Any]) -> np.ndarray:
-    """Return uncompressed counts as an array of whole numbers."""
+    """Return uncompressed counts as an array; ValueRangeError for one that is not whole, or too large."""
     for n in counts:
         if not _is_whole(n):
             raise ValueRangeError(f"counts must be whole numbers, not {shortened(n)}")

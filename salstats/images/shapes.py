@@ -18,9 +18,9 @@ def shape_features(mask: np.ndarray, *, n_instances: int | None = None) -> dict[
     Elongation and irrectangularity are those of the dominant instance, the contour with the most boundary
     points as in the study's scripts, the first on ties; areas and the perimeter are those of the whole mask.
     Without `n_instances`, the outlines that the annotator drew, 8-connected components are counted, which
-    are fewer where outlines touch or overlap. The keys are described in `scoring.features`; elongation and
-    irrectangularity are NaN where the rectangle has no area (a single pixel, a straight line), both and the
-    perimeter where the mask is empty.
+    are fewer where outlines touch or overlap; an empty mask has 0 in any case. The keys are described in
+    `scoring.features`; elongation and irrectangularity are NaN where the rectangle has no area (a single
+    pixel, a straight line), both and the perimeter where the mask is empty.
 
     Contours are OpenCV's with every boundary pixel (`RETR_LIST`, `CHAIN_APPROX_NONE`). They run through
     the centres of the boundary pixels: 10 x 20 pixels are a rectangle of 9 x 19, of elongation 19/9.
@@ -64,7 +64,7 @@ def shape_features(mask: np.ndarray, *, n_instances: int | None = None) -> dict[
         # the first label is the background
         n_labels, _ = cv2.connectedComponents(finding, connectivity=8)
         n_instances = int(n_labels) - 1
-    elongation, irrectangularity = _rectangle_features(_dominant_contour(finding))
+    elongation, irrectangularity = _elongation_and_irrectangularity(_dominant_contour(finding))
     return {
         "n_instances": n_instances,
         "area_ratio": area / array.size,
@@ -75,7 +75,7 @@ def shape_features(mask: np.ndarray, *, n_instances: int | None = None) -> dict[
     }
 
 
-def dominant_rectangle(mask: np.ndarray) -> np.ndarray:
+def dominant_rectangle_outline(mask: np.ndarray) -> np.ndarray:
     """Return the smallest rectangle around a finding's dominant instance, as `shape_features` measures it.
 
     Corners (row, col), the first again at the end, shape (5, 2); pixel (0, 0) has its centre at (0.5, 0.5).
@@ -95,7 +95,7 @@ def _dominant_contour(mask: np.ndarray) -> np.ndarray:
     return np.asarray(max(contours, key=len))
 
 
-def _rectangle_features(points: np.ndarray) -> tuple[float, float]:
+def _elongation_and_irrectangularity(points: np.ndarray) -> tuple[float, float]:
     """Return elongation and irrectangularity of a contour (x, y); NaN if its rectangle has no area."""
     _, (width, height), _ = cv2.minAreaRect(points)
     if min(width, height) <= 0:

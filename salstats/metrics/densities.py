@@ -68,7 +68,7 @@ class Densities:
 def correlations(saliency: PixelValues, densities: Sequence[PixelValues]) -> np.ndarray:
     """Return Pearson's correlation of a map with each density, (k,); NaN where one is constant.
 
-    The sum of (m - mean m)(d - mean d) over the pixels, over the product of the lengths of both deviations,
+    The sum of (m - mean m)(d - mean d) over the pixels, over the product of the norms of both deviations,
     for the values m of the map and d of a density.
     """
     if saliency.is_constant:
@@ -83,10 +83,10 @@ def correlations(saliency: PixelValues, densities: Sequence[PixelValues]) -> np.
         for index, density in enumerate(densities):
             # deviations on both sides: the sum for a nearly constant density would lose its digits otherwise
             products[index] += (density.flat[block] - density.mean) @ deviations
-    lengths = np.array([density.length for density in densities])
-    lengths[[density.is_constant for density in densities]] = np.nan
+    norms = np.array([density.deviation_norm for density in densities])
+    norms[[density.is_constant for density in densities]] = np.nan
     # rounding may carry a perfect correlation past 1
-    return np.asarray(np.clip(products / lengths / sqrt(squares), -1, 1))
+    return np.asarray(np.clip(products / norms / sqrt(squares), -1, 1))
 
 
 def as_density(pixels: PixelValues, *, minimum: float = 0.0, constant: str = "nan") -> PixelShares | None:

@@ -139,7 +139,7 @@ def _sum_inside(
     samples += (1 - high_share) * map_columns[cols.low[touched_cols]]
 
     # for each sample the sum over the n pixels between it and the next: (n - sum p) s[low] + (sum p) s[high]
-    first_pixel = rows.starts
+    first_pixel = rows.first_pixels
     n_pixels = np.diff(first_pixel)[used_samples]
     sum_of_shares = np.bincount(rows.low, rows.fraction, minlength=rows.n_samples)[used_samples]
     pixel_sums = (n_pixels - sum_of_shares) * samples
@@ -149,8 +149,8 @@ def _sum_inside(
     np.cumsum(pixel_sums, axis=1, out=sums_before_sample[:, 1:])
     shares_before_row = np.append(0.0, np.cumsum(rows.fraction))
 
-    def sums_above(row: np.ndarray, pixel: np.ndarray) -> np.ndarray:
-        """Return the sum over the pixels above `row`, for each segment.
+    def sums_over_pixels_above(row: np.ndarray, pixel: np.ndarray) -> np.ndarray:
+        """Return the sum over the pixels above `row`, down from the top of the image, for each segment.
 
         `pixel` is a row between the same two samples as the last of these pixels.
         """
@@ -164,8 +164,8 @@ def _sum_inside(
         sums += shares_remaining * high_sample
         return sums
 
-    bottom_sums = sums_above(segments.bottom, segments.bottom - 1)
-    top_sums = sums_above(segments.top, segments.top)
+    bottom_sums = sums_over_pixels_above(segments.bottom, segments.bottom - 1)
+    top_sums = sums_over_pixels_above(segments.top, segments.top)
     return float((bottom_sums - top_sums).sum())
 
 

@@ -132,7 +132,7 @@ def auc(
     """
     ranked = RankedMap(saliency)
     if n_samples is not None:
-        return _sampled(ranked, density, None, n_samples, rng)
+        return _auc_of_sampled_pixels(ranked, density, None, n_samples, rng)
     return float(ranked.auc(check_density(density, ranked.shape))[0])
 
 
@@ -157,15 +157,19 @@ def sauc(
     """
     ranked = RankedMap(saliency)
     if n_samples is not None:
-        return _sampled(ranked, density, center_bias, n_samples, rng)
+        return _auc_of_sampled_pixels(ranked, density, center_bias, n_samples, rng)
     density = check_density(density, ranked.shape)
     return float(ranked.sauc(density, check_density(center_bias, ranked.shape, "center_bias"))[0])
 
 
-def _sampled(
+def _auc_of_sampled_pixels(
     ranked: RankedMap, positives: Any, negatives: Any, n_samples: int, rng: int | np.random.Generator
 ) -> float:
-    """Return the area under the ROC curve between pixels drawn with replacement, negatives first."""
+    """Return the area under the ROC curve between `n_samples` positives and as many negatives.
+
+    They are pixels drawn with replacement by the densities, negatives first; without a density of negatives
+    from all pixels alike.
+    """
     n_pixels = check_count(n_samples, "n_samples")
     generator = check_generator(rng)
     negative_shares = None

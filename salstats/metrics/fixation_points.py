@@ -52,7 +52,7 @@ def nss(saliency: Any, points: Any, *, form: str = "points") -> float:
     """
     saliency = checked_pixels(saliency)
     binary = check_choice(form, ("points", "binary"), "form") == "binary"
-    pixels = _pixels(points, saliency.shape)
+    pixels = _pixel_indices(points, saliency.shape)
     if saliency.is_constant or not len(pixels):
         return _NAN
     divisor = saliency.flat.size
@@ -60,8 +60,8 @@ def nss(saliency: Any, points: Any, *, form: str = "points") -> float:
         pixels = np.unique(pixels)
         divisor -= 1
     # NSS = (mean of the map at the fixations - mean of the map) / SD of the map (Peters et al. 2005);
-    # `length` is the root of the sum of squared deviations
-    standard_deviation = saliency.length / sqrt(divisor)
+    # `deviation_norm` is the root of the sum of squared deviations
+    standard_deviation = saliency.deviation_norm / sqrt(divisor)
     return float((saliency.flat[pixels].mean() - saliency.mean) / standard_deviation)
 
 
@@ -96,13 +96,13 @@ def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
     """
     saliency = checked_pixels(saliency)
     check_choice(negatives, ("all", "unfixated"), "negatives")
-    pixels = _pixels(points, saliency.shape)
+    pixels = _pixel_indices(points, saliency.shape)
     if saliency.is_constant:
         return _NAN
     positive_values = saliency.flat[pixels]
     negative_values = saliency.flat
     if negatives == "unfixated":
-        negative_values = negative_values[_unfixated(pixels, saliency.flat.size)]
+        negative_values = negative_values[_unfixated_mask(pixels, saliency.flat.size)]
     return auc_of_values(positive_values, negative_values)
 
 
@@ -130,8 +130,8 @@ def sauc_points(saliency: Any, points: Any, others: Any) -> float:
     0.875
     """
     saliency = checked_pixels(saliency)
-    positives = _pixels(points, saliency.shape)
-    negatives = _pixels(others, saliency.shape, "others")
+    positives = _pixel_indices(points, saliency.shape)
+    negatives = _pixel_indices(others, saliency.shape, "others")
     if saliency.is_constant:
         return _NAN
     return auc_of_values(saliency.flat[positives], saliency.flat[negatives])
@@ -179,7 +179,7 @@ def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
     """
     saliency = checked_pixels(saliency)
     shape = saliency.shape
-    pixels = _pixels(points, shape)
+    pixels = _pixel_indices(points, shape)
     if jitter is not None and np.shape(jitter) != shape:
         raise ShapeError(
             f"map {shape} and jitter {np.shape(jitter)} must have the same shape",
@@ -191,7 +191,7 @@ def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
     flat = saliency.flat
     if jitter is not None:
         flat = flat + checked_pixels(jitter).flat
-    negatives = np.sort(flat[_unfixated(pixels, flat.size)])
+    negatives = np.sort(flat[_unfixated_mask(pixels, flat.size)])
     if not len(negatives):
         return _NAN
     thresholds, n_at = np.unique(flat[pixels], return_counts=True)
@@ -243,7 +243,7 @@ def information_gain(
     """
     saliency = checked_pixels(saliency)
     shape = saliency.shape
-    pixels = _pixels(points, shape)
+    pixels = _pixel_indices(points, shape)
     baseline_shares = None
     if baseline is not None:
         baseline_shares = PixelShares(density_pixels(baseline, shape, "baseline"))
@@ -260,14 +260,14 @@ def information_gain(
         return float(np.mean(gains))
 
 
-def _unfixated(pixels: np.ndarray, size: int) -> np.ndarray:
-    """Return an array of bool in row-major order, True for each pixel that was never fixated."""
-    is_unfixated = np.ones(size, dtype=bool)
+def _unfixated_mask(pixels: np.ndarray, n_pixels: int) -> np.ndarray:
+    """Return an array of bool in row-major order, True for each of `n_pixels` that is not among `pixels`."""
+    is_unfixated = np.ones(n_pixels, dtype=bool)
     is_unfixated[pixels] = False
     return is_unfixated
 
 
-def _pixels(points: Any, shape: tuple[int, ...], name: str = "points") -> np.ndarray:
+def _pixel_indices(points: Any, shape: tuple[int, ...], name: str = "points") -> np.ndarray:
     """Return the flat index, in row-major order, of the pixel in which each point lies."""
     array = np.asarray(points)
     if array.size == 0:
@@ -297,7 +297,7 @@ def _pixels(points: Any, shape: tuple[int, ...], name: str = "points") -> np.nda
 
 def _auc_points_of(ranked: RankedMap, points: np.ndarray) -> float:
     """Return `auc_points` of a map that is sorted already."""
-    return ranked.auc_at(_pixels(points, ranked.shape))
+    return ranked.auc_at(_pixel_indices(points, ranked.shape))
 
 
 def _gain_of(saliency: np.ndarray, points: Any, center_bias: Densities, *, floor: float = 0.0) -> float:

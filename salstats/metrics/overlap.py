@@ -44,7 +44,7 @@ class Counts(NamedTuple):
     fn: Any
     tn: Any
 
-    def emptied(self) -> "Counts":
+    def of_empty_mask(self) -> "Counts":
         """Return the counts of an empty mask against the same truth."""
         return Counts(0 * self.tp, 0 * self.fp, self.tp + self.fn, self.fp + self.tn)
 

@@ -81,7 +81,7 @@ class RankedMap:
         with np.errstate(over="ignore", under="ignore"):
             single = flat.astype(np.float32)
         if np.array_equal(single, flat):
-            order, ordered = _sorted_single(single)
+            order, ordered = _order_and_value_codes(single)
         else:
             order = np.argsort(flat)
             ordered = flat.take(order)
@@ -97,17 +97,17 @@ class RankedMap:
         n_up_to_value = self._sorted.tie_ends
         if n_up_to_value is None:
             n_up_to_value = np.arange(1, n_pixels + 1)
-        return self._ranked(n_up_to_value / n_pixels)
+        return self._ranks_of_pixels(n_up_to_value / n_pixels)
 
-    def _ranked(self, shares: np.ndarray) -> np.ndarray:
+    def _ranks_of_pixels(self, cumulative_shares: np.ndarray) -> np.ndarray:
         """Return the rank of each pixel, (n_pixels,): the share of negatives below plus half of those level.
 
-        `shares` are the shares of negatives up to and with each distinct value of the map, ascending.
+        `cumulative_shares` are those of negatives up to and with each distinct value of the map, ascending.
         """
         order, tie_ends = self._sorted
         # half of (the share up to the value before + the share up to this value)
-        ranks_of_values = shares.copy()
-        ranks_of_values[1:] += shares[:-1]
+        ranks_of_values = cumulative_shares.copy()
+        ranks_of_values[1:] += cumulative_shares[:-1]
         ranks_of_values /= 2
         if tie_ends is not None:
             n_ties = np.diff(tie_ends, prepend=0)
@@ -133,12 +133,12 @@ class RankedMap:
             if tie_ends is not None:
                 shares = shares[tie_ends - 1]
             shares /= shares[-1]
-            ranks = self._ranked(shares)
+            ranks = self._ranks_of_pixels(shares)
         # rounding may carry a perfect score past 1
         return np.asarray(np.minimum(positives.flat @ ranks / positives.sums, 1.0))
 
 
-def _sorted_single(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _order_and_value_codes(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the order of values of single precision, and codes in that order that are equal where they are.
 
     Value and pixel are joined to one whole number of 64 bits; sorting these takes a third of the time.

@@ -109,15 +109,15 @@ SCORES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
 }
 
 
-def at_size_of_truth(saliency: np.ndarray, truth: np.ndarray) -> np.ndarray:
+def resized_to_truth(saliency: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Return a map at its truth's size: bilinear where they differ, its values as they are."""
     if saliency.shape == truth.shape:
         return saliency
     return resize(saliency, (truth.shape[0], truth.shape[1]))
 
 
-def is_left_out(truth: np.ndarray) -> bool:
-    """Return True if `xaibenchmark` leaves an image out: its truth adds up to 0, as -1 and 1 do."""
+def has_zero_sum(truth: np.ndarray) -> bool:
+    """Return True if a truth adds up to 0, as -1 and 1 do: `xaibenchmark` leaves its image out."""
     return bool(np.asarray(truth).sum() == 0)
 
 
@@ -155,7 +155,7 @@ def _metric(name: str, label: str, rule: str) -> Metric:
     """Return the record of a score, which `score` computes from a map of any size."""
 
     def kernel(saliency: np.ndarray, truth: np.ndarray) -> float:
-        return SCORES[name](at_size_of_truth(saliency, truth), truth)
+        return SCORES[name](resized_to_truth(saliency, truth), truth)
 
     source = f"Saliency-Bench (XAIdataset/XAIdataset.github.io, commit c8641d9): {rule}"
     return Metric(

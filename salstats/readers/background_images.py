@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from salstats.errors import InputFileError, SalstatsError, Setting, ShapeError, ValueRangeError
-from salstats.images.printed_images import grey_image, resize_for_print
+from salstats.images.printed_images import grey_from_0_to_1, resize_for_print
 from salstats.readers.image_files import GREY, opened_image
 
 #: Where images come from: a folder, or a file or an array for each case.
@@ -83,7 +83,7 @@ def _grey_of_array(array: np.ndarray, case: str) -> np.ndarray:
         raise ValueRangeError(
             f"the image of case {case} must hold finite numbers", option="images", value=case
         )
-    return grey_image(array)
+    return grey_from_0_to_1(array)
 
 
 def _image_path(folder: Path, case: str) -> Path:

@@ -14,7 +14,7 @@ import numpy as np
 from salstats.checks import check_choice, quoted
 from salstats.errors import InputFileError, Message, SalstatsError, Setting, warn
 from salstats.images.hulls import convex_hull, from_padded_square, inner_regions
-from salstats.images.map_steps import may_cover, resize_in_range
+from salstats.images.map_steps import may_cover, resize_in_float64
 from salstats.images.maps import is_finite
 from salstats.images.mixing import MIXING_RULES, mix_classes
 from salstats.readers.cells import PathLike
@@ -304,7 +304,7 @@ def _unpadded(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     side = max(shape)
     first_row = (side - height) // 2
     first_col = (side - width) // 2
-    square = resize_in_range(saliency, (side, side))
+    square = resize_in_float64(saliency, (side, side))
     return square[first_row : first_row + height, first_col : first_col + width]
 
 

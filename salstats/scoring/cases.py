@@ -169,7 +169,7 @@ class PredictionComparison:
             counts = Counts(*self.on_image.counts(self.runs, self.setting.threshold))
         if self.setting.keeps(self.content.prob):
             return counts
-        return counts.emptied()
+        return counts.of_empty_mask()
 
     @cached_property
     def distances(self) -> SurfaceDistances:

@@ -12,7 +12,7 @@ import numpy as np
 from salstats.errors import InputFileError, SalstatsError, ValueRangeError
 from salstats.images.center_bias import CenterBias
 from salstats.images.fixations import Fixations, fixation_map
-from salstats.images.map_steps import resize_in_range
+from salstats.images.map_steps import resize_in_float64
 from salstats.images.maps import is_finite
 from salstats.metrics.densities import Densities
 from salstats.metrics.ranks import RankedMap
@@ -144,7 +144,7 @@ def on_image(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
     if not is_finite(saliency):
         return None
     if saliency.shape != shape:
-        saliency = resize_in_range(saliency, shape)
+        saliency = resize_in_float64(saliency, shape)
     return np.asarray(saliency, np.float64)
 
 

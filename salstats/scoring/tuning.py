@@ -242,7 +242,7 @@ class Sweep:
             is_kept = prob >= cutoff
             if self.as_published:
                 is_kept = prob > cutoff
-            rows.append(counts if is_kept else counts.emptied())
+            rows.append(counts if is_kept else counts.of_empty_mask())
         return np.array(rows)
 
     def _rates(self, counts: np.ndarray) -> np.ndarray:

@@ -116,7 +116,7 @@ def _scores(
     prediction: Prediction | None, truth: np.ndarray, metrics: Sequence[str], case: str
 ) -> list[Score]:
     """Return the scores of one map; NaN and the reason where one is undefined."""
-    if xaibenchmark.is_left_out(truth):
+    if xaibenchmark.has_zero_sum(truth):
         return [(np.nan, ABSENT)] * len(metrics)
     if prediction is None:
         return [(np.nan, NO_MAP)] * len(metrics)
@@ -128,7 +128,7 @@ def _scores(
             f"{prediction.source}, case {case}: a map has two dimensions, not {np.ndim(saliency)}",
             path=prediction.source,
         )
-    resized = xaibenchmark.at_size_of_truth(saliency, truth)
+    resized = xaibenchmark.resized_to_truth(saliency, truth)
     scores: list[Score] = []
     for metric in metrics:
         value = xaibenchmark.SCORES[metric](resized, truth)

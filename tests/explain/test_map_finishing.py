@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.tiny_networks import OUTPUTS, cnn, pictures  # noqa: E402
 
 from salstats.explain.ensembles import explain_ensemble  # noqa: E402
-from salstats.explain.map_finishing import finish, join_layers, keep_sign, reduce_channels  # noqa: E402
+from salstats.explain.map_finishing import finish, keep_sign, mean_of_scaled_layers, reduce_channels  # noqa: E402
 from salstats.explain.map_runs import make_maps  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
 from salstats.explain.saliency_maps import explain  # noqa: E402
@@ -55,9 +55,9 @@ def test_filter_by_hand_mirrors_the_border_about_its_pixels():
 def test_layers_are_joined_by_hand():
     first = np.array([[[2.0, -8.0], [0.0, 4.0]]])
     second = np.array([[[0.0, 10.0], [5.0, 0.0]]])
-    joined = join_layers([first, second], "positive", (2, 2))
+    joined = mean_of_scaled_layers([first, second], "positive", (2, 2))
     np.testing.assert_allclose(joined, [[[0.25, 0.5], [0.25, 0.5]]], atol=ROUNDING)
-    signed = join_layers([first, second], "signed", (2, 2))
+    signed = mean_of_scaled_layers([first, second], "signed", (2, 2))
     np.testing.assert_allclose(signed, [[[0.125, 0.0], [0.25, 0.25]]], atol=ROUNDING)
 
 

@@ -11,7 +11,7 @@ def test_pixels_lie_among_samples_by_half_pixel_centres():
     np.testing.assert_array_equal(axis.low, [0, 0, 0, 1])
     np.testing.assert_array_equal(axis.high, [1, 1, 1, 1])
     np.testing.assert_array_equal(axis.fraction, [0, 0.25, 0.75, 0])
-    np.testing.assert_array_equal(axis.starts, [0, 3, 4])
+    np.testing.assert_array_equal(axis.first_pixels, [0, 3, 4])
 
 
 def test_totals_are_the_sums_of_weights_and_every_pixel_weighs_1():

@@ -10,7 +10,7 @@ from salstats.images.map_steps import (
     may_cover,
     rescale,
     resize,
-    resize_in_range,
+    resize_in_float64,
 )
 
 #: float32 holds positions among 29 samples to about 2e-6 of the step between two of them.
@@ -65,14 +65,14 @@ def test_a_value_beyond_single_precision_becomes_infinite_without_a_warning():
 @pytest.mark.parametrize(("scale", "shift"), [(1, 0), (1e100, 0), (1, 1e8), (-3, 2)])
 def test_a_map_resized_in_its_range_is_the_interpolated_map(interpolated, scale, shift):
     saliency = np.random.default_rng(1).random((6, 7)) * scale + shift
-    resized = resize_in_range(saliency, (15, 13))
+    resized = resize_in_float64(saliency, (15, 13))
     assert resized.dtype == np.float64
     tolerance = FLOAT32 * np.ptp(saliency)
     np.testing.assert_allclose(resized, interpolated(saliency, (15, 13)), rtol=0, atol=tolerance)
 
 
 def test_a_constant_map_keeps_its_value_at_every_size():
-    np.testing.assert_array_equal(resize_in_range(np.full((3, 4), -0.1), (5, 2)), np.full((5, 2), -0.1))
+    np.testing.assert_array_equal(resize_in_float64(np.full((3, 4), -0.1), (5, 2)), np.full((5, 2), -0.1))
 
 
 def test_a_map_is_stretched_to_0_and_1_unless_it_is_constant():

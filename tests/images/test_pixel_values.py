@@ -20,13 +20,15 @@ def test_a_large_offset_costs_the_deviations_no_digits(offset):
     n, total, squares = steps.size, int(steps.sum()), int((steps**2).sum())
     exact = (Fraction(squares) - Fraction(total**2, n)) / 1024**2
     pixels = PixelValues(steps / 1024 + offset)
-    assert pixels.length**2 == pytest.approx(float(exact), rel=1e-12)
+    assert pixels.deviation_norm**2 == pytest.approx(float(exact), rel=1e-12)
 
 
 @pytest.mark.parametrize("factor", [1e-120, 1e-162, 1e-290])
 def test_a_map_of_tiny_values_is_as_long_as_its_scale(factor):
     values = np.random.default_rng(2).random((64, 64))
-    assert PixelValues(values * factor).length == pytest.approx(factor * PixelValues(values).length)
+    assert PixelValues(values * factor).deviation_norm == pytest.approx(
+        factor * PixelValues(values).deviation_norm
+    )
 
 
 def test_shares_of_a_map_far_below_0_keep_their_digits():

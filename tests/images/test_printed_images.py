@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from salstats.images.printed_images import grey_image, outlines, printed_shape, resize_for_print
+from salstats.images.printed_images import grey_from_0_to_1, outlines, printed_shape, resize_for_print
 
 
 def test_a_picture_has_the_pixels_that_are_printed_and_no_more_than_a_thousand():
@@ -53,9 +53,11 @@ def test_outlines_stay_within_a_printed_pixel_of_the_mask_s():
 
 
 def test_images_become_grey_from_0_to_1():
-    np.testing.assert_allclose(grey_image(np.array([[0, 51, 255]], dtype=np.uint8)), [[0, 0.2, 1]])
+    np.testing.assert_allclose(grey_from_0_to_1(np.array([[0, 51, 255]], dtype=np.uint8)), [[0, 0.2, 1]])
     # sixteen bits by their own range
-    np.testing.assert_allclose(grey_image(np.array([[1000, 2000, 3000]], dtype=np.uint16)), [[0, 0.5, 1]])
+    np.testing.assert_allclose(
+        grey_from_0_to_1(np.array([[1000, 2000, 3000]], dtype=np.uint16)), [[0, 0.5, 1]]
+    )
     colour = np.array([[[255, 0, 0], [0, 255, 0], [0, 0, 255]]], dtype=np.uint8)
-    np.testing.assert_allclose(grey_image(colour), [[0.299, 0.587, 0.114]], atol=1e-6)
-    np.testing.assert_array_equal(grey_image(np.full((2, 2), 7.0)), 0)
+    np.testing.assert_allclose(grey_from_0_to_1(colour), [[0.299, 0.587, 0.114]], atol=1e-6)
+    np.testing.assert_array_equal(grey_from_0_to_1(np.full((2, 2), 7.0)), 0)

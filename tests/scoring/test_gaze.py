@@ -19,7 +19,7 @@ from salstats.errors import InputFileError, SalstatsError, SalstatsWarning, Valu
 from salstats.frames import check_scores
 from salstats.images.center_bias import Box, CenterBias
 from salstats.images.fixations import fixation_map
-from salstats.images.map_steps import resize_in_range
+from salstats.images.map_steps import resize_in_float64
 from salstats.readers.gaze import read_gaze
 from salstats.scoring.gaze import center_bias_of, score_gaze
 from salstats.stats.summaries import summarize
@@ -116,7 +116,7 @@ def map_of(method, place, shape):
     """The drawn map of an image, at the image's size."""
     if method == "cam":
         return np.random.default_rng([0, place]).random(shape)
-    return resize_in_range(np.random.default_rng([1, place]).random((7, 9)), shape)
+    return resize_in_float64(np.random.default_rng([1, place]).random((7, 9)), shape)
 
 
 def by_kernel(name, saliency, density, points, center):

@@ -417,7 +417,7 @@ def cut_off(full: pd.DataFrame, cutoffs: Mapping[tuple[str, str], float]) -> pd.
     is_emptied = has_counts & (prob < row_cutoffs)
     is_unknown = has_counts & has_cutoff & np.isnan(prob)
     counts = _counts(rows)
-    counts_of_empty_masks = counts.emptied()
+    counts_of_empty_masks = counts.of_empty_mask()
     for name, values in zip(_COUNTS, counts_of_empty_masks, strict=True):
         rows.loc[is_emptied, name] = values[is_emptied].astype("int64")
         rows.loc[is_unknown, name] = pd.NA
