@@ -281,8 +281,12 @@ def _ordered_tasks(
     members: Sequence[Member],
 ) -> tuple[str, ...]:
     """Return all tasks, in the order of `tasks`, or of the mapping of networks, or of the networks."""
-    ordered = list(tasks or ())
-    if not ordered and isinstance(networks, Mapping):
+    ordered: list[str] = []
+    if isinstance(tasks, str):
+        ordered = [tasks]
+    elif tasks is not None:
+        ordered = list(tasks)
+    elif isinstance(networks, Mapping):
         ordered = list(networks)
     for member in members:
         ordered.extend(member.outputs)

@@ -85,6 +85,13 @@ def test_it_is_the_mean_of_the_networks_maps_and_probabilities(networks, images)
         np.testing.assert_allclose(made.probs[:, place], np.mean(probs, axis=0), atol=SINGLE)
 
 
+def test_one_task_may_be_named_by_a_text(networks, images):
+    one = explain_ensemble(networks, images, "Mass", resolution="network")
+    assert one.tasks == ("Mass",)
+    several = explain_ensemble(networks, images, ["Mass"], resolution="network")
+    np.testing.assert_array_equal(one.maps, several.maps)
+
+
 def test_maps_are_scaled_before_the_mean_where_that_is_asked_for(networks, images):
     single = [explain(n.open(), images[:1], 0, sign="signed")[0].astype(float) for n in networks]
     for scale, expected in (
