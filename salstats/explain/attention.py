@@ -48,10 +48,10 @@ def run_attention_rollout(request: Request) -> torch.Tensor:
     discard = check_number(options["discard"], "discard", 1, exclude_high=True)
     residual = check_number(options["residual"], "residual", 1, exclude_high=True)
     n_prefix = check_count(options["n_prefix"], "n_prefix", 0)
-    modules = _attention_modules(request.model, options["modules"])
+    modules = _modules_giving_attention(request.model, options["modules"])
     rollouts: list[torch.Tensor] = []
     for start in range(0, len(request.images), request.batch_size):
-        with _recorded(request.model, modules, heads) as records:
+        with _attention_recorded(request.model, modules, heads) as records:
             request.pass_once(request.images[start : start + request.batch_size])
         missing = set(modules) - {record.module_name for record in records}
         if missing:
@@ -74,25 +74,28 @@ def run_attention_rollout(request: Request) -> torch.Tensor:
     return to_patches.reshape(-1, 1, n_rows, n_columns)
 
 
-def rollout(layers: Sequence[torch.Tensor], *, discard: float = 0.0, residual: float = 0.5) -> torch.Tensor:
+def rollout(
+    layer_attentions: Sequence[torch.Tensor], *, discard: float = 0.0, residual: float = 0.5
+) -> torch.Tensor:
     """Multiply the attention of layers, each (b, tokens, tokens), from the first to the last; float64.
 
     Rows attend to columns and sum to 1. `discard` is the share of the smallest attention of each layer that
     is left out (the first column stays), `residual` the weight r of the identity I; both from 0 to less than
     1. With the attention A of a layer, rows of r I + (1 - r) A are scaled to sum to 1 (Abnar & Zuidema 2020,
-    doi:10.18653/v1/2020.acl-main.385, where r is 0.5).
+    doi:10.18653/v1/2020.acl-main.385, where r is 0.5). ShapeError if layers differ in their tokens.
     """
-    n_tokens = layers[0].shape[-1]
-    for layer in layers:
-        if layer.shape[-1] != n_tokens:
+    n_tokens = layer_attentions[0].shape[-1]
+    for attention in layer_attentions:
+        if attention.shape[-1] != n_tokens:
             raise ShapeError(
-                f"layers have {n_tokens} and {layer.shape[-1]} tokens; a rollout needs one number "
+                f"layers have {n_tokens} and {attention.shape[-1]} tokens; a rollout needs one number "
                 "throughout, which networks with windows or pooling do not have"
             )
-    identity = torch.eye(n_tokens, dtype=torch.float64).expand(len(layers[0]), n_tokens, n_tokens)
+    n_images = len(layer_attentions[0])
+    identity = torch.eye(n_tokens, dtype=torch.float64).expand(n_images, n_tokens, n_tokens)
     joint: torch.Tensor | None = None
-    for layer in layers:
-        attention = layer.double()
+    for layer_attention in layer_attentions:
+        attention = layer_attention.double()
         if discard:
             attention = _without_smallest(attention, discard)
         mixed = residual * identity + (1 - residual) * attention
@@ -103,7 +106,7 @@ def rollout(layers: Sequence[torch.Tensor], *, discard: float = 0.0, residual: f
 
 
 def _without_smallest(attention: torch.Tensor, share: float) -> torch.Tensor:
-    """Set the smallest share of each image's attention to 0; attention to the first token stays."""
+    """Return attention whose smallest values, a share of each image's, are 0; the first token's stay."""
     flat = attention.flatten(1)
     n_discarded = int(share * flat.shape[1])
     smallest = flat.argsort(dim=1, stable=True)[:, :n_discarded]
@@ -112,8 +115,11 @@ def _without_smallest(attention: torch.Tensor, share: float) -> torch.Tensor:
     return remaining
 
 
-def _attention_modules(model: nn.Module, names: Any) -> dict[str, nn.Module]:
-    """Return the modules that give attention by their names, those of the option or those of known types."""
+def _modules_giving_attention(model: nn.Module, names: Any) -> dict[str, nn.Module]:
+    """Return the modules that give attention, by name: those that are named, or those of known types.
+
+    Of timm's modules it is the dropout that the attention goes through. SalstatsError if there is none.
+    """
     modules = dict(model.named_modules())
     if names is not None:
         requested = list(names)
@@ -149,7 +155,7 @@ def _is_timm_attention(module: nn.Module) -> bool:
 
 
 @contextmanager
-def _recorded(
+def _attention_recorded(
     model: nn.Module, modules: Mapping[str, nn.Module], heads: str
 ) -> Iterator[list[LayerAttention]]:
     """Yield a list to which each call of the modules adds its attention; afterwards the model is as before.
@@ -192,7 +198,10 @@ class _AttentionRecorder:
         return (), dict(arguments)
 
     def record(self, module: nn.Module, inputs: Any, outputs: Any) -> Any:
-        """Record the attention of one call, and return the outputs that its caller requested; None: as is."""
+        """Record the attention of one call, and return the outputs that its caller requested.
+
+        None for other modules than nn.MultiheadAttention, whose outputs stay as they are.
+        """
         weights = self._weights(outputs)
         precise = weights
         # MPS has no double precision
@@ -214,7 +223,10 @@ class _AttentionRecorder:
         return outputs[0], weights
 
     def _weights(self, outputs: Any) -> torch.Tensor:
-        """Return the attention (b, heads, tokens, tokens) among the outputs of a module."""
+        """Return the attention (b, heads, tokens, tokens) among the outputs of a module.
+
+        SalstatsError if there is none, or its rows do not sum to 1.
+        """
         if not isinstance(outputs, tuple | list):
             outputs = (outputs,)
         tensors = [output for output in outputs if isinstance(output, torch.Tensor)]
@@ -240,7 +252,10 @@ class _AttentionRecorder:
 
 
 def _grid_shape(n_patches: int, image: tuple[int, ...], grid: Any, n_prefix: int) -> tuple[int, int]:
-    """Return the rows and columns of patches: those of the option, or in the proportions of the image."""
+    """Return the rows and columns of patches: those of the option, or in the proportions of the image.
+
+    ShapeError if the patches do not fill them.
+    """
     if grid is not None:
         rows, columns = (check_count(side, "grid") for side in grid)
     else:

@@ -83,7 +83,7 @@ def check_baseline(
     """
     if isinstance(baseline, Baseline):
         if baseline.name == "black":
-            _check_channels(baseline, shape[1])
+            _check_channels_match(baseline, shape[1])
         return baseline
     if isinstance(baseline, str):
         check_choice(baseline, BASELINES, "baseline")
@@ -120,7 +120,7 @@ def check_baseline(
     return Baseline("array", values)
 
 
-def _check_channels(baseline: Baseline, n_channels: int) -> None:
+def _check_channels_match(baseline: Baseline, n_channels: int) -> None:
     """Raise where images have other channels than the preparation that made a black baseline."""
     assert baseline.values is not None
     n_black = baseline.values.shape[1]

@@ -67,7 +67,7 @@ def _record_distinct_images(request: Request, *, differentiable: bool = False) -
 
     With `differentiable` the outputs can be differentiated by those of the layers.
     """
-    groups = request.groups()
+    groups = request.equal_groups()
     images = request.images[[indices[0] for indices in groups]]
     layer_outputs: dict[str, torch.Tensor] = {}
     grids: dict[str, np.ndarray] = {}

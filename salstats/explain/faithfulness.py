@@ -29,8 +29,8 @@ from salstats.explain.pixel_steps import (
     CONSTANT,
     OrderedImage,
     PixelSteps,
+    changed_pixel_counts,
     raise_nan,
-    step_sizes,
     target_probabilities,
 )
 from salstats.jobs import counting, with_bar
@@ -335,7 +335,7 @@ def _curves(
     batch_size = check_count(options.batch_size, "batch_size")
     warn_of_stretched_maps(maps, images.shape[2:], keys)
     # number of changed pixels at each point of a curve
-    sizes = step_sizes(images[0, 0].numel(), options.steps, options.chunk)
+    sizes = changed_pixel_counts(images[0, 0].numel(), options.steps, options.chunk)
     last_step = len(sizes) - 1
     deleting = options.metric == "deletion"
     image_of_map = np.array([image_map.image for image_map in maps])

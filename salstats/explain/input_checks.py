@@ -11,7 +11,10 @@ from salstats.errors import Setting, ShapeError, ValueRangeError
 
 
 def check_images(images: Any) -> torch.Tensor:
-    """Return images as a tensor of shape (n, channels, height, width), finite, on the device they are on."""
+    """Return images as a finite floating-point tensor of shape (n, channels, height, width).
+
+    A tensor stays on its device; a list of tensors is stacked on the CPU.
+    """
     if isinstance(images, list | tuple) and images and isinstance(images[0], torch.Tensor):
         images = [image.detach().cpu() for image in images]
     stack = images.detach() if isinstance(images, torch.Tensor) else _tensor(images)

@@ -101,7 +101,10 @@ def find_layer(model: nn.Module, images: Any) -> str:
 
 
 def last_stage(model: nn.Module, layer_outputs: Sequence[LayerOutput]) -> str:
-    """Return the name of the last convolutional stage, from a pass in which every layer was recorded."""
+    """Return the name of the last convolutional stage, from a pass in which every layer was recorded.
+
+    SalstatsError where `find_layer` raises it.
+    """
     modules = dict(model.named_modules())
     calls = [call for call in layer_outputs if call.name]
     convolutions = [i for i, call in enumerate(calls) if isinstance(modules.get(call.name), nn.Conv2d)]
@@ -169,7 +172,10 @@ def _layers_on_first_grid(
 def record_layers(
     model: nn.Module, image: torch.Tensor, layers: Mapping[str, nn.Module] | None = None
 ) -> tuple[torch.Tensor, list[LayerOutput]]:
-    """Return the outputs for one image, and those of layers, by default of all, in the order of the pass."""
+    """Return the outputs for one image, and those of layers, by default of all, in the order of the pass.
+
+    The pass has no gradients.
+    """
     layer_outputs: list[LayerOutput] = []
 
     def record(name: str, output: Any) -> None:
@@ -223,7 +229,7 @@ def _named_module(name: str, modules: Mapping[str, nn.Module]) -> nn.Module:
     return modules[name]
 
 
-def check_reached(
+def check_reached_once(
     layer_outputs: Sequence[LayerOutput],
     layers: Mapping[str, nn.Module],
     reshape: Reshape | None,
@@ -248,11 +254,11 @@ def check_reached(
                 value=name,
             )
     for name, output in calls:
-        _check_grid(output if reshape is None else reshape(output), name, reshape, image)
+        _check_is_grid(output if reshape is None else reshape(output), name, reshape, image)
     return {call.name: layers[call.name] for call in calls}
 
 
-def _check_grid(output: Any, name: str, reshape: Reshape | None, image: tuple[int, int]) -> None:
+def _check_is_grid(output: Any, name: str, reshape: Reshape | None, image: tuple[int, int]) -> None:
     """Raise ShapeError unless a layer's output is a grid of the image, of its size (height, width)."""
     if not isinstance(output, torch.Tensor) or output.ndim != 4:
         if reshape is None:

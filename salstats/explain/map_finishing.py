@@ -50,10 +50,10 @@ def keep_sign(maps: np.ndarray, sign: str) -> np.ndarray:
 def mean_of_scaled_layers(maps: Sequence[np.ndarray], sign: str, shape: tuple[int, int]) -> np.ndarray:
     """Return the mean of the raw maps of layers, each scaled by its own range; float32 (n, *shape).
 
-    The sign rule comes first. A map is then stretched to [0, 1]; with "signed" it is divided by its largest
-    absolute value, so that 0 stays 0. A constant map counts as 0. This is the rule of pytorch-grad-cam
-    without the 1e-7 that the library adds to each range, which shrinks maps of small values, as networks with
-    many outputs have them.
+    The sign rule comes first. A map is then stretched to [0, 1], where a constant map becomes 0; with
+    "signed" it is divided by its largest absolute value instead, so that 0 stays 0. This is the rule of
+    pytorch-grad-cam without the 1e-7 that the library adds to each range, which shrinks maps of small values,
+    as networks with many outputs have them.
     """
     total = np.zeros((len(maps[0]), *shape), np.float32)
     for layer_maps in maps:
@@ -112,7 +112,7 @@ _MAP_COUNTS: ContextVar[_MapCounts | None] = ContextVar("_MAP_COUNTS", default=N
 
 @contextmanager
 def constant_maps_counted() -> Iterator[None]:
-    """Count the constant maps of all calls of `explain` made meanwhile, and warn of them at the end."""
+    """Count the constant maps of all calls of `explain` made meanwhile, and warn once for each method."""
     counts = _MapCounts()
     token = _MAP_COUNTS.set(counts)
     try:

@@ -217,7 +217,10 @@ def _planned_methods(
 
 
 def checked_labels(labels: Any, plan: MapPlan) -> dict[tuple[str, str], float]:
-    """Return whether a finding is present, by case and task; names are text in the folder."""
+    """Return labels by case and task: 1 where a finding is present, else 0, NaN where that is unknown.
+
+    SalstatsError for two labels that differ, and if no task of the plan has any.
+    """
     label_by_pair: dict[tuple[str, str], float] = {}
     for key, label in _label_items(labels):
         if not isinstance(key, tuple) or len(key) != 2:

@@ -262,7 +262,7 @@ class _MapRun(NamedTuple):
             self._write(self._mean_maps(images))
 
     def _mean_maps(self, images: "_Images") -> list[_MadeMap]:
-        """Return the means of the networks' maps and probabilities."""
+        """Return the means of the networks' missing maps, and of the probabilities."""
         sums: dict[MapKey, _MadeMap] = {}
         counts: Counter[MapKey] = Counter()
         for number, member in enumerate(self.plan.members):

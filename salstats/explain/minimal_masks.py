@@ -20,8 +20,8 @@ from salstats.explain.pixel_steps import (
     CONSTANT,
     OrderedImage,
     PixelSteps,
+    changed_pixel_counts,
     raise_nan,
-    step_sizes,
     target_probabilities,
 )
 
@@ -158,7 +158,7 @@ def minimal_mask(
     keys = image_keys(cases, tasks, len(stack))
     checked_maps = image_maps(maps, method, keys)
     checked_baseline = check_baseline(baseline, tuple(stack.shape), kernel, sigma)
-    sizes = step_sizes(stack[0, 0].numel(), _STEPS, chunk)
+    sizes = changed_pixel_counts(stack[0, 0].numel(), _STEPS, chunk)
     checked_batch_size = check_count(batch_size, "batch_size")
     masks = np.zeros((len(checked_maps), *stack.shape[2:]), bool)
     with evaluating(model, device) as torch_device:

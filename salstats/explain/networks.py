@@ -130,7 +130,7 @@ class Network:
         """Return the arguments of `explain` for a method: those of the network, and options.
 
         Options of this network replace those of all; a method that uses probabilities gets the network's
-        function.
+        function. SalstatsError for an option that holds for a whole run, such as `batch_size`.
         """
         method_options = {**options, **self.options.get(name, {})}
         method_options.pop("method", None)

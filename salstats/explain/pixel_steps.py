@@ -39,10 +39,11 @@ def pixel_ranks(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | No
     return ranks.reshape(shape)
 
 
-def step_sizes(n_pixels: int, steps: int, chunk: int | None) -> np.ndarray:
+def changed_pixel_counts(n_pixels: int, steps: int, chunk: int | None) -> np.ndarray:
     """Return the number of changed pixels after each step: `steps` even steps, or steps of `chunk` pixels.
 
-    From 0 to all; at most as many steps as pixels. The last step of a chunk changes the pixels that are left.
+    The first number is 0, the last is all pixels; there are at most as many steps as pixels. The last step of
+    a chunk changes the pixels that are left.
     """
     if chunk is not None:
         return np.append(np.arange(0, n_pixels, check_count(chunk, "chunk")), n_pixels)

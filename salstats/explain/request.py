@@ -90,11 +90,11 @@ class Request(Passes):
 
     def distinct_images(self) -> Iterator[DistinctImage]:
         """Yield the distinct images with their baselines."""
-        for indices in self.groups():
+        for indices in self.equal_groups():
             image = self.images[indices[:1]].to(device=self.device, dtype=dtype_of(self.model))
             yield DistinctImage(indices, image, baselines_of(image, self.options["baseline"]))
 
-    def groups(self) -> list[list[int]]:
+    def equal_groups(self) -> list[list[int]]:
         """Return the indices of equal images, so that passes that serve all outputs are made once."""
         if self.equal is not None:
             return self.equal

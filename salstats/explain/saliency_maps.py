@@ -19,7 +19,14 @@ from salstats.explain.forward_passes import (
     ran_out_of_memory,
 )
 from salstats.explain.input_checks import check_images, check_targets, equal_images
-from salstats.explain.layers import Layer, VitGrid, check_reached, last_stage, named_layers, record_layers
+from salstats.explain.layers import (
+    Layer,
+    VitGrid,
+    check_reached_once,
+    last_stage,
+    named_layers,
+    record_layers,
+)
 from salstats.explain.map_finishing import (
     CHANNELS,
     JOINS,
@@ -190,7 +197,7 @@ def explain(
     join_rule = check_choice(arguments.pop("join"), JOINS, "join")
     smooth = check_box(arguments.pop("smooth"))
     method_options = check_options(record, arguments)
-    model = _check_model(model, record)
+    model = _model_taking_hooks(model, record)
     _check_layer_options(record, layer, join)
     if isinstance(reshape, str):
         check_choice(reshape, ("vit",), "reshape")
@@ -278,7 +285,7 @@ def _ranges(lengths: list[int]) -> list[list[int]]:
     return ranges
 
 
-def _check_model(model: Any, record: Method) -> Any:
+def _model_taking_hooks(model: Any, record: Method) -> nn.Module:
     """Return the model to be explained, checked to take hooks where the method needs them.
 
     Of a model that torch.compile made it is the module inside.
@@ -364,7 +371,7 @@ def _layers_and_outputs(
     if search:
         layers = named_layers(model, last_stage(model, layer_outputs))
     shape = (int(image.shape[2]), int(image.shape[3]))
-    return check_reached(layer_outputs, layers, reshape, shape), outputs.shape[1]
+    return check_reached_once(layer_outputs, layers, reshape, shape), outputs.shape[1]
 
 
 def run_method(request: Request, record: Method) -> torch.Tensor:

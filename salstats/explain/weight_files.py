@@ -114,7 +114,7 @@ def _difference(file_weights: Mapping[str, torch.Tensor], weights: Mapping[str, 
 
 
 def _prefix_hint(difference: _Difference) -> Message:
-    """Return a hint with the prefix that names in the file have and names in the network do not."""
+    """Return a hint with the prefix of names in the file that the network lacks; empty if there is none."""
     for additional in difference.additional:
         for missing in difference.missing:
             if additional.endswith(f".{missing}"):
@@ -124,7 +124,7 @@ def _prefix_hint(difference: _Difference) -> Message:
 
 
 def _read(file: Path) -> Any:
-    """Read a file of `torch.save` without running anything in it."""
+    """Read a file of `torch.save` without running anything in it; raise InputFileError if it is none."""
     try:
         check_plain(file)
         # torch warns of files that are errors here anyway
@@ -155,7 +155,7 @@ def _one_line(error: Exception) -> str:
 
 
 def _weights(content: Any, file: Path) -> dict[str, torch.Tensor]:
-    """Return the mapping of names to weights in the content of a file."""
+    """Return the mapping of names to weights in the content of a file; InputFileError if it has none."""
     weights = content
     if isinstance(content, Mapping):
         packed = [content.get(key) for key in _WEIGHTS_KEYS]

@@ -164,7 +164,7 @@ def check_density(density: Any, shape: tuple[int, ...], name: str = "density") -
 
 
 def density_pixels(density: Any, shape: tuple[int, ...], name: str = "density") -> PixelValues:
-    """Return the values of a density that `check_density` accepts, with their extremes."""
+    """Return the values of a density, checked as `check_density` does, with their extremes."""
     array = np.asarray(density)
     if array.shape != shape:
         raise ShapeError(

@@ -93,7 +93,7 @@ class SaliencyOnImage:
         _, points = maxima(self._saliency, self.shape)
         return points
 
-    def _stretched(self, top: float) -> np.ndarray:
+    def _stretched_columns(self, top: float) -> np.ndarray:
         """Return the map from 0 to `top`, transposed: its pixels are in the order of run lengths."""
         height, width = self.shape
         # interpolation is linear, so the map is stretched at its own size, by its extremes on the image
@@ -110,7 +110,7 @@ class SaliencyOnImage:
     @cached_property
     def _columns(self) -> np.ndarray:
         """The map from 0 to 1, smoothed, transposed."""
-        values = self._stretched(1)
+        values = self._stretched_columns(1)
         if self.smooth is None or self.colormap is not None:
             return values
         return box_filter(values, self.smooth)
@@ -137,7 +137,7 @@ class SaliencyOnImage:
         """Return the map in 256 grey levels, smoothed, transposed."""
         if self.smooth is not None and self.colormap is None:
             return grey_levels(self._columns)
-        grey = self._stretched(255).astype(np.uint8)
+        grey = self._stretched_columns(255).astype(np.uint8)
         if self.smooth is None:
             return grey
         return jet_smoothed(grey, self.smooth)

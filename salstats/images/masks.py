@@ -207,13 +207,13 @@ def area(rle: Rle) -> int:
 
 def intersection(a: Rle, b: Rle) -> int:
     """Return the number of pixels that two masks share, without decoding them; they have one shape."""
-    _check_shapes([a, b])
+    _check_one_shape([a, b])
     return int(coco.area(coco.merge([_coco(a), _coco(b)], True)))
 
 
 def union_of(masks: Sequence[Rle]) -> Rle:
     """Return the union of one or more masks of one shape, without decoding them."""
-    _check_shapes(masks)
+    _check_one_shape(masks)
     return Rle(masks[0].shape, coco.merge([_coco(m) for m in masks], False)["counts"])
 
 
@@ -222,7 +222,7 @@ def _coco(rle: Rle) -> dict[str, Any]:
     return {"size": rle.shape, "counts": rle.counts}
 
 
-def _check_shapes(masks: Sequence[Rle]) -> None:
+def _check_one_shape(masks: Sequence[Rle]) -> None:
     """Raise ShapeError unless the masks have one shape (pycocotools would return an empty mask)."""
     for mask in masks:
         if mask.shape != masks[0].shape:

@@ -243,7 +243,10 @@ def _check_image(image: Any) -> np.ndarray:
 
 
 def _black_and_white(image: Any, values: np.ndarray, rescale: str) -> tuple[float, float]:
-    """Return the values of the image that become 0 and 1, by a name of `RESCALES`."""
+    """Return the values of the image that become 0 and 1, by a name of `RESCALES`.
+
+    ValueRangeError for "type" with whole numbers of more than 16 bits.
+    """
     if rescale == "image":
         low = float(values.min())
         high = float(values.max())

@@ -58,7 +58,7 @@ def above_yen(grey: np.ndarray) -> np.ndarray:
 
 
 def above_isodata(grey: np.ndarray) -> np.ndarray:
-    """Return the mask of the pixels above the lowest ISODATA level of a grey image (uint8)."""
+    """Return the mask of the pixels above the lowest ISODATA level of a grey image; empty without a level."""
     # the library counts in single precision: in an image of more than 2**24 pixels it may lose the few pixels
     # above a level, and then finds no level
     with np.errstate(divide="ignore", invalid="ignore"):

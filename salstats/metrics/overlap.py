@@ -79,7 +79,7 @@ def counts(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> Counts:
     if isinstance(mask, Rle) or isinstance(truth, Rle):
         mask_runs = mask if isinstance(mask, Rle) else masks.encode(mask)
         truth_runs = truth if isinstance(truth, Rle) else masks.encode(truth)
-        _check_shapes(mask_runs.shape, truth_runs.shape)
+        _check_same_shape(mask_runs.shape, truth_runs.shape)
         tp = masks.intersection(mask_runs, truth_runs)
         n_mask = masks.area(mask_runs)
         n_truth = masks.area(truth_runs)
@@ -106,11 +106,11 @@ def mask_pair(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> tuple[np.ndarr
     """
     predicted = masks.decode(mask) if isinstance(mask, Rle) else check_mask(mask)
     reference = masks.decode(truth) if isinstance(truth, Rle) else check_mask(truth, "truth")
-    _check_shapes(predicted.shape, reference.shape)
+    _check_same_shape(predicted.shape, reference.shape)
     return predicted, reference
 
 
-def _check_shapes(mask: tuple[int, ...], truth: tuple[int, ...]) -> None:
+def _check_same_shape(mask: tuple[int, ...], truth: tuple[int, ...]) -> None:
     """Raise ShapeError if the shapes differ."""
     if mask != truth:
         raise ShapeError(

@@ -6,7 +6,7 @@ import pytest
 pytestmark = pytest.mark.torch
 pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.explain.pixel_steps import pixel_ranks, step_sizes  # noqa: E402
+from salstats.explain.pixel_steps import changed_pixel_counts, pixel_ranks  # noqa: E402
 from salstats.images.maps import SaliencyOnImage  # noqa: E402
 
 
@@ -28,12 +28,12 @@ def test_a_constant_map_has_no_ranks(value):
 @pytest.mark.parametrize("n_pixels", [1, 7, 100, 50176])
 @pytest.mark.parametrize("steps", [1, 3, 100, 224])
 def test_steps_are_even_and_end_with_the_whole_image(n_pixels, steps):
-    sizes = step_sizes(n_pixels, steps, None)
+    sizes = changed_pixel_counts(n_pixels, steps, None)
     assert (sizes[0], sizes[-1], len(sizes)) == (0, n_pixels, min(steps, n_pixels) + 1)
     assert set(np.diff(sizes)) <= {n_pixels // (len(sizes) - 1), -(-n_pixels // (len(sizes) - 1))}
 
 
 def test_a_chunk_is_a_number_of_pixels_as_in_rise():
-    sizes = step_sizes(224 * 224, 100, 224)
+    sizes = changed_pixel_counts(224 * 224, 100, 224)
     np.testing.assert_array_equal(sizes, np.arange(225) * 224)
-    assert step_sizes(10, 100, 40).tolist() == [0, 10]
+    assert changed_pixel_counts(10, 100, 40).tolist() == [0, 10]

@@ -90,7 +90,7 @@ def test_equal_images_share_a_batch_and_maps_keep_their_order(made_up, kind):
     targets = [0, 1, 2, 3, 2, 1]
     made = explain(cnn(), images, targets, method="made_up", batch_size=2, channels="max")
     assert [r.targets.tolist() for r in requests] == [[0, 3, 1, 1, 2], [2]]
-    assert [r.groups() for r in requests] == [[[0, 1, 2], [3, 4]], [[0]]]
+    assert [r.equal_groups() for r in requests] == [[[0, 1, 2], [3, 4]], [[0]]]
     expected = images.max(axis=1) + 100 * np.array(targets)[:, None, None]
     np.testing.assert_allclose(made, expected, rtol=ROUNDING)
 
