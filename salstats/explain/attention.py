@@ -251,7 +251,7 @@ class _AttentionRecorder:
         return weights.detach()
 
 
-def _grid_shape(n_patches: int, image: tuple[int, ...], grid: Any, n_prefix: int) -> tuple[int, int]:
+def _grid_shape(n_patches: int, image_shape: tuple[int, ...], grid: Any, n_prefix: int) -> tuple[int, int]:
     """Return the rows and columns of patches: those of the option, or in the proportions of the image.
 
     ShapeError if the patches do not fill them.
@@ -259,8 +259,8 @@ def _grid_shape(n_patches: int, image: tuple[int, ...], grid: Any, n_prefix: int
     if grid is not None:
         rows, columns = (check_count(side, "grid") for side in grid)
     else:
-        height = image[0]
-        width = image[1]
+        height = image_shape[0]
+        width = image_shape[1]
         rows = max(round((n_patches * height / width) ** 0.5), 1)
         columns = n_patches // rows
     if rows * columns != n_patches or n_patches < 1:

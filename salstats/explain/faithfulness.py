@@ -363,11 +363,16 @@ def _curves(
             )
         output_indices = check_targets(targets, len(images), image_outputs.shape[1])
 
-        def target_probs(outputs: torch.Tensor, image: np.ndarray, step: np.ndarray) -> np.ndarray:
-            """Return the probability of each output's target; `image` and `step` are those of the outputs."""
-            probs = target_probabilities(outputs, output_indices[image], probability)
+        def target_probs(
+            outputs: torch.Tensor, image_indices: np.ndarray, step_numbers: np.ndarray
+        ) -> np.ndarray:
+            """Return the probability of the target for each row of outputs; ValueRangeError for NaN.
+
+            `image_indices` and `step_numbers` are those of the rows.
+            """
+            probs = target_probabilities(outputs, output_indices[image_indices], probability)
             for row in np.flatnonzero(np.isnan(probs)):
-                raise_nan(keys.text(image[row]), sizes[step[row]])
+                raise_nan(keys.text(image_indices[row]), sizes[step_numbers[row]])
             return probs
 
         def ordered_images_and_sizes() -> Iterator[tuple[OrderedImage, np.ndarray]]:

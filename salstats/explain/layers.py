@@ -233,9 +233,9 @@ def check_reached_once(
     layer_outputs: Sequence[LayerOutput],
     layers: Mapping[str, nn.Module],
     reshape: Reshape | None,
-    image: tuple[int, int],
+    image_shape: tuple[int, int],
 ) -> dict[str, nn.Module]:
-    """Return the layers in the order of a pass, after checking that it calls each once and gets a grid."""
+    """Return the layers in the order of a pass, after a check that it calls each once and gets a grid."""
     calls = [call for call in layer_outputs if call.name in layers]
     n_calls = Counter(call.name for call in calls)
     for name in layers:
@@ -254,12 +254,19 @@ def check_reached_once(
                 value=name,
             )
     for name, output in calls:
-        _check_is_grid(output if reshape is None else reshape(output), name, reshape, image)
+        grid = output
+        if reshape is not None:
+            grid = reshape(output)
+        _check_is_grid(grid, name, reshape, image_shape)
     return {call.name: layers[call.name] for call in calls}
 
 
-def _check_is_grid(output: Any, name: str, reshape: Reshape | None, image: tuple[int, int]) -> None:
-    """Raise ShapeError unless a layer's output is a grid of the image, of its size (height, width)."""
+def _check_is_grid(output: Any, name: str, reshape: Reshape | None, image_shape: tuple[int, int]) -> None:
+    """Raise ShapeError unless a layer's output is a grid with its channels first.
+
+    The proportions of the image, (height, width), show which axes are the grid's; what `reshape` gives is
+    taken as it is.
+    """
     if not isinstance(output, torch.Tensor) or output.ndim != 4:
         if reshape is None:
             hint = Message(
@@ -273,26 +280,28 @@ def _check_is_grid(output: Any, name: str, reshape: Reshape | None, image: tuple
             hint=hint,
             option="reshape",
         )
+    if reshape is not None:
+        return
     shape = tuple(output.shape)
-    if reshape is None and _has_proportions(shape[1:3], image) and not _has_proportions(shape[2:], image):
+    if _has_proportions(shape[1:3], image_shape) and not _has_proportions(shape[2:], image_shape):
         raise ShapeError(
-            f"layer {name!r} gives {shape}: channels last, as the grid of an image of {image[0]} x "
-            f"{image[1]} shows",
+            f"layer {name!r} gives {shape}: channels last, as the grid of an image of "
+            f"{image_shape[0]} x {image_shape[1]} shows",
             hint=Message("give ", Setting("reshape", "vit"), ", which puts them first"),
             option="reshape",
         )
 
 
-def _shape_or_type(value: Any) -> object:
-    """Return the shape of a tensor for a message, or the type of anything else."""
-    if isinstance(value, torch.Tensor):
-        return tuple(value.shape)
-    return type(value).__name__
+def _shape_or_type(output: Any) -> tuple[int, ...] | str:
+    """Return the shape of a tensor for a message, or the name of the type of anything else."""
+    if isinstance(output, torch.Tensor):
+        return tuple(output.shape)
+    return type(output).__name__
 
 
-def _has_proportions(grid: tuple[int, ...], image: tuple[int, int]) -> bool:
+def _has_proportions(grid_shape: tuple[int, ...], image_shape: tuple[int, int]) -> bool:
     """Return whether a grid has the proportions of an image, within one row or column."""
-    return abs(grid[0] * image[1] - grid[1] * image[0]) <= max(image)
+    return abs(grid_shape[0] * image_shape[1] - grid_shape[1] * image_shape[0]) <= max(image_shape)
 
 
 @dataclass(frozen=True)

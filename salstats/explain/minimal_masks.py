@@ -183,13 +183,16 @@ def minimal_mask(
         else:
             output_indices = check_targets(targets, len(stack), image_outputs.shape[1])
 
-        def keeps_class(outputs: torch.Tensor, image: np.ndarray, n_pixels: np.ndarray) -> np.ndarray:
-            """Return True for outputs that keep the class of their image; ValueRangeError for NaN."""
+        def keeps_class(outputs: torch.Tensor, image_indices: np.ndarray, n_pixels: np.ndarray) -> np.ndarray:
+            """Return, for each row of outputs, True if it keeps its image's class; ValueRangeError for NaN.
+
+            `n_pixels` are the numbers of pixels shown.
+            """
             for row in np.flatnonzero(outputs.isnan().any(dim=1).numpy()):
-                raise_nan(keys.text(image[row]), n_pixels[row])
+                raise_nan(keys.text(image_indices[row]), n_pixels[row])
             if probability == "sigmoid":
-                return target_probabilities(outputs, output_indices[image], "sigmoid") >= cutoff
-            return np.asarray(outputs.argmax(dim=1).numpy() == output_indices[image])
+                return target_probabilities(outputs, output_indices[image_indices], "sigmoid") >= cutoff
+            return np.asarray(outputs.argmax(dim=1).numpy() == output_indices[image_indices])
 
         all_images = np.arange(len(stack))
         first = keeps_class(baseline_outputs, all_images, np.zeros(len(stack), np.int64))

@@ -33,17 +33,17 @@ class ImageKeys(NamedTuple):
     cases: list[str]
     tasks: list[str] | None = None
 
-    def text(self, image: int) -> str:
+    def text(self, image_index: int) -> str:
         """Return the name of an image in a message."""
         if self.tasks is None:
-            return f"case {self.cases[image]}"
-        return f"case {self.cases[image]}, task {self.tasks[image]}"
+            return f"case {self.cases[image_index]}"
+        return f"case {self.cases[image_index]}, task {self.tasks[image_index]}"
 
-    def columns(self, images: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the key columns of rows that belong to these images."""
-        columns = {"case": np.array(self.cases, dtype=object)[images]}
+    def columns(self, image_indices: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the columns case and, if there are tasks, task of rows that belong to these images."""
+        columns = {"case": np.array(self.cases, dtype=object)[image_indices]}
         if self.tasks is not None:
-            columns["task"] = np.array(self.tasks, dtype=object)[images]
+            columns["task"] = np.array(self.tasks, dtype=object)[image_indices]
         return columns
 
 
@@ -81,16 +81,16 @@ def image_keys(cases: Sequence[Any] | None, tasks: Sequence[Any] | None, n: int)
     return keys
 
 
-def _image_names(values: Sequence[Any], n: int, option: str) -> list[str]:
-    """Return one name per image as text."""
-    if isinstance(values, str) or len(values) != n:
-        received = repr(values) if isinstance(values, str) else len(values)
+def _image_names(names: Sequence[Any], n: int, option: str) -> list[str]:
+    """Return one name per image as text; raise where there are not n, or one is missing."""
+    if isinstance(names, str) or len(names) != n:
+        received = repr(names) if isinstance(names, str) else len(names)
         raise ShapeError(Setting(option), f" must name each of the {n} images, not {received}")
     # NaN differs from itself
-    missing = [i for i, value in enumerate(values) if value is None or value != value or value == ""]
+    missing = [i for i, name in enumerate(names) if name is None or name != name or name == ""]
     if missing:
         raise ValueRangeError(Setting(option), f" has no name for image {missing[0]}", rows=missing)
-    return [str(value) for value in values]
+    return [str(name) for name in names]
 
 
 def image_maps(maps: Any, method: str | None, keys: ImageKeys) -> list[ImageMap]:

@@ -294,16 +294,16 @@ def _unknown_task(network: Network, task: str, outputs: Mapping[str, int]) -> Sa
     )
 
 
-def check_output(value: Any, task: str, network: Network, n_outputs: int | None = None) -> int:
+def check_output(output: Any, task: str, network: Network, n_outputs: int | None = None) -> int:
     """Return the index of a task's output, checked to be one of the network if their number is known."""
-    problem = f"network {str(network)!r}: task {task!r} is output {value!r}"
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise SalstatsError(f"{problem}, which is no whole number", option="tasks", value=value)
-    if n_outputs is not None and not 0 <= value < n_outputs:
+    problem = f"network {str(network)!r}: task {task!r} is output {output!r}"
+    if isinstance(output, bool) or not isinstance(output, int | np.integer):
+        raise SalstatsError(f"{problem}, which is no whole number", option="tasks", value=output)
+    if n_outputs is not None and not 0 <= output < n_outputs:
         raise SalstatsError(
-            f"{problem}, and it has {n_outputs}, 0 to {n_outputs - 1}", option="tasks", value=value
+            f"{problem}, and it has {n_outputs}, 0 to {n_outputs - 1}", option="tasks", value=output
         )
-    return int(value)
+    return int(output)
 
 
 def option_text(value: Any) -> str:

@@ -71,9 +71,9 @@ class Request(Passes):
         """
         self.forward(images, len(images))
 
-    def generator(self, image: int) -> np.random.Generator:
+    def generator(self, image_index: int) -> np.random.Generator:
         """Return a new generator with the seed of an image, which draws the same numbers each time."""
-        return np.random.default_rng(self.seeds[image])
+        return np.random.default_rng(self.seeds[image_index])
 
     def maps_by_image(self, image_maps: ImageMaps) -> torch.Tensor:
         """Make the map of each image and target, (b, 1, height, width), image by image.

@@ -31,18 +31,18 @@ def resize_for_print(image: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     return resized
 
 
-def grey_from_0_to_1(array: np.ndarray) -> np.ndarray:
+def grey_from_0_to_1(image: np.ndarray) -> np.ndarray:
     """Return a grey or RGB(A) image as grey in float32, from 0 to 1; opacity is dropped.
 
     Bytes are divided by 255, other numbers stretched by the range of their grey.
     """
-    image = array.astype(np.float32)
-    if image.ndim == 3:
+    grey = image.astype(np.float32)
+    if grey.ndim == 3:
         # luma of the television standard, as Pillow's mode "L"
-        image = image[:, :, :3] @ np.array([0.299, 0.587, 0.114], dtype=np.float32)
-    if array.dtype == np.uint8:
-        return image / 255
-    return rescale(image)
+        grey = grey[:, :, :3] @ np.array([0.299, 0.587, 0.114], dtype=np.float32)
+    if image.dtype == np.uint8:
+        return grey / 255
+    return rescale(grey)
 
 
 def outlines(mask: np.ndarray, pixel: float = 1.0) -> list[np.ndarray]:
