@@ -108,11 +108,17 @@ class Geometry:
         return min(side, max(1, int(side * self.scale[axis] + 0.5)))
 
     def to_network(self, points: Any) -> np.ndarray:
-        """Return points of the image, (row, col) of shape (n, 2), in the input; outside it if cropped."""
+        """Return points of the image in pixels of the input, both as (row, col) of shape (n, 2).
+
+        Points that were cropped away lie outside the input.
+        """
         return np.asarray((np.asarray(points) + 0.5) * self.scale + self.offset - 0.5)
 
     def points_to_image(self, points: Any) -> np.ndarray:
-        """Return points of the input, (row, col) of shape (n, 2), on the image; outside it if padding."""
+        """Return points of the input in pixels of the image, both as (row, col) of shape (n, 2).
+
+        Points of the padding lie before the first or beyond the last pixel of the image.
+        """
         return np.asarray((np.asarray(points) + 0.5 - self.offset) / self.scale - 0.5)
 
     def to_image(

@@ -106,8 +106,8 @@ def plot_agreement(
     names = Labels(labels, frame)
     groups = list(estimates.keys)
     check_distinct(estimates, [*groups, "term"])
-    is_linked = _is_linked(estimates)
-    points = _points(scores, frame, groups, is_linked=is_linked)
+    is_linked = _has_linked_readings(estimates)
+    points = _distinct_points(scores, frame, groups, is_linked=is_linked)
     pair_texts = _pair_texts(frame, names)
     # a single panel is named by its pair
     title_columns = [column for column in groups if len(estimates.values(column)) > 1] or ["pair"]
@@ -162,16 +162,18 @@ def _with_panels(
     return rows.assign(panel=group_titles(rows, names, title_columns))
 
 
-def _is_linked(limits: Estimates) -> bool:
+def _has_linked_readings(limits: Estimates) -> bool:
     """Return whether the readings of a case by two raters belong together in pairs, as by default."""
     return all(bool(linked) for linked in limits.values("linked"))
 
 
-def _points(scores: pd.DataFrame, frame: pd.DataFrame, groups: list[str], *, is_linked: bool) -> pd.DataFrame:
-    """Return the distinct pairs of readings of some groups: `mean`, `difference` and their number `n`.
+def _distinct_points(
+    scores: pd.DataFrame, frame: pd.DataFrame, groups: list[str], *, is_linked: bool
+) -> pd.DataFrame:
+    """Return the distinct pairs of readings of the drawn groups: `mean`, `difference`, and their count `n`.
 
     `groups` are the grouping columns of the limits in `frame`, and `is_linked` is whether the readings of a
-    case by two raters belong together in pairs.
+    case by two raters belong together in pairs. Raises if the scores lack one of the groups.
     """
     by = [column for column in groups if column != "pair"]
     rater_column = str(frame["over"].iloc[0])
@@ -212,7 +214,7 @@ def _line_layers(frame: pd.DataFrame) -> list[Any]:
 
 
 def _mark_layers(points: pd.DataFrame) -> list[Any]:
-    """Return a layer of the pairs of readings, more transparent the more there are; cells for very many."""
+    """Return layers of the pairs of readings, more transparent the more there are; cells for very many."""
     n_points = int(points["panel"].value_counts().max())
     if n_points > CELL_POINTS:
         return cell_layers(points.rename(columns={"mean": "x", "difference": "y"}), _CELL_COLOUR)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -94,6 +94,14 @@ class _TileFrame:
     n_in_row: int
 
 
+class _Correlations(NamedTuple):
+    """Correlations, their grouping columns, and the term of their coefficients or "Correlation"."""
+
+    estimates: Estimates
+    groups: list[str]
+    term: str
+
+
 @dataclass(frozen=True)
 class _Dimensions:
     """Names of the columns of a frame whose values are the rows, the columns and the panels of tiles.
@@ -117,25 +125,25 @@ def plot_correlation(
 ) -> Figure:
     """Draw correlations as tiles with a number per pair, a panel per group.
 
-    Pairs of every two variables are a triangle. Where each variable of one kind is paired with those of
-    another, as outcomes with covariates, these are the columns and rows of the tiles. More than four groups
-    of such pairs are rows instead of panels, of one column; of several columns the methods stand side by
-    side, and each pair has a panel.
+    All pairs of several variables make a triangle. Pairs of two kinds of variables, such as outcomes with
+    covariates, make a table with one kind in its columns and the other in its rows. If there are more than
+    four groups of such pairs, or a single pair, groups become rows instead of panels. With several grouping
+    columns, methods then stand side by side, the other groups below each other, and each pair has a panel.
 
     Parameters
     ----------
     correlations : DataFrame
-        Rows of `correlate` for the pairs, in any order. `correlate` takes one pair, so that a matrix is its
-        results for all pairs below each other: see Examples.
+        Results of `correlate`, in any order. It takes one pair, so a matrix consists of its results for all
+        pairs, one below the other: see Examples.
     alpha : float, optional
-        Coefficients whose P value (adjusted where there is `p_adjusted`) is not below it stand in grey on a
-        white tile; None leaves none out.
+        Significance level. A coefficient whose P value (`p_adjusted` where there is one) is not below it is
+        written in grey on a white tile; with None all tiles are coloured.
     labels : Mapping, optional
         Labels and order of the variables, under "term", and of the groups:
         `{"term": ["iou", "prob"]}`, `{"prob": "Confidence"}`, `{"method": {"gradcam": "Grad-CAM"}}`. By
-        default variables stand in the order in which they first come.
+        default variables stand in their order in the frame.
     n_columns : int, optional
-        Panels side by side.
+        Panels side by side; by default as many as leave room for numbers, spread evenly over the rows.
     width : float, optional
         Width of the figure in mm; by default 89 for a single panel whose numbers fit it, else 183.
 
@@ -144,14 +152,15 @@ def plot_correlation(
     Figure
         Colours run from -1 to 1 in every figure. Tiles too narrow for numbers of 6 points have none. A pair
         without a coefficient has a dash; pairs that are not in the frame have no tile. A figure that is
-        higher than a page has `pages`.
+        higher than a page is divided into `pages`.
 
     Raises
     ------
     ColumnError
         A column is missing or holds text where numbers belong.
     SalstatsError
-        Several kinds of correlation; a pair twice in one group; nothing but missing estimates.
+        Several kinds of correlation; a pair twice in one group; nothing but missing estimates; an `alpha`
+        that is not between 0 and 1.
 
     Examples
     --------
@@ -171,7 +180,7 @@ def plot_correlation(
     names = Labels(labels, correlations)
     if alpha is not None:
         check_level(alpha, "alpha")
-    estimates, groups, term = _checked(correlations)
+    estimates, groups, term = _read_correlations(correlations)
     frame = estimates.frame
     varying_groups = [column for column in groups if frame[column].nunique(dropna=False) > 1]
     placed = _tile_frame(frame, varying_groups, names)
@@ -284,8 +293,8 @@ def _tile_height(tile_width: float, row_names: list[str]) -> float:
     return max(largest, n_lines * LINE_MM + 0.3)
 
 
-def _checked(correlations: object) -> tuple[Estimates, list[str], str]:
-    """Return the correlations, their grouping columns, and the term of their coefficients."""
+def _read_correlations(correlations: object) -> _Correlations:
+    """Read correlations of one kind; raise for several kinds, a repeated pair, or no estimate at all."""
     estimates = read_estimates(correlations, "correlations", ("estimate", "x", "y"))
     frame = estimates.frame
     terms = [str(term) for term in estimates.values("term")]
@@ -313,14 +322,14 @@ def _checked(correlations: object) -> tuple[Estimates, list[str], str]:
             hint="keep one",
             rows=np.flatnonzero(is_repeated).tolist(),
         )
-    return estimates, groups, estimates.term or "Correlation"
+    return _Correlations(estimates, groups, estimates.term or "Correlation")
 
 
 def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _TileFrame:
     """Row, column and panel of each correlation, by its pair of variables and its group."""
     # label of each variable, in the order of the labels
     variables = names.texts("term", frame[["x", "y"]].to_numpy().ravel())
-    kinds = _kinds_of_variables(frame)
+    kinds = _split_into_two_kinds(frame)
     # a pair of two kinds begins with the same kind as all others, any other pair with the variable that the
     # labels name first
     rank_of_variable = kinds
@@ -357,12 +366,12 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _T
             column=labels_of(dimensions.columns),
             panel=labels_of(dimensions.panels),
         ),
-        variables=_single_variables_text(dimensions.panels, texts),
+        variables=_legend_title_suffix(dimensions.panels, texts),
         n_in_row=_n_in_row(dimensions.panels, texts),
     )
 
 
-def _by_number_of_values(texts: Mapping[str, Mapping[Any, str]]) -> list[str]:
+def _pair_columns_by_n_values(texts: Mapping[str, Mapping[Any, str]]) -> list[str]:
     """Return the columns of the variables of pairs, "first" and "second", the one with fewer values first."""
     return sorted(("first", "second"), key=lambda variable: len(texts[variable]))
 
@@ -388,7 +397,7 @@ def _dimensions(
     if not has_kinds:
         # a triangle of all pairs
         return _Dimensions(rows=["second"], columns=["first"], panels=list(groups))
-    column_variable, row_variable = _by_number_of_values(texts)
+    column_variable, row_variable = _pair_columns_by_n_values(texts)
     n_pairs = len(texts[column_variable]) * len(texts[row_variable])
     has_group_panels = not groups or (n_groups <= _MAX_GROUP_PANELS and n_pairs > 1)
     if has_group_panels:
@@ -405,8 +414,12 @@ def _dimensions(
     return _Dimensions(rows=list(groups), columns=[row_variable], panels=[column_variable])
 
 
-def _single_variables_text(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> str:
-    """Return " of IoU and Confidence" where each variable of the panels has one value, else ""."""
+def _legend_title_suffix(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> str:
+    """Return the variables that all panels share, for the end of the title of the legend.
+
+    This is " of IoU and Confidence" where panels show pairs and all are of one pair, " with IoU" where they
+    show one variable of a pair and all have the same, else "".
+    """
     variables: list[str] = []
     for column in ("first", "second"):
         if column in panels:
@@ -420,13 +433,13 @@ def _single_variables_text(panels: list[str], texts: Mapping[str, Mapping[Any, s
 
 def _n_in_row(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> int:
     """Number of panels side by side that have the same value of the first variable of the panels."""
-    column_variable, row_variable = _by_number_of_values(texts)
+    column_variable, row_variable = _pair_columns_by_n_values(texts)
     if panels != [row_variable, column_variable]:
         return 1
     return len(texts[column_variable])
 
 
-def _kinds_of_variables(frame: pd.DataFrame) -> dict[str, int]:
+def _split_into_two_kinds(frame: pd.DataFrame) -> dict[str, int]:
     """Return the kind of each variable, 0 or 1, such that pairs are of both kinds; {} if that is impossible.
 
     This colours the graph whose edges are the pairs with two colours: after the first pair, a variable that
@@ -492,7 +505,7 @@ def _tiles(placed: pd.DataFrame, alpha: float | None, tile_height: float) -> pd.
 
 
 def _number_layers(tiles: pd.DataFrame, tile_width: float) -> list[Any]:
-    """Return layers of numbers in colours legible on their tiles; none if numbers are wider than tiles."""
+    """Return layers of numbers in colours legible on their tiles; none if legible numbers are too wide."""
     # width in mm of the longest number in a size of one point
     widest_per_pt = max(text_mm(text, 1.0) for text in tiles["text"])
     size = min(_NUMBER_PT, tile_width / widest_per_pt)

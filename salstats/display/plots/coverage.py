@@ -123,7 +123,7 @@ def plot_coverage(
         + line_layers
         + p9.scale_x_log10(
             breaks=sizes,
-            labels=partial(_unit_texts, length=grid.panel_width),
+            labels=partial(_n_units_tick_texts, length=grid.panel_width),
             minor_breaks=[],
             expand=(0, 0),
         )
@@ -178,8 +178,8 @@ def _with_panels(rows: pd.DataFrame, names: Labels, lines: list[str]) -> pd.Data
     )
 
 
-def _unit_texts(breaks: list[float], length: float) -> list[str]:
-    """Return the texts of numbers of units, "" for one that would overlap the text before.
+def _n_units_tick_texts(breaks: list[float], length: float) -> list[str]:
+    """Return the text of each number of units, "" for one that would overlap the text before.
 
     `breaks` are the numbers at a logarithmic axis of a length in mm.
     """

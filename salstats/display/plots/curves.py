@@ -54,7 +54,7 @@ def plot_curves(
     bands : bool, optional
         Whether to draw the intervals as bands; by default for up to four methods.
     n_columns : int, optional
-        Panels side by side; by default one for each metric.
+        Panels side by side; by default one for each metric, or as many as fit where there is one metric.
     width : float, optional
         Width of the figure in mm; by default 89 for one or two panels, else 183.
 
@@ -80,7 +80,7 @@ def plot_curves(
     >>> figure.labels.x
     'Fraction of pixels inserted'
     """
-    points = _checked(curves)
+    points = _read_mean_curves(curves)
     names = Labels(labels, curves)
     columns = list(points.frame.columns)
     groups = columns[: columns.index("fraction")]
@@ -141,8 +141,8 @@ def plot_curves(
     return grid.pages(figure, height)
 
 
-def _checked(curves: object) -> Estimates:
-    """Return the means of curves, a row for each group and fraction."""
+def _read_mean_curves(curves: object) -> Estimates:
+    """Return the means of curves, a row for each group and fraction; single curves are averaged first."""
     frame = check_frame(curves, "curves")
     if "estimate" not in frame.columns and "prob" in frame.columns:
         frame = mean_curves(frame)

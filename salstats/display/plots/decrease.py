@@ -137,7 +137,7 @@ def plot_decrease(  # noqa: C901
     width = width or figure_width(n_columns, panels)
     rows_for_chars = partial(place_rows, drawing, order, None)
     frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
-    frame["conclusive"] = verdicts(drawing.drawn).to_numpy() != _INCONCLUSIVE
+    frame["conclusive"] = significant_sides(drawing.drawn).to_numpy() != _INCONCLUSIVE
     frame["fill"] = np.where(frame["conclusive"], _mark_colours(frame, drawing), "white")
     frame["last"] = False
     if row:
@@ -212,11 +212,11 @@ def read_contrasts(decrease: object, name: str = "decrease") -> Estimates:
     return contrasts
 
 
-def verdicts(contrasts: Estimates) -> pd.Series:
-    """Return the verdict on each row, "lower", "higher" or "inconclusive".
+def significant_sides(contrasts: Estimates) -> pd.Series:
+    """Return the significant side of the reference of each row: "lower", "higher" or "inconclusive".
 
-    It is that of the column `verdict`; without one, intervals that exclude 0 and P values below the level
-    make a row conclusive.
+    It is that of the column `verdict`. Without one a row is conclusive if its interval excludes 0 and its P
+    value is below the level, as far as the frame has either; without both no row is.
     """
     if contrasts.values("verdict"):
         sides, _ = split_verdicts(contrasts.frame["verdict"].fillna(_INCONCLUSIVE))
@@ -244,19 +244,25 @@ def losses(contrasts: Estimates) -> np.ndarray:
 
 
 def loss_order(
-    contrasts: Estimates, labels: Labels, row: str, method: str | None = None, *, by_verdict: bool = True
+    contrasts: Estimates,
+    labels: Labels,
+    row_column: str,
+    method: str | None = None,
+    *,
+    by_verdict: bool = True,
 ) -> Callable[[list[Any]], list[Any]]:
     """Return a function that sorts the values of rows by loss, the largest first, values without one last.
 
-    If `by_verdict`, rows are first sorted by verdict: below the reference, inconclusive, above it. `row` is
-    the column of the values. The loss is that of the first metric, and of one method if it is given.
+    If `by_verdict`, rows are first sorted by verdict: below the reference, inconclusive, above it.
+    `row_column` is the column of the values. The loss is that of the first metric, and of one method if it is
+    given.
     """
     first_metric = _first_value(contrasts, labels, "metric")
-    if row != "metric" and first_metric is not None:
+    if row_column != "metric" and first_metric is not None:
         contrasts = contrasts.subset(contrasts.frame["metric"] == first_metric)
-    if row != "method" and method is not None and contrasts.values("method"):
+    if row_column != "method" and method is not None and contrasts.values("method"):
         contrasts = contrasts.subset(contrasts.frame["method"] == method)
-    sides = verdicts(contrasts)
+    sides = significant_sides(contrasts)
     loss = losses(contrasts)
     metrics = contrasts.values("metric")
     if metrics and direction(metrics[0]) < 0:
@@ -267,7 +273,7 @@ def loss_order(
     if by_verdict:
         verdict_ranks = sides.map(_VERDICT_RANKS).fillna(_VERDICT_RANKS[_INCONCLUSIVE])
     sort_keys = {}
-    for value, rank, row_loss in zip(contrasts.frame[row], verdict_ranks, loss, strict=True):
+    for value, rank, row_loss in zip(contrasts.frame[row_column], verdict_ranks, loss, strict=True):
         sort_keys[value] = (rank, -row_loss)
     last_key = (np.inf, 0.0)
     return lambda values: sorted(values, key=lambda value: sort_keys.get(value, last_key))

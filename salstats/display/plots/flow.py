@@ -183,7 +183,7 @@ def plot_flow(
 
 def _units_note(flow: pd.DataFrame, unit: str, names: Labels) -> str:
     """Sentence on the counts of cases and units where a case has several scores, else ""."""
-    if not _has_several_scores(flow):
+    if not _has_cases_with_several_scores(flow):
         return ""
     units = plural(_unit_noun(unit, names))
     subject = "Cases"
@@ -289,7 +289,7 @@ def _boxes(branches: pd.DataFrame, file: pd.Series, names: Labels) -> list[_Flow
     excluded = branches[branches["excluded"]]
     # columns of counts with the noun of what they count
     counted_columns = {}
-    if _has_several_scores(branches):
+    if _has_cases_with_several_scores(branches):
         counted_columns["n_rows"] = "score"
     counted_columns |= _counted_columns(file, names)
     if "n_tasks" in branches.columns and (included["n_tasks"] != file["n_tasks"]).any():
@@ -391,7 +391,7 @@ def _reason_text(reason: str, names: Labels) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _has_several_scores(flow: pd.DataFrame) -> bool:
+def _has_cases_with_several_scores(flow: pd.DataFrame) -> bool:
     """Return whether cases have several scores in a branch, so that numbers of scores and cases differ."""
     branches = flow[~flow["excluded"] & (flow["stage"] != FILE)]
     return bool((branches["n_rows"] != branches["n_cases"]).any())
@@ -411,6 +411,7 @@ def _with_title(boxes: list[_FlowBox], title: str) -> list[_FlowBox]:
     """Return the boxes of a chain below its title.
 
     The title replaces the heading of the first box; if this box lists exclusions, the title has its own box.
+    Without a title ("") the boxes are unchanged.
     """
     if not title:
         return boxes

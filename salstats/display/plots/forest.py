@@ -63,6 +63,13 @@ _LEVEL = "_level"
 _RowKey = tuple[Any, ...]
 
 
+class _LabelledTerms(NamedTuple):
+    """Estimates whose terms are labels, and a sentence on reference levels or ""."""
+
+    estimates: Estimates
+    reference_note: str
+
+
 class _Entry(NamedTuple):
     """Label of a row, and whether it is bold, as that of a heading or of a group with a single row."""
 
@@ -213,14 +220,14 @@ def plot_forest(  # noqa: C901
     return paged_figure(pages)
 
 
-def _with_term_labels(estimates: Estimates, labels: Labels) -> tuple[Estimates, str]:
-    """Return estimates of models with labelled terms in their order, and a note on reference levels.
+def _with_term_labels(estimates: Estimates, labels: Labels) -> _LabelledTerms:
+    """Return estimates of models with labelled terms in the order of the labels, and the reference levels.
 
     Where only the term tells rows apart, columns for its variable and its level are added. Other estimates
     are returned as they are.
     """
     if not estimates.values("formula") or not estimates.values("term"):
-        return estimates, ""
+        return _LabelledTerms(estimates, "")
     model_columns = [*estimates.keys, "formula"]
     # label of the variable and of the level of each term, in the order of the labels
     names_of_terms, reference_note = term_names(estimates, model_columns, labels)
@@ -240,11 +247,14 @@ def _with_term_labels(estimates: Estimates, labels: Labels) -> tuple[Estimates, 
     is_one_model = not any(estimates.varies(column) for column in model_columns)
     if is_one_model and len(frame) > 1:
         frame = frame.assign(**{_VARIABLE: variables, _LEVEL: levels})
-    return estimates.with_frame(frame), reference_note
+    return _LabelledTerms(estimates.with_frame(frame), reference_note)
 
 
 def _row_columns(estimates: Estimates) -> list[str]:
-    """Return the one or two columns that name the rows: those with several values, else the first."""
+    """Return the columns that name the rows, two at most: those with several values, else the first of all.
+
+    Raises if three columns have several values; metrics are panels and do not count.
+    """
     if estimates.values(_VARIABLE):
         return [_VARIABLE, _LEVEL]
     columns = [key for key in estimates.keys if key != "metric"]
@@ -306,7 +316,8 @@ def _row_entries(
     """Return the label of each row from the top down, by the values that name it.
 
     `keys` are the values that name the row of each estimate. With two columns, values of the first are
-    headings, which are rows of their own with a key of one value, and values of the second are indented.
+    headings, which are rows of their own with a key of one value, and values of the second are indented. A
+    group without levels of its own, or a summary of a single row, has a bold row instead.
     """
     if not row_columns or not keys:
         return {(): _Entry("", is_bold=False)}
@@ -331,7 +342,7 @@ def _row_entries(
 
 
 def _null_line(null: float | str | None, estimates: Estimates, term: str | None, ratio: bool) -> float:
-    """Return the position of the vertical line, NaN for no line."""
+    """Return the position of the vertical line, NaN for no line; raise unless `null` is a valid position."""
     if null is None:
         return float("nan")
     if isinstance(null, str):
@@ -354,14 +365,14 @@ def _default_null(estimates: Estimates, term: str | None, ratio: bool) -> float:
     """Return the value of estimates that means no effect, NaN where there is none."""
     if ratio:
         return 1.0
-    if is_marginal(estimates) and not _is_effect(estimates):
+    if is_marginal(estimates) and not _has_slopes_or_contrasts(estimates):
         return float("nan")
     if estimates.values("formula"):
         return 0.0
     return guide_at("", term)
 
 
-def _is_effect(estimates: Estimates) -> bool:
+def _has_slopes_or_contrasts(estimates: Estimates) -> bool:
     """Return whether marginal estimates are slopes or contrasts, not means."""
     return bool(estimates.values("term") or estimates.values("reference_level"))
 

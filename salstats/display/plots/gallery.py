@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,11 +18,11 @@ from salstats.display.plots.layout.pages import page_sentence
 from salstats.display.plots.layout.text_fit import chars_in
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import (
-    absent_note,
-    around_mm,
-    image_note,
+    absent_findings_note,
     mask_name,
     method_label,
+    missing_images_note,
+    outside_pictures_mm,
     overlay_figure,
     people_note,
     threshold_note,
@@ -89,14 +89,14 @@ def gallery(  # noqa: C901
     for number, row in enumerate(rows):
         for column, column_pictures in pictures.items():
             picture = column_pictures[number]
-            score, n_scores = values.for_picture(picture)
-            if n_scores > 1:
+            score = values.for_picture(picture)
+            if score.n_scores > 1:
                 mean_note = "Scores of several readers or seeds are their mean."
             tag = picture.note
-            if n_scores > 0:
+            if score.n_scores > 0:
                 pick_names = list(dict.fromkeys(str(pick["pick"]) for pick in picks.for_picture(picture)))
-                tag = _score_text(score, tag_metric, pick_names, picture.note)
-            placed.append(PlacedPicture(picture, row.key, column, tag, score))
+                tag = _score_text(score.mean, tag_metric, pick_names, picture.note)
+            placed.append(PlacedPicture(picture, row.key, column, tag, score.mean))
     series_of_columns = {column: column_pictures[0].series for column, column_pictures in pictures.items()}
     titles, shared_notes = series_titles(series_of_columns, labels)
     single_row_note = ""
@@ -113,13 +113,13 @@ def gallery(  # noqa: C901
         return [
             single_row_note,
             *shared_notes,
-            absent_note(panels, labels),
+            absent_findings_note(panels, labels),
             threshold_note(panels, labels),
             people_note(panels),
             metric_note,
             picked_note,
             mean_note,
-            image_note(panels),
+            missing_images_note(panels),
         ]
 
     single_stack = [band for row in rows for band in layout.bands(row.key)]
@@ -127,7 +127,7 @@ def gallery(  # noqa: C901
     _, bar_note = bar_layers(all_pictures, spacing, labels)
     # the caption of a page names at most what that of all pictures does
     longest_notes = [*notes(placed), bar_note, "Page 10 of 10."]
-    pages = layout.pages(placed, around_mm(longest_notes, layout.width))
+    pages = layout.pages(placed, outside_pictures_mm(longest_notes, layout.width))
     page_figures = []
     for number, stacks in enumerate(pages, 1):
         page_pictures = _pictures_of_page(placed, stacks)
@@ -189,11 +189,18 @@ def _is_of_series(row: Mapping[Hashable, Any], series: Series) -> bool:
 
 
 def panel_rows(frame: pd.DataFrame, cases: Collection[str]) -> PanelRows:
-    """Return the rows of some cases by case and method."""
+    """Return those rows of a frame, of scores or of picks, whose case is in `cases`, by case and method."""
     rows: dict[tuple[str, str], list[Mapping[Hashable, Any]]] = {}
     for row in frame[frame["case"].astype("str").isin(cases)].to_dict("records"):
         rows.setdefault((str(row["case"]), str(row["method"])), []).append(row)
     return PanelRows(rows)
+
+
+class MeanScore(NamedTuple):
+    """Mean score of a picture, NaN if there is none, and the number of its scores."""
+
+    mean: float
+    n_scores: int
 
 
 @dataclass(frozen=True)
@@ -203,10 +210,10 @@ class PanelScores:
     rows: PanelRows
     metric: str | None
 
-    def for_picture(self, picture: Picture) -> tuple[float, int]:
-        """Return the mean score of a picture, NaN if there is none, and the number of its scores."""
+    def for_picture(self, picture: Picture) -> MeanScore:
+        """Return the mean of the scores of a picture, such as of several readers, and their number."""
         scores = pd.Series([row["score"] for row in self.rows.for_picture(picture)], dtype=np.float64)
-        return float(scores.mean()), len(scores)
+        return MeanScore(mean=float(scores.mean()), n_scores=len(scores))
 
 
 def panel_scores(frame: pd.DataFrame, metric: str | None, cases: Collection[str]) -> PanelScores:

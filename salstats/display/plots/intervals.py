@@ -126,7 +126,7 @@ def plot_intervals(
     if sort == "estimate":
         order = _estimate_order(drawing)
     elif sort == "decrease" or (sort == "auto" and contrasts is not None):
-        order, sort_note = _decrease_order(drawing, contrasts, method, style)
+        order, sort_note = _decrease_order_and_note(drawing, contrasts, method, style)
     suffixes = {}
     auroc_note = ""
     if auroc is not None:
@@ -173,7 +173,7 @@ def _reference(contrasts: Estimates, means: Estimates) -> str | None:
     return str(reference)
 
 
-def _decrease_order(
+def _decrease_order_and_note(
     drawing: EstimateDrawing, contrasts: Estimates | None, method: str | None, style: str
 ) -> tuple[Callable[[list[Any]], list[Any]], str]:
     """Return a function that sorts rows by their decrease, and the sentence on this order."""
@@ -187,7 +187,7 @@ def _decrease_order(
             ", a frame from ",
             Call("percent_decrease"),
         )
-    _row_column(drawing, contrasts, "percent_decrease")
+    _shared_row_column(drawing, contrasts, "percent_decrease")
     further_keys = [key for key in contrasts.keys if key not in (row, "metric", "method")]
     varying = [key for key in further_keys if len(contrasts.values(key)) > 1]
     if varying:
@@ -239,13 +239,13 @@ def _estimate_order(drawing: EstimateDrawing) -> Callable[[list[Any]], list[Any]
 
 def _auroc_suffixes(drawing: EstimateDrawing, areas: Estimates) -> dict[Any, str]:
     """Return the AUROC in parentheses for the label of each row that has one, by the row's value."""
-    row = _row_column(drawing, areas, "auroc")
+    row = _shared_row_column(drawing, areas, "auroc")
     check_distinct(areas, [row])
     area_of = dict(zip(areas.frame[row], areas.numbers("estimate"), strict=True))
     return {value: f"({fixed_text(area, 2)})" for value, area in area_of.items() if not np.isnan(area)}
 
 
-def _row_column(drawing: EstimateDrawing, further_estimates: Estimates, source: str) -> str:
+def _shared_row_column(drawing: EstimateDrawing, further_estimates: Estimates, source: str) -> str:
     """Return the column of the figure's rows; raise unless further estimates share it and a value of it.
 
     `source` is the public function that makes the further estimates.

@@ -13,11 +13,11 @@ from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.legends import legend_columns, legend_width
 from salstats.display.plots.layout.overlay_layers import (
     bar_layers,
+    colour_scale_layers,
     line_layers,
     mark_layers,
     mark_rows,
     outline_rows,
-    scale_layer,
     text_layers,
 )
 from salstats.display.plots.layout.overlay_picture import Picture
@@ -87,10 +87,10 @@ def overlay(
         title += f": {picture.note}"
     sentences = [
         f"{title}.",
-        absent_note([picture], labels),
+        absent_findings_note([picture], labels),
         threshold_note([picture], labels),
         people_note([picture]),
-        image_note([picture]),
+        missing_images_note([picture]),
     ]
     box = overlay_box(width)
     # a single row and column need neither keys nor names
@@ -100,7 +100,7 @@ def overlay(
         column=box[0],
         rows={"": ""},
         columns={"": ""},
-        side=0.0,
+        names_mm=0.0,
         stacks=[[Band(row="", columns=("",))]],
     )
     return overlay_figure(
@@ -117,12 +117,12 @@ def overlay_box(width: float) -> tuple[float, float]:
     """Return the largest width and height of a single picture in a figure, all in mm."""
     picture_width = width - 2 * EDGE_MM
     # the caption has about four lines
-    page_room = PAGE_HEIGHT_MM - around_mm([], width) - 4 * LINE_MM
+    page_room = PAGE_HEIGHT_MM - outside_pictures_mm([], width) - 4 * LINE_MM
     return picture_width, min(MAX_HEIGHT_FACTOR * picture_width, page_room)
 
 
-def around_mm(notes: Iterable[str], width: float) -> float:
-    """Return the height in mm of the edges, a legend of all kinds, the colour scale and a caption.
+def outside_pictures_mm(notes: Iterable[str], width: float) -> float:
+    """Return the height in mm of everything outside the pictures: edges, full legend, colours, caption.
 
     `notes` are the sentences of the caption, `width` is that of the figure in mm.
     """
@@ -197,7 +197,7 @@ def overlay_figure(
         )
     ]
     if has_maps:
-        elements += scale_layer(table)
+        elements += colour_scale_layers(table)
     if outlines is not None:
         n_columns = legend_columns(outline_texts, inner_width)
         elements += line_layers(outlines, texts, style.line_size, n_columns)
@@ -270,7 +270,10 @@ def method_label(names: Labels, series: Sequence[Series], omitted_columns: Colle
 
 
 def threshold_note(pictures: Sequence[Picture], names: Labels) -> str:
-    """Return a sentence on the thresholds of the maps, "" for stored masks, which have none."""
+    """Return a sentence on the thresholds of the maps, their smoothing, colours and cut-off.
+
+    It is "" where all masks are stored ones, which have no threshold.
+    """
     # the maps of a series have one threshold for each task
     thresholded = {}
     for picture in pictures:
@@ -342,7 +345,7 @@ def _threshold_text(picture: Picture) -> str:
     return f"{picture.threshold:g}"
 
 
-def absent_note(pictures: Sequence[Picture], names: Labels) -> str:
+def absent_findings_note(pictures: Sequence[Picture], names: Labels) -> str:
     """Sentence that names the findings that are absent in the truth, "" if there are none."""
     findings: list[str] = []
     for picture in pictures:
@@ -372,7 +375,7 @@ def mask_name(pictures: Sequence[Picture]) -> dict[str, str]:
     return {"mask": "Predicted mask"}
 
 
-def image_note(pictures: Sequence[Picture]) -> str:
+def missing_images_note(pictures: Sequence[Picture]) -> str:
     """Sentence that names the cases without an image, "" if there are none."""
     cases = dict.fromkeys(p.case for p in pictures if p.grey is None)
     if not cases:

@@ -282,7 +282,7 @@ def _limit_bar(curve: pd.DataFrame, number: int, axis_ends: tuple[float, float])
 
 
 def _target_layers(frame: pd.DataFrame, show: str) -> list[Any]:
-    """Dashed line at the power or the width that is planned for; none where power is planned for."""
+    """Return a dashed line at the target: the power, or the width if the plan is for a width, else none."""
     first = frame.iloc[0]
     if show == "power":
         target = 100 * first["target"]
@@ -359,7 +359,7 @@ def _simulation_notes(frame: pd.DataFrame, show: str, *, has_point_intervals: bo
 
 
 def _width_note(frame: pd.DataFrame) -> str:
-    """Sentence on the dashed line of a plan for a width."""
+    """Sentence on the dashed line of a plan for a width, "" for other plans."""
     first = frame.iloc[0]
     if first["goal"] != "width":
         return ""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -54,6 +54,13 @@ _FILLED_SHARE = 0.92
 _TWO_DECIMALS_FROM = 0.06
 _BLUE = PALETTE[0]
 _LIGHT_BLUE = "#A9C4E0"
+
+
+class _RowNames(NamedTuple):
+    """Wrapped name of each method, and the height in mm of a row that holds any of them."""
+
+    texts: list[str]
+    row_mm: float
 
 
 @plot_function
@@ -207,8 +214,8 @@ def plot_significance(
     --------
     >>> import salstats as ss
     >>> scores = ss.datasets.load_simulated()
-    >>> found = ss.significance_map(scores, test="t")
-    >>> ss.plot_significance(found).data[["method", "reference", "better", "text"]].head(2)
+    >>> comparisons = ss.significance_map(scores, test="t")
+    >>> ss.plot_significance(comparisons).data[["method", "reference", "better", "text"]].head(2)
         method  reference  better  text
     0  gradcam      human   False  1.00
     1  gradcam  occlusion   False  0.23
@@ -336,12 +343,12 @@ def _p_number(p: float) -> str:
     return fixed_text(p, 2)
 
 
-def _row_names(labels: Labels, methods: Sequence[Any], width: float) -> tuple[list[str], float]:
-    """Return the wrapped name of each method and the height of a row in mm; `width` is that of the figure."""
+def _row_names(labels: Labels, methods: Sequence[Any], width: float) -> _RowNames:
+    """Return the names of methods wrapped for a figure of a width in mm, and the height of their rows."""
     texts = short_labels(labels, "method", methods, label_chars(width, NAME_CHARS), _NAME_LINES)
     names = [texts[method] for method in methods]
     n_lines = max(text.count("\n") + 1 for text in names)
-    return names, max(_ROW_MM, n_lines * LINE_MM + 0.6)
+    return _RowNames(names, row_mm=max(_ROW_MM, n_lines * LINE_MM + 0.6))
 
 
 def _rank_breaks(n_ranks: int) -> list[int]:

@@ -50,6 +50,25 @@ class _Models(NamedTuple):
     texts: dict[str, str]
 
 
+class _PlacedTerms(NamedTuple):
+    """Rows of terms with their frame, and whether any factor is a heading above its levels."""
+
+    placed: PlacedRows
+    has_factors: bool
+
+
+class _RowsAndPanels(NamedTuple):
+    """Columns that become the rows and the panels of a figure.
+
+    `row` is the column of the rows, `facet` that of further panels or None, and `panel_texts` has the labels
+    of which titles of panels consist, by column and value.
+    """
+
+    row: str
+    facet: str | None
+    panel_texts: dict[str, dict[Any, str]]
+
+
 @plot_function
 def plot_regression(
     terms: pd.DataFrame,
@@ -167,8 +186,8 @@ def plot_regression(
     return figure
 
 
-def _place_terms(drawing: EstimateDrawing) -> tuple[PlacedRows, bool]:
-    """Return rows of terms with their frame, and whether factors are headings above their levels."""
+def _place_terms(drawing: EstimateDrawing) -> _PlacedTerms:
+    """Return rows of terms, factors above their levels, and the frame with the position of each mark."""
     frame = drawing.frame
     drawn_terms = set(frame["term"])
     n_marks = len(drawing.methods) if drawing.dodges else 1
@@ -198,7 +217,7 @@ def _place_terms(drawing: EstimateDrawing) -> tuple[PlacedRows, bool]:
         y = y + dodge_offsets(frame["method_label"].cat.codes, n_marks)
     label_of_term = {entry.term: entry.full_text for entry in entries}
     frame = frame.assign(y=y, row_label=frame["term"].map(label_of_term))
-    return PlacedRows(frame, rows), any(entry.level for entry in entries)
+    return _PlacedTerms(PlacedRows(frame, rows), has_factors=any(entry.level for entry in entries))
 
 
 def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
@@ -285,11 +304,10 @@ def _with_outcomes(coefficients: Estimates, labels: Labels) -> pd.DataFrame:
 
 def _rows_and_panels(
     defined_rows: pd.DataFrame, labels: Labels, facet: str | None, term_texts: dict[Any, str]
-) -> tuple[str, str | None, dict[str, dict[Any, str]]]:
-    """Return the column of the rows, the column of further panels, and the labels of titles of panels.
+) -> _RowsAndPanels:
+    """Return the columns of rows and panels: terms are rows, or panels where a further column names rows.
 
-    The labels are by column and value. `facet` is the further grouping column, if there is one, and
-    `term_texts` the label of each term.
+    `facet` is the further grouping column, if there is one, and `term_texts` the label of each term.
     """
     outcomes = defined_rows["outcome"].unique()
     texts: dict[str, dict[Any, str]] = {}
@@ -297,12 +315,13 @@ def _rows_and_panels(
         # the axis names a single outcome
         texts["outcome"] = {outcome: outcome for outcome in outcomes}
     if facet is None:
-        return "term", None, texts
+        return _RowsAndPanels("term", facet=None, panel_texts=texts)
     if len(term_texts) > _MAX_TERM_PANELS:
-        return "term", facet, {facet: labels.texts(facet, defined_rows[facet])} | texts
+        facet_texts = {facet: labels.texts(facet, defined_rows[facet])}
+        return _RowsAndPanels("term", facet, panel_texts=facet_texts | texts)
     if len(term_texts) > 1:
         texts["term"] = term_texts
-    return facet, None, texts
+    return _RowsAndPanels(facet, facet=None, panel_texts=texts)
 
 
 def _has_scores_and_gaps(coefficients: Estimates) -> bool:

@@ -78,10 +78,10 @@ def plot_residuals(
 ) -> Figure:
     """Draw residual diagnostics, four panels per model.
 
-    Residuals against fitted means, a normal quantile plot of the standardised residuals, the root of their
-    size against fitted means, and Cook's distance against leverage with the three largest ringed, which the
-    caption names: what R's `plot(lm)` shows, as panels of one figure. Mixed models, and those with a
-    `correlation`, have no leverage and so no fourth panel.
+    The first three panels are those of R's `plot(lm)`: residuals against fitted means, a normal quantile plot
+    of the standardised residuals, and the square root of their absolute values against fitted means. The
+    fourth shows Cook's distance against leverage; the three largest distances are ringed, and the caption
+    names their rows. Mixed models and models with a `correlation` have no leverage, and so no fourth panel.
 
     Parameters
     ----------
@@ -89,10 +89,10 @@ def plot_residuals(
         What `augment` returns for one formula.
     by : str or sequence of str, optional
         The grouping columns that the models were fitted by; by default `method` where there is one, as in
-        `augment`. Each model has a row of four panels; a figure has room for eight models.
+        `augment`. A figure has room for eight models.
     family : str
-        The family of the models. The standardised residuals of the logit families are Pearson residuals,
-        which the titles say; those of 0/1 outcomes lie on two curves and are not normal under any model.
+        The family of the models. The standardised residuals of the logit families are Pearson residuals, as
+        the titles say; those of outcomes 0 and 1 lie on two curves and are not normal under any model.
     labels : Mapping, optional
         Labels and order of the groups: `{"method": {"gradcam": "Grad-CAM"}}`.
     width : float, optional
@@ -101,10 +101,11 @@ def plot_residuals(
     Returns
     -------
     Figure
-        Every panel has its own axes, which its title names. The curves are robust local lines (R's
-        `lowess`), the line of the quantile plot goes through the quartiles (R's `qqline`). More than 2000
-        points are drawn as a bitmap inside a vector figure, and where a panel has more than 5000, cells are
-        drawn instead, darker the more points they hold.
+        Every panel has its own axes, and its title says what they show. The curves are local lines (R's
+        `lowess`), robust ones unless outcomes have only two values. The line of the quantile plot goes
+        through the quartiles (R's `qqline`). More than 2000 points are drawn as a bitmap inside a vector
+        figure. If a panel has more than 5000 points, cells are drawn instead, darker the more points they
+        hold.
 
     Raises
     ------

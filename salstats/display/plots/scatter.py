@@ -23,7 +23,7 @@ from salstats.display.plots.layout.points import (
     CELL_POINTS,
     RASTER_POINTS,
     cell_layers,
-    even_share,
+    evenly_spread_fractions,
     has_few_integers,
     is_outcome,
     spread_integers,
@@ -128,18 +128,18 @@ def plot_scatter(
         Columns or metrics, as in `correlate`: `plot_scatter(scores, "prob", "iou")`. A column that depends
         on the method needs `method` in `by` or as `colour`.
     by : str or sequence of str, optional
-        Columns of which every combination has a panel; by default `task` where there is one. `()` is one
-        panel.
+        Columns whose combinations of values have a panel each; by default `task` where there is one. `()`
+        draws a single panel.
     colour : str, optional
-        A column whose values share panels, told apart by colour, mark and type of line; by default
-        `method` where it is a column that is not in `by`.
+        A column whose values share a panel and differ in colour, mark and type of line; by default `method`
+        where there is one that is not in `by`.
     fit : DataFrame, optional
-        What `fit_line` returns for `y` along `x`, by the columns of `by` and `colour` or fewer of them: a
-        line that is not by a panel's column stands in every panel. Other covariates and outcomes in it are
-        left out, as are groups that are not drawn ("Overall").
+        Result of `fit_line` for `y` along `x`, grouped by the columns of `by` and `colour` or by some of
+        them; a line that is not grouped by a column of the panels is drawn in each of them. Lines of other
+        covariates or outcomes, and of groups that are not drawn ("Overall"), are left out.
     correlations : DataFrame, optional
-        What `correlate` returns for `x` and `y`, by the same columns or fewer: written into the panels,
-        "ρ = 0.45 (0.30, 0.58)".
+        Result of `correlate` for `x` and `y`, grouped by the same columns or by some of them. It is written
+        into the panels: "ρ = 0.45 (0.30, 0.58)".
     labels : Mapping, optional
         Labels and order of columns and their values: `{"prob": "Model confidence"}`,
         `{"task": ["Edema", "Atelectasis"]}`.
@@ -151,19 +151,20 @@ def plot_scatter(
     Returns
     -------
     Figure
-        All panels have the same axes. More than 2000 points are drawn as a bitmap inside a vector figure,
-        and where a panel has more than 5000, cells are drawn instead, darker the more points of all colours
-        they hold (name the colour's column in `by` to tell them apart).
-        Outcomes of 0 and 1 stand in bands beyond 0 and 1, one per colour, and few whole numbers beside
-        their value, so that equal ones do not hide each other; both are spread evenly, not at random. The
-        caption says how many rows miss `x` or `y` and are not drawn.
+        All panels have the same axes. More than 2000 points are drawn as a bitmap inside a vector figure. If
+        a panel has more than 5000 points, cells are drawn instead, darker the more points of any colour they
+        hold; name the colour's column in `by` to tell colours apart.
+        Points of equal value are spread evenly so that none hides another, and are not drawn as cells: where
+        `y` is 0 or 1, in bands below 0 and above 1, and where `x` is a few whole numbers, to both sides of
+        each. The caption says how many rows miss `x` or `y` and are not drawn.
 
     Raises
     ------
     ColumnError
-        A name is neither a column nor a metric, or is not numeric.
+        A name is neither a column nor a metric, or is not numeric; `colour` is also in `by`.
     SalstatsError
-        Nothing to draw; `fit` or `correlations` are of other variables, or grouped by other columns.
+        Nothing to draw; `x` and `y` are the same; an axis of several metrics; `fit` or `correlations` are of
+        other variables, or grouped by other columns.
 
     Examples
     --------
@@ -191,9 +192,9 @@ def plot_scatter(
     grid = panel_grid(panels, n_columns, width, min_width=max(text_width, PANEL_MM))
     height = grid.panel_height(_HEIGHT_SHARE)
     layers = _point_layers(scatter, grid, height)
-    data_range = _data_range(scatter, lines)
+    y_range = _y_range(scatter, lines)
     if lines is not None and len(lines):
-        lines = _with_cut_bands(lines, data_range)
+        lines = _with_cut_bands(lines, y_range)
         layers += _line_layers(lines.frame)
     text_height = 0.0
     if drawn_correlations is not None:
@@ -222,13 +223,13 @@ def plot_scatter(
     figure = (
         Figure(scatter.points)
         + layers
-        + _axes(scatter, data_range, grid, height, text_height)
+        + _axes(scatter, y_range, grid, height, text_height)
         + grid.elements(
             height + text_height,
             x=x_title,
             y=y_title,
             notes=[
-                scope_note(data, names, _unnamed_columns(scatter)),
+                scope_note(data, names, _columns_named_in_caption(scatter)),
                 *scatter_notes(scatter, [x_title, y_title], lines, drawn_correlations, names),
             ],
             legend=legend,
@@ -333,16 +334,17 @@ def _with_positions(points: pd.DataFrame, *, spread_x: bool, spread_y: bool) -> 
     y = points["y"].to_numpy()
     groups = [points["panel"], points["group"]]
     if spread_x:
-        x = spread_integers(x, lane, n_lanes, even_share([*groups, points["x"]]))
+        x = spread_integers(x, lane, n_lanes, evenly_spread_fractions([*groups, points["x"]]))
     if spread_y:
-        y = spread_outcomes(y, lane, n_lanes, even_share([*groups, points["y"]]))
+        y = spread_outcomes(y, lane, n_lanes, evenly_spread_fractions([*groups, points["y"]]))
     return points.assign(x_drawn=x, y_drawn=y)
 
 
 def fitted_lines(fitted: Estimates, x: str, y: str, scatter: ScatterData, data: pd.DataFrame) -> Estimates:
     """Return the fitted means of `y` along `x`, with their `panel` and `group`.
 
-    `fitted` are estimates of `fit_line`, `data` the rows that the points are of.
+    `fitted` are estimates of `fit_line`, `data` the rows that the points are of. Groups with a single fitted
+    mean are left out. Raises if no line is of `y` along `x`, or if lines are of a gap to a method of `data`.
     """
     frame = fitted.frame
     response_of = {text: parse_formula(text).response.name for text in fitted.values("formula")}
@@ -350,11 +352,7 @@ def fitted_lines(fitted: Estimates, x: str, y: str, scatter: ScatterData, data: 
     if not is_of_axes.any():
         pairs = frame[["formula", "covariate"]].drop_duplicates().itertuples(index=False)
         lines_of = [f"{response_of[formula]} along {covariate}" for formula, covariate in pairs]
-        raise SalstatsError(
-            f"fit holds no line of {y!r} along {x!r}, only of {', '.join(lines_of)}",
-            option="fit",
-            choices=lines_of,
-        )
+        raise _other_variables_error("fit", f"line of {y!r} along {x!r}", lines_of)
     for reference in fitted.values("reference"):
         if reference in distinct_values(data, "method"):
             raise SalstatsError(
@@ -375,22 +373,31 @@ def fitted_lines(fitted: Estimates, x: str, y: str, scatter: ScatterData, data: 
 
 
 def correlation_texts(correlations: Estimates, x: str, y: str, scatter: ScatterData) -> Estimates:
-    """Return the correlations of `x` and `y`, with their `panel`, `group` and `text`."""
+    """Return the correlations of `x` and `y`, with their `panel`, `group` and `text`.
+
+    Raises if no correlation is of `x` and `y`.
+    """
     frame = correlations.frame
     is_pair = (frame["x"] == x) & (frame["y"] == y)
     is_reverse_pair = (frame["x"] == y) & (frame["y"] == x)
     is_of_axes = is_pair | is_reverse_pair
     if not is_of_axes.any():
         pairs = frame[["x", "y"]].drop_duplicates().itertuples(index=False)
-        texts = [f"{first} and {second}" for first, second in pairs]
-        raise SalstatsError(
-            f"correlations holds none of {x!r} and {y!r}, only of {', '.join(texts)}",
-            option="correlations",
-            choices=texts,
-        )
+        pair_texts = [f"{first} and {second}" for first, second in pairs]
+        raise _other_variables_error("correlations", f"correlation of {x!r} and {y!r}", pair_texts)
     matched = _match_to_panels(correlations.subset(is_of_axes), scatter, [])
     texts = [_correlation_text(row) for row in matched.frame.to_dict("records")]
     return matched.with_columns(text=texts)
+
+
+def _other_variables_error(option: str, missing: str, available: list[str]) -> SalstatsError:
+    """Return the error for estimates of other variables than those of the axes.
+
+    `missing` are the estimates that the figure needs, `available` the variables of those that it was given.
+    """
+    return SalstatsError(
+        f"{option} holds no {missing}, only of {', '.join(available)}", option=option, choices=available
+    )
 
 
 def _correlation_text(row: Mapping[Hashable, Any]) -> str:
@@ -521,7 +528,7 @@ def _correlation_notes(correlations: Estimates, labels: Labels) -> list[str]:
     ]
 
 
-def _data_range(scatter: ScatterData, lines: Estimates | None) -> tuple[float, float]:
+def _y_range(scatter: ScatterData, lines: Estimates | None) -> tuple[float, float]:
     """Return the smallest and the largest `y` of points and lines, 0 and 1 for binary outcomes."""
     if scatter.is_binary:
         return 0.0, 1.0
@@ -532,12 +539,12 @@ def _data_range(scatter: ScatterData, lines: Estimates | None) -> tuple[float, f
 
 
 def _axes(
-    scatter: ScatterData, data_range: tuple[float, float], grid: PanelGrid, height: float, text_height: float
+    scatter: ScatterData, y_range: tuple[float, float], grid: PanelGrid, height: float, text_height: float
 ) -> list[Any]:
     """Return the scales of both axes of panels.
 
     `height` is that of a panel in mm without the texts at its top, and `text_height` that of the texts.
-    `data_range` are the smallest and the largest number of the vertical axis.
+    `y_range` are the smallest and the largest number of the vertical axis.
     """
     x_breaks: Any = partial(axis_breaks, length=grid.panel_width)
     if scatter.has_few_x:
@@ -547,7 +554,7 @@ def _axes(
     return [
         p9.scale_x_continuous(breaks=x_breaks, minor_breaks=[], labels=tick_texts, expand=(_EXPANSION, 0)),
         p9.scale_y_continuous(
-            breaks=vertical_breaks(data_range, height),
+            breaks=vertical_breaks(y_range, height),
             minor_breaks=[],
             labels=tick_texts,
             expand=(_EXPANSION, 0, room_above, 0),
@@ -593,9 +600,9 @@ def _point_layers(scatter: ScatterData, grid: PanelGrid, height: float) -> list[
     return [p9.geom_point(mapping, size=size, stroke=0, alpha=alpha, raster=raster)]
 
 
-def _with_cut_bands(lines: Estimates, data_range: tuple[float, float]) -> Estimates:
+def _with_cut_bands(lines: Estimates, y_range: tuple[float, float]) -> Estimates:
     """Return lines whose bands are cut not far beyond the data; `cut` is whether a row was cut."""
-    low, high = data_range
+    low, high = y_range
     # the band of data that do not vary is not cut
     excess = _BAND_EXCESS * (high - low) or np.inf
     limits = lines.frame[["conf_low", "conf_high"]]
@@ -673,7 +680,7 @@ def _text_layers(texts: pd.DataFrame, *, show_legend: bool) -> list[Any]:
     return layers
 
 
-def _unnamed_columns(scatter: ScatterData) -> list[str]:
+def _columns_named_in_caption(scatter: ScatterData) -> list[str]:
     """Return `method` and `task` unless titles of panels or the legend name their values."""
     columns = list(scatter.by)
     if scatter.colour is not None:

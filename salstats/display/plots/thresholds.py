@@ -1,7 +1,7 @@
 """Threshold sweeps: the mean score of each task at each threshold, with the best threshold marked."""
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,13 @@ _PANEL_TASKS = len(PALETTE)
 _MAX_COLUMNS = 3
 #: Height of a panel as a multiple of its width.
 _HEIGHT_SHARE = 0.62
+
+
+class _Sweep(NamedTuple):
+    """Rows of a sweep with an estimate, and a sentence that names the rows without one or ""."""
+
+    estimates: Estimates
+    missing_note: str
 
 
 @plot_function
@@ -81,7 +88,7 @@ def plot_thresholds(
     3        Edema        0.2
     """
     names = Labels(labels, check_frame(sweep, "sweep"))
-    estimates, missing_note = _checked(sweep, names)
+    estimates, missing_note = _read_sweep(sweep, names)
     metric = estimates.only_value("metric")
     larger_is_better = metric is None or direction(metric) >= 0
     rows = _in_panels(estimates, names, n_panels)
@@ -130,8 +137,8 @@ def plot_thresholds(
     return grid.pages(figure, height)
 
 
-def _checked(sweep: pd.DataFrame, names: Labels) -> tuple[Estimates, str]:
-    """Return the rows with an estimate, and a sentence that names the rows without one."""
+def _read_sweep(sweep: pd.DataFrame, names: Labels) -> _Sweep:
+    """Read a sweep; raise for several metrics, an empty cell of a key, or two rows of one place."""
     estimates = read_estimates(sweep, "sweep", ("estimate", "task", "threshold"))
     frame = estimates.frame
     frame["threshold"] = check_numeric(frame, "threshold", "sweep")
@@ -160,7 +167,7 @@ def _checked(sweep: pd.DataFrame, names: Labels) -> tuple[Estimates, str]:
     threshold_texts = frame["threshold"].map(str).mask(is_empty_line, "")
     with_texts = estimates.with_frame(frame.assign(at=threshold_texts))
     note = not_drawn_sentence(with_texts, names, [*named_columns, "at"])
-    return estimates.with_frame(drawn_rows(estimates)), note
+    return _Sweep(estimates.with_frame(drawn_rows(estimates)), missing_note=note)
 
 
 def _is_best(rows: pd.DataFrame, larger_is_better: bool) -> np.ndarray:

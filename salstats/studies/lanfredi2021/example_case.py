@@ -10,7 +10,7 @@ from salstats.display.plots.layout.axis_ticks import log_breaks, log_texts, tick
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.panel_grid import panel_grid
-from salstats.display.plots.layout.points import even_share
+from salstats.display.plots.layout.points import evenly_spread_fractions
 from salstats.display.plots.layout.text_fit import (
     escape_dollars,
     text_mm,
@@ -232,7 +232,7 @@ def plot_samples(samples: pd.DataFrame, *, width: float = COLUMN_MM) -> Figure:
     sizes = sorted(rows["n_samples"].unique())
     position = rows["n_samples"].map({size: i for i, size in enumerate(sizes)})
     # Points of one size stand side by side; the share, 0 to 1, is the place of each among them.
-    share = even_share([rows["metric"], rows["n_samples"]])
+    share = evenly_spread_fractions([rows["metric"], rows["n_samples"]])
     rows["at"] = position + _SPREAD * (share - 0.5)
     rows["panel"] = labels.categorical(rows, "metric")
     grid = panel_grid(list(rows["panel"].cat.categories), width=width, free_axes=True)

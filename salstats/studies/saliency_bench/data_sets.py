@@ -12,7 +12,7 @@ from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.gallery_layout import gallery_layout
 from salstats.display.plots.layout.overlay_sheet import EDGE_MM, GAP_MM, PlacedPicture
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
-from salstats.display.plots.overlay import image_note, overlay_figure
+from salstats.display.plots.overlay import missing_images_note, overlay_figure
 from salstats.display.tables.record import TableColumn
 from salstats.display.text.format import MISSING, interval_text
 from salstats.display.text.labels import Labels
@@ -110,7 +110,7 @@ def plot_truths(
         panels.append(panel)
         placed.append(PlacedPicture(panel, row="", column=pick["dataset"], text=labels.value("task", task)))
     sheet = layout.sheet([layout.bands("")])
-    return overlay_figure(placed, sheet, labels=labels, notes=[image_note(panels)], spacing=None)
+    return overlay_figure(placed, sheet, labels=labels, notes=[missing_images_note(panels)], spacing=None)
 
 
 def maps_of(model_index: int) -> Callable[[Benchmark], ItemResult | None]:

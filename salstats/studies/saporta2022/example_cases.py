@@ -11,7 +11,7 @@ from salstats.display.plots.layout.gallery_layout import gallery_layout
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import PlacedPicture
 from salstats.display.plots.layout.theme import COLUMN_MM
-from salstats.display.plots.overlay import image_note, overlay_figure
+from salstats.display.plots.overlay import missing_images_note, overlay_figure
 from salstats.display.text.format import number_text
 from salstats.display.text.labels import Labels
 from salstats.images.masks import decode
@@ -143,7 +143,7 @@ def _extremes_figure(frames: StudyFrames, rows: pd.DataFrame) -> Figure:
         placed,
         layout.sheet([bands]),
         labels=labels,
-        notes=[image_note(panels)],
+        notes=[missing_images_note(panels)],
         spacing=None,
         names={"mask": "Smallest rectangle"},
     )

@@ -55,11 +55,11 @@ def axis_breaks(limits: tuple[float, float], length: float = 35.0) -> list[float
     # an axis whose limits are equal has some length, too
     span = high - low or 1.0
 
-    def position(number: float) -> float:
+    def axis_share(number: float) -> float:
         """Return the place of a number on the axis, from 0 to 1."""
         return (number - low) / span
 
-    return _first_without_overlap(candidates, position, length, tick_texts)
+    return _first_without_overlap(candidates, axis_share, length, tick_texts)
 
 
 def vertical_breaks(limits: tuple[float, float], height: float) -> list[float]:
@@ -87,7 +87,7 @@ def _round_numbers(limits: tuple[float, float], n_steps: int) -> list[float]:
 
 def _first_without_overlap(
     candidates: Sequence[list[float]],
-    position: Callable[[float], float],
+    axis_share: Callable[[float], float],
     length: float,
     texts: Callable[[Iterable[float]], list[str]],
 ) -> list[float]:
@@ -100,7 +100,7 @@ def _first_without_overlap(
     ----------
     candidates : sequence of list of float
         Breaks of the axis, the most numerous first.
-    position : callable
+    axis_share : callable
         Function from a number to its place on the axis, from 0 to 1.
     length : float
         Length of the axis in mm.
@@ -110,19 +110,19 @@ def _first_without_overlap(
     for candidate in candidates:
         both_ends = candidate[:: max(len(candidate) - 1, 1)]
         for breaks in (candidate, both_ends, candidate[1:], candidate[:-1], candidate[1:-1]):
-            if len(breaks) > 1 and _texts_fit(breaks, texts(breaks), position, length):
+            if len(breaks) > 1 and _texts_fit(breaks, texts(breaks), axis_share, length):
                 return breaks
     return candidates[-1]
 
 
 def _texts_fit(
-    breaks: Sequence[float], texts: Sequence[str], position: Callable[[float], float], length: float
+    breaks: Sequence[float], texts: Sequence[str], axis_share: Callable[[float], float], length: float
 ) -> bool:
     """Return whether texts of breaks neither overlap nor extend too far beyond an axis, `length` in mm."""
     starts = []
     ends = []
     for number, text in zip(breaks, texts, strict=True):
-        centre = length * position(number)
+        centre = length * axis_share(number)
         half_width = text_mm(text) / 2
         starts.append(centre - half_width)
         ends.append(centre + half_width)
@@ -143,11 +143,11 @@ def log_breaks(limits: tuple[float, float], length: float = 35.0) -> list[float]
         return axis_breaks(limits, length)
     log_span = np.log(high / low) or 1.0
 
-    def position(number: float) -> float:
+    def axis_share(number: float) -> float:
         """Return the place of a number on the axis, from 0 to 1."""
         return float(np.log(number / low) / log_span)
 
-    return _first_without_overlap(candidates, position, length, log_texts)
+    return _first_without_overlap(candidates, axis_share, length, log_texts)
 
 
 def log_texts(breaks: Iterable[float | str]) -> list[str]:

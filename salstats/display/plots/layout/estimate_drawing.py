@@ -57,8 +57,11 @@ def further_column(estimates: Estimates, columns: Sequence[str], used_columns: s
     return next(iter(varying), None)
 
 
-def one_term(estimates: Estimates) -> str | None:
-    """Return the only term of estimates, None if they have no column `term`; raise if they have several."""
+def require_single_term(estimates: Estimates) -> str | None:
+    """Return the only term of estimates, None if they have no column `term`.
+
+    Raises if they have several terms, or are coefficients of models.
+    """
     name = estimates.name
     terms = estimates.values("term")
     if terms and estimates.values("formula"):
@@ -78,7 +81,10 @@ def one_term(estimates: Estimates) -> str | None:
 
 
 def references_of(estimates: Estimates, reference: str | None = None) -> list[str]:
-    """Return the reference methods: `reference`, else those of the column `reference`, else `human`."""
+    """Return the reference methods: `reference`, else those of the column `reference`, else `human`.
+
+    Raises if `reference` is no method of the estimates.
+    """
     if reference is None:
         return [str(method) for method in estimates.values("reference")] or [HUMAN]
     methods = sorted({str(method) for method in estimates.values("method")})
@@ -199,7 +205,7 @@ def prepare(
     method. `reference` is the method drawn in black, by default that of the estimates.
     """
     frame_labels = Labels(labels, estimates.frame)
-    term = one_term(estimates)
+    term = require_single_term(estimates)
     groups = [key for key in estimates.keys if key not in ("metric", "method")]
     row: str | None = None
     if "task" in groups:

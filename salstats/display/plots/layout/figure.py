@@ -76,7 +76,10 @@ class Figure(p9.ggplot):
         return self
 
     def at(self, width: float) -> "Figure":
-        """Return the figure laid out again for a width in mm, with everything that was added to it."""
+        """Return the figure laid out again for a width in mm, with everything that was added to it.
+
+        This is the figure itself if it has this width already, or if no plot function made it.
+        """
         call = self._call
         width_inches, _ = self.theme.getp("figure_size")
         has_width = abs(width - width_inches * MM_PER_INCH) < _WIDTH_TOLERANCE_MM

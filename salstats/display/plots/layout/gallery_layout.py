@@ -52,7 +52,7 @@ class GalleryLayout:
         Largest width and height of a picture.
     column : float
         Width of a column, the room for a picture and its text; smaller pictures are spread over it.
-    side : float
+    names_mm : float
         Width of the room for the names of rows.
     rows, columns : mapping
         Name of each row and title of each column, by their keys.
@@ -65,7 +65,7 @@ class GalleryLayout:
     width: float
     box: tuple[float, float]
     column: float
-    side: float
+    names_mm: float
     rows: Mapping[str, str]
     columns: Mapping[str, str]
     lines: tuple[tuple[str, ...], ...]
@@ -87,7 +87,7 @@ class GalleryLayout:
             column=self.column,
             rows=self.rows,
             columns=self.columns,
-            side=self.side,
+            names_mm=self.names_mm,
             stacks=stacks,
         )
 
@@ -142,20 +142,20 @@ def gallery_layout(
     width : float
         Width of the figure in mm.
     """
-    side = 0.0
+    names_mm = 0.0
     row_texts = dict.fromkeys(names, "")
     if len(names) > 1:
-        side = _side_mm(names, width)
-        row_texts = {key: _row_text(name, side) for key, name in names.items()}
+        names_mm = _row_names_mm(names, width)
+        row_texts = {key: _row_text(name, names_mm) for key, name in names.items()}
     if len(names) == 1 and len(titles) == 1:
         # the caption names a single picture
         titles = dict.fromkeys(titles, "")
     # stacks of the smallest pictures, each with the gap at its right
-    min_stack_mm = side + len(titles) * (LEAST_MM + GAP_MM) - GAP_MM + STACK_GAP_MM
+    min_stack_mm = names_mm + len(titles) * (LEAST_MM + GAP_MM) - GAP_MM + STACK_GAP_MM
     max_stacks = max(int((width - 2 * EDGE_MM + STACK_GAP_MM) // min_stack_mm), 1)
     candidates = []
     for n_stacks in range(1, min(max_stacks, len(names)) + 1):
-        candidates += _layouts_of_sizes(row_texts, titles, width, side, n_stacks)
+        candidates += _layouts_of_sizes(row_texts, titles, width, names_mm, n_stacks)
     n_pages = []
     for candidate in candidates:
         heights = _assumed_heights(candidate, shapes)
@@ -172,15 +172,15 @@ def gallery_layout(
 
 
 def _layouts_of_sizes(
-    rows: Mapping[str, str], titles: Mapping[str, str], width: float, side: float, n_stacks: int
+    rows: Mapping[str, str], titles: Mapping[str, str], width: float, names_mm: float, n_stacks: int
 ) -> list[GalleryLayout]:
     """Return layouts with pictures of several sizes, from the largest that the width allows to the least.
 
-    `rows` and `titles` are the names of rows and the titles of columns by their keys, `side` is the width of
-    the room for names.
+    `rows` and `titles` are the names of rows and the titles of columns by their keys, `names_mm` is the
+    width of the room for names.
     """
     # width of a stack without the names of rows
-    stack_mm = (width - 2 * EDGE_MM - (n_stacks - 1) * STACK_GAP_MM) / n_stacks - side
+    stack_mm = (width - 2 * EDGE_MM - (n_stacks - 1) * STACK_GAP_MM) / n_stacks - names_mm
     # the tolerance keeps a rounding error from costing a column that just fits
     max_columns = max(int((stack_mm + GAP_MM + 1e-9) // (LEAST_MM + GAP_MM)), 1)
     keys = list(titles)
@@ -199,7 +199,7 @@ def _layouts_of_sizes(
                 width=width,
                 box=(box_width, box_height),
                 column=column_mm,
-                side=side,
+                names_mm=names_mm,
                 rows=rows,
                 columns=columns,
                 lines=tuple(lines),
@@ -209,7 +209,7 @@ def _layouts_of_sizes(
     return layouts
 
 
-def _side_mm(names: Mapping[str, Sequence[str]], width: float) -> float:
+def _row_names_mm(names: Mapping[str, Sequence[str]], width: float) -> float:
     """Return the room in mm for the names of rows: that of the longest word, within limits."""
     word_widths = [text_mm(word) for name in names.values() for text in name for word in text.split()]
     widest_word = max(word_widths, default=0.0)
@@ -217,9 +217,9 @@ def _side_mm(names: Mapping[str, Sequence[str]], width: float) -> float:
     return float(np.clip(widest_word + 2, _MIN_SIDE_MM, max_side_mm))
 
 
-def _row_text(name: Sequence[str], side: float) -> str:
+def _row_text(name: Sequence[str], names_mm: float) -> str:
     """Return the name of a row, each of its parts wrapped to lines of its own, for a room in mm."""
-    return "\n".join(wrapped(text, chars_in(side - 1), _NAME_LINES) for text in name)
+    return "\n".join(wrapped(text, chars_in(names_mm - 1), _NAME_LINES) for text in name)
 
 
 def _assumed_heights(layout: GalleryLayout, shapes: Sequence[tuple[int, int] | None]) -> list[float]:

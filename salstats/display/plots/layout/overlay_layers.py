@@ -151,7 +151,7 @@ def mark_layers(marks: pd.DataFrame, texts: Mapping[str, str], size: float) -> l
     ]
 
 
-def scale_layer(table: pd.DataFrame) -> list[Any]:
+def colour_scale_layers(table: pd.DataFrame) -> list[Any]:
     """Return the colour scale of maps, with an invisible layer, since plotnine draws no scale without one."""
     ends = table.iloc[[0, 0]].assign(value=[0.0, 1.0], x=0.0, y=0.0)
     point = p9.aes(xmin="x", xmax="x", ymin="y", ymax="y", fill="value")

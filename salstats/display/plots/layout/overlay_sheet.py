@@ -60,7 +60,7 @@ class PictureSheet:
         Width of a column, the room for a picture and its text.
     rows, columns : mapping
         Name of each row and title of each column, by their keys.
-    side : float
+    names_mm : float
         Width of the room for the names of rows at the left.
     stacks : sequence
         Stacks that stand side by side; each is a sequence of bands from the top down.
@@ -71,14 +71,14 @@ class PictureSheet:
     column: float
     rows: Mapping[str, str]
     columns: Mapping[str, str]
-    side: float
+    names_mm: float
     stacks: Sequence[Sequence[Band]]
 
     @property
-    def stack_mm(self) -> float:
+    def stack_distance_mm(self) -> float:
         """Return the distance from the left edge of a stack to that of the next."""
         n_columns = max(len(band.columns) for stack in self.stacks for band in stack)
-        return self.side + n_columns * (self.column + GAP_MM) - GAP_MM + STACK_GAP_MM
+        return self.names_mm + n_columns * (self.column + GAP_MM) - GAP_MM + STACK_GAP_MM
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class SheetTables:
     Attributes
     ----------
     pictures : DataFrame
-        A row for each picture, with the columns of `_picture_row`.
+        A row for each picture, with the columns of `_picture_row` and `picture`, its number as text.
     texts : DataFrame
         A row for each text: its `kind` ("name" of a row, "title" of a column or "tag" of a picture), its
         position `x` and `y`, and its `label`.
@@ -122,7 +122,7 @@ def lay_out(placed: Sequence[PlacedPicture], sheet: PictureSheet) -> SheetTables
     """Return the positions of pictures and of names at their left, titles above and texts below them."""
     stacks = []
     for number, bands in enumerate(sheet.stacks):
-        stack = _Stack(placed, sheet, left=number * sheet.stack_mm)
+        stack = _Stack(placed, sheet, left=number * sheet.stack_distance_mm)
         for band in bands:
             stack.add(band)
         stacks.append(stack)
@@ -178,7 +178,7 @@ class _Stack:
         # left edge of each column
         lefts = {}
         for index, column in enumerate(band.columns):
-            lefts[column] = self.left + self.sheet.side + index * (self.sheet.column + GAP_MM)
+            lefts[column] = self.left + self.sheet.names_mm + index * (self.sheet.column + GAP_MM)
         if has_new_columns:
             self._add_titles(lefts)
         if is_new_row:

@@ -229,7 +229,10 @@ def _is_free(figure: Figure, axis: Literal["x", "y"]) -> bool:
 def _ends_of_axis(
     figure: Figure, panels: Sequence[str], aesthetics: Sequence[str], *, is_free: bool
 ) -> list[float]:
-    """Return the smallest and the largest number of each panel, of the whole figure unless `is_free`."""
+    """Return the smallest and the largest number of each panel, one after the other.
+
+    They are those of the whole figure unless `is_free`, and for panels without numbers.
+    """
     numbers = _drawn_numbers(figure, aesthetics)
     smallest = numbers["number"].min()
     largest = numbers["number"].max()

@@ -46,8 +46,8 @@ def has_few_integers(values: np.ndarray) -> bool:
     return are_integers and 1 < len(distinct) <= min(_MAX_INTEGERS, len(values) / 2)
 
 
-def even_share(groups: list[pd.Series]) -> np.ndarray:
-    """Return a number between 0 and 1 for each row, spread evenly over the rows of each group.
+def evenly_spread_fractions(groups: list[pd.Series]) -> np.ndarray:
+    """Return a number between 0 and 1 for each row, such that those of a group are evenly spread.
 
     Groups are the combinations of the values of the columns `groups`. The numbers of a group are multiples of
     the golden ratio, modulo 1: its first n multiples are spread evenly for every n.

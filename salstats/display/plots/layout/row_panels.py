@@ -282,13 +282,13 @@ class RowPanels(Panels):
         return max(_STRIP_MM, n_lines * _TITLE_LINE_FACTOR * LINE_MM + _TITLE_PADDING_MM)
 
     @property
-    def _panel_mm(self) -> float:
+    def _panel_height_mm(self) -> float:
         """Return the height of a panel with its title and axis."""
         return self.rows.height + _AXIS_MM + self._headings_mm
 
     def pages(self, figure: Figure) -> Figure:
         """Return a figure with these elements divided into as many pages as it needs."""
-        return self.divided(figure, self._panel_mm, edges=self.rows.edges, ends=self.rows.ends)
+        return self.divided(figure, self._panel_height_mm, edges=self.rows.edges, ends=self.rows.ends)
 
     def _padded_title(self, panel: str) -> str:
         """Return the title of a panel, below empty lines that make all titles equally high."""
@@ -322,7 +322,7 @@ class RowPanels(Panels):
         `log`, and the same in all panels if `common_axis`.
         """
         x_title = wrapped(x_title, chars_in(0.96 * self.width - EDGE_MM), 2)
-        panels_height = self.n_rows * self._panel_mm + _MARGIN_MM
+        panels_height = self.n_rows * self._panel_height_mm + _MARGIN_MM
         if x_title:
             panels_height += _TITLE_MM
         elements = [
@@ -429,9 +429,10 @@ def _wrapped_titles(
 ) -> dict[str, str]:
     """Return the wrapped title of each panel.
 
-    Titles stand beside the headings of columns of text or, if that takes fewer lines, above these headings,
-    where they may extend over the columns. Widths are in mm; `widest_word` is that of
-    the widest word of all titles, and `heading_lines` the number of lines of the highest heading.
+    Titles stand beside the headings of columns of text. They stand above these headings, where they may
+    extend over the columns, if that takes fewer lines or if a word would be broken otherwise. Widths are in
+    mm; `widest_word` is that of the widest word of all titles, and `heading_lines` the number of lines of
+    the highest heading.
     """
     level_titles = wrapped_texts(panels, chars_in(title_width, bold=True), None)
     raised_titles = {}

@@ -92,7 +92,7 @@ def escape_dollars(text: str) -> str:
 def wrapped(text: str, width: float = LABEL_CHARS, lines: int | None = LABEL_LINES, cut: str = "…") -> str:
     """Return a text on at most `lines` lines of `width` average characters, on any number if None.
 
-    A text that needs more lines is shortened and ends in `cut`.
+    A text that needs more lines is shortened and ends in `cut`. Dollar signs are escaped for Matplotlib.
     """
     max_ems = width * _AVERAGE_EM
     text_lines = _wrapped_lines(text, max_ems)
@@ -250,7 +250,7 @@ class TileNames:
 def names_below(names: Sequence[str], tile_width: float, *, slant: bool) -> TileNames:
     """Return names for tiles of a width in mm: horizontal where they fit, else slanted, or vertical.
 
-    `slant` is whether the panel has room for slanted names at its left.
+    `slant` is whether there is room for slanted names, which begin further left and below the panel.
     """
     horizontal = [wrapped(name, chars_in(tile_width - _TILE_PAD_MM), 3) for name in names]
     words_fit = all(text_mm(word) <= tile_width - _TILE_PAD_MM for name in names for word in name.split())

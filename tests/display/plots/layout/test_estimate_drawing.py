@@ -13,10 +13,10 @@ from salstats.display.plots.layout.estimate_drawing import (
     further_column,
     guide_at,
     margin_lines,
-    one_term,
     prepare,
     quantity_label,
     references_of,
+    require_single_term,
 )
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError, SalstatsError
@@ -32,10 +32,10 @@ def test_one_further_column_makes_panels_and_two_are_an_error():
 
 
 def test_a_figure_is_of_one_term_and_of_no_model():
-    assert one_term(read_estimates(estimates())) == "mean"
-    assert one_term(read_estimates(pd.DataFrame({"estimate": [1.0]}))) is None
+    assert require_single_term(read_estimates(estimates())) == "mean"
+    assert require_single_term(read_estimates(pd.DataFrame({"estimate": [1.0]}))) is None
     with raises(SalstatsError, column="formula"):
-        one_term(read_estimates(estimates(formula="iou ~ prob")))
+        require_single_term(read_estimates(estimates(formula="iou ~ prob")))
 
 
 def test_references_are_named_by_the_option_then_the_column_then_human():

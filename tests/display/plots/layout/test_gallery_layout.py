@@ -17,13 +17,13 @@ def layout_of(n_rows, n_columns, width=183.0):
 def test_a_single_picture_fills_the_width_without_names():
     layout = layout_of(1, 1)
     assert layout.column == pytest.approx(183 - 2 * EDGE_MM)
-    assert (layout.side, layout.columns, layout.title_mm) == (0.0, {"c0": ""}, 0.0)
+    assert (layout.names_mm, layout.columns, layout.title_mm) == (0.0, {"c0": ""}, 0.0)
 
 
 def test_columns_share_the_width_with_the_names_of_rows():
     layout = layout_of(2, 3)
-    assert layout.side > 0
-    taken = layout.side + 3 * layout.column + 2 * GAP_MM + 2 * EDGE_MM
+    assert layout.names_mm > 0
+    taken = layout.names_mm + 3 * layout.column + 2 * GAP_MM + 2 * EDGE_MM
     assert taken == pytest.approx(183)
     assert layout.lines == (("c0", "c1", "c2"),)
     assert layout.title_mm > 0

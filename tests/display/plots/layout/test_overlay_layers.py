@@ -29,7 +29,13 @@ def placed_picture(points):
     placed = [PlacedPicture(picture(points), row="", column="", text="")]
     bands = [Band("", ("",))]
     sheet = PictureSheet(
-        width=53.0, box=(50.0, 50.0), column=50.0, rows={"": ""}, columns={"": ""}, side=0.0, stacks=[bands]
+        width=53.0,
+        box=(50.0, 50.0),
+        column=50.0,
+        rows={"": ""},
+        columns={"": ""},
+        names_mm=0.0,
+        stacks=[bands],
     )
     return placed, lay_out(placed, sheet).pictures
 

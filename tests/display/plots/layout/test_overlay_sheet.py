@@ -27,7 +27,7 @@ def sheet(stacks, **options):
         "column": 20.0,
         "rows": {"a": "case a", "b": "case b"},
         "columns": {"x": "", "y": ""},
-        "side": 15.0,
+        "names_mm": 15.0,
     }
     return PictureSheet(**(values | options), stacks=stacks)
 

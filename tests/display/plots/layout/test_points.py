@@ -6,7 +6,7 @@ import pytest
 
 from salstats.display.plots.layout.points import (
     cell_layers,
-    even_share,
+    evenly_spread_fractions,
     has_few_integers,
     is_outcome,
     spread_integers,
@@ -14,7 +14,7 @@ from salstats.display.plots.layout.points import (
 )
 
 ONES = np.ones(100)
-SHARES = even_share([pd.Series(ONES)])
+SHARES = evenly_spread_fractions([pd.Series(ONES)])
 
 
 def test_outcomes_are_zeros_and_ones_and_nothing_else():
@@ -40,7 +40,7 @@ def test_a_few_integers_are_two_to_twelve_that_repeat(values, expected):
 def test_shares_of_a_group_are_spread_evenly_and_groups_have_their_own():
     assert np.abs(np.sort(SHARES) - np.linspace(0, 1, 100)).max() < 0.03
     groups = pd.Series([0, 1] * 50)
-    shares = even_share([groups])
+    shares = evenly_spread_fractions([groups])
     assert (shares[::2] == shares[1::2]).all()
 
 
