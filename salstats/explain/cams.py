@@ -72,7 +72,8 @@ def _record_distinct_images(request: Request, *, differentiable: bool = False) -
     layer_outputs: dict[str, torch.Tensor] = {}
     grids: dict[str, np.ndarray] = {}
 
-    def record(name: str, output: Any) -> torch.Tensor | None:
+    def record_and_copy(name: str, output: Any) -> torch.Tensor | None:
+        """Record the output of a layer; return the copy that replaces it, None if it is no tensor."""
         grid = _grid_array(output, request)
         grids[name] = grid
         if len(grid) != len(images):
@@ -92,7 +93,7 @@ def _record_distinct_images(request: Request, *, differentiable: bool = False) -
         # the network goes on with a copy, which it may change in place
         return recorded.clone()
 
-    with torch.set_grad_enabled(differentiable), hooked(request.layers, record):
+    with torch.set_grad_enabled(differentiable), hooked(request.layers, record_and_copy):
         outputs = _model_outputs(request, images, len(images))
     return _Activations(groups, images, outputs, layer_outputs, grids)
 
@@ -323,14 +324,15 @@ def run_activation(request: Request) -> torch.Tensor:
     """
     activations: list[torch.Tensor] = []
 
-    def record(_layer_name: str, output: Any) -> None:
+    def record_activation(_layer_name: str, output: Any) -> None:
+        """Record the output of a layer, laid on a grid; the network goes on with the output itself."""
         grid = output
         if request.reshape is not None:
             grid = request.reshape(output)
         # a copy: the network may go on to change the output in place
         activations.append(grid.detach().clone())
 
-    with hooked(request.layers, record):
+    with hooked(request.layers, record_activation):
         request.pass_once(request.images)
     if len(activations) == 1:
         return activations[0]

@@ -26,6 +26,7 @@ def hooked(layers: Mapping[str, nn.Module], hook: OutputHook) -> Iterator[None]:
     functions = any(FUNCTION_MARK in name for name in layers)
 
     def layer_hook(name: str, output: Any) -> Any:
+        """Return the replacement that `hook` gives for the output of a layer; None for other outputs."""
         if name not in layers:
             return None
         return hook(name, output)
@@ -42,6 +43,7 @@ def modules_hooked(
     tracker = _OutputTracker(hook)
 
     def module_hook(name: str, _module: nn.Module, _inputs: Any, output: Any) -> Any:
+        """Return the replacement of a module's output, or None; torch calls it after the module."""
         return tracker.call_hook(name, output)
 
     handles = [module.register_forward_hook(partial(module_hook, name)) for name, module in modules.items()]
@@ -80,6 +82,7 @@ class _OutputTracker(TorchFunctionMode):
         return replacement
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call a function of torch; a tensor that it makes of the last output goes through the hook."""
         output = func(*args, **(kwargs or {}))
         if not isinstance(output, torch.Tensor) or not self._takes_last_output(args):
             return output

@@ -178,13 +178,14 @@ def record_layers(
     """
     layer_outputs: list[LayerOutput] = []
 
-    def record(name: str, output: Any) -> None:
+    def record_output(name: str, output: Any) -> None:
+        """Record the output of a layer; the network goes on with it."""
         layer_outputs.append(LayerOutput(name, output))
 
     if layers is None:
-        recording = modules_hooked(dict(model.named_modules()), record)
+        recording = modules_hooked(dict(model.named_modules()), record_output)
     else:
-        recording = hooked(layers, record)
+        recording = hooked(layers, record_output)
     with recording, torch.no_grad():
         return call(model, image), layer_outputs
 

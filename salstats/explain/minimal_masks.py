@@ -321,6 +321,7 @@ class StepSearch:
     _high: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        """Set the bounds; the search is done already if its ends decide it."""
         self._high = self.n_steps
         if self.first:
             self.answer = 0

@@ -95,6 +95,10 @@ class _Pass(TorchFunctionMode):
         self.unknown: dict[str, None] = {}
 
     def __torch_function__(self, func: Function, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call a function of torch through `step`, unless it only rearranges numbers or takes no tensor.
+
+        A function that overwrites its first argument is called on a copy, and the result written into it.
+        """
         options = kwargs or {}
         called_name = getattr(func, "__name__", str(func))
         name = called_name.strip("_")
@@ -107,6 +111,7 @@ class _Pass(TorchFunctionMode):
             return self.step(_Step(name, func, args, options))
 
         def func_of_copy(first: torch.Tensor, *further_args: Any, **func_options: Any) -> Any:
+            """Call the function with a copy of its first argument."""
             return func(first.clone(), *further_args, **func_options)
 
         # a rule needs the argument after the call: the function gets a copy, the result is written afterwards
@@ -203,6 +208,7 @@ class Relevance(_Pass):
             share = result / (result + self.epsilon * sign)
 
         def pass_relevance(gradient: torch.Tensor) -> torch.Tensor:
+            """Return the share of a gradient that is passed back; add that of the biases to `of_biases`."""
             passed = gradient * share
             self.of_biases += (passed * biases).sum().item()
             return passed

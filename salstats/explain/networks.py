@@ -79,6 +79,7 @@ class Network:
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        """Raise SalstatsError for an argument of the wrong kind."""
         if not isinstance(self.name, str) or not self.name:
             self._raise("name", "a network needs a name, the value of the column model")
         if not callable(self.load):

@@ -33,9 +33,10 @@ def run_occlusion(request: Request) -> torch.Tensor:
     shape = (int(request.images.shape[2]), int(request.images.shape[3]))
     windows = _windows(shape, request.options["window"], request.options["stride"])
 
-    def target_maps(
+    def fall_maps(
         image: torch.Tensor, baseline: torch.Tensor, targets: torch.Tensor, _: np.random.Generator
     ) -> torch.Tensor:
+        """Return the mean fall of each target's output for each pixel, (targets, height, width)."""
         image_outputs = request.outputs(image)[0, targets]
         # sums over the windows that hide each pixel, of the falls of outputs (targets, height, width)
         sum_of_falls = torch.zeros((len(targets), *shape), dtype=torch.float64)
@@ -52,7 +53,7 @@ def run_occlusion(request: Request) -> torch.Tensor:
                 n_windows[rows, columns] += 1
         return sum_of_falls / n_windows
 
-    return request.maps_by_image(target_maps)
+    return request.maps_by_image(fall_maps)
 
 
 def _windows(shape: tuple[int, int], window: Any, stride: Any) -> list[tuple[slice, slice]]:
@@ -108,9 +109,10 @@ def run_rise(request: Request) -> torch.Tensor:
     expected_count = request.options["keep"] * request.options["n_masks"]
     probability = check_choice(request.options["probability"], PROBABILITIES, "probability")
 
-    def target_maps(
+    def mask_means(
         image: torch.Tensor, baseline: torch.Tensor, targets: torch.Tensor, generator: np.random.Generator
     ) -> torch.Tensor:
+        """Return the masks' mean weighted by the probability of each target, (targets, height, width)."""
         height = int(image.shape[2])
         width = int(image.shape[3])
         # in half precision probabilities and sums would be rounded too much; MPS has no double
@@ -128,7 +130,7 @@ def run_rise(request: Request) -> torch.Tensor:
         maps = total.cpu().double() / expected_count
         return maps.reshape(-1, height, width)
 
-    return request.maps_by_image(target_maps)
+    return request.maps_by_image(mask_means)
 
 
 def outputs_behind_masks(

@@ -45,10 +45,12 @@ def run_lime(request: Request) -> torch.Tensor:
     alpha = check_number(request.options["alpha"], "alpha", exclude_low=True)
     kernel_width = check_number(request.options["kernel_width"], "kernel_width", exclude_low=True)
 
-    def draw(generator: np.random.Generator, n_samples: int, n_features: int) -> np.ndarray:
-        return generator.random((n_samples, n_features)) < 0.5
+    def draw_halves(generator: np.random.Generator, n_samples: int, n_superpixels: int) -> np.ndarray:
+        """Draw the superpixels that each sample shows, each with a probability of a half."""
+        return generator.random((n_samples, n_superpixels)) < 0.5
 
-    def fit(samples: MaskedSamples) -> np.ndarray:
+    def lasso_coefficients(samples: MaskedSamples) -> np.ndarray:
+        """Return the coefficient of each superpixel in a weighted Lasso."""
         from sklearn.linear_model import Lasso
 
         weights = np.exp(-((1 - samples.cosines) ** 2) / (2 * kernel_width**2))
@@ -56,7 +58,7 @@ def run_lime(request: Request) -> torch.Tensor:
         lasso = Lasso(alpha=alpha, random_state=0)
         return np.asarray(lasso.fit(samples.shown, samples.outputs, weights).coef_)
 
-    return _linear_model_maps(request, draw, fit)
+    return _linear_model_maps(request, draw_halves, lasso_coefficients)
 
 
 def run_kernel_shap(request: Request) -> torch.Tensor:
@@ -70,34 +72,35 @@ def run_kernel_shap(request: Request) -> torch.Tensor:
     are superpixels; `baseline` ("zero").
     """
 
-    def fit(samples: MaskedSamples) -> np.ndarray:
+    def shapley_values(samples: MaskedSamples) -> np.ndarray:
+        """Return the coefficient of each superpixel in a weighted linear regression."""
         from sklearn.linear_model import LinearRegression
 
         # samples are drawn in proportion to the kernel, so that all others have weight 1
-        n_features = samples.shown.shape[1]
+        n_superpixels = samples.shown.shape[1]
         n_shown = samples.shown.sum(axis=1)
-        some_hidden = (n_shown > 0) & (n_shown < n_features)
+        some_hidden = (n_shown > 0) & (n_shown < n_superpixels)
         weights = np.where(some_hidden, 1, _CONSTRAINT_WEIGHT).astype(np.float32)
         regression = LinearRegression()
         return np.asarray(regression.fit(samples.shown, samples.outputs, weights).coef_)
 
-    return _linear_model_maps(request, shapley_samples, fit, n_extra=2)
+    return _linear_model_maps(request, shapley_samples, shapley_values, n_extra=2)
 
 
-def shapley_samples(generator: np.random.Generator, n_samples: int, n_features: int) -> np.ndarray:
-    """Draw the superpixels that each sample shows; shape (n_samples, n_features).
+def shapley_samples(generator: np.random.Generator, n_samples: int, n_superpixels: int) -> np.ndarray:
+    """Draw the superpixels that each sample shows; shape (n_samples, n_superpixels).
 
     The first sample shows all, the second none. The others show k of the M superpixels with a probability
     proportional to 1 / (k (M - k)), which is, up to a factor, the Shapley kernel summed over the sets of k
     superpixels (Lundberg & Lee 2017).
     """
-    numbers = np.arange(1, n_features)
-    kernel = 1 / (numbers * (n_features - numbers))
+    numbers = np.arange(1, n_superpixels)
+    kernel = 1 / (numbers * (n_superpixels - numbers))
     n_shown = generator.choice(numbers, size=n_samples, p=kernel / kernel.sum())
-    n_shown[0] = n_features
+    n_shown[0] = n_superpixels
     n_shown[1] = 0
     # ranks of random numbers: the superpixels of the n_shown smallest ones are shown
-    order = generator.random((n_samples, n_features)).argsort(axis=1)
+    order = generator.random((n_samples, n_superpixels)).argsort(axis=1)
     ranks = order.argsort(axis=1)
     return np.asarray(ranks < n_shown[:, None])
 
@@ -115,24 +118,25 @@ def _linear_model_maps(
     """
     n_samples = check_count(request.options["n_samples"], "n_samples", 2)
 
-    def target_maps(
+    def coefficient_maps(
         image: torch.Tensor, baseline: torch.Tensor, targets: torch.Tensor, generator: np.random.Generator
     ) -> torch.Tensor:
+        """Return the coefficients of each target laid on the superpixels, (targets, height, width)."""
         segments = superpixels_of(image[0], request.options["segments"], request.options["n_segments"])
-        n_features = int(segments.max()) + 1
-        if n_features < 2:
+        n_superpixels = int(segments.max()) + 1
+        if n_superpixels < 2:
             raise ValueRangeError(
                 "an image of one superpixel has nothing to compare",
                 hint=Message(Setting("n_segments", 49), " is usual"),
                 option="n_segments",
             )
-        if n_samples < n_features + n_extra:
+        if n_samples < n_superpixels + n_extra:
             raise ValueRangeError(
                 Setting("n_samples", n_samples),
-                f" are too few for {n_features} superpixels",
-                hint=f"take {20 * n_features} or more, or fewer superpixels",
+                f" are too few for {n_superpixels} superpixels",
+                hint=f"take {20 * n_superpixels} or more, or fewer superpixels",
             )
-        shown = draw(generator, n_samples, n_features)
+        shown = draw(generator, n_samples, n_superpixels)
         outputs, cosines = _outputs_and_cosines(request, image, baseline, segments, shown)
         coefficients = []
         for target in targets.tolist():
@@ -141,7 +145,7 @@ def _linear_model_maps(
         # (targets, superpixels), laid on the pixels of each superpixel: (targets, height, width)
         return torch.from_numpy(np.stack(coefficients)[:, segments])
 
-    return request.maps_by_image(target_maps)
+    return request.maps_by_image(coefficient_maps)
 
 
 def _outputs_and_cosines(

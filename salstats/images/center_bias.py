@@ -63,6 +63,10 @@ class CenterBias:
     n_maps: np.ndarray
 
     def __init__(self, boxes: Mapping[str, Box], shapes: Mapping[str, tuple[int, int]]) -> None:
+        """Lay out the frame for images with these boxes and shapes (height, width), by case; no map is added.
+
+        ValueRangeError for a box that has no extent or leaves its image, or a frame too large for memory.
+        """
         self._boxes = boxes
         self._shapes = shapes
         for case in boxes:

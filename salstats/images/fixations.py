@@ -39,6 +39,7 @@ class Fixations:
     shown: np.ndarray
 
     def __post_init__(self) -> None:
+        """Check the arrays, and keep read-only copies of them in float64."""
         n = len(self.points)
         for name, entry_shape in _ENTRY_SHAPES.items():
             values = np.array(getattr(self, name), np.float64, order="C")

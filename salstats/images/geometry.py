@@ -60,6 +60,7 @@ class Geometry:
     offset: tuple[float, float] = (0.0, 0.0)
 
     def __post_init__(self) -> None:
+        """Raise ValueRangeError for an impossible shape or scale, or an input without any of the image."""
         check_shape(self.image_shape, "image_shape")
         check_shape(self.network_shape, "network_shape")
         if np.shape(self.scale) != (2,) or not min(self.scale) > 0:

@@ -50,6 +50,7 @@ class SaliencyOnImage:
         smooth: int | None = None,
         colormap: str | None = None,
     ) -> None:
+        """Check the map and its options; nothing is computed yet."""
         self._saliency = check_saliency(saliency)
         self.shape = check_shape(shape)
         self.smooth = None if smooth is None else check_box(smooth)

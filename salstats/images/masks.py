@@ -54,6 +54,7 @@ class Rle:
     counts: bytes
 
     def __post_init__(self) -> None:
+        """Check the counts; those that are longer than necessary are written anew."""
         shape = check_shape(self.shape)
         if not isinstance(self.counts, bytes):
             raise ValueRangeError(f"counts must be bytes, not {type(self.counts).__name__}")

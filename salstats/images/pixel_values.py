@@ -108,6 +108,7 @@ class PixelShares:
     """
 
     def __init__(self, pixels: PixelValues, *, raised: float = 0.0, minimum: float = 0.0) -> None:
+        """Sum the values of the pixels after `raised` and then `minimum` were added to each."""
         self._flat = pixels.flat
         self._raised = raised
         self._minimum = minimum

@@ -89,6 +89,7 @@ class Preparation:
     std: float | tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
+        """Raise ValueRangeError for an impossible option; size, mean and std become plain numbers."""
         object.__setattr__(self, "size", check_shape(self.size, "size"))
         check_choice(self.fit, FITS, "fit")
         check_choice(self.interpolation, tuple(INTERPOLATIONS), "interpolation")

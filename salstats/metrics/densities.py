@@ -33,6 +33,7 @@ class Densities:
     flat: np.ndarray
 
     def __init__(self, densities: Any, shape: tuple[int, int]):
+        """Check the densities, each to be of the maps' shape, finite, not negative and above 0 somewhere."""
         array = np.asarray(densities)
         if array.ndim not in (2, 3) or array.shape[-2:] != shape:
             raise ShapeError(

@@ -34,6 +34,7 @@ class _Registry(Mapping[str, Metric]):
     """The metrics by name; kernels are imported at the first look-up."""
 
     def __getitem__(self, name: str) -> Metric:
+        """Return the record of a metric by its name; KeyError if there is none."""
         return _collected()[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -155,6 +155,7 @@ def _metric(name: str, label: str, rule: str) -> Metric:
     """Return the record of a score, which `score` computes from a map of any size."""
 
     def kernel(saliency: np.ndarray, truth: np.ndarray) -> float:
+        """Return the score of a map of any size, resized to its truth."""
         return SCORES[name](resized_to_truth(saliency, truth), truth)
 
     source = f"Saliency-Bench (XAIdataset/XAIdataset.github.io, commit c8641d9): {rule}"
