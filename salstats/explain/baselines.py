@@ -64,7 +64,7 @@ class Baseline(NamedTuple):
         return values.to(images).expand_as(images)
 
 
-def black(preparation: Preparation) -> Baseline:
+def black_baseline(preparation: Preparation) -> Baseline:
     """Return the baseline of what a preparation makes of a black pixel: (0 - mean) / SD for each channel."""
     prepared, _ = preparation.apply(np.zeros(preparation.size, np.uint8))
     # the middle is always a pixel of the image, and never one of its padding

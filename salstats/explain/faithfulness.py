@@ -11,7 +11,7 @@ from torch import nn
 
 from salstats.checks import check_choice, check_count
 from salstats.errors import Message, SalstatsError, Setting
-from salstats.explain.baselines import BASELINES, KERNEL, SIGMA, black, check_baseline
+from salstats.explain.baselines import BASELINES, KERNEL, SIGMA, black_baseline, check_baseline
 from salstats.explain.forward_passes import BATCH_SIZE, PROBABILITIES, evaluating, resolved_probability
 from salstats.explain.input_checks import check_images, check_targets
 from salstats.explain.named_maps import (
@@ -297,7 +297,7 @@ def _options_of_network(options: _CurveOptions, network: Network | None) -> _Cur
             " needs a Network with a preparation, which says what a black pixel becomes",
             hint="give the value itself instead, a number or one by channel",
         )
-    return options._replace(baseline=black(network.preparation))
+    return options._replace(baseline=black_baseline(network.preparation))
 
 
 def _network_targets(network: Network | None, keys: ImageKeys) -> list[int]:
@@ -381,7 +381,7 @@ def _curves(
             The map's index is added to `ordered_maps`.
             """
             for index, image_map in enumerate(maps):
-                ordered = pixel_steps.ordered(image_map.image, image_map.saliency, deleting=deleting)
+                ordered = pixel_steps.ordered_image(image_map.image, image_map.saliency, deleting=deleting)
                 if ordered is not None:
                     ordered_maps.append(index)
                     yield ordered, sizes[1:-1]

@@ -80,7 +80,9 @@ def sum_of_layers(maps: Sequence[np.ndarray], shape: tuple[int, int]) -> np.ndar
     return total
 
 
-def finish(maps: np.ndarray, shape: tuple[int, int], resolution: str, smooth: int = 1) -> np.ndarray:
+def resize_and_smooth(
+    maps: np.ndarray, shape: tuple[int, int], resolution: str, smooth: int = 1
+) -> np.ndarray:
     """Resize maps to a resolution, and smooth them there by a box filter; float32.
 
     "image" is `shape`, that of the network's input: bilinear, half-pixel centres, no antialiasing, as `score`

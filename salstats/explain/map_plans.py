@@ -88,13 +88,15 @@ class MapPlan:
         series = self.series(network, method, seed)
         return MapKey(case, task, series.method, series.model, series.seed)
 
-    def settings(self, opened: Callable[[Network], nn.Module]) -> dict[Series | tuple[Series, str], str]:
-        """Return a text for each series that says how its maps are made; `opened` loads a network.
+    def settings_by_series(
+        self, load: Callable[[Network], nn.Module]
+    ) -> dict[Series | tuple[Series, str], str]:
+        """Return a text for each series that says how its maps are made; `load` loads a network.
 
         The outputs of each task stand under series and task: they may be other ones in another run.
         """
         settings: dict[Series | tuple[Series, str], str] = {}
-        digests = [network.digest(opened(network)) for network, _ in self.members]
+        digests = [network.digest(load(network)) for network, _ in self.members]
         for (network, outputs), digest in zip(self.members, digests, strict=True):
             source = f"network {digest}" if self.ensemble is None else self._ensemble_text(digests)
             for method in self.methods:

@@ -179,7 +179,7 @@ def make_maps(
     chunk_size = check_count(cases_at_once, "cases_at_once")
     n_passes = len(images) * len(plan.members) if isinstance(images, Sized) else None
     with _OpenNetwork(device) as open_network, ExitStack() as stack:
-        settings = plan.settings(open_network.load)
+        settings = plan.settings_by_series(open_network.load)
         maps = stack.enter_context(MapFolder(folder, settings=settings, overwrite=overwrite))
         for kind, masks in (("truth", truths), ("human", human)):
             if masks:
@@ -188,7 +188,7 @@ def make_maps(
         advance = stack.enter_context(counting(n_passes, "Making maps", progress=progress))
         run = _MapRun(plan, open_network, maps, label_by_pair, patient_by_case, advance)
         for cases in case_chunks(images, chunk_size):
-            run.make(cases)
+            run.make_missing_maps(cases)
     return Path(folder)
 
 
@@ -241,7 +241,7 @@ class _MapRun(NamedTuple):
     patients: Mapping[str, str]
     advance: Callable[[int], None]
 
-    def make(self, cases: dict[str, Image]) -> None:
+    def make_missing_maps(self, cases: dict[str, Image]) -> None:
         """Make and write the missing maps of cases.
 
         SalstatsError if there are patients, and a case has none.
@@ -289,7 +289,7 @@ class _MapRun(NamedTuple):
             missing = self._missing(group, member)
             cases_to_make = {case for maps in missing for case, _ in maps.pairs}
             ordered = [case for case in group if case in cases_to_make]
-            for same_shape in images.of_one_shape(ordered, network.preparation):
+            for same_shape in images.grouped_by_shape(ordered, network.preparation):
                 network_images = NetworkImages(
                     self.plan,
                     network,
@@ -362,7 +362,7 @@ class _Images:
         self._cached = cached
         self._cache: dict[tuple[str, Preparation | None], ReadyImage] = {}
 
-    def of_one_shape(
+    def grouped_by_shape(
         self, cases: Sequence[str], preparation: Preparation | None
     ) -> list[dict[str, ReadyImage]]:
         """Return the images of cases by name, as one dictionary for each shape."""

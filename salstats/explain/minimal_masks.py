@@ -272,7 +272,7 @@ def _search_masks(
     while waiting or active:
         while waiting and len(active) < pixel_steps.batch_size:
             row = waiting.popleft()
-            ordered = pixel_steps.ordered(maps[row].image, maps[row].saliency)
+            ordered = pixel_steps.ordered_image(maps[row].image, maps[row].saliency)
             if ordered is not None:
                 active[row] = ordered
         for row in list(active):

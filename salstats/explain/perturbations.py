@@ -121,7 +121,7 @@ def run_rise(request: Request) -> torch.Tensor:
             number_type = torch.float64
         # (targets, pixels): sum p_i M_i
         total = torch.zeros((len(targets), height * width), dtype=number_type, device=image.device)
-        for masks, outputs in outputs_behind_masks(request, image, baseline, generator):
+        for masks, outputs in masks_and_outputs(request, image, baseline, generator):
             probs = outputs
             # outputs that are probabilities already stay as they are
             if recognised_probability(outputs) != "none":
@@ -133,7 +133,7 @@ def run_rise(request: Request) -> torch.Tensor:
     return request.maps_by_image(mask_means)
 
 
-def outputs_behind_masks(
+def masks_and_outputs(
     request: Request, image: torch.Tensor, baseline: torch.Tensor, generator: np.random.Generator
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Yield random masks (n, height, width) and the outputs for an image behind each, a batch at a time.
@@ -149,7 +149,7 @@ def outputs_behind_masks(
             Setting("cells", cells), f" along a side of {min(shape)} pixels", hint="take fewer"
         )
     contrast = image - baseline
-    grids, shifts = draw_masks(generator, n_masks, cells, keep, shape)
+    grids, shifts = draw_grids_and_shifts(generator, n_masks, cells, keep, shape)
     number_type = torch.promote_types(torch.float32, image.dtype)
     for start in range(0, n_masks, request.batch_size):
         batch = slice(start, start + request.batch_size)
@@ -158,7 +158,7 @@ def outputs_behind_masks(
         yield masks, request.outputs(masked_images)
 
 
-def draw_masks(
+def draw_grids_and_shifts(
     generator: np.random.Generator, n_masks: int, cells: int, keep: float, shape: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draw the cells that each mask keeps, (n, cells, cells), and its shift by less than a cell, (n, 2)."""

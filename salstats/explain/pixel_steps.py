@@ -96,7 +96,9 @@ class PixelSteps(Passes):
             group_of_image[group] = number
         return torch.cat(image_outputs)[group_of_image], torch.cat(baseline_outputs)[group_of_image]
 
-    def ordered(self, index: int, saliency: np.ndarray, *, deleting: bool = False) -> OrderedImage | None:
+    def ordered_image(
+        self, index: int, saliency: np.ndarray, *, deleting: bool = False
+    ) -> OrderedImage | None:
         """Return an image with the order of its pixels; None if the map has no order."""
         ranks = pixel_ranks(saliency, (int(self.images.shape[2]), int(self.images.shape[3])))
         if ranks is None:

@@ -22,7 +22,7 @@ from salstats.explain.forward_passes import (
 from salstats.explain.input_checks import check_images, check_targets
 from salstats.explain.methods import METHODS, check_options
 from salstats.explain.named_maps import image_keys
-from salstats.explain.perturbations import outputs_behind_masks
+from salstats.explain.perturbations import masks_and_outputs
 from salstats.explain.request import Request
 from salstats.explain.saliency_maps import equal_groups_and_seeds
 
@@ -142,7 +142,7 @@ def rise_masks(
         output_indices = check_targets(targets, len(stack), n_outputs)
         for indices, image, baseline_pixels in request.distinct_images():
             generator = request.generator(indices[0])
-            for masks, outputs in outputs_behind_masks(request, image, baseline_pixels, generator):
+            for masks, outputs in masks_and_outputs(request, image, baseline_pixels, generator):
                 # (masks, targets of this image)
                 passes = _passing(outputs, output_indices[indices], probability, cutoff)
                 n_passing[indices] += passes.sum(axis=0)

@@ -32,10 +32,10 @@ from salstats.explain.map_finishing import (
     JOINS,
     RESOLUTIONS,
     SIGNS,
-    finish,
     keep_sign,
     reduce_channels,
     report_constant,
+    resize_and_smooth,
 )
 from salstats.explain.methods import (
     ACTIVATION,
@@ -212,7 +212,7 @@ def explain(
             keep_freed_memory()
         number_type = dtype_of(model)
         first_image = stack[:1].to(device=torch_device, dtype=number_type, copy=True)
-        layers, n_outputs = _layers_and_outputs(model, first_image, record, layer, reshape)
+        layers, n_outputs = _layers_and_n_outputs(model, first_image, record, layer, reshape)
         output_indices = check_targets(targets, len(stack), n_outputs)
         # each distinct image with all its targets, or once if the method has no target
         explained = groups
@@ -240,7 +240,7 @@ def explain(
             )
             maps = keep_sign(reduce_channels(run_method(request, record), channels), sign)
             _check_finite(maps, record, indices, output_indices)
-            finished = finish(maps, shape, resolution, smooth)
+            finished = resize_and_smooth(maps, shape, resolution, smooth)
             if saliency is None:
                 saliency = np.empty((len(stack), *finished.shape[1:]), np.float32)
             saliency[indices] = finished
@@ -349,7 +349,7 @@ def equal_groups_and_seeds(
     return groups, seed_by_image
 
 
-def _layers_and_outputs(
+def _layers_and_n_outputs(
     model: nn.Module, image: torch.Tensor, record: Method, layer: Layer | None, reshape: Reshape | None
 ) -> tuple[dict[str, nn.Module], int]:
     """Return the layers, in the order a pass reaches them, and the number of outputs: from one pass."""

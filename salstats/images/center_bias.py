@@ -109,7 +109,7 @@ class CenterBias:
         They are densities on the case's image, of any sum, each counted as one. ValueRangeError where one is
         none, also after it is resized (which passes over pixels where it shrinks by more than a half).
         """
-        area, density_sum = self._moved(case, densities)
+        area, density_sum = self._area_and_sum_in_frame(case, densities)
         self._sums[area] += density_sum
         self.n_maps[area] += len(densities)
 
@@ -129,7 +129,7 @@ class CenterBias:
         sums = self._sums
         n_maps = self.n_maps
         if len(without):
-            area, density_sum = self._moved(case, without)
+            area, density_sum = self._area_and_sum_in_frame(case, without)
             if n_maps[area].min() < len(without):
                 raise ValueRangeError(
                     f"case {case}: {len(without)} maps to leave out, fewer were added",
@@ -190,7 +190,9 @@ class CenterBias:
         image[: values.shape[0], : values.shape[1]] = values
         return image
 
-    def _moved(self, case: str, densities: Sequence[np.ndarray]) -> tuple[tuple[slice, slice], np.ndarray]:
+    def _area_and_sum_in_frame(
+        self, case: str, densities: Sequence[np.ndarray]
+    ) -> tuple[tuple[slice, slice], np.ndarray]:
         """Return the part of the frame that a case covers, and the sum of its maps there, each of sum 1."""
         corner, shape, scale = self._frame_position(case)
         top, left = (round(start) for start in self._margin - corner * scale)

@@ -69,7 +69,7 @@ class Geometry:
                 option="scale",
                 value=self.scale,
             )
-        upper_left, lower_right = self._corners()
+        upper_left, lower_right = self._corners_in_input()
         if not ((lower_right > 0) & (upper_left < self.network_shape)).all():
             raise ValueRangeError(
                 f"offset={self.offset} leaves nothing of the image in the input of {self.network_shape}",
@@ -84,7 +84,7 @@ class Geometry:
         network = check_shape(network_shape, "network_shape")
         return cls(image, network, (network[0] / image[0], network[1] / image[1]))
 
-    def _corners(self) -> tuple[np.ndarray, np.ndarray]:
+    def _corners_in_input(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the upper left and the lower right corner (row, col) of the image in pixels of the input."""
         upper_left = np.asarray(self.offset, np.float64)
         lower_right = upper_left + np.asarray(self.scale) * self.image_shape
@@ -93,7 +93,7 @@ class Geometry:
     @property
     def fills(self) -> bool:
         """True if the input shows the whole image and nothing else: a map of it is one of the image."""
-        upper_left, lower_right = self._corners()
+        upper_left, lower_right = self._corners_in_input()
         fills_start = np.allclose(upper_left, 0, atol=1e-6)
         fills_end = np.allclose(lower_right, self.network_shape, atol=1e-6)
         return bool(fills_start and fills_end)

@@ -269,7 +269,7 @@ def _black_and_white(image: Any, values: np.ndarray, rescale: str) -> tuple[floa
     return 0.0, float(np.iinfo(dtype).max)
 
 
-def _per_channel(value: Any, name: str, channels: int) -> Any:
+def _per_channel(value: Any, name: str, channels: int) -> float | tuple[float, ...] | None:
     """Return a mean or std as None, a number, or a tuple with one for each channel."""
     if value is None:
         return None

@@ -65,7 +65,7 @@ def iou(saliency: np.ndarray, truth: np.ndarray) -> float:
     >>> xaibenchmark.iou(np.array([[0.1, 0.9, 0.0]]), np.array([[0, 1, 0]]))
     0.5
     """
-    marked, positive = _marked(saliency, truth, THRESHOLD)
+    marked, positive = _marked_and_positive(saliency, truth, THRESHOLD)
     return _ratio(np.count_nonzero(marked & positive), np.count_nonzero(marked | positive))
 
 
@@ -74,7 +74,7 @@ def precision(saliency: np.ndarray, truth: np.ndarray) -> float:
 
     Takes and raises what `iou` does; NaN where the map is positive nowhere.
     """
-    marked, positive = _marked(saliency, truth, THRESHOLD)
+    marked, positive = _marked_and_positive(saliency, truth, THRESHOLD)
     return _ratio(np.count_nonzero(marked & positive), np.count_nonzero(marked))
 
 
@@ -84,7 +84,7 @@ def recall(saliency: np.ndarray, truth: np.ndarray) -> float:
     Takes and raises what `iou` does; 0 where cutting leaves nothing of the truth. A map of 0.5 everywhere
     has recall 0 beside a precision that counts all of it.
     """
-    marked, positive = _marked(saliency, truth, RECALL_THRESHOLD)
+    marked, positive = _marked_and_positive(saliency, truth, RECALL_THRESHOLD)
     n_positive = int(np.count_nonzero(positive))
     return float(np.count_nonzero(marked & positive) / max(n_positive, 1))
 
@@ -95,7 +95,7 @@ def hit(saliency: np.ndarray, truth: np.ndarray) -> float:
     Takes and raises what `iou` does, except that the truth is not cut: 0.1 is enough. Every pixel of a
     constant map is largest, so that it hits any truth; a map with a NaN hits none.
     """
-    values, reference = _checked(saliency, truth)
+    values, reference = _checked_pair(saliency, truth)
     is_maximum = values == values.max()
     return float((reference[is_maximum] > 0).any())
 
@@ -121,7 +121,7 @@ def has_zero_sum(truth: np.ndarray) -> bool:
     return bool(np.asarray(truth).sum() == 0)
 
 
-def _checked(saliency: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _checked_pair(saliency: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return a map and its truth as arrays of one shape."""
     values = np.asarray(saliency)
     reference = np.asarray(truth)
@@ -140,9 +140,11 @@ def _checked(saliency: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.nd
     return values, reference
 
 
-def _marked(saliency: np.ndarray, truth: np.ndarray, threshold: float) -> tuple[np.ndarray, np.ndarray]:
+def _marked_and_positive(
+    saliency: np.ndarray, truth: np.ndarray, threshold: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the pixels where a map exceeds a threshold, and where the truth, cut to whole, is not 0."""
-    values, reference = _checked(saliency, truth)
+    values, reference = _checked_pair(saliency, truth)
     return values > threshold, np.trunc(reference) != 0
 
 

@@ -7,7 +7,7 @@ from salstats.errors import ShapeError, ValueRangeError
 pytestmark = pytest.mark.torch
 torch = pytest.importorskip("torch", reason="needs the explain extra")
 
-from salstats.explain.baselines import baselines_of, black, check_baseline  # noqa: E402
+from salstats.explain.baselines import baselines_of, black_baseline, check_baseline  # noqa: E402
 from salstats.images.preparation import Preparation  # noqa: E402
 
 IMAGES = torch.arange(2 * 3 * 4 * 5, dtype=torch.float64).reshape(2, 3, 4, 5)
@@ -49,7 +49,7 @@ def test_the_blur_spreads_a_pixel_over_its_kernel_and_adds_up_to_it():
 
 
 def test_a_black_pixel_is_standardised_by_the_preparation():
-    baseline = black(Preparation((8, 8), channels=1, mean=0.5, std=0.25))
+    baseline = black_baseline(Preparation((8, 8), channels=1, mean=0.5, std=0.25))
     assert baseline.values.item() == -2
 
 

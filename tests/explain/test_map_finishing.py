@@ -13,7 +13,12 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.tiny_networks import OUTPUTS, cnn, pictures  # noqa: E402
 
 from salstats.explain.ensembles import explain_ensemble  # noqa: E402
-from salstats.explain.map_finishing import finish, keep_sign, mean_of_scaled_layers, reduce_channels  # noqa: E402
+from salstats.explain.map_finishing import (  # noqa: E402
+    keep_sign,
+    mean_of_scaled_layers,
+    reduce_channels,
+    resize_and_smooth,
+)
 from salstats.explain.map_runs import make_maps  # noqa: E402
 from salstats.explain.networks import Network  # noqa: E402
 from salstats.explain.saliency_maps import explain  # noqa: E402
@@ -46,7 +51,7 @@ def test_sign_is_kept_as_said(rule, expected):
 
 def test_filter_by_hand_mirrors_the_border_about_its_pixels():
     maps = np.array([[[9.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 18.0]]])
-    filtered = finish(maps, (3, 3), "image", 3)[0]
+    filtered = resize_and_smooth(maps, (3, 3), "image", 3)[0]
     # a corner's neighbours outside are the middle pixels on the other side of it: it counts once
     expected = [[1.0, 1.0, 0.0], [1.0, 3.0, 2.0], [0.0, 2.0, 2.0]]
     np.testing.assert_allclose(filtered, expected, atol=ROUNDING)

@@ -26,7 +26,7 @@ def network(name="cnn", seed=None, **options):
 
 
 def settings_of(plan):
-    return plan.settings(Network.open)
+    return plan.settings_by_series(Network.open)
 
 
 def series_of(plan):

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 captum = pytest.importorskip("captum.attr", reason="needs the explain extra")
 from explain.runner_requests import Counting, ask, noise, seeded  # noqa: E402
 
-from salstats.explain.perturbations import draw_masks, make_masks  # noqa: E402
+from salstats.explain.perturbations import draw_grids_and_shifts, make_masks  # noqa: E402
 
 nn = torch.nn
 
@@ -88,7 +88,7 @@ def test_of_one_pixel_the_map_is_the_covariance_of_masks_and_peaks_there():
 
 @pytest.mark.parametrize(("shape", "cells"), [((16, 16), 4), ((13, 17), 5), ((7, 30), 7)])
 def test_masks_are_enlarged_grids_shifted(shape, cells):
-    grids, shifts = draw_masks(np.random.default_rng(1), 20, cells, 0.5, shape)
+    grids, shifts = draw_grids_and_shifts(np.random.default_rng(1), 20, cells, 0.5, shape)
     found = make_masks(grids, shifts, shape)
     sides = [-(-side // cells) for side in shape]
     for mask, cells_kept, (down, right) in zip(found, grids, shifts, strict=True):
@@ -107,7 +107,7 @@ def test_masks_are_enlarged_grids_shifted(shape, cells):
 def test_masks_are_weighted_by_the_probability_behind_them(probability):
     model = seeded(lambda: nn.Sequential(nn.Conv2d(2, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(300, 4)))
     x = noise(1, 2, 12, 12)
-    grids, shifts = draw_masks(np.random.default_rng(0), 30, 3, 0.6, (12, 12))
+    grids, shifts = draw_grids_and_shifts(np.random.default_rng(0), 30, 3, 0.6, (12, 12))
     masks = make_masks(grids, shifts, (12, 12))
     with torch.no_grad():
         outputs = model(masks[:, None] * x)
@@ -121,7 +121,7 @@ def test_hidden_pixels_show_the_baseline():
     # the only pixel is the baseline where it is hidden, so it is 3 whatever the mask
     x = torch.full((1, 1, 8, 8), 3.0)
     found = ask("rise", OnePixel((2, 2)), x, 0, n_masks=50, cells=4, probability="none", baseline=3.0)
-    grids, shifts = draw_masks(np.random.default_rng(0), 50, 4, 0.5, (8, 8))
+    grids, shifts = draw_grids_and_shifts(np.random.default_rng(0), 50, 4, 0.5, (8, 8))
     expected = 3 * make_masks(grids, shifts, (8, 8)).sum(dim=0) / 25
     assert torch.allclose(found[0, 0], expected.double(), atol=SINGLE)
 

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="needs the explain extra")
 from explain.pixel_step_models import linear, small_cnn  # noqa: E402
 
 from salstats.errors import SalstatsError, ShapeError, ValueRangeError  # noqa: E402
-from salstats.explain.perturbations import draw_masks, make_masks  # noqa: E402
+from salstats.explain.perturbations import draw_grids_and_shifts, make_masks  # noqa: E402
 from salstats.explain.rise_masks import rise_masks  # noqa: E402
 from salstats.explain.saliency_maps import explain  # noqa: E402
 
@@ -23,7 +23,7 @@ def images(side=9):
 
 
 def masks_of(seed, side=9):
-    grids, shifts = draw_masks(np.random.default_rng(seed), 60, 3, 0.4, (side, side))
+    grids, shifts = draw_grids_and_shifts(np.random.default_rng(seed), 60, 3, 0.4, (side, side))
     return make_masks(grids, shifts, (side, side)).numpy()
 
 
