@@ -287,7 +287,7 @@ def _model_panels(rows: pd.DataFrame, titles: list[str]) -> _ModelPanels:
         largest = standardised["cooks_distance"].dropna().nlargest(_N_NAMED).index
         frames.append(leverage.assign(ringed=leverage.index.isin(largest)))
     # robustness weights would discard the rarer of two outcomes
-    is_binary = (residuals["fitted"] + residuals["residual"]).round(9).nunique() <= 2
+    is_binary = _has_two_outcomes(rows)
     curves = [
         _panel_curve(fitted_title, residuals["fitted"], residuals["residual"], robust=not is_binary),
         _panel_curve(scale_title, standardised["fitted"], scale, robust=not is_binary),
@@ -296,6 +296,12 @@ def _model_panels(rows: pd.DataFrame, titles: list[str]) -> _ModelPanels:
     intercept, slope = quartile_line(std_residual)
     quantile_line = _panel_line(quantile_title, quantiles, intercept, slope)
     return _ModelPanels(pd.concat(frames), pd.concat(curves), pd.concat([zero_line, quantile_line]))
+
+
+def _has_two_outcomes(rows: pd.DataFrame) -> bool:
+    """Return whether the outcomes of a model, its fitted means plus residuals, are at most two numbers."""
+    outcomes = rows["fitted"] + rows["residual"]
+    return bool(outcomes.round(9).nunique() <= 2)
 
 
 def _panel_points(rows: pd.DataFrame, title: str, across: Any, up: Any) -> pd.DataFrame:
@@ -358,7 +364,10 @@ def _notes(rows: pd.DataFrame, ringed: pd.DataFrame, is_linear: bool) -> list[st
             text = f"{model}: {text}"
         ring_texts.append(text)
     n_without = int(rows["std_residual"].isna().sum())
-    notes = ["Curves: robust local lines (LOWESS); straight line: through the quartiles."]
+    curves = "local lines"
+    if not any(_has_two_outcomes(model_rows) for _, model_rows in rows.groupby("group", observed=True)):
+        curves = "robust local lines"
+    notes = [f"Curves: {curves} (LOWESS); straight line: through the quartiles."]
     if ring_texts:
         notes.append(f"Rings: largest Cook's distances, from the top ({'; '.join(ring_texts)}).")
     if not is_linear:

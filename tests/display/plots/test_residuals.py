@@ -104,6 +104,13 @@ def test_residuals_of_a_logit_model_are_called_pearsons(scores):
     assert "Pearson residuals of a logit model need not be normal." in caption(figure)
 
 
+def test_the_caption_calls_curves_robust_unless_outcomes_have_two_values(scores, augmented):
+    one = scores.query("method == 'gradcam' and task == 'Edema'")
+    binary = ss.augment(one, "hit ~ prob", family="binomial")
+    assert "Curves: local lines" in caption(ss.plot_residuals(binary, family="binomial"))
+    assert "Curves: robust local lines" in caption(ss.plot_residuals(augmented))
+
+
 def test_a_row_with_leverage_one_is_left_out_and_said():
     rows = pd.DataFrame({"y": [1.0, 2, 4, 3, 5, 9], "x": [1.0, 2, 3, 4, 5, 6], "own": [0.0, 0, 0, 0, 0, 1]})
     augmented = ss.augment(rows, "y ~ x + own")
