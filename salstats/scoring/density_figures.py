@@ -16,7 +16,13 @@ from salstats.display.plots.layout.picture_layer import (
     scale_colours,
     tinted,
 )
-from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped_texts
+from salstats.display.plots.layout.text_fit import (
+    caption,
+    caption_chars,
+    caption_height_mm,
+    chars_in,
+    wrapped_texts,
+)
 from salstats.display.plots.layout.theme import (
     MM_PER_PT,
     PAGE_MM,
@@ -103,7 +109,7 @@ def plot_densities(
         + strips_height
         + (n_panel_rows - 1) * _GAP_MM
         + _COLOUR_BAR_MM
-        + caption_mm(note)
+        + caption_height_mm(note)
     )
 
     panels = pd.Categorical(list(maps), categories=list(maps), ordered=True)

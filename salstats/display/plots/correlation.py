@@ -22,7 +22,7 @@ from salstats.display.plots.layout.text_fit import (
     chars_in,
     crossed_labels,
     names_below,
-    text_mm,
+    text_width_mm,
     wrapped,
     wrapped_texts,
 )
@@ -190,7 +190,7 @@ def plot_correlation(
     n_rows = len(row_names)
     # number of tiles side by side in a panel
     n_tiles = len(column_labels)
-    names_mm = max(map(text_mm, row_names)) + _PAD_MM
+    names_mm = max(map(text_width_mm, row_names)) + _PAD_MM
     if width is None:
         fits_column = len(titles) == 1 and names_mm + _NUMBER_MM * n_tiles <= COLUMN_MM
         width = COLUMN_MM if fits_column else PAGE_MM
@@ -215,7 +215,7 @@ def plot_correlation(
         coefficient = COEFFICIENTS[term].heading
     available_mm = width - grid.left_mm
     legend_title = wrapped(f"{coefficient}{placed.variables}", chars_in(available_mm), 3)
-    title_width = text_mm(legend_title)
+    title_width = text_width_mm(legend_title)
     # names of columns take the place of the horizontal axis
     further_mm = column_names.height + _LEGEND_MM - BOTTOM_MM
     # the title is at the left of the colour bar where both fit the width
@@ -367,7 +367,7 @@ def _tile_frame(frame: pd.DataFrame, groups: Sequence[str], names: Labels) -> _T
             panel=labels_of(dimensions.panels),
         ),
         variables=_legend_title_suffix(dimensions.panels, texts),
-        n_in_row=_n_in_row(dimensions.panels, texts),
+        n_in_row=_n_panels_of_one_variable(dimensions.panels, texts),
     )
 
 
@@ -431,8 +431,8 @@ def _legend_title_suffix(panels: list[str], texts: Mapping[str, Mapping[Any, str
     return f" of {joined(variables)}"
 
 
-def _n_in_row(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> int:
-    """Number of panels side by side that have the same value of the first variable of the panels."""
+def _n_panels_of_one_variable(panels: list[str], texts: Mapping[str, Mapping[Any, str]]) -> int:
+    """Return the number of panels that share their first variable and belong side by side, 1 without such."""
     column_variable, row_variable = _pair_columns_by_n_values(texts)
     if panels != [row_variable, column_variable]:
         return 1
@@ -507,7 +507,7 @@ def _tiles(placed: pd.DataFrame, alpha: float | None, tile_height: float) -> pd.
 def _number_layers(tiles: pd.DataFrame, tile_width: float) -> list[Any]:
     """Return layers of numbers in colours legible on their tiles; none if legible numbers are too wide."""
     # width in mm of the longest number in a size of one point
-    widest_per_pt = max(text_mm(text, 1.0) for text in tiles["text"])
+    widest_per_pt = max(text_width_mm(text, 1.0) for text in tiles["text"])
     size = min(_NUMBER_PT, tile_width / widest_per_pt)
     if size < _MIN_NUMBER_PT:
         return []

@@ -13,7 +13,7 @@ from salstats.display.plots.layout.axis_ticks import tick_texts, vertical_breaks
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import legend_columns
 from salstats.display.plots.layout.panel_grid import panel_grid
-from salstats.display.plots.layout.text_fit import text_mm
+from salstats.display.plots.layout.text_fit import text_width_mm
 from salstats.display.plots.layout.theme import LINETYPES, PALETTE, LineStyle
 from salstats.display.text.format import count_range
 from salstats.display.text.labels import Labels
@@ -190,7 +190,7 @@ def _n_units_tick_texts(breaks: list[float], length: float) -> list[str]:
     for number in breaks:
         text = f"{number:.0f}"
         centre = length * np.log(number / breaks[0]) / log_span
-        half_width = text_mm(text) / 2
+        half_width = text_width_mm(text) / 2
         if centre - half_width > last_end + _TEXT_GAP_MM:
             texts.append(text)
             last_end = centre + half_width

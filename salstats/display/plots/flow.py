@@ -11,7 +11,13 @@ from matplotlib.markers import CARETDOWN, CARETRIGHT
 from salstats.checks import check_columns, check_frame
 from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM, page_sentence
-from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped
+from salstats.display.plots.layout.text_fit import (
+    caption,
+    caption_chars,
+    caption_height_mm,
+    chars_in,
+    wrapped,
+)
 from salstats.display.plots.layout.theme import (
     COLUMN_MM,
     MM_PER_PT,
@@ -171,7 +177,7 @@ def plot_flow(
     available_mm = width - 2 * _MARGIN_MM
     chars = caption_chars(width)
     longest_caption = caption([note, "Page 10 of 12."], chars)
-    available_height_mm = PAGE_HEIGHT_MM - 2 * _MARGIN_MM - caption_mm(longest_caption)
+    available_height_mm = PAGE_HEIGHT_MM - 2 * _MARGIN_MM - caption_height_mm(longest_caption)
     chains_of_pages = _chains_of_pages(file_box, chains, available_mm, n_columns, available_height_mm)
     pages = []
     for number, page_chains in enumerate(chains_of_pages, 1):
@@ -472,7 +478,7 @@ def _figure(diagram: _Diagram, width: float, note: str) -> Figure:
     # one mm on paper is one unit of the axes
     x_limits = (-_EDGE_MM, width - 2 * _MARGIN_MM + _EDGE_MM)
     y_limits = (bottom - _MARGIN_MM, _MARGIN_MM)
-    height = y_limits[1] - y_limits[0] + _MARGIN_MM + caption_mm(note)
+    height = y_limits[1] - y_limits[0] + _MARGIN_MM + caption_height_mm(note)
     blank = p9.element_blank()
     # plotnine takes margins as shares of the width; the axes have room for the lines around boxes
     side_margin = (_MARGIN_MM - _EDGE_MM) / width
@@ -517,9 +523,9 @@ def _chain_diagram(boxes: list[_FlowBox], left: float, right: float, top: float)
         if box.is_exclusion:
             box_left += _ASIDE_MM
             kind = "excluded"
-        text_mm = right - box_left - 2 * _PAD_MM
-        heading = wrapped(box.heading, chars_in(text_mm, bold=True), None)
-        text = "\n".join(wrapped(line, chars_in(text_mm), None) for line in box.lines)
+        text_width_mm = right - box_left - 2 * _PAD_MM
+        heading = wrapped(box.heading, chars_in(text_width_mm, bold=True), None)
+        text = "\n".join(wrapped(line, chars_in(text_width_mm), None) for line in box.lines)
         box_top = bottom - _GAP_MM
         text_top = box_top - _PAD_MM - _LINE_MM * (heading.count("\n") + 1)
         n_lines = 0

@@ -32,7 +32,7 @@ from salstats.display.plots.layout.overlay_sheet import (
 )
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
 from salstats.display.plots.layout.picture_layer import GROUND, geom_picture, tinted
-from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm
+from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_height_mm
 from salstats.display.plots.layout.theme import LINE_MM, figure_size, picture_theme, theme_salstats
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
@@ -130,7 +130,7 @@ def outside_pictures_mm(notes: Iterable[str], width: float) -> float:
     outlines = list(_OUTLINE_NAMES.values())
     marks = list(_MARK_NAMES.values())
     legend = _legend_size(outlines, marks, width - 2 * EDGE_MM)
-    return 2 * EDGE_MM + legend.height + _COLOUR_SCALE_MM + caption_mm(text) + _RESERVE_MM
+    return 2 * EDGE_MM + legend.height + _COLOUR_SCALE_MM + caption_height_mm(text) + _RESERVE_MM
 
 
 def _legend_size(outlines: Sequence[str], marks: Sequence[str], inner_width: float) -> _LegendSize:
@@ -185,7 +185,7 @@ def overlay_figure(
     bars, bar_note = bar_layers(table, spacing, labels)
     note = caption([*notes, bar_note, page], caption_chars(sheet.width, left_mm=3))
     has_maps = any(picture.panel.saliency is not None for picture in placed)
-    outside_mm = 2 * EDGE_MM + legend.height + caption_mm(note) + _RESERVE_MM
+    outside_mm = 2 * EDGE_MM + legend.height + caption_height_mm(note) + _RESERVE_MM
     if has_maps:
         outside_mm += _COLOUR_SCALE_MM
     # one list, since each addition copies the whole figure

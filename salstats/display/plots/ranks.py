@@ -15,7 +15,13 @@ from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, group_titles, panel_grid
-from salstats.display.plots.layout.text_fit import NAME_CHARS, label_chars, names_below, short_labels, text_mm
+from salstats.display.plots.layout.text_fit import (
+    NAME_CHARS,
+    label_chars,
+    names_below,
+    short_labels,
+    text_width_mm,
+)
 from salstats.display.plots.layout.theme import (
     COLUMN_MM,
     GUIDE,
@@ -125,15 +131,15 @@ def plot_ranks(
     n_ranks = int(data.groupby("panel", observed=True).size().max())
     width = width or (COLUMN_MM if len(titles) <= 2 else PAGE_MM)
     wrapped_names, row_mm = _row_names(names, order, width)
-    grid = panel_grid(titles, n_columns, width, left_mm=max(map(text_mm, wrapped_names)) + _PAD_MM)
+    grid = panel_grid(titles, n_columns, width, left_mm=max(map(text_width_mm, wrapped_names)) + _PAD_MM)
     height = len(order) * row_mm
     # beyond the first and the last rank the axis has room for half a blob, which is as high as a row
     n_blobs = grid.panel_width / _ROW_MM
     margin = max(0.5, (n_ranks - 1) / (2 * max(n_blobs - 1, 1)))
     blob_layers: list[Any] = []
-    legend_mm = 0.0
+    legend_height_mm = 0.0
     if frequencies is not None:
-        legend_mm = _LEGEND_MM
+        legend_height_mm = _LEGEND_MM
         shares = _rank_shares(frequencies, groups, y_of_method)
         shares["panel"] = group_titles(shares, names, groups)
         blob_layers = [
@@ -165,7 +171,7 @@ def plot_ranks(
         + p9.scale_x_continuous(breaks=_rank_breaks(n_ranks), labels=tick_texts, minor_breaks=[])
         + p9.scale_y_continuous(breaks=list(y_of_method.values()), labels=wrapped_names, minor_breaks=[])
         + p9.coord_cartesian(xlim=(1 - margin, n_ranks + margin), ylim=(0.5 - len(order), 0.5), expand=False)
-        + grid.elements(height, x="Rank", notes=notes, further_mm=legend_mm)
+        + grid.elements(height, x="Rank", notes=notes, further_mm=legend_height_mm)
         + p9.theme(
             axis_line_y=p9.element_blank(),
             axis_ticks_major_y=p9.element_blank(),
@@ -247,10 +253,10 @@ def plot_significance(
         width = COLUMN_MM if fits_column else PAGE_MM
     wrapped_names, row_mm = _row_names(names, order, width)
     # width of a panel whose numbers have a size of one point
-    widest_number_mm = max(text_mm(text, 1.0) for text in tiles["text"])
+    widest_number_mm = max(text_width_mm(text, 1.0) for text in tiles["text"])
     panel_mm_per_pt = n * widest_number_mm / _FILLED_SHARE
     min_panel_width = _MIN_NUMBER_PT * panel_mm_per_pt
-    names_mm = max(map(text_mm, wrapped_names)) + _PAD_MM
+    names_mm = max(map(text_width_mm, wrapped_names)) + _PAD_MM
     grid = panel_grid(titles, n_columns, width, left_mm=names_mm, min_width=min_panel_width)
     # where the last row of panels is incomplete, slanted names below the panels above the gap would lie on
     # the title of the next panel

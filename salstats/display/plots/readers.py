@@ -14,7 +14,7 @@ from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.estimate_drawing import drawn_rows, further_column
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import panel_grid
-from salstats.display.plots.layout.text_fit import crossed_labels, label_chars, short_labels, text_mm
+from salstats.display.plots.layout.text_fit import crossed_labels, label_chars, short_labels, text_width_mm
 from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, MUTED, PAGE_MM, REFERENCE
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message
@@ -101,7 +101,7 @@ def plot_readers(
         width = COLUMN_MM if len(panels) <= 4 else PAGE_MM
     chars = label_chars(width, _NAME_CHARS)
     method_names = list(short_labels(names, "method", methods, chars, _NAME_LINES).values())
-    names_mm = max(map(text_mm, method_names)) + _NAME_GAP_MM
+    names_mm = max(map(text_width_mm, method_names)) + _NAME_GAP_MM
     if n_columns is None and has_metrics:
         # panels of metrics have own axes, so that the names of methods stand at the left of each
         n_columns = 1

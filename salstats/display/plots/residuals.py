@@ -159,9 +159,9 @@ def plot_residuals(
     points = _concat_panels([model.points for model in panels], titles)
     curves = _concat_panels([model.curves for model in panels], titles)
     lines = _concat_panels([model.lines for model in panels], titles)
-    legend_mm = 0.0
+    legend_height_mm = 0.0
     if points["panel"].value_counts().max() > CELL_POINTS:
-        legend_mm = _LEGEND_MM
+        legend_height_mm = _LEGEND_MM
         point_layers = cell_layers(points.rename(columns={"across": "x", "up": "y"}), PALETTE[5])
     else:
         point_layers = [_point_layer(points)]
@@ -185,7 +185,7 @@ def plot_residuals(
         + curve_layers
         + p9.geom_point(data=ringed, shape="o", size=1.8, fill="none", color=PALETTE[1], stroke=0.4)
         + number_axes(grid.panel_width, height)
-        + grid.elements(height, notes=notes, further_mm=legend_mm)
+        + grid.elements(height, notes=notes, further_mm=legend_height_mm)
         + p9.theme(axis_title=p9.element_blank())
     )
     return grid.pages(figure, height)

@@ -29,7 +29,7 @@ from salstats.display.plots.layout.points import (
     spread_integers,
     spread_outcomes,
 )
-from salstats.display.plots.layout.text_fit import crossed_labels, short_labels, text_mm
+from salstats.display.plots.layout.text_fit import crossed_labels, short_labels, text_width_mm
 from salstats.display.plots.layout.theme import MM_PER_PT, REFERENCE, TEXT_PT, font
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.correlation import covariates_note
@@ -187,7 +187,7 @@ def plot_scatter(
         estimates = read_estimates(correlations, "correlations", ("x", "y", "estimate"))
         drawn_correlations = correlation_texts(estimates, x, y, scatter)
         texts = drawn_correlations.values("text")
-        text_width = max(text_mm(_KEY_INDENT + text, _TEXT_PT) for text in texts)
+        text_width = max(text_width_mm(_KEY_INDENT + text, _TEXT_PT) for text in texts)
     panels = list(scatter.points["panel"].cat.categories)
     grid = panel_grid(panels, n_columns, width, min_width=max(text_width, PANEL_MM))
     height = grid.panel_height(_HEIGHT_SHARE)
@@ -642,7 +642,7 @@ def _stacked_texts(correlations: pd.DataFrame, panel_width: float) -> pd.DataFra
     has_keys = correlations["group"].nunique() > 1
     indent = _KEY_INDENT if has_keys else ""
     rows = correlations.sort_values(["panel", "group"], kind="stable")
-    if max(text_mm(indent + text, _TEXT_PT) for text in rows["text"]) > panel_width:
+    if max(text_width_mm(indent + text, _TEXT_PT) for text in rows["text"]) > panel_width:
         # the interval goes on a line of its own
         rows["text"] = rows["text"].str.replace(" (", "\n(", regex=False)
     n_lines = rows["text"].str.count("\n") + 1

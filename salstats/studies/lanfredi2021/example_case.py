@@ -13,7 +13,7 @@ from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.points import evenly_spread_fractions
 from salstats.display.plots.layout.text_fit import (
     escape_dollars,
-    text_mm,
+    text_width_mm,
 )
 from salstats.display.plots.layout.theme import (
     COLUMN_MM,
@@ -277,7 +277,7 @@ def _root_line(means: pd.DataFrame) -> pd.DataFrame:
 def _tick_labels(sizes: Sequence[float], width: float) -> list[str]:
     """Write sample sizes below an axis of a width in mm; every second one is blank where they do not fit."""
     texts = [count_text(size) for size in sizes]
-    needed_width = sum(text_mm(text) + _TICK_GAP_MM for text in texts)
+    needed_width = sum(text_width_mm(text) + _TICK_GAP_MM for text in texts)
     if needed_width <= width:
         return texts
     for i in range(1, len(texts), 2):

@@ -14,7 +14,13 @@ from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.legends import legend_columns
 from salstats.display.plots.layout.panel_grid import panel_grid
-from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm, chars_in, wrapped
+from salstats.display.plots.layout.text_fit import (
+    caption,
+    caption_chars,
+    caption_height_mm,
+    chars_in,
+    wrapped,
+)
 from salstats.display.plots.layout.theme import (
     GUIDE,
     PAGE_MM,
@@ -251,7 +257,7 @@ def plot_masks(series: Mapping[str, MaskSeries]) -> Figure:
     edge = {"xmin": inset, "xmax": width - inset, "ymin": inset, "ymax": height - inset}
     small_text = {"size": _SMALL_PT, "ha": "left", "va": "top", "family": font()}
     panels_height = len(names) * panel_height + (len(names) - 1) * _GAP_MM
-    figure_height = panels_height + _STEPS_MM + 2 * _EDGE_MM + _LEGEND_MM + caption_mm(note)
+    figure_height = panels_height + _STEPS_MM + 2 * _EDGE_MM + _LEGEND_MM + caption_height_mm(note)
     return (
         Figure(lines, p9.aes("x", "y", group="line"))
         + p9.annotate("rect", **edge, fill="none", color=GUIDE, size=0.4)

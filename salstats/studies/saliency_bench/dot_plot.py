@@ -10,7 +10,7 @@ import plotnine as p9
 from salstats.display.plots.layout.axis_ticks import tick_texts
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.legends import method_styles
-from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm
+from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_height_mm
 from salstats.display.plots.layout.theme import (
     GUIDE,
     PAGE_MM,
@@ -85,7 +85,7 @@ def plot_dots(
     row_height = max(_ROW_MM, _MODEL_MM * len(models) + 0.8)
     panel_height = row_height * len(methods) + _PANEL_MM
     text = caption([note], caption_chars(PAGE_MM, 3))
-    height = min(_AROUND_MM + n_down * panel_height + caption_mm(text), _MAX_HEIGHT_MM)
+    height = min(_AROUND_MM + n_down * panel_height + caption_height_mm(text), _MAX_HEIGHT_MM)
     lines: list[Any] = []
     if guide is not None:
         lines.append(p9.geom_vline(xintercept=guide, color=GUIDE, size=0.4))

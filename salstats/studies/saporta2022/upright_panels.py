@@ -11,8 +11,14 @@ from salstats.display.facts import interval_caption, with_interval
 from salstats.display.plots.decrease import loss_order
 from salstats.display.plots.layout.estimate_drawing import quantity_label
 from salstats.display.plots.layout.figure import Figure, plot_function
-from salstats.display.plots.layout.legends import group_scales, legend_mm, method_labels
-from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_mm, text_mm, wrapped
+from salstats.display.plots.layout.legends import group_scales, legend_height_mm, method_labels
+from salstats.display.plots.layout.text_fit import (
+    caption,
+    caption_chars,
+    caption_height_mm,
+    text_width_mm,
+    wrapped,
+)
 from salstats.display.plots.layout.theme import GUIDE, PAGE_MM, figure_size, theme_salstats
 from salstats.display.text.format import fixed_text
 from salstats.display.text.labels import LAST, Labels
@@ -111,9 +117,9 @@ def plot_upright(
     if auroc_by_task:
         notes.append("In parentheses: AUROC of the classifier.")
     note = caption(notes, caption_chars(width, 3))
-    axis_height = max(map(text_mm, axis_texts.values())) + _AXIS_MM
-    height = n_rows * (_STRIP_MM + _PANEL_MM + axis_height) + caption_mm(note)
-    height += legend_mm(list(method_texts.values()), width) + 2 * _EDGE_MM
+    axis_height = max(map(text_width_mm, axis_texts.values())) + _AXIS_MM
+    height = n_rows * (_STRIP_MM + _PANEL_MM + axis_height) + caption_height_mm(note)
+    height += legend_height_mm(list(method_texts.values()), width) + 2 * _EDGE_MM
     dodge = p9.position_dodge(width=_DODGE)
     lines = _average_lines(marks)
     line_marks = []

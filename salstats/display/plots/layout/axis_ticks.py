@@ -9,7 +9,7 @@ import plotnine as p9
 from matplotlib.ticker import MaxNLocator
 from mizani.breaks import breaks_log
 
-from salstats.display.plots.layout.text_fit import text_mm
+from salstats.display.plots.layout.text_fit import text_width_mm
 from salstats.display.text.format import fixed_text
 
 #: Least length in mm of a step between two breaks, and the numbers of steps that an axis may have.
@@ -123,7 +123,7 @@ def _texts_fit(
     ends = []
     for number, text in zip(breaks, texts, strict=True):
         centre = length * axis_share(number)
-        half_width = text_mm(text) / 2
+        half_width = text_width_mm(text) / 2
         starts.append(centre - half_width)
         ends.append(centre + half_width)
     overhang = _OVERHANG_MM + _EXPANSION * length

@@ -49,21 +49,21 @@ class FigureRows:
     starts_group: list[bool]
 
     @property
-    def edges(self) -> list[float]:
+    def lower_edges(self) -> list[float]:
         """Return the vertical positions of the lower edges of the rows."""
         return [float(edge) for edge in self.centres - self.heights / 2]
 
     @property
-    def ends(self) -> list[float]:
+    def group_ends(self) -> list[float]:
         """Return the vertical positions of the lower edges of the groups of rows."""
         # a group ends where the next row starts another one
         is_end = [*self.starts_group[1:], True]
-        return [edge for edge, ends_group in zip(self.edges, is_end, strict=True) if ends_group]
+        return [edge for edge, ends_group in zip(self.lower_edges, is_end, strict=True) if ends_group]
 
     @property
     def height(self) -> float:
         """Return the height of all rows together in mm."""
-        return -self.edges[-1]
+        return -self.lower_edges[-1]
 
     def centres_of(self, values: Iterable[Any]) -> np.ndarray:
         """Return the vertical position in mm of the middle of the row of each value."""

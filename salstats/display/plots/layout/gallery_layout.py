@@ -18,10 +18,10 @@ from salstats.display.plots.layout.overlay_sheet import (
     PictureSheet,
     PlacedPicture,
     lay_out,
-    lines_mm,
+    lines_height_mm,
 )
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
-from salstats.display.plots.layout.text_fit import chars_in, text_mm, wrapped
+from salstats.display.plots.layout.text_fit import chars_in, text_width_mm, wrapped
 from salstats.display.text.packing import packed_slices
 
 #: Least width in mm of a picture's box, in which a finding is still visible in print.
@@ -74,7 +74,7 @@ class GalleryLayout:
     @property
     def title_mm(self) -> float:
         """Return the height of the titles above all rows; 0 if each row has several bands with own titles."""
-        highest = max(map(lines_mm, self.columns.values()))
+        highest = max(map(lines_height_mm, self.columns.values()))
         if len(self.lines) > 1 or highest == 0.0:
             return 0.0
         return highest + TEXT_GAP_MM
@@ -211,7 +211,7 @@ def _layouts_of_sizes(
 
 def _row_names_mm(names: Mapping[str, Sequence[str]], width: float) -> float:
     """Return the room in mm for the names of rows: that of the longest word, within limits."""
-    word_widths = [text_mm(word) for name in names.values() for text in name for word in text.split()]
+    word_widths = [text_width_mm(word) for name in names.values() for text in name for word in text.split()]
     widest_word = max(word_widths, default=0.0)
     max_side_mm = max(_MAX_SIDE_SHARE * width, _MIN_SIDE_MM)
     return float(np.clip(widest_word + 2, _MIN_SIDE_MM, max_side_mm))
@@ -229,12 +229,12 @@ def _assumed_heights(layout: GalleryLayout, shapes: Sequence[tuple[int, int] | N
     """
     titles_mm = 0.0
     if len(layout.lines) > 1:
-        titles_mm = max(map(lines_mm, layout.columns.values())) + TEXT_GAP_MM
-    tag_mm = lines_mm("x", TAG_PT) + TEXT_GAP_MM
+        titles_mm = max(map(lines_height_mm, layout.columns.values())) + TEXT_GAP_MM
+    tag_mm = lines_height_mm("x", TAG_PT) + TEXT_GAP_MM
     heights = []
     for shape, name in zip(shapes, layout.rows.values(), strict=True):
         height, width = shape or (1, 1)
         picture_mm = height * mm_per_pixel((height, width), layout.box)
         band_mm = titles_mm + picture_mm + tag_mm + GAP_MM
-        heights.append(max(len(layout.lines) * band_mm, lines_mm(name) + GAP_MM))
+        heights.append(max(len(layout.lines) * band_mm, lines_height_mm(name) + GAP_MM))
     return heights

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import plotnine as p9
 
-from salstats.display.plots.layout.text_fit import short_labels, text_mm
+from salstats.display.plots.layout.text_fit import short_labels, text_width_mm
 from salstats.display.plots.layout.theme import (
     COLUMN_MM,
     LINE_MM,
@@ -213,7 +213,7 @@ def legend_columns(texts: Sequence[str], width: float = COLUMN_MM) -> int:
 def legend_width(texts: Sequence[str], n_columns: int) -> float:
     """Return the width in mm of a legend whose keys stand in so many columns, filled row by row."""
     columns = [texts[first::n_columns] for first in range(n_columns)]
-    return sum(max(map(text_mm, column)) + _KEY_MM for column in columns)
+    return sum(max(map(text_width_mm, column)) + _KEY_MM for column in columns)
 
 
 def centred_justification(
@@ -235,7 +235,7 @@ def centred_justification(
     return float(np.clip((start - left_mm) / free_width, 0, 1))
 
 
-def legend_mm(texts: Sequence[str], width: float = COLUMN_MM) -> float:
+def legend_height_mm(texts: Sequence[str], width: float = COLUMN_MM) -> float:
     """Return the height in mm of a legend above the panels of a figure of a width in mm, 0 without texts."""
     if not texts:
         return 0.0

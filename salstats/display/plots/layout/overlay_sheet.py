@@ -110,7 +110,7 @@ class _Text(NamedTuple):
     label: str
 
 
-def lines_mm(text: str, size: float = TEXT_PT) -> float:
+def lines_height_mm(text: str, size: float = TEXT_PT) -> float:
     """Return the height in mm of a text of a size in points, 0 of an empty text."""
     if not text:
         return 0.0
@@ -184,7 +184,7 @@ class _Stack:
         if is_new_row:
             name = self.sheet.rows[band.row]
             self.texts.append(_Text("name", self.left, -self._depth, name))
-            self._name_depth = self._depth + lines_mm(name) + GAP_MM
+            self._name_depth = self._depth + lines_height_mm(name) + GAP_MM
         band_depth = self._depth
         for column, left in lefts.items():
             if (band.row, column) in self._number_of:
@@ -198,7 +198,7 @@ class _Stack:
         titles = {column: self.sheet.columns[column] for column in lefts}
         if not any(titles.values()):
             return
-        self._depth += max(map(lines_mm, titles.values())) + TEXT_GAP_MM
+        self._depth += max(map(lines_height_mm, titles.values())) + TEXT_GAP_MM
         for column, title in titles.items():
             # the position of a title is that of its lower edge
             self.texts.append(_Text("title", lefts[column], TEXT_GAP_MM - self._depth, title))
@@ -212,7 +212,7 @@ class _Stack:
         depth = self._depth + picture_row["top"] - picture_row["bottom"]
         self.texts.append(_Text("tag", left, -depth - TEXT_GAP_MM, tag))
         if tag:
-            depth += TEXT_GAP_MM + lines_mm(tag, TAG_PT)
+            depth += TEXT_GAP_MM + lines_height_mm(tag, TAG_PT)
         return depth
 
 

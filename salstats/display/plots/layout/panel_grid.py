@@ -15,17 +15,17 @@ from salstats.display.plots.layout.legends import (
     EDGE_MM,
     centred_justification,
     legend_columns,
-    legend_mm,
+    legend_height_mm,
     legend_width,
 )
 from salstats.display.plots.layout.pages import on_pages
 from salstats.display.plots.layout.text_fit import (
     caption,
     caption_chars,
-    caption_mm,
+    caption_height_mm,
     chars_in,
     crossed_labels,
-    text_mm,
+    text_width_mm,
     wrapped,
     wrapped_texts,
 )
@@ -132,7 +132,12 @@ class Panels:
         note = caption(notes, caption_chars(self.width - indent_mm))
         # the height of the panels has room for one line of the axis title
         further_title_lines_mm = LINE_MM * x.count("\n")
-        height = panels_height + further_title_lines_mm + caption_mm(note) + legend_mm(legend, self.width)
+        height = (
+            panels_height
+            + further_title_lines_mm
+            + caption_height_mm(note)
+            + legend_height_mm(legend, self.width)
+        )
         return [p9.labs(x=x, y=y, caption=note), theme_salstats(), figure_size(self.width, height)]
 
     def divided(
@@ -297,7 +302,7 @@ def panel_grid(
     if free_axes:
         # each panel has the numbers of its vertical axis, but only the first of a row has the axis title
         gap_mm += left_mm - _TITLE_MM
-    word_widths = [text_mm(word, bold=True) for title in titles for word in title.split()]
+    word_widths = [text_width_mm(word, bold=True) for title in titles for word in title.split()]
     widest_word = max(word_widths, default=0.0)
     min_width = max(min_width, min(widest_word, available_mm))
     n_fitting = max(int((available_mm + gap_mm) // (min_width + gap_mm)), 1)

@@ -24,13 +24,13 @@ from salstats.display.plots.layout.panel_grid import FacetScales, Panels
 from salstats.display.plots.layout.text_columns import (
     COLUMN_GAP_MM,
     text_column_layers,
-    text_columns_mm,
+    text_columns_width_mm,
     wrap_headings,
 )
 from salstats.display.plots.layout.text_fit import (
     LABEL_CHARS,
     chars_in,
-    text_mm,
+    text_width_mm,
     wrapped,
     wrapped_texts,
 )
@@ -189,7 +189,7 @@ def fitting_rows(
     def preference(fitted: FittedRows) -> tuple[int, float]:
         """Return a sort key: first the fewest broken words, then the widest panel, within a limit."""
         n_broken = len(_label_words(fitted.rows) - unbroken_words)
-        panel_width = _panel_width(fitted.rows, width, text_columns_mm(fitted.columns))
+        panel_width = _panel_width(fitted.rows, width, text_columns_width_mm(fitted.columns))
         return -n_broken, min(panel_width, _WIDE_PANEL_MM)
 
     return max(fitting, key=preference)
@@ -202,7 +202,7 @@ def _label_words(rows: FigureRows) -> set[str]:
 
 def panel_fits(rows: FigureRows, columns: Mapping[str, Sequence[str]], width: float) -> bool:
     """Return whether a panel has enough room between the labels of rows and columns of text."""
-    return _panel_width(rows, width, text_columns_mm(columns)) >= _MIN_PANEL_MM
+    return _panel_width(rows, width, text_columns_width_mm(columns)) >= _MIN_PANEL_MM
 
 
 def figure_width(n_columns: int, panels: Sequence[str]) -> float:
@@ -238,7 +238,7 @@ def panel_titles(panel: pd.Series, n_columns: int | None) -> PanelTitles:
 
 def _panel_width(rows: FigureRows, width: float, columns_mm: float = 0.0, n_columns: int = 1) -> float:
     """Return the width in mm of a panel between labels and columns of text, which take `columns_mm`."""
-    labels_mm = max(map(text_mm, rows.texts))
+    labels_mm = max(map(text_width_mm, rows.texts))
     return (width - labels_mm) / n_columns - columns_mm - COLUMN_GAP_MM
 
 
@@ -288,7 +288,9 @@ class RowPanels(Panels):
 
     def pages(self, figure: Figure) -> Figure:
         """Return a figure with these elements divided into as many pages as it needs."""
-        return self.divided(figure, self._panel_height_mm, edges=self.rows.edges, ends=self.rows.ends)
+        return self.divided(
+            figure, self._panel_height_mm, edges=self.rows.lower_edges, ends=self.rows.group_ends
+        )
 
     def _padded_title(self, panel: str) -> str:
         """Return the title of a panel, below empty lines that make all titles equally high."""
@@ -344,7 +346,7 @@ class RowPanels(Panels):
     def _theme(self, x_title: str, legend: Sequence[str]) -> p9.theme:
         """Return the theme with the room around panels and the places of axis title and legend."""
         width = self.width
-        left_mm = max(map(text_mm, self.rows.texts)) + COLUMN_GAP_MM
+        left_mm = max(map(text_width_mm, self.rows.texts)) + COLUMN_GAP_MM
         panels_width = width - left_mm - self.columns_mm - EDGE_MM
         justification = partial(
             centred_justification, left_mm=left_mm, panels_width=panels_width, figure_width=width
@@ -363,7 +365,9 @@ class RowPanels(Panels):
             axis_ticks_major_y=blank,
             axis_line_y=blank,
             axis_text_y=p9.element_text(ma="right"),
-            axis_title_x=p9.element_text(ha=justification(text_mm(x_title)), margin=top_margin(1, width)),
+            axis_title_x=p9.element_text(
+                ha=justification(text_width_mm(x_title)), margin=top_margin(1, width)
+            ),
             legend_justification_top=justification(self.legend_width(legend)),
             panel_spacing_x=max((self.columns_mm + 2 * COLUMN_GAP_MM) / width, 0.05),
             panel_spacing_y=2 / width,
@@ -399,8 +403,8 @@ def row_panels(
     columns = columns or {}
     n_columns = min(n_columns, len(panels))
     width = width or figure_width(n_columns, panels)
-    columns_mm = text_columns_mm(columns)
-    word_widths = [text_mm(word, bold=True) for title in panels for word in title.split()]
+    columns_mm = text_columns_width_mm(columns)
+    word_widths = [text_width_mm(word, bold=True) for title in panels for word in title.split()]
     widest_word = max(word_widths, default=0.0)
     # a title may extend over the columns of text
     min_width = max(_MIN_SIDE_BY_SIDE_MM, widest_word + COLUMN_GAP_MM - EDGE_MM - columns_mm)

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.layout.text_fit import chars_in, text_mm, wrapped
+from salstats.display.plots.layout.text_fit import chars_in, text_width_mm, wrapped
 from salstats.display.plots.layout.theme import MM_PER_PT, TEXT_PT, font
 
 #: Size of the text in points.
@@ -27,16 +27,16 @@ _GEOM_PARAMS: dict[str, Any] = {
 }
 
 
-def text_column_mm(heading: str, texts: Sequence[str]) -> float:
+def text_column_width_mm(heading: str, texts: Sequence[str]) -> float:
     """Return the width in mm of a column of text with its heading and the room before it."""
-    widths = [text_mm(heading, _COLUMN_PT, bold=True)]
-    widths += [text_mm(text, _COLUMN_PT) for text in texts]
+    widths = [text_width_mm(heading, _COLUMN_PT, bold=True)]
+    widths += [text_width_mm(text, _COLUMN_PT) for text in texts]
     return max(widths) + COLUMN_GAP_MM
 
 
-def text_columns_mm(columns: Mapping[str, Sequence[str]]) -> float:
+def text_columns_width_mm(columns: Mapping[str, Sequence[str]]) -> float:
     """Return the width in mm of several columns of text, given by their headings."""
-    return sum(text_column_mm(heading, texts) for heading, texts in columns.items())
+    return sum(text_column_width_mm(heading, texts) for heading, texts in columns.items())
 
 
 def wrap_headings(columns: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
@@ -45,8 +45,8 @@ def wrap_headings(columns: Mapping[str, Sequence[str]]) -> dict[str, Sequence[st
     for heading, texts in columns.items():
         # "95% CI" stays on one line
         words = heading.replace("% ", "%_").split()
-        widths = [text_mm(word, _COLUMN_PT, bold=True) for word in words]
-        widths += [text_mm(text, _COLUMN_PT) for text in texts]
+        widths = [text_width_mm(word, _COLUMN_PT, bold=True) for word in words]
+        widths += [text_width_mm(text, _COLUMN_PT) for text in texts]
         column_width = max(widths) + _ROUNDING_MM
         wrapped_heading = wrapped(heading, chars_in(column_width, _COLUMN_PT, bold=True), None)
         wrapped_columns[wrapped_heading] = texts
@@ -63,7 +63,7 @@ def text_column_layers(frame: pd.DataFrame, columns: Mapping[str, Sequence[str]]
     # distance of the right edge of a column from the panel
     right_edge_mm = 0.0
     for heading, texts in columns.items():
-        right_edge_mm += text_column_mm(heading, texts)
+        right_edge_mm += text_column_width_mm(heading, texts)
         data = frame.assign(text=list(texts))
         layers.append(
             geom_text_column(

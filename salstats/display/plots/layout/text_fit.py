@@ -48,7 +48,7 @@ _MIN_CHARS = 4.0
 _LABEL_SHARE = 0.36
 
 
-def text_mm(text: str, size: float = TEXT_PT, *, bold: bool = False) -> float:
+def text_width_mm(text: str, size: float = TEXT_PT, *, bold: bool = False) -> float:
     """Return the width in mm of the widest line of a text of a size in points."""
     line_ems = [_line_ems(line) for line in text.split("\n")]
     return max(line_ems) * _weight_factor(bold) * size * MM_PER_PT
@@ -217,7 +217,7 @@ def caption_chars(width: float, left_mm: float = 3.0) -> float:
     return max(chars_in(available_mm, _CAPTION_PT), _MIN_CAPTION_CHARS)
 
 
-def caption_mm(text: str) -> float:
+def caption_height_mm(text: str) -> float:
     """Return the height in mm of a wrapped caption with the room above it, 0 without a caption."""
     if not text:
         return 0.0
@@ -253,7 +253,9 @@ def names_below(names: Sequence[str], tile_width: float, *, slant: bool) -> Tile
     `slant` is whether there is room for slanted names, which begin further left and below the panel.
     """
     horizontal = [wrapped(name, chars_in(tile_width - _TILE_PAD_MM), 3) for name in names]
-    words_fit = all(text_mm(word) <= tile_width - _TILE_PAD_MM for name in names for word in name.split())
+    words_fit = all(
+        text_width_mm(word) <= tile_width - _TILE_PAD_MM for name in names for word in name.split()
+    )
     if words_fit and not any(text.endswith("…") for text in horizontal):
         n_lines = max(text.count("\n") + 1 for text in horizontal)
         return TileNames(
@@ -267,13 +269,13 @@ def names_below(names: Sequence[str], tile_width: float, *, slant: bool) -> Tile
         room_for_lines_mm *= _SLANT
     n_lines = min(int(room_for_lines_mm / LINE_MM), LABEL_LINES)
     texts = list(wrapped_texts(names, NAME_CHARS, max(n_lines, 1)).values())
-    widest = max(map(text_mm, texts))
+    widest = max(map(text_width_mm, texts))
     if slant and n_lines:
         return TileNames(
             texts,
             {"rotation": 45, "ha": "right"},
             height=_SLANT * widest + _NAME_PAD_MM,
             # a slanted name ends below the middle of its tile
-            left_overhang=_SLANT * text_mm(texts[0]) - tile_width / 2 + 1,
+            left_overhang=_SLANT * text_width_mm(texts[0]) - tile_width / 2 + 1,
         )
     return TileNames(texts, {"rotation": 90, "ha": "center"}, height=widest + _NAME_PAD_MM, left_overhang=0.0)

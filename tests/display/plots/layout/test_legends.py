@@ -10,7 +10,7 @@ import salstats as ss
 from salstats.display.plots.layout.legends import (
     group_scales,
     legend_columns,
-    legend_mm,
+    legend_height_mm,
     method_labels,
     method_styles,
 )
@@ -94,7 +94,7 @@ def test_twenty_methods_differ_in_colour_or_mark():
 def test_a_legend_has_as_many_columns_as_a_journal_column_holds():
     assert legend_columns(["a", "b", "c"]) == 3
     assert legend_columns(["x" * 40, "y" * 40]) == 1
-    assert legend_mm(["x" * 40, "y" * 40]) > legend_mm(["a", "b"]) > legend_mm([]) == 0
+    assert legend_height_mm(["x" * 40, "y" * 40]) > legend_height_mm(["a", "b"]) > legend_height_mm([]) == 0
 
 
 def test_a_figure_of_a_page_has_as_many_keys_side_by_side_as_fit_it():

@@ -11,7 +11,7 @@ from salstats.display.plots.layout.overlay_sheet import (
     PictureSheet,
     PlacedPicture,
     lay_out,
-    lines_mm,
+    lines_height_mm,
 )
 
 
@@ -47,7 +47,7 @@ def test_titles_stand_above_the_first_band_only_and_push_it_down():
     titled = sheet([BANDS], columns={"x": "Grad-CAM", "y": "LIME"})
     tables = lay_out(FOUR, titled)
     assert tables.texts.query("kind == 'title'")["label"].tolist() == ["Grad-CAM", "LIME"]
-    assert tables.pictures["top"].max() == pytest.approx(-lines_mm("Grad-CAM") - TEXT_GAP_MM)
+    assert tables.pictures["top"].max() == pytest.approx(-lines_height_mm("Grad-CAM") - TEXT_GAP_MM)
 
 
 def test_each_row_is_named_once():
@@ -68,9 +68,9 @@ def test_a_text_below_a_picture_takes_room_and_an_empty_one_none():
     with_text = [placed("a", "x", "IoU 0.25"), placed("a", "y")]
     tables = lay_out(with_text, sheet([BANDS[:1]]))
     assert tables.texts.query("kind == 'tag'")["label"].tolist() == ["IoU 0.25"]
-    assert tables.height == pytest.approx(20.0 + TEXT_GAP_MM + lines_mm("IoU 0.25", 6.0))
+    assert tables.height == pytest.approx(20.0 + TEXT_GAP_MM + lines_height_mm("IoU 0.25", 6.0))
 
 
 def test_a_text_is_as_high_as_its_lines():
-    assert lines_mm("") == 0.0
-    assert lines_mm("a\nb") == pytest.approx(2 * lines_mm("a"))
+    assert lines_height_mm("") == 0.0
+    assert lines_height_mm("a\nb") == pytest.approx(2 * lines_height_mm("a"))

@@ -2,14 +2,18 @@
 
 import pytest
 
-from salstats.display.plots.layout.text_columns import text_column_mm, text_columns_mm, wrap_headings
+from salstats.display.plots.layout.text_columns import (
+    text_column_width_mm,
+    text_columns_width_mm,
+    wrap_headings,
+)
 
 COLUMNS = {"n": ["1", "12"], "Mean difference (95% CI)": ["0.12", "0.34"]}
 
 
 def test_the_width_of_columns_is_the_sum_of_their_widths():
-    widths = [text_column_mm(heading, texts) for heading, texts in COLUMNS.items()]
-    assert text_columns_mm(COLUMNS) == pytest.approx(sum(widths))
+    widths = [text_column_width_mm(heading, texts) for heading, texts in COLUMNS.items()]
+    assert text_columns_width_mm(COLUMNS) == pytest.approx(sum(widths))
 
 
 def test_a_wrapped_heading_is_narrower_and_keeps_the_level_with_its_interval():
@@ -18,4 +22,4 @@ def test_a_wrapped_heading_is_narrower_and_keeps_the_level_with_its_interval():
     short, long = wrapped_columns
     assert short == "n"
     assert "(95% CI)" in long.split("\n")
-    assert text_columns_mm(wrapped_columns) < text_columns_mm(COLUMNS)
+    assert text_columns_width_mm(wrapped_columns) < text_columns_width_mm(COLUMNS)
