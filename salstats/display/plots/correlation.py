@@ -128,7 +128,8 @@ def plot_correlation(
     All pairs of several variables make a triangle. Pairs of two kinds of variables, such as outcomes with
     covariates, make a table with one kind in its columns and the other in its rows. If there are more than
     four groups of such pairs, or a single pair, groups become rows instead of panels. With several grouping
-    columns, methods then stand side by side, the other groups below each other, and each pair has a panel.
+    columns each pair then has a panel, in which methods (without methods the values of the column with the
+    fewest) stand side by side and the other groups below each other.
 
     Parameters
     ----------
