@@ -122,8 +122,8 @@ def predict(
 def resolved_probability(model: nn.Module, outputs: torch.Tensor, probability: str | None) -> str:
     """Return the function that makes probabilities of a network's outputs, recognised if it is not given.
 
-    Warns where a sigmoid or softmax is taken of probabilities, and once for each model where nothing is given
-    or recognised of several outputs.
+    It is a sigmoid if it is neither given nor recognised. Warns where a sigmoid or softmax is taken of
+    probabilities, and once for each model where nothing is given or recognised of several outputs.
     """
     recognised = recognised_probability(outputs)
     n_outputs = outputs.shape[1]

@@ -191,7 +191,10 @@ def record_layers(
 
 
 def named_layers(model: nn.Module, layer: Layer) -> dict[str, nn.Module]:
-    """Return the module of each layer that a user named or gave, by name."""
+    """Return the module of each layer that a user named or gave, by name.
+
+    SalstatsError for one that is not in the model, and if there is none.
+    """
     requested: list[Any] = list(layer) if isinstance(layer, list | tuple) else [layer]
     if not requested:
         raise SalstatsError(

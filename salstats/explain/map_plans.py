@@ -125,7 +125,10 @@ class MapPlan:
         return text
 
     def _ensemble_text(self, digests: list[str]) -> str:
-        """Return a text that differs for another ensemble: its members and their tasks."""
+        """Return a text that differs for other networks and another scale.
+
+        Where the networks answer for different tasks it differs for other tasks, too.
+        """
         member_tasks = [sorted(outputs) for _, outputs in self.members]
         # a list of networks for each task makes a different ensemble of every task; with one list for all
         # tasks, tasks may be added later

@@ -80,11 +80,14 @@ _KINDS = {
 _ATTRIBUTES = ("kind", "library", "random", "by_target", "channels", "sign")
 
 
-def _method(module: str, name: str, label: str, source: str, **values: Any) -> Method:
-    """Return the record of a method whose function stands in a module of this package."""
+def _method(module: str, name: str, label: str, source: str, **attributes_and_options: Any) -> Method:
+    """Return the record of a method whose function stands in a module of this package.
+
+    Keyword arguments that are not in `_ATTRIBUTES` are its options and their defaults.
+    """
     attributes: dict[str, Any] = {"kind": _KINDS[module], "library": "salstats"}
-    attributes.update({key: value for key, value in values.items() if key in _ATTRIBUTES})
-    options = {key: value for key, value in values.items() if key not in _ATTRIBUTES}
+    attributes.update({key: value for key, value in attributes_and_options.items() if key in _ATTRIBUTES})
+    options = {key: value for key, value in attributes_and_options.items() if key not in _ATTRIBUTES}
     function = f"run_{name.replace('++', 'plusplus')}"
     return Method(
         name,

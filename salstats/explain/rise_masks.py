@@ -171,7 +171,11 @@ def rise_masks(
 
 
 def _passing(outputs: torch.Tensor, targets: np.ndarray, probability: str, cutoff: float) -> np.ndarray:
-    """Return True where the network gives a target behind a mask, shape (masks, targets)."""
+    """Return True where the network gives a target behind a mask, shape (masks, targets).
+
+    With "softmax" the target's output is the largest, else its probability is `cutoff` at least.
+    SalstatsError if an output is NaN.
+    """
     if torch.isnan(outputs).any():
         raise SalstatsError(
             "the network gives NaN behind a mask",

@@ -352,7 +352,11 @@ def equal_groups_and_seeds(
 def _layers_and_n_outputs(
     model: nn.Module, image: torch.Tensor, record: Method, layer: Layer | None, reshape: Reshape | None
 ) -> tuple[dict[str, nn.Module], int]:
-    """Return the layers, in the order a pass reaches them, and the number of outputs: from one pass."""
+    """Return the layers, in the order a pass reaches them, and the number of outputs: from one pass.
+
+    A CAM takes the last convolutional stage if no layer is given, other methods none. SalstatsError if the
+    method "activation" has no layer, an output is NaN, or a layer cannot be read.
+    """
     if layer is None and record.kind == ACTIVATION:
         raise SalstatsError(
             f"method {record.name!r} shows the output of a layer",

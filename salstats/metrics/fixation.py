@@ -62,8 +62,8 @@ MIT_EPSILON = float(np.finfo(np.float64).eps)
 def ncc(saliency: Any, density: Any) -> float:
     """Return Pearson's correlation of a map with a density over the pixels.
 
-    The study's normalised cross-correlation; CC in saliency prediction. pysaliency gives 0 for a constant
-    map, and NaN for a constant density.
+    NaN where one of the two is constant. The study's normalised cross-correlation; CC in saliency prediction.
+    pysaliency gives 0 for a constant map, and NaN for a constant density.
 
     References
     ----------
@@ -85,8 +85,9 @@ def sncc(saliency: Any, density: Any, center_bias: Any) -> float:
     """Return the correlation of a map with a density minus that with the centre bias.
 
     `ncc(saliency, density) - ncc(saliency, center_bias)`, the centre bias being a density of where people
-    look whatever the image. The study's shuffled NCC (reference in `ncc`). Its scripts round the centre bias
-    to single precision first, which moves the score by less than 1e-6.
+    look whatever the image. NaN where one of the three is constant. The study's shuffled NCC (reference in
+    `ncc`). Its scripts round the centre bias to single precision first, which moves the score by less than
+    1e-6.
 
     Examples
     --------
@@ -107,7 +108,7 @@ def auc(
     """Return the exact area under the ROC curve of a map: a density against all pixels.
 
     It is the probability that a pixel drawn from the density lies higher on the map than one drawn from the
-    image, ties counted half. A constant density gives 0.5.
+    image, ties counted half. A constant density gives 0.5, a constant map NaN.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ def sauc(
     """Return the exact shuffled area under the ROC curve of a map: a density against the centre bias.
 
     As `auc`, the negatives being drawn from the centre bias, or ranked by its weight: whoever marks the
-    middle of every image gains nothing by it. A constant centre bias gives `auc`.
+    middle of every image gains nothing by it. A constant centre bias gives `auc`, a constant map NaN.
 
     Examples
     --------

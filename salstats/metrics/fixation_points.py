@@ -25,6 +25,8 @@ _NAN = float("nan")
 def nss(saliency: Any, points: Any, *, form: str = "points") -> float:
     """Return how many standard deviations above its mean a map lies at the fixations.
 
+    NaN for a constant map, and without points.
+
     Parameters
     ----------
     saliency : array_like of number, shape (M, N)
@@ -67,6 +69,8 @@ def nss(saliency: Any, points: Any, *, form: str = "points") -> float:
 
 def auc_points(saliency: Any, points: Any, *, negatives: str = "all") -> float:
     """Return the exact area under the ROC curve of a map: fixations against pixels, by ranks.
+
+    NaN for a constant map, without points, and where no pixel is left for the negatives.
 
     Parameters
     ----------
@@ -111,7 +115,7 @@ def sauc_points(saliency: Any, points: Any, others: Any) -> float:
 
     Whoever looks at the middle of every image gains nothing by it. `others` are fixations of other images in
     the pixels of this one (rows times this height over theirs, columns likewise). All count, also where they
-    share a pixel.
+    share a pixel. NaN for a constant map, and without points or others.
 
     Notes
     -----
@@ -139,6 +143,8 @@ def sauc_points(saliency: Any, points: Any, others: Any) -> float:
 
 def auc_judd(saliency: Any, points: Any, *, jitter: Any | None = None) -> float:
     """Return AUC-Judd: the area under an ROC curve that is known at the fixations' values only.
+
+    NaN for a constant map, without points, and where every pixel is fixated.
 
     Parameters
     ----------
@@ -209,7 +215,8 @@ def information_gain(
 
     The mean over the fixations of log2(map / baseline); 0 is as good as the baseline. -inf where the map is 0
     at a fixation (it ruled out what happened; a minimum prevents it), inf where only the baseline is, NaN
-    where both are or where fixations of both kinds meet.
+    where both are or where fixations of both kinds meet. NaN also without points, and for a constant map
+    that counts as undefined.
 
     Parameters
     ----------
@@ -268,7 +275,10 @@ def _unfixated_mask(pixels: np.ndarray, n_pixels: int) -> np.ndarray:
 
 
 def _pixel_indices(points: Any, shape: tuple[int, ...], name: str = "points") -> np.ndarray:
-    """Return the flat index, in row-major order, of the pixel in which each point lies."""
+    """Return the flat index, in row-major order, of the pixel in which each point lies.
+
+    ShapeError if points are not (row, col); ValueRangeError if one is not finite or lies outside the image.
+    """
     array = np.asarray(points)
     if array.size == 0:
         return np.empty(0, dtype=np.intp)

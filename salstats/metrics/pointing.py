@@ -17,6 +17,8 @@ from salstats.metrics.records import Metric
 def hit(saliency: Any, truth: Rle | np.ndarray) -> float:
     """Return 1 if a map's first maximum lies in the truth, else 0: the pointing game.
 
+    0 for a constant map, which points nowhere; NaN where the truth is empty.
+
     Parameters
     ----------
     saliency : array_like of float, shape (m, n)
@@ -54,7 +56,8 @@ def hit(saliency: Any, truth: Rle | np.ndarray) -> float:
 def hit_any(saliency: Any, truth: Rle | np.ndarray) -> float:
     """Return 1 if any of a map's maxima lies in the truth, else 0.
 
-    Takes and raises what `hit` does, and is never less.
+    0 for a constant map, which points nowhere; NaN where the truth is empty. Takes and raises what
+    `hit` does, and is never less.
 
     Notes
     -----
@@ -76,6 +79,8 @@ def hit_any(saliency: Any, truth: Rle | np.ndarray) -> float:
 
 def points_hit(points: Any, truth: Rle | np.ndarray) -> float:
     """Return 1 if any of the points that a person marked lies in the truth, else 0.
+
+    0 without points; NaN where the truth is empty.
 
     Parameters
     ----------
