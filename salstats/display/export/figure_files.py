@@ -8,30 +8,37 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
+from xml.sax.saxutils import escape
 
 import matplotlib as mpl
 import plotnine as p9
 from matplotlib import pyplot
 from matplotlib.figure import Figure as DrawnFigure
+from matplotlib.text import Text
 
 from salstats.checks import check_choice
 from salstats.display.plots.layout.figure import Figure
-from salstats.display.plots.layout.theme import MM_PER_INCH
-from salstats.errors import InputFileError, Message, SalstatsError, Setting
+from salstats.display.plots.layout.text_fit import characters_without_face
+from salstats.display.plots.layout.theme import COLUMNS_MM, MM_PER_INCH, fallback_fonts, font
+from salstats.errors import InputFileError, Message, SalstatsError, SalstatsWarning, Setting, warn
 from salstats.files.outputs import check_target, page_names, write_files
 from salstats.jobs import end_with, not_counting
 
-FIGURE_SUFFIXES = (".pdf", ".svg", ".png", ".tif", ".tiff")
+FIGURE_SUFFIXES = (".pdf", ".svg", ".eps", ".png", ".tif", ".tiff")
 _MM = {"mm": 1.0, "cm": 10.0, "in": MM_PER_INCH}
 #: Largest side of a figure; a page is smaller, and a size in a wrong unit is larger.
 _LARGEST_MM = 2000.0
-#: Fonts are embedded as TrueType (journals do not accept Type 3), glyphs are outlines in SVG, files hold no
-#: date, and letters are as wide in pixels as on paper.
+#: Widths by their names.
+_WIDTHS = ("single", "double")
+#: Size of the letter of a part of a figure, in points.
+_TAG_PT = 8.0
+#: Fonts are embedded as TrueType (journals do not accept Type 3), SVG has text instead of outlines, files
+#: hold no date, and letters are as wide in pixels as on paper.
 _SETTINGS: dict[Any, Any] = {
     "pdf.fonttype": 42,
     "ps.fonttype": 42,
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",
     "svg.hashsalt": "salstats",
     "savefig.bbox": None,
     "text.hinting": "no_hinting",
@@ -42,6 +49,7 @@ _TIFF = {"pil_kwargs": {"compression": "tiff_lzw"}}
 _OPTIONS: dict[str, dict[str, Any]] = {
     ".pdf": {"metadata": {"CreationDate": None, "ModDate": None}},
     ".svg": {"metadata": {"Date": None}},
+    ".eps": {},
     # a level above 3 takes twice the time to save a tenth of the size
     ".png": {"pil_kwargs": {"compress_level": 3}},
     ".tif": _TIFF,
@@ -49,34 +57,53 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+class FigureText(NamedTuple):
+    """Title and description of a figure, which its files hold for programs and screen readers."""
+
+    title: str
+    description: str
+
+
 def save_figure(
     figure: p9.ggplot,
     path: str | os.PathLike[str],
     *,
-    width: float | None = None,
+    width: float | str | None = None,
     height: float | None = None,
     unit: str = "mm",
+    journal: str = "nature",
     dpi: float = 300,
+    tag: str | None = None,
+    caption: bool = False,
     overwrite: bool = False,
 ) -> Path:
-    """Write a figure as PDF, SVG, PNG or TIFF at its exact physical size, fonts embedded.
+    """Write a figure as PDF, SVG, EPS, PNG or TIFF at its exact physical size, fonts embedded.
 
-    A figure of several pages is written to as many files: fig2.pdf, fig2-2.pdf and so on.
+    A figure of several pages is written to as many files: fig2.pdf, fig2-2.pdf and so on. The caption of a
+    figure of a `plot_*` function is written beside it: fig2.txt.
 
     Parameters
     ----------
     figure : ggplot
         Any plotnine figure.
     path : str or path
-        Ends in `.pdf`, `.svg`, `.png`, `.tif` or `.tiff`.
-    width, height : float, optional
-        Outer size; by default the size that the plot function gave the figure. A journal's column is
-        89 mm, its page 183 mm. A figure of a `plot_*` function is laid out anew for another width, what
-        was added to it with `+` is kept.
+        Ends in `.pdf`, `.svg`, `.eps`, `.png`, `.tif` or `.tiff`.
+    width : float or {"single", "double"}, optional
+        Outer width, a number or one or two columns of the journal; by default the width that the plot
+        function gave the figure. A figure of a `plot_*` function is laid out anew for another width; what was
+        added to it with `+` is kept.
+    height : float, optional
+        Outer height; by default as high as its contents need.
     unit : {"mm", "cm", "in"}
         Unit of width and height.
+    journal : {"nature", "cell", "elsevier", "ieee", "plos", "pnas", "science", "springer"}
+        Journal or publisher whose columns "single" and "double" are.
     dpi : float
         Dots per inch of PNG and TIFF, written into the file.
+    tag : str, optional
+        Letter of a part of a larger figure, such as "a", bold in the upper left corner.
+    caption : bool
+        Write the caption into the figure, below its panels, instead of beside it.
     overwrite : bool
         Replace a file that is there already.
 
@@ -85,35 +112,67 @@ def save_figure(
     Path
         Where it was written, its first page where there are several.
 
+    Warns
+    -----
+    SalstatsWarning
+        No installed font has some characters of the figure.
+
     Raises
     ------
     InputFileError
-        As for `save_table`.
+        As for `save_table`; another caption stands in the text file already.
     SalstatsError
-        Not a plotnine figure; a size that is not between 0 and 2 m; an unknown unit.
+        Not a plotnine figure; a size that is not between 0 and 2 m; an unknown unit, journal or width.
 
     Examples
     --------
     >>> import pathlib, tempfile, salstats as ss
     >>> means = ss.summarize(ss.datasets.load_simulated(), by=["metric", "method", "task"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = ss.save_figure(ss.plot_intervals(means), pathlib.Path(folder) / "fig2.pdf", width=89)
-    ...     file.name, file.read_bytes()[:4]
-    ('fig2.pdf', b'%PDF')
+    ...     file = ss.save_figure(ss.plot_intervals(means), pathlib.Path(folder) / "fig2.pdf", width="single")
+    ...     caption = file.with_suffix(".txt").read_text(encoding="utf-8")
+    ...     file.name, file.read_bytes()[:4], caption[:35]
+    ('fig2.pdf', b'%PDF', 'Bars: 95% Wilson score intervals, u')
     """
     target = check_target(path, FIGURE_SUFFIXES, overwrite=overwrite)
+    if isinstance(width, str):
+        width = _column_width(width, journal) / _MM.get(unit, 1.0)
     width_inches, _ = size_inches(figure, width, height, unit)
     if isinstance(figure, Figure):
         figure = figure.at(width_inches * MM_PER_INCH)
     pages = page_files(figure, target)
     for _, file in pages[1:]:
         check_target(file, FIGURE_SUFFIXES, overwrite=overwrite)
-    sizes = [size_inches(page, width, height, unit) for page, _ in pages]
+    text = _text_of(figure)
     contents: list[tuple[Path, bytes]] = []
+    if isinstance(figure, Figure) and figure.caption() and not caption:
+        contents.append(_caption_file(figure.caption(), target, overwrite=overwrite))
+        pages = [(cast(Figure, page).without_caption(), file) for page, file in pages]
+    if tag is not None:
+        first_page, first_file = pages[0]
+        letter = p9.theme(plot_tag=p9.element_text(size=_TAG_PT, weight="bold"))
+        pages[0] = (first_page + letter + p9.labs(tag=tag), first_file)
+    sizes = [size_inches(page, width, height, unit) for page, _ in pages]
     for (page, file), size in zip(pages, sizes, strict=True):
-        contents += _file_contents(page, [file], size, dpi)
+        contents += _file_contents(page, [file], size, dpi, text)
     write_files(contents)
     return target
+
+
+def _column_width(width: str, journal: str) -> float:
+    """Return the width in mm of one or two columns of a journal."""
+    check_choice(width, _WIDTHS, "width")
+    check_choice(journal, tuple(COLUMNS_MM), "journal")
+    return COLUMNS_MM[journal][_WIDTHS.index(width)]
+
+
+def _caption_file(caption: str, target: Path, *, overwrite: bool) -> tuple[Path, bytes]:
+    """Return the text file of a caption and its content, which may be there already for another format."""
+    file = target.with_suffix(".txt")
+    content = f"{caption}\n".encode()
+    is_there = file.is_file() and file.read_bytes() == content
+    check_target(file, (".txt",), overwrite=overwrite or is_there)
+    return file, content
 
 
 def page_files(figure: p9.ggplot, target: Path) -> list[tuple[p9.ggplot, Path]]:
@@ -151,33 +210,83 @@ def size_inches(
 
 
 def save_figure_as(
-    figure: p9.ggplot, targets: Iterable[Path], size: tuple[float, float], dpi: float = 300
+    figure: p9.ggplot,
+    targets: Iterable[Path],
+    size: tuple[float, float],
+    dpi: float = 300,
+    text: FigureText | None = None,
 ) -> None:
-    """Draw a figure once and write it to several files whose names end in their formats."""
-    write_files(_file_contents(figure, targets, size, dpi))
+    """Draw a figure once and write it to several files whose names end in their formats.
+
+    `text` is by default that of the figure's own labels.
+    """
+    write_files(_file_contents(figure, targets, size, dpi, text or _text_of(figure)))
 
 
 def _file_contents(
-    figure: p9.ggplot, targets: Iterable[Path], size: tuple[float, float], dpi: float
+    figure: p9.ggplot, targets: Iterable[Path], size: tuple[float, float], dpi: float, text: FigureText
 ) -> list[tuple[Path, bytes]]:
     """Return each file of a figure with its content; the figure is drawn once."""
     files = []
     with mpl.rc_context(_SETTINGS):
         canvas_figure = (figure + p9.theme(figure_size=size, dpi=dpi)).draw(show=False)
         try:
+            _warn_of_missing_characters(canvas_figure)
             for target in targets:
                 suffix = target.suffix.lower()
                 _scale_legends_anew(canvas_figure)
                 # in memory: all files are written or none, and a full disk always raises the same error
                 content = io.BytesIO()
-                canvas_figure.savefig(
-                    content, format=suffix[1:], dpi=dpi, bbox_inches=None, **_OPTIONS[suffix]
-                )
-                files.append((target, content.getvalue()))
+                with warnings.catch_warnings():
+                    # Matplotlib has a warning for each missing character
+                    warnings.filterwarnings("ignore", message="Glyph")
+                    canvas_figure.savefig(
+                        content, format=suffix[1:], dpi=dpi, bbox_inches=None, **_options(text, suffix)
+                    )
+                written = content.getvalue()
+                if suffix == ".svg":
+                    written = _with_text(written, text)
+                files.append((target, written))
         finally:
             canvas_figure.clear()
             pyplot.close(canvas_figure)
     return files
+
+
+def _warn_of_missing_characters(canvas_figure: DrawnFigure) -> None:
+    """Warn if no installed font has some characters of a drawn figure, which then shows boxes."""
+    texts = [text.get_text() for text in canvas_figure.findobj(Text)]
+    characters = characters_without_face(texts, (font(), *fallback_fonts()))
+    if characters:
+        warn(
+            SalstatsWarning(
+                f"no installed font has the characters {characters}, so the figure shows boxes",
+                hint="install a font that has them, such as Noto Sans CJK",
+                value=characters,
+            )
+        )
+
+
+def _text_of(figure: p9.ggplot) -> FigureText:
+    """Return the title of a figure, or those of its axes such as "IoU by Confidence", and its caption."""
+    labels = figure.labels
+    title = labels.title or " by ".join(text for text in (labels.y, labels.x) if text)
+    return FigureText(" ".join(title.split()), " ".join((labels.caption or "").split()))
+
+
+def _options(text: FigureText, suffix: str) -> dict[str, Any]:
+    """Return the options of Matplotlib's `savefig`, the title and the subject of a PDF among them."""
+    options = _OPTIONS[suffix]
+    if suffix != ".pdf":
+        return options
+    return {"metadata": {**options["metadata"], "Title": text.title, "Subject": text.description}}
+
+
+def _with_text(svg: bytes, text: FigureText) -> bytes:
+    """Return an SVG with a title and a description as the first elements of the picture."""
+    start = svg.index(b">", svg.index(b"<svg")) + 1
+    elements = f"<title>{escape(text.title)}</title><desc>{escape(text.description)}</desc>"
+    return svg[:start] + elements.encode() + svg[start:]
 
 
 def _scale_legends_anew(canvas_figure: DrawnFigure) -> None:
@@ -198,7 +307,7 @@ class FigureJobs:
     """
 
     def __init__(self, jobs: int) -> None:
-        self._tasks: list[tuple[p9.ggplot, list[Path]]] = []
+        self._tasks: list[tuple[p9.ggplot, list[Path], FigureText]] = []
         #: Results of the tasks that the second process draws, by their number.
         self._futures: dict[int, Future[list[str]]] = {}
         self._pool = None
@@ -218,19 +327,23 @@ class FigureJobs:
             # killing it would need pgrep, which small containers lack
             self._pool.shutdown(wait=True)
 
-    def add(self, figure: p9.ggplot, targets: Sequence[Path]) -> None:
-        """Add a figure and its files; the second process begins at once with the first, third ... figure."""
+    def add(self, figure: p9.ggplot, targets: Sequence[Path], text: FigureText | None = None) -> None:
+        """Add a figure and its files; the second process begins at once with the first, third ... figure.
+
+        `text` is by default that of the figure's own labels.
+        """
         if isinstance(figure, Figure):
             # without the data that it was made of, which may be large
             figure = figure.alone()
         # the second process may have started in another folder
         absolute_targets = [target.absolute() for target in targets]
         number = len(self._tasks)
-        self._tasks.append((figure, absolute_targets))
+        task = (figure, absolute_targets, text or _text_of(figure))
+        self._tasks.append(task)
         if self._pool is not None and number % 2 == 0:
             # if the process was killed meanwhile, the figure is drawn in this one
             with suppress(BrokenProcessPool):
-                self._futures[number] = self._pool.submit(_draw, figure, absolute_targets)
+                self._futures[number] = self._pool.submit(_draw, *task)
 
     def finish(
         self,
@@ -289,11 +402,11 @@ def _do_nothing() -> None:
     """Return at once: a process that is to call this function imports this module."""
 
 
-def _draw(figure: p9.ggplot, targets: Sequence[Path]) -> list[str]:
+def _draw(figure: p9.ggplot, targets: Sequence[Path], text: FigureText) -> list[str]:
     """Write a figure to its files at its own size and return the warnings of drawing."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        save_figure_as(figure, targets, size_inches(figure))
+        save_figure_as(figure, targets, size_inches(figure), text=text)
     # deprecations concern who writes code, not who reads the figure
     deprecations = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
     return [str(warning.message) for warning in caught if not issubclass(warning.category, deprecations)]

@@ -9,8 +9,8 @@ import plotnine as p9
 from matplotlib.markers import CARETDOWN, CARETRIGHT
 
 from salstats.checks import check_columns, check_frame
-from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
-from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM, page_sentence
+from salstats.display.plots.layout.figure import Figure, page_sentence, paged_figure, plot_function
+from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
 from salstats.display.plots.layout.text_fit import (
     caption,
     caption_chars,

@@ -9,12 +9,11 @@ import pandas as pd
 
 from salstats.checks import check_columns, check_frame, check_numeric, quoted
 from salstats.display.plots.layout.captions import distinct_values
-from salstats.display.plots.layout.figure import Figure, paged_figure
+from salstats.display.plots.layout.figure import Figure, page_sentence, paged_figure
 from salstats.display.plots.layout.gallery_layout import GalleryLayout
 from salstats.display.plots.layout.overlay_layers import bar_layers
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import TAG_PT, Band, PlacedPicture, lay_out
-from salstats.display.plots.layout.pages import page_sentence
 from salstats.display.plots.layout.text_fit import chars_in
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import salstats
-from salstats.display.export.figure_files import FigureJobs
+from salstats.display.export.figure_files import FigureJobs, FigureText
 from salstats.display.export.table_files import save_table_as, table_rows
 from salstats.display.report.document import Report, ReportItem
 from salstats.display.report.page import render_page
@@ -66,7 +66,7 @@ def _write_files(report: Report, folder: Path, jobs: FigureJobs, progress: bool)
     n_pages = 0
     for item in figures:
         for page, files in zip(item.drawing, _figure_files(item, folder), strict=True):
-            jobs.add(page, files)
+            jobs.add(page, files, FigureText(f"{item.number}. {item.title}", item.caption))
             n_pages += 1
     written: dict[str, _WrittenItem] = {}
     with counting(len(tables), "Tables", progress=progress) as count:

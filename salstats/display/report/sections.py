@@ -4,12 +4,7 @@ from collections import Counter
 from functools import partial
 from typing import Any
 
-import plotnine as p9
-
 import salstats as ss
-from salstats.display.plots.layout.figure import Figure
-from salstats.display.plots.layout.pages import page_sentence
-from salstats.display.plots.layout.theme import TEXT_PT
 from salstats.display.report.analyses import ReportFrames
 from salstats.display.report.calls import COMPARED, LABELS, VariableName, assignment, call_text, preamble
 from salstats.display.report.case_counts import count_sentences
@@ -30,9 +25,6 @@ from salstats.errors import SalstatsError
 
 #: Key of the section that stands first.
 _SUMMARY = "summary"
-#: Height of a line of a caption, relative to the size of its type.
-_LINE_SPACING = 1.2
-_POINTS_PER_INCH = 72
 
 
 def sections_of(contents: Contents) -> tuple[Section, ...]:
@@ -72,8 +64,8 @@ def _draw_item(plan: ItemPlan, contents: Contents, *, number: str) -> ReportItem
     call = _whole_call(plan, source.call, drawing_call, contents)
     caption = plan.caption.format(**contents.slots)
     if isinstance(plan, FigurePlan):
-        caption = f"{caption} {caption_text(drawing)}".strip()
-        drawing = tuple(without_caption(page) for page in drawing.pages)
+        caption = f"{caption} {drawing.caption()}".strip()
+        drawing = tuple(page.without_caption() for page in drawing.pages)
     return ReportItem(
         key=plan.key,
         number=number,
@@ -173,30 +165,3 @@ def _metrics_with_all_decreases(results: ReportFrames) -> list[str]:
     n_decreases = decreases.frame.loc[decreases.has_estimate, "metric"].value_counts()
     n_differences = differences.frame.loc[differences.has_estimate, "metric"].value_counts()
     return [metric for metric, n in n_decreases.items() if n == n_differences[metric]]
-
-
-def caption_text(figure: Figure) -> str:
-    """Return the caption of a figure as one line, without the number of its first page.
-
-    The report numbers the pages itself.
-    """
-    caption = " ".join((figure.labels.caption or "").split())
-    return caption.removesuffix(page_sentence(1, len(figure.pages))).rstrip()
-
-
-def without_caption(page: Figure) -> p9.ggplot:
-    """Return a page of a figure without its caption, and lower by the lines of the caption.
-
-    A journal sets captions itself; the report's page has them beside the figure.
-    """
-    single_page = page.alone()
-    caption = page.labels.caption
-    if not caption:
-        return single_page
-    width, height = page.theme.getp("figure_size")
-    line_height = (TEXT_PT - 1) * _LINE_SPACING / _POINTS_PER_INCH
-    n_lines = caption.count("\n") + 1
-    # adding a theme copies the figure, so the page itself keeps its caption
-    copied_page = single_page + p9.theme(figure_size=(width, height - line_height * n_lines))
-    copied_page.labels.caption = None
-    return copied_page

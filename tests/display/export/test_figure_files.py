@@ -9,16 +9,17 @@ import threading
 import warnings
 import zlib
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pandas as pd
 import plotnine as p9
 import pytest
 from PIL import Image
-from tests_support import full_disk, raises
+from tests_support import full_disk, raises, warns
 
 import salstats as ss
 from salstats.display.export.figure_files import FIGURE_SUFFIXES, FigureJobs, save_figure_as
-from salstats.display.plots.layout.theme import figure_size, theme_salstats
+from salstats.display.plots.layout.theme import COLUMNS_MM, figure_size, theme_salstats
 from salstats.display.text.labels import Labels
 from salstats.errors import InputFileError, SalstatsError, ValueRangeError
 
@@ -62,11 +63,68 @@ def test_pdf_embeds_truetype_fonts(figure, tmp_path):
     assert b"/Type3" not in everything
 
 
-def test_svg_has_the_size_and_no_text_that_needs_a_font(figure, tmp_path):
-    text = ss.save_figure(figure, tmp_path / "f.svg", width=89, height=60).read_text()
-    width = float(re.search(r'<svg[^>]*width="([\d.]+)pt"', text).group(1))
-    assert width == pytest.approx(89 * POINTS_PER_MM)
-    assert "<text" not in text
+def test_svg_has_the_size_real_text_and_a_title_and_description(tmp_path):
+    frame = pd.DataFrame({"task": ["Edema & <b>", "Nodule"], "metric": "iou", "estimate": 0.5})
+    figure = ss.plot_intervals(frame)
+    root = ElementTree.parse(ss.save_figure(figure, tmp_path / "f.svg", width=89)).getroot()
+    assert float(root.get("width").removesuffix("pt")) == pytest.approx(89 * POINTS_PER_MM)
+    assert [child.tag.rpartition("}")[2] for child in root][:2] == ["title", "desc"]
+    assert "IoU" in root[0].text
+    assert root[1].text == figure.caption()
+    texts = {node.text for node in root.iter() if node.tag.endswith("}text")}
+    assert {"Edema & <b>", "Nodule"} <= texts
+
+
+def test_pdf_has_the_title_and_the_caption(tmp_path):
+    figure = ss.plot_intervals(pd.DataFrame({"task": ["Edema"], "metric": "iou", "estimate": 0.5}))
+    data = ss.save_figure(figure + p9.labs(title="Overlap"), tmp_path / "f.pdf").read_bytes()
+    assert b"/Title (Overlap)" in data
+
+
+@pytest.mark.parametrize(("width", "journal", "mm"), [("single", "nature", 89), ("double", "springer", 174)])
+def test_a_width_by_name_is_that_of_the_columns_of_a_journal(tmp_path, width, journal, mm):
+    file = ss.save_figure(paged(), tmp_path / "f.png", width=width, journal=journal, dpi=100)
+    with Image.open(file) as image:
+        assert image.width == pytest.approx(mm / 25.4 * 100, abs=PIXEL)
+
+
+def test_an_unknown_width_or_journal_is_an_error(figure, tmp_path):
+    with raises(ValueRangeError, option="width", value="half", choices=("single", "double")):
+        ss.save_figure(figure, tmp_path / "f.png", width="half")
+    with raises(ValueRangeError, option="journal", value="naturre", choices=tuple(COLUMNS_MM)):
+        ss.save_figure(figure, tmp_path / "f.png", width="single", journal="naturre")
+
+
+def test_the_caption_stands_beside_the_figure_once_for_all_formats(tmp_path):
+    figure = paged()
+    ss.save_figure(figure, tmp_path / "f.png", dpi=50)
+    text = tmp_path / "f.txt"
+    assert text.read_text(encoding="utf-8") == f"{figure.caption()}\n"
+    ss.save_figure(figure, tmp_path / "f.pdf")
+    text.write_text("mine")
+    with raises(InputFileError, option="overwrite", path=text):
+        ss.save_figure(figure, tmp_path / "f.svg")
+    assert text.read_text() == "mine"
+    assert not (tmp_path / "f.svg").exists()
+
+
+def test_a_caption_is_in_the_figure_where_asked_and_makes_it_higher(tmp_path):
+    heights = {}
+    for caption in (False, True):
+        name = tmp_path / f"{caption}.png"
+        with Image.open(ss.save_figure(paged().pages[1], name, dpi=100, caption=caption)) as image:
+            heights[caption] = image.height
+    assert heights[True] > heights[False] + 5
+    assert [file.name for file in tmp_path.glob("*.txt")] == ["False.txt"]
+
+
+def test_the_letter_of_a_part_is_text_in_the_upper_left_corner(tmp_path):
+    root = ElementTree.parse(ss.save_figure(paged(), tmp_path / "f.svg", tag="b")).getroot()
+    (letter,) = [node for node in root.iter() if node.tag.endswith("}text") and node.text == "b"]
+    place = letter.get("transform") or f"{letter.get('x')} {letter.get('y')}"
+    x, y = re.search(r"([\d.]+) ([\d.]+)", place).groups()
+    assert float(x) < 10 * POINTS_PER_MM
+    assert float(y) < 10 * POINTS_PER_MM
 
 
 def test_default_size_is_the_figures_own(figure, tmp_path):
@@ -138,7 +196,7 @@ def test_a_page_that_cannot_be_drawn_leaves_none_and_a_page_has_the_width_asked_
     second += p9.geom_point(p9.aes(x="nothing"))
     with pytest.raises(p9.exceptions.PlotnineError):
         ss.save_figure(first, tmp_path / "g.png")
-    assert [f.name for f in tmp_path.iterdir()] == ["f.png"]
+    assert sorted(f.name for f in tmp_path.iterdir()) == ["f.png", "f.txt"]
 
 
 def test_what_a_figure_was_made_of_need_not_reach_the_process_that_draws_it(tmp_path):
@@ -168,14 +226,19 @@ def test_figures_are_the_same_wherever_they_are_drawn_also_where_the_folder_has_
         assert Path(f"0.{suffix}").read_bytes() == Path(f"1.{suffix}").read_bytes()
 
 
+def test_characters_that_no_font_has_are_a_warning_that_names_them(tmp_path):
+    with warns(value="\U0001f9e0"):
+        ss.save_figure(drawing(title="a \U0001f9e0"), tmp_path / "f.png")
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_what_drawing_warns_of_is_returned_once(tmp_path, jobs):
     with FigureJobs(jobs) as work, warnings.catch_warnings():
         warnings.simplefilter("error")
         for i in range(2):
             work.add(drawing(title="\U0001f9e0"), [tmp_path / f"{i}.png"])
-        (said,) = work.finish()
-    assert "missing from font" in said
+        (text,) = work.finish()
+    assert "\U0001f9e0" in text
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -5,6 +5,7 @@ from itertools import combinations, pairwise
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import plotnine as p9
 import pytest
 from display.plots.estimate_figures import LONG, MARKUP, decreases, estimates
 from matplotlib.offsetbox import OffsetBox
@@ -228,6 +229,38 @@ def test_nothing_is_cut_or_too_high_texts_keep_apart_and_the_frame_stays_as_it_i
             plt.close(drawn)
     if shows_names and figure.at(width) is figure:
         assert all(markup in words.replace(r"\$", "$") for markup in MARKUP)
+
+
+#: Additions as users of plotnine make them.
+ADDITIONS = {
+    "larger text": p9.theme(text=p9.element_text(size=8.5)),
+    "another theme": p9.theme_bw(),
+    "a theme without lines": p9.theme_void(),
+    "title": p9.labs(title="Overlap of maps with the annotations", subtitle="Test set"),
+    "caption": p9.labs(caption="Scores of all cases of the test set, one for each case and finding. " * 3),
+    "letter": p9.labs(tag="a"),
+    "grid": p9.theme(panel_grid_major=p9.element_line(color="#DDDDDD")),
+    "axis title": p9.labs(x="Score of a case, from 0 to 1"),
+    "line": p9.geom_vline(xintercept=1, linetype="dotted"),
+    "another legend place": p9.theme(legend_position="bottom"),
+}
+
+
+@pytest.mark.parametrize("addition", ADDITIONS)
+@pytest.mark.parametrize("name", [name for name in FIGURES if " of " not in name and " in " not in name])
+def test_an_addition_of_plotnine_cuts_nothing_and_shows_no_name_of_a_column(name, addition):
+    make, frame, _ = FIGURES[name]
+    page = make(frame) + ADDITIONS[addition]
+    with plt.rc_context({"text.hinting": "no_hinting"}):
+        drawn = page.draw(show=False)
+        drawn.draw_without_rendering()
+    try:
+        assert_nothing_is_cut(drawn)
+        assert_texts_keep_apart(drawn)
+        words = {t.get_text() for t in drawn.findobj(plt.Text) if t.get_visible()}
+        assert not words & {"method_label", "mark", "panel", "row_label", "fill", "group"}
+    finally:
+        plt.close(drawn)
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")

@@ -4,8 +4,6 @@ import pytest
 from report_text import composed
 
 import salstats as ss
-from salstats.display.plots.layout.figure import paged_figure
-from salstats.display.report.sections import caption_text, without_caption
 
 
 @pytest.fixture(scope="module")
@@ -57,26 +55,6 @@ def test_the_default_style_is_not_in_a_call(small, report):
     assert "style=" not in calls
     other = composed(small, style="ama")
     assert "style='ama'" in " ".join(item.call for section in other.sections for item in section.items)
-
-
-def test_a_page_without_its_caption_is_lower_by_the_lines_of_the_caption(means):
-    page = ss.plot_intervals(means)
-    bare = without_caption(page)
-    assert bare.labels.caption is None
-    width, height = page.theme.getp("figure_size")
-    bare_width, bare_height = bare.theme.getp("figure_size")
-    assert bare_width == width
-    assert 0 < height - bare_height < 1
-    assert page.labels.caption
-
-
-def test_the_caption_of_a_figure_is_one_line_without_the_number_of_its_first_page(means):
-    figure = ss.plot_intervals(means)
-    text = caption_text(figure)
-    assert text == " ".join(figure.labels.caption.split())
-    paged = paged_figure([figure.alone(), figure.alone(), figure.alone()])
-    paged.labels.caption += "\nPage 1 of 3."
-    assert caption_text(paged) == text
 
 
 def test_the_caption_of_a_figure_says_what_its_bars_are_and_the_drawing_has_none(report):

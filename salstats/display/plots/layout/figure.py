@@ -3,14 +3,23 @@
 import functools
 import warnings
 from collections.abc import Callable, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec, Self, cast
 
 import pandas as pd
 import plotnine as p9
+from matplotlib.figure import Figure as DrawnFigure
+from matplotlib.text import Text
 
-from salstats.display.plots.layout.theme import MM_PER_INCH
+from salstats.display.plots.layout.text_fit import (
+    caption_chars,
+    caption_height_mm,
+    characters_without_face,
+    chars_in,
+    wrapped,
+)
+from salstats.display.plots.layout.theme import MM_PER_INCH, MM_PER_PT, TEXT_PT, fallback_fonts, font
 from salstats.errors import Setting, ValueRangeError
 
 P = ParamSpec("P")
@@ -19,6 +28,25 @@ _NARROWEST_MM = 40
 _WIDEST_MM = 1000
 #: Difference of two widths in mm that is not visible in print.
 _WIDTH_TOLERANCE_MM = 0.1
+#: Texts above the panels, by the element of the theme that styles them; height of their lines over the size
+#: of the text, and room in mm around each.
+_TEXTS_ABOVE = {"title": "plot_title", "subtitle": "plot_subtitle", "tag": "plot_tag"}
+_LINE_FACTOR = 1.25
+_AROUND_TEXT_MM = 2.0
+#: Elements of a theme that have a size of text of their own.
+_SIZED_TEXTS = ("axis_text", "axis_title", "strip_text", "legend_text", "plot_caption", "plot_title", "text")
+#: Beginnings of the names of the elements of a theme that can change without another layout.
+_LOOK = (
+    "axis_line",
+    "axis_ticks_major",
+    "axis_ticks_minor",
+    "legend_background",
+    "panel_background",
+    "panel_border",
+    "panel_grid",
+    "plot_background",
+    "strip_background",
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +84,9 @@ class Figure(p9.ggplot):
 
     _call: _PlotCall | None = None
     _further_pages: tuple["Figure", ...] = ()
+    _is_laid_out: bool = False
+    #: Size of the texts over that of the plot function.
+    _text_scale: float = 1.0
 
     @property
     def pages(self) -> tuple["Figure", ...]:
@@ -68,30 +99,146 @@ class Figure(p9.ggplot):
         return cast(Self, super().__add__(rhs))
 
     def __iadd__(self, other: Any) -> Self:
-        """Add a layer, theme or label to all pages, and record it for a layout of another width."""
-        super().__iadd__(other)
-        if self._call is not None:
-            self._call = replace(self._call, additions=(*self._call.additions, other))
-        self._further_pages = tuple(page + other for page in self._further_pages)
+        """Add a layer, theme or label to all pages, and record it for a layout of another width.
+
+        A theme with another size of all text lays the figure out anew for that size.
+        """
+        if self._is_laid_out:
+            for addition in other if isinstance(other, list | tuple) else [other]:
+                self._add_to_layout(addition)
+        else:
+            super().__iadd__(other)
+        if self._call is None:
+            return self
+        self._call = replace(self._call, additions=(*self._call.additions, other))
+        text_scale = self._text_pt("text") / TEXT_PT
+        if text_scale != self._text_scale:
+            self.__dict__.update(self._laid_out(self._width_mm, text_scale).__dict__)
+        else:
+            self._further_pages = tuple(page + other for page in self._further_pages)
         return self
+
+    def _add_to_layout(self, addition: Any) -> None:
+        """Add something to this page, which stays fitted to its width and becomes as high as its texts need.
+
+        A complete theme such as `theme_bw` gives its backgrounds, borders, grids and lines; sizes, margins
+        and the place of the legend stay. Elements that are blank stay so unless the theme names them.
+        """
+        texts_mm = self._texts_mm()
+        theme = deepcopy(self.theme)
+        caption_before = (self.labels.caption, self._text_pt("plot_caption"))
+        super().__iadd__(addition)
+        if isinstance(addition, p9.theme):
+            self.theme = _with_theme(theme, addition)
+        if (self.labels.caption, self._text_pt("plot_caption")) != caption_before:
+            self._wrap_caption()
+        if isinstance(addition, p9.labs):
+            self._wrap_titles()
+        has_own_size = isinstance(addition, p9.theme) and "figure_size" in addition.themeables
+        if not has_own_size:
+            self._grow(self._texts_mm() - texts_mm)
+
+    def _texts_mm(self) -> float:
+        """Return the height in mm of the title, the subtitle, the tag and the caption."""
+        height = caption_height_mm(self.labels.caption or "", self._text_pt("plot_caption"))
+        for label, element in _TEXTS_ABOVE.items():
+            text = getattr(self.labels, label)
+            if text:
+                n_lines = text.count("\n") + 1
+                height += n_lines * _LINE_FACTOR * self._text_pt(element) * MM_PER_PT + _AROUND_TEXT_MM
+        return height
+
+    def _text_pt(self, element: str) -> float:
+        """Return the size in points of the text of an element of the theme."""
+        return float(self.theme.getp((element, "size")))
+
+    def _wrap_titles(self) -> None:
+        """Wrap the title and the subtitle to the width of the figure."""
+        for label in ("title", "subtitle"):
+            text = getattr(self.labels, label)
+            if text:
+                size = self._text_pt(_TEXTS_ABOVE[label])
+                chars = chars_in(self._width_mm - _AROUND_TEXT_MM, size, bold=True)
+                setattr(self.labels, label, wrapped(text, chars, None))
+
+    def _wrap_caption(self) -> None:
+        """Wrap the caption to the width of the figure, at the size of its text."""
+        if self.labels.caption:
+            chars = caption_chars(self._width_mm, size=self._text_pt("plot_caption"))
+            self.labels.caption = wrapped(self.labels.caption, chars, None)
+
+    def _grow(self, mm: float) -> None:
+        """Make the figure higher by some mm."""
+        if mm:
+            width, height = self.theme.getp("figure_size")
+            self.theme = self.theme + p9.theme(figure_size=(width, height + mm / MM_PER_INCH))
+
+    def caption(self) -> str:
+        """Return the caption as one line without the number of its page, "" without a caption."""
+        # dollar signs are escaped in figures, where two would start a formula
+        caption = " ".join((self.labels.caption or "").replace(r"\$", "$").split())
+        return caption.removesuffix(page_sentence(1, len(self.pages))).rstrip()
+
+    def without_caption(self) -> "Figure":
+        """Return a copy of this page without its caption, and lower by the lines of the caption."""
+        page = copy(self)
+        page.labels = copy(self.labels)
+        texts_mm = page._texts_mm()
+        page.labels.caption = None
+        page._grow(page._texts_mm() - texts_mm)
+        return page
+
+    def draw(self, *, show: bool = False) -> DrawnFigure:
+        """Draw the figure with Matplotlib, in fonts that also have East Asian characters where installed."""
+        drawn = super().draw(show=show)
+        for text in drawn.findobj(Text):
+            if characters_without_face([text.get_text()], (font(),)):
+                text.set_fontfamily([*text.get_fontfamily(), *fallback_fonts()])
+        return drawn
 
     def at(self, width: float) -> "Figure":
         """Return the figure laid out again for a width in mm, with everything that was added to it.
 
         This is the figure itself if it has this width already, or if no plot function made it.
         """
-        call = self._call
-        width_inches, _ = self.theme.getp("figure_size")
-        has_width = abs(width - width_inches * MM_PER_INCH) < _WIDTH_TOLERANCE_MM
-        if call is None or has_width:
+        has_width = abs(width - self._width_mm) < _WIDTH_TOLERANCE_MM
+        if self._call is None or has_width:
             return self
+        return self._laid_out(width, self._text_scale)
+
+    @property
+    def _width_mm(self) -> float:
+        """Return the width of the figure in mm."""
+        return float(self.theme.getp("figure_size")[0] * MM_PER_INCH)
+
+    def _laid_out(self, width: float, text_scale: float) -> "Figure":
+        """Return the figure laid out again for a width in mm and a scale of its texts.
+
+        Larger text is that of a narrower figure which is enlarged.
+        """
+        call = cast(_PlotCall, self._call)
         with warnings.catch_warnings():
             # the first call has already given the warnings
             warnings.simplefilter("ignore")
-            figure = call.plot(*call.values, **call.options | {"width": width})
+            figure = call.plot(*call.values, **call.options | {"width": width / text_scale})
+        for page in figure.pages:
+            page._enlarge(text_scale)
         for addition in call.additions:
             figure = figure + addition
         return figure
+
+    def _enlarge(self, scale: float) -> None:
+        """Multiply the size of this page and of its texts."""
+        self._text_scale = scale
+        width, height = self.theme.getp("figure_size")
+        sizes = {name: p9.element_text(size=scale * self._text_pt(name)) for name in _SIZED_TEXTS}
+        # the general element last would overwrite the others
+        text = p9.theme(text=sizes.pop("text"))
+        self.theme = _with_theme(self.theme, text)
+        self.theme = _with_theme(self.theme, p9.theme(figure_size=(scale * width, scale * height), **sizes))
+        for layer in self.layers:
+            if isinstance(layer.geom, p9.geom_text):
+                layer.geom.aes_params["size"] = scale * layer.geom.aes_params.get("size", TEXT_PT)
 
     def alone(self) -> "Figure":
         """Return a copy of this page without the other pages and without the call that made it."""
@@ -99,6 +246,30 @@ class Figure(p9.ggplot):
         page._call = None
         page._further_pages = ()
         return page
+
+
+def _with_theme(theme: p9.theme, addition: p9.theme) -> p9.theme:
+    """Return the theme of a figure with another added, as `Figure._add_to_layout` says."""
+    if not addition.complete:
+        new_theme = deepcopy(theme) + addition
+        for name, element in theme.themeables.items():
+            if element.is_blank() and name not in addition.themeables:
+                new_theme.themeables[name] = element
+        return new_theme
+    new_theme = deepcopy(theme)
+    for name in {*theme.themeables, *addition.themeables}:
+        # the axes of some figures have no line or no text, for which their layout leaves no room
+        is_without_axis = name.startswith("axis_") and theme.themeables.is_blank(name)
+        if not name.startswith(_LOOK) or is_without_axis:
+            continue
+        if name in addition.themeables:
+            new_theme.themeables[name] = addition.themeables[name]
+        elif addition.themeables.is_blank(name):
+            new_theme = new_theme + p9.theme(**{name: p9.element_blank()})
+        elif name.startswith(("panel_grid", "panel_border")):
+            # theirs is that of a more general element
+            new_theme.themeables.pop(name, None)
+    return new_theme
 
 
 def plot_function(plot: Callable[P, Figure]) -> Callable[P, Figure]:
@@ -111,6 +282,8 @@ def plot_function(plot: Callable[P, Figure]) -> Callable[P, Figure]:
     def plot_figure(*values: P.args, **options: P.kwargs) -> Figure:
         _check_width(options.get("width"))
         figure = plot(*values, **options)
+        for page in figure.pages:
+            page._is_laid_out = True
         figure._call = _PlotCall(
             plot=plot_figure,
             values=tuple(_snapshot(value) for value in values),
@@ -126,6 +299,13 @@ def paged_figure(pages: Sequence[Figure]) -> Figure:
     figure = copy(pages[0])
     figure._further_pages = tuple(pages[1:])
     return figure
+
+
+def page_sentence(number: int, n_pages: int) -> str:
+    """Return the last sentence of the caption of a page, "" where there is a single page."""
+    if n_pages == 1:
+        return ""
+    return f"Page {number} of {n_pages}."
 
 
 def _check_width(width: Any) -> None:

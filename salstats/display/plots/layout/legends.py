@@ -197,7 +197,7 @@ def group_scales(
         is_first = aesthetic == aesthetics[0]
         # scales that share one guide object would show the keys of the last scale only
         guides[aesthetic] = p9.guide_legend(
-            ncol=n_columns, byrow=True, override_aes=key_style if is_first else {}
+            title="", ncol=n_columns, byrow=True, override_aes=key_style if is_first else {}
         )
     return [*scales, p9.guides(**guides)]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.display.plots.layout.figure import Figure, paged_figure
+from salstats.display.plots.layout.figure import Figure, page_sentence, paged_figure
 from salstats.display.plots.layout.theme import LINE_MM, MM_PER_INCH, figure_size
 from salstats.display.text.packing import packed_slices
 
@@ -110,13 +110,6 @@ def on_pages(
         page += figure_size(width, outside_mm + n_page_rows * page_panel_mm)
         pages.append(page + _axis_end_layer(axis_ends, content.titles))
     return paged_figure(pages)
-
-
-def page_sentence(number: int, n_pages: int) -> str:
-    """Return the last sentence of the caption of a page, "" where there is a single page."""
-    if n_pages == 1:
-        return ""
-    return f"Page {number} of {n_pages}."
 
 
 def _split_titles(panels: Sequence[str], n_columns: int, max_rows: int) -> list[Sequence[str]]:

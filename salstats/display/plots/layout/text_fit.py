@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.font_manager import FontProperties, findfont, get_font
-from matplotlib.ft2font import LoadFlags
+from matplotlib.ft2font import FT2Font, LoadFlags
 
-from salstats.display.plots.layout.theme import LINE_MM, MM_PER_PT, TEXT_PT, font
+from salstats.display.plots.layout.theme import LINE_MM, MM_PER_PT, TEXT_PT, fallback_fonts, font
 from salstats.display.text.format import unbroken
 from salstats.display.text.labels import Labels
 
@@ -38,7 +38,7 @@ _INDENT = "\u2003"
 #: Character that stands for a space at which no line may end, while text is wrapped.
 _UNBROKEN_SPACE = "\x00"
 #: Size of the text of a caption in points, and the height of its lines over that size.
-_CAPTION_PT = TEXT_PT - 1
+CAPTION_PT = TEXT_PT - 1
 _CAPTION_LINE_FACTOR = 1.25
 #: Fewest characters of a line of a caption.
 _MIN_CAPTION_CHARS = 20.0
@@ -61,21 +61,37 @@ def _weight_factor(bold: bool) -> float:
 
 def _line_ems(line: str) -> float:
     """Return the width of a line in ems."""
-    face = font()
-    return sum(_character_em(character, face) for character in line)
+    faces = (font(), *fallback_fonts())
+    return sum(_character_em(character, faces) for character in line)
 
 
 @cache
-def _character_em(character: str, family: str) -> float:
-    """Return the width in ems of a character of a font family."""
-    face = get_font(findfont(FontProperties(family=family)))
-    if not face.get_char_index(ord(character)):
-        # Matplotlib takes the character from another font, where East Asian ones are as wide as high
+def _character_em(character: str, faces: tuple[str, ...]) -> float:
+    """Return the width in ems of a character in the first of some faces that has it."""
+    face = _face_with(character, faces)
+    if face is None:
+        # a box is drawn; on a system with East Asian fonts these characters are as wide as high
         is_east_asian = unicodedata.east_asian_width(character) in "WF"
         return 1.0 if is_east_asian else _AVERAGE_EM
     # without scale and hinting the advance is in the units of the font
     flags = LoadFlags.NO_SCALE | LoadFlags.NO_HINTING
     return float(face.load_char(ord(character), flags=flags).horiAdvance / face.units_per_EM)
+
+
+@cache
+def _face_with(character: str, faces: tuple[str, ...]) -> FT2Font | None:
+    """Return the first of some faces that has a character, None if none has it."""
+    for name in faces:
+        face = get_font(findfont(FontProperties(family=name)))
+        if face.get_char_index(ord(character)):
+            return face
+    return None
+
+
+def characters_without_face(texts: Iterable[str], faces: tuple[str, ...]) -> str:
+    """Return the visible characters of texts that none of some faces has, each once."""
+    characters = dict.fromkeys(character for text in texts for character in text if character.isprintable())
+    return "".join(character for character in characters if _face_with(character, faces) is None)
 
 
 def chars_in(width: float, size: float = TEXT_PT, *, bold: bool = False) -> float:
@@ -208,21 +224,24 @@ def caption(sentences: Iterable[str], width: float = CAPTION_CHARS) -> str:
     return wrapped(" ".join(sentence for sentence in sentences if sentence), width, None)
 
 
-def caption_chars(width: float, left_mm: float = 3.0) -> float:
+def caption_chars(width: float, left_mm: float = 3.0, size: float = CAPTION_PT) -> float:
     """Return the characters of a line of a caption that begins `left_mm` from the edge of a figure.
 
-    `width` is that of the figure in mm.
+    `width` is that of the figure in mm, `size` that of the text in points.
     """
     available_mm = min(width - left_mm - 1, 0.96 * width - 1)
-    return max(chars_in(available_mm, _CAPTION_PT), _MIN_CAPTION_CHARS)
+    return max(chars_in(available_mm, size), _MIN_CAPTION_CHARS)
 
 
-def caption_height_mm(text: str) -> float:
-    """Return the height in mm of a wrapped caption with the room above it, 0 without a caption."""
+def caption_height_mm(text: str, size: float = CAPTION_PT) -> float:
+    """Return the height in mm of a wrapped caption with the room above it, 0 without a caption.
+
+    `size` is that of the text in points.
+    """
     if not text:
         return 0.0
     n_lines = text.count("\n") + 1
-    return n_lines * _CAPTION_LINE_FACTOR * _CAPTION_PT * MM_PER_PT + 2
+    return n_lines * _CAPTION_LINE_FACTOR * size * MM_PER_PT + 2
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,17 @@ from matplotlib import font_manager
 COLUMN_MM = 89.0
 PAGE_MM = 183.0
 MM_PER_INCH = 25.4
+#: Width in mm of one column and of two, by journal or publisher, as their guides for authors say.
+COLUMNS_MM = {
+    "nature": (COLUMN_MM, PAGE_MM),
+    "cell": (85.0, 174.0),
+    "elsevier": (90.0, 190.0),
+    "ieee": (88.9, 181.9),
+    "plos": (132.0, 190.5),
+    "pnas": (87.0, 178.0),
+    "science": (57.0, 121.0),
+    "springer": (84.0, 174.0),
+}
 MM_PER_PT = MM_PER_INCH / 72
 #: Size of text in points: journals ask for 5 to 8.
 TEXT_PT = 7.0
@@ -61,6 +72,22 @@ WELL_KNOWN_METHODS = (
 )
 #: Sans-serif faces that journals ask for, and at last the one that Matplotlib contains.
 _FACES = ("Arial", "Helvetica", "Liberation Sans", "DejaVu Sans")
+#: Faces of usual systems that have characters which those lack: symbols, then Chinese, Japanese and Korean.
+_FALLBACK_FACES = (
+    "DejaVu Sans",
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Noto Sans SC",
+    "Source Han Sans SC",
+    "Microsoft YaHei",
+    "PingFang SC",
+    "Hiragino Sans",
+    "Yu Gothic",
+    "Malgun Gothic",
+    "WenQuanYi Zen Hei",
+    "WenQuanYi Micro Hei",
+    "Arial Unicode MS",
+)
 
 
 @dataclass(frozen=True)
@@ -74,8 +101,19 @@ class LineStyle:
 @cache
 def font() -> str:
     """Return the first of the journals' sans-serif faces that is installed, by name."""
-    installed = {entry.name for entry in font_manager.fontManager.ttflist}
-    return next(face for face in _FACES if face in installed)
+    return next(face for face in _FACES if face in _installed_faces())
+
+
+@cache
+def fallback_fonts() -> tuple[str, ...]:
+    """Return the installed faces in which characters are drawn that `font` lacks, the first choice first."""
+    return tuple(face for face in _FALLBACK_FACES if face in _installed_faces() and face != font())
+
+
+@cache
+def _installed_faces() -> frozenset[str]:
+    """Return the names of the faces that Matplotlib finds."""
+    return frozenset(entry.name for entry in font_manager.fontManager.ttflist)
 
 
 def theme_salstats(*, base_size: float = TEXT_PT, font_family: str | None = None) -> p9.theme:
@@ -92,8 +130,8 @@ def theme_salstats(*, base_size: float = TEXT_PT, font_family: str | None = None
     Returns
     -------
     theme
-        A complete plotnine theme for figures of your own. On one of ours it would undo what that figure sets
-        itself, its size among it; there add a part: `figure + plotnine.theme(text=element_text(size=8))`.
+        A complete plotnine theme for figures of your own. A figure of a `plot_*` function has it already; any
+        theme may be added to that, such as `figure + plotnine.theme(text=element_text(size=8))`.
 
     Raises
     ------
@@ -121,6 +159,7 @@ def theme_salstats(*, base_size: float = TEXT_PT, font_family: str | None = None
         strip_background=p9.element_blank(),
         strip_text=p9.element_text(size=base_size, weight="bold", ha="left", ma="left"),
         plot_title=p9.element_text(size=base_size + 1, weight="bold", ha="left"),
+        plot_title_position="plot",
         plot_caption=p9.element_text(size=base_size - 1, color=MUTED, ha="left"),
         plot_caption_position="plot",
         legend_position="top",

@@ -1,12 +1,13 @@
 """Figures with pages, which can be laid out for another width."""
 
+import matplotlib.pyplot as plt
 import pandas as pd
 import plotnine as p9
 import pytest
 from tests_support import raises
 
 from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
-from salstats.display.plots.layout.theme import figure_size
+from salstats.display.plots.layout.theme import figure_size, theme_salstats
 from salstats.errors import ValueRangeError
 
 FRAME = pd.DataFrame({"x": [1.0, 2.0], "y": [1.0, 2.0]})
@@ -14,7 +15,7 @@ FRAME = pd.DataFrame({"x": [1.0, 2.0], "y": [1.0, 2.0]})
 
 def page(number, width=89.0, frame=FRAME):
     points = Figure(frame, p9.aes("x", "y")) + p9.geom_point() + p9.labs(caption=f"Page {number}.")
-    return points + figure_size(width, 50)
+    return points + theme_salstats() + figure_size(width, 50)
 
 
 @plot_function
@@ -61,3 +62,54 @@ def test_a_figure_without_further_pages_is_its_only_page():
 def test_a_width_that_cannot_be_printed_is_an_error_before_anything_is_drawn(width):
     with raises(ValueRangeError, option="width", value=width):
         plot_points(None, width=width)
+
+
+def height_mm(figure):
+    return 25.4 * figure.theme.getp("figure_size")[1]
+
+
+def test_a_page_without_its_caption_is_lower_by_the_lines_of_the_caption():
+    figure = plot_points(FRAME)
+    bare = figure.without_caption()
+    assert bare.labels.caption is None
+    assert bare.theme.getp("figure_size")[0] == figure.theme.getp("figure_size")[0]
+    assert 3 < height_mm(figure) - height_mm(bare) < 6
+    assert figure.labels.caption == "Page 1."
+
+
+def test_the_caption_of_a_figure_is_one_line_without_the_number_of_its_first_page():
+    figure = plot_points(FRAME)
+    figure.labels.caption = "Bars: 95% intervals,\nin \\$.\nPage 1 of 2."
+    assert figure.caption() == "Bars: 95% intervals, in $."
+
+
+def test_a_title_makes_a_figure_higher_and_a_caption_is_wrapped_to_its_width():
+    figure = plot_points(FRAME)
+    assert height_mm(figure + p9.labs(title="Mine")) > height_mm(figure) + 3
+    longer = figure + p9.labs(caption="My own words, " * 12)
+    assert longer.labels.caption.count("\n") >= 1
+    assert height_mm(longer) > height_mm(figure) + 2
+
+
+def test_larger_text_wraps_the_caption_again():
+    figure = plot_points(FRAME) + p9.labs(caption="My own words, " * 12)
+    larger = figure + p9.theme(text=p9.element_text(size=10))
+    assert larger.labels.caption.count("\n") > figure.labels.caption.count("\n")
+
+
+def test_a_complete_theme_changes_the_look_and_not_the_layout():
+    figure = plot_points(FRAME)
+    grey = figure + p9.theme_gray()
+    assert grey.theme.getp("figure_size") == figure.theme.getp("figure_size")
+    assert grey.theme.getp(("axis_text", "size")) == figure.theme.getp(("axis_text", "size"))
+    assert grey.theme.getp("legend_position") == "top"
+    drawn = grey.draw()
+    assert plt.matplotlib.colors.to_hex(drawn.axes[0].patch.get_facecolor()) == "#ebebeb"
+    plt.close(drawn)
+
+
+def test_an_element_without_text_stays_so_unless_the_theme_names_it():
+    figure = plot_points(FRAME)
+    assert (figure + p9.theme(text=p9.element_text(size=9))).theme.themeables.is_blank("legend_title")
+    named = figure + p9.theme(legend_title=p9.element_text(size=9))
+    assert not named.theme.themeables.is_blank("legend_title")
