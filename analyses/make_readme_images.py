@@ -84,13 +84,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         out = options.output
         out.mkdir(parents=True, exist_ok=True)
         left, right = out / "left.png", out / "readme.png"
-        ss.save_figure(maps, left, dpi=README_DPI)
+        ss.save_figure(maps, left, dpi=README_DPI, caption=True)
         with Image.open(left) as image:
             height = image.height / README_DPI * 25.4
-        ss.save_figure(intervals, right, height=height, dpi=README_DPI, overwrite=options.overwrite)
+        written = {"caption": True, "overwrite": options.overwrite}
+        ss.save_figure(intervals, right, height=height, dpi=README_DPI, **written)
         beside(left, right, right)
         left.unlink()
-        ss.save_figure(overlays, out / "gallery.png", width=WIDTH_MM, dpi=DPI, overwrite=options.overwrite)
+        ss.save_figure(overlays, out / "gallery.png", width=WIDTH_MM, dpi=DPI, **written)
         for name in ("readme", "gallery"):
             shrink(out / f"{name}.png")
     except (SalstatsError, OSError) as error:

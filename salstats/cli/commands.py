@@ -414,9 +414,9 @@ COMMANDS = (
         "report",
         "save_figure",
         Source("FRAME", "Output file of a command such as decrease.", FIGURES.options, read_frame),
-        "decrease.csv -o fig.pdf --width 89",
+        "decrease.csv -o fig.pdf --width single",
         run=run_plot,
-        output_help="Write .pdf, .svg, .png or .tif.",
+        output_help="Write .pdf, .svg, .eps, .png or .tif, and the caption as .txt.",
         summary="Make a figure from a command's output.",
     ),
     Command(

@@ -184,7 +184,7 @@ DISPLAY = {
     "text": "Write estimates and limits beside the marks.",
     "title": "Title.",
     "unit": "Unit of width and height.",
-    "width": "Width of the figure.",
+    "width": "Width of the figure, a number, or single or double for columns of the journal.",
     "wide": "Show methods side by side.",
 }
 #: Module and name of the choices of a parameter whose docstring lists none.

@@ -42,6 +42,14 @@ def number(text: object, flag: str, number_type: Callable[[Any], float]) -> floa
         raise typer.BadParameter(f"{flag} takes a {noun}, not {text!r}") from None
 
 
+def number_or_text(text: str) -> float | str:
+    """Read an option that takes a number or a word such as `double`."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def numbers(values: Sequence[str], flag: str, number_type: Callable[[str], float]) -> list[float]:
     """Read a repeated or comma-separated option that takes numbers; `number_type` is int or float."""
     try:

@@ -25,6 +25,7 @@ from salstats.cli.option_values import (
     margin,
     metric_options,
     number,
+    number_or_text,
     numbers,
     pairs,
     score_columns,
@@ -327,6 +328,8 @@ def _single_value_reader(parameter: inspect.Parameter, types: Sequence[Any], fla
     numeric = _numeric_type(value_type)
     if numeric is None:
         return _ValueReader(value_type)
+    if str in types:
+        return _ValueReader(value_type, number_or_text)
     return _ValueReader(value_type, partial(number, flag=flag, number_type=numeric))
 
 

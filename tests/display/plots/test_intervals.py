@@ -270,10 +270,12 @@ def baseline_figure():
 
 def test_stripes_marks_bars_and_lines_look_as_they_did(tmp_path):
     """Remade by `PYTHONPATH=tests python tests/display/plots/test_intervals.py`, after a look at it."""
-    made = ss.save_figure(baseline_figure(), tmp_path / "intervals.png", width=COLUMN_MM, dpi=100)
+    made = ss.save_figure(
+        baseline_figure(), tmp_path / "intervals.png", width=COLUMN_MM, dpi=100, caption=True
+    )
     assert BASELINE.is_file()
     assert compare_images(str(BASELINE), str(made), tol=RMS) is None
 
 
 if __name__ == "__main__":
-    ss.save_figure(baseline_figure(), BASELINE, width=COLUMN_MM, dpi=100, overwrite=True)
+    ss.save_figure(baseline_figure(), BASELINE, width=COLUMN_MM, dpi=100, caption=True, overwrite=True)

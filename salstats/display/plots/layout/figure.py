@@ -82,6 +82,7 @@ class Figure(p9.ggplot):
         The pages of the figure, of which it is itself the first; a figure that fits a page has one.
     """
 
+    theme: p9.theme
     _call: _PlotCall | None = None
     _further_pages: tuple["Figure", ...] = ()
     _is_laid_out: bool = False
