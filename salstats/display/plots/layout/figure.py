@@ -141,10 +141,12 @@ class Figure(p9.ggplot):
 
     def _texts_mm(self) -> float:
         """Return the height in mm of the title, the subtitle, the tag and the caption."""
-        height = caption_height_mm(self.labels.caption or "", self._text_pt("plot_caption"))
+        height = 0.0
+        if not self.theme.themeables.is_blank("plot_caption"):
+            height += caption_height_mm(self.labels.caption or "", self._text_pt("plot_caption"))
         for label, element in _TEXTS_ABOVE.items():
             text = getattr(self.labels, label)
-            if text:
+            if text and not self.theme.themeables.is_blank(element):
                 n_lines = text.count("\n") + 1
                 height += n_lines * _LINE_FACTOR * self._text_pt(element) * MM_PER_PT + _AROUND_TEXT_MM
         return height
