@@ -22,7 +22,7 @@ from salstats.readers.image_files import read_picture
 #: An image, its file, or a callable that returns either.
 Image = np.ndarray | str | os.PathLike[str] | Callable[[], Any]
 #: A case and a task.
-Pair = tuple[str, str]
+CaseAndTask = tuple[str, str]
 
 
 class ReadyImage(NamedTuple):
@@ -118,7 +118,7 @@ class NetworkImages(NamedTuple):
     member: int
     images: Mapping[str, np.ndarray]
 
-    def probs(self) -> dict[Pair, float]:
+    def probs(self) -> dict[CaseAndTask, float]:
         """Return the probability of each case and task."""
         cases = list(self.images)
         probs = self._naming_errors(self._predicted_probs, cases, lambda case: f"case {case!r}")
@@ -130,7 +130,7 @@ class NetworkImages(NamedTuple):
                 prob_by_pair[case, task] = float(row[output])
         return prob_by_pair
 
-    def maps(self, method: PlannedMethod, seed: int | None, pairs: Sequence[Pair]) -> np.ndarray:
+    def maps(self, method: PlannedMethod, seed: int | None, pairs: Sequence[CaseAndTask]) -> np.ndarray:
         """Make the map of each case and task, on the method's own grid."""
         explained = partial(self._explained, method, seed)
         return self._naming_errors(explained, pairs, lambda pair: f"case {pair[0]!r}, task {pair[1]!r}")
@@ -145,7 +145,7 @@ class NetworkImages(NamedTuple):
             mixed_precision=self.plan.mixed_precision,
         )
 
-    def _explained(self, method: PlannedMethod, seed: int | None, pairs: Sequence[Pair]) -> np.ndarray:
+    def _explained(self, method: PlannedMethod, seed: int | None, pairs: Sequence[CaseAndTask]) -> np.ndarray:
         """Return the map of each pair on the method's own grid; a random method draws by seed and case."""
         seeds = None
         if method.record.random:

@@ -14,7 +14,14 @@ from torch import nn
 
 from salstats.checks import check_count
 from salstats.errors import SalstatsError, Setting
-from salstats.explain.case_images import Image, NetworkImages, Pair, ReadyImage, case_chunks, ready_image
+from salstats.explain.case_images import (
+    CaseAndTask,
+    Image,
+    NetworkImages,
+    ReadyImage,
+    case_chunks,
+    ready_image,
+)
 from salstats.explain.ensembles import scaled_map, sum_of_maps
 from salstats.explain.forward_passes import BATCH_SIZE, evaluating
 from salstats.explain.map_finishing import constant_maps_counted
@@ -228,7 +235,7 @@ class _MissingMaps(NamedTuple):
 
     method: PlannedMethod
     seed: int | None
-    pairs: list[Pair]
+    pairs: list[CaseAndTask]
 
 
 class _MapRun(NamedTuple):

@@ -211,7 +211,7 @@ def minimal_mask(
             masks[row] = mask
             rows_with_order.add(row)
     image_of_map = np.array([image_map.image for image_map in checked_maps])
-    reasons = _reasons(searches, rows_with_order, search)
+    reasons = _reasons_without_mask(searches, rows_with_order, search)
     n_pixels = np.full(len(checked_maps), np.nan)
     for row, map_search in enumerate(searches):
         if not reasons[row]:
@@ -235,7 +235,9 @@ def minimal_mask(
     return MinimalMasks(masks, frame)
 
 
-def _reasons(searches: Sequence["StepSearch"], rows_with_order: set[int], search: str) -> list[str]:
+def _reasons_without_mask(
+    searches: Sequence["StepSearch"], rows_with_order: set[int], search: str
+) -> list[str]:
     """Return the reason why each map has no mask, "" if it has one.
 
     `rows_with_order` are the rows of maps that are not constant, so that their pixels have an order.

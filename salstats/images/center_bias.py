@@ -101,7 +101,7 @@ class CenterBias:
     @property
     def average(self) -> np.ndarray:
         """The mean of the maps added so far; NaN where none covers the pixel."""
-        return _mean(self._sums, self.n_maps)
+        return _mean_or_nan(self._sums, self.n_maps)
 
     def add(self, case: str, *densities: np.ndarray) -> None:
         """Add the maps of a case's recordings, one by one or, which is quicker, together.
@@ -142,7 +142,7 @@ class CenterBias:
             n_maps[area] -= len(without)
             # rounding may leave a number below 0 of a map that is taken out
             sums[area] = np.maximum(sums[area] - density_sum, 0)
-        density = self._cut_out(_mean(sums, n_maps), case)
+        density = self._cut_out(_mean_or_nan(sums, n_maps), case)
         is_unseen = np.isnan(density)
         density[is_unseen] = 0
         total = density.sum()
@@ -245,7 +245,7 @@ def _check_box(case: str, box: Box, shape: tuple[int, int]) -> None:
         )
 
 
-def _mean(sums: np.ndarray, n_maps: np.ndarray) -> np.ndarray:
+def _mean_or_nan(sums: np.ndarray, n_maps: np.ndarray) -> np.ndarray:
     """Return sums divided by numbers of maps, NaN where there is no map."""
     undefined = np.full(sums.shape, np.nan)
     return np.asarray(np.divide(sums, n_maps, out=undefined, where=n_maps > 0))

@@ -119,8 +119,8 @@ class PixelShares:
                 float(self.raised_values(block).sum()) for block in pixel_blocks(len(self._flat))
             )
 
-    def at(self, pixels: slice | np.ndarray) -> np.ndarray:
-        """Shares of some pixels, in row-major order of the image."""
+    def shares_at(self, pixels: slice | np.ndarray) -> np.ndarray:
+        """Return the shares of some pixels, which are flat indices in row-major order of the image."""
         return self.raised_values(pixels) / self.total
 
     def raised_values(self, pixels: slice | np.ndarray) -> np.ndarray:

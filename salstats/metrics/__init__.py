@@ -7,18 +7,18 @@ from typing import Any
 
 
 @cache
-def _files() -> list[str]:
-    """List the files of this folder."""
+def _module_names() -> list[str]:
+    """List the names of this folder's modules."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
 def __getattr__(name: str) -> Any:
     """Return the function of a metric on arrays, by the metric's name."""
-    if name not in _files() and not name.startswith("_"):
+    if name not in _module_names() and not name.startswith("_"):
         from salstats.metrics.registry import METRICS
 
         if name in METRICS:
-            for file in _files():
+            for file in _module_names():
                 kernel = getattr(import_module(f"{__name__}.{file}"), name, None)
                 if callable(kernel):
                     return kernel

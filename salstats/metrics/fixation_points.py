@@ -260,10 +260,10 @@ def information_gain(
     # shares of the baseline at the fixated pixels; the uniform density has one share everywhere
     expected = np.asarray(1 / saliency.flat.size)
     if baseline_shares is not None:
-        expected = baseline_shares.at(pixels)
+        expected = baseline_shares.shares_at(pixels)
     # log2(0) is -inf, and -inf minus -inf is NaN: no warning, the docstring says so
     with np.errstate(divide="ignore", invalid="ignore"):
-        gains = np.log2(density.at(pixels)) - np.log2(expected)
+        gains = np.log2(density.shares_at(pixels)) - np.log2(expected)
         return float(np.mean(gains))
 
 

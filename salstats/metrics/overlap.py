@@ -120,7 +120,7 @@ def _check_same_shape(mask: tuple[int, ...], truth: tuple[int, ...]) -> None:
         )
 
 
-def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+def _ratio_or_nan(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     """Return a quotient, NaN where the denominator is 0."""
     undefined = np.full(np.shape(denominator), np.nan)
     return np.asarray(np.divide(numerator, denominator, out=undefined, where=denominator != 0))
@@ -134,31 +134,31 @@ def _as_float(counts: Counts) -> Counts:
 def iou_from_counts(counted: Counts) -> np.ndarray:
     """Return intersection over union from counts: `tp / (tp + fp + fn)`."""
     tp, fp, fn, _ = _as_float(counted)
-    return _ratio(tp, tp + fp + fn)
+    return _ratio_or_nan(tp, tp + fp + fn)
 
 
 def dice_from_counts(counted: Counts) -> np.ndarray:
     """Return Dice's coefficient from counts: `2 tp / (2 tp + fp + fn)`."""
     tp, fp, fn, _ = _as_float(counted)
-    return _ratio(2 * tp, 2 * tp + fp + fn)
+    return _ratio_or_nan(2 * tp, 2 * tp + fp + fn)
 
 
 def precision_from_counts(counted: Counts) -> np.ndarray:
     """Return the precision from counts: `tp / (tp + fp)`."""
     tp, fp, _, _ = _as_float(counted)
-    return _ratio(tp, tp + fp)
+    return _ratio_or_nan(tp, tp + fp)
 
 
 def recall_from_counts(counted: Counts) -> np.ndarray:
     """Return the recall from counts: `tp / (tp + fn)`."""
     tp, _, fn, _ = _as_float(counted)
-    return _ratio(tp, tp + fn)
+    return _ratio_or_nan(tp, tp + fn)
 
 
 def specificity_from_counts(counted: Counts) -> np.ndarray:
     """Return the specificity from counts: `tn / (tn + fp)`."""
     _, fp, _, tn = _as_float(counted)
-    return _ratio(tn, tn + fp)
+    return _ratio_or_nan(tn, tn + fp)
 
 
 def mcc_from_counts(counted: Counts) -> np.ndarray:
@@ -166,7 +166,7 @@ def mcc_from_counts(counted: Counts) -> np.ndarray:
     tp, fp, fn, tn = _as_float(counted)
     # two roots, as the product of all four sums may exceed what float64 holds exactly
     denominator = np.sqrt((tp + fp) * (tn + fn)) * np.sqrt((tp + fn) * (tn + fp))
-    return _ratio(tp * tn - fp * fn, denominator)
+    return _ratio_or_nan(tp * tn - fp * fn, denominator)
 
 
 def iou(mask: np.ndarray | Rle, truth: np.ndarray | Rle) -> float:

@@ -66,7 +66,7 @@ def iou(saliency: np.ndarray, truth: np.ndarray) -> float:
     0.5
     """
     marked, positive = _marked_and_positive(saliency, truth, THRESHOLD)
-    return _ratio(np.count_nonzero(marked & positive), np.count_nonzero(marked | positive))
+    return _ratio_or_nan(np.count_nonzero(marked & positive), np.count_nonzero(marked | positive))
 
 
 def precision(saliency: np.ndarray, truth: np.ndarray) -> float:
@@ -75,7 +75,7 @@ def precision(saliency: np.ndarray, truth: np.ndarray) -> float:
     Takes and raises what `iou` does; NaN where the map is positive nowhere.
     """
     marked, positive = _marked_and_positive(saliency, truth, THRESHOLD)
-    return _ratio(np.count_nonzero(marked & positive), np.count_nonzero(marked))
+    return _ratio_or_nan(np.count_nonzero(marked & positive), np.count_nonzero(marked))
 
 
 def recall(saliency: np.ndarray, truth: np.ndarray) -> float:
@@ -148,7 +148,7 @@ def _marked_and_positive(
     return values > threshold, np.trunc(reference) != 0
 
 
-def _ratio(numerator: Any, denominator: Any) -> float:
+def _ratio_or_nan(numerator: Any, denominator: Any) -> float:
     """Return a quotient, NaN if the denominator is 0."""
     return float(numerator / denominator) if denominator else float("nan")
 

@@ -34,6 +34,6 @@ def test_a_map_of_tiny_values_is_as_long_as_its_scale(factor):
 def test_shares_of_a_map_far_below_0_keep_their_digits():
     steps = np.random.default_rng(1).integers(0, 1024, (131, 97))
     pixels = PixelValues(steps / 1024 - 1e9)
-    found = PixelShares(pixels, raised=-pixels.lowest).at(slice(None))
+    found = PixelShares(pixels, raised=-pixels.lowest).shares_at(slice(None))
     lifted = steps - steps.min()
     np.testing.assert_allclose(found, lifted.ravel() / lifted.sum(), rtol=1e-13)

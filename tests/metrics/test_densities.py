@@ -10,7 +10,7 @@ from salstats.metrics.densities import Densities, as_density
 def shares(values, **options):
     """Shares of a map that is read as a density, in the map's shape; None where it says nothing."""
     density = as_density(PixelValues(values), **options)
-    return None if density is None else density.at(slice(None)).reshape(values.shape)
+    return None if density is None else density.shares_at(slice(None)).reshape(values.shape)
 
 
 def test_densities_that_need_no_change_are_not_copied():
