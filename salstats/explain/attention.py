@@ -11,7 +11,7 @@ from torch import nn
 
 from salstats.checks import check_choice, check_count, check_number, did_you_mean, quoted
 from salstats.errors import Message, SalstatsError, Setting, ShapeError
-from salstats.explain.request import Request
+from salstats.explain.request import RawAttributions, Request
 
 #: Ways to join the attention of several heads.
 HEAD_REDUCTIONS = ("mean", "max", "min")
@@ -27,7 +27,7 @@ class LayerAttention:
     weights: torch.Tensor
 
 
-def run_attention_rollout(request: Request) -> torch.Tensor:
+def run_attention_rollout(request: Request) -> RawAttributions:
     """Return the attention to each patch that reaches the class token, shape (b, 1, rows, columns).
 
     The attention of each layer is mixed with the identity, which stands for the connection that skips the

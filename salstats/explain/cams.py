@@ -38,7 +38,7 @@ from salstats.explain.forward_passes import without_parameter_gradients
 from salstats.explain.hooks import hooked
 from salstats.explain.input_checks import check_outputs
 from salstats.explain.map_finishing import mean_of_scaled_layers, reduce_channels, sum_of_layers
-from salstats.explain.request import Request
+from salstats.explain.request import RawAttributions, Request
 
 #: Sides of the first component that an Eigen-CAM can show.
 ORIENTATIONS = ("library", "activation")
@@ -116,7 +116,7 @@ def _grid_array(output: Any, request: Request) -> np.ndarray:
     return copied
 
 
-def _gradient_maps(formula: Formula, request: Request) -> torch.Tensor:
+def _gradient_maps(formula: Formula, request: Request) -> RawAttributions:
     """Make the maps of a method of activations and gradients by a backward pass for each target."""
     smooth = bool(request.options.get("eigen_smooth", False))
     with without_parameter_gradients(request.model):
@@ -165,7 +165,7 @@ run_hirescam = partial(_gradient_maps, hirescam_weights)
 run_layercam = partial(_gradient_maps, layercam_weights)
 
 
-def run_eigencam(request: Request) -> torch.Tensor:
+def run_eigencam(request: Request) -> RawAttributions:
     """Make Eigen-CAMs: the first principal component of the activations, whatever the target."""
     orientation = check_choice(request.options["orient"], ORIENTATIONS, "orient")
     activations = _record_distinct_images(request)
@@ -316,7 +316,7 @@ run_scorecam = partial(_channel_weight_maps, _scorecam_weights)
 run_ablationcam = partial(_channel_weight_maps, _ablationcam_weights)
 
 
-def run_activation(request: Request) -> torch.Tensor:
+def run_activation(request: Request) -> RawAttributions:
     """Return the activations of the layer for each image, with all channels: (b, channels, m, k).
 
     `explain` reduces the channels. Those of several layers are reduced here, by the rule of the request, and

@@ -24,10 +24,10 @@ from salstats.explain.multipliers import (
     sums_agree,
     target_outputs,
 )
-from salstats.explain.request import Request
+from salstats.explain.request import RawAttributions, Request
 
 
-def run_input_x_gradient(request: Request) -> torch.Tensor:
+def run_input_x_gradient(request: Request) -> RawAttributions:
     """Return the value of each pixel times the gradient of the target's output by it.
 
     Shrikumar et al. 2016, doi:10.48550/arXiv.1605.01713.
@@ -40,7 +40,7 @@ def run_input_x_gradient(request: Request) -> torch.Tensor:
     return InputXGradient(request.model).attribute(leaf, target=request.targets).detach()
 
 
-def run_integrated_gradients(request: Request) -> torch.Tensor:
+def run_integrated_gradients(request: Request) -> RawAttributions:
     """Return the gradient, integrated from baseline to image, times their difference.
 
     The integral is over the straight line from the baseline to the image. The values sum to the target's
@@ -73,7 +73,7 @@ def run_integrated_gradients(request: Request) -> torch.Tensor:
     return attributions.detach()
 
 
-def run_deeplift(request: Request) -> torch.Tensor:
+def run_deeplift(request: Request) -> RawAttributions:
     """Return the contribution of each pixel to the target's difference from its output for the baseline.
 
     The rescale rule of DeepLIFT (Shrikumar et al. 2017), exact at each step (see `Rescale`), also for pooled
@@ -100,7 +100,7 @@ def run_deeplift(request: Request) -> torch.Tensor:
     return contributions
 
 
-def run_gradient_shap(request: Request) -> torch.Tensor:
+def run_gradient_shap(request: Request) -> RawAttributions:
     """Return the mean of gradient times difference at random points between baselines and the noisy image.
 
     captum's formula (Lundberg & Lee 2017, doi:10.48550/arXiv.1705.07874): the mean over samples of (x + e
@@ -158,7 +158,7 @@ def _baselines_to_draw(image: torch.Tensor, baseline: Any) -> torch.Tensor:
     return baselines
 
 
-def run_lrp(request: Request) -> torch.Tensor:
+def run_lrp(request: Request) -> RawAttributions:
     """Return the relevance of each pixel: the target's output, passed back step by step (Bach et al. 2015).
 
     The epsilon rule applies wherever numbers are mixed: convolutions, linear layers, batch normalisation,

@@ -17,10 +17,10 @@ import torch
 from salstats.checks import check_choice, check_count, check_number
 from salstats.errors import Setting, ValueRangeError
 from salstats.explain.forward_passes import PROBABILITIES, recognised_probability, to_probabilities
-from salstats.explain.request import Request
+from salstats.explain.request import RawAttributions, Request
 
 
-def run_occlusion(request: Request) -> torch.Tensor:
+def run_occlusion(request: Request) -> RawAttributions:
     """Return the mean fall of the target's output over windows that hide a pixel; (b, 1, height, width).
 
     Windows start at the first row and column and move by the stride until the image is covered; the last may
@@ -94,7 +94,7 @@ def _rows_and_columns(value: Any, option: str) -> tuple[int, int]:
     return check_count(values[0], option), check_count(values[1], option)
 
 
-def run_rise(request: Request) -> torch.Tensor:
+def run_rise(request: Request) -> RawAttributions:
     """Return the mean of random masks weighted by the target's probability; (b, 1, height, width).
 
     Each mask is a grid of cells that are kept or hidden at random, enlarged bilinearly by one cell more than

@@ -14,6 +14,9 @@ from salstats.explain.input_checks import equal_images
 
 #: Turns the output of a layer, (b, tokens, channels), into a grid (b, channels, height, width).
 Reshape = Callable[[torch.Tensor], torch.Tensor]
+#: What a method returns for a request, before channels are reduced and a sign is kept: (b, channels, height,
+#: width), on a grid of the method's own.
+RawAttributions = torch.Tensor
 #: Makes the maps of one image, see `Request.maps_by_image`.
 ImageMaps = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, np.random.Generator], torch.Tensor]
 

@@ -47,7 +47,7 @@ from salstats.explain.methods import (
     without_hooks,
 )
 from salstats.explain.presets import preset_arguments
-from salstats.explain.request import Request, Reshape
+from salstats.explain.request import RawAttributions, Request, Reshape
 from salstats.images.maps import check_box
 from salstats.jobs import with_bar
 
@@ -378,11 +378,11 @@ def _layers_and_n_outputs(
     return check_reached_once(layer_outputs, layers, reshape, shape), outputs.shape[1]
 
 
-def run_method(request: Request, record: Method) -> torch.Tensor:
+def run_method(request: Request, record: Method) -> RawAttributions:
     """Return the raw attributions of a method for a batch, (b, channels, m, k), before any reduction."""
     module, name = record.run.split(":")
     try:
-        attributions: torch.Tensor = getattr(import_module(module), name)(request)
+        attributions: RawAttributions = getattr(import_module(module), name)(request)
     except (RuntimeError, MemoryError) as error:
         if ran_out_of_memory(error):
             raise SalstatsError(

@@ -13,7 +13,7 @@ from torch.nn.functional import cosine_similarity
 
 from salstats.checks import check_choice, check_count, check_number
 from salstats.errors import Message, Setting, ShapeError, ValueRangeError
-from salstats.explain.request import Request
+from salstats.explain.request import RawAttributions, Request
 
 #: Weight of the two samples that a KernelSHAP model must fit: captum's stand-in for infinity.
 _CONSTRAINT_WEIGHT = 1_000_000.0
@@ -32,7 +32,7 @@ class MaskedSamples(NamedTuple):
     cosines: np.ndarray
 
 
-def run_lime(request: Request) -> torch.Tensor:
+def run_lime(request: Request) -> RawAttributions:
     """Return the coefficient of each superpixel in a sparse linear model; (b, 1, height, width).
 
     As captum's LIME (Ribeiro et al. 2016): a random half of the superpixels is hidden, and a Lasso is
@@ -61,7 +61,7 @@ def run_lime(request: Request) -> torch.Tensor:
     return _linear_model_maps(request, draw_halves, lasso_coefficients)
 
 
-def run_kernel_shap(request: Request) -> torch.Tensor:
+def run_kernel_shap(request: Request) -> RawAttributions:
     """Return the Shapley value of each superpixel, estimated by a linear model; (b, 1, height, width).
 
     As captum's KernelSHAP (Lundberg & Lee 2017): the number of superpixels shown is drawn from the Shapley
