@@ -10,11 +10,10 @@ import plotnine as p9
 
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.picture_layer import (
+    DEFAULT_STYLE,
     GROUND,
     colour_bar,
     geom_picture,
-    scale_colours,
-    tinted,
 )
 from salstats.display.plots.layout.text_fit import (
     caption,
@@ -95,7 +94,7 @@ def plot_densities(
         tint = None
         if shares is not None:
             tint = np.clip(resize_for_print(shares, printed) / largest, 0, 1)
-        pictures[name] = tinted(ground, tint)
+        pictures[name] = DEFAULT_STYLE.tinted(ground, tint)
 
     titles = wrapped_texts(list(maps), chars_in(panel_width - 2, bold=True))
     n_lines = [title.count("\n") + 1 for title in titles.values()]
@@ -140,7 +139,7 @@ def plot_densities(
             size=0,
             inherit_aes=False,
         )
-        + p9.scale_fill_gradientn(scale_colours(), limits=(0, scale_end))
+        + p9.scale_fill_gradientn(DEFAULT_STYLE.scale_colours(), limits=(0, scale_end))
         + p9.guides(fill=colour_bar(f"Share per pixel{unit}", 60))
         + _line_layers(_panel_points(lines or {}, list(maps), n_rows))
         + _point_layers(_panel_points(_pixel_centres(points or {}), list(maps), n_rows))

@@ -6,7 +6,9 @@ from typing import Any
 
 import pandas as pd
 
+from salstats.checks import check_choice
 from salstats.display.plots.gallery import (
+    IMAGE,
     gallery,
     gallery_rows,
     gallery_width,
@@ -16,6 +18,8 @@ from salstats.display.plots.gallery import (
 )
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.gallery_layout import gallery_layout
+from salstats.display.plots.layout.overlay_picture import image_alone, shared_limits
+from salstats.display.plots.layout.picture_layer import COLOUR_MAP, OPACITY, map_style
 from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.plots.overlay import overlay, overlay_box
 from salstats.display.text.labels import Labels
@@ -33,6 +37,9 @@ from salstats.scoring.overlay_pictures import (
 )
 from salstats.study import Series, Study
 
+#: What the colours of maps are scaled to.
+_SCALES = ("each", "shared")
+
 
 @plot_function
 def plot_overlay(
@@ -46,6 +53,9 @@ def plot_overlay(
     smooth: MaskOption = None,
     images: ImageSource | None = None,
     human: bool = True,
+    cmap: str = COLOUR_MAP,
+    alpha: float = OPACITY,
+    with_image: bool = False,
     spacing: Spacing = None,
     labels: Mapping[str, Any] | Labels | None = None,
     width: float = COLUMN_MM,
@@ -74,6 +84,12 @@ def plot_overlay(
         so. Only the pixels that are printed are kept.
     human : bool
         Draw the human benchmark beside the method.
+    cmap : str
+        Colours of the map, a colour map of Matplotlib such as "viridis".
+    alpha : float
+        Opacity of the colours of high saliency, from 0 to 1; 0 draws the outlines only.
+    with_image : bool
+        Draw the image alone, too, at the left of the overlay.
     spacing : as for `score`, optional
         Size of a pixel in mm, for a scale bar in mm; by default it is in pixels.
     labels : mapping, optional
@@ -111,6 +127,7 @@ def plot_overlay(
     0    a  Edema  gradcam      60     80
     """
     names = Labels(labels)
+    style = map_style(cmap, alpha)
     _check_tasks(study)
     selected = study.select(cases=[case], tasks=[task])
     method = method or only_method(selected)
@@ -121,9 +138,10 @@ def plot_overlay(
         cutoff=cutoff,
         smooth=smooth,
     )
-    options = PictureOptions(rule, check_images(images), human, overlay_box(width))
+    box = overlay_box(width, 2 if with_image else 1)
+    options = PictureOptions(rule, check_images(images), human, box)
     panel = overlay_picture(selected.cases[0], task, method, series, options)
-    return overlay(panel, names, width, pixel_widths(spacing))
+    return overlay(panel, names, width, pixel_widths(spacing), style, with_image=with_image)
 
 
 @plot_function
@@ -139,6 +157,10 @@ def plot_gallery(
     smooth: MaskOption = None,
     images: ImageSource | None = None,
     human: bool = False,
+    cmap: str = COLOUR_MAP,
+    alpha: float = OPACITY,
+    scale: str = "each",
+    with_image: bool = False,
     spacing: Spacing = None,
     labels: Mapping[str, Any] | Labels | None = None,
     width: float | None = None,
@@ -171,6 +193,13 @@ def plot_gallery(
         As for `plot_overlay`.
     human : bool
         Draw the human benchmark in the panels of the other methods too.
+    cmap, alpha
+        As for `plot_overlay`.
+    scale : {"each", "shared"}
+        Colours from the smallest to the largest value of each map, or of all maps of the figure, whose values
+        then have to be in one unit.
+    with_image : bool
+        Draw the images alone, too, in a first column.
     width : float, optional
         Width of the figure in mm; by default 89 for up to two methods, else 183.
 
@@ -203,6 +232,8 @@ def plot_gallery(
     1    a  Edema  gradcam  IoU 0.20
     """
     names = Labels(labels)
+    style = map_style(cmap, alpha)
+    check_choice(scale, _SCALES, "scale")
     _check_tasks(study)
     rows = gallery_rows(cases, study.tasks, names)
     case_names = {row.case for row in rows}
@@ -212,11 +243,14 @@ def plot_gallery(
     values = panel_scores(scored, metric or picked_metric(cases), case_names)
     rule = _mask_rule_of_columns(selected, columns, scored, threshold, cutoff, smooth)
     case_by_name = {case.case: case for case in selected.cases}
+    titles, _ = series_titles(columns, names)
+    if with_image:
+        titles = {IMAGE: "Image", **titles}
     layout = gallery_layout(
         {row.key: row.parts for row in rows},
         [case_by_name[row.case].shape for row in rows],
-        series_titles(columns, names)[0],
-        gallery_width(width, len(columns)),
+        titles,
+        gallery_width(width, len(titles)),
     )
     options = PictureOptions(rule, check_images(images), human, layout.box)
     pictures = {}
@@ -224,7 +258,15 @@ def plot_gallery(
         pictures[name] = [
             overlay_picture(case_by_name[row.case], row.task, name, series, options) for row in rows
         ]
-    return gallery(rows, pictures, values, layout, cases=cases, labels=names, spacing=pixel_widths(spacing))
+    if scale == "shared":
+        all_pictures = [picture for column in pictures.values() for picture in column]
+        style = replace(style, limits=shared_limits(all_pictures))
+    if with_image:
+        first_column = next(iter(pictures.values()))
+        pictures = {IMAGE: [image_alone(picture) for picture in first_column], **pictures}
+    return gallery(
+        rows, pictures, values, layout, style, cases=cases, labels=names, spacing=pixel_widths(spacing)
+    )
 
 
 def _mask_rule_of_columns(

@@ -11,7 +11,6 @@ import pandas as pd
 from salstats.checks import quoted
 from salstats.display.plots.layout.overlay_picture import Picture, mm_per_pixel
 from salstats.errors import Message, SalstatsError, Setting
-from salstats.images.map_steps import rescale
 from salstats.images.maps import is_finite
 from salstats.images.masks import decode
 from salstats.images.printed_images import outlines, printed_shape, resize_for_print
@@ -176,7 +175,7 @@ def overlay_picture(
         points["peak"] = shown.peak
     saliency = None
     if shown.saliency is not None:
-        saliency = rescale(resize_for_print(shown.saliency, printed))
+        saliency = resize_for_print(shown.saliency, printed)
     return Picture(
         case=case.case,
         task=task,

@@ -1,12 +1,13 @@
 """Overlays and galleries of a study: options are those of `score`, and of the scores that are shown."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from display.plots.estimate_figures import caption, layers
-from display.plots.overlay_study import study
+from display.plots.overlay_study import hill, study
 from gaze_files import write_release
 from tests_support import raises
 
@@ -15,6 +16,7 @@ from salstats.errors import SalstatsError, ValueRangeError
 from salstats.readers.gaze import read_gaze
 from salstats.scoring.overlay_figures import plot_gallery, plot_overlay
 from salstats.stats.case_selection import pick_cases
+from salstats.study import Content
 
 STUDY = study()
 SCORES = pd.DataFrame(
@@ -163,3 +165,54 @@ def test_each_picture_is_that_of_its_case_and_method():
         ["a", "Edema", "human", ""],
     ]
     assert figure.data["height"].tolist() == [80, 80, 60, 60]
+
+
+def saliency_scale(figure):
+    """Texts of the colour scale."""
+    (fill,) = [one for one in figure.scales if "fill" in one.aesthetics]
+    return list(fill.labels)
+
+
+def test_maps_have_a_scale_of_their_own_or_one_for_all():
+    # the map of the second finding is ten times that of the first
+    edema, nodule, *others = STUDY.cases[0].predictions
+    tenfold = replace(nodule, read=partial(Content, saliency=10 * hill(0, 0)))
+    case = replace(STUDY.cases[0], predictions=(edema, tenfold, *others))
+    two_maps = replace(STUDY, cases=(case, STUDY.cases[1]))
+    rows = pd.DataFrame({"case": "a", "task": ["Edema", "Nodule"]})
+    each = plot_gallery(two_maps, rows, methods=["gradcam"])
+    assert saliency_scale(each) == ["0", "0.5", "1"]
+    shared = plot_gallery(two_maps, rows, methods=["gradcam"], scale="shared")
+    low, middle, high = map(float, saliency_scale(shared))
+    assert low == 0
+    assert 9 < high <= 10
+    assert middle == pytest.approx(high / 2, rel=0.05)
+
+
+def test_the_image_alone_stands_before_the_maps_and_needs_no_score():
+    rows = pd.DataFrame({"case": "a", "task": ["Edema"]})
+    figure = plot_gallery(STUDY, rows, scores=SCORES, with_image=True)
+    assert figure.data["method"].fillna("").tolist() == ["", "gradcam", "human"]
+    assert figure.data["left"].is_monotonic_increasing
+    assert figure.data["text"].iloc[0] == ""
+    overlay = plot_overlay(STUDY, "a", "Edema", with_image=True)
+    assert overlay.data["method"].fillna("").tolist() == ["", "gradcam"]
+    assert "Absent" not in caption(overlay)
+
+
+def test_outlines_alone_have_no_scale_of_colours():
+    figure = plot_overlay(STUDY, "a", "Edema", alpha=0)
+    assert not [one for one in figure.scales if "fill" in one.aesthetics]
+    # the outlines of truth, people and mask, each on its casing
+    assert len(layers(figure, "geom_path")) == 6
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"cmap": "infernoo"}, {"alpha": 2}, {"scale": "both"}],
+    ids=lambda options: next(iter(options)),
+)
+def test_an_unknown_style_of_maps_is_an_error(options):
+    ((option, value),) = options.items()
+    with raises(ValueRangeError, option=option, value=value):
+        plot_gallery(STUDY, pd.DataFrame({"case": "a", "task": ["Edema"]}), **options)

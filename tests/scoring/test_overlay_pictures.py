@@ -49,7 +49,7 @@ def extent(lines):
 A, B = STUDY.cases
 
 
-def test_a_picture_has_truth_mask_peak_and_the_stretched_map():
+def test_a_picture_has_truth_mask_peak_and_the_map_in_its_own_unit():
     shown = picture(A, "Edema")
     assert (shown.case, shown.task, shown.method, shown.series) == ("a", "Edema", "gradcam", (GRADCAM,))
     assert (shown.shape, shown.note, shown.people, shown.grey) == (SHAPE, "", 0, None)
@@ -60,7 +60,9 @@ def test_a_picture_has_truth_mask_peak_and_the_stretched_map():
     np.testing.assert_allclose(shown.points["peak"], [[34.5, 44.5]])
     assert set(shown.points) == {"peak"}
     assert shown.saliency.shape == shown.printed
-    assert (shown.saliency.min(), shown.saliency.max()) == (0, 1)
+    assert shown.saliency.min() == 0
+    # the largest value of the map, 1, lies between pixels of the print
+    assert 0.9 < shown.saliency.max() <= 1
     assert (shown.threshold, shown.smooth, shown.colormap, shown.cutoff) == (0.5, None, None, None)
 
 

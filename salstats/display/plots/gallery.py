@@ -14,6 +14,7 @@ from salstats.display.plots.layout.gallery_layout import GalleryLayout
 from salstats.display.plots.layout.overlay_layers import bar_layers
 from salstats.display.plots.layout.overlay_picture import Picture
 from salstats.display.plots.layout.overlay_sheet import TAG_PT, Band, PlacedPicture, lay_out
+from salstats.display.plots.layout.picture_layer import MapStyle
 from salstats.display.plots.layout.text_fit import chars_in
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM
 from salstats.display.plots.overlay import (
@@ -31,6 +32,8 @@ from salstats.display.text.labels import Labels
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.study import HUMAN, Series
 
+#: Key of the column of the images without maps.
+IMAGE = "image"
 #: Most columns of a gallery that fit a journal's column.
 _FEW_COLUMNS = 2
 #: Columns that tell the series of a method apart.
@@ -43,6 +46,7 @@ def gallery(  # noqa: C901
     pictures: Mapping[str, Sequence[Picture]],
     values: "PanelScores",
     layout: GalleryLayout,
+    style: MapStyle,
     *,
     cases: pd.DataFrame,
     labels: Labels,
@@ -60,6 +64,8 @@ def gallery(  # noqa: C901
         Scores of the pictures.
     layout : GalleryLayout
         Sizes of pictures, and names of rows and columns.
+    style : MapStyle
+        Colours of the maps.
     cases : DataFrame
         The picked cases.
     labels : Labels
@@ -96,7 +102,9 @@ def gallery(  # noqa: C901
                 pick_names = list(dict.fromkeys(str(pick["pick"]) for pick in picks.for_picture(picture)))
                 tag = _score_text(score.mean, tag_metric, pick_names, picture.note)
             placed.append(PlacedPicture(picture, row.key, column, tag, score.mean))
-    series_of_columns = {column: column_pictures[0].series for column, column_pictures in pictures.items()}
+    series_of_columns = {
+        column: column_pictures[0].series for column, column_pictures in pictures.items() if column != IMAGE
+    }
     titles, shared_notes = series_titles(series_of_columns, labels)
     single_row_note = ""
     if len(rows) == 1:
@@ -108,7 +116,7 @@ def gallery(  # noqa: C901
 
     def notes(page_pictures: Sequence[PlacedPicture]) -> list[str]:
         """Return the sentences of the caption of some pictures."""
-        panels = [picture.panel for picture in page_pictures]
+        panels = [picture.panel for picture in page_pictures if picture.column != IMAGE]
         return [
             single_row_note,
             *shared_notes,
@@ -134,6 +142,7 @@ def gallery(  # noqa: C901
             overlay_figure(
                 page_pictures,
                 layout.sheet(stacks),
+                map_style=style,
                 labels=labels,
                 notes=notes(page_pictures),
                 spacing=spacing,

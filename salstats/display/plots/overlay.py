@@ -20,7 +20,7 @@ from salstats.display.plots.layout.overlay_layers import (
     outline_rows,
     text_layers,
 )
-from salstats.display.plots.layout.overlay_picture import Picture
+from salstats.display.plots.layout.overlay_picture import Picture, image_alone
 from salstats.display.plots.layout.overlay_sheet import (
     EDGE_MM,
     GAP_MM,
@@ -31,7 +31,7 @@ from salstats.display.plots.layout.overlay_sheet import (
     lay_out,
 )
 from salstats.display.plots.layout.pages import PAGE_HEIGHT_MM
-from salstats.display.plots.layout.picture_layer import GROUND, geom_picture, tinted
+from salstats.display.plots.layout.picture_layer import DEFAULT_STYLE, GROUND, MapStyle, geom_picture
 from salstats.display.plots.layout.text_fit import caption, caption_chars, caption_height_mm
 from salstats.display.plots.layout.theme import LINE_MM, figure_size, picture_theme, theme_salstats
 from salstats.display.text.format import joined
@@ -76,9 +76,18 @@ class _LegendSize(NamedTuple):
 
 
 def overlay(
-    picture: Picture, labels: Labels, width: float, spacing: float | Mapping[str, float] | None
+    picture: Picture,
+    labels: Labels,
+    width: float,
+    spacing: float | Mapping[str, float] | None,
+    style: MapStyle,
+    *,
+    with_image: bool,
 ) -> Figure:
-    """Return the figure of a single picture, with a width in mm; `spacing` is the size of a pixel in mm."""
+    """Return the figure of a single picture, beside the image alone if `with_image`.
+
+    `width` is that of the figure in mm, `spacing` the size of a pixel in mm.
+    """
     names = [labels.value("case", picture.case), labels.value("task", picture.task)]
     if picture.series:
         names.append(method_label(labels, picture.series))
@@ -92,20 +101,26 @@ def overlay(
         people_note([picture]),
         missing_images_note([picture]),
     ]
-    box = overlay_box(width)
-    # a single row and column need neither keys nor names
+    # the caption names the only map
+    columns = {"map": ""}
+    placed = [PlacedPicture(picture, row="", column="map", text="")]
+    if with_image:
+        columns = {"image": "", **columns}
+        placed.insert(0, PlacedPicture(image_alone(picture), row="", column="image", text=""))
+    box = overlay_box(width, len(columns))
     sheet = PictureSheet(
         width=width,
         box=box,
         column=box[0],
         rows={"": ""},
-        columns={"": ""},
+        columns=columns,
         names_mm=0.0,
-        stacks=[[Band(row="", columns=("",))]],
+        stacks=[[Band(row="", columns=tuple(columns))]],
     )
     return overlay_figure(
-        [PlacedPicture(picture, row="", column="", text="")],
+        placed,
         sheet,
+        map_style=style,
         labels=labels,
         notes=sentences,
         spacing=spacing,
@@ -113,9 +128,9 @@ def overlay(
     )
 
 
-def overlay_box(width: float) -> tuple[float, float]:
-    """Return the largest width and height of a single picture in a figure, all in mm."""
-    picture_width = width - 2 * EDGE_MM
+def overlay_box(width: float, n_pictures: int = 1) -> tuple[float, float]:
+    """Return the largest width and height of each of some pictures side by side in a figure, all in mm."""
+    picture_width = (width - 2 * EDGE_MM - (n_pictures - 1) * GAP_MM) / n_pictures
     # the caption has about four lines
     page_room = PAGE_HEIGHT_MM - outside_pictures_mm([], width) - 4 * LINE_MM
     return picture_width, min(MAX_HEIGHT_FACTOR * picture_width, page_room)
@@ -152,6 +167,7 @@ def overlay_figure(
     spacing: float | Mapping[str, float] | None,
     names: Mapping[str, str] | None = None,
     page: str = "",
+    map_style: MapStyle = DEFAULT_STYLE,
 ) -> Figure:
     """Return the figure of the pictures of a sheet.
 
@@ -171,6 +187,8 @@ def overlay_figure(
         Texts in the legend that replace the default ones, by kind of outline or mark.
     page : str
         Last sentence of the caption.
+    map_style : MapStyle
+        Colours of the maps.
     """
     tables = lay_out(placed, sheet)
     table = tables.pictures
@@ -184,20 +202,22 @@ def overlay_figure(
     legend = _legend_size(outline_texts, mark_texts, inner_width)
     bars, bar_note = bar_layers(table, spacing, labels)
     note = caption([*notes, bar_note, page], caption_chars(sheet.width, left_mm=3))
-    has_maps = any(picture.panel.saliency is not None for picture in placed)
+    has_colours = map_style.alpha > 0 and any(picture.panel.saliency is not None for picture in placed)
     outside_mm = 2 * EDGE_MM + legend.height + caption_height_mm(note) + _RESERVE_MM
-    if has_maps:
+    if has_colours:
         outside_mm += _COLOUR_SCALE_MM
     # one list, since each addition copies the whole figure
     elements: list[Any] = [
         geom_picture(
             p9.aes(xmin="left", xmax="right", ymin="bottom", ymax="top", label="picture"),
-            pictures={str(number): _tinted(picture.panel) for number, picture in enumerate(placed)},
+            pictures={
+                str(number): _tinted(picture.panel, map_style) for number, picture in enumerate(placed)
+            },
             show_legend=False,
         )
     ]
-    if has_maps:
-        elements += colour_scale_layers(table)
+    if has_colours:
+        elements += colour_scale_layers(table, map_style)
     if outlines is not None:
         n_columns = legend_columns(outline_texts, inner_width)
         elements += line_layers(outlines, texts, style.line_size, n_columns)
@@ -246,12 +266,14 @@ def _texts_of_kinds(rows: pd.DataFrame | None, texts: Mapping[str, str]) -> list
     return [texts[kind] for kind in rows["kind"].cat.categories]
 
 
-def _tinted(picture: Picture) -> np.ndarray:
+def _tinted(picture: Picture, style: MapStyle) -> np.ndarray:
     """Return the image with the map over it; without an image the ground is grey."""
     grey = picture.grey
     if grey is None:
         grey = np.full(picture.printed, GROUND)
-    return tinted(grey, picture.saliency)
+    if picture.saliency is None:
+        return style.tinted(grey, None)
+    return style.tinted(grey, style.scaled(picture.saliency))
 
 
 def method_label(names: Labels, series: Sequence[Series], omitted_columns: Collection[str] = ()) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.display.plots.layout.overlay_sheet import TAG_PT, PlacedPicture
-from salstats.display.plots.layout.picture_layer import colour_bar, scale_colours
+from salstats.display.plots.layout.picture_layer import MapStyle, colour_bar
 from salstats.display.plots.layout.text_fit import escape_dollars
 from salstats.display.plots.layout.theme import TEXT_PT, LineStyle, font
 from salstats.display.text.format import joined
@@ -151,14 +151,23 @@ def mark_layers(marks: pd.DataFrame, texts: Mapping[str, str], size: float) -> l
     ]
 
 
-def colour_scale_layers(table: pd.DataFrame) -> list[Any]:
+def colour_scale_layers(table: pd.DataFrame, style: MapStyle) -> list[Any]:
     """Return the colour scale of maps, with an invisible layer, since plotnine draws no scale without one."""
+    title = "Saliency (0 to 1 in each map)"
+    texts = ["0", "0.5", "1"]
+    width_pt = 40
+    if style.limits is not None:
+        title = "Saliency (one scale for all maps)"
+        low, high = style.limits
+        texts = [f"{value:.2g}" for value in (low, (low + high) / 2, high)]
+        # numbers of several digits need more room
+        width_pt = 80
     ends = table.iloc[[0, 0]].assign(value=[0.0, 1.0], x=0.0, y=0.0)
     point = p9.aes(xmin="x", xmax="x", ymin="y", ymax="y", fill="value")
     return [
         p9.geom_rect(point, ends, size=0, **_SEPARATE_AES),
-        p9.scale_fill_gradientn(scale_colours(), limits=(0, 1), breaks=[0, 0.5, 1], labels=["0", "0.5", "1"]),
-        p9.guides(fill=colour_bar("Saliency (0 to 1 in each map)", 40)),
+        p9.scale_fill_gradientn(style.scale_colours(), limits=(0, 1), breaks=[0, 0.5, 1], labels=texts),
+        p9.guides(fill=colour_bar(title, width_pt)),
     ]
 
 

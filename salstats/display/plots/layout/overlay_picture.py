@@ -1,7 +1,7 @@
 """A case, a task and a method as small arrays, from which a figure draws a picture."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class Picture:
     printed : tuple of int
         Height and width of `grey` and `saliency`, which are as fine as can be printed.
     grey, saliency : ndarray or None
-        The image and the map from 0 to 1; None where there is none.
+        The image, from 0 to 1, and the map in its own unit; None where there is none.
     lines : mapping
         Outlines by their kind, as far as there are any: "truth", "human" or "mask"; each outline is an
         array of points (row, col).
@@ -55,6 +55,28 @@ class Picture:
     smooth: int | None = None
     colormap: str | None = None
     cutoff: float | None = None
+
+
+def image_alone(picture: Picture) -> Picture:
+    """Return the picture of the image only, without map, outlines and points."""
+    return replace(
+        picture,
+        method=None,
+        series=(),
+        saliency=None,
+        lines={},
+        points={},
+        note="",
+        threshold=None,
+    )
+
+
+def shared_limits(pictures: Iterable[Picture]) -> tuple[float, float] | None:
+    """Return the smallest and the largest value of the maps of pictures, None without a map."""
+    maps = [picture.saliency for picture in pictures if picture.saliency is not None]
+    if not maps:
+        return None
+    return float(min(values.min() for values in maps)), float(max(values.max() for values in maps))
 
 
 def mm_per_pixel(shape: tuple[int, int], box: tuple[float, float]) -> float:

@@ -1,5 +1,6 @@
 """A plotnine layer that draws a map laid over its image as one picture, not as a row of data per pixel."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib as mpl
@@ -8,50 +9,89 @@ import pandas as pd
 import plotnine as p9
 from matplotlib.image import AxesImage
 
+from salstats.checks import check_choice, check_number
 from salstats.display.plots.layout.theme import TEXT_PT
 from salstats.errors import SalstatsError
 
 #: Grey of the ground where there is no image, from 0 (black) to 1.
 GROUND = 0.45
-#: Colour map of saliency, and the range of it that is used: its dark end would hide the image.
-_COLOUR_MAP = "inferno"
-_FIRST_COLOUR = 0.30
-_LAST_COLOUR = 0.95
-#: Opacity of the colour of high saliency, and the saliency from which on opacity no longer grows.
-_MAX_OPACITY = 0.62
+#: Colour map of saliency by default. Of a map that begins dark only the lighter range is used, since its dark
+#: end would hide the image.
+COLOUR_MAP = "inferno"
+_LIGHT_RANGE = (0.30, 0.95)
+#: Luminance, from 0 to 1, below which the first colour of a map is dark.
+_DARK = 0.2
+_LUMINANCE_WEIGHTS = (0.2126, 0.7152, 0.0722)
+#: Opacity of the colour of high saliency by default, and the saliency from which on opacity no longer grows.
+OPACITY = 0.62
 _FULL_SALIENCY = 0.5
 
 
-def tinted(grey: np.ndarray, saliency: np.ndarray | None) -> np.ndarray:
-    """Return an image with a saliency map over it, as an RGB picture of uint8, shape (rows, cols, 3).
+@dataclass(frozen=True)
+class MapStyle:
+    """How maps are coloured over their images.
 
-    `grey`, shape (rows, cols), is from 0 (black) to 1. `saliency`, of the same shape, is from 0, which leaves
-    the image unchanged, to 1; None leaves the whole image unchanged.
+    Attributes
+    ----------
+    cmap : str
+        Name of a colour map of Matplotlib.
+    alpha : float
+        Opacity of the colours of high saliency, from 0 to 1.
+    limits : tuple of float, optional
+        Values of a map that have the first and the last colour, the same in all maps; by default each map has
+        its own, its smallest and its largest value.
     """
-    rgb = np.repeat(grey[:, :, None].astype(np.float64), 3, axis=2)
-    if saliency is not None:
-        alpha = opacity(saliency)[:, :, None]
-        rgb = (1 - alpha) * rgb + alpha * colours_of(saliency)
-    return np.asarray(np.round(255 * np.clip(rgb, 0, 1)), dtype=np.uint8)
+
+    cmap: str = COLOUR_MAP
+    alpha: float = OPACITY
+    limits: tuple[float, float] | None = None
+
+    def tinted(self, grey: np.ndarray, saliency: np.ndarray | None) -> np.ndarray:
+        """Return an image with a saliency map over it, as an RGB picture of uint8, shape (rows, cols, 3).
+
+        `grey`, shape (rows, cols), is from 0 (black) to 1. `saliency`, of the same shape, is from 0, which
+        leaves the image unchanged, to 1; None leaves the whole image unchanged.
+        """
+        rgb = np.repeat(grey[:, :, None].astype(np.float64), 3, axis=2)
+        if saliency is not None:
+            opacity = self.opacity(saliency)[:, :, None]
+            rgb = (1 - opacity) * rgb + opacity * self.colours_of(saliency)
+        return np.asarray(np.round(255 * np.clip(rgb, 0, 1)), dtype=np.uint8)
+
+    def scaled(self, values: np.ndarray) -> np.ndarray:
+        """Return a map scaled to 0 to 1 between the limits, else between its smallest and largest value."""
+        low, high = self.limits or (values.min(), values.max())
+        if high == low:
+            return np.zeros_like(values)
+        return np.asarray(np.clip((values - low) / (high - low), 0, 1))
+
+    def opacity(self, saliency: np.ndarray) -> np.ndarray:
+        """Return the opacity of the colour of each saliency over the image, 0 to 1."""
+        return np.asarray(self.alpha * np.clip(saliency / _FULL_SALIENCY, 0, 1))
+
+    def colours_of(self, saliency: np.ndarray) -> np.ndarray:
+        """Return red, green and blue of each saliency, 0 to 1, along a new last axis."""
+        colour_map = mpl.colormaps[self.cmap]
+        first, last = 0.0, 1.0
+        if np.dot(colour_map(0.0)[:3], _LUMINANCE_WEIGHTS) < _DARK:
+            first, last = _LIGHT_RANGE
+        return np.asarray(colour_map(first + (last - first) * saliency)[..., :3])
+
+    def scale_colours(self, n: int = 21) -> list[str]:
+        """Return hexadecimal colours of saliency from 0 to 1 over a middle grey, for a scale of `n` steps."""
+        saliency = np.linspace(0, 1, n)[None, :]
+        colours = self.tinted(np.full(saliency.shape, GROUND), saliency)[0]
+        return [f"#{red:02X}{green:02X}{blue:02X}" for red, green, blue in colours]
 
 
-def opacity(saliency: np.ndarray) -> np.ndarray:
-    """Return the opacity of the colour of each saliency over the image, 0 to 1."""
-    return np.asarray(_MAX_OPACITY * np.clip(saliency / _FULL_SALIENCY, 0, 1))
+#: Colours of maps where nothing else was chosen.
+DEFAULT_STYLE = MapStyle()
 
 
-def colours_of(saliency: np.ndarray) -> np.ndarray:
-    """Return red, green and blue of each saliency, 0 to 1, along a new last axis."""
-    position = _FIRST_COLOUR + (_LAST_COLOUR - _FIRST_COLOUR) * saliency
-    rgba = mpl.colormaps[_COLOUR_MAP](position)
-    return np.asarray(rgba[..., :3])
-
-
-def scale_colours(n: int = 21) -> list[str]:
-    """Return hexadecimal colours of saliency from 0 to 1 over a middle grey, for a scale of `n` steps."""
-    saliency = np.linspace(0, 1, n)[None, :]
-    colours = tinted(np.full(saliency.shape, GROUND), saliency)[0]
-    return [f"#{red:02X}{green:02X}{blue:02X}" for red, green, blue in colours]
+def map_style(cmap: str, alpha: float) -> MapStyle:
+    """Return the style of maps; raise unless `cmap` is a colour map of Matplotlib and `alpha` is 0 to 1."""
+    check_choice(cmap, tuple(mpl.colormaps), "cmap")
+    return MapStyle(cmap, check_number(alpha, "alpha", 1.0))
 
 
 def colour_bar(title: str, width: float) -> Any:

@@ -1,32 +1,63 @@
 """A map over its image: worked by hand on small arrays."""
 
 import numpy as np
+import pytest
+from tests_support import raises
 
-from salstats.display.plots.layout.picture_layer import GROUND, colours_of, opacity, scale_colours, tinted
+from salstats.display.plots.layout.picture_layer import DEFAULT_STYLE, GROUND, MapStyle, map_style
+from salstats.errors import ValueRangeError
 
 
 def test_saliency_of_zero_leaves_the_image_as_it_is():
     grey = np.array([[0.0, 0.5, 1.0]])
-    plain = tinted(grey, None)
+    plain = DEFAULT_STYLE.tinted(grey, None)
     np.testing.assert_array_equal(plain, np.repeat([[[0], [128], [255]]], 3, axis=2))
-    np.testing.assert_array_equal(tinted(grey, np.zeros((1, 3))), plain)
+    np.testing.assert_array_equal(DEFAULT_STYLE.tinted(grey, np.zeros((1, 3))), plain)
     assert plain.dtype == np.uint8
 
 
 def test_more_saliency_is_lighter_and_covers_no_less():
     steps = np.linspace(0, 1, 11)
-    light = colours_of(steps) @ [0.2126, 0.7152, 0.0722]
+    light = DEFAULT_STYLE.colours_of(steps) @ [0.2126, 0.7152, 0.0722]
     assert (np.diff(light) > 0).all()
-    assert (np.diff(opacity(steps)) >= 0).all()
-    assert opacity(np.array(1.0)) < 1
+    assert (np.diff(DEFAULT_STYLE.opacity(steps)) >= 0).all()
+    assert DEFAULT_STYLE.opacity(np.array(1.0)) < 1
     # over black and over white the largest saliency is still told from none
     for ground in (0.0, 1.0):
-        low, high = tinted(np.full((1, 2), ground), np.array([[0.0, 1.0]]))[0].astype(int)
+        low, high = DEFAULT_STYLE.tinted(np.full((1, 2), ground), np.array([[0.0, 1.0]]))[0].astype(int)
         assert np.abs(high - low).max() > 80
 
 
 def test_the_scale_shows_the_colours_of_the_picture():
-    colours = scale_colours(3)
-    over_grey = tinted(np.full((1, 3), GROUND), np.array([[0.0, 0.5, 1.0]]))[0]
+    colours = DEFAULT_STYLE.scale_colours(3)
+    over_grey = DEFAULT_STYLE.tinted(np.full((1, 3), GROUND), np.array([[0.0, 0.5, 1.0]]))[0]
     assert colours == ["#{:02X}{:02X}{:02X}".format(*c) for c in over_grey]
     assert len(set(colours)) == 3
+
+
+def test_maps_with_limits_of_their_own_are_scaled_by_them_and_others_by_their_range():
+    values = np.array([[1.0, 2.0, 5.0]])
+    np.testing.assert_allclose(DEFAULT_STYLE.scaled(values), [[0, 0.25, 1]])
+    np.testing.assert_allclose(MapStyle(limits=(0, 4)).scaled(values), [[0.25, 0.5, 1]])
+    np.testing.assert_array_equal(DEFAULT_STYLE.scaled(np.full((1, 2), 3.0)), [[0, 0]])
+
+
+def test_a_map_without_opacity_leaves_the_image():
+    grey = np.array([[0.0, 1.0]])
+    np.testing.assert_array_equal(
+        map_style("viridis", 0).tinted(grey, np.ones((1, 2))), DEFAULT_STYLE.tinted(grey, None)
+    )
+
+
+def test_another_colour_map_is_used_from_end_to_end_unless_it_begins_dark():
+    np.testing.assert_allclose(
+        map_style("Blues", 1).colours_of(np.array([0.0]))[0], [0.969, 0.984, 1.0], atol=1e-3
+    )
+    viridis = map_style("viridis", 1).colours_of(np.array([0.0]))[0]
+    assert viridis @ [0.2126, 0.7152, 0.0722] > 0.25
+
+
+@pytest.mark.parametrize(("cmap", "alpha", "option"), [("infernoo", 0.5, "cmap"), ("jet", 1.5, "alpha")])
+def test_an_unknown_colour_map_or_opacity_is_an_error(cmap, alpha, option):
+    with raises(ValueRangeError, option=option):
+        map_style(cmap, alpha)
