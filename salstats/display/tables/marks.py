@@ -172,7 +172,7 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
 def _check_differences(
     estimates: Estimates, keys: Sequence[str], differences: Estimates, references: Sequence[object]
 ) -> None:
-    """Raise unless differences from one reference have the grouping columns of the estimates."""
+    """Raise unless estimates and differences vary in the same grouping columns, with one reference."""
     only_in_estimates = []
     for column in keys:
         if column not in differences.keys and estimates.varies(column):
@@ -181,16 +181,17 @@ def _check_differences(
     for column in differences.keys:
         if column not in keys and differences.varies(column):
             only_in_differences.append(column)
-    if only_in_estimates or only_in_differences:
-        columns = [*only_in_estimates, *only_in_differences]
-        owner = "differences"
-        if only_in_estimates:
-            owner = "estimates"
+    columns_by_owner = {"estimates": only_in_estimates, "differences": only_in_differences}
+    faults = []
+    for owner, columns in columns_by_owner.items():
+        if columns:
+            verb = "is" if len(columns) == 1 else "are"
+            faults.append(f"{quoted(columns)} {verb} only in the {owner}")
+    if faults:
         raise ColumnError(
-            f"differences and estimates must have the same grouping columns; {quoted(columns)} "
-            f"is only in the {owner}",
-            option=owner,
-            column=columns[0],
+            f"differences and estimates must have the same grouping columns; {' and '.join(faults)}",
+            option="estimates" if only_in_estimates else "differences",
+            column=[*only_in_estimates, *only_in_differences][0],
         )
     if len(references) > 1:
         raise SalstatsError(

@@ -85,6 +85,16 @@ def test_significant_differences_are_marked_and_estimates_without_one_are_counte
     assert result.n_untested == 1
 
 
+def test_columns_that_lack_on_both_sides_are_named_with_the_side_that_has_them():
+    means = read_estimates(frame([0.3, 0.5, 0.9], size=["s", "s", "l"]))
+    compared = read_estimates(differences().frame.assign(task=["a", "b"]), "differences")
+    with raises(ColumnError, option="estimates", column="size") as error:
+        differing_rows(means, ["metric", "method", "size"], compared)
+    sentence = str(error.value)
+    assert "'size' is only in the estimates" in sentence
+    assert "'task' is only in the differences" in sentence
+
+
 def test_two_differences_of_one_estimate_are_an_error():
     means = read_estimates(frame([0.3, 0.4]))
     with raises(SalstatsError, option="differences"):
