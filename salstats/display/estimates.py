@@ -10,7 +10,7 @@ import pandas as pd
 
 from salstats.checks import check_columns, check_frame
 from salstats.display.text.format import LEVEL_TOLERANCE
-from salstats.display.text.labels import LAST
+from salstats.display.text.labels import SUMMARY_LABELS
 from salstats.errors import ColumnError, MessagePart, SalstatsError
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
 from salstats.stats.adjust import check_procedure
@@ -137,13 +137,13 @@ class Estimates:
         """True for each row over all tasks: the average of their estimates, or all of them pooled."""
         if "task" not in self.frame.columns:
             return np.zeros(len(self.frame), dtype=bool)
-        return np.asarray(self.frame["task"].astype("str").isin(LAST), dtype=bool)
+        return np.asarray(self.frame["task"].astype("str").isin(SUMMARY_LABELS), dtype=bool)
 
     @cached_property
     def is_summary_row(self) -> np.ndarray:
         """True for each row that is an average of others or all of them pooled."""
         grouping = self.frame[self.existing(self.keys)]
-        return np.asarray(grouping.isin(LAST).any(axis=1), dtype=bool)
+        return np.asarray(grouping.isin(SUMMARY_LABELS).any(axis=1), dtype=bool)
 
     @cached_property
     def term(self) -> str | None:

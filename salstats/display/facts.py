@@ -19,7 +19,7 @@ from salstats.display.text.format import (
     plural,
     short_level_text,
 )
-from salstats.display.text.labels import LAST, Labels
+from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.vocabulary import NO_INTERVAL, RANK_TERMS, inference_text, limits_name
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.intervals import Interval, interval_by_name
@@ -358,7 +358,7 @@ def _summary_counts(estimates: Estimates, observation: str, *, with_units: bool)
     if estimates.is_summary_row.all():
         return ""
     texts = []
-    for name in LAST:
+    for name in SUMMARY_LABELS:
         rows = estimates.subset((estimates.frame[list(estimates.keys)] == name).any(axis=1))
         if not len(rows.non_missing("n")):
             continue

@@ -58,8 +58,8 @@ class TableOptions:
         na = [self.na] if isinstance(self.na, str) else list(self.na)
         object.__setattr__(self, "na", tuple(dict.fromkeys(["", *na])))
 
-    def remedy(self, *parts: MessagePart) -> Message:
-        """Return the hint of a message: the parts, which name options, or what does without options."""
+    def hint_with_options(self, *parts: MessagePart) -> Message:
+        """Return a hint of these parts, which name options; of a fixed format, one that names none."""
         if self.is_fixed_format:
             return Message("save it as CSV with commas, in UTF-8")
         return Message(*parts)

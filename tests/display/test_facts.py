@@ -24,7 +24,7 @@ from salstats.display.facts import (
 from salstats.display.plots.decrease import significance_rule
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import record_of
-from salstats.display.text.labels import LAST
+from salstats.display.text.labels import SUMMARY_LABELS
 from salstats.display.text.vocabulary import INFERENCE
 from salstats.stats.engine.cautions import RECORDS
 from salstats.stats.engine.fixed_factors import THESE_READERS
@@ -207,7 +207,7 @@ def counts(frame, _):
     if "equal" in frame.get("term", pd.Series()).array:
         frame = frame[frame["term"] == "mean"]
     of_all = pd.DataFrame(
-        {name: frame[[k for k in KEYS if k in frame]].eq(name).any(axis=1) for name in LAST}
+        {name: frame[[k for k in KEYS if k in frame]].eq(name).any(axis=1) for name in SUMMARY_LABELS}
     )
     single = frame[~of_all.any(axis=1)] if not of_all.any(axis=1).all() else frame
     n = column(single, "n")
@@ -222,7 +222,7 @@ def counts(frame, _):
     are_units = column(some, "n").equals(column(some, "n_units"))
     if "n_readers" in frame and some["n_readers"].notna().any():
         numbers += span(some["n_readers"])
-    for name in LAST:
+    for name in SUMMARY_LABELS:
         if of_all[name].any() and len(single) < len(frame):
             rows = frame[of_all[name]]
             numbers += observations(rows) if are_units else span(column(rows, "n"))

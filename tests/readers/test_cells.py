@@ -61,8 +61,8 @@ def test_a_decimal_mark_is_a_point_or_a_comma():
 
 
 def test_a_file_of_one_format_recommends_none_of_the_options():
-    assert "CSV" in str(TableOptions(is_fixed_format=True).remedy("pass sep"))
-    assert str(PLAIN.remedy("pass ", "sep")) == "pass sep"
+    assert "CSV" in str(TableOptions(is_fixed_format=True).hint_with_options("pass sep"))
+    assert str(PLAIN.hint_with_options("pass ", "sep")) == "pass sep"
 
 
 # header

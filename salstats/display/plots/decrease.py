@@ -24,7 +24,7 @@ from salstats.display.plots.layout.legends import method_styles
 from salstats.display.plots.layout.row_panels import figure_width, fitting_rows, row_figure
 from salstats.display.plots.layout.theme import PALETTE
 from salstats.display.text.format import MINUS, STYLES, interval_text, reported_p
-from salstats.display.text.labels import LAST, Labels
+from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.margins import margin_marks, pairs_as_methods
 from salstats.display.text.vocabulary import CONTRASTS, TERMS, in_sentence
 from salstats.errors import Call, Message, SalstatsError, warn
@@ -141,7 +141,7 @@ def plot_decrease(  # noqa: C901
     frame["fill"] = np.where(frame["conclusive"], _mark_colours(frame, drawing), "white")
     frame["last"] = False
     if row:
-        frame["last"] = frame[row].astype(str).isin(LAST)
+        frame["last"] = frame[row].astype(str).isin(SUMMARY_LABELS)
     rule = significance_rule(drawing.estimates, style)
     fill_note = ""
     if rule:

@@ -173,7 +173,7 @@ def plot_flow(
     n_columns = max(1, min(len(groups), int(width // COLUMN_MM)))
     file_box = _file_box(file, flow, names)
     chains = [_with_title(_boxes(branches, file, names), title) for title, branches in groups]
-    note = _units_note(flow, str(file["unit"]), names)
+    note = _counting_note(flow, str(file["unit"]), names)
     available_mm = width - 2 * _MARGIN_MM
     chars = caption_chars(width)
     longest_caption = caption([note, "Page 10 of 12."], chars)
@@ -187,8 +187,8 @@ def plot_flow(
     return paged_figure(pages)
 
 
-def _units_note(flow: pd.DataFrame, unit: str, names: Labels) -> str:
-    """Sentence on the counts of cases and units where a case has several scores, else ""."""
+def _counting_note(flow: pd.DataFrame, unit: str, names: Labels) -> str:
+    """Return a sentence on how cases and units are counted, "" where each case has one score."""
     if not _has_cases_with_several_scores(flow):
         return ""
     units = plural(_unit_noun(unit, names))

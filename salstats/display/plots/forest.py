@@ -39,11 +39,11 @@ from salstats.display.plots.layout.row_panels import fitting_rows, panel_fits, r
 from salstats.display.plots.layout.text_fit import LABEL_CHARS, crossed_labels, indented, short_labels
 from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.text.format import STYLES, count_range, count_text, reported_p, row_p_text
-from salstats.display.text.labels import LAST, Labels
+from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.margins import pairs_as_methods
 from salstats.display.text.models import (
     as_deviations,
-    is_marginal,
+    has_marginal_estimates,
     marginal_note,
     marginal_text,
     outcome_text,
@@ -182,7 +182,7 @@ def plot_forest(  # noqa: C901
     has_headings = len(row_columns) > 1
     is_summary: pd.Series | bool = False
     if row_columns:
-        is_summary = frame[row_columns].astype(str).isin(LAST).any(axis=1)
+        is_summary = frame[row_columns].astype(str).isin(SUMMARY_LABELS).any(axis=1)
     unnamed_columns = []
     if "task" not in row_columns:
         unnamed_columns.append("task")
@@ -323,12 +323,15 @@ def _row_entries(
         return {(): _Entry("", is_bold=False)}
     outer_labels = short_labels(labels, row_columns[0], [key[0] for key in keys], chars)
     if len(row_columns) == 1:
-        return {(value,): _Entry(text, is_bold=str(value) in LAST) for value, text in outer_labels.items()}
+        return {
+            (value,): _Entry(text, is_bold=str(value) in SUMMARY_LABELS)
+            for value, text in outer_labels.items()
+        }
     inner_labels = short_labels(labels, row_columns[1], [key[1] for key in keys], chars)
     entries: dict[_RowKey, _Entry] = {}
     for group, text in outer_labels.items():
         members = [value for value in inner_labels if (group, value) in keys]
-        is_summary = str(group) in LAST and len(members) == 1
+        is_summary = str(group) in SUMMARY_LABELS and len(members) == 1
         # the only row of such a group has no level, or one of the same name
         is_undivided = all(str(value) in ("", str(group)) for value in members)
         if is_summary or is_undivided:
@@ -365,7 +368,7 @@ def _default_null(estimates: Estimates, term: str | None, ratio: bool) -> float:
     """Return the value of estimates that means no effect, NaN where there is none."""
     if ratio:
         return 1.0
-    if is_marginal(estimates) and not _has_slopes_or_contrasts(estimates):
+    if has_marginal_estimates(estimates) and not _has_slopes_or_contrasts(estimates):
         return float("nan")
     if estimates.values("formula"):
         return 0.0
@@ -405,7 +408,7 @@ def _text_columns(
     """Return columns of text by heading: n, estimate with interval, and P values if `p_values`."""
     columns = {}
     # n of a marginal mean is that of the whole model, not of the row
-    if estimates.values("n") and not is_marginal(estimates):
+    if estimates.values("n") and not has_marginal_estimates(estimates):
         columns["n"] = [count_text(n) for n in estimates.numbers("n")]
     columns[heading] = interval_texts(estimates, digits, style)
     if p_values:
@@ -424,7 +427,7 @@ def _axis_title(estimates: Estimates, labels: Labels, term: str | None, ratio: b
     """Return the title of the horizontal axis: quantity, outcome or reference, and interval."""
     if term in CONTRASTS:
         return contrast_title(estimates, labels, term)
-    if is_marginal(estimates) and not estimates.values("term"):
+    if has_marginal_estimates(estimates) and not estimates.values("term"):
         return axis_text(marginal_text(estimates, labels), estimates)
     if estimates.values("formula") or ratio:
         effect = effect_text(estimates, ratio)

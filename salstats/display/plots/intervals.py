@@ -30,7 +30,7 @@ from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import pairs_as_methods
-from salstats.display.text.models import is_marginal, marginal_text
+from salstats.display.text.models import has_marginal_estimates, marginal_text
 from salstats.display.text.vocabulary import CONTRASTS
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
 from salstats.metrics.registry import direction
@@ -280,7 +280,7 @@ def _axis_title(drawing: EstimateDrawing) -> str:
     labels = drawing.labels
     if drawing.term in CONTRASTS:
         return contrast_title(estimates, labels, drawing.term)
-    if is_marginal(estimates):
+    if has_marginal_estimates(estimates):
         return axis_text(marginal_text(estimates, labels), estimates)
     return axis_text(quantity_label(estimates.only_value("metric"), drawing.term, labels), estimates)
 

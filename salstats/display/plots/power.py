@@ -23,7 +23,7 @@ from salstats.display.text.planning import (
     check_plan,
     curve_text,
     curves_of,
-    effect_text,
+    effect_with_unit,
     grouping_of,
     limits_text,
     needed_text,
@@ -307,7 +307,7 @@ def _y_title(frame: pd.DataFrame, show: str) -> str:
     if show == "width":
         return f"Mean width of the {interval}"
     if first["goal"] == "width":
-        return f"{interval} within {effect_text(first['widest'], first['term'])} (%)"
+        return f"{interval} within {effect_with_unit(first['widest'], first['term'])} (%)"
     return "Power (%)"
 
 
@@ -317,7 +317,7 @@ def _effect_note(frame: pd.DataFrame) -> str:
     effects = distinct_values(frame, "effect")
     if len(effects) != 1 or first["goal"] == "width":
         return ""
-    return f"Effect: {effect_text(effects[0], first['term'])}."
+    return f"Effect: {effect_with_unit(effects[0], first['term'])}."
 
 
 def _sample_size_note(frame: pd.DataFrame, curves: _Curves, legend: list[str], *, has_bars: bool) -> str:
@@ -363,4 +363,4 @@ def _width_note(frame: pd.DataFrame) -> str:
     first = frame.iloc[0]
     if first["goal"] != "width":
         return ""
-    return f"Dashed: the width planned for, {effect_text(first['widest'], first['term'])}."
+    return f"Dashed: the width planned for, {effect_with_unit(first['widest'], first['term'])}."

@@ -17,7 +17,7 @@ from salstats.display.report.wording import (
     verdict_word,
 )
 from salstats.display.text.format import joined
-from salstats.display.text.margins import has_margins, margin_text
+from salstats.display.text.margins import has_margins, tested_margins_text
 from salstats.display.text.vocabulary import TERMS
 from salstats.metrics.registry import registered_metric
 from salstats.stats.engine.equivalence import split_verdicts
@@ -60,7 +60,7 @@ def margin_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
 def _margin_result(contrasts: Estimates, wording: Wording) -> str:
     """Return what a margin shows of the methods on one metric."""
     reference = wording.method(contrasts.frame["reference"].iloc[0])
-    margin = f"a difference {margin_text(contrasts, wording.labels)}"
+    margin = f"a difference {tested_margins_text(contrasts, wording.labels)}"
     claims = split_verdicts(contrasts.frame["verdict"])[1]
     methods = contrasts.values("method")
     results = []

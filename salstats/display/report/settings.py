@@ -11,7 +11,7 @@ import pandas as pd
 
 from salstats.checks import check_choice, check_columns, check_count, check_level, quoted
 from salstats.display.text.format import STYLES, joined
-from salstats.display.text.labels import LAST
+from salstats.display.text.labels import SUMMARY_LABELS
 from salstats.errors import ColumnError, InputFileError, Message, SalstatsError, Setting
 from salstats.frames import IDENTIFIER_COLUMNS, ColumnCodes, valid_scores
 from salstats.stats.adjust import check_procedure
@@ -209,7 +209,7 @@ def _check_scores(scores: pd.DataFrame) -> None:
         raise SalstatsError(
             f"none of the {len(scores)} scores is defined, so there is nothing to report", column="score"
         )
-    for name in LAST:
+    for name in SUMMARY_LABELS:
         if "task" in scores.columns and (scores["task"] == name).any():
             raise ColumnError(
                 f"column 'task' holds {name!r}, the name of a report's rows over all tasks",

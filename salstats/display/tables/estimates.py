@@ -19,7 +19,7 @@ from salstats.display.tables.placement import CellGrid, ColumnPlacement, choose_
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
-from salstats.display.text.models import is_marginal, marginal_note, marginal_text
+from salstats.display.text.models import has_marginal_estimates, marginal_note, marginal_text
 from salstats.display.text.vocabulary import TERMS
 from salstats.errors import Call, Message, SalstatsError
 from salstats.stats.agreement.records import is_agreement, short_label
@@ -235,7 +235,7 @@ def _varies_in_a_row(grid: CellGrid, counts: np.ndarray) -> bool:
 
 def _heading(estimates: Estimates, placement: ColumnPlacement, labels: Labels) -> str:
     """Return the heading of estimates with their interval: "IoU, mean (95% CI)"."""
-    if is_marginal(estimates):
+    if has_marginal_estimates(estimates):
         return with_interval(marginal_text(estimates, labels), estimates)
     name = _estimate_name(estimates, labels)
     if "metric" in placement.constant:

@@ -9,7 +9,7 @@ import pandas as pd
 
 from salstats.checks import quoted
 from salstats.display.estimates import Estimates
-from salstats.display.text.labels import LAST, Labels
+from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.errors import ColumnError, Message, SalstatsError, Setting
 
 Key: TypeAlias = tuple[str, ...]
@@ -213,7 +213,7 @@ def lay_out(frame: pd.DataFrame, placement: ColumnPlacement, labels: Labels) -> 
     first_of_columns = [column_ranks.index(ranks) for ranks in distinct_column_ranks]
     closing = []
     for frame_row in first_of_rows:
-        closing.append(any(frame[column].iloc[frame_row] in LAST for column in placement.rows))
+        closing.append(any(frame[column].iloc[frame_row] in SUMMARY_LABELS for column in placement.rows))
     return CellGrid(
         placement,
         group_labels=labels_at(placement.groups, first_of_rows),

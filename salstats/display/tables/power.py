@@ -19,7 +19,7 @@ from salstats.display.text.planning import (
     check_plan,
     curve_text,
     curves_of,
-    effect_text,
+    effect_with_unit,
     grouping_of,
     has_several_tests,
     label_of_test,
@@ -110,7 +110,7 @@ def _power_value(frame: pd.DataFrame, interval: str, style: str) -> Value:
     first = frame.iloc[0]
     name = "Power"
     if first["goal"] == "width":
-        name = f"Studies with a {interval} no wider than {effect_text(first['widest'], first['term'])}"
+        name = f"Studies with a {interval} no wider than {effect_with_unit(first['widest'], first['term'])}"
     percents = 100 * frame["power"]
     if not frame["conf_low"].notna().any():
         return Value(f"{name}, %", [interval_text(percent, None, None, 1, style) for percent in percents])

@@ -47,7 +47,7 @@ from salstats.display.tables.placement import (
 )
 from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.format import MINUS, STYLES, joined
-from salstats.display.text.labels import LAST, Labels
+from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.models import errors_text, kind_text
 from salstats.display.text.terms import (
     normalized_note,
@@ -391,7 +391,9 @@ def _one_term_table(
             row += texts.get(TermCell(group, term, model), [""] * n_cells)
         cells.append(row)
     # averages and pooled rows are the last, below a rule
-    summary_rows = [row for row, group in enumerate(group_labels) if not set(LAST).isdisjoint(group)]
+    summary_rows = [
+        row for row, group in enumerate(group_labels) if not set(SUMMARY_LABELS).isdisjoint(group)
+    ]
     rows_with_rule_above = set()
     if summary_rows and summary_rows[0] > 0:
         rows_with_rule_above.add(summary_rows[0])

@@ -20,8 +20,8 @@ from salstats.study import HUMAN
 
 #: Text between the variables of an interaction.
 TIMES = " \u00d7 "
-#: Rows that stand last in a table.
-LAST = (OVERALL, AVERAGE)
+#: Labels of rows that pool or average the others, in the order in which they end a table.
+SUMMARY_LABELS = (OVERALL, AVERAGE)
 #: Headings of columns in print; other headings are made from the column's name.
 _COLUMNS = {
     "n": "n",
@@ -235,8 +235,8 @@ class Labels:
         def sort_key(value: Any) -> tuple[int, int, int, int]:
             text = str(value)
             closing = 0
-            if text in LAST and text not in named:
-                closing = 1 + LAST.index(text)
+            if text in SUMMARY_LABELS and text not in named:
+                closing = 1 + SUMMARY_LABELS.index(text)
             named_position = named.get(text, len(named))
             return closing, named_position, ranks.get(text, len(ranks)), metrics.get(text, len(metrics))
 
@@ -334,7 +334,7 @@ def _methods_of(frame: pd.DataFrame | None) -> tuple[str, ...]:
 def _warn_of_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
     """Warn of labels that look like misspelled names of a frame, and where none of them names any of it."""
     column_names = {str(column) for column in frame.columns}
-    package_names = {*_COLUMNS, *METHODS, *METRICS, *LAST}
+    package_names = {*_COLUMNS, *METHODS, *METRICS, *SUMMARY_LABELS}
     unknown = [key for key in keys if key not in package_names and key not in column_names]
     if not unknown:
         # a search of all values of a large frame would take long

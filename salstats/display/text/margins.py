@@ -26,8 +26,11 @@ def margin_marks(estimates: Estimates) -> list[str]:
     return [MARK if claim else "" for claim in claims]
 
 
-def margin_text(estimates: Estimates, labels: Labels) -> str:
-    """Return margins as text: "within −0.05 to 0.05" or "above −0.05", by metric where these differ."""
+def tested_margins_text(estimates: Estimates, labels: Labels) -> str:
+    """Return the margins of tests: "within −0.05 to 0.05" or "above −0.05", by metric where these differ.
+
+    At least one estimate must have a margin.
+    """
     percent = ""
     if "percent_decrease" in estimates.values("term"):
         percent = "%"
@@ -72,7 +75,7 @@ def margin_note(estimates: Estimates, labels: Labels, style: str) -> str:
     tests = "one-sided test"
     if _is_two_sided(estimates).any():
         tests = "two one-sided tests"
-    result = f"shown to lie {margin_text(estimates, labels)} ({tests}, {p_name} < {alpha})"
+    result = f"shown to lie {tested_margins_text(estimates, labels)} ({tests}, {p_name} < {alpha})"
     _, claims = split_verdicts(estimates.frame["verdict"])
     meaning = joined([claim for claim in CLAIMS if claim in claims], "or")
     if not meaning:

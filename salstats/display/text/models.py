@@ -79,8 +79,8 @@ def outcome_text(estimates: Estimates, labels: Labels) -> str:
     return labels.term(outcomes.pop())
 
 
-def is_marginal(estimates: Estimates) -> bool:
-    """Return whether estimates are marginal means, contrasts or slopes of models."""
+def has_marginal_estimates(estimates: Estimates) -> bool:
+    """Return whether estimates are marginal means, contrasts or slopes, averaged over the rows of models."""
     return bool(estimates.values("formula")) and bool(estimates.values("average"))
 
 
@@ -182,7 +182,7 @@ def model_note(estimates: Estimates, labels: Labels, average: str = "") -> str:
 
 def marginal_note(estimates: Estimates, labels: Labels) -> str:
     """Say which models marginal estimates are of."""
-    if not is_marginal(estimates):
+    if not has_marginal_estimates(estimates):
         return ""
     averages = [_AVERAGES.get(str(average), str(average)) for average in estimates.values("average")]
     return model_note(estimates, labels, f"; {joined(averages, 'or')}")

@@ -58,8 +58,8 @@ def curves_of(plan: pd.DataFrame) -> list[pd.DataFrame]:
     return [rows for _, rows in plan.groupby(keys, sort=False, dropna=False)]
 
 
-def effect_text(value: float, term: object) -> str:
-    """Return an effect with its sign, a decrease in percent: "−0.05"."""
+def effect_with_unit(value: float, term: object) -> str:
+    """Return an effect, or the width of its interval, as text: "−0.05", "5%" for a decrease."""
     number = f"{value:.6g}".replace("-", MINUS)
     return f"{number}{_percent_sign(term)}"
 
@@ -76,7 +76,7 @@ def curve_text(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
     if plan["n_readers"].nunique() > 1:
         texts.append(counted(int(first["n_readers"]), "reader"))
     if plan["effect"].nunique() > 1:
-        texts.append(f"effect {effect_text(first['effect'], first['term'])}")
+        texts.append(f"effect {effect_with_unit(first['effect'], first['term'])}")
     return ", ".join(texts)
 
 
@@ -203,12 +203,12 @@ def _goal_phrase(plan: pd.DataFrame, effect_name: str) -> str:
     if first["goal"] == "width":
         # the name may end with the comma of an insertion: "difference, averaged over readers,"
         interval = f"a {level_text(first['level'])}% interval of the {effect_name.removesuffix(',')}"
-        widest = effect_text(first["widest"], first["term"])
+        widest = effect_with_unit(first["widest"], first["term"])
         return f"{target} of studies to have {interval} no wider than {widest}"
     alpha = f"{1 - first['level']:.6g}"
     effect = ""
     if plan["effect"].nunique() == 1 and plan["effect"].notna().all():
-        effect = effect_text(first["effect"], first["term"])
+        effect = effect_with_unit(first["effect"], first["term"])
     if first["goal"] == "margin":
         margin = span_text(first["margin_low"], first["margin_high"], _percent_sign(first["term"]))
         statement = f"the {effect_name} lies {margin}"

@@ -333,7 +333,7 @@ def _ranks_result(ranks: pd.DataFrame, names: Labels, resampled: str) -> ItemRes
         _RANK_NOTE,
         "Bold: the method that is first most often.",
         "\u03c4: Kendall's correlation of the drawn rankings with that of all, mean (95% of the replicates).",
-        _units_note(rows),
+        _n_units_note(rows),
         abbreviation_note(names.order("metric", rows["metric"]), names),
     )
     layout = _Crossing(
@@ -362,7 +362,7 @@ def _ranks_result(ranks: pd.DataFrame, names: Labels, resampled: str) -> ItemRes
         title="Rank (range of 95% of the replicates)",
         limits=(1, n_methods),
         breaks=breaks,
-        note=paragraph(f"{resampled} drawn again {n_replicates} times.", _RANK_NOTE, _units_note(rows)),
+        note=paragraph(f"{resampled} drawn again {n_replicates} times.", _RANK_NOTE, _n_units_note(rows)),
     )
     return ItemResult(
         rows,
@@ -372,8 +372,8 @@ def _ranks_result(ranks: pd.DataFrame, names: Labels, resampled: str) -> ItemRes
     )
 
 
-def _units_note(rows: pd.DataFrame) -> str:
-    """Write the number of units behind a ranking."""
+def _n_units_note(rows: pd.DataFrame) -> str:
+    """Return a sentence on the number of units, such as cases, behind each ranking."""
     unit = str(rows["unit"].iloc[0]).replace("dataset", "data set")
     return f"Each ranking rests on {count_range(rows['n_units'])} {unit}s."
 

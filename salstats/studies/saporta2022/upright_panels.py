@@ -21,7 +21,7 @@ from salstats.display.plots.layout.text_fit import (
 )
 from salstats.display.plots.layout.theme import GUIDE, PAGE_MM, figure_size, theme_salstats
 from salstats.display.text.format import fixed_text
-from salstats.display.text.labels import LAST, Labels
+from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.study import HUMAN
 
 #: Letters of the panels by metric.
@@ -78,7 +78,7 @@ def plot_upright(
         metric_decrease = read_estimates(decrease[decrease["metric"] == metric])
         order = loss_order(metric_decrease, labels, "task", method)
         tasks = list(means.loc[means["metric"] == metric, "task"].unique())
-        ordered = (*order([task for task in tasks if task not in LAST]), *LAST)
+        ordered = (*order([task for task in tasks if task not in SUMMARY_LABELS]), *SUMMARY_LABELS)
         tasks_of_metric[metric] = [task for task in ordered if task in tasks]
     n_tasks = max(len(tasks) for tasks in tasks_of_metric.values())
     n_columns = 1
@@ -169,7 +169,7 @@ def _average_lines(marks: pd.DataFrame) -> pd.DataFrame:
     panels = []
     positions = []
     for panel, rows in marks.groupby("panel", observed=True):
-        is_average = rows["task"].isin(LAST)
+        is_average = rows["task"].isin(SUMMARY_LABELS)
         if is_average.any():
             panels.append(panel)
             positions.append(rows.loc[~is_average, "task"].nunique() + 0.5)

@@ -10,7 +10,7 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.models import (
     as_deviations,
     errors_text,
-    is_marginal,
+    has_marginal_estimates,
     kind_text,
     marginal_note,
     marginal_text,
@@ -101,9 +101,9 @@ def test_several_slopes_or_reference_levels_are_not_named_singly():
 
 
 def test_estimates_are_marginal_only_with_a_formula_and_an_average():
-    assert is_marginal(marginal())
-    assert not is_marginal(read(formula="prob ~ age"))
-    assert not is_marginal(read(average="rows"))
+    assert has_marginal_estimates(marginal())
+    assert not has_marginal_estimates(read(formula="prob ~ age"))
+    assert not has_marginal_estimates(read(average="rows"))
 
 
 def test_notes_name_sides_averages_and_errors_of_models():

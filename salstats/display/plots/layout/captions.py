@@ -9,7 +9,7 @@ from salstats.display.estimates import Estimates
 from salstats.display.facts import with_interval
 from salstats.display.text.format import STYLES, count_text, joined
 from salstats.display.text.labels import Labels
-from salstats.display.text.margins import has_margins, margin_note, margin_text
+from salstats.display.text.margins import has_margins, margin_note, tested_margins_text
 from salstats.errors import SalstatsError
 from salstats.stats.models.families import FAMILIES, GAUSSIAN
 
@@ -62,7 +62,7 @@ def margin_notes(estimates: Estimates, labels: Labels, style: str, *, marked: bo
         return []
     if marked:
         return ["Dotted lines: margins.", margin_note(estimates, labels, style)]
-    return [f"Dotted lines: margins, {margin_text(estimates, labels)}."]
+    return [f"Dotted lines: margins, {tested_margins_text(estimates, labels)}."]
 
 
 def distinct_values(frame: pd.DataFrame, column: str) -> list[Any]:

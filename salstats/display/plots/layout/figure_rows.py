@@ -13,7 +13,7 @@ from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.text_columns import geom_stripe
 from salstats.display.plots.layout.text_fit import LABEL_CHARS, short_labels
 from salstats.display.plots.layout.theme import LINE_MM
-from salstats.display.text.labels import LAST
+from salstats.display.text.labels import SUMMARY_LABELS
 
 #: Height in mm of a mark, room above and below the marks of a row together, and gap before summary rows.
 _MARK_MM = 2.6
@@ -157,7 +157,7 @@ def count_closing(values: Sequence[Any]) -> int:
     """Return the number of values at the end that summarise the others: "Overall", "Average"."""
     n = 0
     for value in reversed(values):
-        if str(value) not in LAST:
+        if str(value) not in SUMMARY_LABELS:
             break
         n += 1
     return n
