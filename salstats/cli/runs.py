@@ -9,6 +9,7 @@ import typer
 
 from salstats.cli.option_values import margin, split
 from salstats.cli.sources import CommandRun, Source, read_scores
+from salstats.cli.spinner import spinner
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -199,6 +200,38 @@ def run_segment(run: CommandRun, source: Source) -> None:
 
     masks = run.call(source.read(run))
     ss.write_masks(masks, run.output or "", overwrite=run.overwrite)
+
+
+def run_gallery(run: CommandRun, source: Source) -> None:
+    """Draw the cases that are named, or else those that stand out in a file of scores."""
+    import pandas as pd
+
+    import salstats as ss
+    from salstats.cli.sources import frame_of
+    from salstats.display.export.figure_files import FIGURE_SUFFIXES
+    from salstats.files.outputs import check_target
+
+    figure_file = check_target(run.output or "", FIGURE_SUFFIXES, overwrite=run.overwrite)
+    case_names = split(run.options.pop("cases", None))
+    picks = split(run.options.pop("at", None)) or ["worst", "median", "best"]
+    picked_by = run.options.pop("picked_by", None)
+    scores_file = run.options.pop("scores", None)
+    if scores_file is None and not case_names:
+        raise typer.BadParameter("--scores or --cases is missing, which say what cases are drawn")
+    study = source.read(run)
+    if scores_file is not None:
+        scores = frame_of(scores_file)
+        run.options["scores"] = scores[scores["task"].isin(study.tasks)]
+    if case_names:
+        index = pd.MultiIndex.from_product([case_names, study.tasks], names=["case", "task"])
+        cases = index.to_frame(index=False)
+    else:
+        cases = ss.pick_cases(
+            run.options["scores"], at=picks, metric=run.options.get("metric"), method=picked_by
+        )
+    with spinner("Drawing"):
+        figure = run.function(study, cases, **run.options)
+        ss.save_figure(figure, figure_file, overwrite=run.overwrite)
 
 
 def run_gaze(run: CommandRun, source: Source) -> None:

@@ -5,6 +5,7 @@ import os
 import pickle
 import re
 import shlex
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -412,3 +413,25 @@ def test_help_names_every_threshold(capsys):
         assert run([command, "--help"]) == 0
         words = re.findall(r"\w+", capsys.readouterr().out)
         assert set(THRESHOLDS) <= set(words), command
+
+
+def test_a_gallery_shows_the_picked_or_the_named_cases(capsys, folder):
+    assert run(["score", "study", "--metrics", "iou", "-o", "scores.csv"]) == 0
+    scores = ss.read_scores("scores.csv")
+    picked = ss.pick_cases(scores, at=["worst", "best"])
+    gallery = ["gallery", "study", "--scores", "scores.csv"]
+    assert run([*gallery, "--at", "worst,best", "--cmap", "viridis", "-o", "picked.svg"]) == 0
+    assert run([*gallery, "--cases", CASES[0], "-o", "named.svg"]) == 0
+    for name, drawn_cases in (("picked", set(picked["case"])), ("named", {CASES[0]})):
+        root = ElementTree.parse(folder / f"{name}.svg").getroot()
+        # names of rows stand on several lines
+        words = "".join("".join(root.itertext()).split())
+        assert {case for case in CASES if case in words} == drawn_cases
+    assert (folder / "picked.txt").read_text(encoding="utf-8").startswith("Threshold")
+
+
+def test_a_gallery_without_cases_or_scores_says_what_chooses_them(capsys, folder):
+    assert run(["gallery", "study", "-o", "gallery.png"]) == 2
+    line = error_line(capsys)
+    assert "--scores" in line
+    assert "--cases" in line
