@@ -85,7 +85,7 @@ gallery.write_scripts(gallery.HERE / "_gallery", gallery.HERE / "gallery")
 sphinx_gallery_conf = {
     "examples_dirs": "_gallery",
     "gallery_dirs": "gallery",
-    "subsection_order": [f"_gallery/{name}" for name in gallery.SECTIONS],
+    "subsection_order": [f"_gallery/{name}" for name in gallery.QUESTIONS],
     "within_subsection_order": "gallery.position",
     "filename_pattern": "",
     "image_scrapers": ("gallery.scrape",),

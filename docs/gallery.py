@@ -3,6 +3,7 @@
 import inspect
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent, indent
 from typing import Any
@@ -25,25 +26,88 @@ TABLE_MM, TABLE_DPI, MM_PER_INCH = 110, 300, 25.4
 THUMBNAIL_PX = (560, 392)
 #: Frames whose calls a page shows; the awkward ones are for those who change figures.
 SHOWN = ("embedded", "eight methods", "images", "gaze")
-#: Sections and what is said of them, in order.
-SECTIONS = {
-    "figures": ("Figures", "What is shown of scores and estimates."),
-    "tables": (
-        "Tables",
-        "As they go into a paper; `save_table` writes them for Word, LaTeX, Excel and the web.",
+
+
+@dataclass(frozen=True)
+class Question:
+    """A section of the gallery: a question, what answers it, and the functions whose items stand there."""
+
+    question: str
+    answer: str
+    functions: frozenset[str]
+
+
+#: Sections by the name of their folder, in order.
+QUESTIONS = {
+    "scores": Question(
+        "How good is each method?",
+        "Mean scores with their intervals, and how the scores of single cases are distributed.",
+        frozenset({"plot_intervals", "plot_box", "plot_letter_values", "table_estimates", "table_describe"}),
     ),
-    "maps": ("Pictures of maps", "Images with their maps, the outline of what was marked, and the score."),
-    "models": ("Models", "Regressions: their tables, their figures and what follows from them."),
+    "comparison": Question(
+        "Which method is better?",
+        "Differences from people or another method on the same cases, ranks, and tests of every two methods.",
+        frozenset(
+            {
+                "difference",
+                "percent_decrease",
+                "plot_pairs",
+                "plot_ranks",
+                "plot_significance",
+            }
+        ),
+    ),
+    "covariates": Question(
+        "Does the size of a finding matter?",
+        "Regressions and correlations of scores with size, shape and confidence, and how to check them.",
+        frozenset({"regress", "fit", "augment", "correlate", "plot_scatter"}),
+    ),
+    "classifier": Question(
+        "How good is the classifier itself?",
+        "Areas under ROC curves, the curves, and calibration.",
+        frozenset({"plot_roc", "plot_calibration"}),
+    ),
+    "readers": Question(
+        "Do readers agree?",
+        "Agreement of readers or methods, and comparisons that hold for readers and cases in general.",
+        frozenset({"agreement", "mrmc"}),
+    ),
+    "thresholds": Question(
+        "Which threshold, and does the network use the map?",
+        "Scores over thresholds, and curves of insertion and deletion.",
+        frozenset({"plot_thresholds", "plot_curves"}),
+    ),
+    "maps": Question(
+        "What do the maps look like?",
+        "Images with their maps, the outline of what was marked, and the score.",
+        frozenset({"plot_gallery", "plot_overlay", "plot_gaze"}),
+    ),
+    "planning": Question(
+        "How many cases are needed, and which were used?",
+        "Plans of studies, the flow of cases, and how often intervals hold the truth.",
+        frozenset({"power", "case_flow", "plot_coverage"}),
+    ),
 }
+#: Functions of several sections: an item belongs to the first section here that has one of its functions.
+_SPECIAL_FIRST = (
+    "maps",
+    "readers",
+    "classifier",
+    "covariates",
+    "planning",
+    "thresholds",
+    "comparison",
+    "scores",
+)
 
 
 def section(item: Item) -> str:
-    """Section that an item stands in."""
-    if re.search(r"ss\.plot_(gallery|overlay|gaze)\(", item.code):
-        return "maps"
-    if re.search(r"ss\.(fit|regress|augment)\(", item.code):
-        return "models"
-    return "figures" if "ss.plot_" in item.code else "tables"
+    """Return the section that an item stands in."""
+    functions = set(re.findall(r"ss\.(\w+)\(", item.code))
+    if "summarize" in functions:
+        # some figures of means are ordered by a decrease
+        return "scores"
+    return next(name for name in _SPECIAL_FIRST if functions & QUESTIONS[name].functions)
 
 
 def stem(item: Item) -> str:
@@ -60,10 +124,10 @@ def write_scripts(folder: Path, pages: Path) -> None:
     """Write one script of every call, as sphinx-gallery reads them; pages of former ones go."""
     header = "GALLERY_HEADER.rst"
     line = "=" * len("Gallery")
-    title = heading("Gallery", "Every figure and table, with the code that made it.")
+    title = heading("Gallery", "Every figure and table by the question that it answers, with its code.")
     wanted = {folder / header: f":html_theme.sidebar_secondary.remove: true\n\n{line}\n{title}"}
-    for name, said in SECTIONS.items():
-        wanted[folder / name / header] = heading(*said)
+    for name, section_of in QUESTIONS.items():
+        wanted[folder / name / header] = heading(section_of.question, section_of.answer)
     for item in ITEMS:
         frame = next((f for f in SHOWN if f in item.frames), None)
         if frame:

@@ -26,8 +26,8 @@ KINDS = (
     "reference/api/salstats.percent_decrease.html",
     "reference/commands/summarize.html",
     "gallery/index.html",
-    "gallery/figures/plot_intervals.html",
-    "gallery/tables/table_decrease.html",
+    "gallery/scores/plot_intervals.html",
+    "gallery/comparison/table_decrease.html",
     "explanation/coverage.html",
 )
 
