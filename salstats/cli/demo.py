@@ -8,7 +8,7 @@ import pandas as pd
 
 import salstats as ss
 from salstats.cli.spinner import spinner
-from salstats.display.report.folder import check_folder
+from salstats.display.report.folder import check_report_folder
 from salstats.display.text.console import print_frame
 from salstats.display.text.labels import Labels
 from salstats.study import HUMAN
@@ -37,7 +37,7 @@ def run_demo(
     free one of `salstats-demo`, `salstats-demo-2` ...; one with other files in it is never replaced.
     """
     target = free_folder(overwrite=overwrite) if folder is None else Path(folder)
-    target = check_folder(target, overwrite=overwrite)
+    target = check_report_folder(target, overwrite=overwrite)
     with spinner("Reading"):
         # without the column from which texts learn that the annotator is simulated: the demo's labels say so
         study = ss.datasets.load_digits_scores().drop(columns="human_label")

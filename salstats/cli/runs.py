@@ -252,10 +252,10 @@ def run_gaze(run: CommandRun, source: Source) -> None:
 def run_report(run: CommandRun, source: Source) -> None:
     """Write the folder of a report."""
     from salstats.display.report.calls import loading
-    from salstats.display.report.folder import check_folder
+    from salstats.display.report.folder import check_report_folder
 
     folder = run.output or Path()
-    check_folder(folder, overwrite=run.overwrite)
+    check_report_folder(folder, overwrite=run.overwrite)
     reading = dict(run.reading)
     code = loading([run.path, *reading.pop("also", [])], reading)
     scores = source.read(run)

@@ -77,7 +77,7 @@ class EstimateLimits:
         return f"{short_level_text(self.levels[0])}% {name}"
 
     @property
-    def of_replicates(self) -> bool:
+    def is_of_replicates(self) -> bool:
         """True if the limits hold replicates, and are no interval for a true value."""
         return limits_name(self.rows.values("term") or ["mean"]) != "CI"
 
@@ -114,7 +114,7 @@ def with_interval(heading: str, estimates: Estimates, *, with_p_values: bool = F
     If they stand beside P values (`with_p_values`) that are adjusted, and the intervals are not, the heading
     says so.
     """
-    heading = of_quantile(heading, estimates)
+    heading = with_quantile_level(heading, estimates)
     name = interval_name(estimates)
     if not name:
         return heading
@@ -123,7 +123,7 @@ def with_interval(heading: str, estimates: Estimates, *, with_p_values: bool = F
     return f"{heading} ({name})"
 
 
-def of_quantile(heading: str, estimates: Estimates) -> str:
+def with_quantile_level(heading: str, estimates: Estimates) -> str:
     """Return a heading in which "quantile" has its level, where there is a single one: "25% quantile"."""
     level = estimates.only_value("quantile")
     if level is None:
@@ -158,7 +158,7 @@ def bars_sentence(estimates: Estimates, *, mark: str = "Bars", with_p_values: bo
         sentence += "; marks without bar have none"
     if limits.any_infinite:
         sentence += "; a bar that ends with the axis has no limit there"
-    if limits.of_replicates:
+    if limits.is_of_replicates:
         sentence += f"; {NO_INTERVAL}"
     if limits.any_beyond:
         sentence += "; values beyond the range of what is estimated are impossible: the interval does not fit"
@@ -185,7 +185,7 @@ def limits_sentences(estimates: Estimates) -> str:
     if limits.kinds:
         kinds = joined([_full_kind(kind, limits.rows) for kind in limits.kinds], "or")
         sentences.append(f"{capitalized(limits.name)}: {kinds}.")
-    if limits.of_replicates:
+    if limits.is_of_replicates:
         sentences.append(f"Limits: {NO_INTERVAL}.")
     if limits.n_without:
         sentences.append("An estimate that stands alone has no interval.")
@@ -247,7 +247,7 @@ def replicates_text(estimates: Estimates) -> str:
     return f", {counted(float(n_replicates), 'replicate')}"
 
 
-def doubt_sentences(estimates: Estimates) -> str:
+def validity_sentences(estimates: Estimates) -> str:
     """Say for which population limits hold, and what makes estimates doubtful."""
     limited = estimates.subset(estimates.has_limits)
     return paragraph(inference_text(limited.values("inference_to")), caution_note(estimates.frame))
@@ -255,7 +255,7 @@ def doubt_sentences(estimates: Estimates) -> str:
 
 def interval_note(estimates: Estimates) -> str:
     """Say in full how intervals were made, for which population they hold and what makes them doubtful."""
-    return paragraph(limits_sentences(estimates), doubt_sentences(estimates))
+    return paragraph(limits_sentences(estimates), validity_sentences(estimates))
 
 
 def interval_caption(estimates: Estimates, *, mark: str = "Bars", with_p_values: bool = False) -> str:
@@ -266,7 +266,7 @@ def interval_caption(estimates: Estimates, *, mark: str = "Bars", with_p_values:
     return paragraph(
         bars_sentence(estimates, mark=mark, with_p_values=with_p_values),
         weights_sentence(estimates.subset(estimates.has_limits)),
-        doubt_sentences(estimates),
+        validity_sentences(estimates),
     )
 
 

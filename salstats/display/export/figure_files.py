@@ -313,7 +313,7 @@ class FigureJobs:
         self._pool = None
         # -1 stands for as many jobs as there are processors
         if jobs > 1 or jobs == -1:
-            self._pool = _second_process()
+            self._pool = _second_process_pool()
 
     def __enter__(self) -> "FigureJobs":
         """Return the jobs."""
@@ -363,7 +363,7 @@ class FigureJobs:
         messages: list[str] = []
         for number in [*numbers_here, *self._futures]:
             try:
-                messages += self._messages(number)
+                messages += self._warnings_of_drawing(number)
             except (OSError, InputFileError):
                 raise
             except Exception as error:
@@ -374,7 +374,7 @@ class FigureJobs:
                 count(1)
         return list(dict.fromkeys(messages))
 
-    def _messages(self, number: int) -> list[str]:
+    def _warnings_of_drawing(self, number: int) -> list[str]:
         """Draw a figure, or wait until the second process has drawn it, and return its warnings."""
         if number in self._futures:
             with suppress(BrokenProcessPool):
@@ -382,7 +382,7 @@ class FigureJobs:
         return _draw(*self._tasks[number])
 
 
-def _second_process() -> Any:
+def _second_process_pool() -> Any:
     """Start a process that imports the drawing libraries; return its pool, None where there can be none."""
     try:
         # imported late: the library looks for semaphores when it is imported

@@ -46,7 +46,7 @@ def latex_table(rows: TableRows, *, label: str = "") -> str:
     first_part, layout = parts[0]
     # the height of an upright page is the width of a turned one, and the other way round
     page_height = _PAPER.line_width(turned=not layout.turned)
-    if len(parts) == 1 and _height(first_part, layout) <= page_height:
+    if len(parts) == 1 and _height_points(first_part, layout) <= page_height:
         lines = _one_page_table(first_part, layout, label)
     else:
         lines = _long_table(first_part, layout, label)
@@ -69,7 +69,7 @@ def _preamble_comments(body: str) -> list[str]:
     return comments
 
 
-def _height(rows: TableRows, layout: PageLayout) -> float:
+def _height_points(rows: TableRows, layout: PageLayout) -> float:
     """Return the approximate height of a table with its title and notes, in points."""
     n_lines = 0
     for cells in rows.head:

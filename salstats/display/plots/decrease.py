@@ -12,9 +12,9 @@ from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import (
     count_sentence,
     interval_caption,
-    of_quantile,
     p_value_sentence,
     with_interval,
+    with_quantile_level,
 )
 from salstats.display.plots.layout.captions import margin_notes, p_below, significance_level
 from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, guide_lines, margin_lines, prepare
@@ -315,7 +315,7 @@ def contrast_title(contrasts: Estimates, labels: Labels, term: str) -> str:
         return f"Decrease from {reference} (%)"
     difference = "Difference"
     if term.startswith(("median", "quantile")):
-        difference = of_quantile(TERMS[term].heading, contrasts)
+        difference = with_quantile_level(TERMS[term].heading, contrasts)
     return f"{difference}, method {MINUS} {reference}"
 
 

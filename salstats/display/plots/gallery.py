@@ -52,7 +52,7 @@ def gallery(  # noqa: C901
     labels: Labels,
     spacing: float | Mapping[str, float] | None,
 ) -> Figure:
-    """Return the pages of a gallery.
+    """Return a gallery: a figure of one or more pages, pictures of cases with their scores.
 
     Parameters
     ----------

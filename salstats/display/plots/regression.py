@@ -27,7 +27,7 @@ from salstats.display.plots.layout.text_fit import crossed_labels, indented, sho
 from salstats.display.text.format import MINUS
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import model_note, term_names
-from salstats.display.text.terms import normalized_note, side_text, term_rows, with_reference_rows
+from salstats.display.text.terms import normalized_note, right_side_text, term_rows, with_reference_rows
 from salstats.display.text.vocabulary import in_sentence
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.stats.models.design import INTERCEPT
@@ -354,7 +354,7 @@ def _models_by_formula(
     `names` is the name of the model of each row, from `model_column`.
     """
     right_sides = list(frame["right"])
-    text_of_side = {right_side: side_text(f"y ~ {right_side}", labels) for right_side in right_sides}
+    text_of_side = {right_side: right_side_text(f"y ~ {right_side}", labels) for right_side in right_sides}
     models = right_sides
     texts = text_of_side
     if len(set(names)) > 1:

@@ -271,7 +271,7 @@ def _run_contrasts(
     analyses.run(
         "difference", ss.difference, scores, by=by, **options, adjust=settings.adjust, margin=settings.margin
     )
-    metrics = _ratio_metrics(scores)
+    metrics = _metrics_with_decreases(scores)
     ratio_scores = scores[scores["metric"].isin(metrics)]
     if not len(ratio_scores) or "difference" not in analyses.frames:
         return
@@ -291,7 +291,7 @@ def _run_contrasts(
     )
 
 
-def _ratio_metrics(scores: pd.DataFrame) -> list[str]:
+def _metrics_with_decreases(scores: pd.DataFrame) -> list[str]:
     """Return the metrics that have percentage decreases: a true zero, and no score below it."""
     lowest = lowest_scores(scores)
     metrics = []

@@ -24,8 +24,8 @@ _CHANCE = 0.5
 
 def regression_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
     """Yield the number of slopes that were shown to differ from 0, of scores, then of gaps."""
-    for rows in (slopes.subset(~is_of_gaps(slopes)), slopes.subset(is_of_gaps(slopes))):
-        yield from _slope_count(rows, wording)
+    for rows in (slopes.subset(~is_gap_slope(slopes)), slopes.subset(is_gap_slope(slopes))):
+        yield from _slope_count_sentence(rows, wording)
     if wording.is_significant(slopes).any():
         condition = ""
         if has_task_term(slopes):
@@ -41,7 +41,7 @@ def regression_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
         yield f"{counted(n_untested, 'slope')} could not be tested."
 
 
-def is_of_gaps(slopes: Estimates) -> np.ndarray:
+def is_gap_slope(slopes: Estimates) -> np.ndarray:
     """Find slopes of gaps to a reference, which other than slopes of scores have one."""
     if "reference" not in slopes.frame.columns:
         return np.zeros(len(slopes), dtype=bool)
@@ -59,13 +59,13 @@ def has_task_term(slopes: Estimates) -> bool:
     return any("task" in parse_formula(formula).columns for formula in slopes.values("formula"))
 
 
-def _slope_count(slopes: Estimates, wording: Wording) -> Iterator[str]:
+def _slope_count_sentence(slopes: Estimates, wording: Wording) -> Iterator[str]:
     """Yield how many slopes of scores, or of gaps alone, have a P value below the level."""
     n_tested = int((~np.isnan(slopes.reported_p_values)).sum())
     if not n_tested:
         return
     outcome = "scores"
-    if is_of_gaps(slopes).any():
+    if is_gap_slope(slopes).any():
         outcome = f"gaps ({wording.method(slopes.frame['reference'].iloc[0])} minus the method)"
     n_significant = int(wording.is_significant(slopes).sum())
     family = ""
@@ -73,7 +73,7 @@ def _slope_count(slopes: Estimates, wording: Wording) -> Iterator[str]:
         family = f" (one family of {counted(slopes.non_missing('n_tests').max(), 'test')})"
     yield (
         f"Of {counted(n_tested, 'slope')} of {outcome} on covariates, {n_significant or 'none'} had "
-        f"{wording.low_p(slopes)}{family}."
+        f"{wording.low_p_phrase(slopes)}{family}."
     )
 
 
@@ -94,13 +94,13 @@ def _correlations_of_metric(correlations: Estimates, wording: Wording) -> str:
     if not len(defined):
         return f"{subject} could not be computed."
     has_tasks = len(correlations.values("task")) > 1
-    names = _group_names(defined, wording, has_tasks=has_tasks)
+    names = _method_and_task_names(defined, wording, has_tasks=has_tasks)
     texts = wording.estimate_texts(defined, _DECIMALS)
     values = named_values(texts, names, defined.numbers("estimate"), "correlations")
     sentence = f"{subject} was {values}"
     if len(defined) > MAX_WRITTEN:
         significant_rows = np.flatnonzero(wording.is_significant(defined))
-        sentence += f"; {len(significant_rows) or 'none'} of these had {wording.low_p(correlations)}"
+        sentence += f"; {len(significant_rows) or 'none'} of these had {wording.low_p_phrase(correlations)}"
         if 0 < len(significant_rows) <= MAX_WRITTEN:
             significant_texts = [texts[row] for row in significant_rows]
             significant_names = [names[row] for row in significant_rows]
@@ -111,7 +111,7 @@ def _correlations_of_metric(correlations: Estimates, wording: Wording) -> str:
     return f"{sentence}."
 
 
-def _group_names(correlations: Estimates, wording: Wording, *, has_tasks: bool) -> list[str]:
+def _method_and_task_names(correlations: Estimates, wording: Wording, *, has_tasks: bool) -> list[str]:
     """Return the method of each row, and its task if there are several: "Grad-CAM in Edema"."""
     methods = [wording.method(method) for method in correlations.frame["method"]]
     if not has_tasks:

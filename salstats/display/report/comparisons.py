@@ -41,7 +41,7 @@ _PREDICATES = {
 def contrast_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
     """Yield the result of each method, metric by metric, and notes that are needed to read these."""
     if contrasts.has_estimate.any():
-        yield _rule_sentence(contrasts, wording)
+        yield _significance_rule_sentence(contrasts, wording)
     for _, rows in wording.by_metric(contrasts):
         yield headline(rows, wording)
     yield from _reading_notes(contrasts, wording)
@@ -118,7 +118,7 @@ def headline(contrasts: Estimates, wording: Wording) -> str:
             continue
         names = [wording.method(method) for method in rows_of_state.frame["method"]]
         subject = _subject(names, n_methods)
-        sizes = _sizes_clause(rows_of_state, names, contrasts, wording)
+        sizes = _contrast_sizes_clause(rows_of_state, names, contrasts, wording)
         clauses.append(f"{subject} {predicate.format(noun=noun)}{sizes}")
     metric = str(contrasts.frame["metric"].iloc[0])
     reference = wording.method(contrasts.frame["reference"].iloc[0])
@@ -161,7 +161,9 @@ def contrast_states(contrasts: Estimates) -> np.ndarray:
     return np.array(states, dtype=object)
 
 
-def _sizes_clause(rows: Estimates, names: Sequence[str], contrasts: Estimates, wording: Wording) -> str:
+def _contrast_sizes_clause(
+    rows: Estimates, names: Sequence[str], contrasts: Estimates, wording: Wording
+) -> str:
     """Return the sizes of some contrasts as a clause: ", with a difference in mean score of 0.2 [...]".
 
     `contrasts` are all rows of the metric, from which the decimals follow.
@@ -207,7 +209,7 @@ def _as_increases(decreases: Estimates, is_increase: np.ndarray) -> Estimates:
     )
 
 
-def _rule_sentence(contrasts: Estimates, wording: Wording) -> str:
+def _significance_rule_sentence(contrasts: Estimates, wording: Wording) -> str:
     """Return the rule by which a difference is taken as shown."""
     rule = f"A difference is taken as shown where the {wording.level}% confidence interval excludes 0"
     if used_procedure(contrasts) is None:

@@ -33,9 +33,18 @@ def write_report(
     jobs: int = 2,
     progress: bool = False,
 ) -> dict[str, pd.DataFrame]:
-    """Write a report into a checked folder, return its frames, and warn when everything is written.
+    """Write a report into a checked folder, and return the frame of each analysis.
 
-    Parameters are those of `report`.
+    Warnings of the analyses and of the drawing are given after everything is written.
+
+    Parameters
+    ----------
+    settings : Settings
+        The options of `report`, as they were given.
+    examples : Examples, optional
+        The maps of cases; without them the report shows no cases.
+    jobs, progress
+        Those of `report`.
     """
     check_count(jobs, "jobs")
     rows, settings = resolve_settings(scores, settings)

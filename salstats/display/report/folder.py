@@ -24,14 +24,17 @@ _TABLE_SUFFIXES = (".csv", ".html", ".tex", ".docx")
 _FIGURE_SUFFIXES = (".pdf", ".png")
 
 
-def check_folder(folder: Path, *, overwrite: bool) -> Path:
-    """Return the real path of a folder that can be made, or that an earlier report made."""
+def check_report_folder(folder: Path, *, overwrite: bool) -> Path:
+    """Return the real path of the folder of a report; InputFileError where it may not be made.
+
+    A folder that an earlier report made is replaced if `overwrite` is True.
+    """
     return check_output_folder(
-        folder, written_files=_listed_files, subfolders=_SUBFOLDERS, overwrite=overwrite
+        folder, written_files=_files_in_manifest, subfolders=_SUBFOLDERS, overwrite=overwrite
     )
 
 
-def _listed_files(folder: Path) -> set[str]:
+def _files_in_manifest(folder: Path) -> set[str]:
     """Return the names of the files that a report wrote into a folder, as its manifest lists them."""
     try:
         names = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
@@ -51,12 +54,12 @@ class _WrittenItem:
 def write_folder(report: Report, folder: Path, jobs: FigureJobs, *, progress: bool = False) -> list[str]:
     """Write a report's files into a temporary folder, then rename it; return the warnings of its figures."""
     # somebody may have put a file there while the analyses ran
-    with replacing_folder(folder, lambda: check_folder(folder, overwrite=True)) as new_folder:
+    with replacing_folder(folder, lambda: check_report_folder(folder, overwrite=True)) as new_folder:
         return _write_files(report, new_folder, jobs, progress)
 
 
 def _write_files(report: Report, folder: Path, jobs: FigureJobs, progress: bool) -> list[str]:
-    """Write tables, figures, frames, the page and the manifest into a new folder."""
+    """Write all files of a report into a new folder, and return the warnings of its figures."""
     for name in _SUBFOLDERS:
         (folder / name).mkdir(parents=True)
     items = [item for section in report.sections for item in section.items]
@@ -77,7 +80,7 @@ def _write_files(report: Report, folder: Path, jobs: FigureJobs, progress: bool)
         figure_warnings = [f"in the figures: {text}" for text in jobs.finish(count)]
     for item in figures:
         written[item.key] = _written_figure(item, folder)
-    report = _add_files(report, written, folder)
+    report = _write_frames_and_add_files(report, written, folder)
     report = replace(report, warnings=(*report.warnings, *figure_warnings))
     with counting(None, "Page", progress=progress):
         _write_text(folder / _PAGE, render_page(report))
@@ -108,7 +111,7 @@ def _written_figure(item: ReportItem, folder: Path) -> _WrittenItem:
     return _WrittenItem(pictures, tuple(files))
 
 
-def _add_files(report: Report, written: Mapping[str, _WrittenItem], folder: Path) -> Report:
+def _write_frames_and_add_files(report: Report, written: Mapping[str, _WrittenItem], folder: Path) -> Report:
     """Write the frames of tables and figures, and return the report with contents and files of its items."""
     sections = []
     for section in report.sections:

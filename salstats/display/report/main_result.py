@@ -6,7 +6,7 @@ import numpy as np
 
 from salstats.display.estimates import Estimates
 from salstats.display.report.analyses import ReportFrames
-from salstats.display.report.associations import is_of_gaps, outcome_metrics
+from salstats.display.report.associations import is_gap_slope, outcome_metrics
 from salstats.display.report.comparisons import contrast_states
 from salstats.display.report.ranking import best_first, is_ranked
 from salstats.display.report.wording import Wording, decimals, decimals_of_limits, name_list
@@ -215,7 +215,7 @@ def _slopes_sentence(metric: str, frames: ReportFrames, wording: Wording) -> str
         return untested
     all_slopes = frames.estimates("regression")
     is_of_metric = np.array([outcome == metric for outcome in outcome_metrics(all_slopes)], dtype=bool)
-    slopes = all_slopes.subset(is_of_metric & ~is_of_gaps(all_slopes))
+    slopes = all_slopes.subset(is_of_metric & ~is_gap_slope(all_slopes))
     if np.isnan(slopes.reported_p_values).all():
         return untested
     n_methods = slopes.frame["term"].value_counts()

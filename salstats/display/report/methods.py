@@ -8,7 +8,7 @@ import pandas as pd
 
 from salstats.display.estimates import Estimates
 from salstats.display.report.analyses import ReportFrames
-from salstats.display.report.associations import has_task_term, is_of_gaps, outcome_metrics, target_phrase
+from salstats.display.report.associations import has_task_term, is_gap_slope, outcome_metrics, target_phrase
 from salstats.display.report.case_counts import undefined_scores
 from salstats.display.report.mean_scores import bound_sentences
 from salstats.display.report.provenance import versions
@@ -366,11 +366,11 @@ def _best_method_slots(contrasts: Estimates, wording: Wording, *, has_reference:
         "n_others": count_text(np.nanmax(n_tests)) if is_adjusted else None,
         "on_pairs": on_pairs,
         "test": _test_sentences(contrasts, wording),
-        "rule": _rule_text(contrasts, wording),
+        "rule": _further_conditions_text(contrasts, wording),
     }
 
 
-def _rule_text(contrasts: Estimates, wording: Wording) -> str:
+def _further_conditions_text(contrasts: Estimates, wording: Wording) -> str:
     """Return the conditions, besides the interval, under which a difference is taken as shown."""
     rule = ""
     if used_procedure(contrasts) is not None:
@@ -401,7 +401,7 @@ def _contrast_slots(frames: ReportFrames, wording: Wording) -> Slots:
         "margin": None,
         "margin_adjusted": "",
         "alpha": wording.alpha,
-        "rule": _rule_text(differences, wording),
+        "rule": _further_conditions_text(differences, wording),
     }
     if "task" in differences.frame.columns:
         slots["on_task"] = " and task"
@@ -450,7 +450,7 @@ def _regression_slots(frames: ReportFrames, wording: Wording) -> Slots:
     """Fill the slots on models of scores, and of gaps to the reference, on covariates."""
     slopes = frames.estimates("regression")
     covariates = slopes.values("term")
-    has_gaps = bool(is_of_gaps(slopes).any())
+    has_gaps = bool(is_gap_slope(slopes).any())
     reference = wording.settings.reference
     earlier = [frames.estimates("difference")] if "difference" in frames else []
     plural_noun = "slopes of scores and gaps" if has_gaps else "slopes"

@@ -132,7 +132,7 @@ class Wording:
         """Find rows whose P value does not lie below the level."""
         return np.asarray(estimates.reported_p_values >= 1 - self.settings.level)
 
-    def low_p(self, estimates: Estimates) -> str:
+    def low_p_phrase(self, estimates: Estimates) -> str:
         """Return the condition for what is taken as shown: "a Holm-adjusted P below 0.05"."""
         name = self.p_name(estimates)
         article = "an" if name[0].lower() in "aeiou" else "a"

@@ -156,7 +156,7 @@ def table_decrease(  # noqa: C901
         bounds_note,
         _effect_note(contrasts),
         p_value_sentence(contrasts),
-        notes.equal_note(all_rows, names, style),
+        notes.equal_methods_note(all_rows, names, style),
     )
     underline_note = _underline_note(contrasts, len(table.underline))
     # that nothing is underlined is a result, and stands where there are no marks too
@@ -338,7 +338,7 @@ def _underline_note(contrasts: Estimates, n_marked: int) -> str:
     """Say what underlined means, or that nothing is underlined."""
     if not contrasts.values("verdict"):
         return ""
-    criterion = notes.significance(contrasts)
+    criterion = notes.significance_criterion(contrasts)
     if not n_marked:
         return f"None is significant ({criterion})."
     return f"Underlined: significant ({criterion})."

@@ -93,7 +93,7 @@ def table_describe(
     constant = [column for column in placement.constant if column != "metric"]
     general = paragraph(
         notes.constant_note(summaries, constant, names),
-        notes.how_note(summaries, names),
+        notes.scoring_note(summaries, names),
         notes.metric_note(frame),
     )
     n_note = "n, scores."

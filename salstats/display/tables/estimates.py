@@ -170,7 +170,9 @@ def table_estimates(
     p_value_source = p_value_text(means)
     if star_texts.note and p_value_source:
         p_value_note = f"{p_value_source}."
-    statistics = paragraph(statistics, bounds_note, p_value_note, notes.equal_note(all_rows, names, style))
+    statistics = paragraph(
+        statistics, bounds_note, p_value_note, notes.equal_methods_note(all_rows, names, style)
+    )
     # that nothing is underlined is a result, and stands where there are no marks too
     no_difference_note = ""
     if not differing_frame_rows:

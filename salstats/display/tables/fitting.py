@@ -135,14 +135,16 @@ def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
         grid.append(line_sources)
         cells.append([_cell_text(table, source) for source in line_sources])
     n_group_axes = len(arrangement.groups)
-    groups = [", ".join(_texts(labels, arrangement.groups, line[:n_group_axes])) for line in lines]
+    groups = [
+        ", ".join(_texts_at_position(labels, arrangement.groups, line[:n_group_axes])) for line in lines
+    ]
     if rows_stay:
         stubhead = table.stubhead
         stub = [table.stub[row_of_line[line]] for line in lines]
         source_rows = [row_of_line[line] for line in lines]
     else:
         stubhead = _stubhead(table, labels, arrangement.rows)
-        stub = [_texts(labels, arrangement.rows, line[n_group_axes:]) for line in lines]
+        stub = [_texts_at_position(labels, arrangement.rows, line[n_group_axes:]) for line in lines]
         source_rows = []  # marks of rows have no row to stand at
     return replace(
         table,
@@ -185,14 +187,18 @@ def _shared_headings(table: Table) -> list[str]:
 def _axis_labels(table: Table, *, n_shared: int, rows_become_columns: bool) -> dict[LabelAxis, AxisLabels]:
     """Return the labels of a table on each axis, without the `n_shared` headings above all columns."""
     return {
-        LabelAxis.GROUP: _coded([(group,) for group in table.groups or [""] * len(table.stub)]),
-        LabelAxis.ROW: _coded(_row_labels(table, rows_become_columns=rows_become_columns)),
-        LabelAxis.OUTER_HEADING: _coded([column.spanners[n_shared:] for column in table.columns]),
-        LabelAxis.HEADING: _coded([(column.heading,) for column in table.columns]),
+        LabelAxis.GROUP: _distinct_with_positions(
+            [(group,) for group in table.groups or [""] * len(table.stub)]
+        ),
+        LabelAxis.ROW: _distinct_with_positions(_row_labels(table, rows_become_columns=rows_become_columns)),
+        LabelAxis.OUTER_HEADING: _distinct_with_positions(
+            [column.spanners[n_shared:] for column in table.columns]
+        ),
+        LabelAxis.HEADING: _distinct_with_positions([(column.heading,) for column in table.columns]),
     }
 
 
-def _coded(labels: Sequence[_Label]) -> AxisLabels:
+def _distinct_with_positions(labels: Sequence[_Label]) -> AxisLabels:
     """Return labels as distinct ones with their positions."""
     distinct = list(dict.fromkeys(labels))
     return AxisLabels(distinct, [distinct.index(label) for label in labels])
@@ -229,15 +235,15 @@ def _source_cells(
         if not rows_stay and not any(table.cells[row]):
             # an empty row is a heading of the rows below it, and is needed only above them
             continue
-        line = _position(labels, (*arrangement.groups, *arrangement.rows), row, column)
-        new_column = _position(labels, arrangement.columns, row, column)
+        line = _label_positions(labels, (*arrangement.groups, *arrangement.rows), row, column)
+        new_column = _label_positions(labels, arrangement.columns, row, column)
         if (line, new_column) in sources:
             return None
         sources[line, new_column] = (row, column)
     return sources
 
 
-def _position(
+def _label_positions(
     labels: Mapping[LabelAxis, AxisLabels], axes: Sequence[LabelAxis], row: int, column: int
 ) -> _Position:
     """Return the positions of a cell's labels on some axes."""
@@ -261,7 +267,9 @@ def _rows_by_line(
     return rows
 
 
-def _texts(labels: Mapping[LabelAxis, AxisLabels], axes: Sequence[LabelAxis], position: _Position) -> _Label:
+def _texts_at_position(
+    labels: Mapping[LabelAxis, AxisLabels], axes: Sequence[LabelAxis], position: _Position
+) -> _Label:
     """Return the texts at a position, the outermost first, without empty ones."""
     texts: list[str] = []
     for axis, index in zip(axes, position, strict=True):
@@ -295,7 +303,7 @@ def _columns(
     foot_positions = {labels[LabelAxis.ROW].positions[row] for row in table.foot_rows}
     columns = []
     for position in sorted(first_columns):
-        *outer, heading = _texts(labels, arrangement.columns, position)
+        *outer, heading = _texts_at_position(labels, arrangement.columns, position)
         spanners = (*shared_headings, *outer)
         if arrangement.columns == (LabelAxis.ROW,) and position[0] in foot_positions:
             # numbers of the foot are no estimates: headings above all estimates do not stand above them

@@ -190,7 +190,7 @@ def _recorded_marks(styles: Any) -> set[str] | None:
 def _body_cells(locations: Any, table: Table) -> set[tuple[int, int]] | None:
     """Return row and column of the cells at locations, None where one is not of cells, or is a function."""
     row_names = [labels[-1] for labels in table.stub]
-    column_names = [*_stub_names(table), *_cell_names(table)]
+    column_names = [*_stub_column_names(table), *_cell_column_names(table)]
     n_stub = len(table.stubhead)
     cells = set()
     location_list = locations if isinstance(locations, list) else [locations]
@@ -229,12 +229,12 @@ def _selected_positions(selection: Any, names: Sequence[str]) -> list[int] | Non
     return selected
 
 
-def _stub_names(table: Table) -> list[str]:
+def _stub_column_names(table: Table) -> list[str]:
     """Return the names of the columns with labels of rows in the frame that great-tables shows."""
     return [f"stub{level}" for level in range(len(table.stubhead))]
 
 
-def _cell_names(table: Table) -> list[str]:
+def _cell_column_names(table: Table) -> list[str]:
     """Return the names of the columns of cells in the frame that great-tables shows."""
     return [f"cell{column}" for column in range(len(table.columns))]
 
@@ -242,10 +242,10 @@ def _cell_names(table: Table) -> list[str]:
 def great_table(table: Table, table_id: str) -> GT:
     """Return a table as a great-tables object that carries its record, rearranged if it is too wide."""
     table = on_page(table)
-    all_notes = (*table.notes, _abbreviations(table), table.mark_note, table.symbol_note, version_note())
+    all_notes = (*table.notes, _abbreviations_note(table), table.mark_note, table.symbol_note, version_note())
     table = replace(table, notes=[note for note in all_notes if note], symbol_note="")
-    stub_names = _stub_names(table)
-    cell_names = _cell_names(table)
+    stub_names = _stub_column_names(table)
+    cell_names = _cell_column_names(table)
     rows = [[*labels, *cells] for labels, cells in zip(table.stub, table.cells, strict=True)]
     frame = pd.DataFrame(rows, columns=[*stub_names, *cell_names], dtype="object")
     if table.groups:
@@ -336,7 +336,7 @@ def _is_version_note(note: Any) -> bool:
     return bool(note == version_note())
 
 
-def _abbreviations(table: Table) -> str:
+def _abbreviations_note(table: Table) -> str:
     """Return the note on the abbreviations that a table uses."""
     texts = [*table.stubhead, *table.groups, *table.notes, table.mark_note, table.symbol_note]
     for labels in table.stub:

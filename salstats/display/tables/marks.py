@@ -89,7 +89,7 @@ def best_rows(
     goodness = pd.Series(signs, dtype=np.float64).replace(0, np.nan) * estimates.numbers("estimate")
     goodness[is_excluded] = np.nan
     strata = [column for column in keys if column not in compared_columns]
-    goodness_by_stratum = goodness.groupby(pd.Series(_texts(frame, strata), dtype=object))
+    goodness_by_stratum = goodness.groupby(pd.Series(_key_texts(frame, strata), dtype=object))
     is_maximum = goodness == goodness_by_stratum.transform("max")
     has_competitors = goodness_by_stratum.transform("count") > 1
     is_best = is_maximum & has_competitors
@@ -144,7 +144,7 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
     references = differences.values("reference")
     _check_differences(estimates, keys, differences, references)
     shared_keys = [column for column in keys if column in differences.keys]
-    difference_keys = _texts(differences.frame, shared_keys)
+    difference_keys = _key_texts(differences.frame, shared_keys)
     sides, _ = split_verdicts(differences.frame["verdict"])
     side_by_key = dict(zip(difference_keys, sides, strict=True))
     mark_by_key = dict(zip(difference_keys, margin_marks(differences), strict=True))
@@ -158,7 +158,7 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
     marks = []
     n_untested = 0
     methods = estimates.row_values("method")
-    for row, key in enumerate(_texts(estimates.frame, shared_keys)):
+    for row, key in enumerate(_key_texts(estimates.frame, shared_keys)):
         marks.append(mark_by_key.get(key, ""))
         is_reference = methods[row] in references
         if key in side_by_key:
@@ -202,7 +202,7 @@ def _check_differences(
         )
 
 
-def _texts(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
+def _key_texts(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the values of some columns as text, row by row."""
     return [tuple(map(str, row)) for row in frame[columns].to_numpy()]
 

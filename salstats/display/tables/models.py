@@ -20,7 +20,7 @@ from salstats.display.text.format import (
     plural,
 )
 from salstats.display.text.labels import Labels
-from salstats.display.text.terms import group_text, side_text, term_rows, variables_in
+from salstats.display.text.terms import group_text, right_side_text, term_rows, variables_in
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
 from salstats.stats.adjust import INTERCEPT
 from salstats.stats.models.families import FAMILIES
@@ -173,7 +173,7 @@ def arrange(
     formulas: list[str] = []
     distinct_cells = set(zip(headings, rows_of_table, strict=True))
     if len(distinct_cells) < len(frame) and estimates.values("formula"):
-        right_sides = [side_text(str(formula), labels) for formula in estimates.row_values("formula")]
+        right_sides = [right_side_text(str(formula), labels) for formula in estimates.row_values("formula")]
         formulas = list(dict.fromkeys(right_sides))
         levels["formula"] = [f"Model {formulas.index(side) + 1}" for side in right_sides]
         headings = _combinations(levels)

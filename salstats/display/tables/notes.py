@@ -37,7 +37,7 @@ from salstats.stats.engine.weighting import MEMBERS
 from salstats.stats.mrmc.designs import PAIRED
 
 
-def equal_note(estimates: Estimates, labels: Labels, style: str) -> str:
+def equal_methods_note(estimates: Estimates, labels: Labels, style: str) -> str:
     """Say how `mrmc` tested that all methods are equal: "All equal: F(1, 15.3) = 4.46, P = 0.052."."""
     if "equal" not in estimates.values("term"):
         return ""
@@ -66,7 +66,7 @@ def _statistic_text(row: Mapping[Any, Any]) -> str:
     return f"{distribution} = {fixed_text(row['statistic'], 2)}"
 
 
-def last_note(estimates: Estimates) -> str:
+def summary_rows_note(estimates: Estimates) -> str:
     """Say of what rows "Overall" and "Average" are."""
     sentences = []
     for key in estimates.keys:
@@ -118,7 +118,7 @@ def best_note(
         return unknown_note
     text = "Bold: best estimate"
     if best.strata:
-        text += f" per {joined([_noun(column, labels) for column in best.strata])}"
+        text += f" per {joined([_heading_in_sentence(column, labels) for column in best.strata])}"
     if best.smaller:
         metrics = joined([labels.value("metric", metric) for metric in best.smaller])
         text += f" (the smallest for {metrics})"
@@ -127,7 +127,7 @@ def best_note(
     return f"{text}. {unknown_note}".strip()
 
 
-def _noun(column: str, labels: Labels) -> str:
+def _heading_in_sentence(column: str, labels: Labels) -> str:
     """Return a column's heading as it stands inside a sentence: "Task" as "task", "IoU" as it is."""
     heading = labels.column(column)
     is_word = heading[1:2].islower()
@@ -139,7 +139,7 @@ def _noun(column: str, labels: Labels) -> str:
 def underline_note(differences: Estimates, n_marked: int, n_untested: int, labels: Labels) -> str:
     """Say what underlined means, or that nothing is: against what, at which level, by which correction."""
     reference = in_sentence(labels.value("reference", differences.frame["reference"].iloc[0]))
-    criterion = significance(differences, adjustment_text(differences))
+    criterion = significance_criterion(differences, adjustment_text(differences))
     if is_paired(differences):
         reference = f"{reference} on the same cases"
     if not n_marked:
@@ -155,7 +155,7 @@ def is_paired(estimates: Estimates) -> bool:
     return set(estimates.values("design")) <= set(PAIRED)
 
 
-def significance(differences: Estimates, correction: str = "") -> str:
+def significance_criterion(differences: Estimates, correction: str = "") -> str:
     """Return the criterion by which a verdict is significant: "95% CI of the difference excludes 0"."""
     criteria = []
     interval = interval_name(differences)
@@ -234,7 +234,7 @@ _SCORING_SENTENCES = {
 _SCORING_WORDS = {"others": "the other", "staple": "STAPLE consensus"}
 
 
-def how_note(estimates: Estimates, labels: Labels) -> str:
+def scoring_note(estimates: Estimates, labels: Labels) -> str:
     """Say how the scores of the metrics shown were computed, where the frame has such columns."""
     sentences = []
     for column in _SCORING_SENTENCES:
@@ -286,8 +286,8 @@ def estimates_note(
         constant_note(estimates, constant, labels),
         subject_note,
         pooled_tasks_sentence(estimates),
-        last_note(estimates),
-        how_note(estimates, labels),
+        summary_rows_note(estimates),
+        scoring_note(estimates, labels),
         metric_note(estimates.frame),
     )
     counted_noun, missing_words = nouns

@@ -51,7 +51,7 @@ from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.models import errors_text, kind_text
 from salstats.display.text.terms import (
     normalized_note,
-    side_text,
+    right_side_text,
     term_rows,
     with_reference_rows,
 )
@@ -472,5 +472,5 @@ def _formula_note(estimates: Estimates, arranged: ModelColumns, labels: Labels) 
     hidden = hidden_variables(estimates)
     if len(set(hidden.values())) < 2:
         return ""
-    right_sides = dict.fromkeys(side_text(formula, labels) for formula in hidden)
+    right_sides = dict.fromkeys(right_side_text(formula, labels) for formula in hidden)
     return f"Models: {'; '.join(right_sides)}."

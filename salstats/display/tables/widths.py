@@ -9,7 +9,7 @@ from math import ceil
 from typing import NamedTuple
 
 from salstats.display.tables.rows import Cell, TableRows, cells_by_column, with_columns
-from salstats.display.text.packing import packed
+from salstats.display.text.packing import n_items_per_part
 
 #: Widths of Helvetica's narrow and wide signs, and of its other signs, in ems.
 _NARROW_EM = 0.3
@@ -179,7 +179,7 @@ def table_parts(rows: TableRows, paper: Paper) -> list[tuple[TableRows, PageLayo
     setting = _PART_SETTINGS[0]
     widths = paper.column_points(column_widths(rows, setting.n_breaks).minimal, setting.points)
     available = paper.line_width(turned=setting.turned) - sum(widths[: rows.n_stub])
-    starts = _block_starts(rows)
+    starts = _block_bounds(rows)
     block_widths = [sum(widths[start:stop]) for start, stop in pairwise(starts)]
     if max(block_widths) > available:
         # a block is too wide: the table is cut between any two columns
@@ -187,7 +187,7 @@ def table_parts(rows: TableRows, paper: Paper) -> list[tuple[TableRows, PageLayo
         block_widths = widths[rows.n_stub :]
     parts = []
     block = 0
-    for n_blocks in _balanced_parts(block_widths, available):
+    for n_blocks in _n_blocks_of_parts(block_widths, available):
         parts.append(with_columns(rows, starts[block], starts[block + n_blocks]))
         block += n_blocks
     parts[0] = replace(parts[0], title=rows.title, subtitle=rows.subtitle)
@@ -195,20 +195,20 @@ def table_parts(rows: TableRows, paper: Paper) -> list[tuple[TableRows, PageLayo
     return [(part, page_layout(part, paper, _PART_SETTINGS)) for part in parts]
 
 
-def _balanced_parts(widths: Sequence[float], available: float) -> list[int]:
+def _n_blocks_of_parts(widths: Sequence[float], available: float) -> list[int]:
     """Return the number of blocks in each part: as few parts as possible, about as wide as each other."""
-    fewest_parts = packed(widths, available)
+    fewest_parts = n_items_per_part(widths, available)
     mean_width = sum(widths) / len(fewest_parts)
     # the smallest width of parts, from the mean on in small steps, that needs no further part
     for step in range(_N_WIDTH_STEPS):
         width = mean_width + step / _N_WIDTH_STEPS * available
-        n_blocks_of_parts = packed(widths, min(width, available))
+        n_blocks_of_parts = n_items_per_part(widths, min(width, available))
         if len(n_blocks_of_parts) == len(fewest_parts):
             return n_blocks_of_parts
     return fewest_parts
 
 
-def _block_starts(rows: TableRows) -> list[int]:
+def _block_bounds(rows: TableRows) -> list[int]:
     """Return the first column below each of the outermost headings that differ, then the end."""
     for cells in rows.head:
         starts = [column for column, _ in cells_by_column(cells) if column >= rows.n_stub]

@@ -58,7 +58,7 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option: str = "
     columns = {str(name): _cells(frame, name) for name in frame.columns.drop([*settings, *floors])}
     hidden: list[str] = []
     if width is not None:
-        columns, hidden = _fitting(columns, width)
+        columns, hidden = _fitting_and_omitted(columns, width)
     lines = [_GAP.join(row).rstrip() for row in zip(*columns.values(), strict=True)]
     hint = ""
     if option:
@@ -124,7 +124,7 @@ def _number_texts(frame: pd.DataFrame, name: Any, values: Any) -> list[str]:
     return column_text(numbers)[: len(values)]
 
 
-def _fitting(columns: dict[str, list[str]], width: int) -> tuple[dict[str, list[str]], list[str]]:
+def _fitting_and_omitted(columns: dict[str, list[str]], width: int) -> tuple[dict[str, list[str]], list[str]]:
     """Return the columns that a width has room for, grouping columns first, and the names of the others."""
 
     def table_width(names: list[str]) -> int:

@@ -101,15 +101,15 @@ class Labels:
         #: Labels that a user gave for the values of one column.
         self._columns: dict[str, dict[str, str]] = {}
         self.colours: dict[str, str] = {}
-        self._units = _units(frame)
-        self._human = _human(frame)
+        self._units = _unit_by_metric(frame)
+        self._human = _human_label(frame)
         #: Methods that share the colours of a figure: those named, then those of the frame.
         self._methods = _methods_of(frame)
-        self._other_label = _is_other_label(frame)
+        self._other_label = _has_other_labels(frame)
         #: Positions of values by column, of columns that are Categoricals.
         self._ranks: dict[str, dict[str, int]] = {}
         if frame is not None:
-            self._ranks = {str(column): _ranks(frame[column]) for column in frame.columns}
+            self._ranks = {str(column): _rank_by_category(frame[column]) for column in frame.columns}
         if isinstance(labels, Labels):
             self._take_over(labels)
         else:
@@ -171,8 +171,8 @@ class Labels:
         if metric is not None:
             return metric.label
         if name == "label" and self._other_label:
-            return _sentence(name)
-        return _COLUMNS.get(name) or _sentence(name)
+            return _words_of_name(name)
+        return _COLUMNS.get(name) or _words_of_name(name)
 
     # sources of a label one after the other, the user's first
     def value(self, column: str, value: Hashable) -> str:  # noqa: C901
@@ -225,7 +225,7 @@ class Labels:
 
         The others have the order of their categories if they are a Categorical, here or in the frame.
         """
-        ranks = _ranks(values) or self._ranks.get(column, {})
+        ranks = _rank_by_category(values) or self._ranks.get(column, {})
         distinct = list(dict.fromkeys(value for value in values if value is not None and value == value))
         named = {text: position for position, text in enumerate(self.named(column))}
         metrics = {}
@@ -299,7 +299,7 @@ def _shared_spellings(methods: Iterable[str]) -> set[str]:
     return {spelling for spelling in spellings if spelling is not None and spellings.count(spelling) > 1}
 
 
-def _is_other_label(frame: pd.DataFrame | None) -> bool:
+def _has_other_labels(frame: pd.DataFrame | None) -> bool:
     """Return whether a frame's column `label` has values besides 0 for absent and 1 for present."""
     return any(value not in (0, 1) for value in _distinct(frame, "label"))
 
@@ -403,14 +403,14 @@ def _is_measured(column: pd.Series) -> bool:
     return bool(pd.api.types.is_float_dtype(column))
 
 
-def _ranks(values: object) -> dict[str, int]:
+def _rank_by_category(values: object) -> dict[str, int]:
     """Return the position of each category of a Categorical, nothing for other values."""
     dtype = getattr(values, "dtype", None)
     categories = getattr(dtype, "categories", ())
     return {str(category): position for position, category in enumerate(categories)}
 
 
-def _units(frame: pd.DataFrame | None) -> dict[str, str]:
+def _unit_by_metric(frame: pd.DataFrame | None) -> dict[str, str]:
     """Return the unit of each metric of a frame that has one only."""
     if frame is None or not {"metric", "distance_unit"} <= set(frame.columns):
         return {}
@@ -420,7 +420,7 @@ def _units(frame: pd.DataFrame | None) -> dict[str, str]:
     return dict(zip(pairs["metric"].astype(str), pairs["distance_unit"].astype(str), strict=True))
 
 
-def _human(frame: pd.DataFrame | None) -> str | None:
+def _human_label(frame: pd.DataFrame | None) -> str | None:
     """Return the name of the method `human` in a frame that has one name for it."""
     names = _distinct(frame, "human_label")
     if len(names) != 1:
@@ -428,7 +428,7 @@ def _human(frame: pd.DataFrame | None) -> str | None:
     return str(names[0])
 
 
-def _sentence(name: str) -> str:
+def _words_of_name(name: str) -> str:
     """Return a column's name as words: `std_error` -> "Std error"; names that are not snake case stay."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         return name

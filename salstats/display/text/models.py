@@ -10,7 +10,7 @@ from salstats.display.text.labels import Labels
 from salstats.display.text.terms import (
     group_text,
     random_groups,
-    side_text,
+    right_side_text,
     term_rows,
     with_reference_rows,
 )
@@ -80,7 +80,7 @@ def outcome_text(estimates: Estimates, labels: Labels) -> str:
 
 
 def has_marginal_estimates(estimates: Estimates) -> bool:
-    """Return whether estimates are marginal means, contrasts or slopes, averaged over the rows of models."""
+    """Return whether estimates are marginal means, contrasts or slopes of models."""
     return bool(estimates.values("formula")) and bool(estimates.values("average"))
 
 
@@ -172,7 +172,7 @@ def model_note(estimates: Estimates, labels: Labels, average: str = "") -> str:
     formulas = estimates.values("formula")
     if not formulas:
         return ""
-    sides = dict.fromkeys(side_text(str(formula), labels, random=False) for formula in formulas)
+    sides = dict.fromkeys(right_side_text(str(formula), labels, random=False) for formula in formulas)
     text = kind_text(estimates, labels)
     right_sides = joined(list(sides), "or")
     if right_sides:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 
-def packed(sizes: Sequence[float], capacity: float) -> list[int]:
+def n_items_per_part(sizes: Sequence[float], capacity: float) -> list[int]:
     """Return the number of items in each part, filled in order; an item above `capacity` has its own part.
 
-    >>> packed([4, 5, 3, 12, 1], capacity=10)
+    >>> n_items_per_part([4, 5, 3, 12, 1], capacity=10)
     [2, 1, 1, 1]
     """
     counts = [0]
@@ -28,5 +28,5 @@ def packed_slices(sizes: Sequence[float], capacity: float) -> list[slice]:
     >>> [list("abcde")[part] for part in packed_slices([4, 5, 3, 12, 1], capacity=10)]
     [['a', 'b'], ['c'], ['d'], ['e']]
     """
-    ends = accumulate(packed(sizes, capacity), initial=0)
+    ends = accumulate(n_items_per_part(sizes, capacity), initial=0)
     return [slice(start, stop) for start, stop in pairwise(ends)]

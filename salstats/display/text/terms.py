@@ -138,10 +138,10 @@ def variable_text(name: str, labels: Labels) -> str:
     scaled = re.fullmatch(r"scale\((\w+)\)", name)
     if scaled:
         return f"{labels.column(scaled[1])}, per SD"
-    return labels.term(_column(name))
+    return labels.term(_column_of_factor(name))
 
 
-def side_text(formula: str, labels: Labels, *, random: bool = True) -> str:
+def right_side_text(formula: str, labels: Labels, *, random: bool = True) -> str:
     """Return the right side of a formula in labels, as it is where it cannot be parsed.
 
     Random effects are named unless `random` is False.
@@ -157,7 +157,7 @@ def side_text(formula: str, labels: Labels, *, random: bool = True) -> str:
 
 def model_text(formula: str, outcome: str, labels: Labels) -> str:
     """Return a formula in labels, of a named outcome: "IoU ~ Relative size"."""
-    return f"{outcome} ~ {side_text(formula, labels)}"
+    return f"{outcome} ~ {right_side_text(formula, labels)}"
 
 
 def with_reference_rows(estimates: Estimates, models: Sequence[str]) -> Estimates:
@@ -192,7 +192,7 @@ def term_rows(estimates: Estimates, labels: Labels) -> list[TermRow]:
     rows_by_column: dict[str, dict[str, TermRow]] = {}
     for term in labels.order("term", list(formula_of)):
         variables = term_variables(term, formula_of[term], factor_levels)
-        heading, text = _texts(term, variables, labels)
+        heading, text = _heading_and_text(term, variables, labels)
         if not heading:
             # a row without a heading is a group of its own; no heading begins with a line break
             rows_by_heading[f"\n{term}"] = [TermRow(term, text, full_text=text)]
@@ -205,7 +205,7 @@ def term_rows(estimates: Estimates, labels: Labels) -> list[TermRow]:
         rows_by_heading.setdefault(heading, []).append(row)
         if not is_interaction:
             variable = variables[0]
-            rows_by_column.setdefault(_column(variable.name), {})[variable.level] = row
+            rows_by_column.setdefault(_column_of_factor(variable.name), {})[variable.level] = row
     # a reference level has no estimate in any row
     references = set(frame["term"]) - set(frame.loc[estimates.has_estimate, "term"])
     positions: dict[str | None, int] = {}
@@ -285,7 +285,7 @@ def _factor_levels(estimates: Estimates) -> dict[str, TermVariable]:
     return variables
 
 
-def _column(name: str) -> str:
+def _column_of_factor(name: str) -> str:
     """Return the column of a factor: `C(task)` and `C(task, Sum)` are of tasks."""
     coded = re.fullmatch(r"C\(([^(),]+)(?:,.*)?\)", name)
     if coded is None:
@@ -293,7 +293,7 @@ def _column(name: str) -> str:
     return coded[1]
 
 
-def _texts(term: str, variables: Sequence[TermVariable], labels: Labels) -> tuple[str, str]:
+def _heading_and_text(term: str, variables: Sequence[TermVariable], labels: Labels) -> tuple[str, str]:
     """Return the heading above a term, "" without a factor, and its text.
 
     A label that a user gave to the term replaces both.
@@ -308,7 +308,7 @@ def _texts(term: str, variables: Sequence[TermVariable], labels: Labels) -> tupl
     levels = []
     for variable, name in zip(variables, names, strict=True):
         if variable.level:
-            levels.append(labels.value(_column(variable.name), variable.level))
+            levels.append(labels.value(_column_of_factor(variable.name), variable.level))
         else:
             levels.append(name)
     return TIMES.join(names), TIMES.join(levels)

@@ -227,7 +227,7 @@ def _table_1_note(rows: pd.DataFrame, names: Labels, *, as_published: bool) -> s
     numbers = [column for column in ("sd", "conf_low") if column in rows.columns]
     if rows[numbers].isna().any(axis=None):
         sentences.append(notes.dash_note([[MISSING]]))
-    sentences.append(notes.how_note(read_estimates(rows), names))
+    sentences.append(notes.scoring_note(read_estimates(rows), names))
     sentences.append(notes.metric_note(rows))
     return paragraph(*sentences)
 
@@ -470,7 +470,7 @@ def figure_8(comparison: ToolComparison) -> ItemResult:
     names = comparison.names
     metric = names.value("metric", rule.metric)
     tool = names.value("method", rule.tool)
-    how_scored = notes.how_note(read_estimates(picks, needed=()), names)
+    how_scored = notes.scoring_note(read_estimates(picks, needed=()), names)
     table = table_of(
         picks,
         TABLE_ID,

@@ -10,7 +10,7 @@ from tests_support import raises
 import salstats as ss
 from salstats.display.export.figure_files import FigureJobs
 from salstats.display.report.document import Report, ReportItem, Section
-from salstats.display.report.folder import check_folder, write_folder
+from salstats.display.report.folder import check_report_folder, write_folder
 from salstats.errors import InputFileError
 
 
@@ -20,7 +20,7 @@ def write(folder, title="First", *, overwrite=False, provenance=()):
     item = ReportItem("description", "Table 1", "Scores", ss.table_describe(frame), frame)
     sections = (Section("summary", "Summary"), Section("cases", "Cases", items=(item,)))
     report = Report(title, sections, (), (), provenance=provenance)
-    folder = check_folder(Path(folder), overwrite=overwrite)
+    folder = check_report_folder(Path(folder), overwrite=overwrite)
     with FigureJobs(1) as figures:
         return write_folder(report, folder, figures)
 

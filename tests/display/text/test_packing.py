@@ -2,7 +2,7 @@
 
 import pytest
 
-from salstats.display.text.packing import packed
+from salstats.display.text.packing import n_items_per_part
 
 
 @pytest.mark.parametrize(
@@ -17,8 +17,8 @@ from salstats.display.text.packing import packed
     ],
 )
 def test_parts_are_filled_in_order_and_hold_one_item_at_least(sizes, counts):
-    assert packed(sizes, 10) == counts
+    assert n_items_per_part(sizes, 10) == counts
 
 
 def test_sums_that_are_exact_but_for_rounding_fit():
-    assert packed([0.1, 0.1, 0.1], 0.3) == [3]
+    assert n_items_per_part([0.1, 0.1, 0.1], 0.3) == [3]

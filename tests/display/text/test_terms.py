@@ -9,7 +9,7 @@ from salstats.display.text.terms import (
     TermVariable,
     factors_of_rows,
     normalized_note,
-    side_text,
+    right_side_text,
     term_rows,
     term_variables,
     variables_in,
@@ -71,7 +71,7 @@ def test_normalized_covariates_are_named():
 
 
 def test_the_right_side_of_a_formula_is_written_in_labels():
-    assert side_text(FORMULA, Labels()) == "Task + Elongation"
-    assert side_text("y ~ (1 ||", Labels()) == "(1 ||"
+    assert right_side_text(FORMULA, Labels()) == "Task + Elongation"
+    assert right_side_text("y ~ (1 ||", Labels()) == "(1 ||"
     assert variables_in(FORMULA) == ["task", "elongation"]
     assert variables_in(FORMULA, ["taskEdema"]) == ["task"]
