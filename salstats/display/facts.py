@@ -310,7 +310,7 @@ def count_sentence(estimates: Estimates, observation: str = "score", missing: st
         text += f" by {counted_range(counted_rows.non_missing('n_readers'), 'reader')}"
     if len(counted_rows) > 1:
         text += " per estimate"
-    text += _summary_counts(estimates, observation, with_units=_are_units(counted_rows))
+    text += _summary_counts(estimates, observation, with_units=_has_one_observation_per_unit(counted_rows))
     if is_empty.any() and not is_empty.all():
         text += ", where any is defined"
     if counted_rows.values("n_positive"):
@@ -318,7 +318,7 @@ def count_sentence(estimates: Estimates, observation: str = "score", missing: st
     return f"{text}{_missing_text(single, missing)}."
 
 
-def _are_units(estimates: Estimates) -> bool:
+def _has_one_observation_per_unit(estimates: Estimates) -> bool:
     """Return whether each observation of the estimates is of another unit."""
     return np.array_equal(estimates.non_missing("n"), estimates.non_missing("n_units"))
 
@@ -334,7 +334,7 @@ def _observations_text(estimates: Estimates, observation: str) -> str:
     if unit is None or not len(n_units):
         return text
     units_text = counted_range(n_units, str(unit))
-    if _are_units(estimates):
+    if _has_one_observation_per_unit(estimates):
         return units_text
     return f"{text} of {units_text}"
 

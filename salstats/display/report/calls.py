@@ -63,7 +63,7 @@ def loading(files: Iterable[object], reading: Mapping[str, Any] | None = None) -
     """
     options = dict(reading or {})
     if options.get("join"):
-        options["join"] = [_joined_names(part) for part in options["join"]]
+        options["join"] = [_joined_file_names(part) for part in options["join"]]
     parameters = signature(ss.read_scores).parameters
     options = {name: value for name, value in options.items() if value != parameters[name].default}
     names = [_file_name(str(file)) for file in files]
@@ -73,7 +73,7 @@ def loading(files: Iterable[object], reading: Mapping[str, Any] | None = None) -
     return call_text(ss.read_scores, source, **options)
 
 
-def _joined_names(part: str | Mapping[str, str]) -> str | dict[str, str]:
+def _joined_file_names(part: str | Mapping[str, str]) -> str | dict[str, str]:
     """Return a file to join, or the files by prefix, without their folders."""
     if isinstance(part, str):
         return _file_name(part)

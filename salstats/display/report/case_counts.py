@@ -20,7 +20,7 @@ def count_sentences(flow: pd.DataFrame, wording: Wording) -> Iterator[str]:
     wording : Wording
         Names of the report.
     """
-    n_undefined_by_reason, n_absent = undefined_scores(flow)
+    n_undefined_by_reason, n_absent = count_undefined_and_absent(flow)
     file = flow[flow["stage"] == FILE].iloc[0]
     n_scores = int(file["n_rows"]) - n_absent
     n_undefined = int(n_undefined_by_reason.sum())
@@ -76,7 +76,7 @@ def _branch_counts(flow: pd.DataFrame) -> list[str]:
     return texts
 
 
-def undefined_scores(flow: pd.DataFrame) -> tuple[pd.Series, int]:
+def count_undefined_and_absent(flow: pd.DataFrame) -> tuple[pd.Series, int]:
     """Return the number of undefined scores by reason, and the number of rows of absent findings."""
     is_undefined = flow["excluded"].astype(bool) & (flow["stage"] == DEFINED)
     n_rows = flow[is_undefined].groupby("reason", sort=False)["n_rows"].sum()

@@ -9,7 +9,7 @@ import pandas as pd
 from salstats.display.estimates import Estimates
 from salstats.display.report.analyses import ReportFrames
 from salstats.display.report.associations import has_task_term, is_gap_slope, outcome_metrics, target_phrase
-from salstats.display.report.case_counts import undefined_scores
+from salstats.display.report.case_counts import count_undefined_and_absent
 from salstats.display.report.mean_scores import bound_sentences
 from salstats.display.report.provenance import versions
 from salstats.display.report.settings import has_several_values
@@ -134,7 +134,7 @@ def _outcome_slots(frames: ReportFrames, wording: Wording) -> Slots:
             notes.append(record.note)
     subject = "The outcome was" if len(metric_texts) == 1 else "Outcomes were"
     flow = frames["flow"]
-    n_undefined_by_reason, n_absent = undefined_scores(flow)
+    n_undefined_by_reason, n_absent = count_undefined_and_absent(flow)
     n_undefined = int(n_undefined_by_reason.sum())
     n_scores = int(flow.loc[flow["stage"] == FILE, "n_rows"].iloc[0]) - n_absent
     reasons = ""

@@ -51,26 +51,26 @@ def render_page(report: Report) -> str:
     summary, *sections = report.sections
     parts = [_section_part(section) for section in sections]
     parts += _closing_parts(report)
-    script = _asset("page.js")
+    script = _asset_text("page.js")
     script_digest = hashlib.sha256(script.encode()).digest()
     source = dict(report.provenance).get(INPUT)
     origin = f"salstats {salstats.__version__}"
     if source:
         origin += f" · made from {source}"
-    return Template(_asset("page.html")).substitute(
+    return Template(_asset_text("page.html")).substitute(
         # the page may load pictures inside itself, its own styles, and its own script by its digest
         digest=base64.b64encode(script_digest).decode(),
         version=salstats.__version__,
-        style=_asset("page.css"),
+        style=_asset_text("page.css"),
         script=script,
         title=escaped(report.title),
         made=escaped(origin),
-        summary=_summary(summary, report),
+        summary=_first_screen(summary, report),
         parts=lines(*map(_folded_part, parts)),
     )
 
 
-def _asset(name: str) -> str:
+def _asset_text(name: str) -> str:
     """Return a file of this package as text."""
     return package_files("salstats.display.report").joinpath(name).read_text(encoding="utf-8")
 
@@ -89,7 +89,7 @@ def _folded_part(part: _FoldedSection) -> Markup:
     return element("section", "\n", details, "\n", aria_labelledby=part.anchor)
 
 
-def _summary(section: Section, report: Report) -> Markup:
+def _first_screen(section: Section, report: Report) -> Markup:
     """Return the first screen: a figure, the main results, counts, and links to warnings."""
     sentences = [element("li", linked(sentence)) for sentence in section.sentences]
     blocks = [element("ul", sentences, class_="key", id="summary-text")]

@@ -99,8 +99,8 @@ def _whole_call(plan: ItemPlan, frame_call: str, drawing_call: partial[Any], con
     names = _variable_names(contents)
     # a frame that no analysis made has no name yet
     names.setdefault(id(drawing_call.args[0]), frame_name)
-    arguments = [_as_variable(value, names) for value in drawing_call.args]
-    options = {name: _as_variable(value, names) for name, value in drawing_call.keywords.items()}
+    arguments = [_as_variable_name(value, names) for value in drawing_call.args]
+    options = {name: _as_variable_name(value, names) for name, value in drawing_call.keywords.items()}
     if options.get("style") == Settings.style:
         del options["style"]
     lines = []
@@ -125,7 +125,7 @@ def _variable_names(contents: Contents) -> dict[int, str]:
     return names
 
 
-def _as_variable(value: object, names: dict[int, str]) -> object:
+def _as_variable_name(value: object, names: dict[int, str]) -> object:
     """Return the name of a frame or of labels, other values as they are."""
     if id(value) in names:
         return VariableName(names[id(value)])

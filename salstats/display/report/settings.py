@@ -127,7 +127,7 @@ def resolve_settings(scores: pd.DataFrame, settings: Settings) -> tuple[pd.DataF
     """
     # warnings of doubtful scores are given once, with those of the analyses
     scores = _selected_rows(valid_scores(scores).frame, settings.only or {})
-    _check_scores(scores)
+    _check_scores_can_be_reported(scores)
     if settings.margin is not None:
         margin_bounds(settings.margin, scores["metric"].unique())
     reference = _resolve_reference(scores, settings.reference)
@@ -161,7 +161,7 @@ def resolve_settings(scores: pd.DataFrame, settings: Settings) -> tuple[pd.DataF
 
 
 def _selected_rows(scores: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the rows with some values of columns."""
+    """Return the rows with the given value of each column; raise where no row has one."""
     for column, value in values.items():
         check_columns(scores, [column])
         is_selected = scores[column].astype(str) == str(value)
@@ -192,8 +192,12 @@ def _resolve_reference(scores: pd.DataFrame, reference: str | None) -> str | Non
     return reference
 
 
-def _check_scores(scores: pd.DataFrame) -> None:
-    """Raise where scores are undefined, of several data sets or units, or of a task named as an average."""
+def _check_scores_can_be_reported(scores: pd.DataFrame) -> None:
+    """Raise where no score is defined, or a report could not be on one thing.
+
+    Scores may not be of several data sets or models, nor those of a metric in several distance units; no
+    task may be named "Overall" or "Average".
+    """
     for column in _SINGLE_VALUE_COLUMNS:
         if has_several_values(scores, column):
             values = sorted(scores[column].dropna().astype(str).unique())

@@ -137,7 +137,7 @@ def table_estimates(
     keys = _table_keys(means)
     placement = choose_placement(means, keys, rows, columns, groups)
     grid = lay_out(frame, placement, names)
-    bold_rows, best_note = _best_estimates(means, keys, bold, exclude, names, directions)
+    bold_rows, best_note = _best_rows_and_note(means, keys, bold, exclude, names, directions)
     star_texts = stars_of(means, stars, n_tests)
     marks = [star + mark for star, mark in zip(star_texts.texts, margin_marks(means), strict=True)]
     margins = margin_note(means, names, style)
@@ -294,7 +294,7 @@ def _count_nouns(estimates: Estimates) -> tuple[str, str]:
     return "score", "undefined"
 
 
-def _best_estimates(
+def _best_rows_and_note(
     estimates: Estimates,
     keys: Sequence[str],
     bold: bool | str | Sequence[str],

@@ -11,7 +11,7 @@ from salstats.display.text.terms import factors_of_rows
 from salstats.errors import SalstatsError
 
 
-def factor_tests(
+def factor_p_texts_and_note(
     estimates: Estimates, joint: Frames | None, style: str, *, named: bool
 ) -> tuple[list[str], str]:
     """Return P of the factor or interaction that each row is a level of, "" where unknown, and a note.

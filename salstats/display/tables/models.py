@@ -238,7 +238,7 @@ def _heading_levels(estimates: Estimates, column_keys: Sequence[str], labels: La
     values of the grouping columns `column_keys`.
     """
     rows = estimates.frame.to_dict("records")
-    levels = {"kind": [_kind(row) for row in rows]}
+    levels = {"kind": [_estimate_kind(row) for row in rows]}
     if estimates.values(NAME):
         levels["name"] = [str(name) for name in estimates.row_values(NAME)]
     if estimates.values("formula"):
@@ -251,11 +251,11 @@ def _heading_levels(estimates: Estimates, column_keys: Sequence[str], labels: La
         outcome = levels.pop("outcome")[0]
         kind = levels["kind"][0]
         levels["kind"] = [f"{outcome}, {kind[0].lower()}{kind[1:]}"] * len(estimates)
-    levels["source"] = [_source(row, column_keys, labels) for row in rows]
+    levels["source"] = [_source_text(row, column_keys, labels) for row in rows]
     return levels
 
 
-def _kind(row: Mapping[Any, Any]) -> str:
+def _estimate_kind(row: Mapping[Any, Any]) -> str:
     """Return the kind of estimate in a row: "Coefficient", "Odds ratio"."""
     if isinstance(row.get("average"), str):
         return "Average marginal effect"
@@ -265,7 +265,7 @@ def _kind(row: Mapping[Any, Any]) -> str:
     return link.effect
 
 
-def _source(row: Mapping[Any, Any], column_keys: Sequence[str], labels: Labels) -> str:
+def _source_text(row: Mapping[Any, Any], column_keys: Sequence[str], labels: Labels) -> str:
     """Return the values of grouping columns in a row, a method with a reference as their difference."""
     texts = {}
     for column in column_keys:

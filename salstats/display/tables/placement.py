@@ -182,8 +182,8 @@ def lay_out(frame: pd.DataFrame, placement: ColumnPlacement, labels: Labels) -> 
     for column in placement.shown_columns:
         texts[column] = [labels.value(column, value) for value in frame[column]]
     # rows of the frame with equal ranks share a row, or a column, of the table
-    row_ranks = _ranks(frame, (*placement.groups, *placement.rows), labels)
-    column_ranks = _ranks(frame, placement.columns, labels)
+    row_ranks = _label_ranks(frame, (*placement.groups, *placement.rows), labels)
+    column_ranks = _label_ranks(frame, placement.columns, labels)
     distinct_row_ranks = sorted(set(row_ranks))
     distinct_column_ranks = sorted(set(column_ranks))
     table_row_of = {ranks: table_row for table_row, ranks in enumerate(distinct_row_ranks)}
@@ -224,7 +224,7 @@ def lay_out(frame: pd.DataFrame, placement: ColumnPlacement, labels: Labels) -> 
     )
 
 
-def _ranks(frame: pd.DataFrame, columns: Key, labels: Labels) -> list[Ranks]:
+def _label_ranks(frame: pd.DataFrame, columns: Key, labels: Labels) -> list[Ranks]:
     """Return the values of some columns in each row of a frame as positions in the order of labels."""
     if not columns:
         return [()] * len(frame)

@@ -23,7 +23,7 @@ from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import interval_texts
 from salstats.display.tables.marks import stars_of
-from salstats.display.tables.model_tests import factor_tests, p_note, p_texts
+from salstats.display.tables.model_tests import factor_p_texts_and_note, p_note, p_texts
 from salstats.display.tables.models import (
     NAME,
     FootRows,
@@ -186,7 +186,7 @@ def table_regression(
     if p_values:
         for cell, text in zip(cells, p_texts(estimates, style), strict=True):
             texts[cell].append(text)
-    factor_p_texts, joint_note = factor_tests(estimates, joint, style, named=not p_values)
+    factor_p_texts, joint_note = factor_p_texts_and_note(estimates, joint, style, named=not p_values)
     models = models_by_cell(estimates, arranged.column_of_row, groups)
     if has_one_term:
         headings = _headings(arranged, estimates, p_values, _one_term_text(estimates, names))
@@ -204,7 +204,7 @@ def table_regression(
         constant = [key for key in constant if key not in column_keys]
         gap_note = f"A {MINUS} B: the difference of the two scores of a case is the outcome."
     general = paragraph(
-        _model_note(coefficients, models.values(), _adjusted_for(estimates, arranged, names), names),
+        _model_note(coefficients, models.values(), _adjusted_for_phrase(estimates, arranged, names), names),
         notes.constant_note(estimates, constant, names),
         _formula_note(estimates, arranged, names),
         gap_note,
@@ -317,7 +317,7 @@ def _terms_table(
     foot: FootRows,
 ) -> Table:
     """Return the terms of each group in the order of labels, levels below their factor, and the foot."""
-    n_models, n_cells = _shape(headings, texts)
+    n_models, n_cells = _n_models_and_columns(headings, texts)
     rows = _TermRows(n_models, n_cells)
     group_labels: list[str] = []
     for group, group_label in ordered_groups(estimates.frame, groups, labels).items():
@@ -357,7 +357,7 @@ def _terms_table(
     )
 
 
-def _shape(headings: Sequence[TableColumn], texts: Texts) -> tuple[int, int]:
+def _n_models_and_columns(headings: Sequence[TableColumn], texts: Texts) -> tuple[int, int]:
     """Return how many models stand side by side, and how many columns each of them has."""
     n_cells = len(next(iter(texts.values()), [""]))
     return len(headings) // n_cells, n_cells
@@ -382,7 +382,7 @@ def _one_term_table(
 ) -> Table:
     """Return a table with a row per group, of one term that stands in the heading."""
     term = str(frame["term"].iloc[0])
-    n_models, n_cells = _shape(headings, texts)
+    n_models, n_cells = _n_models_and_columns(headings, texts)
     group_labels = ordered_groups(frame, groups, labels)
     cells = []
     for group in group_labels:
@@ -452,7 +452,7 @@ def _model_note(
     return text
 
 
-def _adjusted_for(estimates: Estimates, arranged: ModelColumns, labels: Labels) -> str:
+def _adjusted_for_phrase(estimates: Estimates, arranged: ModelColumns, labels: Labels) -> str:
     """Return the variables that all models have and no row shows, "" where a note gives the formulas."""
     hidden = hidden_variables(estimates)
     if arranged.formulas or len(set(hidden.values())) != 1:

@@ -39,15 +39,15 @@ def tested_margins_text(estimates: Estimates, labels: Labels) -> str:
     metrics = labels.order("metric", rows.values("metric"))
     if not metrics or len(bounds.drop_duplicates()) == 1:
         low, high = bounds.iloc[0]
-        return span_text(low, high, percent)
+        return margin_span_text(low, high, percent)
     texts = []
     for metric in metrics:
         low, high = bounds[rows.frame["metric"] == metric].iloc[0]
-        texts.append(f"{span_text(low, high, percent)} ({labels.value('metric', metric)})")
+        texts.append(f"{margin_span_text(low, high, percent)} ({labels.value('metric', metric)})")
     return joined(texts)
 
 
-def span_text(low: float, high: float, percent: str) -> str:
+def margin_span_text(low: float, high: float, percent: str) -> str:
     """Return the text of one margin, its numbers followed by `percent`: "within −0.05 to 0.05"."""
     low_text = f"{low:g}".replace("-", MINUS)
     high_text = f"{high:g}".replace("-", MINUS)

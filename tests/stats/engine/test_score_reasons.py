@@ -9,7 +9,7 @@ from matplotlib.text import Text
 import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import count_sentence
-from salstats.display.report.case_counts import undefined_scores
+from salstats.display.report.case_counts import count_undefined_and_absent
 from salstats.stats.engine.score_reasons import missing_scores
 
 #: Of each method and task 8 cases: 3 without the finding, 1 with an empty mask of the method alone, 4 scored.
@@ -105,7 +105,7 @@ def test_labels_of_a_table_that_is_none_of_scores_say_nothing_of_findings(scores
 
 
 def test_the_flow_of_cases_keeps_absent_findings_apart_from_undefined_scores(scores):
-    undefined, absent = undefined_scores(ss.case_flow(scores))
+    undefined, absent = count_undefined_and_absent(ss.case_flow(scores))
     assert (undefined.sum(), absent) == (2 * EMPTY, 4 * ABSENT)
 
 
