@@ -10,7 +10,17 @@ COMMANDS = [
     *("score", "features", "tune", "segment", "rates", "gaze", "read", "summarize", "decrease"),
     *("overlap", "ranks", "significance-map", "rank-agreement", "agreement", "power"),
     *("difference", "mrmc", "regress", "correlate", "describe", "auroc", "report", "demo", "reproduce"),
-    *("medians", "median-difference", "quantile-regress", "table", "plot", "gallery", "make-maps", "doctor"),
+    *(
+        "medians",
+        "median-difference",
+        "quantile-regress",
+        "table",
+        "plot",
+        "gallery",
+        "make-maps",
+        "curves",
+        "doctor",
+    ),
 ]
 
 

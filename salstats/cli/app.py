@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from salstats.cli.curves import curves
 from salstats.cli.doctor import doctor
 from salstats.cli.make_maps import make_maps
 from salstats.cli.reproduce import reproduce
@@ -327,6 +328,12 @@ _STANDALONE = (
         "score",
         make_maps,
         "images --network salstats.explain:digits_network --methods gradcam -o maps",
+    ),
+    _StandaloneCommand(
+        "curves",
+        "score",
+        curves,
+        "images --maps maps --network salstats.explain:digits_network -o scores.csv",
     ),
     _StandaloneCommand("demo", "reproduce", demo, "-o salstats-demo"),
     _StandaloneCommand("reproduce", "reproduce", reproduce, "saporta2022 --scores scores.csv -o out"),

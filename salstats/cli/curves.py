@@ -1,0 +1,101 @@
+"""Command that measures insertion and deletion curves of maps; torch is imported only when it runs."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from salstats.cli.networks import (
+    NETWORK_HELP,
+    BatchSize,
+    Device,
+    Fit,
+    ImageFolder,
+    Layer,
+    Mean,
+    NetworkOptions,
+    Outputs,
+    Probability,
+    Size,
+    Std,
+    TaskNames,
+    Weights,
+    image_cases,
+    imported_explain,
+    tasks_of_outputs,
+    whole_number,
+)
+from salstats.cli.option_values import split
+
+#: The curves, all of which are measured by default.
+_METRICS = ("insertion", "deletion")
+
+
+def curves(
+    images: ImageFolder,
+    maps: Annotated[Path, typer.Option(help="Folder of maps, of make-maps or another program.")],
+    network: Annotated[str, typer.Option(metavar="NETWORK", help=NETWORK_HELP)],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="File of scores to write, the areas under the curves.")
+    ],
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metrics", "--metric", metavar="A,B,...", help="Curves (default: insertion,deletion)."
+        ),
+    ] = None,
+    points: Annotated[
+        Path | None, typer.Option(help="File of all curves to write, too, which the command plot draws.")
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            help="Values of pixels that are not shown: blur, zero, mean or black (default: blur for "
+            "insertion, zero for deletion)."
+        ),
+    ] = None,
+    steps: Annotated[str, typer.Option(metavar="<int>", help="Number of steps of a curve.")] = "100",
+    tasks: TaskNames = None,
+    batch_size: BatchSize = None,
+    device: Device = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the outputs if they exist.")
+    ] = False,
+    weights: Weights = None,
+    outputs: Outputs = None,
+    probability: Probability = None,
+    layer: Layer = None,
+    size: Size = None,
+    fit: Fit = None,
+    mean: Mean = None,
+    std: Std = None,
+) -> None:
+    """Measure insertion and deletion curves of maps with the network that they explain; needs torch."""
+    import pandas as pd
+
+    from salstats.checks import check_choice
+    from salstats.files.frame_files import check_output, write_frame
+
+    chosen_metrics = split(metrics) or list(_METRICS)
+    for metric in chosen_metrics:
+        check_choice(metric, _METRICS, "metrics")
+    for file in (output, points):
+        if file is not None:
+            check_output(file, overwrite=overwrite)
+    explain = imported_explain()
+    cases = image_cases(images)
+    network_options = NetworkOptions(
+        tasks_of_outputs(tasks), weights, outputs, probability, layer, size, fit, mean, std
+    )
+    options: dict[str, Any] = {"steps": whole_number(steps, "--steps"), "device": device, "progress": True}
+    if baseline is not None:
+        options["baseline"] = baseline
+    if batch_size is not None:
+        options["batch_size"] = whole_number(batch_size, "--batch-size")
+    model = network_options.network(network)
+    frames = [getattr(explain, metric)(model, cases, maps, **options) for metric in chosen_metrics]
+    all_curves = pd.concat(frames, ignore_index=True)
+    if points is not None:
+        write_frame(all_curves, points, overwrite=overwrite)
+    write_frame(explain.curve_scores(all_curves), output, overwrite=overwrite)
+    print(f"Areas under the curves of {len(cases)} images written to {output}")

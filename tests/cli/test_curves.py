@@ -1,0 +1,65 @@
+"""`salstats curves`: areas under insertion and deletion curves of a folder of maps, and their points."""
+
+import re
+import shlex
+
+import pandas as pd
+import pytest
+from tests_support import error_line
+
+import salstats as ss
+from salstats.cli.app import run
+
+NETWORK = "--network salstats.explain:digits_network"
+
+
+@pytest.fixture
+def maps(tmp_path, monkeypatch):
+    """The working folder, with two canvases in `images` and their maps in `maps`."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "images").mkdir()
+    for file in sorted((ss.datasets.digits_examples() / "images").glob("*.png"))[:2]:
+        (tmp_path / "images" / file.name).write_bytes(file.read_bytes())
+    assert run(shlex.split(f"make-maps images {NETWORK} -o maps")) == 0
+    return tmp_path
+
+
+@pytest.mark.torch
+def test_the_example_of_the_help_gives_the_areas_of_python(maps, capsys, monkeypatch):
+    pytest.importorskip("torch", reason="needs the explain extra")
+    monkeypatch.setenv("COLUMNS", "300")
+    run(["curves", "--help"])
+    example = re.search(r"Example: salstats (.*)", capsys.readouterr().out).group(1)
+    assert run([*shlex.split(example), "--points", "points.csv"]) == 0
+    written = ss.read_scores("scores.csv")
+    cases = {file.stem: file for file in (maps / "images").iterdir()}
+    network = ss.explain.digits_network()
+    curves = [
+        getattr(ss.explain, metric)(network, cases, maps / "maps") for metric in ("insertion", "deletion")
+    ]
+    expected = ss.explain.curve_scores(pd.concat(curves))
+    keys = ["case", "task", "metric"]
+    both = written.merge(expected, on=keys, suffixes=("", "_expected"))
+    assert len(both) == len(expected) == len(written)
+    assert both["score"].to_numpy() == pytest.approx(both["score_expected"].to_numpy())
+    assert set(ss.read_data("points.csv")["metric"]) == {"insertion", "deletion"}
+    assert run(["plot", "points.csv", "-o", "points.png"]) == 0
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (f"{NETWORK} --metrics insertoin", "did you mean 'insertion'"),
+        ("--network densenet121", "needs --weights FILE and --tasks"),
+        (f"{NETWORK} --steps some", "--steps takes a whole number"),
+    ],
+)
+def test_a_wrong_option_is_one_line_and_writes_nothing(tmp_path, monkeypatch, capsys, options, text):
+    pytest.importorskip("torch", reason="needs the explain extra")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "a.png").write_bytes(b"")
+    assert run(shlex.split(f"curves images --maps maps {options} -o scores.csv")) == 2
+    assert text in error_line(capsys)
+    assert not (tmp_path / "scores.csv").exists()
