@@ -16,6 +16,7 @@ from salstats.display.facts import (
     with_interval,
     with_quantile_level,
 )
+from salstats.display.plots.layout.axis_sides import axis_sides
 from salstats.display.plots.layout.captions import margin_notes, p_below, significance_level
 from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, guide_lines, margin_lines, prepare
 from salstats.display.plots.layout.figure import Figure, plot_function
@@ -53,10 +54,11 @@ def plot_decrease(  # noqa: C901
 ) -> Figure:
     """Draw a forest of the decrease, or difference, of each task and method from the reference.
 
-    Rows are tasks, methods stand above each other in a row, metrics are panels. A filled mark is
-    conclusive, a hollow one is not; the average over tasks is a diamond in a last row set apart. Margins
-    are dotted lines, and the text of what lies inside one ends with a dagger. Every two methods of several
-    references are compared as "B vs A" or "B − A".
+    Rows are tasks, methods stand above each other in a row, metrics are panels, each with its own axis. Below
+    the axis stands on which side of the reference a method is better, by the direction of the metric. A
+    filled mark is conclusive, a hollow one is not; the average over tasks is a diamond in a last row set
+    apart. Margins are dotted lines, and the text of what lies inside one ends with a dagger. A row without
+    an estimate says so. Every two methods of several references are compared as "B vs A" or "B − A".
 
     Parameters
     ----------
@@ -86,8 +88,8 @@ def plot_decrease(  # noqa: C901
     Returns
     -------
     Figure
-        The figure, or its first page. Its `data` are the rows that are drawn, with `panel`, `row_label`,
-        `y` (mm from the top) and `conclusive`.
+        The figure, or its first page. Its `data` are the rows of all panels, also those without an
+        estimate, with `panel`, `row_label`, `y` (mm from the top) and `conclusive`.
 
     Raises
     ------
@@ -126,7 +128,7 @@ def plot_decrease(  # noqa: C901
             digits = TERMS[term].digits
         check_count(digits, "digits", 0)
         heading = with_interval(TERMS[term].heading, drawing.estimates)
-        columns[heading] = interval_texts(drawing.drawn, digits, style)
+        columns[heading] = interval_texts(drawing.in_panels, digits, style)
     if ncol is not None:
         warn(FutureWarning("ncol= of plot_decrease() is n_columns= now"))
         n_columns = ncol
@@ -137,7 +139,7 @@ def plot_decrease(  # noqa: C901
     width = width or figure_width(n_columns, panels)
     rows_for_chars = partial(place_rows, drawing, order, None)
     frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
-    frame["conclusive"] = significant_sides(drawing.drawn).to_numpy() != _INCONCLUSIVE
+    frame["conclusive"] = significant_sides(drawing.in_panels).to_numpy() != _INCONCLUSIVE
     frame["fill"] = np.where(frame["conclusive"], _mark_colours(frame, drawing), "white")
     frame["last"] = False
     if row:
@@ -167,6 +169,7 @@ def plot_decrease(  # noqa: C901
         ],
         guides=guide_lines(drawing, term),
         margins=margin_lines(drawing.estimates, frame),
+        sides=axis_sides(frame, term),
         methods=drawing.methods,
         references=drawing.references,
         labels=drawing.labels,
@@ -174,7 +177,6 @@ def plot_decrease(  # noqa: C901
         columns=fitted_columns,
         n_columns=n_columns,
         width=width,
-        common_axis=term == "percent_decrease",
     )
 
 
@@ -309,10 +311,16 @@ def reference_text(contrasts: Estimates, labels: Labels) -> str:
 
 
 def contrast_title(contrasts: Estimates, labels: Labels, term: str) -> str:
-    """Return the title of an axis of contrasts: "Decrease from human benchmark (%)"."""
+    """Return the title of an axis of contrasts: "Decrease from human benchmark (%)".
+
+    Where a mean is above that of the reference, it says that a decrease below 0 is an increase.
+    """
     reference = reference_text(contrasts, labels)
     if term == "percent_decrease":
-        return f"Decrease from {reference} (%)"
+        unit = "%"
+        if (contrasts.non_missing("estimate") < 0).any():
+            unit += ", below 0: increase"
+        return f"Decrease from {reference} ({unit})"
     difference = "Difference"
     if term.startswith(("median", "quantile")):
         difference = with_quantile_level(TERMS[term].heading, contrasts)

@@ -13,11 +13,11 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import (
     count_sentence,
     interval_caption,
-    not_drawn_sentence,
     p_value_sentence,
     with_interval,
 )
 from salstats.display.plots.decrease import contrast_title, interval_texts
+from salstats.display.plots.layout.axis_sides import axis_sides
 from salstats.display.plots.layout.captions import (
     axis_text,
     bars_on_log_axis,
@@ -25,9 +25,11 @@ from salstats.display.plots.layout.captions import (
     is_ratio,
     margin_notes,
     scope_note,
+    undefined_note,
 )
 from salstats.display.plots.layout.estimate_drawing import (
-    drawn_rows,
+    are_in_panels,
+    check_drawable,
     guide_at,
     margin_lines,
     panel_texts,
@@ -115,8 +117,9 @@ def plot_forest(  # noqa: C901
     Returns
     -------
     Figure
-        The figure, or its first page. Its `data` are the rows that are drawn, with `panel`, `row_label` and
-        `y` (mm from the top). "Overall" and "Average" stand last, set apart, as diamonds.
+        The figure, or its first page. Its `data` are the rows of all panels, also those without an
+        estimate, with `panel`, `row_label` and `y` (mm from the top).
+        "Overall" and "Average" stand last, set apart, as diamonds.
 
     Raises
     ------
@@ -151,14 +154,17 @@ def plot_forest(  # noqa: C901
     cut_note = ""
     if ratio:
         prepared, cut_note = bars_on_log_axis(prepared)
-    frame = drawn_rows(prepared)
+    check_drawable(prepared)
     defined_estimates = prepared.subset(prepared.has_estimate)
     term = None
     if "term" not in row_columns:
         term = defined_estimates.term
-    frame["panel"] = crossed_labels(frame, _panel_texts(defined_estimates, names, row_columns, term))
+    texts_of_panels = _panel_texts(defined_estimates, names, row_columns, term)
+    is_in_panel = are_in_panels(prepared, list(texts_of_panels))
+    in_panels = prepared.subset(is_in_panel)
+    frame = in_panels.frame.assign(panel=crossed_labels(in_panels.frame, texts_of_panels))
     columns = _text_columns(
-        defined_estimates,
+        in_panels,
         heading=_column_heading(defined_estimates, names, term, ratio),
         digits=_digits(digits, term, ratio),
         p_values=p_values,
@@ -199,10 +205,11 @@ def plot_forest(  # noqa: C901
             p_value_note,
             *margin_notes(prepared, names, style, marked=True),
             cut_note,
-            not_drawn_sentence(prepared, names, key_columns),
+            undefined_note(prepared, is_in_panel, names, key_columns),
         ],
         guides=frame[["panel"]].drop_duplicates().assign(guide=null_line).dropna(),
         margins=margin_lines(prepared, frame),
+        sides=axis_sides(frame, term),
         columns=fitted_columns,
         width=width,
         log=ratio,

@@ -16,6 +16,7 @@ from salstats.display.plots.decrease import (
     significance_rule,
     sorted_note,
 )
+from salstats.display.plots.layout.axis_sides import axis_sides
 from salstats.display.plots.layout.captions import axis_text, margin_notes
 from salstats.display.plots.layout.estimate_drawing import (
     EstimateDrawing,
@@ -89,8 +90,9 @@ def plot_intervals(
     Returns
     -------
     Figure
-        The figure, or its first page. Its `data` are the rows that are drawn, with `panel`, `row_label` and
-        `y` (mm from the top). "Overall" and "Average" stand last, set apart.
+        The figure, or its first page. Its `data` are the rows of all panels, also those without an
+        estimate, with `panel`, `row_label` and `y` (mm from the top).
+        "Overall" and "Average" stand last, set apart.
 
     Raises
     ------
@@ -154,6 +156,7 @@ def plot_intervals(
         ],
         guides=guides,
         margins=margin_lines(drawing.estimates, frame),
+        sides=axis_sides(frame, drawing.term),
         methods=drawing.methods,
         references=drawing.references,
         labels=drawing.labels,

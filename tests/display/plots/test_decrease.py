@@ -63,7 +63,7 @@ def test_every_two_methods_of_several_references_are_told_apart():
     pairs = [decreases(VALUES, method=m, reference=r) for m, r in (("b", "a"), ("c", "a"), ("c", "b"))]
     figure = ss.plot_decrease(pd.concat(pairs, ignore_index=True), labels={"a": "A"})
     assert list(legend(figure)) == ["b vs A", "c vs A", "c vs b"]
-    assert figure.labels.x == "Decrease from reference (%)"
+    assert figure.labels.x == "Decrease from reference (%, below 0: increase)"
 
 
 def test_rows_stand_by_size_significance_or_label_with_the_average_last():
@@ -125,7 +125,7 @@ def test_methods_share_a_row_and_metrics_are_panels_below_each_other():
     assert [mark for _, mark in legend(figure).values()] == ["o", "s"]
     rows = figure.data.query("metric == 'iou'").pivot(index="task", columns="method", values="y")
     assert (rows["a"] > rows["b"]).all()
-    assert figure.labels.x == "Decrease from human benchmark (%)"
+    assert figure.labels.x == "Decrease from human benchmark (%, below 0: increase)"
     assert figure.theme.getp("figure_size")[0] == pytest.approx(COLUMN_MM / MM_PER_INCH)
 
 
@@ -136,11 +136,33 @@ def test_panels_side_by_side_are_laid_out_for_a_page():
     assert ss.plot_decrease(two_methods(), text=False).facet._ncol == 2
 
 
-def test_percentages_share_an_axis_and_differences_have_their_own():
+@pytest.mark.parametrize("term", ["percent_decrease", "difference"])
+def test_each_metric_has_its_own_axis(term):
     frame = pd.concat([decreases({"A": 5.0}), decreases({"A": 80.0}, metric="hit")])
-    for term, free in (("percent_decrease", False), ("difference", True)):
-        figure = ss.plot_decrease(frame.assign(term=term), sort="labels")
-        assert figure.facet.free["x"] is free
+    assert ss.plot_decrease(frame.assign(term=term), sort="labels").facet.free["x"]
+
+
+@pytest.mark.parametrize(
+    ("term", "signs"),
+    [
+        ("percent_decrease", {"IoU": -1, "95th-percentile Hausdorff distance": 1}),
+        ("difference", {"IoU": 1, "95th-percentile Hausdorff distance": -1}),
+    ],
+)
+def test_the_axis_says_on_which_side_a_method_is_better_by_the_direction_of_its_metric(term, signs):
+    frame = pd.concat([decreases({"A": 5.0}, metric=metric) for metric in ("iou", "hd95", "my_score")])
+    figure = ss.plot_decrease(frame.assign(term=term))
+    sides = layer_data(figure, "geom_axis_sides")
+    assert dict(zip(sides["panel"], sides["better"], strict=True)) == signs
+    assert {"← better", "worse →", "better →", "← worse"} <= set(drawn_texts(figure.at(60)))
+    assert {"← method better", "method worse →"} <= set(drawn_texts(figure.at(183)))
+
+
+def test_the_side_of_a_mean_below_0_or_of_a_metric_without_direction_is_not_named():
+    of_negative_mean = decreases(VALUES, metric="nss", reference_mean=[1.0, -1.0, 1.0, 1.0])
+    assert not any("better" in text for text in drawn_texts(ss.plot_decrease(of_negative_mean)))
+    unknown = decreases(VALUES, metric="my_score")
+    assert not any("better" in text for text in drawn_texts(ss.plot_decrease(unknown)))
 
 
 def test_the_former_name_of_n_columns_works_and_says_the_new_one():
@@ -183,12 +205,26 @@ def test_without_tasks_the_methods_are_the_rows():
     assert figure.theme.getp("legend_position") == "none"
 
 
-def test_undefined_decreases_are_left_out_and_named():
-    frame = decreases(VALUES)
+def test_rows_without_a_decrease_say_so_and_the_caption_counts_them():
+    frame = pd.concat([decreases(VALUES), decreases({"A": 1.0}, metric="hit")], ignore_index=True)
     frame.loc[1, ["estimate", "conf_low", "conf_high"]] = np.nan
     figure = ss.plot_decrease(frame)
-    assert row_labels(figure) == ["C", "A", "D"]
-    assert "Undefined, not drawn: IoU/B/Grad-CAM." in caption(figure)
+    # undefined rows stand after the others
+    assert row_labels(figure) == ["C", "A", "D", "B"]
+    places = layer_data(figure, "geom_row_text")
+    assert places.groupby("panel", observed=True)["text"].apply(list).to_dict() == {
+        "IoU": ["not defined"],
+        "Hit rate": ["no estimate"] * 3,
+    }
+    assert "1 of 5 estimates is not defined." in caption(figure)
+    assert drawn_texts(figure).count("not defined") == 1
+
+
+def test_a_metric_without_any_decrease_has_no_panel_and_is_named():
+    undefined = decreases(VALUES, metric="hit", estimate=np.nan)
+    figure = ss.plot_decrease(pd.concat([decreases(VALUES), undefined], ignore_index=True))
+    assert list(figure.data["panel"].cat.categories) == ["IoU"]
+    assert "Undefined, not drawn: Hit rate/A/Grad-CAM, Hit rate/B/Grad-CAM, Hit rate/C" in caption(figure)
 
 
 def test_a_bar_without_end_stops_at_the_axis():

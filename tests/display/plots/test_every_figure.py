@@ -1,5 +1,6 @@
 """What holds of every figure: nothing is cut, numbers of an axis do not touch, frames stay as they are."""
 
+import warnings
 from itertools import combinations, pairwise
 
 import matplotlib.pyplot as plt
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 import pytest
+from display.frames import extreme_study
 from display.plots.estimate_figures import LONG, MARKUP, decreases, estimates
 from matplotlib.offsetbox import OffsetBox
 
@@ -22,6 +24,14 @@ NAMES = dict(zip(sorted(SCORES["task"].unique()), [*MARKUP, LONG], strict=True))
 ODD = SCORES.replace({"task": NAMES})
 ONE = ODD.query("method == 'gradcam' and metric == 'iou'")
 COLUMNS = ["iou", "prob", "elongation", "area_ratio"]
+#: Percentage decreases of 100 and -2,300, undefined ones, and means of the same scores.
+EXTREME = extreme_study()
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    EXTREME_DECREASE = ss.percent_decrease(
+        EXTREME, reference="human", by=["metric", "task"], average="task", n_replicates=20
+    )
+    EXTREME_MEANS = ss.summarize(EXTREME, by=["metric", "method", "task"], n_replicates=20)
 
 
 def terms():
@@ -76,6 +86,8 @@ FIGURES = {
     ),
     "intervals of one score": (ss.plot_intervals, estimates(estimate=0, conf_low=0, conf_high=0), False),
     "decrease": (ss.plot_decrease, decreases(dict.fromkeys(NAMES.values(), 30.0)), True),
+    "decrease of extremes": (lambda f: ss.plot_decrease(f, text=False), EXTREME_DECREASE, False),
+    "intervals of extremes": (ss.plot_intervals, EXTREME_MEANS, False),
     "forest": (ss.plot_forest, estimates([*NAMES.values(), "Average"], ["human"]), True),
     "forest of two": (ss.plot_forest, estimates(NAMES.values(), metrics=["iou"]), True),
     "regression": (ss.plot_regression, terms(), True),
@@ -160,6 +172,8 @@ SAVED = {
     "intervals": lambda width: ss.plot_intervals(MEANS, decrease=DECREASE),
     "intervals of eight": lambda width: ss.plot_intervals(eight().assign(term="mean")),
     "decrease": lambda width: ss.plot_decrease(eight(), labels={"method": EIGHT}, width=width),
+    "decrease of extremes": lambda width: ss.plot_decrease(EXTREME_DECREASE, width=width),
+    "forest of extremes": lambda width: ss.plot_forest(EXTREME_DECREASE, width=width),
     "forest of eight": lambda width: ss.plot_forest(eight("difference"), p_values=True, width=width),
     "forest of one": lambda width: ss.plot_forest(
         eight("difference").query("method == 'Layer-CAM' and task == 'A'"), width=width

@@ -148,12 +148,16 @@ def test_one_coefficient_by_subgroup_is_drawn_and_odds_ratios_stand_on_logarithm
     assert texts(plain)[1][1] == "Coefficient (95% CI)"
 
 
-def test_undefined_estimates_are_left_out_and_named():
+def test_rows_without_an_estimate_say_so():
     frame = subgroups()
     frame.loc[2, "estimate"] = np.nan
     figure = ss.plot_forest(frame)
-    assert [label.strip() for label in row_labels(figure)] == ["Size", "large", "small", "Overall"]
-    assert "Undefined, not drawn: Sex/female." in caption(figure)
+    assert row_labels(figure) == row_labels(ss.plot_forest(subgroups()))
+    places = layer_data(figure, "geom_row_text")
+    assert places["text"].tolist() == ["not defined"]
+    assert places["y"].tolist() == figure.data.loc[figure.data["estimate"].isna(), "y"].tolist()
+    assert texts(figure)[0][1][2] == "—"
+    assert "1 of 4 estimates is not defined." in caption(figure)
 
 
 def test_frames_without_n_or_intervals_have_less_text():

@@ -115,7 +115,7 @@ def test_a_line_marks_zero_or_chance_where_the_metric_has_one():
     assert guides == {
         "Mean IoU": 0.0,
         "Mean AUC": 0.5,
-        "Mean KL divergence": 0.0,
+        "Mean KL divergence (smaller is better)": 0.0,
         "Mean NSS": 0.0,
     }
     assert "Grey line: chance." in caption(ss.plot_intervals(frame))
@@ -134,16 +134,27 @@ def test_estimates_without_interval_are_marks_without_bar():
     assert without.labels.x == "Mean IoU"
 
 
-def test_undefined_estimates_are_left_out_and_named():
+def test_rows_without_an_estimate_say_so_in_the_colour_of_their_method():
     frame = estimates(tasks=["A", "B", "C"], metrics=["iou"])
     frame.loc[[0, 3, 4, 5], "estimate"] = np.nan
     figure = ss.plot_intervals(frame)
-    assert len(figure.data) == 2
-    assert (
-        "Undefined, not drawn: IoU/Grad-CAM/A, IoU/Human benchmark/A, IoU/Human benchmark/B and 1 more."
-        in (caption(figure))
-    )
-    assert list(legend(figure)) == ["Grad-CAM"]
+    places = layer_data(figure, "geom_row_text")
+    assert places["text"].tolist() == ["not defined"] * 4
+    undefined = figure.data[figure.data["estimate"].isna()]
+    colour_of = {text: colour for text, (colour, _) in legend(figure).items()}
+    assert places["colour"].tolist() == [colour_of[text] for text in undefined["method_label"]]
+    assert places["y"].tolist() == undefined["y"].tolist()
+    assert "4 of 6 estimates are not defined." in caption(figure)
+
+
+def test_a_metric_of_which_less_is_better_says_so_with_its_unit():
+    frame = estimates(metrics=["iou", "hd95"], distance_unit=[None] * 4 + ["mm"] * 4)
+    assert list(ss.plot_intervals(frame).data["panel"].cat.categories) == [
+        "Mean IoU",
+        "Mean 95th-percentile Hausdorff distance (mm, smaller is better)",
+    ]
+    alone = ss.plot_intervals(estimates(metrics=["deletion"]))
+    assert alone.labels.x == "Mean Deletion AUC (smaller is better) (95% CI)"
 
 
 def test_without_tasks_the_methods_are_the_rows():

@@ -71,7 +71,7 @@ def test_the_smallest_value_is_marked_where_it_is_the_best():
     figure = ss.plot_thresholds(sweep(metric="hd95"))
     assert marked(figure).tolist() == [0.5, 0.5]
     assert "threshold of the smallest value" in caption(figure)
-    assert figure.labels.y.replace("\n", " ") == "Mean 95th-percentile Hausdorff distance"
+    assert figure.labels.y.replace("\n", " ") == "Mean 95th-percentile Hausdorff distance (smaller is better)"
 
 
 def test_the_axis_is_named_by_the_metric():

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from salstats.display.estimates import Estimates
-from salstats.display.facts import with_interval
-from salstats.display.text.format import STYLES, count_text, joined
+from salstats.display.facts import not_drawn_sentence, paragraph, with_interval
+from salstats.display.text.format import STYLES, count_text, counted, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins, margin_note, tested_margins_text
 from salstats.errors import SalstatsError
@@ -63,6 +64,24 @@ def margin_notes(estimates: Estimates, labels: Labels, style: str, *, marked: bo
     if marked:
         return ["Dotted lines: margins.", margin_note(estimates, labels, style)]
     return [f"Dotted lines: margins, {tested_margins_text(estimates, labels)}."]
+
+
+def undefined_note(
+    estimates: Estimates, is_in_panel: np.ndarray, labels: Labels, columns: Sequence[str]
+) -> str:
+    """Return sentences on estimates that are not defined: how many, and which of them are not drawn.
+
+    `is_in_panel` is whether a panel is drawn in which the row of each estimate says "not defined", and
+    `columns` name the others.
+    """
+    shown = estimates.subset(is_in_panel)
+    n_undefined = int((~shown.has_estimate).sum())
+    sentences = []
+    if n_undefined:
+        verb = "is" if n_undefined == 1 else "are"
+        sentences.append(f"{n_undefined} of {counted(len(shown), 'estimate')} {verb} not defined.")
+    sentences.append(not_drawn_sentence(estimates.subset(~is_in_panel), labels, columns))
+    return paragraph(*sentences)
 
 
 def distinct_values(frame: pd.DataFrame, column: str) -> list[Any]:

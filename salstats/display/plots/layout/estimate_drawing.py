@@ -9,14 +9,14 @@ import pandas as pd
 
 from salstats.checks import quoted
 from salstats.display.estimates import Estimates, check_distinct
-from salstats.display.facts import not_drawn_sentence
+from salstats.display.plots.layout.captions import undefined_note
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.text_fit import crossed_labels
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
-from salstats.metrics.registry import registered_metric
+from salstats.metrics.registry import direction, registered_metric
 from salstats.stats.agreement.records import LABELS as AGREEMENT
 from salstats.stats.agreement.records import short_label
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
@@ -32,6 +32,8 @@ _TERMS = {
 }
 #: Expected value of a metric or term of a method, or a classifier, without any information.
 _CHANCE = {"auc": 0.5, "sauc": 0.5, "auroc": 0.5}
+#: Words behind the label of a metric of which less is better.
+_SMALLER = "smaller is better"
 #: Terms whose value without any effect or association is 0.
 _ZERO_TERMS = (*CONTRASTS, *COEFFICIENTS, *AGREEMENT)
 
@@ -99,6 +101,12 @@ def references_of(estimates: Estimates, reference: str | None = None) -> list[st
 
 def drawn_rows(estimates: Estimates) -> pd.DataFrame:
     """Return the rows that have an estimate as a frame; raise if there is none, or if one is infinite."""
+    check_drawable(estimates)
+    return estimates.subset(estimates.has_estimate).frame
+
+
+def check_drawable(estimates: Estimates) -> None:
+    """Raise if there is no estimate, or if one is infinite."""
     is_infinite = np.isinf(estimates.numbers("estimate"))
     if is_infinite.any():
         raise ColumnError(
@@ -112,7 +120,17 @@ def drawn_rows(estimates: Estimates) -> pd.DataFrame:
             f"{estimates.name} has nothing to draw: every estimate is missing ({len(estimates)} rows)",
             column="estimate",
         )
-    return estimates.subset(estimates.has_estimate).frame
+
+
+def are_in_panels(estimates: Estimates, panel_columns: Sequence[str]) -> np.ndarray:
+    """Return whether each row belongs to a panel that is drawn: one with an estimate.
+
+    Panels are the values of some columns; without columns there is a single one.
+    """
+    if not panel_columns:
+        return np.ones(len(estimates), dtype=bool)
+    panels = estimates.frame.groupby(list(panel_columns), dropna=False, observed=True)
+    return np.asarray(panels["estimate"].transform("count") > 0)
 
 
 def barred_rows(frame: pd.DataFrame) -> pd.DataFrame:
@@ -154,8 +172,8 @@ class EstimateDrawing:
     estimates : Estimates
         All estimates, including missing ones.
     frame : DataFrame
-        The rows that have an estimate, with `panel` (the title of their panel) and, where there are methods,
-        `method_label` (the text of the method in the legend).
+        The rows of all panels, with NaN for an estimate that is not defined, with `panel` (the title of
+        their panel) and, where there are methods, `method_label` (the text of the method in the legend).
     labels : Labels
         Labels and order of columns and values.
     row, facet : str or None
@@ -167,7 +185,7 @@ class EstimateDrawing:
     references : list of str
         The reference methods.
     missing : str
-        A sentence that names the rows without an estimate.
+        Sentences on estimates that are not defined, and on panels that are not drawn for want of any.
     """
 
     estimates: Estimates
@@ -187,8 +205,13 @@ class EstimateDrawing:
 
     @property
     def drawn(self) -> Estimates:
-        """Return the estimates that are not missing, in the order of `frame`."""
+        """Return the estimates that are not missing."""
         return self.estimates.subset(self.estimates.has_estimate)
+
+    @property
+    def in_panels(self) -> Estimates:
+        """Return the estimates of `frame`, missing ones too, in its order."""
+        return self.estimates.with_frame(self.frame)
 
     @property
     def n_panels(self) -> int:
@@ -218,9 +241,11 @@ def prepare(
     facet = further_column(estimates, further_groups, used_columns=f"metric, method and {row}")
     check_distinct(estimates, estimates.keys)
     references = references_of(estimates, reference)
-    frame = drawn_rows(estimates)
-    defined = estimates.subset(estimates.has_estimate)
-    frame["panel"] = crossed_labels(frame, panel_texts(defined, frame_labels, facet, term))
+    check_drawable(estimates)
+    texts_of_panels = panel_texts(estimates.subset(estimates.has_estimate), frame_labels, facet, term)
+    is_in_panel = are_in_panels(estimates, list(texts_of_panels))
+    frame = estimates.subset(is_in_panel).frame
+    frame["panel"] = crossed_labels(frame, texts_of_panels)
     methods: dict[Any, str] = {}
     if "method" in estimates.keys:
         methods = method_labels(frame_labels, frame["method"], references)
@@ -235,7 +260,7 @@ def prepare(
         term=term,
         methods=methods,
         references=references,
-        missing=not_drawn_sentence(estimates, frame_labels, estimates.keys),
+        missing=undefined_note(estimates, is_in_panel, frame_labels, estimates.keys),
     )
 
 
@@ -292,8 +317,21 @@ def quantity_label(metric: Any, term: str | None, labels: Labels) -> str:
         return "Mean" if term else "Estimate"
     label = labels.value("metric", metric)
     record = registered_metric(metric)
-    is_renamed = record is not None and label != record.label
+    # the name of the record may have a unit behind it
+    is_renamed = record is not None and not f"{label} (".startswith(f"{record.label} (")
     # a name that the user has chosen and that of a rate are complete
     if term and not is_renamed and "rate" not in label:
-        return f"Mean {label}"
-    return label
+        label = f"Mean {label}"
+    return with_direction(label, metric)
+
+
+def with_direction(label: str, metric: Any) -> str:
+    """Return the label of a score with the words "smaller is better" where that is so, behind its unit.
+
+    Labels of the user's that say which is better stay as they are.
+    """
+    if direction(metric) >= 0 or "better" in label.lower():
+        return label
+    if label.endswith(")"):
+        return f"{label.removesuffix(')')}, {_SMALLER})"
+    return f"{label} ({_SMALLER})"

@@ -11,7 +11,9 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_count
+from salstats.display.plots.layout.axis_sides import SIDES_MM, axis_side_layers
 from salstats.display.plots.layout.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
+from salstats.display.plots.layout.empty_rows import empty_row_layers, empty_rows
 from salstats.display.plots.layout.estimate_drawing import barred_rows
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.plots.layout.figure_rows import FigureRows, PlacedRows
@@ -19,6 +21,7 @@ from salstats.display.plots.layout.legends import (
     EDGE_MM,
     centred_justification,
     group_scales,
+    method_styles,
 )
 from salstats.display.plots.layout.panel_grid import FacetScales, Panels
 from salstats.display.plots.layout.text_columns import (
@@ -77,6 +80,7 @@ def row_figure(
     notes: Iterable[str],
     guides: pd.DataFrame,
     margins: pd.DataFrame | None = None,
+    sides: pd.DataFrame | None = None,
     methods: Mapping[Any, str] | None = None,
     references: Sequence[str] = (),
     labels: Labels | None = None,
@@ -95,7 +99,8 @@ def row_figure(
     frame : DataFrame
         A row per mark, with columns `panel`, `y` (vertical position in mm), `estimate`, `conf_low` and
         `conf_high`; optional columns are `method_label`, `fill` (the colour inside each mark) and `last`
-        (whether a mark is of a summary, drawn as a diamond).
+        (whether a mark is of a summary, drawn as a diamond). A text stands instead of a mark where the
+        estimate is NaN, and in the rows of a panel that have marks in other panels only.
     rows : FigureRows
         The rows of the figure with their labels.
     x_title : str
@@ -105,6 +110,8 @@ def row_figure(
     guides, margins : DataFrame
         Positions of grey and of dotted vertical lines in each panel: columns `panel` and `guide`, and `panel`
         and `bound`.
+    sides : DataFrame, optional
+        The sign of better methods in each panel, which texts below its axis show; see `axis_sides`.
     methods : mapping, optional
         Text of each method in the legend; without it all marks look alike.
     references : sequence of str
@@ -128,7 +135,10 @@ def row_figure(
     """
     methods = methods or {}
     columns = columns or {}
-    grid = row_panels(rows, list(frame["panel"].cat.categories), n_columns, width, columns)
+    has_sides = sides is not None and not sides.empty
+    grid = row_panels(
+        rows, list(frame["panel"].cat.categories), n_columns, width, columns, has_sides=has_sides
+    )
     if columns and grid.panel_width < _MIN_PANEL_MM:
         sufficient_width = math.ceil(grid.width + _MIN_PANEL_MM - grid.panel_width)
         raise SalstatsError(
@@ -137,8 +147,11 @@ def row_figure(
             hint=Message("take ", Setting("width", sufficient_width), " or shorter ", Setting("labels")),
         )
     scales: list[Any] = []
+    colours: dict[str, str] = {}
     if methods:
         scales = group_scales(methods, references, width=grid.width, labels=labels)
+        styles = method_styles(methods, references, labels)
+        colours = {method: style.colour for method, style in styles.items()}
     legend_texts = list(methods.values()) if legend else []
     figure = (
         Figure(frame, p9.aes("estimate", "y"))
@@ -147,7 +160,9 @@ def row_figure(
         + _margin_layers(margins)
         + p9.geom_hline(yintercept=rows.rules, color=GUIDE, size=0.4)
         + _mark_layers(frame, by_method=bool(methods))
+        + empty_row_layers(empty_rows(frame, rows, colours, striped=striped))
         + text_column_layers(frame, columns)
+        + axis_side_layers(sides, grid.panel_width)
         + scales
         + grid.elements(x_title, notes, legend_texts, log=log, common_axis=common_axis)
     )
@@ -256,11 +271,14 @@ class RowPanels(Panels):
         Width of the columns of text at the right of each panel.
     heading_lines : int
         Lines of the highest heading of these columns.
+    sides_mm : float
+        Height of the texts below the axes.
     """
 
     rows: FigureRows
     columns_mm: float
     heading_lines: int
+    sides_mm: float
 
     @property
     def panel_width(self) -> float:
@@ -284,7 +302,7 @@ class RowPanels(Panels):
     @property
     def _panel_height_mm(self) -> float:
         """Return the height of a panel with its title and axis."""
-        return self.rows.height + _AXIS_MM + self._headings_mm
+        return self.rows.height + _AXIS_MM + self.sides_mm + self._headings_mm
 
     def pages(self, figure: Figure) -> Figure:
         """Return a figure with these elements divided into as many pages as it needs."""
@@ -366,11 +384,11 @@ class RowPanels(Panels):
             axis_line_y=blank,
             axis_text_y=p9.element_text(ma="right"),
             axis_title_x=p9.element_text(
-                ha=justification(text_width_mm(x_title)), margin=top_margin(1, width)
+                ha=justification(text_width_mm(x_title)), margin=top_margin(1 + self.sides_mm, width)
             ),
             legend_justification_top=justification(self.legend_width(legend)),
             panel_spacing_x=max((self.columns_mm + 2 * COLUMN_GAP_MM) / width, 0.05),
-            panel_spacing_y=2 / width,
+            panel_spacing_y=(2 + self.sides_mm) / width,
             plot_margin_right=(self.columns_mm + EDGE_MM) / width,
             # plotnine takes the heights of these, too, as shares of the width
             plot_margin_top=top_mm / width,
@@ -384,6 +402,8 @@ def row_panels(
     n_columns: int = 1,
     width: float | None = None,
     columns: Mapping[str, Sequence[str]] | None = None,
+    *,
+    has_sides: bool = False,
 ) -> RowPanels:
     """Return panels of rows, at most `n_columns` side by side, fewer where they would become too narrow.
 
@@ -399,6 +419,8 @@ def row_panels(
         Width of the figure in mm; by default a page for panels side by side, else a journal's column.
     columns : mapping, optional
         Columns of text at the right of each panel, by their headings.
+    has_sides : bool
+        Whether there is a line of texts below the axis of a panel.
     """
     columns = columns or {}
     n_columns = min(n_columns, len(panels))
@@ -425,6 +447,7 @@ def row_panels(
         rows=rows,
         columns_mm=columns_mm,
         heading_lines=heading_lines,
+        sides_mm=SIDES_MM if has_sides else 0.0,
     )
 
 
@@ -476,6 +499,7 @@ def _mark_layers(frame: pd.DataFrame, *, by_method: bool) -> list[Any]:
         fixed_shape["shape"] = "s"
     if "fill" in frame.columns:
         fill["fill"] = "fill"
+    frame = frame[frame["estimate"].notna()]
     is_summary = pd.Series(False, index=frame.index)
     if "last" in frame.columns:
         is_summary = frame["last"]

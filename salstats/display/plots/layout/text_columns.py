@@ -16,9 +16,9 @@ COLUMN_GAP_MM = 3.0
 #: Width in mm by which a column may be wider than its texts, so that rounding errors break no word.
 _ROUNDING_MM = 0.1
 #: Fill of every second row, which leads the eye from the label to the marks and vanishes in a copy.
-_STRIPE = "#F4F4F4"
+STRIPE = "#F4F4F4"
 #: Parameters that plotnine expects of a geom; these have neither a legend nor aesthetics of the plot.
-_GEOM_PARAMS: dict[str, Any] = {
+GEOM_PARAMS: dict[str, Any] = {
     "stat": "identity",
     "position": "identity",
     "na_rm": False,
@@ -77,19 +77,19 @@ class geom_stripe(p9.geoms.geom.geom):
     """Fill of rows over the whole width of a panel, whatever its axis."""
 
     REQUIRED_AES = {"ymin", "ymax"}  # noqa: RUF012 (plotnine's own attribute)
-    DEFAULT_PARAMS = _GEOM_PARAMS
+    DEFAULT_PARAMS = GEOM_PARAMS
 
     def draw_panel(self, data: pd.DataFrame, panel_params: Any, coord: Any, ax: Any) -> None:
         """Add the stripes of one panel to its axes."""
         for low, high in zip(data["ymin"], data["ymax"], strict=True):
-            ax.axhspan(low, high, color=_STRIPE, linewidth=0, zorder=self.params["zorder"])
+            ax.axhspan(low, high, color=STRIPE, linewidth=0, zorder=self.params["zorder"])
 
 
 class geom_text_column(p9.geoms.geom.geom):
     """Column of text with a heading, whose right edge is `right_edge_pt` points outside a panel."""
 
     REQUIRED_AES = {"y", "label"}  # noqa: RUF012 (plotnine's own attribute)
-    DEFAULT_PARAMS = _GEOM_PARAMS | {"heading": "", "right_edge_pt": 0.0}
+    DEFAULT_PARAMS = GEOM_PARAMS | {"heading": "", "right_edge_pt": 0.0}
 
     def draw_panel(self, data: pd.DataFrame, panel_params: Any, coord: Any, ax: Any) -> None:
         """Add the texts and the heading of one panel to its axes."""

@@ -84,10 +84,20 @@ def test_a_metric_that_is_not_known_has_no_line():
         (None, "mean", "Mean"),
         (None, None, "Estimate"),
         ("iou", "auroc", "AUROC, IoU"),
+        ("kl", "mean", "Mean KL divergence (smaller is better)"),
+        ("kl", None, "KL divergence (smaller is better)"),
     ],
 )
 def test_a_quantity_is_named_by_its_metric_and_term(metric, term, text):
     assert quantity_label(metric, term, Labels()) == text
+
+
+def test_a_unit_stands_before_the_direction_and_words_of_the_user_stay_alone():
+    in_mm = Labels(None, estimates(metrics=["hd95"], distance_unit="mm"))
+    assert quantity_label("hd95", "mean", in_mm) == (
+        "Mean 95th-percentile Hausdorff distance (mm, smaller is better)"
+    )
+    assert quantity_label("kl", "mean", Labels({"kl": "KL (less is better)"})) == "KL (less is better)"
 
 
 def test_lines_of_margins_leave_out_bounds_without_end():

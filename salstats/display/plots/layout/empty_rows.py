@@ -1,0 +1,96 @@
+"""Rows of panels that have no estimate, which say so instead of being blank."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+
+from salstats.display.plots.layout.figure_rows import FigureRows
+from salstats.display.plots.layout.text_columns import GEOM_PARAMS, STRIPE
+from salstats.display.plots.layout.theme import MUTED, TEXT_PT, font
+
+#: Text of an estimate that is missing in the frame, and of a row of a panel that the frame does not have.
+NOT_DEFINED = "not defined"
+NO_ESTIMATE = "no estimate"
+#: Size of the texts, and room around them in which nothing else is drawn, in points.
+_TEXT_PT = TEXT_PT - 1
+_AROUND_PT = 0.8
+
+
+def empty_rows(
+    frame: pd.DataFrame, rows: FigureRows, colours: Mapping[str, str], *, striped: bool = True
+) -> pd.DataFrame:
+    """Return the texts of places without an estimate.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        `panel`, `y` and `estimate` of each mark, NaN for an estimate that is not defined. A row that has
+        marks in another panel but none in this one has no estimate here.
+    rows : FigureRows
+        The rows of the figure.
+    colours : mapping
+        Colour of each method; without it all texts are grey.
+    striped : bool
+        Whether every second row has a stripe.
+
+    Returns
+    -------
+    DataFrame
+        `panel`, `y` (mm from the top), `text`, `colour` and `background`, the colour of the row.
+    """
+    # distances from the top increase from row to row
+    row_of_mark = np.searchsorted(-np.array(rows.lower_edges), -frame["y"])
+    marks = frame.assign(row=row_of_mark, text=NOT_DEFINED, colour=MUTED)
+    if colours:
+        marks["colour"] = marks["method"].astype(str).map(colours)
+    panels = frame["panel"].cat.categories
+    absent = []
+    for panel in panels:
+        rows_of_panel = set(marks.loc[marks["panel"] == panel, "row"])
+        for row in sorted(set(marks["row"]) - rows_of_panel):
+            absent.append((panel, float(rows.centres[row]), row, NO_ESTIMATE, MUTED))
+    columns = ["panel", "y", "row", "text", "colour"]
+    undefined = marks.loc[marks["estimate"].isna(), columns]
+    texts = pd.concat([undefined, pd.DataFrame(absent, columns=columns)], ignore_index=True)
+    has_stripe = striped & (texts["row"] % 2 == 1)
+    return texts.astype({"y": float}).assign(
+        panel=pd.Categorical(texts["panel"], panels, ordered=True),
+        background=np.where(has_stripe, STRIPE, "white"),
+    )
+
+
+def empty_row_layers(texts: pd.DataFrame) -> list[Any]:
+    """Return the layer of texts in rows without an estimate, none if every row has one."""
+    if texts.empty:
+        return []
+    aesthetics = p9.aes(y="y", label="text", ink="colour", background="background")
+    return [geom_row_text(aesthetics, texts)]
+
+
+class geom_row_text(p9.geoms.geom.geom):
+    """Text in the middle of a panel, in a row, whatever the horizontal axis."""
+
+    REQUIRED_AES = {"y", "label", "ink", "background"}  # noqa: RUF012 (plotnine's own attribute)
+    DEFAULT_PARAMS = GEOM_PARAMS
+
+    def draw_panel(self, data: pd.DataFrame, panel_params: Any, coord: Any, ax: Any) -> None:
+        """Add the texts of one panel to its axes."""
+        rows = coord.transform(data, panel_params)
+        columns = [rows[name] for name in ("y", "label", "ink", "background")]
+        for y, text, colour, background in zip(*columns, strict=True):
+            ax.annotate(
+                text,
+                xy=(0.5, y),
+                xycoords=("axes fraction", "data"),
+                ha="center",
+                va="center_baseline",
+                family=font(),
+                fontsize=_TEXT_PT,
+                color=colour,
+                annotation_clip=False,
+                # vertical lines do not run through the letters
+                bbox={"facecolor": background, "edgecolor": "none", "pad": _AROUND_PT},
+            )

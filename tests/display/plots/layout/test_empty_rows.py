@@ -1,0 +1,33 @@
+"""Rows of panels without an estimate."""
+
+import numpy as np
+import pandas as pd
+
+from salstats.display.plots.layout.empty_rows import empty_row_layers, empty_rows
+from salstats.display.plots.layout.figure_rows import row_layout
+from salstats.display.plots.layout.text_columns import STRIPE
+
+ROWS = row_layout(["heading", "a", "b"], ["Heading", "A", "B"])
+
+
+def marks(places):
+    """A frame of marks from (panel, row, estimate)."""
+    panels, rows, values = zip(*places, strict=True)
+    panel = pd.Categorical(panels, ["p", "q"], ordered=True)
+    return pd.DataFrame({"panel": panel, "y": ROWS.centres_of(rows), "estimate": values, "method": "m"})
+
+
+def test_missing_estimates_are_not_defined_and_rows_of_other_panels_have_no_estimate():
+    frame = marks([("p", "a", 0.1), ("p", "b", np.nan), ("q", "b", 0.2)])
+    texts = empty_rows(frame, ROWS, {"m": "#004488"})
+    assert texts[["panel", "y", "text", "colour"]].values.tolist() == [
+        ["p", ROWS.centres[2], "not defined", "#004488"],
+        ["q", ROWS.centres[1], "no estimate", "#555555"],
+    ]
+    assert texts["background"].tolist() == ["white", STRIPE]
+    assert set(empty_rows(frame, ROWS, {}, striped=False)["background"]) == {"white"}
+
+
+def test_nothing_is_written_where_every_row_has_an_estimate():
+    frame = marks([("p", "a", 0.1), ("q", "a", 0.2)])
+    assert empty_row_layers(empty_rows(frame, ROWS, {})) == []
