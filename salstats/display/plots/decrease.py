@@ -16,6 +16,7 @@ from salstats.display.facts import (
     with_interval,
     with_quantile_level,
 )
+from salstats.display.plots.layout.axis_limits import Limits, arrows_note, axis_limits
 from salstats.display.plots.layout.axis_sides import axis_sides
 from salstats.display.plots.layout.captions import margin_notes, p_below, significance_level
 from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, guide_lines, margin_lines, prepare
@@ -45,6 +46,7 @@ def plot_decrease(  # noqa: C901
     *,
     labels: Mapping[str, Any] | Labels | None = None,
     sort: str = "size",
+    limits: Limits | None = None,
     text: bool = True,
     digits: int | None = None,
     style: str = "nature",
@@ -71,6 +73,11 @@ def plot_decrease(  # noqa: C901
     sort : {"size", "significance", "labels"}
         Rows by the size of the loss in the first metric of the first method, largest first; by verdict
         (below the reference, inconclusive, above it) and then by size; or in the labels' order.
+    limits : pair of float or mapping, optional
+        Ends of the axis of every panel, or by metric: `{"iou": (-0.4, 0.2)}`. A bar that goes on beyond them
+        ends in an arrow; an estimate beyond them is an arrow alone. By default percentage decreases are cut
+        so that reach more than ten times as far from 0 as half of the rows of their panel; other axes hold
+        all numbers.
     text : bool
         Write estimate and interval beside each mark.
     digits : int, optional
@@ -122,11 +129,11 @@ def plot_decrease(  # noqa: C901
     if sort != "labels" and row:
         order = loss_order(drawing.drawn, drawing.labels, row, sort_method, by_verdict=sort == "significance")
     term = drawing.term or "percent_decrease"
+    if digits is None:
+        digits = TERMS[term].digits
+    check_count(digits, "digits", 0)
     columns = {}
     if text:
-        if digits is None:
-            digits = TERMS[term].digits
-        check_count(digits, "digits", 0)
         heading = with_interval(TERMS[term].heading, drawing.estimates)
         columns[heading] = interval_texts(drawing.in_panels, digits, style)
     if ncol is not None:
@@ -144,6 +151,7 @@ def plot_decrease(  # noqa: C901
     frame["last"] = False
     if row:
         frame["last"] = frame[row].astype(str).isin(SUMMARY_LABELS)
+    ends = axis_limits(frame, limits, term)
     rule = significance_rule(drawing.estimates, style)
     fill_note = ""
     if rule:
@@ -160,6 +168,7 @@ def plot_decrease(  # noqa: C901
         x_title=contrast_title(drawing.estimates, drawing.labels, term),
         notes=[
             interval_caption(drawing.estimates, with_p_values=True),
+            arrows_note(frame, ends, digits, style, named=not text),
             fill_note,
             order_note,
             count_sentence(drawing.estimates, "pair", "incomplete"),
@@ -170,6 +179,7 @@ def plot_decrease(  # noqa: C901
         guides=guide_lines(drawing, term),
         margins=margin_lines(drawing.estimates, frame),
         sides=axis_sides(frame, term),
+        limits=ends,
         methods=drawing.methods,
         references=drawing.references,
         labels=drawing.labels,

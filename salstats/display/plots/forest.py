@@ -17,6 +17,7 @@ from salstats.display.facts import (
     with_interval,
 )
 from salstats.display.plots.decrease import contrast_title, interval_texts
+from salstats.display.plots.layout.axis_limits import Limits, arrows_note, axis_limits
 from salstats.display.plots.layout.axis_sides import axis_sides
 from salstats.display.plots.layout.captions import (
     axis_text,
@@ -86,6 +87,7 @@ def plot_forest(  # noqa: C901
     *,
     labels: Mapping[str, Any] | Labels | None = None,
     null: float | str | None = "auto",
+    limits: Limits | None = None,
     p_values: bool = False,
     digits: int | None = None,
     style: str = "nature",
@@ -105,6 +107,11 @@ def plot_forest(  # noqa: C901
     null : float, "auto" or None
         Where a vertical line stands: by default at 0 for differences, correlations and coefficients, at 1
         for ratios, at 0.5 for an AUROC, and nowhere for means.
+    limits : pair of float or mapping, optional
+        Ends of the axis of every panel, or by metric: `{"iou": (-0.4, 0.2)}`. A bar that goes on beyond them
+        ends in an arrow; an estimate beyond them is an arrow alone. By default percentage decreases are cut
+        so that reach more than ten times as far from 0 as half of the rows of their panel; other axes hold
+        all numbers.
     p_values : bool
         Write the P values too, adjusted where there are such.
     digits : int, optional
@@ -163,10 +170,11 @@ def plot_forest(  # noqa: C901
     is_in_panel = are_in_panels(prepared, list(texts_of_panels))
     in_panels = prepared.subset(is_in_panel)
     frame = in_panels.frame.assign(panel=crossed_labels(in_panels.frame, texts_of_panels))
+    decimals = _digits(digits, term, ratio)
     columns = _text_columns(
         in_panels,
         heading=_column_heading(defined_estimates, names, term, ratio),
-        digits=_digits(digits, term, ratio),
+        digits=decimals,
         p_values=p_values,
         style=style,
     )
@@ -184,6 +192,7 @@ def plot_forest(  # noqa: C901
     p_value_note = ""
     if p_values:
         p_value_note = p_value_sentence(prepared)
+    ends = axis_limits(frame, limits, term, log=ratio)
     null_line = _null_line(null, defined_estimates, term, ratio)
     has_headings = len(row_columns) > 1
     is_summary: pd.Series | bool = False
@@ -199,6 +208,7 @@ def plot_forest(  # noqa: C901
         notes=[
             scope_note(frame, names, unnamed_columns),
             interval_caption(prepared, with_p_values=p_values),
+            arrows_note(frame, ends, decimals, style, named=False),
             marginal_note(prepared, names),
             reference_note,
             count_note,
@@ -210,6 +220,7 @@ def plot_forest(  # noqa: C901
         guides=frame[["panel"]].drop_duplicates().assign(guide=null_line).dropna(),
         margins=margin_lines(prepared, frame),
         sides=axis_sides(frame, term),
+        limits=ends,
         columns=fitted_columns,
         width=width,
         log=ratio,

@@ -16,6 +16,7 @@ from salstats.display.plots.decrease import (
     significance_rule,
     sorted_note,
 )
+from salstats.display.plots.layout.axis_limits import Limits, arrows_note, axis_limits
 from salstats.display.plots.layout.axis_sides import axis_sides
 from salstats.display.plots.layout.captions import axis_text, margin_notes
 from salstats.display.plots.layout.estimate_drawing import (
@@ -32,13 +33,15 @@ from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import pairs_as_methods
 from salstats.display.text.models import has_marginal_estimates, marginal_text
-from salstats.display.text.vocabulary import CONTRASTS
+from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
 from salstats.metrics.registry import direction
 
 SORTS = ("auto", "decrease", "estimate", "labels")
 #: Most panels side by side.
 _MAX_COLUMNS = 3
+#: Decimals of a term that has no own number of decimals.
+_DEFAULT_DIGITS = 3
 
 
 @plot_function
@@ -51,6 +54,7 @@ def plot_intervals(
     reference: str | None = None,
     labels: Mapping[str, Any] | Labels | None = None,
     sort: str = "auto",
+    limits: Limits | None = None,
     style: str = "nature",
     width: float | None = None,
 ) -> Figure:
@@ -82,6 +86,11 @@ def plot_intervals(
     sort : {"auto", "decrease", "estimate", "labels"}
         By `decrease`; by the estimate of the first metric and method, the best first, of an unknown metric
         the largest; in the labels' order. By default by `decrease` where it is given, else by labels.
+    limits : pair of float or mapping, optional
+        Ends of the axis of every panel, or by metric: `{"iou": (-0.4, 0.2)}`. A bar that goes on beyond them
+        ends in an arrow; an estimate beyond them is an arrow alone. By default percentage decreases are cut
+        so that reach more than ten times as far from 0 as half of the rows of their panel; other axes hold
+        all numbers.
     style : {"nature", "radiology", "ama", "brackets"}
         How numbers are written.
     width : float, optional
@@ -136,6 +145,10 @@ def plot_intervals(
     if suffixes:
         auroc_note = "In parentheses: AUROC of the classifier."
     frame, rows = place_rows(drawing, order, suffixes)
+    ends = axis_limits(frame, limits, drawing.term)
+    digits = _DEFAULT_DIGITS
+    if drawing.term in TERMS:
+        digits = TERMS[drawing.term].digits
     guides = guide_lines(drawing, drawing.term)
     chance_note = ""
     # a line at zero needs no explanation
@@ -147,6 +160,7 @@ def plot_intervals(
         x_title=_axis_title(drawing),
         notes=[
             interval_caption(drawing.estimates),
+            arrows_note(frame, ends, digits, style, named=True),
             count_sentence(drawing.estimates),
             sort_note,
             auroc_note,
@@ -157,6 +171,7 @@ def plot_intervals(
         guides=guides,
         margins=margin_lines(drawing.estimates, frame),
         sides=axis_sides(frame, drawing.term),
+        limits=ends,
         methods=drawing.methods,
         references=drawing.references,
         labels=drawing.labels,

@@ -1,5 +1,6 @@
 """The forest of decreases: rows and their order, filled and hollow marks, text, words, drawing."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -205,6 +206,29 @@ def test_without_tasks_the_methods_are_the_rows():
     assert figure.theme.getp("legend_position") == "none"
 
 
+def test_a_task_far_out_is_an_arrow_and_the_order_and_the_text_have_its_number():
+    frame = decreases(VALUES | {"E": -2030.0})
+    figure = ss.plot_decrease(frame)
+    arrows = layer_data(figure, "geom_point", 1)
+    assert arrows["task"].tolist() == ["E"]
+    assert row_labels(figure)[-1] == "E"
+    assert figure.data.set_index("task").loc["E", "estimate"] == -2030
+    assert texts(figure)[0][0][-1] == "−2,030.0 (−2,035.0, −2,025.0)"
+    without_text = ss.plot_decrease(frame, text=False)
+    assert "Beyond it: IoU/E/Grad-CAM −2,030.0 (−2,035.0, −2,025.0)." in caption(without_text)
+    drawn = figure.draw(show=False)
+    assert drawn.axes[0].get_xlim()[0] > -100
+    plt.close(drawn)
+
+
+def test_limits_are_the_ends_of_the_axis():
+    figure = ss.plot_decrease(decreases(VALUES), limits=(0, 50))
+    drawn = figure.draw(show=False)
+    assert drawn.axes[0].get_xlim() == pytest.approx((-1.5, 51.5))
+    plt.close(drawn)
+    assert "Bars that end in an arrow go on beyond the axis." in caption(figure)
+
+
 def test_rows_without_a_decrease_say_so_and_the_caption_counts_them():
     frame = pd.concat([decreases(VALUES), decreases({"A": 1.0}, metric="hit")], ignore_index=True)
     frame.loc[1, ["estimate", "conf_low", "conf_high"]] = np.nan
@@ -274,6 +298,7 @@ def test_frames_that_cannot_be_drawn_are_an_error(frame, error, expected):
         {"sort": "name"},
         {"digits": -1},
         {"n_columns": 0},
+        {"limits": (1, 0)},
         {"width": 8.9},
         {"style": "lancet"},
     ],

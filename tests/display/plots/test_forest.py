@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from display.plots.estimate_figures import (
+    bars,
     caption,
     decreases,
     drawn_texts,
@@ -258,3 +259,12 @@ def test_a_forest_of_variance_components_shows_sds():
     np.testing.assert_allclose(figure.data["estimate"], parts["std_dev"])
     np.testing.assert_allclose(figure.data["conf_high"] ** 2, parts["conf_high"])
     assert guide(figure) == set()
+
+
+def test_bars_beyond_the_limits_end_in_arrows():
+    figure = ss.plot_forest(subgroups(), limits=(0.25, 0.35))
+    assert bars(figure)["conf_high"].max() == 0.35
+    assert bars(figure)["conf_low"].min() == 0.25
+    # marks, and arrows to the left and to the right
+    assert len(layers(figure, "geom_point")) >= 3
+    assert "Bars that end in an arrow go on beyond the axis." in caption(figure)

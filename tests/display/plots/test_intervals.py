@@ -290,3 +290,12 @@ def test_stripes_marks_bars_and_lines_look_as_they_did(tmp_path):
 
 if __name__ == "__main__":
     ss.save_figure(baseline_figure(), BASELINE, width=COLUMN_MM, dpi=100, caption=True, overwrite=True)
+
+
+def test_bars_beyond_the_limits_end_in_arrows():
+    figure = ss.plot_intervals(estimates(metrics=["iou"]), limits=(0.25, 0.35))
+    assert bars(figure)["conf_high"].max() == 0.35
+    assert bars(figure)["conf_low"].min() == 0.25
+    # marks, and arrows to the left and to the right
+    assert len(layers(figure, "geom_point")) >= 3
+    assert "Bars that end in an arrow go on beyond the axis." in caption(figure)

@@ -32,7 +32,7 @@ def empty_rows(
     rows : FigureRows
         The rows of the figure.
     colours : mapping
-        Colour of each method; without it all texts are grey.
+        Colour of each method by its text in the legend; without it all texts are grey.
     striped : bool
         Whether every second row has a stripe.
 
@@ -45,7 +45,7 @@ def empty_rows(
     row_of_mark = np.searchsorted(-np.array(rows.lower_edges), -frame["y"])
     marks = frame.assign(row=row_of_mark, text=NOT_DEFINED, colour=MUTED)
     if colours:
-        marks["colour"] = marks["method"].astype(str).map(colours)
+        marks["colour"] = marks["method_label"].astype(str).map(colours)
     panels = frame["panel"].cat.categories
     absent = []
     for panel in panels:

@@ -254,7 +254,9 @@ def _drawn_numbers(figure: Figure, aesthetics: Sequence[str]) -> pd.DataFrame:
         panel: pd.Series | str = ""
         if _has_panels(data):
             panel = data["panel"].astype(str)
-        mapping = {**figure.mapping, **layer.mapping}
+        mapping = dict(layer.mapping)
+        if layer.inherit_aes:
+            mapping = {**figure.mapping, **layer.mapping}
         for aesthetic in aesthetics:
             column = mapping.get(aesthetic)
             if column in data.columns and pd.api.types.is_numeric_dtype(data[column]):

@@ -11,6 +11,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_count
+from salstats.display.plots.layout.axis_limits import arrow_layers, cut_at_limits, within_limits
 from salstats.display.plots.layout.axis_sides import SIDES_MM, axis_side_layers
 from salstats.display.plots.layout.axis_ticks import axis_breaks, log_breaks, log_texts, tick_texts
 from salstats.display.plots.layout.empty_rows import empty_row_layers, empty_rows
@@ -81,6 +82,7 @@ def row_figure(
     guides: pd.DataFrame,
     margins: pd.DataFrame | None = None,
     sides: pd.DataFrame | None = None,
+    limits: pd.DataFrame | None = None,
     methods: Mapping[Any, str] | None = None,
     references: Sequence[str] = (),
     labels: Labels | None = None,
@@ -112,6 +114,8 @@ def row_figure(
         and `bound`.
     sides : DataFrame, optional
         The sign of better methods in each panel, which texts below its axis show; see `axis_sides`.
+    limits : DataFrame, optional
+        The ends of the axes, as `axis_limits` returns them.
     methods : mapping, optional
         Text of each method in the legend; without it all marks look alike.
     references : sequence of str
@@ -150,16 +154,21 @@ def row_figure(
     colours: dict[str, str] = {}
     if methods:
         scales = group_scales(methods, references, width=grid.width, labels=labels)
-        styles = method_styles(methods, references, labels)
-        colours = {method: style.colour for method, style in styles.items()}
+        styles = method_styles(methods, references, labels).values()
+        colours = {text: style.colour for text, style in zip(methods.values(), styles, strict=True)}
     legend_texts = list(methods.values()) if legend else []
+    if limits is None:
+        limits = pd.DataFrame({"panel": [], "low": [], "high": []})
+    guides = within_limits(guides, "guide", limits)
+    if margins is not None:
+        margins = within_limits(margins, "bound", limits)
     figure = (
         Figure(frame, p9.aes("estimate", "y"))
         + rows.layers(striped=striped)
         + p9.geom_vline(p9.aes(xintercept="guide"), data=guides, color=GUIDE, size=0.4)
         + _margin_layers(margins)
         + p9.geom_hline(yintercept=rows.rules, color=GUIDE, size=0.4)
-        + _mark_layers(frame, by_method=bool(methods))
+        + _mark_layers(cut_at_limits(frame, limits), limits, by_method=bool(methods))
         + empty_row_layers(empty_rows(frame, rows, colours, striped=striped))
         + text_column_layers(frame, columns)
         + axis_side_layers(sides, grid.panel_width)
@@ -480,10 +489,11 @@ def _margin_layers(margins: pd.DataFrame | None) -> list[Any]:
     return [p9.geom_vline(bound, data=margins, color="black", size=0.4, linetype="dotted")]
 
 
-def _mark_layers(frame: pd.DataFrame, *, by_method: bool) -> list[Any]:
-    """Return layers of bars and points, and of diamonds for rows that summarise others.
+def _mark_layers(frame: pd.DataFrame, limits: pd.DataFrame, *, by_method: bool) -> list[Any]:
+    """Return layers of bars and points, of diamonds for rows that summarise others, and of arrows.
 
-    Colour and shape of marks tell methods apart if `by_method`; else all are squares of one colour.
+    `frame` is from `cut_at_limits`, and `limits` are the ends of the axes. Colour and shape of marks tell
+    methods apart if `by_method`; else all are squares of one colour.
     """
     # aesthetics that are columns of the frame, and those that all marks share
     colour: dict[str, str] = {}
@@ -500,20 +510,21 @@ def _mark_layers(frame: pd.DataFrame, *, by_method: bool) -> list[Any]:
     if "fill" in frame.columns:
         fill["fill"] = "fill"
     frame = frame[frame["estimate"].notna()]
-    is_summary = pd.Series(False, index=frame.index)
+    within = frame[~frame["is_beyond"]]
+    is_summary = pd.Series(False, index=within.index)
     if "last" in frame.columns:
-        is_summary = frame["last"]
+        is_summary = within["last"]
     bar = p9.aes("conf_low", xend="conf_high", yend="y", **colour)
     point = p9.aes(**colour, **shape, **fill)
     layers: list[Any] = [
         p9.geom_segment(bar, barred_rows(frame), size=_BAR_PT, show_legend=False, **fixed_colour),
-        p9.geom_point(point, frame[~is_summary], size=_MARK_PT, stroke=0.4, **fixed_colour, **fixed_shape),
+        p9.geom_point(point, within[~is_summary], size=_MARK_PT, stroke=0.4, **fixed_colour, **fixed_shape),
     ]
     if is_summary.any():
         layers.append(
             p9.geom_point(
                 p9.aes(**colour, **fill),
-                frame[is_summary],
+                within[is_summary],
                 shape="D",
                 size=_DIAMOND_PT,
                 stroke=0.4,
@@ -521,6 +532,7 @@ def _mark_layers(frame: pd.DataFrame, *, by_method: bool) -> list[Any]:
                 **fixed_colour,
             )
         )
+    layers += arrow_layers(frame, limits, colour, fixed_colour)
     if fill:
         # values of `fill` are colours
         layers.append(p9.scale_fill_identity())
