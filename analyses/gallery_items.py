@@ -177,6 +177,22 @@ ITEMS = (
         """,
         SHAPED,
     ),
+    Item(
+        "plot_pairs",
+        """
+        overlap = scores.query("metric == 'iou'")
+        ss.plot_pairs(overlap, ss.difference(overlap, reference="human"), labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
+        "plot_pairs of one method",
+        """
+        pair = scores.query("method in ['human', 'gradcam']")
+        ss.plot_pairs(pair, ss.difference(pair, reference="human"), labels=labels)
+        """,
+        ("embedded", "long names"),
+    ),
     Item("plot_box", """ss.plot_box(scores.query("metric == 'iou'"), labels=labels)""", SHAPED),
     Item(
         "plot_box of one method",

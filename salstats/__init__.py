@@ -40,6 +40,7 @@ Report
     save_table         Write a table as DOCX, LaTeX, HTML, CSV or PNG.
     plot_intervals     Figure of estimates with their intervals.
     plot_decrease      Forest of decreases or differences from a reference.
+    plot_pairs         Paired scores and their differences: an estimation plot.
     plot_box           Box plots of scores.
     plot_scatter       Scores against a covariate.
     plot_regression    Figure of coefficients.

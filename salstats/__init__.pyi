@@ -89,6 +89,7 @@ from .display.plots.decrease import plot_decrease as plot_decrease
 from .display.plots.readers import plot_readers as plot_readers
 from .display.plots.forest import plot_forest as plot_forest
 from .display.plots.agreement import plot_agreement as plot_agreement
+from .display.plots.pairs import plot_pairs as plot_pairs
 from .display.plots.regression import plot_regression as plot_regression
 from .display.plots.scatter import plot_scatter as plot_scatter
 from .display.plots.letter_values import plot_letter_values as plot_letter_values

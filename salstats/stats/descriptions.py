@@ -12,6 +12,8 @@ from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.score_reasons import absent_column, is_absent, metric_option_columns
 from salstats.stats.engine.shared_cases import mark_shared_cases, paired_call
 
+#: Number of values at which the density of a group is computed.
+_N_DENSITY_VALUES = 101
 #: Whiskers of a box reach to the furthest score within this many interquartile ranges.
 REACH = 1.5
 
@@ -127,3 +129,37 @@ def box_values(
     )
     outside = scores.loc[is_outside, [*columns, "score"]].reset_index(drop=True)
     return boxes, outside
+
+
+def density_curves(frame: pd.DataFrame, column: str, by: Sequence[str]) -> pd.DataFrame:
+    """Density of the defined values of a column in each group, from the smallest to the largest of them.
+
+    The kernel is Gaussian and its bandwidth the rule of Silverman (1986, eq. 3.31), R's `bw.nrd0`. The curve
+    is not continued beyond the data, as in ggplot2's violins, and is not normalised to this range. Groups
+    whose values are all equal have no curve. The frame has the columns of `by`, `value` and `density`.
+    """
+    columns = [*by, "value", "density"]
+    curves = []
+    for _, rows in frame.dropna(subset=[column]).groupby(list(by), observed=True, sort=False):
+        values = rows[column].to_numpy(dtype=np.float64)
+        if values.min() == values.max():
+            continue
+        grid = np.linspace(values.min(), values.max(), _N_DENSITY_VALUES)
+        keys = rows[list(by)].iloc[np.zeros(len(grid), dtype=np.intp)].reset_index(drop=True)
+        curves.append(keys.assign(value=grid, density=gaussian_density(values, grid)))
+    if not curves:
+        return pd.DataFrame(columns=columns)
+    return pd.concat(curves, ignore_index=True)[columns]
+
+
+def gaussian_density(values: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    """Kernel density of values, not all of them equal, at each number of a grid."""
+    # Silverman's rule; the range is 0 where more than half of the values are equal
+    sd = values.std(ddof=1)
+    quartiles = np.quantile(values, [0.25, 0.75])
+    spread = min(sd, (quartiles[1] - quartiles[0]) / 1.34) or sd
+    bandwidth = 0.9 * spread * len(values) ** -0.2
+    distances = (grid[:, np.newaxis] - values) / bandwidth
+    kernel = np.exp(-(distances**2) / 2) / np.sqrt(2 * np.pi)
+    density: np.ndarray = kernel.mean(axis=1) / bandwidth
+    return density

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pandas as pd
+from scipy.stats import gaussian_kde
 from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import ColumnError
-from salstats.stats.descriptions import box_values, describe
+from salstats.stats.descriptions import box_values, density_curves, describe, gaussian_density
 
 # the same sums in another order
 ROUNDING = 1e-12
@@ -100,3 +101,28 @@ def test_groups_are_those_of_describe():
         shown = outside.query("metric == @row.metric and method == @row.method")["score"]
         assert sorted(shown) == sorted(beyond)
         assert row.n_outside == len(beyond)
+
+
+def test_densities_are_those_of_scipy_with_silvermans_bandwidth():
+    values = np.random.default_rng(0).gamma(2.0, size=40)
+    quartiles = np.quantile(values, [0.25, 0.75])
+    bandwidth = 0.9 * min(values.std(ddof=1), (quartiles[1] - quartiles[0]) / 1.34) * 40**-0.2
+    # scipy takes the bandwidth in standard deviations
+    expected = gaussian_kde(values, bandwidth / values.std(ddof=1))
+    curve = density_curves(pd.DataFrame({"group": "a", "score": values}), "score", ["group"])
+    np.testing.assert_allclose(curve["density"], expected(curve["value"]), rtol=1e-12)
+    assert (curve["value"].iloc[0], curve["value"].iloc[-1]) == (values.min(), values.max())
+
+
+def test_equal_values_have_no_density_and_undefined_ones_are_left_out():
+    frame = pd.DataFrame({"group": list("aaabbb"), "score": [0.5, 0.5, np.nan, 0.1, 0.9, np.nan]})
+    curves = density_curves(frame, "score", ["group"])
+    assert set(curves["group"]) == {"b"}
+    assert density_curves(frame.iloc[:3], "score", ["group"]).empty
+
+
+def test_density_of_values_more_than_half_of_which_are_equal_takes_the_standard_deviation():
+    values = np.array([0.0] * 8 + [1.0, 2.0])
+    bandwidth = 0.9 * values.std(ddof=1) * 10**-0.2
+    expected = gaussian_kde(values, bandwidth / values.std(ddof=1))([0.0, 1.5])
+    np.testing.assert_allclose(gaussian_density(values, np.array([0.0, 1.5])), expected, rtol=1e-12)

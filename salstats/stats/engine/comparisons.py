@@ -172,6 +172,18 @@ def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
     return paired
 
 
+def complete_pairs(scores: pd.DataFrame, reference: str, by: Sequence[str]) -> pd.DataFrame:
+    """Return the pairs behind the rows of `difference`: the methods' rows whose two scores are defined.
+
+    `reference_score` is the reference's score, `difference` the method's score minus that. `by` are the
+    grouping columns of `difference`; where they name a model or seed that the reference does not have, its
+    scores are repeated for each of them.
+    """
+    paired = pair_with_reference(reference_in_every_group(scores, reference, by), reference)
+    complete = paired.dropna(subset=["score", "reference_score"]).reset_index(drop=True)
+    return complete.assign(difference=complete["score"] - complete["reference_score"])
+
+
 def fill_from_reference(
     paired: pd.DataFrame, scores: pd.DataFrame, reference_rows: np.ndarray
 ) -> pd.DataFrame:

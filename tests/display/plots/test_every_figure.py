@@ -65,6 +65,11 @@ def agreeing(scores):
     return ss.agreement(scores, over="method", kind="bland-altman")
 
 
+def paired(scores):
+    """Pairs of all methods with the human benchmark."""
+    return ss.plot_pairs(scores, ss.difference(scores, reference="human"))
+
+
 def read(n=3):
     """Readings of methods by odd names."""
     rows = [
@@ -98,6 +103,8 @@ FIGURES = {
         ONE.assign(task=[f"Task {i % 60:02d}" for i in range(len(ONE))]),
         False,
     ),
+    "pairs": (paired, ODD, True),
+    "pairs in a column": (paired, ODD.query("metric == 'iou' and method != 'occlusion'"), True),
     "box": (ss.plot_box, ODD, True),
     "letter values": (ss.plot_letter_values, ss.letter_values(ODD, ["elongation", "prob"]), True),
     "thresholds": (ss.plot_thresholds, sweep(), True),
@@ -305,6 +312,7 @@ OF_ONE = {
     "intervals": lambda: ss.plot_intervals(ss.summarize(ALONE, interval="t")),
     "decrease": lambda: ss.plot_decrease(ss.difference(PAIR, reference="human", by=BY[::2])),
     "forest": lambda: ss.plot_forest(ss.difference(PAIR, reference="human", by=BY[::2])),
+    "pairs": lambda: ss.plot_pairs(PAIR, ss.difference(PAIR, reference="human", by=BY[::2])),
     "box": lambda: ss.plot_box(ALONE),
     "box of all": lambda: ss.plot_box(ALONE, by=()),
     "scatter": lambda: ss.plot_scatter(ALONE, "prob", "score"),

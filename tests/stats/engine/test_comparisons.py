@@ -7,7 +7,7 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import SalstatsError, SalstatsWarning
-from salstats.stats.engine.comparisons import pair_with_reference
+from salstats.stats.engine.comparisons import complete_pairs, pair_with_reference
 
 
 def scores(rows, columns=("case", "method", "score")):
@@ -264,3 +264,18 @@ def test_methods_that_are_numbers_are_named_as_a_number_or_as_text(reference):
     assert ss.difference(frame[frame["reader"] == "r"], reference=reference)["estimate"].tolist() == [4.0]
     found = ss.mrmc(frame, reference=reference).query("term == 'difference'")
     assert found[["method", "reference", "estimate"]].to_numpy().tolist() == [["2", "1", 4.0]]
+
+
+def test_complete_pairs_are_those_whose_means_are_the_differences():
+    data = ss.datasets.load_simulated()
+    keys = ["metric", "task", "method"]
+    found = ss.difference(data, reference="human").set_index(keys)
+    pairs = complete_pairs(data, "human", ["metric", "task"]).groupby(keys)["difference"]
+    np.testing.assert_allclose(pairs.mean().loc[found.index], found["estimate"], rtol=1e-12)
+    assert (pairs.size().loc[found.index] == found["n_pairs"]).all()
+
+
+def test_complete_pairs_repeat_a_reference_without_seeds_for_each_seed():
+    rows = [("a", "human", 0.9, None), ("a", "cam", 0.5, "1"), ("a", "cam", 0.6, "2")]
+    pairs = complete_pairs(scores(rows, ("case", "method", "score", "seed")), "human", ["seed"])
+    np.testing.assert_allclose(pairs.set_index("seed")["difference"].loc[["1", "2"]], [-0.4, -0.3])

@@ -181,7 +181,7 @@ class PanelGrid(Panels):
 
     def height(self, panel_height: float) -> float:
         """Return the height of the figure in mm without legend and caption, for a height of its panels."""
-        return self.n_rows * self._panel_row_mm(panel_height) - self._row_gap_mm + BOTTOM_MM
+        return self.n_rows * self.panel_row_mm(panel_height) - self._row_gap_mm + BOTTOM_MM
 
     @property
     def _row_gap_mm(self) -> float:
@@ -190,7 +190,7 @@ class PanelGrid(Panels):
             return GAP_MM + _AXIS_MM
         return GAP_MM
 
-    def _panel_row_mm(self, panel_height: float) -> float:
+    def panel_row_mm(self, panel_height: float) -> float:
         """Return the height of a row of panels with their titles and the room below it."""
         title_mm = _NO_TITLE_MM
         if len(self.titles) > 1:
@@ -200,7 +200,7 @@ class PanelGrid(Panels):
 
     def pages(self, figure: Figure, panel_height: float, edges: Sequence[float] = ()) -> Figure:
         """Return a figure with these elements divided into pages; a panel is divided only at `edges`."""
-        return self.divided(figure, self._panel_row_mm(panel_height), edges=edges, ends=edges)
+        return self.divided(figure, self.panel_row_mm(panel_height), edges=edges, ends=edges)
 
     def legend_justification(self, legend_width: float) -> float:
         """Return the justification, from 0 to 1, that centres a legend of a width in mm above the panels."""

@@ -1,0 +1,671 @@
+"""Estimation plots: paired scores of a reference and methods, and the differences of the pairs."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+
+from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.facts import count_sentence, interval_caption, not_drawn_sentence
+from salstats.display.plots.layout.axis_ticks import tick_texts, vertical_breaks
+from salstats.display.plots.layout.captions import margin_notes, scope_note
+from salstats.display.plots.layout.estimate_drawing import barred_rows, margin_lines
+from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
+from salstats.display.plots.layout.legends import group_scales, method_labels
+from salstats.display.plots.layout.panel_grid import (
+    BOTTOM_MM,
+    GAP_MM,
+    LEFT_MM,
+    PANEL_MM,
+    PanelGrid,
+    group_titles,
+    panel_grid,
+)
+from salstats.display.plots.layout.points import RASTER_POINTS, evenly_spread_fractions
+from salstats.display.plots.layout.text_fit import (
+    TileNames,
+    chars_in,
+    names_below,
+    text_width_mm,
+    wrapped_texts,
+)
+from salstats.display.plots.layout.theme import COLUMN_MM, GUIDE, LINE_MM, PAGE_MM, REFERENCE
+from salstats.display.text.format import noun
+from salstats.display.text.labels import Labels
+from salstats.errors import Call, Message, SalstatsError, Setting
+from salstats.frames import KEY_COLUMNS, check_scores
+from salstats.stats.descriptions import density_curves
+from salstats.stats.engine.comparisons import complete_pairs
+
+#: Call that makes the frame of differences.
+_DIFFERENCE_CALL = Call("difference", ("scores",), {"reference": "..."})
+#: Added to the title of a panel of scores, it is that of the panel of their differences.
+_DIFFERENCE_SUFFIX = ": difference"
+_DIFFERENCE_TITLE = "Difference"
+#: Title of the panel of scores of the only group.
+_SINGLE_TITLE = "Scores"
+#: Place of a difference that stands beside the scores of the two methods at the places 1 and 2.
+_MIDDLE = 1.5
+#: Height of a panel as a multiple of its width where differences stand beside the scores, and below them.
+_BESIDE_SHARE = 1.2
+_BELOW_SHARE = 0.5
+#: Least width in mm of the place of a method where differences stand below the scores.
+_PLACE_MM = 4.0
+#: Most groups in a journal's column, by default.
+_COLUMN_GROUPS = 2
+#: Half the width of a mean's line; distances of dots and clouds from the place of their mean, and their
+#: widths. All are shares of the room of a method.
+_MEAN_HALF = 0.16
+_CLOUD_START = 0.06
+_CLOUD_WIDTH = 0.34
+_DOTS_START = 0.1
+_DOTS_WIDTH = 0.26
+#: Colour of the lines from means of scores to the axis of their difference.
+_MEAN_GUIDE = "#888888"
+#: Fewest pairs of a cloud.
+_CLOUD_PAIRS = 10
+#: Number of lines of a panel that could be opaque; of more lines each is as much more transparent.
+_OPAQUE_LINES = 12
+_LINE_ALPHAS = (0.06, 0.6)
+_LINE_COLOUR = "#777777"
+#: Width of a line and size of a dot of one pair; of 0/1 scores these grow to the sizes of all pairs.
+_LINE_SIZE = 0.35
+_LINE_SIZE_OF_ALL = 4.0
+_FEW_DOT_SIZE = 1.2
+_DOT_SIZE = 0.7
+_DOT_SIZE_OF_ALL = 5.0
+#: Opacity of lines and dots of 0/1 scores.
+_BINARY_ALPHA = 0.6
+#: Opacity of the dots of few pairs, and of those of many; number of pairs of a panel that are few.
+_DOT_ALPHAS = (0.3, 0.8)
+_OPAQUE_DOTS = 40
+#: Opacity of pale lines over that of other lines.
+_PALE_SHARE = 0.35
+#: Relative difference between an estimate and the mean of the drawn differences that rounding explains.
+_ROUNDING_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class PairsData:
+    """Pairs of scores as they are drawn.
+
+    Attributes
+    ----------
+    differences : Estimates
+        The differences that are drawn, with `mark` (the text of the method), `place` (its position on the
+        horizontal axis), `score_panel` and `panel` (those of scores and of differences).
+    pairs : DataFrame
+        A row for each method's score with the reference's, with the same four columns, `line` and `unit`, the
+        numbers of the line and of the unit that the pair belongs to, and `binary`: whether all scores of its
+        panel are 0 or 1.
+    ends : DataFrame
+        A row for each end of a line: `panel`, `line`, `unit`, `mark`, `place`, `score` and `binary`.
+    methods : dict
+        Text of each method, the reference first.
+    reference : str
+        The reference.
+    has_repeated_units : bool
+        Whether a unit has several lines in a panel.
+    """
+
+    differences: Estimates
+    pairs: pd.DataFrame
+    ends: pd.DataFrame
+    methods: dict[Any, str]
+    reference: str
+    has_repeated_units: bool
+
+    @property
+    def is_beside(self) -> bool:
+        """Return whether differences stand beside the scores, as those of a single method do."""
+        return len(self.methods) == 2
+
+
+@plot_function
+def plot_pairs(
+    scores: pd.DataFrame,
+    differences: pd.DataFrame,
+    *,
+    labels: Mapping[str, Any] | Labels | None = None,
+    n_columns: int | None = None,
+    width: float | None = None,
+) -> Figure:
+    """Draw an estimation plot: paired scores joined by lines, and the differences with their mean.
+
+    The difference of one method from the reference stands beside the scores, on an axis whose zero is at the
+    reference's mean (Gardner and Altman 1986); those of several methods stand below (Cumming 2012). Means and
+    intervals are those of `difference`.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        The scores that `differences` were made of.
+    differences : DataFrame
+        What `difference` returns for them; its groups are drawn, so that fewer of them are drawn where some
+        are left out. Averages and pooled rows are not drawn.
+    labels : mapping, optional
+        Labels and order of columns and their values: `{"gradcam": "Grad-CAM"}`,
+        `{"task": ["Edema", "Atelectasis"]}`.
+    n_columns : int, optional
+        Groups side by side; by default as many as fit.
+    width : float, optional
+        Width of the figure in mm; by default 89 for up to four panels, else 183.
+
+    Returns
+    -------
+    Figure
+        The figure, or its first page. Its `data` are the pairs: the rows of methods with `reference_score`,
+        `difference` and `panel`. Panels of one metric have the same axes, and those of scores and of
+        differences are to the same scale where they stand side by side. Where a unit has several lines, such
+        as a patient with several cases, lines are the means of units and those of pairs are pale. Lines and
+        dots of 0/1 scores are as wide as pairs are many.
+
+    Raises
+    ------
+    ColumnError, SalstatsError
+        `differences` are no differences from one reference, or of other scores.
+
+    References
+    ----------
+    Gardner MJ, Altman DG. Confidence intervals rather than P values: estimation rather than hypothesis
+    testing. BMJ 1986;292:746-750. doi:10.1136/bmj.292.6522.746
+
+    Cumming G. Understanding the New Statistics. Routledge 2012.
+
+    Ho J, Tumkaya T, Aryal S, Choi H, Claridge-Chang A. Moving beyond P values: data analysis with estimation
+    graphics. Nat Methods 2019;16:565-566. doi:10.1038/s41592-019-0470-3
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> scores = ss.datasets.load_simulated().query("metric == 'iou' and task == 'Edema'")
+    >>> differences = ss.difference(scores, reference="human")
+    >>> figure = ss.plot_pairs(scores, differences)
+    >>> list(figure.data["panel"].cat.categories)
+    ['Scores', 'Scores: difference']
+    """
+    check_scores(scores)
+    estimates = read_estimates(
+        differences,
+        "differences",
+        ("estimate", "term", "method", "reference", "reference_mean", "method_mean"),
+        Message(_DIFFERENCE_CALL, " makes the frame"),
+    )
+    reference = _only_reference(estimates)
+    names = Labels(labels, scores)
+    drawing = _pairs_data(scores, estimates, reference, names)
+    drawn = drawing.differences
+    n_places = len(drawing.methods)
+    if drawing.is_beside:
+        n_places = 2
+    axes = _axis_ends(drawing)
+    grid = _grid(drawing, n_columns, width)
+    share = _BESIDE_SHARE if drawing.is_beside else _BELOW_SHARE
+    height = grid.panel_height(share)
+    place_names = _names_of_places(drawing, grid.panel_width / n_places)
+    metrics = drawn.values("metric")
+    y_title = "Score"
+    if len(metrics) == 1:
+        y_title = names.value("metric", metrics[0])
+    block_height = height
+    if not drawing.is_beside:
+        block_height += grid.panel_row_mm(height)
+    missing = estimates.subset(~estimates.is_summary_row)
+    figure = (
+        Figure(drawing.pairs)
+        + _score_layers(drawing)
+        + _difference_layers(drawing)
+        + p9.geom_blank(p9.aes(y="low"), axes)
+        + p9.geom_blank(p9.aes(y="high"), axes)
+        + p9.scale_x_continuous(
+            breaks=list(range(1, n_places + 1)),
+            minor_breaks=[],
+            labels=place_names.texts,
+            limits=(0.5, n_places + 0.5),
+            expand=(0, 0),
+        )
+        + p9.scale_y_continuous(
+            breaks=partial(_breaks, axes=axes, height=height), minor_breaks=[], labels=tick_texts
+        )
+        + p9.scale_size_identity()
+        + p9.scale_alpha_identity()
+        + group_scales(
+            drawing.methods, [reference], ("color", "fill", "shape"), grid.width, labels=names, solid=True
+        )
+        + grid.elements(
+            block_height,
+            y=y_title,
+            notes=[
+                scope_note(drawn.frame, names, ("metric", "task")),
+                *_notes(drawing, names),
+                *margin_notes(drawn, names, "nature", marked=False),
+                not_drawn_sentence(missing, names, missing.keys),
+            ],
+            further_mm=place_names.height - BOTTOM_MM + LINE_MM,
+        )
+        + p9.theme(
+            axis_title_x=p9.element_blank(),
+            axis_text_x=p9.element_text(va="top", **place_names.text_options),
+            legend_position="none",
+        )
+    )
+    pages = grid.pages(figure, block_height).pages
+    return paged_figure([_with_facets(page, grid, is_beside=drawing.is_beside) for page in pages])
+
+
+def _names_of_places(drawing: PairsData, place_width: float) -> TileNames:
+    """Return the names of methods below panels, slanted only if the first has room left of the panel.
+
+    `place_width` is the width of the place of a method in mm.
+    """
+    texts = list(drawing.methods.values())
+    slanted = names_below(texts, place_width, slant=True)
+    if slanted.left_overhang <= LEFT_MM:
+        return slanted
+    return names_below(texts, place_width, slant=False)
+
+
+class _FacetsBeside(p9.facet_wrap):
+    """Panels of scores, each with the panel of its differences beside it, which has no names below it."""
+
+    def compute_layout(self, data: list[pd.DataFrame]) -> pd.DataFrame:
+        """Return the place of each panel, and which panels have an axis at their bottom."""
+        layout = super().compute_layout(data)
+        is_difference = np.arange(len(layout)) % 2 == 1
+        layout.loc[is_difference, "AXIS_X"] = False
+        return layout
+
+
+def _with_facets(page: Figure, grid: PanelGrid, *, is_beside: bool) -> Figure:
+    """Return a page with its panels: differences beside the scores, or below them in the same column."""
+    options: dict[str, Any] = {"labeller": grid.titles.__getitem__, "scales": "free_y"}
+    if is_beside:
+        return page + _FacetsBeside("panel", ncol=grid.n_columns, **options)
+    n_rows = math.ceil(len(page.data["panel"].cat.categories) / grid.n_columns)
+    return page + p9.facet_wrap("panel", nrow=2 * n_rows, dir="v", **options)
+
+
+def _only_reference(estimates: Estimates) -> str:
+    """Return the reference of differences; raise if they are no differences, or from several references."""
+    terms = estimates.values("term")
+    if terms and terms != ["difference"]:
+        raise SalstatsError(
+            f"differences holds {str(terms[0])!r}",
+            hint=Message("take ", _DIFFERENCE_CALL),
+            option="differences",
+            column="term",
+        )
+    references = estimates.values("reference")
+    if len(references) > 1:
+        raise SalstatsError(
+            f"differences are from {len(references)} references",
+            hint=f"keep one of them, as in differences.query(\"reference == '{references[0]}'\")",
+            option="differences",
+            choices=map(str, references),
+            column="reference",
+        )
+    if not estimates.has_estimate.any():
+        raise SalstatsError(
+            f"differences has nothing to draw: every estimate is missing ({len(estimates)} rows)",
+            column="estimate",
+        )
+    return str(references[0])
+
+
+def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, names: Labels) -> PairsData:
+    """Return the pairs of the groups and methods of differences; raise unless these are their means."""
+    groups = [key for key in estimates.keys if key not in ("method", "reference")]
+    key_columns = [*groups, "method"]
+    check_distinct(estimates, key_columns)
+    drawn = estimates.subset(estimates.has_estimate & ~estimates.is_summary_row)
+    if not len(drawn):
+        raise SalstatsError(
+            "differences has averages only, which are of no pairs", option="differences", column="estimate"
+        )
+    frame = drawn.frame.copy()
+    pairs = complete_pairs(scores, reference, groups)
+    # a frame that was read from a file may have numbers where scores have texts
+    for rows in (frame, pairs):
+        rows[key_columns] = rows[key_columns].astype(str)
+    pairs = pairs.merge(frame[key_columns], on=key_columns)
+    _check_means(pairs, frame, key_columns)
+    methods = method_labels(names, [reference, *frame["method"]], [reference])
+    frame = _with_places(frame, names, groups, methods)
+    pairs = pairs.merge(frame[[*key_columns, "score_panel", "panel", "mark", "place"]], on=key_columns)
+    line_columns = [column for column in KEY_COLUMNS if column in pairs.columns and column != "method"]
+    pairs["line"] = pairs.groupby(line_columns, dropna=False, sort=False).ngroup()
+    are_outcomes = pairs[["score", "reference_score"]].isin([0, 1]).all(axis=1)
+    pairs["binary"] = are_outcomes.groupby(pairs["panel"], observed=True).transform("all")
+    pairs["unit"] = pairs["line"]
+    unit = drawn.only_value("unit")
+    if unit in pairs.columns:
+        unit_numbers = pairs.groupby(unit, dropna=False, sort=False).ngroup()
+        # the share of hits of a few cases is no hit: lines of 0/1 scores are those of pairs
+        pairs["unit"] = unit_numbers.where(~pairs["binary"], pairs["line"])
+    n_lines = pairs.groupby(["panel", "unit"], observed=True)["line"].nunique()
+    return PairsData(
+        differences=drawn.with_frame(frame),
+        pairs=pairs,
+        ends=_line_ends(pairs, methods[reference]),
+        methods=methods,
+        reference=reference,
+        has_repeated_units=bool(n_lines.max() > 1),
+    )
+
+
+def _check_means(pairs: pd.DataFrame, differences: pd.DataFrame, key_columns: list[str]) -> None:
+    """Raise unless each difference of unweighted pairs is the mean of its pairs."""
+    means = pairs.groupby(key_columns, as_index=False)["difference"].mean()
+    compared = differences.merge(means, how="left", on=key_columns)
+    error = (compared["estimate"] - compared["difference"]).abs()
+    is_equal = error <= _ROUNDING_TOLERANCE * np.maximum(1, compared["estimate"].abs())
+    is_weighted = "weights" in compared.columns and compared["weights"].notna().any()
+    if is_weighted:
+        is_equal = compared["difference"].notna()
+    if not is_equal.all():
+        row = compared[~is_equal].iloc[0]
+        raise SalstatsError(
+            f"the difference of {', '.join(row[key_columns])} is not the mean of the pairs of scores",
+            hint=Message("give the scores that it is of, and ", Setting("pairs", "complete")),
+            option="differences",
+            rows=np.flatnonzero(~is_equal).tolist(),
+        )
+
+
+def _with_places(
+    frame: pd.DataFrame, names: Labels, groups: list[str], methods: Mapping[Any, str]
+) -> pd.DataFrame:
+    """Return differences with the text and place of their method, and their panels.
+
+    Panels of scores and of differences alternate.
+    """
+    varying = [column for column in groups if frame[column].nunique() > 1]
+    # panels fill one column after the other, so that those of a metric stand in a row
+    varying.sort(key=lambda column: column == "metric")
+    titles = group_titles(frame, names, varying)
+    titles = titles.rename_categories({"": _SINGLE_TITLE})
+    panels = []
+    for title in titles.categories:
+        panels += [title, title + _DIFFERENCE_SUFFIX]
+    place_of = {method: place for place, method in enumerate(methods, 1)}
+    return frame.assign(
+        score_panel=pd.Categorical(titles.astype(str), panels, ordered=True),
+        panel=pd.Categorical([title + _DIFFERENCE_SUFFIX for title in titles], panels, ordered=True),
+        mark=pd.Categorical(frame["method"].map(methods), list(methods.values()), ordered=True),
+        place=frame["method"].map(place_of),
+    )
+
+
+def _line_ends(pairs: pd.DataFrame, reference_text: str) -> pd.DataFrame:
+    """Return the ends of lines: the reference's score of each line, then those of methods."""
+    of_reference = pairs.drop_duplicates(["panel", "line"])
+    of_reference = of_reference.assign(score=of_reference["reference_score"], mark=reference_text, place=1)
+    ends = pd.concat([of_reference, pairs], ignore_index=True)
+    ends["mark"] = pd.Categorical(ends["mark"], pairs["mark"].cat.categories, ordered=True)
+    ends["panel"] = ends["score_panel"]
+    return ends[["panel", "line", "unit", "mark", "place", "score", "binary"]]
+
+
+def _axis_ends(drawing: PairsData) -> pd.DataFrame:
+    """Return the ends of the vertical axis of each panel, the same for the panels of a metric.
+
+    The columns are `panel`, `low` and `high`, and `first_number` and `last_number`, between which the axis
+    has numbers. Where differences stand beside their scores, both axes have the same length, and the zero of
+    differences is at the reference's mean; the axis of scores may then extend beyond the scores.
+    """
+    pairs = drawing.pairs
+    both_scores = pairs[["score", "reference_score"]]
+    pairs = pairs.assign(score_low=both_scores.min(axis=1), score_high=both_scores.max(axis=1))
+    groups = pairs.groupby("panel", observed=True).agg(
+        score_panel=("score_panel", "first"),
+        metric=("metric", "first"),
+        score_low=("score_low", "min"),
+        score_high=("score_high", "max"),
+    )
+    numbers = _numbers_of_differences(drawing).groupby("panel", observed=True)["number"]
+    groups["difference_low"] = numbers.min()
+    groups["difference_high"] = numbers.max()
+    groups["zero"] = 0.0
+    groups["low"] = groups["difference_low"]
+    groups["high"] = groups["difference_high"]
+    if drawing.is_beside:
+        frame = drawing.differences.frame
+        groups["zero"] = frame.groupby("panel", observed=True)["reference_mean"].first()
+        groups["low"] = np.minimum(groups["score_low"], groups["difference_low"] + groups["zero"])
+        groups["high"] = np.maximum(groups["score_high"], groups["difference_high"] + groups["zero"])
+    of_metric = groups.groupby("metric")
+    for column in ("low", "score_low", "difference_low"):
+        groups[column] = of_metric[column].transform("min")
+    for column in ("high", "score_high", "difference_high"):
+        groups[column] = of_metric[column].transform("max")
+    groups = groups.reset_index()
+    of_scores = groups.assign(
+        panel=groups["score_panel"], first_number=groups["score_low"], last_number=groups["score_high"]
+    )
+    if not drawing.is_beside:
+        of_scores = of_scores.assign(low=groups["score_low"], high=groups["score_high"])
+    of_differences = groups.assign(
+        low=groups["low"] - groups["zero"],
+        high=groups["high"] - groups["zero"],
+    )
+    of_differences = of_differences.assign(
+        first_number=of_differences["low"], last_number=of_differences["high"]
+    )
+    axes = pd.concat([of_scores, of_differences], ignore_index=True)
+    return axes[["panel", "low", "high", "first_number", "last_number"]]
+
+
+def _numbers_of_differences(drawing: PairsData) -> pd.DataFrame:
+    """Return all finite numbers on the axes of differences and zero: columns `panel` and `number`."""
+    frame = drawing.differences.frame
+    parts = [
+        drawing.pairs[["panel"]].assign(number=drawing.pairs["difference"]),
+        frame[["panel"]].assign(number=0.0),
+    ]
+    for column in drawing.differences.existing(["conf_low", "conf_high", "margin_low", "margin_high"]):
+        parts.append(frame[["panel"]].assign(number=frame[column]))
+    return pd.concat(parts).replace([np.inf, -np.inf], np.nan)
+
+
+def _breaks(limits: tuple[float, float], axes: pd.DataFrame, height: float) -> list[float]:
+    """Return the numbers of the vertical axis of the panel with these limits; its height is in mm."""
+    low, high = limits
+    # plotnine says the limits of a panel and not which panel it is
+    distance = (axes["low"] - low).abs() + (axes["high"] - high).abs()
+    axis = axes.iloc[int(np.argmin(distance))]
+    numbered_share = (axis["last_number"] - axis["first_number"]) / (high - low or 1.0)
+    return vertical_breaks((axis["first_number"], axis["last_number"]), height * numbered_share)
+
+
+def _score_layers(drawing: PairsData) -> list[Any]:
+    """Return layers of the lines of pairs, of units that have several of them, of dots and of means."""
+    ends = drawing.ends
+    layers = []
+    if drawing.has_repeated_units:
+        layers.append(_line_layer(ends[~ends["binary"]], "line", pale=True))
+        unit_columns = ["panel", "unit", "mark", "place", "binary"]
+        ends = ends.groupby(unit_columns, observed=True)["score"].mean().reset_index()
+    layers.append(_line_layer(ends, "unit", pale=False))
+    dots = _with_dot_sizes(ends)
+    dot = p9.aes("place", "score", color="mark", shape="mark", size="size", alpha="alpha")
+    layers.append(p9.geom_point(dot, dots, stroke=0, raster=len(dots) > RASTER_POINTS))
+    means = _means(drawing)
+    mean = p9.aes("start", "mean", xend="end", yend="mean")
+    if drawing.is_beside:
+        to_edge = p9.aes("place", "mean", xend="edge", yend="mean")
+        layers.append(p9.geom_segment(to_edge, means, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
+    layers.append(p9.geom_segment(mean, means, color=REFERENCE, size=0.9))
+    return layers
+
+
+def _line_layer(ends: pd.DataFrame, line: str, *, pale: bool) -> p9.geom_segment:
+    """Return a layer of lines between the ends of each value of the column `line`.
+
+    A line connects neighbouring methods that both have an end. Equal lines of 0/1 scores are one line, the
+    wider the more they are.
+    """
+    key = ["panel", line]
+    ordered = ends.sort_values([*key, "place"], kind="stable").reset_index(drop=True)
+    following = ordered.groupby(key, observed=True)[["place", "score"]].shift(-1)
+    lines = ordered.assign(next_place=following["place"], next_score=following["score"])
+    lines = lines[lines["next_place"] == lines["place"] + 1]
+    n_lines = lines.groupby(["panel", "place"], observed=True)["score"].transform("size")
+    lines = lines.assign(n_lines=n_lines)
+    line_columns = ["panel", "place", "score", "next_place", "next_score", "n_lines", "binary"]
+    lines = lines.groupby(line_columns, observed=True).size().rename("n").reset_index()
+    share = np.where(lines["binary"], lines["n"] / lines["n_lines"], 0.0)
+    alpha = np.clip(_OPAQUE_LINES / lines["n_lines"], *_LINE_ALPHAS)
+    alpha = np.where(lines["binary"], _BINARY_ALPHA, alpha)
+    if pale:
+        alpha = alpha * _PALE_SHARE
+    lines = lines.assign(size=_LINE_SIZE + (_LINE_SIZE_OF_ALL - _LINE_SIZE) * share, alpha=alpha)
+    segment = p9.aes("place", "score", xend="next_place", yend="next_score", size="size", alpha="alpha")
+    return p9.geom_segment(
+        segment, lines, color=_LINE_COLOUR, lineend="round", raster=len(lines) > RASTER_POINTS
+    )
+
+
+def _with_dot_sizes(dots: pd.DataFrame) -> pd.DataFrame:
+    """Return distinct dots at `place` and `score`, with their size and opacity.
+
+    The area of a dot of 0/1 scores, or of differences of these, shows how many pairs have it.
+    """
+    n_dots = dots.groupby(["panel", "mark"], observed=True)["score"].transform("size")
+    columns = ["panel", "mark", "place", "score", "binary", "n_dots"]
+    distinct = dots.assign(n_dots=n_dots).groupby(columns, observed=True).size().rename("n").reset_index()
+    share = np.where(distinct["binary"], distinct["n"] / distinct["n_dots"], 0.0)
+    smallest = np.where(distinct["n_dots"] <= _OPAQUE_DOTS, _FEW_DOT_SIZE, _DOT_SIZE)
+    size = smallest + (_DOT_SIZE_OF_ALL - smallest) * np.sqrt(share)
+    alpha = np.clip(_OPAQUE_DOTS / distinct["n_dots"], *_DOT_ALPHAS)
+    return distinct.assign(size=size, alpha=np.where(distinct["binary"], _BINARY_ALPHA, alpha))
+
+
+def _means(drawing: PairsData) -> pd.DataFrame:
+    """Return the means of the reference and of methods in each panel of scores, with their lines' ends."""
+    frame = drawing.differences.frame
+    of_methods = frame.assign(mean=frame["method_mean"])
+    of_reference = frame.assign(mean=frame["reference_mean"], place=1)
+    means = pd.concat([of_reference, of_methods], ignore_index=True)
+    means = means.assign(
+        panel=means["score_panel"],
+        start=means["place"] - _MEAN_HALF,
+        end=means["place"] + _MEAN_HALF,
+        edge=_MIDDLE + 1,
+    )
+    return means[["panel", "place", "mean", "start", "end", "edge"]].drop_duplicates()
+
+
+def _difference_layers(drawing: PairsData) -> list[Any]:
+    """Return layers of the differences of pairs, their density, their mean with its interval, and margins."""
+    frame = drawing.differences.frame
+    pairs = drawing.pairs
+    room = 1.0
+    if drawing.is_beside:
+        # the panel of one difference has the room of two methods
+        room = 2.0
+        frame = frame.assign(place=_MIDDLE, edge=_MIDDLE - 1)
+        pairs = pairs.assign(place=_MIDDLE)
+    dots = _with_dot_sizes(pairs.assign(score=pairs["difference"]))
+    spread = evenly_spread_fractions([dots["panel"], dots["mark"]])
+    spread = np.where(dots["binary"], 0.5, spread)
+    dots["x"] = dots["place"] - room * (_DOTS_START + _DOTS_WIDTH * spread)
+    dot = p9.aes("x", "score", color="mark", shape="mark", size="size", alpha="alpha")
+    layers: list[Any] = [
+        p9.geom_hline(p9.aes(yintercept="zero"), frame[["panel"]].assign(zero=0.0), color=GUIDE, size=0.4)
+    ]
+    margins = margin_lines(drawing.differences, frame)
+    if len(margins):
+        layers.append(p9.geom_hline(p9.aes(yintercept="bound"), margins, linetype="dotted", size=0.4))
+    if drawing.is_beside:
+        from_edge = p9.aes("edge", "estimate", xend="place", yend="estimate")
+        layers.append(p9.geom_segment(from_edge, frame, color=_MEAN_GUIDE, linetype="dashed", size=0.3))
+    clouds = _clouds(pairs, room)
+    if len(clouds):
+        cloud = p9.aes("x", "value", fill="mark", group="mark")
+        layers.append(p9.geom_polygon(cloud, clouds, alpha=0.4, size=0))
+    return [
+        *layers,
+        p9.geom_point(dot, dots, stroke=0, raster=len(dots) > RASTER_POINTS),
+        p9.geom_linerange(p9.aes("place", ymin="conf_low", ymax="conf_high"), barred_rows(frame), size=0.7),
+        p9.geom_point(p9.aes("place", "estimate"), frame, size=1.2, color=REFERENCE),
+    ]
+
+
+def _clouds(pairs: pd.DataFrame, room: float) -> pd.DataFrame:
+    """Return the outlines of the densities of differences, in order: columns `x`, `value`, `panel`, `mark`.
+
+    They begin at the right of the place of a method, whose width is `room`. There are none of few pairs and
+    of differences of 0/1 scores.
+    """
+    n_pairs = pairs.groupby(["panel", "mark"], observed=True)["difference"].transform("size")
+    has_cloud = ~pairs["binary"] & (n_pairs >= _CLOUD_PAIRS)
+    curves = density_curves(pairs[has_cloud], "difference", ["panel", "mark", "place"])
+    if curves.empty:
+        return curves
+    # clouds of a panel have the same area
+    densest = curves.groupby("panel", observed=True)["density"].transform("max")
+    base = curves["place"] + room * _CLOUD_START
+    curves = curves.assign(base=base, x=base + room * _CLOUD_WIDTH * curves["density"] / densest)
+    back = curves.iloc[::-1].assign(x=curves["base"].iloc[::-1])
+    outlines = pd.concat([curves, back], ignore_index=True)
+    for column in ("panel", "mark"):
+        outlines[column] = pd.Categorical(outlines[column], pairs[column].cat.categories, ordered=True)
+    return outlines
+
+
+def _notes(drawing: PairsData, names: Labels) -> list[str]:
+    """Return the sentences of the caption on lines, dots, clouds, means and intervals."""
+    differences = drawing.differences
+    reference = names.value("method", drawing.reference)
+    method = "method"
+    if drawing.is_beside:
+        method = names.value("method", differences.values("method")[0])
+    unit = noun(str(differences.only_value("unit") or "case"))
+    lines = "Lines: pairs"
+    if drawing.has_repeated_units:
+        lines = f"Lines: means of each {unit}; pale lines: its pairs"
+    elif unit == "case":
+        lines = "Lines: cases"
+    parts = [lines, "short bars: means"]
+    if not drawing.pairs["binary"].all():
+        parts.append("dots at the left and clouds: differences and their density")
+    notes = [f"Difference: {method} \N{MINUS SIGN} {reference}.", f"{'; '.join(parts)}."]
+    if drawing.pairs["binary"].any():
+        notes.append("Of scores that are 0 or 1, width of lines and area of dots: number of pairs.")
+    notes.append(interval_caption(differences, mark="Black dots: mean differences; bars"))
+    notes.append(count_sentence(differences, "pair", "incomplete"))
+    return notes
+
+
+def _grid(drawing: PairsData, n_columns: int | None, width: float | None) -> PanelGrid:
+    """Return the grid of the panels.
+
+    A row of the grid is a row of panels of scores together with those of their differences, also where these
+    stand below, so that pages do not part them.
+    """
+    panels = list(drawing.pairs["panel"].cat.categories)
+    score_panels = panels[::2]
+    if width is None:
+        width = COLUMN_MM if len(score_panels) <= _COLUMN_GROUPS else PAGE_MM
+    least_mm = max(PANEL_MM, len(drawing.methods) * _PLACE_MM)
+    if drawing.is_beside:
+        word_widths = [text_width_mm(word, bold=True) for title in score_panels for word in title.split()]
+        least_mm = 2 * max(PANEL_MM, *word_widths) + GAP_MM
+    groups = panel_grid(score_panels, n_columns, width, free_axes=True, min_width=least_mm)
+    n_side_by_side = groups.n_columns
+    if drawing.is_beside:
+        n_side_by_side *= 2
+    # scores and differences stand side by side however long the words of their titles are
+    numbers = list(map(str, range(n_side_by_side)))
+    grid = panel_grid(numbers, n_side_by_side, width, free_axes=True, min_width=0)
+    wrapped_titles = wrapped_texts(score_panels, chars_in(grid.panel_width, bold=True), None)
+    titles = {}
+    for title in score_panels:
+        titles[title] = wrapped_titles[title]
+        titles[title + _DIFFERENCE_SUFFIX] = _DIFFERENCE_TITLE
+    return replace(grid, titles=titles, n_columns=2 * groups.n_columns)

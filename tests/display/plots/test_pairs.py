@@ -1,0 +1,185 @@
+"""Estimation plots: the lines of pairs, their differences, and means and intervals of the frame given."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from display.frames import large_study, small_study
+from display.plots.estimate_figures import caption, layer_data, layers, scale
+from tests_support import raises
+
+import salstats as ss
+from salstats.display.plots.pairs import _breaks
+from salstats.errors import SalstatsError
+
+#: Warnings that frames of few units give are not what is drawn here.
+pytestmark = pytest.mark.filterwarnings("ignore:.*:salstats.errors.SalstatsWarning")
+SCORES = ss.datasets.load_simulated()
+KEYS = ["metric", "task", "method"]
+
+
+def small():
+    scores = small_study()
+    return scores, ss.difference(scores, reference="gradcam")
+
+
+def clustered():
+    """Two cases of a patient, one of another, and their differences."""
+    rows = [("a1", "a", 0.2, 0.4), ("a2", "a", 0.4, 0.8), ("b1", "b", 0.5, 0.9)]
+    wide = pd.DataFrame(rows, columns=["case", "patient", "cam", "human"])
+    scores = wide.melt(["case", "patient"], var_name="method", value_name="score").assign(metric="iou")
+    return scores, ss.difference(scores, reference="human", interval="t")
+
+
+def segments(figure, number=0):
+    """Ends of the lines of a layer, sorted."""
+    lines = layer_data(figure, "geom_segment", number)
+    return sorted(lines[["score", "next_score"]].round(12).itertuples(index=False, name=None))
+
+
+def test_a_line_joins_both_scores_of_a_case():
+    scores, differences = small()
+    figure = ss.plot_pairs(scores, differences)
+    wide = scores.pivot(index="case", columns="method", values="score").round(12)
+    assert segments(figure) == sorted(zip(wide["gradcam"], wide["occlusion"], strict=True))
+    np.testing.assert_allclose(
+        figure.data["difference"], figure.data["score"] - figure.data["reference_score"]
+    )
+    assert "Lines: cases" in caption(figure)
+
+
+def test_means_and_intervals_are_those_of_the_frame():
+    differences = ss.difference(SCORES, reference="human")
+    figure = ss.plot_pairs(SCORES, differences)
+    expected = differences.set_index(KEYS)
+    bars = layer_data(figure, "geom_linerange").set_index(KEYS).loc[expected.index]
+    assert (bars[["conf_low", "conf_high"]] == expected[["conf_low", "conf_high"]]).all(axis=None)
+    dots = layer_data(figure, "geom_point", -1).set_index(KEYS).loc[expected.index]
+    assert (dots["estimate"] == expected["estimate"]).all()
+    means = layer_data(figure, "geom_segment", -1)
+    assert set(expected["method_mean"]) | set(expected["reference_mean"]) == set(means["mean"])
+
+
+def test_one_difference_stands_beside_its_scores_with_zero_at_the_mean_of_the_reference():
+    scores, differences = small()
+    figure = ss.plot_pairs(scores, differences)
+    assert list(figure.data["panel"].cat.categories) == ["Scores", "Scores: difference"]
+    assert (figure.facet.dir, figure.facet._ncol) == ("h", 2)
+    ends = layer_data(figure, "geom_blank").set_index("panel")
+    offset = ends.loc["Scores", ["low", "high"]] - ends.loc["Scores: difference", ["low", "high"]]
+    np.testing.assert_allclose(offset.astype(float), differences["reference_mean"].iloc[0])
+
+
+def test_differences_of_several_methods_stand_below_and_lines_pass_through_all_of_them():
+    scores = SCORES.query("metric == 'iou' and task == 'Edema'")
+    figure = ss.plot_pairs(scores, ss.difference(scores, reference="human"))
+    assert (figure.facet.dir, figure.facet._nrow) == ("v", 2)
+    lines = layer_data(figure, "geom_segment")
+    assert set(zip(lines["place"], lines["next_place"], strict=True)) == {(1, 2), (2, 3)}
+    assert [text.replace("\n", " ") for text in scale(figure, "x").labels] == [
+        "Human benchmark",
+        "Grad-CAM",
+        "Occlusion",
+    ]
+
+
+def test_numbers_of_an_axis_of_scores_end_with_the_scores():
+    axes = pd.DataFrame({"low": [-0.4], "high": [1.2], "first_number": [0.0], "last_number": [1.0]})
+    breaks = _breaks((-0.4, 1.2), axes, 40)
+    assert (breaks[0], breaks[-1]) == (0, 1)
+
+
+def test_lines_of_patients_with_several_cases_are_their_means_and_cases_are_pale():
+    scores, differences = clustered()
+    figure = ss.plot_pairs(scores, differences)
+    assert segments(figure) == [(0.4, 0.2), (0.8, 0.4), (0.9, 0.5)]
+    assert segments(figure, 1) == [(0.6, 0.3), (0.9, 0.5)]
+    pale, dark = (layer_data(figure, "geom_segment", number)["alpha"] for number in (0, 1))
+    assert pale.max() < dark.min()
+    assert "means of each patient" in caption(figure)
+
+
+def test_a_pair_for_each_reading_of_the_reference():
+    scores = large_study(20, 20).query("metric == 'iou' and task == 'Edema' and method in ['human', 'ig']")
+    differences = ss.difference(scores, reference="human")
+    assert len(ss.plot_pairs(scores, differences).data) == differences["n_pairs"].iloc[0] == 40
+
+
+def test_widths_of_lines_of_hits_show_how_many_pairs_they_are():
+    pairs = [(1, 1)] * 6 + [(1, 0)] * 3 + [(0, 0)]
+    rows = [(f"c{i}", *pair) for i, pair in enumerate(pairs)]
+    scores = pd.DataFrame(rows, columns=["case", "human", "cam"]).melt(
+        "case", var_name="method", value_name="score"
+    )
+    scores = scores.assign(metric="hit")
+    figure = ss.plot_pairs(scores, ss.difference(scores, reference="human"))
+    lines = layer_data(figure, "geom_segment").set_index(["score", "next_score"])["size"]
+    thin = lines.min()
+    # as many more as pairs: 6, 3 and 1 of 10
+    np.testing.assert_allclose((lines[(1, 1)] - thin) / (lines[(1, 0)] - thin), (6 - 1) / (3 - 1))
+    assert not layers(figure, "geom_polygon")
+    assert "number of pairs" in caption(figure)
+
+
+def test_few_pairs_have_no_cloud():
+    scores, differences = small()
+    assert len(layers(ss.plot_pairs(scores, differences), "geom_polygon")) == 1
+    few = scores[scores["case"] < "case009"]
+    assert not layers(ss.plot_pairs(few, ss.difference(few, reference="gradcam")), "geom_polygon")
+
+
+def test_many_lines_are_thinner_ink_than_few():
+    many = large_study(200, 200).query("metric == 'iou' and task == 'Edema' and method in ['lime', 'ig']")
+    alphas = [
+        layer_data(ss.plot_pairs(scores, ss.difference(scores, reference=reference)), "geom_segment")[
+            "alpha"
+        ].max()
+        for scores, reference in ((small_study(), "gradcam"), (many, "ig"))
+    ]
+    assert alphas[1] < 0.2 * alphas[0]
+
+
+def test_averages_are_not_drawn():
+    scores = SCORES.query("metric == 'iou'")
+    differences = ss.difference(scores, reference="human", average="task", interval="t")
+    figure = ss.plot_pairs(scores, differences)
+    assert "Average" not in set(figure.data["task"])
+    average = differences[differences["task"] == "Average"]
+    with raises(SalstatsError, option="differences"):
+        ss.plot_pairs(scores, average)
+
+
+def test_undefined_groups_are_named():
+    scores = SCORES.query("metric == 'iou'").assign(
+        score=lambda frame: frame["score"].where(frame["task"] != "Edema")
+    )
+    figure = ss.plot_pairs(scores, ss.difference(scores, reference="human", interval="t"))
+    assert "Edema" not in set(figure.data["task"])
+    assert "Undefined, not drawn" in caption(figure)
+
+
+def test_differences_of_other_scores_or_kinds_are_errors():
+    scores, differences = small()
+    with raises(SalstatsError, option="differences"):
+        ss.plot_pairs(scores.assign(score=scores["score"] ** 2), differences)
+    with raises(SalstatsError, option="differences", column="term"):
+        ss.plot_pairs(scores, ss.percent_decrease(scores, reference="gradcam"))
+    every_two = ss.difference(SCORES, reference="all", interval="t")
+    with raises(SalstatsError, option="differences", column="reference"):
+        ss.plot_pairs(SCORES, every_two)
+    with raises(SalstatsError, column="estimate"):
+        ss.plot_pairs(scores, differences.assign(estimate=np.nan))
+
+
+def test_differences_of_units_that_weigh_alike_need_not_be_the_mean_of_the_pairs():
+    scores, _ = clustered()
+    differences = ss.difference(scores, reference="human", interval="t", weights="unit")
+    figure = ss.plot_pairs(scores, differences)
+    assert differences["estimate"].iloc[0] != pytest.approx(figure.data["difference"].mean())
+    assert len(figure.data) == 3
+
+
+def test_margins_are_dotted_lines():
+    scores, _ = small()
+    differences = ss.difference(scores, reference="gradcam", margin=0.05)
+    lines = layers(ss.plot_pairs(scores, differences), "geom_hline")
+    assert sorted(lines[1]._data["bound"]) == [-0.05, 0.05]
