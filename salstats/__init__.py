@@ -37,7 +37,7 @@ Report
     table_decrease     Table of decreases or differences from a reference.
     table_regression   Table of regressions: terms as rows, models as columns.
     table_correlation  Table of correlations.
-    save_table         Write a table as DOCX, LaTeX, HTML, CSV or PNG.
+    save_table         Write a table as DOCX, LaTeX, HTML, CSV, Markdown, JSON or PNG.
     plot_intervals     Figure of estimates with their intervals.
     plot_decrease      Forest of decreases or differences from a reference.
     plot_pairs         Paired scores and their differences: an estimation plot.

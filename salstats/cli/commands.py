@@ -15,6 +15,7 @@ from salstats.cli.display_kinds import FIGURES, TABLES, run_plot, run_table
 from salstats.cli.option_help import DISPLAY, FILES, MODELS, PLANNING, SCORING, STATISTICS
 from salstats.cli.signatures import RARE, Option, argument, option, options_of
 from salstats.cli.sources import GAZE, SCORES, STUDY, TABLE, CommandRun, Source, read_frame
+from salstats.display.tables.file_formats import TABLE_SUFFIXES
 
 
 @dataclass(frozen=True)
@@ -405,7 +406,7 @@ COMMANDS = (
         Source("FRAME", "Output file of a command such as summarize.", TABLES.options, read_frame),
         "means.csv --label gradcam=Grad-CAM -o table.docx",
         run=run_table,
-        output_help="Write .html, .tex, .docx, .csv or .png; else print it.",
+        output_help=f"Write {', '.join(TABLE_SUFFIXES)}; else print it.",
         prints=True,
         summary="Make a publication table from a command's output.",
     ),

@@ -212,7 +212,8 @@ FIGURES = DisplayKinds(
 def run_table(run: CommandRun, source: Source) -> None:
     """Write one table, or print it."""
     import salstats as ss
-    from salstats.display.export.table_files import TABLE_SUFFIXES, table_rows
+    from salstats.display.export.table_files import table_rows
+    from salstats.display.tables.file_formats import TABLE_SUFFIXES
     from salstats.display.tables.rows import plain_text
     from salstats.files.outputs import check_target
 

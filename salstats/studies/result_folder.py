@@ -11,6 +11,7 @@ import pandas as pd
 
 from salstats.display.export.figure_files import FigureJobs, page_files
 from salstats.display.export.table_files import save_table_as
+from salstats.display.tables.file_formats import RESULT_SUFFIXES
 from salstats.errors import (
     InputFileError,
     Spelling,
@@ -32,7 +33,6 @@ ERRORS = "errors.txt"
 #: The printed numbers beside those of the run.
 PRINTED = "printed.csv"
 _SUBFOLDERS = ("frames", "tables", "figures")
-_TABLE_SUFFIXES = (".html", ".tex", ".docx", ".csv")
 _FIGURE_SUFFIXES = (".pdf", ".png")
 _INDEX_COLUMNS = ("file", "item", "slice", "unit", "interval", "note")
 
@@ -137,7 +137,7 @@ def _write(item: StudyItem, result: ItemResult, folder: Path, figures: FigureJob
                 files += page_targets
     if result.table is not None:
         with _if_writable(f"{item.name}, its table"):
-            table_targets = [folder / "tables" / f"{item.key}{suffix}" for suffix in _TABLE_SUFFIXES]
+            table_targets = [folder / "tables" / f"{item.key}{suffix}" for suffix in RESULT_SUFFIXES]
             table = result.table.tab_header(result.title or "")
             if note:
                 table = table.tab_source_note(_as_sentence(note))

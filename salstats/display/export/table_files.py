@@ -1,7 +1,5 @@
-"""Tables to files: HTML and PNG as great-tables shows them; LaTeX, Word and CSV from a table's record."""
+"""Tables to files: HTML and PNG as great-tables shows them, other formats from a table's record."""
 
-import csv
-import io
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,24 +9,18 @@ from great_tables import GT
 from salstats.display.export.table_html import html_page
 from salstats.display.export.table_latex import latex_table
 from salstats.display.export.table_png import find_browser, page_pngs
+from salstats.display.export.table_text import csv_text, json_text, markdown_text
+from salstats.display.tables.file_formats import ANY_TABLE_SUFFIXES, TABLE_SUFFIXES
 from salstats.display.tables.great_table import record_of
-from salstats.display.tables.rows import TableRows, cells_by_column, table_to_rows
+from salstats.display.tables.rows import TableRows, table_to_rows
 from salstats.errors import Call, Message, SalstatsError
 from salstats.files.outputs import check_target, page_names, write_files
 
-TABLE_SUFFIXES = (".html", ".tex", ".docx", ".csv", ".png")
-#: Formats that are written from what great-tables shows, so that any of its tables will do.
-_OF_ANY_TABLE = (".html", ".png")
-#: Heading of the column that holds the labels of groups of rows in CSV.
-_GROUP = "Group"
-#: Signs with which a formula begins in a spreadsheet, also in a text file.
-_FORMULA_STARTS = tuple("=+@\t\r")
-
 
 def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    r"""Write a table as HTML, LaTeX, Word, CSV or PNG.
+    r"""Write a table as HTML, LaTeX, Word, CSV, Markdown, JSON or PNG.
 
-    LaTeX, Word and CSV are written from the record that a table of this package carries: its cells with
+    All but HTML and PNG are written from the record that a table of this package carries: its cells with
     what is bold or underlined, headings, groups, title and notes. What `.tab_header()` and
     `.tab_source_note()` add is in it, and cells that `.tab_style()` makes bold or underlined.
 
@@ -45,6 +37,8 @@ def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = Fal
         - `.docx`: a Word document with a real table.
         - `.csv`: the text of the cells, stars and daggers with it, under one row of headings. Title and
           notes are left out, and with them what is bold or underlined: take them from another format.
+        - `.md`: a table in the Markdown of GitHub and pandoc, with title and notes.
+        - `.json`: title, headings, texts of the cells, which of them are bold or underlined, and notes.
         - `.png`: a picture at 300 dots per inch, which takes Chromium, Chrome or Edge; of a table higher
           than a page several, table2.png, table2-2.png and so on, each with head and labels.
 
@@ -64,8 +58,8 @@ def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = Fal
         Another ending; the folder does not exist or may not be written in; the file exists and
         `overwrite` is False.
     SalstatsError
-        Not a great-tables table; for `.tex`, `.docx` and `.csv`, a table that was made otherwise, or that
-        great-tables changed since in a way that its record does not hold, such as colours; for
+        Not a great-tables table; for all endings but `.html` and `.png`, a table that was made otherwise, or
+        that great-tables changed since in a way that its record does not hold, such as colours; for
         `.png`, no browser, or a table too long for one picture.
 
     Examples
@@ -98,9 +92,9 @@ def save_table_as(table: GT, targets: Iterable[Path], *, overwrite: bool = True)
     # each of the two takes a while, and most files need only one of them
     page = ""
     rows = None
-    if suffixes & set(_OF_ANY_TABLE):
+    if suffixes & set(ANY_TABLE_SUFFIXES):
         page = html_page(table)
-    if suffixes - set(_OF_ANY_TABLE):
+    if suffixes - set(ANY_TABLE_SUFFIXES):
         rows = table_rows(table)
     for target in targets:
         contents = _file_contents(page, rows, target)
@@ -131,40 +125,11 @@ def _file_contents(page: str, rows: TableRows | None, target: Path) -> list[byte
     if suffix == ".csv":
         # with a byte order mark, or Excel takes a dash for three other signs
         return [csv_text(rows).encode("utf-8-sig")]
+    if suffix == ".md":
+        return [markdown_text(rows).encode()]
+    if suffix == ".json":
+        return [json_text(rows).encode()]
     # imported late: python-docx takes a while to load, and few sessions write Word documents
     from salstats.display.export.table_word import word_document
 
     return [word_document(rows)]
-
-
-def csv_text(rows: TableRows) -> str:
-    """Return a table as CSV: one row of headings, then its rows; title and notes are left out.
-
-    A heading over several columns stands before those below it ("Grad-CAM: IoU"), the label of a group in
-    a first column of its own, the label of several rows in each of them.
-    """
-    headings: list[list[str]] = [[] for _ in rows.aligns]
-    for cells in rows.head:
-        for column, cell in cells_by_column(cells):
-            if cell.text:
-                for column_headings in headings[column : column + cell.n_columns]:
-                    column_headings.append(cell.text)
-    lines = [[_GROUP, *(": ".join(texts) for texts in headings)]]
-    group = ""
-    for row in rows.body:
-        if row.is_group:
-            group = row.cells[0].text
-        else:
-            lines.append([group, *(cell.text for cell in row.cells)])
-    if not any(row.is_group for row in rows.body):
-        lines = [line[1:] for line in lines]
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows([map(_spreadsheet_text, line) for line in lines])
-    return file.getvalue().replace("\u00a0", " ")
-
-
-def _spreadsheet_text(text: str) -> str:
-    """Return a text with an apostrophe before what a spreadsheet would take for a formula."""
-    if text.startswith(_FORMULA_STARTS):
-        return f"'{text}"
-    return text

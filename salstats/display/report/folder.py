@@ -10,6 +10,7 @@ from salstats.display.export.figure_files import FigureJobs, FigureText
 from salstats.display.export.table_files import save_table_as, table_rows
 from salstats.display.report.document import Report, ReportItem
 from salstats.display.report.page import render_page
+from salstats.display.tables.file_formats import RESULT_SUFFIXES
 from salstats.files.frame_files import write_frame
 from salstats.files.output_folder import check_output_folder, replacing_folder
 from salstats.files.outputs import page_names
@@ -19,7 +20,6 @@ from salstats.jobs import counting
 MANIFEST = "report.json"
 _PAGE = "index.html"
 _SUBFOLDERS = ("tables", "figures", "frames")
-_TABLE_SUFFIXES = (".csv", ".html", ".tex", ".docx")
 #: The PNG, which the page shows, is the last file of a figure's page.
 _FIGURE_SUFFIXES = (".pdf", ".png")
 
@@ -98,7 +98,7 @@ def _figure_files(item: ReportItem, folder: Path) -> list[list[Path]]:
 
 def _write_table(item: ReportItem, folder: Path) -> _WrittenItem:
     """Write a table under its number and title."""
-    files = [folder / "tables" / f"{item.key}{suffix}" for suffix in _TABLE_SUFFIXES]
+    files = [folder / "tables" / f"{item.key}{suffix}" for suffix in RESULT_SUFFIXES]
     save_table_as(item.drawing.tab_header(f"{item.number}. {item.title}"), files)
     return _WrittenItem(table_rows(item.drawing), tuple(files))
 

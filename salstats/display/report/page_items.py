@@ -12,13 +12,14 @@ from PIL import Image
 from salstats.display.export.table_html import html_table
 from salstats.display.plots.layout.theme import MM_PER_INCH
 from salstats.display.report.document import Display, ReportItem
+from salstats.display.tables.file_formats import TABLE_FORMATS
 from salstats.display.tables.rows import TableRows
 from salstats.display.text.format import unbroken
 from salstats.display.text.markup import Child, Markup, element, joined, lines
 
 #: A DOI in running text; what follows it may end a sentence or close a bracket.
 _DOI = re.compile(r"(?:https://doi\.org/|doi:\s?)(10\.\d{4,9}/[^\s<>\"]*[^\s<>\".,;:)\]])")
-_FILE_FORMATS = {"csv": "CSV", "html": "HTML", "tex": "TeX", "docx": "Word", "pdf": "PDF", "png": "PNG"}
+_FILE_FORMATS = {kind.suffix.removeprefix("."): kind.name for kind in TABLE_FORMATS}
 #: Enlargement of figures on a screen, as they are drawn with the small type of print.
 _ENLARGEMENT = 1.35
 _PIXELS_PER_MM = 96 / MM_PER_INCH

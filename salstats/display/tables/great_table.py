@@ -14,6 +14,7 @@ from great_tables import GT, html, loc, style
 
 from salstats import __version__
 from salstats.display.tables import notes
+from salstats.display.tables.file_formats import ANY_TABLE_SUFFIXES, RECORD_SUFFIXES
 from salstats.display.tables.fitting import on_page
 from salstats.display.tables.record import Table, TableColumn, decimal_point_pads, has_counts_as_labels
 from salstats.display.tables.rows import plain_text, table_to_rows
@@ -62,10 +63,9 @@ _TABLE_OPTIONS: dict[str, Any] = {
 _LONG_HEADING = 30
 #: Labels of rows of more characters are wrapped.
 _LONG_LABEL = 2 * _LONG_HEADING
-#: Formats that are written from a record.
-_RECORD_FORMATS = ".tex, .docx, .csv"
-#: Formats that are written from what great-tables shows.
-_ANY_TABLE_FORMATS = (".html", ".png")
+#: Formats that are written from a record, and from what great-tables shows, as messages name them.
+_RECORD_FORMATS = ", ".join(RECORD_SUFFIXES)
+_ANY_TABLE_FORMATS = " or ".join(ANY_TABLE_SUFFIXES)
 #: Styles of text that a record holds: great-tables' properties with their values, which are its fields, too.
 _RECORDED_STYLES = {"weight": "bold", "decorate": "underline"}
 #: Beginnings of the names of great-tables' methods that change texts, columns, rows or their marks.
@@ -294,16 +294,16 @@ def record_of(table: GT) -> Table:
     if not isinstance(table, PrintedTable):
         raise SalstatsError(
             f"{_RECORD_FORMATS} are written of the tables that salstats makes",
-            hint="of another great-tables table write .html or .png, or use its own as_latex()",
-            choices=_ANY_TABLE_FORMATS,
+            hint=f"of another great-tables table write {_ANY_TABLE_FORMATS}, or use its own as_latex()",
+            choices=ANY_TABLE_SUFFIXES,
         )
     if table.unrecorded_changes:
         names = ", ".join(dict.fromkeys(table.unrecorded_changes))
         raise SalstatsError(
             f"{_RECORD_FORMATS} cannot show what great-tables changed of this table ({names})",
-            hint="write .html or .png, or change it by the options of the function that made it",
+            hint=f"write {_ANY_TABLE_FORMATS}, or change it by the options of the function that made it",
             value=names,
-            choices=_ANY_TABLE_FORMATS,
+            choices=ANY_TABLE_SUFFIXES,
         )
     return table.record
 

@@ -1,22 +1,18 @@
 """Tables to files: every ending, checked before any work, nothing half written."""
 
 import copy
-import csv
-import io
 import pickle
 
 import pandas as pd
 import pytest
-from display.table_examples import EXAMPLES, ODD, estimates, one_cell, rich, stub_of_levels, visible_words
+from display.table_examples import EXAMPLES, one_cell, rich, visible_words
 from great_tables import GT, html, loc, md, style
 from tests_support import raises
 
 import salstats as ss
 from salstats.display.export import table_files
-from salstats.display.export.table_files import csv_text, save_table_as, table_rows
+from salstats.display.export.table_files import save_table_as, table_rows
 from salstats.display.export.table_html import html_page
-from salstats.display.tables.great_table import great_table
-from salstats.display.tables.record import Table, TableColumn
 from salstats.errors import InputFileError, SalstatsError
 
 #: Each ending with what its files begin with.
@@ -25,6 +21,7 @@ STARTS = {
     ".tex": b"% Needs in the preamble:",
     ".docx": b"PK",
     ".csv": b"\xef\xbb\xbf",
+    ".json": b"{\n",
 }
 
 
@@ -103,7 +100,7 @@ def test_what_the_record_does_not_hold_is_refused_and_can_be_written_as_html(for
 @pytest.mark.parametrize(
     ("path", "fields"),
     [
-        ("t.pdf", {"choices": (".html", ".tex", ".docx", ".csv", ".png")}),
+        ("t.pdf", {"choices": (".html", ".tex", ".docx", ".csv", ".md", ".json", ".png")}),
         ("nowhere/t.csv", {"option": None, "choices": ()}),
         ("there.csv", {"option": "overwrite"}),
     ],
@@ -124,7 +121,7 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("t.tex", "old")]
 
 
-@pytest.mark.parametrize("suffix", [".docx", ".tex", ".csv"])
+@pytest.mark.parametrize("suffix", [".docx", ".tex", ".csv", ".md", ".json"])
 def test_formats_of_the_record_render_no_html(tmp_path, suffix, monkeypatch):
     monkeypatch.setattr(table_files, "html_page", lambda _: pytest.fail("rendered"))
     assert ss.save_table(one_cell(), tmp_path / f"t{suffix}").stat().st_size > 0
@@ -133,49 +130,3 @@ def test_formats_of_the_record_render_no_html(tmp_path, suffix, monkeypatch):
 def test_only_a_table_can_be_written(tmp_path):
     with raises(SalstatsError, option="table", match="DataFrame"):
         save_table_as(pd.DataFrame({"a": [1]}), [tmp_path / "t.csv"])
-
-
-def csv_rows(table):
-    """The rows of a table's CSV."""
-    return list(csv.reader(io.StringIO(csv_text(table_rows(table)))))
-
-
-def test_csv_has_one_row_of_headings_with_spanners_before_them():
-    assert csv_rows(estimates(1, 1))[0] == ["", "Method 0: IoU", "Method 0: Hit rate"]
-    over = "All & more: IoU & co"
-    assert csv_rows(rich())[0] == ["Group", "Finding", f"{over}: a", f"{over}: b", "All & more: N", ODD]
-
-
-def test_no_line_ends_inside_an_interval_and_csv_has_plain_spaces():
-    table = Table(("Task",), [("Edema",)], [TableColumn("Mean (95% CI)")], [["0.5"]])
-    rows = table_rows(great_table(table, "t"))
-    assert rows.head[-1][1].text == "Mean (95%\xa0CI)"
-    assert csv_text(rows).startswith("Task,Mean (95% CI)\n")
-    assert "Mean (95%\xa0CI)" in html_page(great_table(table, "t"))
-
-
-def test_csv_repeats_groups_and_what_spans_rows_and_has_nothing_but_cells():
-    rows = csv_rows(rich())
-    assert [row[:3] for row in rows[1:]] == [
-        ["Large & big", "Edema <x>", "0.57"],
-        ["Large & big", "Airspace_Opacity 50%", "0.10"],
-        ["Small_ones", "Atelectasis", "−0.20"],
-        ["Small_ones", "Support\\Devices $5", "—"],
-        ["Small_ones", "n", "1,234"],
-    ]
-    assert [row[0] for row in csv_rows(stub_of_levels())] == ["Metric", "iou", "iou", "hit"]
-
-
-@pytest.mark.parametrize("text", ["=1+1", "+x", "@x"])
-def test_a_spreadsheet_takes_no_cell_for_a_formula(text):
-    table = great_table(Table(("a",), [(text,)], [TableColumn("b")], [[text]]), "t")
-    assert csv_rows(table)[1] == [f"'{text}", f"'{text}"]
-
-
-def test_a_group_that_comes_again_is_one_group():
-    stub, cells = [("a",), ("b",), ("c",)], [["1"], ["2"], ["3"]]
-    table = great_table(
-        Table(("",), stub, [TableColumn("v")], cells, groups=["x", "y", "x"], bold={(2, 0)}), "t"
-    )
-    assert csv_rows(table)[1:] == [["x", "a", "1"], ["x", "c", "3"], ["y", "b", "2"]]
-    assert [cell.text for row in table_rows(table).body for cell in row.cells[1:] if cell.bold] == ["3"]
