@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from salstats.display.facts import (
 from salstats.display.plots.layout.axis_limits import Limits, arrows_note, axis_limits
 from salstats.display.plots.layout.axis_sides import axis_sides
 from salstats.display.plots.layout.captions import margin_notes, p_below, significance_level
+from salstats.display.plots.layout.empty_rows import NOT_DEFINED
 from salstats.display.plots.layout.estimate_drawing import EstimateDrawing, guide_lines, margin_lines, prepare
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import place_rows
@@ -29,11 +30,17 @@ from salstats.display.text.format import MINUS, STYLES, interval_text, reported_
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.margins import margin_marks, pairs_as_methods
 from salstats.display.text.vocabulary import CONTRASTS, TERMS, in_sentence
-from salstats.errors import Call, Message, SalstatsError, warn
+from salstats.errors import Call, Message, SalstatsError, Setting, warn
 from salstats.metrics.registry import direction
 from salstats.stats.engine.equivalence import split_verdicts
 
 SORTS = ("size", "significance", "labels")
+SCALES = ("linear", "log-ratio")
+#: Decimals of ratios.
+_RATIO_DIGITS = 2
+#: Text in the row of a ratio that has no place on a logarithmic axis, and the sentence of the caption.
+_NO_LOGARITHM = "no logarithm"
+_RATIO_NOTE = "No logarithm: the ratio is 0 or less."
 _INCONCLUSIVE = "inconclusive"
 #: Order of verdicts: methods that are significantly below the reference are first.
 _VERDICT_RANKS = {"lower": 0, _INCONCLUSIVE: 1, "higher": 2}
@@ -46,6 +53,7 @@ def plot_decrease(  # noqa: C901
     *,
     labels: Mapping[str, Any] | Labels | None = None,
     sort: str = "size",
+    scale: str = "linear",
     limits: Limits | None = None,
     text: bool = True,
     digits: int | None = None,
@@ -73,6 +81,10 @@ def plot_decrease(  # noqa: C901
     sort : {"size", "significance", "labels"}
         Rows by the size of the loss in the first metric of the first method, largest first; by verdict
         (below the reference, inconclusive, above it) and then by size; or in the labels' order.
+    scale : {"linear", "log-ratio"}
+        Draw percentage decreases as they are, or as ratios of the means, method / reference, on a logarithmic
+        axis: 1 - decrease / 100. A method of twice the mean is then as far from 1 as one of half of it. A
+        ratio of 0 or less, a decrease of 100 % or more, has no logarithm, which its row says.
     limits : pair of float or mapping, optional
         Ends of the axis of every panel, or by metric: `{"iou": (-0.4, 0.2)}`. A bar that goes on beyond them
         ends in an arrow; an estimate beyond them is an arrow alone. By default percentage decreases are cut
@@ -81,7 +93,7 @@ def plot_decrease(  # noqa: C901
     text : bool
         Write estimate and interval beside each mark.
     digits : int, optional
-        Decimals of the text; by default 1 for percent and 3 for a difference.
+        Decimals of the text; by default 1 for percent, 2 for a ratio and 3 for a difference.
     style : {"nature", "radiology", "ama", "brackets"}
         How numbers are written.
     n_columns : int, optional
@@ -96,7 +108,8 @@ def plot_decrease(  # noqa: C901
     -------
     Figure
         The figure, or its first page. Its `data` are the rows of all panels, also those without an
-        estimate, with `panel`, `row_label`, `y` (mm from the top) and `conclusive`.
+        estimate, with `panel`, `row_label`, `y` (mm from the top) and `conclusive`; of ratios the numbers are
+        those drawn.
 
     Raises
     ------
@@ -104,7 +117,7 @@ def plot_decrease(  # noqa: C901
         No column `estimate`, or one that is not numeric.
     SalstatsError
         Another term; estimates that are all missing; two rows for one place; more than one further
-        grouping column; an unknown option.
+        grouping column; an unknown option; ratios of differences.
 
     Examples
     --------
@@ -116,6 +129,7 @@ def plot_decrease(  # noqa: C901
     'Decrease from human benchmark (%)'
     """
     check_choice(sort, SORTS, "sort")
+    check_choice(scale, SCALES, "scale")
     check_choice(style, tuple(STYLES), "style")
     contrasts = read_contrasts(decrease)
     names = Labels(labels, contrasts.frame)
@@ -129,13 +143,26 @@ def plot_decrease(  # noqa: C901
     if sort != "labels" and row:
         order = loss_order(drawing.drawn, drawing.labels, row, sort_method, by_verdict=sort == "significance")
     term = drawing.term or "percent_decrease"
+    are_ratios = scale == "log-ratio"
+    if are_ratios and term != "percent_decrease":
+        raise SalstatsError(
+            Setting("scale", scale),
+            " needs percentage decreases",
+            hint=Message("take ", Call("percent_decrease")),
+        )
+    heading = TERMS[term].heading
+    default_digits = TERMS[term].digits
+    written = drawing.in_panels
+    if are_ratios:
+        heading = "Ratio"
+        default_digits = _RATIO_DIGITS
+        written = written.with_frame(_as_ratios(written.frame))
     if digits is None:
-        digits = TERMS[term].digits
+        digits = default_digits
     check_count(digits, "digits", 0)
     columns = {}
     if text:
-        heading = with_interval(TERMS[term].heading, drawing.estimates)
-        columns[heading] = interval_texts(drawing.in_panels, digits, style)
+        columns[with_interval(heading, drawing.estimates)] = interval_texts(written, digits, style)
     if ncol is not None:
         warn(FutureWarning("ncol= of plot_decrease() is n_columns= now"))
         n_columns = ncol
@@ -151,8 +178,10 @@ def plot_decrease(  # noqa: C901
     frame["last"] = False
     if row:
         frame["last"] = frame[row].astype(str).isin(SUMMARY_LABELS)
-    ends = axis_limits(frame, limits, term)
-    rule = significance_rule(drawing.estimates, style)
+    axis = _ratio_axis(frame, drawing, term) if are_ratios else _decrease_axis(frame, drawing, term)
+    frame = axis.frame
+    ends = axis_limits(frame, limits, term, log=are_ratios)
+    rule = significance_rule(drawing.estimates, style, no_difference="1" if are_ratios else "0")
     fill_note = ""
     if rule:
         fill_note = f"Filled marks: {rule}; hollow marks: not."
@@ -165,7 +194,7 @@ def plot_decrease(  # noqa: C901
     return row_figure(
         frame,
         rows,
-        x_title=contrast_title(drawing.estimates, drawing.labels, term),
+        x_title=axis.title,
         notes=[
             interval_caption(drawing.estimates, with_p_values=True),
             arrows_note(frame, ends, digits, style, named=not text),
@@ -175,10 +204,11 @@ def plot_decrease(  # noqa: C901
             p_value_sentence(drawing.estimates),
             *margin_notes(drawing.estimates, drawing.labels, style, marked=text),
             drawing.missing,
+            axis.note,
         ],
-        guides=guide_lines(drawing, term),
+        guides=axis.guides,
         margins=margin_lines(drawing.estimates, frame),
-        sides=axis_sides(frame, term),
+        sides=axis.sides,
         limits=ends,
         methods=drawing.methods,
         references=drawing.references,
@@ -187,7 +217,68 @@ def plot_decrease(  # noqa: C901
         columns=fitted_columns,
         n_columns=n_columns,
         width=width,
+        log=are_ratios,
     )
+
+
+class _Axis(NamedTuple):
+    """The horizontal axis of decreases, differences or ratios.
+
+    `frame` has the numbers that are drawn, `sides` and `guides` are what `row_figure` takes, and `note` is a
+    sentence of the caption or "".
+    """
+
+    frame: pd.DataFrame
+    sides: pd.DataFrame
+    guides: pd.DataFrame
+    title: str
+    note: str
+
+
+def _decrease_axis(frame: pd.DataFrame, drawing: EstimateDrawing, term: str) -> _Axis:
+    """Return the axis of decreases or differences."""
+    return _Axis(
+        frame=frame,
+        sides=axis_sides(frame, term),
+        guides=guide_lines(drawing, term),
+        title=contrast_title(drawing.estimates, drawing.labels, term),
+        note="",
+    )
+
+
+def _ratio_axis(frame: pd.DataFrame, drawing: EstimateDrawing, term: str) -> _Axis:
+    """Return the logarithmic axis of ratios, with rows for those that have no logarithm."""
+    ratios = _as_ratios(frame)
+    has_no_logarithm = ratios["estimate"] <= 0
+    sides = axis_sides(frame, term)
+    return _Axis(
+        frame=ratios.assign(
+            estimate=ratios["estimate"].mask(has_no_logarithm),
+            no_mark=np.where(has_no_logarithm, _NO_LOGARITHM, NOT_DEFINED),
+        ),
+        # a ratio above 1 is a decrease below 0
+        sides=sides.assign(better=-sides["better"]),
+        guides=guide_lines(drawing, term).assign(guide=1.0),
+        title=f"Ratio of means, method / {reference_text(drawing.estimates, drawing.labels)}",
+        note=_RATIO_NOTE if has_no_logarithm.any() else "",
+    )
+
+
+def _as_ratios(decreases: pd.DataFrame) -> pd.DataFrame:
+    """Return percentage decreases, their limits and margins as ratios of the means, method / reference.
+
+    The bounds of margins that have no logarithm are missing.
+    """
+    ratios = decreases.assign(
+        estimate=1 - decreases["estimate"] / 100,
+        conf_low=1 - decreases["conf_high"] / 100,
+        conf_high=1 - decreases["conf_low"] / 100,
+    )
+    bounds = ["margin_low", "margin_high"]
+    if set(bounds) <= set(decreases.columns):
+        ratio_bounds = 1 - decreases[bounds] / 100
+        ratios[bounds] = ratio_bounds[bounds[::-1]].where(ratio_bounds[bounds[::-1]] > 0).to_numpy()
+    return ratios
 
 
 def _mark_colours(frame: pd.DataFrame, drawing: EstimateDrawing) -> pd.Series | str:
@@ -352,11 +443,14 @@ def interval_texts(estimates: Estimates, digits: int, style: str) -> list[str]:
     return texts
 
 
-def significance_rule(contrasts: Estimates, style: str) -> str:
-    """Return the rule that makes a contrast conclusive, such as "interval excludes 0", "" without one."""
+def significance_rule(contrasts: Estimates, style: str, no_difference: str = "0") -> str:
+    """Return the rule that makes a contrast conclusive, such as "interval excludes 0", "" without one.
+
+    `no_difference` is the number that means none.
+    """
     rules = []
     if contrasts.has_limits.any():
-        rules.append("interval excludes 0")
+        rules.append(f"interval excludes {no_difference}")
     if contrasts.is_adjusted:
         rules.append(f"adjusted {p_below(contrasts, style)}")
     elif not contrasts.values("verdict") and contrasts.is_tested:

@@ -229,6 +229,50 @@ def test_limits_are_the_ends_of_the_axis():
     assert "Bars that end in an arrow go on beyond the axis." in caption(figure)
 
 
+def test_ratios_of_means_are_drawn_on_a_logarithmic_axis():
+    # means of half and of twice the reference's
+    frame = decreases({"A": 50.0, "B": -100.0}, half_width=10)
+    figure = ss.plot_decrease(frame, scale="log-ratio", digits=1)
+    numbers = figure.data.set_index("task")[["estimate", "conf_low", "conf_high"]]
+    np.testing.assert_allclose(numbers.loc["A"], [0.5, 0.4, 0.6])
+    np.testing.assert_allclose(numbers.loc["B"], [2, 1.9, 2.1])
+    assert texts(figure) == ([["0.5 (0.4, 0.6)", "2.0 (1.9, 2.1)"]], ["Ratio (95% CI)"])
+    assert layer_data(figure, "geom_vline")["guide"].tolist() == [1.0]
+    assert layer_data(figure, "geom_axis_sides")["better"].tolist() == [1]
+    assert figure.labels.x == "Ratio of means, method / human benchmark"
+    assert "interval excludes 1" in caption(figure)
+    drawn = figure.draw(show=False)
+    assert drawn.axes[0].get_xlim() == pytest.approx(
+        (np.log10(0.4) - 0.0216, np.log10(2.1) + 0.0216), abs=1e-3
+    )
+    plt.close(drawn)
+
+
+def test_a_ratio_without_logarithm_says_so_and_a_limit_of_0_is_an_arrow():
+    frame = decreases({"A": 100.0, "B": 97.0, "C": 120.0, "D": 10.0})
+    figure = ss.plot_decrease(frame, scale="log-ratio", sort="labels")
+    undefined = figure.data[figure.data["estimate"].isna()]
+    assert undefined["task"].tolist() == ["A", "C"]
+    assert layer_data(figure, "geom_row_text")["text"].tolist() == ["no logarithm"] * 2
+    # the interval of B ends at -0.02
+    assert layer_data(figure, "geom_point", 1)["task"].tolist() == ["B"]
+    assert "No logarithm: the ratio is 0 or less." in caption(figure)
+    assert "Bars that end in an arrow go on" in caption(figure)
+    assert texts(figure)[0][0][0] == "0.00 (−0.05, 0.05)"
+    assert "no logarithm" in drawn_texts(figure)
+
+
+def test_margins_of_ratios_are_ratios():
+    frame = decreases(VALUES, verdict="lower", margin_low=-50.0, margin_high=30.0, p_margin=0.01)
+    figure = ss.plot_decrease(frame, scale="log-ratio")
+    assert layer_data(figure, "geom_vline", 1)["bound"].tolist() == pytest.approx([0.7, 1.5])
+
+
+def test_ratios_need_percentage_decreases():
+    with raises(SalstatsError, option="scale"):
+        ss.plot_decrease(decreases(VALUES, term="difference"), scale="log-ratio")
+
+
 def test_rows_without_a_decrease_say_so_and_the_caption_counts_them():
     frame = pd.concat([decreases(VALUES), decreases({"A": 1.0}, metric="hit")], ignore_index=True)
     frame.loc[1, ["estimate", "conf_low", "conf_high"]] = np.nan
@@ -299,6 +343,7 @@ def test_frames_that_cannot_be_drawn_are_an_error(frame, error, expected):
         {"digits": -1},
         {"n_columns": 0},
         {"limits": (1, 0)},
+        {"scale": "log"},
         {"width": 8.9},
         {"style": "lancet"},
     ],

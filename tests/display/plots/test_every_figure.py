@@ -92,6 +92,11 @@ FIGURES = {
     "intervals of one score": (ss.plot_intervals, estimates(estimate=0, conf_low=0, conf_high=0), False),
     "decrease": (ss.plot_decrease, decreases(dict.fromkeys(NAMES.values(), 30.0)), True),
     "decrease of extremes": (lambda f: ss.plot_decrease(f, text=False), EXTREME_DECREASE, False),
+    "decrease of ratios": (
+        lambda f: ss.plot_decrease(f, text=False, scale="log-ratio"),
+        EXTREME_DECREASE,
+        False,
+    ),
     "intervals of extremes": (ss.plot_intervals, EXTREME_MEANS, False),
     "forest": (ss.plot_forest, estimates([*NAMES.values(), "Average"], ["human"]), True),
     "forest of two": (ss.plot_forest, estimates(NAMES.values(), metrics=["iou"]), True),

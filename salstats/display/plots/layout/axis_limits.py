@@ -17,6 +17,8 @@ Limits = Sequence[float] | Mapping[str, Sequence[float]]
 _FAR_FACTOR = 10.0
 #: Room for arrows at the end of an axis, as a share of its length.
 _ARROW_SHARE = 0.08
+#: Factor between the smallest ratio and the end of a logarithmic axis at which arrows stand.
+_LOG_ROOM = 1.3
 #: Shapes of arrows to the left and to the right, and their size in points.
 _LEFT_ARROW = "<"
 _RIGHT_ARROW = ">"
@@ -38,8 +40,8 @@ def axis_limits(
     frame : DataFrame
         The rows of a figure, with `panel`, `estimate`, `conf_low` and `conf_high`.
     limits : pair of float or mapping of pairs, optional
-        Ends of all axes, or of those of some metrics. Without it only the axes of percentage decreases that
-        are far out have ends.
+        Ends of all axes, or of those of some metrics. Without it only axes with percentage decreases that
+        are far out have ends, and logarithmic ones with limits of 0 or less.
     term : str, optional
         The term of the estimates.
     log : bool
@@ -50,10 +52,15 @@ def axis_limits(
     if limits is not None:
         limits_of_panel = _limits_by_panel(frame, limits)
         ends = [(panel, *_checked_pair(pair, log=log)) for panel, pair in limits_of_panel.items()]
-    elif term == "percent_decrease" and not log:
+    else:
         for panel in panels:
-            numbers = frame.loc[frame["panel"] == panel, ["estimate", "conf_low", "conf_high"]]
-            low_and_high = _ends_without_far_numbers(numbers.to_numpy(dtype=float))
+            rows = frame.loc[frame["panel"] == panel, ["estimate", "conf_low", "conf_high"]]
+            numbers = rows.to_numpy(dtype=float)
+            low_and_high = None
+            if log:
+                low_and_high = _ends_above_0(numbers)
+            elif term == "percent_decrease":
+                low_and_high = _ends_without_far_numbers(numbers)
             if low_and_high is not None:
                 ends.append((panel, *low_and_high))
     panel_limits = pd.DataFrame(ends, columns=["panel", "low", "high"])
@@ -120,7 +127,17 @@ def _ends_without_far_numbers(numbers: np.ndarray) -> tuple[float, float] | None
     return low, high
 
 
-def cut_at_limits(frame: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
+def _ends_above_0(numbers: np.ndarray) -> tuple[float, float] | None:
+    """Return the ends of a logarithmic axis, with room for arrows; None if all numbers are above 0."""
+    if not (numbers <= 0).any():
+        return None
+    # the axis holds 1, where there is no difference
+    positive = [*numbers[(numbers > 0) & np.isfinite(numbers)], 1.0]
+    low = min(positive) / _LOG_ROOM
+    return low, max(positive)
+
+
+def cut_at_limits(frame: pd.DataFrame, limits: pd.DataFrame, *, log: bool = False) -> pd.DataFrame:
     """Return rows whose limits do not extend beyond the axis, with the places of arrows.
 
     Parameters
@@ -129,6 +146,8 @@ def cut_at_limits(frame: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
         The rows of a figure, with `panel`, `estimate`, `conf_low` and `conf_high`.
     limits : DataFrame
         The ends of axes, as `axis_limits` returns them.
+    log : bool
+        Whether the axis is logarithmic.
 
     Returns
     -------
@@ -147,8 +166,14 @@ def cut_at_limits(frame: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
     cut_high = frame["conf_high"].clip(low, high)
     # a bar of which nothing is on the axis is as long as an arrow
     shaft = _ARROW_SHARE * (high - low)
-    cut_low = cut_low.mask(is_above & (cut_low == high), high - shaft)
-    cut_high = cut_high.mask(is_below & (cut_high == low), low + shaft)
+    start_of_shaft = high - shaft
+    end_of_shaft = low + shaft
+    if log:
+        shaft_factor = (high / low) ** _ARROW_SHARE
+        start_of_shaft = high / shaft_factor
+        end_of_shaft = low * shaft_factor
+    cut_low = cut_low.mask(is_above & (cut_low == high), start_of_shaft)
+    cut_high = cut_high.mask(is_below & (cut_high == low), end_of_shaft)
     return frame.assign(
         conf_low=frame["conf_low"].where(is_infinite["conf_low"], cut_low),
         conf_high=frame["conf_high"].where(is_infinite["conf_high"], cut_high),
@@ -169,6 +194,7 @@ def arrows_note(frame: pd.DataFrame, limits: pd.DataFrame, digits: int, style: s
 
     If `named`, they have the estimates beyond the axis with `digits` decimals, as a style writes them.
     """
+    frame = frame[frame["estimate"].notna()]
     cut = cut_at_limits(frame, limits)
     if not cut[["left_arrow", "right_arrow"]].notna().to_numpy().any():
         return ""

@@ -28,7 +28,8 @@ def empty_rows(
     ----------
     frame : DataFrame
         `panel`, `y` and `estimate` of each mark, NaN for an estimate that is not defined. A row that has
-        marks in another panel but none in this one has no estimate here.
+        marks in another panel but none in this one has no estimate here. A column `no_mark` may have
+        another text for each.
     rows : FigureRows
         The rows of the figure.
     colours : mapping
@@ -44,6 +45,8 @@ def empty_rows(
     # distances from the top increase from row to row
     row_of_mark = np.searchsorted(-np.array(rows.lower_edges), -frame["y"])
     marks = frame.assign(row=row_of_mark, text=NOT_DEFINED, colour=MUTED)
+    if "no_mark" in marks.columns:
+        marks["text"] = marks["no_mark"]
     if colours:
         marks["colour"] = marks["method_label"].astype(str).map(colours)
     panels = frame["panel"].cat.categories

@@ -102,7 +102,8 @@ def row_figure(
         A row per mark, with columns `panel`, `y` (vertical position in mm), `estimate`, `conf_low` and
         `conf_high`; optional columns are `method_label`, `fill` (the colour inside each mark) and `last`
         (whether a mark is of a summary, drawn as a diamond). A text stands instead of a mark where the
-        estimate is NaN, and in the rows of a panel that have marks in other panels only.
+        estimate is NaN, that of the column `no_mark` if there is one, and in the rows of a panel that have
+        marks in other panels only.
     rows : FigureRows
         The rows of the figure with their labels.
     x_title : str
@@ -168,7 +169,7 @@ def row_figure(
         + p9.geom_vline(p9.aes(xintercept="guide"), data=guides, color=GUIDE, size=0.4)
         + _margin_layers(margins)
         + p9.geom_hline(yintercept=rows.rules, color=GUIDE, size=0.4)
-        + _mark_layers(cut_at_limits(frame, limits), limits, by_method=bool(methods))
+        + _mark_layers(cut_at_limits(frame, limits, log=log), limits, by_method=bool(methods))
         + empty_row_layers(empty_rows(frame, rows, colours, striped=striped))
         + text_column_layers(frame, columns)
         + axis_side_layers(sides, grid.panel_width)
