@@ -212,6 +212,7 @@ def run_analyses(
     _run_best(analyses, scores, settings, contrast_options)
     if reference is not None:
         _run_contrasts(analyses, scores, settings, {"reference": reference, **contrast_options})
+    _run_agreement(analyses, scores, settings)
     if "prob" in scores.columns:
         _run_confidence(analyses, scores, settings)
     if settings.covariates:
@@ -336,6 +337,27 @@ def _tested_call(decrease_call: str, difference: pd.DataFrame) -> str:
     lines.append(f"decrease = {decrease_call}.drop(columns={test_columns}, errors='ignore')")
     lines.append(f"decrease.merge(tested, on={keys}, how='left')  # the difference's P values")
     return "\n".join(lines)
+
+
+def _run_agreement(analyses: Analyses, scores: pd.DataFrame, settings: Settings) -> None:
+    """Estimate the agreement of the readers of each method that has several."""
+    if "reader" not in scores.columns:
+        return
+    n_readers = scores.groupby("method", observed=True)["reader"].nunique()
+    methods = [str(method) for method in n_readers.index[n_readers > 1]]
+    if not methods:
+        return
+    by = [column for column in DEFAULT_BY if column in scores.columns]
+    analyses.run(
+        "agreement",
+        ss.agreement,
+        scores[scores["method"].isin(methods)],
+        scores_name=f"scores[scores['method'].isin({methods})]",
+        by=by,
+        kind="krippendorff",
+        unit=settings.unit,
+        level=settings.level,
+    )
 
 
 def _run_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Settings) -> None:

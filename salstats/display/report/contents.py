@@ -359,11 +359,11 @@ SECTION_PLANS = (
             ),
             TablePlan(
                 "decrease", "Percentage decrease from {reference}",
-                _styled(ss.table_decrease), "decrease", display=Display.LINKED,
+                _styled(ss.table_decrease), "decrease",
             ),
             TablePlan(
                 "difference", "Difference from {reference}",
-                _styled(ss.table_decrease), "difference", display=Display.LINKED,
+                _styled(ss.table_decrease), "difference",
             ),
         ),
     ),
@@ -382,11 +382,11 @@ SECTION_PLANS = (
             ),
             TablePlan(
                 "means", "Mean {metrics} by method{and_task}",
-                _draw_mean_table, "means", display=Display.LINKED,
+                _draw_mean_table, "means",
             ),
             TablePlan(
                 "best", "Difference in {metric} from {best}, the best mean",
-                _styled(ss.table_decrease), "best", display=Display.LINKED,
+                _styled(ss.table_decrease), "best", display=Display.FOLDED,
             ),
         ),
     ),
@@ -406,7 +406,16 @@ SECTION_PLANS = (
             ),
             TablePlan(
                 "regression", "Regression of scores on covariates",
-                _styled(ss.table_regression), "regression", display=Display.LINKED,
+                _styled(ss.table_regression), "regression",
+            ),
+        ),
+    ),
+    SectionPlan(
+        "readers", "Agreement of readers", (),
+        (
+            TablePlan(
+                "agreement", "Agreement of readers of the same cases",
+                _styled(ss.table_estimates), "agreement",
             ),
         ),
     ),
@@ -425,7 +434,7 @@ SECTION_PLANS = (
             ),
             TablePlan(
                 "correlation", "Rank correlation of scores with {prob}",
-                _styled(ss.table_correlation), "correlation", display=Display.LINKED,
+                _styled(ss.table_correlation), "correlation",
             ),
         ),
     ),

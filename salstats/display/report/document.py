@@ -14,8 +14,6 @@ class Display(Enum):
     OPEN = "open"
     #: Folded away below other items of its section.
     FOLDED = "folded"
-    #: Only as links to its files.
-    LINKED = "linked"
 
 
 @dataclass(frozen=True)

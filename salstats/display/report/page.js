@@ -27,6 +27,97 @@
     setTimeout(() => { button.textContent = button.dataset.name; }, 3000);
   };
 
+  // --- tables: sorted by a column, and searched ----------------------------------------------
+  const number = (text) => {
+    const found = text.replace(/\u2212/g, "-").replace(/(\d),(?=\d{3})/g, "$1").match(/-?\d*\.?\d+/);
+    return found ? Number(found[0]) : NaN;
+  };
+
+  // rows without a number stand last in either order
+  const compare = (one, other) => {
+    const [a, b] = [number(one), number(other)];
+    if (Number.isNaN(a) && Number.isNaN(b)) return one.localeCompare(other);
+    if (Number.isNaN(a) || Number.isNaN(b)) return Number.isNaN(a) ? 1 : -1;
+    return a - b;
+  };
+
+  const sortBy = (table, heading, column) => {
+    const descending = heading.getAttribute("aria-sort") === "ascending";
+    for (const other of table.querySelectorAll("[aria-sort]")) other.removeAttribute("aria-sort");
+    heading.setAttribute("aria-sort", descending ? "descending" : "ascending");
+    for (const body of table.tBodies) {
+      // averages stay below the rows that they are of
+      const rows = [...body.rows].filter((row) => !row.matches(".group, .apart"));
+      const text = (row) => row.cells[column].textContent.trim();
+      const ordered = rows.sort((a, b) => {
+        const order = compare(text(a), text(b));
+        const isNumber = !Number.isNaN(number(text(a))) && !Number.isNaN(number(text(b)));
+        return descending && isNumber ? -order : order;
+      });
+      body.append(...ordered, ...body.querySelectorAll(".apart"));
+    }
+  };
+
+  const makeSortable = (table) => {
+    const last = table.tHead.rows[table.tHead.rows.length - 1];
+    // a cell that spans rows or columns belongs to several
+    const isSimple = !table.querySelector("tbody [rowspan], tbody tr:not(.group) [colspan]");
+    if (!isSimple || table.tHead.querySelector("[rowspan]")) return;
+    [...last.cells].forEach((heading, column) => {
+      if (!heading.textContent.trim() || heading.colSpan > 1) return;
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "sorts";
+      button.append(...heading.childNodes);
+      heading.append(button);
+      button.addEventListener("click", () => sortBy(table, heading, column));
+    });
+  };
+
+  const makeSearchable = (table) => {
+    const label = document.createElement("label");
+    label.className = "find";
+    label.textContent = "Find in this table";
+    const field = document.createElement("input");
+    field.type = "search";
+    label.append(field);
+    field.addEventListener("input", () => {
+      const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+      for (const row of table.querySelectorAll("tbody tr:not(.group)")) {
+        // a group's name is found with each of its rows
+        const group = row.parentElement.querySelector(".group")?.textContent ?? "";
+        const text = `${group} ${row.textContent}`.toLowerCase();
+        row.hidden = !words.every((word) => text.includes(word));
+      }
+    });
+    table.closest(".scroll").before(label);
+  };
+
+  // --- print: a wide table is printed smaller, at least in 6 points, so that no number is broken ---
+  const SHEET = 680;
+  const PRINTED = 8 * 96 / 72;
+  const LEAST = 6 / 8;
+  const fitToSheet = () => {
+    for (const table of document.querySelectorAll(".item .scroll > table")) {
+      const shown = parseFloat(getComputedStyle(table).fontSize);
+      table.classList.add("measured");
+      const width = table.getBoundingClientRect().width * PRINTED / shown;
+      table.classList.remove("measured");
+      const zoom = Math.min(SHEET / width, 1);
+      table.classList.toggle("fitted", zoom >= LEAST);
+      table.style.setProperty("--zoom", Math.max(zoom, LEAST));
+    }
+  };
+
+  const makeTables = () => {
+    for (const table of document.querySelectorAll(".item .scroll > table")) {
+      makeSortable(table);
+      if (table.querySelectorAll("tbody tr").length > 10 && !table.querySelector("tbody [rowspan]")) {
+        makeSearchable(table);
+      }
+    }
+  };
+
   // --- parts: opened by their anchors, all at once -------------------------------------------
   const folded = () => [...document.querySelectorAll(".part:not([open])")];
 
@@ -54,6 +145,8 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     openAll();
+    makeTables();
+    addEventListener("beforeprint", fitToSheet);
     addEventListener("hashchange", reveal);
     document.addEventListener("click", (event) => {
       const button = event.target.closest("[data-copy]");

@@ -12,7 +12,6 @@ from salstats.display.report.document import Display, MissingItem, Report, Secti
 from salstats.display.report.page_items import (
     copy_button,
     item_block,
-    item_files,
     linked,
     scrolling,
     toolbar,
@@ -20,6 +19,9 @@ from salstats.display.report.page_items import (
 from salstats.display.report.provenance import INPUT
 from salstats.display.text.format import counted
 from salstats.display.text.markup import Child, Markup, element, escaped, lines
+
+#: Most warnings whose text stands on the first screen.
+_MAX_FIRST_WARNINGS = 3
 
 
 class _FoldedSection(NamedTuple):
@@ -35,15 +37,12 @@ class _FoldedSection(NamedTuple):
         Its content.
     hint : str
         Text beside the heading on what the part holds.
-    print_if_open : bool
-        True if it is printed only where it is open.
     """
 
     anchor: str
     title: str
     content: Markup
     hint: str = ""
-    print_if_open: bool = False
 
 
 def render_page(report: Report) -> str:
@@ -81,11 +80,8 @@ def _folded_part(part: _FoldedSection) -> Markup:
     hint = None
     if part.hint:
         hint = element("span", part.hint, class_="hint")
-    style_class = "part"
-    if part.print_if_open:
-        style_class = "part apart"
     summary = element("summary", heading, hint)
-    details = element("details", summary, "\n", part.content, class_=style_class)
+    details = element("details", summary, "\n", part.content, class_="part")
     return element("section", "\n", details, "\n", aria_labelledby=part.anchor)
 
 
@@ -97,18 +93,23 @@ def _first_screen(section: Section, report: Report) -> Markup:
         rows = [element("div", element("dt", name), element("dd", value)) for name, value in report.counts]
         blocks.append(element("dl", rows, class_="counts"))
     if report.warnings:
-        link = element("a", counted(len(report.warnings), "warning"), href="#warnings")
-        blocks.append(element("p", link, " to read before these results are used.", class_="heed"))
-    if report.missing_items:
-        link = element("a", counted(len(report.missing_items), "item"), href="#not-covered")
-        blocks.append(
-            element("p", link, " of reporting guidelines that this report does not cover.", class_="asked")
-        )
+        blocks.append(_first_warnings(report.warnings))
     blocks.append(toolbar(copy_button("summary-text", "Copy text")))
     text = element("div", "\n", lines(*blocks), "\n")
     heading = element("h2", section.title, id="summary", tabindex=-1)
     first_screen = element("div", "\n", lines(*map(item_block, section.items), text), "\n", class_="first")
     return element("section", "\n", lines(heading, first_screen), "\n", aria_labelledby="summary")
+
+
+def _first_warnings(texts: Sequence[str]) -> Markup:
+    """Return the first warnings, and a link to the others if there are more."""
+    heading = element("p", "To read before these results are used:")
+    blocks = [heading, _warnings(texts[:_MAX_FIRST_WARNINGS])]
+    n_more = len(texts) - _MAX_FIRST_WARNINGS
+    if n_more > 0:
+        link = element("a", f"{counted(n_more, 'further warning')}", href="#warnings")
+        blocks.append(element("p", link))
+    return element("div", lines(*blocks), class_="heed")
 
 
 def _section_part(section: Section) -> _FoldedSection:
@@ -125,14 +126,8 @@ def _section_part(section: Section) -> _FoldedSection:
     folded = [item for item in section.items if item.display is not Display.OPEN]
     if folded:
         titles = "; ".join(f"{item.title} ({item.number})" for item in folded)
-        folded_blocks = []
-        for item in folded:
-            if item.display is Display.LINKED:
-                folded_blocks.append(item_files(item))
-            else:
-                folded_blocks.append(item_block(item))
         summary = element("summary", f"More: {titles}")
-        blocks.append(element("details", summary, "\n", lines(*folded_blocks), class_="more"))
+        blocks.append(element("details", summary, "\n", lines(*map(item_block, folded)), class_="more"))
     hint = ", ".join(item.number for item in section.items)
     return _FoldedSection(anchor, section.title, lines(*blocks), hint)
 
@@ -150,14 +145,14 @@ def _closing_parts(report: Report) -> list[_FoldedSection]:
         )
         content = lines(introduction, _guideline_table(report.missing_items))
         hint = f"{len(report.missing_items)} items"
-        parts.append(_FoldedSection("not-covered", "Not covered", content, hint, print_if_open=True))
+        parts.append(_FoldedSection("not-covered", "Not covered", content, hint))
     if report.provenance:
         title = "Settings and versions"
         rows = element("tbody", (_table_row(name, value) for name, value in report.provenance))
         table = _text_table(title, ("Setting", "Value"), rows)
         button = copy_button("provenance-table", "Copy table", table=True)
         content = lines(element("div", table, id="provenance-table"), toolbar(button))
-        parts.append(_FoldedSection("provenance", title, content, print_if_open=True))
+        parts.append(_FoldedSection("provenance", title, content))
     return parts
 
 

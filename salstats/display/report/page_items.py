@@ -11,7 +11,7 @@ from PIL import Image
 
 from salstats.display.export.table_html import html_table
 from salstats.display.plots.layout.theme import MM_PER_INCH
-from salstats.display.report.document import Display, ReportItem
+from salstats.display.report.document import ReportItem
 from salstats.display.tables.file_formats import TABLE_FORMATS
 from salstats.display.tables.rows import TableRows
 from salstats.display.text.format import unbroken
@@ -41,12 +41,6 @@ def item_block(item: ReportItem) -> Markup:
 def _item_block(item: ReportItem, drawing: Markup) -> Markup:
     """Return a drawn table or figure with its tools."""
     return element("div", "\n", lines(drawing, _item_tools(item)), "\n", class_="item")
-
-
-def item_files(item: ReportItem) -> Markup:
-    """Return the number and title of an item that is only linked, with its files and its Python call."""
-    content = lines(_heading(item), _item_tools(item))
-    return element("div", "\n", content, "\n", id=item_anchor(item), class_="item")
 
 
 def _heading(item: ReportItem) -> Markup:
@@ -81,7 +75,10 @@ def _figure(item: ReportItem, pages: Sequence[bytes]) -> Markup:
         page_label = ""
         if len(pages) > 1:
             page_label = f"{item.number}, page {number} of {len(pages)}"
-        blocks.append(element("div", _image(item, png, page_label), class_="picture"))
+        # a phone shows a part of a wide figure, which the keyboard can scroll, too
+        label = page_label or _label(item)
+        image = _image(item, png, page_label)
+        blocks.append(element("div", image, class_="picture", role="region", tabindex=0, aria_label=label))
         if page_label:
             blocks.append(element("p", page_label, class_="page"))
     caption = _caption(item, item.caption, id=f"{anchor}-caption")
@@ -124,9 +121,9 @@ def _item_tools(item: ReportItem) -> Markup:
     """Return a button that copies a table or caption, links to files, and the Python call."""
     anchor = item_anchor(item)
     tools: list[Markup] = []
-    if item.display is not Display.LINKED and item.is_table:
+    if item.is_table:
         tools.append(copy_button(anchor, "Copy table", table=True))
-    elif item.display is not Display.LINKED:
+    else:
         tools.append(copy_button(f"{anchor}-caption", "Copy caption"))
     if item.files:
         tools.append(element("span", "Files: ", list(_file_links(item)), class_="files"))

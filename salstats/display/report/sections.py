@@ -36,11 +36,13 @@ def sections_of(contents: Contents) -> tuple[Section, ...]:
     # tables and figures are numbered apart
     n_items: Counter[str] = Counter()
     for section_plan in SECTION_PLANS:
+        sentences = _sentences(section_plan, contents)
         items = []
         for item_plan in section_plan.items:
             noun = "Figure" if isinstance(item_plan, FigurePlan) else "Table"
             try:
-                item = _draw_item(item_plan, contents, number=f"{noun} {n_items[noun] + 1}")
+                number = f"{noun} {n_items[noun] + 1}"
+                item = _draw_item(item_plan, contents, number=number, result=" ".join(sentences[:2]))
             except SalstatsError as error:
                 contents.analyses.skipped[item_plan.key] = error
                 continue
@@ -49,13 +51,15 @@ def sections_of(contents: Contents) -> tuple[Section, ...]:
                 items.append(item)
         if items or section_plan.key == _SUMMARY:
             title = section_plan.title.format(**contents.slots)
-            sentences = _sentences(section_plan, contents)
             sections.append(Section(section_plan.key, title, sentences, tuple(items)))
     return tuple(sections)
 
 
-def _draw_item(plan: ItemPlan, contents: Contents, *, number: str) -> ReportItem | None:
-    """Draw a table or figure under a number; None if there is no frame for it."""
+def _draw_item(plan: ItemPlan, contents: Contents, *, number: str, result: str) -> ReportItem | None:
+    """Draw a table or figure under a number; None if there is no frame for it.
+
+    `result` are the first sentences of its section, with which the alternative text of a figure ends.
+    """
     source = _frame_with_call(plan, contents)
     if source is None:
         return None
@@ -73,7 +77,7 @@ def _draw_item(plan: ItemPlan, contents: Contents, *, number: str) -> ReportItem
         drawing=drawing,
         frame=source.frame,
         caption=caption,
-        alt=plan.alt.format(**contents.slots),
+        alt=f"{plan.alt.format(**contents.slots)} {result}".strip(),
         call=f"{preamble(contents.wording.settings, [call])}\n\n{call}",
         display=plan.display,
     )

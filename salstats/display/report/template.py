@@ -143,6 +143,14 @@ TEMPLATE = (
         Sentence("{adjusted_slopes}"),
     ),
     (
+        Sentence(
+            "Agreement of readers on the same cases was estimated by Krippendorff's alpha for squared "
+            "differences of scores (Krippendorff 2004), with {level}% intervals from a jackknife "
+            "of {units}.",
+            condition="agreement",
+        ),
+    ),
+    (
         Sentence("{coefficient}'s correlations of each metric with {prob} were computed{separately}."),
         Sentence("Their P values and intervals were {correlation_interval}."),
         Sentence(

@@ -106,7 +106,6 @@ def sample_files() -> dict[str, tuple[str, ...]]:
         "means": ("tables/means.csv", "tables/means.html", "tables/means.tex", "frames/means.csv"),
         "intervals": ("figures/intervals.pdf", "figures/intervals.png", "frames/intervals.csv"),
         "small": ("figures/small.pdf", "figures/small.png"),
-        "linked": ("tables/linked.csv",),
         "wide": ("tables/wide.csv", "tables/a name & more.docx"),
     }
 
@@ -117,7 +116,7 @@ def sample_report(sample_means, sample_tables, sample_figures, sample_files) -> 
     call = 'ss.summarize(scores, by=["metric", "method", "task"], unit="patient", n_replicates=10_000)'
 
     def item(key: str, number: str, title: str, **texts: Any) -> ReportItem:
-        content = sample_tables.get(key) or (sample_figures[key],) if key != "linked" else None
+        content = sample_tables.get(key) or (sample_figures[key],)
         files = sample_files.get(key, ())
         return ReportItem(key, number, title, None, sample_means, content=content, files=files, **texts)
 
@@ -133,7 +132,6 @@ def sample_report(sample_means, sample_tables, sample_figures, sample_files) -> 
     )
     wide = item("wide", "Table 2", "Every method twice", call=call, display=Display.FOLDED)
     spanner = item("spanner", "Table 3", "Regression on elongation")
-    linked = item("linked", "Table 4", "Regression in full", call=call, display=Display.LINKED)
     return Report(
         title="Saliency maps and the human benchmark: scores.csv",
         sections=(
@@ -161,7 +159,7 @@ def sample_report(sample_means, sample_tables, sample_figures, sample_files) -> 
                 "regression",
                 "What makes it worse",
                 ("IoU fell with elongation (slope −0.425, P < 0.001).",),
-                (spanner, wide, linked),
+                (spanner, wide),
             ),
             Section("agreement", "Agreement between metrics", ("IoU and hit agreed (ρ = 0.71).",)),
         ),

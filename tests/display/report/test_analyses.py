@@ -1,6 +1,7 @@
 """What a report holds follows from the columns."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from report_text import analyses_of, frames_of, sentences_of
 
@@ -116,3 +117,16 @@ def test_cautions_that_scores_carry_are_among_the_warnings(small):
     assert further == {BASELINE_SHOWS_MUCH.name}
     warning = analyses_of(scores).warnings[BASELINE_SHOWS_MUCH.name]
     assert str(warning) == f"{len(small)} scores: {BASELINE_SHOWS_MUCH.note}"
+
+
+def test_the_agreement_of_readers_is_that_of_methods_with_several(small):
+    human = small["method"] == "human"
+    first = small[human].assign(reader="r1")
+    second = small[human].assign(reader="r2", score=small["score"] * 0.9)
+    scores = pd.concat([small[~human].assign(reader="r1"), first, second], ignore_index=True)
+    frame = frames_of(scores)["agreement"]
+    assert set(frame["method"]) == {"human"}
+    both = pd.concat([first, second])
+    expected = ss.agreement(both, kind="krippendorff", by=["metric", "method", "task"])
+    assert frame["estimate"].tolist() == pytest.approx(expected["estimate"].tolist())
+    assert "agreement" not in frames_of(small)
