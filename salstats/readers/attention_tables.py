@@ -122,9 +122,9 @@ def _rows(file: Path) -> Iterator[dict[str, str]]:
 
 def parse_mask(text: str, location: str = "mask", threshold: float | None = None) -> Rle:
     """Return the mask that a JSON array of rows holds; raises InputFileError, see `read_annotations`."""
-    numbers = _digits(text)
+    numbers = _digit_array(text)
     if numbers is None:
-        numbers = _array(text, location)
+        numbers = _array_from_json(text, location)
     if threshold is not None:
         if not isinstance(threshold, int | float | np.number) or not math.isfinite(threshold):
             raise ValueRangeError(
@@ -148,7 +148,7 @@ def parse_mask(text: str, location: str = "mask", threshold: float | None = None
     return masks.encode(marked)
 
 
-def _digits(text: str) -> np.ndarray | None:
+def _digit_array(text: str) -> np.ndarray | None:
     """Read an array of single digits, several times faster than by JSON; None where a text is no such array.
 
     The bytes of the text without blanks are compared with those of an array of zeros of the same size, from
@@ -176,7 +176,7 @@ def _digits(text: str) -> np.ndarray | None:
     return None
 
 
-def _array(text: str, location: str) -> np.ndarray:
+def _array_from_json(text: str, location: str) -> np.ndarray:
     """Read an array of numbers in two dimensions from JSON."""
     try:
         rows = parse_json(text)

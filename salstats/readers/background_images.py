@@ -39,8 +39,9 @@ def check_images(images: ImageSource | None) -> ImageSource | None:
 def read_grey(
     images: ImageSource | None, case: str, shape: tuple[int, int], printed: tuple[int, int]
 ) -> np.ndarray | None:
-    """Read the image of a case as grey from 0 to 1, of `printed` (rows, cols); None where there is none.
+    """Read the image of a case as grey from 0 to 1, of `printed` (rows, cols).
 
+    None without `images`, or where a mapping lacks the case; a folder without its image is an error.
     `shape` is the (height, width) of the case's masks; the image may have another size, not another form.
     """
     if images is None:
@@ -92,8 +93,9 @@ def _image_path(folder: Path, case: str) -> Path:
         if path.is_file():
             return path
     below = ""
-    if _chexpert_path(case):
-        below = f", and for {_chexpert_path(case)}.jpg below it"
+    chexpert_path = _chexpert_path_or_none(case)
+    if chexpert_path is not None:
+        below = f", and for {chexpert_path}.jpg below it"
     raise InputFileError(
         f"no image of case {case} in {folder}; looked for {case}.jpg and the like{below}",
         hint="a mapping of cases to files would do",
@@ -105,9 +107,11 @@ def _image_path(folder: Path, case: str) -> Path:
 def _candidates(folder: Path, case: str) -> Iterator[Path]:
     """Give the files that may hold the image of a case, none of them outside the folder."""
     stems = []
-    for stem in (case, _chexpert_path(case)):
+    for stem in (case, _chexpert_path_or_none(case)):
+        if not stem:
+            continue
         is_inside = ".." not in Path(stem).parts and not Path(stem).is_absolute()
-        if stem and is_inside:
+        if is_inside:
             stems.append(stem)
     for split in _SPLITS:
         for stem in stems:
@@ -116,16 +120,16 @@ def _candidates(folder: Path, case: str) -> Iterator[Path]:
                 yield folder / split / f"{stem}{suffix.upper()}"
 
 
-def _chexpert_path(case: str) -> str:
-    """Return the path of a case in the folders of CheXpert, "" for names of another form."""
+def _chexpert_path_or_none(case: str) -> str | None:
+    """Return the path of a case in the folders of CheXpert, None for names of another form."""
     match = _CHEXPERT.fullmatch(case)
     if match is None:
-        return ""
+        return None
     return "/".join(match.groups())
 
 
 def _grey_of_file(path: Path, case: str, printed: tuple[int, int]) -> np.ndarray:
-    """Read a file's image as grey from 0 to 1, no smaller than `printed` (rows, cols)."""
+    """Read a file's image as grey from 0 to 1; a large JPEG smaller, but not below `printed` (rows, cols)."""
     try:
         with opened_image(path) as image:
             # a JPEG is decoded at an eighth, a quarter or half of its size where that is enough

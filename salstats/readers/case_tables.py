@@ -1,6 +1,7 @@
 """Tables with a row per case: probabilities of a model, and sizes of pixels."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,14 @@ from salstats.readers.tables import read_format_table
 _SPACING = ("row_mm", "col_mm")
 
 
-def read_predictions(path: PathLike) -> dict[str, tuple[float, float]]:
+class CasePrediction(NamedTuple):
+    """A model's probability (0 to 1) and the label (0 or 1) of a case; NaN where one is not known."""
+
+    prob: float
+    label: float
+
+
+def read_predictions(path: PathLike) -> dict[str, CasePrediction]:
     """Read the probability (0 to 1) and the label (0 or 1) of each case.
 
     NaN where a cell is empty, and for all labels of a table without them.
@@ -23,7 +31,7 @@ def read_predictions(path: PathLike) -> dict[str, tuple[float, float]]:
     labels = np.full(len(table), np.nan)
     if "label" in table.columns:
         labels = table.numbers("label", _is_no_label, "is not 0 or 1")
-    predictions = zip(probs.tolist(), labels.tolist(), strict=True)
+    predictions = map(CasePrediction, probs.tolist(), labels.tolist())
     return dict(zip(cases, predictions, strict=True))
 
 

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,9 @@ import pandas as pd
 from salstats.checks import check_choice, hidden
 from salstats.errors import InputFileError, Message, MessagePart, Setting, warn
 from salstats.memory_limit import COLUMN, check_size
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PathLike = str | os.PathLike[str]
 
@@ -29,6 +32,15 @@ EXACT = 2.0**53
 BEYOND_FLOATS = (
     "a whole number beyond 1.8e308, the largest that is read; write a smaller one, or text if it is a name"
 )
+
+
+class ParsedNumbers(NamedTuple):
+    """The cells of a column read as numbers."""
+
+    #: float64, NaN where a cell is missing or no number
+    numbers: pd.Series
+    is_missing: np.ndarray
+    is_no_number: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -98,35 +110,37 @@ def check_header(file: Path, header: Sequence[str]) -> None:
         )
 
 
-def parse_numbers(column: pd.Series, options: TableOptions) -> tuple[pd.Series, np.ndarray, np.ndarray]:
-    """Return a column as float64, a mask of its missing cells, and one of its cells that are no number."""
-    if is_number(column):
+def parse_numbers(column: pd.Series, options: TableOptions) -> ParsedNumbers:
+    """Read the cells of a column as numbers, truth values of a column that holds no others as 1 and 0."""
+    if is_numeric_or_bool(column):
         numbers = column.astype("float64")
-        return numbers, numbers.isna().to_numpy(), np.zeros(len(column), dtype=bool)
+        return ParsedNumbers(numbers, numbers.isna().to_numpy(), np.zeros(len(column), dtype=bool))
     if isinstance(column.dtype, pd.StringDtype) and options.decimal == ".":
         text_numbers = _numbers_or_missing(column, options.na)
         if text_numbers is not None:
-            return text_numbers, text_numbers.isna().to_numpy(), np.zeros(len(column), dtype=bool)
+            is_missing = text_numbers.isna().to_numpy()
+            return ParsedNumbers(text_numbers, is_missing, np.zeros(len(column), dtype=bool))
     # a column of text repeats a few values, and each of them is parsed once
     codes, values = pd.factorize(column.astype("str").fillna(""))
-    parsed, missing, is_no_number = _parse_values(pd.Series(values), options)
-    numbers = pd.Series(parsed[codes], index=column.index, name=column.name)
-    return numbers, missing[codes], is_no_number[codes]
+    parsed = _parse_text(pd.Series(values), options)
+    numbers = pd.Series(parsed.numbers.to_numpy()[codes], index=column.index, name=column.name)
+    return ParsedNumbers(numbers, parsed.is_missing[codes], parsed.is_no_number[codes])
 
 
-def _parse_values(values: pd.Series, options: TableOptions) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Read distinct cells of text as `parse_numbers` does."""
-    text = values.astype("str").str.strip()
+def _parse_text(cells: pd.Series, options: TableOptions) -> ParsedNumbers:
+    """Read cells of text as `parse_numbers` does."""
+    text = cells.astype("str").str.strip()
     missing = text.isin(list(options.na)).to_numpy()
     if options.decimal == ",":
         # no thousands separators: in 1.000 nobody can tell a thousand from a one
         has_point = text.str.contains(".", regex=False)
         text = text.str.replace(",", ".", regex=False).mask(has_point, "a point")
-    numbers = _cast(text.mask(missing))
+    numbers = _floats_or_nan(text.mask(missing))
     is_no_number = np.isnan(numbers) & ~missing
     if is_no_number.any() and text[~missing].isin(list(_TRUTH)).all():
-        return text.map(_TRUTH).to_numpy(dtype=np.float64), missing, np.zeros(len(text), dtype=bool)
-    return numbers, missing, is_no_number
+        truth_values = text.map(_TRUTH).astype("float64")
+        return ParsedNumbers(truth_values, missing, np.zeros(len(text), dtype=bool))
+    return ParsedNumbers(pd.Series(numbers), missing, is_no_number)
 
 
 def _numbers_or_missing(column: pd.Series, na: Sequence[str]) -> pd.Series | None:
@@ -135,7 +149,7 @@ def _numbers_or_missing(column: pd.Series, na: Sequence[str]) -> pd.Series | Non
     from pyarrow import compute
 
     text = pa.array(column)
-    numbers = _numbers_without_missing(text, na)
+    numbers = _numbers_if_all_cells_are(text, na)
     if numbers is None:
         missing = compute.is_in(text, pa.array(list(na), text.type))
         try:
@@ -148,7 +162,7 @@ def _numbers_or_missing(column: pd.Series, na: Sequence[str]) -> pd.Series | Non
     return pd.Series(numbers.to_numpy(zero_copy_only=False), index=column.index, name=column.name)
 
 
-def _numbers_without_missing(text: Any, na: Sequence[str]) -> Any:
+def _numbers_if_all_cells_are(text: "pa.Array", na: Sequence[str]) -> "pa.Array | None":
     """Return cells of text as a pyarrow array of floats; None where one is missing or no number."""
     import pyarrow as pa
 
@@ -158,14 +172,14 @@ def _numbers_without_missing(text: Any, na: Sequence[str]) -> Any:
         return None
     values = numbers.to_numpy(zero_copy_only=False)
     # a number such as "-99" may stand for a missing cell, and "nan" is a number to pyarrow
-    na_numbers = _cast(pd.Series(na, dtype="str"))
+    na_numbers = _floats_or_nan(pd.Series(na, dtype="str"))
     na_numbers = na_numbers[~np.isnan(na_numbers)]
     if np.isnan(values).any() or np.isin(values, na_numbers).any():
         return None
     return numbers
 
 
-def _cast(text: pd.Series) -> np.ndarray:
+def _floats_or_nan(text: pd.Series) -> np.ndarray:
     """Read text as float64, NaN where it is no number."""
     import pyarrow as pa
     from pyarrow import compute
@@ -186,7 +200,9 @@ def covariate_text(column: pd.Series) -> pd.Series:
     """Return a column as text: dates in ISO form, whole numbers without '.0', missing cells missing."""
     if isinstance(column.dtype, pd.StringDtype) or pd.api.types.is_integer_dtype(column):
         return column.astype("str").where(column.notna())
-    return pd.Series([_text(v) for v in column], index=column.index, name=column.name, dtype="str")
+    return pd.Series(
+        [_covariate_cell_text(v) for v in column], index=column.index, name=column.name, dtype="str"
+    )
 
 
 def have_decimal_commas(cells: pd.Series) -> bool:
@@ -195,7 +211,7 @@ def have_decimal_commas(cells: pd.Series) -> bool:
     return bool(distinct.str.strip().str.fullmatch(_DECIMAL_COMMA).fillna(False).all())
 
 
-def name_of(value: Any) -> str | None:
+def identifier_of_cell(value: Any) -> str | None:
     """Return one cell as an identifier: "" where it is empty, None where it cannot be one."""
     if pd.isna(value):
         return ""
@@ -214,9 +230,9 @@ def is_date(value: object) -> bool:
     return isinstance(value, datetime.date | datetime.time | datetime.timedelta)
 
 
-def _text(value: object) -> str | None:
-    """Return one cell of a covariate as text: a date in ISO form, a whole number without '.0'."""
-    name = name_of(value)
+def _covariate_cell_text(value: object) -> str | None:
+    """Return one cell of a covariate as text: a date in ISO form, 7.0 as "7", None where empty."""
+    name = identifier_of_cell(value)
     if name is not None:
         return name or None
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():
@@ -226,7 +242,7 @@ def _text(value: object) -> str | None:
     return str(value)
 
 
-def warn_of_blanks(text: pd.Series, file: Path) -> None:
+def warn_of_values_differing_by_blanks(text: pd.Series, file: Path) -> None:
     """Warn where two values of a column differ by a blank around them: grouped by it, they are two groups."""
     distinct = pd.Series(text.dropna().unique(), dtype="str")
     stripped = distinct.str.strip()
@@ -239,6 +255,6 @@ def warn_of_blanks(text: pd.Series, file: Path) -> None:
         )
 
 
-def is_number(column: pd.Series) -> bool:
+def is_numeric_or_bool(column: pd.Series) -> bool:
     """Return whether a column holds numbers or truth values, not cells of text."""
     return bool(pd.api.types.is_numeric_dtype(column) or pd.api.types.is_bool_dtype(column))

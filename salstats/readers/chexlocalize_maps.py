@@ -48,7 +48,7 @@ def task_name(task: str) -> str:
     return ALIASES.get(task, task)
 
 
-def split_name(file: Path, tasks: Iterable[str] = ()) -> tuple[str, str]:
+def case_and_task_of_map(file: Path, tasks: Iterable[str] = ()) -> tuple[str, str]:
     """Split the name of a map's file, CASE_TASK_map.pkl, into case and task.
 
     The task is what follows the last underscore, unless the name ends with one of `tasks`, which may
@@ -103,8 +103,8 @@ def read_answer(
             path=map_file,
         )
     saliency = _saliency(map_file, info)
-    prob = _probability(map_file, info, task)
-    label = _number(map_file, info, "gt")
+    prob = _probability_or_nan(map_file, info, task)
+    label = _number_or_nan(map_file, info, "gt")
     if label not in (0, 1) and not np.isnan(label):
         raise InputFileError(f"{map_file}: gt is {label!r}, not 0 or 1", path=map_file)
     if shape is None:
@@ -148,7 +148,7 @@ def _saliency(file: Path, info: dict[str, Any]) -> np.ndarray:
     # never of lists: those of an untrusted file may hold themselves, and so have no end
     if not isinstance(info["map"], np.ndarray):
         raise InputFileError(
-            f"{file}: its map is {_described(info['map'])}, not a tensor or array of numbers", path=file
+            f"{file}: its map is {_description(info['map'])}, not a tensor or array of numbers", path=file
         )
     saliency = two_dimensional(file, info["map"], "map")
     if saliency.dtype.kind == "f":
@@ -169,19 +169,19 @@ def _shape(file: Path, info: dict[str, Any]) -> tuple[int, int] | None:
         raise InputFileError(f"{file}: ", error.message, path=file) from error
 
 
-def _probability(file: Path, info: dict[str, Any], task: str) -> float:
+def _probability_or_nan(file: Path, info: dict[str, Any], task: str) -> float:
     """Return the model's probability of the task; NaN where the file has none."""
     if info.get("prob") is not None and task in CLASSES:
         values = _numbers(file, info, "prob")
         if len(values) == len(CLASSES):
             info = {"prob": values[CLASSES.index(task)]}
-    prob = _number(file, info, "prob")
+    prob = _number_or_nan(file, info, "prob")
     if not 0 <= prob <= 1 and not np.isnan(prob):
         raise InputFileError(f"{file}: prob is {prob!r}, not between 0 and 1", path=file)
     return prob
 
 
-def _number(file: Path, info: dict[str, Any], name: str) -> float:
+def _number_or_nan(file: Path, info: dict[str, Any], name: str) -> float:
     """Return an entry of a map's file that is one number; NaN where the file lacks it."""
     if info.get(name) is None:
         return float("nan")
@@ -202,7 +202,7 @@ def _numbers(file: Path, info: dict[str, Any], name: str) -> list[float]:
     for value in values:
         number = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
         if not isinstance(number, int | float):
-            raise InputFileError(f"{file}: {name} is {_described(entry)}, not a number", path=file)
+            raise InputFileError(f"{file}: {name} is {_description(entry)}, not a number", path=file)
         numbers.append(number)
     try:
         return [float(number) for number in numbers]
@@ -210,7 +210,7 @@ def _numbers(file: Path, info: dict[str, Any], name: str) -> list[float]:
         raise InputFileError(f"{file}: {name} holds {BEYOND_FLOATS}", path=file) from error
 
 
-def _described(value: Any) -> str:
+def _description(value: Any) -> str:
     """Describe a value in a message."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and type {value.dtype}"

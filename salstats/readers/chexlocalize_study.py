@@ -25,12 +25,12 @@ from salstats.readers.cells import PathLike
 from salstats.readers.chexlocalize_maps import (
     CLASSES,
     TASKS,
+    case_and_task_of_map,
     empty_mask,
     read_answer,
-    split_name,
     task_name,
 )
-from salstats.readers.prediction_files import check_common
+from salstats.readers.prediction_files import check_cases_in_common
 from salstats.readers.score_layouts import find_patients
 from salstats.readers.tables import read_format_table
 from salstats.study import HUMAN, Case, Prediction, Series, Study, Truth, selected_names
@@ -50,9 +50,15 @@ _READ_FUNCTIONS = {
 #: Label of a finding that may be present or not.
 _UNCERTAIN = -1
 #: Case -> task -> 0, 1, or NaN where it is not known.
-Labels = dict[str, dict[str, float]]
-#: Size of an image (height, width), and the file that gives it.
-Size = tuple[tuple[int, int], Path]
+LabelOfCaseAndTask = dict[str, dict[str, float]]
+
+
+class SizeInFile(NamedTuple):
+    """Size of an image, and the file that gives it."""
+
+    #: (height, width)
+    shape: tuple[int, int]
+    file: Path
 
 
 class StudyFiles(NamedTuple):
@@ -64,7 +70,7 @@ class StudyFiles(NamedTuple):
     readings: dict[str | None, list[CaseFile]]
     #: Points that people marked.
     points: list[CaseFile]
-    labels: Labels
+    labels: LabelOfCaseAndTask
     #: Masks of methods.
     masks: dict[Series, list[CaseFile]]
     #: Maps of methods by (case, task).
@@ -109,7 +115,7 @@ def read_files(
     for kind, file_of_reader in people.items():
         for reader, file in file_of_reader.items():
             readings.setdefault(reader, []).append(_READ_FUNCTIONS[kind](file, task_name))
-    labels: Labels = {}
+    labels: LabelOfCaseAndTask = {}
     if "labels" in files:
         labels = read_labels(files["labels"])
     masks = {series: [read_segmentations(Path(file), task_name)] for series, file in mask_files.items()}
@@ -137,7 +143,7 @@ def _map_paths(paths: Sequence[Path], study_tasks: Collection[str]) -> dict[tupl
     """Return the path of the map of each case and task; InputFileError where one has two."""
     path_of_map: dict[tuple[str, str], Path] = {}
     for path in paths:
-        case, task = split_name(path, study_tasks)
+        case, task = case_and_task_of_map(path, study_tasks)
         first_path = path_of_map.setdefault((case, task), path)
         if first_path != path:
             raise InputFileError(
@@ -181,7 +187,7 @@ def case_of(path: str) -> str:
     return "_".join([*posix_path.parts[-3:-1], posix_path.stem])
 
 
-def read_labels(path: Path) -> Labels:
+def read_labels(path: Path) -> LabelOfCaseAndTask:
     """Read image-level labels from a table with a column `Path` or `case` and one column for each task.
 
     Labels of empty cells are not known, nor are those of -1 (uncertain), whose number a warning gives.
@@ -198,7 +204,7 @@ def read_labels(path: Path) -> Labels:
     cells = table.cells.rename(columns={name: "case"})
     if name == "Path":
         cells = cells.assign(case=cells["case"].astype("str").map(case_of))
-    labels: Labels = {case: {} for case in table.with_cells(cells).cases()}
+    labels: LabelOfCaseAndTask = {case: {} for case in table.with_cells(cells).cases()}
     n_uncertain = 0
     for column in table.columns:
         if column in _OTHER_COLUMNS:
@@ -236,12 +242,12 @@ def study_of(
     annotated = {case for case_file in files.truth for case in case_file.values}
     reference = files.truth[0].file if files.truth else Path(source)
     for case_file in files.prediction_files:
-        check_common(case_file.values, annotated, case_file.file, reference)
+        check_cases_in_common(case_file.values, annotated, case_file.file, reference)
     # a map of each case, whose size is that of the case where no file gives it
     map_of_case: dict[str, Path] = {}
     for path_of_map in files.maps.values():
         folder = next(iter(path_of_map.values())).parent
-        check_common({case for case, _ in path_of_map}, annotated, folder, reference)
+        check_cases_in_common({case for case, _ in path_of_map}, annotated, folder, reference)
         map_of_case |= {case: path for (case, _), path in path_of_map.items()}
     cases = sorted(annotated.union(map_of_case, *(case_file.values for case_file in files.prediction_files)))
     if not cases:
@@ -249,7 +255,7 @@ def study_of(
     study_tasks = _tasks(files, tasks, source)
     sizes = _sizes([*files.truth, *files.prediction_files])
     for case_file in files.points:
-        warn_of_points(case_file, {case: shape for case, (shape, _) in sizes.items()})
+        warn_of_points(case_file, {case: size.shape for case, size in sizes.items()})
     patients: dict[str, str] = {}
     # the default pattern may fit no case: then there are no patients
     fits_some = pattern is not None and any(map(pattern.search, cases))
@@ -264,7 +270,7 @@ def study_of(
         study_cases.append(
             Case(
                 case=case,
-                shape=size[0] if size else None,
+                shape=size.shape if size else None,
                 truths=_truths(files, case, study_tasks),
                 predictions=(*method_predictions, *human_predictions),
                 annotated=case in annotated,
@@ -309,12 +315,12 @@ def _tasks(files: StudyFiles, tasks: Sequence[str] | None, source: str) -> tuple
     return (*release_tasks, *sorted(annotated - set(TASKS)))
 
 
-def _sizes(files: Iterable[CaseFile]) -> dict[str, Size]:
+def _sizes(files: Iterable[CaseFile]) -> dict[str, SizeInFile]:
     """Return the size of each image and the file that gives it; all files that give it must agree."""
-    sizes: dict[str, Size] = {}
+    sizes: dict[str, SizeInFile] = {}
     for case_file in files:
         for case, shape in case_file.shapes.items():
-            first_shape, first_file = sizes.setdefault(case, (shape, case_file.file))
+            first_shape, first_file = sizes.setdefault(case, SizeInFile(shape, case_file.file))
             if first_shape != shape:
                 first_size = f"{first_shape[0]} x {first_shape[1]} (height x width)"
                 raise InputFileError(
@@ -341,7 +347,7 @@ def _truths(files: StudyFiles, case: str, tasks: Sequence[str]) -> dict[str, Tru
 
 
 def _method_predictions(
-    files: StudyFiles, case: str, tasks: Sequence[str], size: Size | None
+    files: StudyFiles, case: str, tasks: Sequence[str], size: SizeInFile | None
 ) -> Iterator[Prediction]:
     """Yield the predictions of methods: a map, a mask or both."""
     for series in dict.fromkeys([*files.maps, *files.masks]):
@@ -358,15 +364,15 @@ def _method_predictions(
                 # another process may work in another folder
                 map_file=None if map_file is None else map_file.absolute(),
                 mask=mask,
-                shape=size[0] if size else None,
-                shape_source=str(size[1]) if size else "",
+                shape=size.shape if size else None,
+                shape_source=str(size.file) if size else "",
             )
             source = str(map_file or mask_files[0].file)
             yield Prediction(task, series, read, source, has_saliency=map_file is not None)
 
 
 def _human_predictions(
-    files: StudyFiles, case: str, tasks: Sequence[str], size: Size | None, map_of_case: Path | None
+    files: StudyFiles, case: str, tasks: Sequence[str], size: SizeInFile | None, map_of_case: Path | None
 ) -> Iterator[Prediction]:
     """Yield the predictions of people for a case: an empty mask where files hold none.
 
@@ -379,7 +385,7 @@ def _human_predictions(
             continue
         mask = _mask_reader(mask_files, case, task)
         if mask is None and mask_files and size is not None:
-            mask = partial(empty, size[0])
+            mask = partial(empty, size.shape)
         elif mask is None and mask_files and map_of_case is not None:
             mask = partial(empty_mask, map_of_case, case)
         point_files = files.points if reader is None else []
@@ -393,7 +399,7 @@ def _human_predictions(
             case=case,
             mask=mask,
             points=points,
-            shape=size[0] if size else None,
+            shape=size.shape if size else None,
         )
         source = str([*mask_files, *point_files][0].file)
         yield Prediction(task, Series(HUMAN, reader=reader), read, source, has_saliency=False)

@@ -15,7 +15,13 @@ from salstats.images.run_lengths import check_shape, shortened
 from salstats.readers.case_json import check_name
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MAP_SUFFIXES, find_case_files
-from salstats.readers.prediction_files import NAN, Sources, check_cases, prediction, series_sources
+from salstats.readers.prediction_files import (
+    NAN,
+    Sources,
+    check_cases_and_warn_of_unknown,
+    prediction,
+    series_sources,
+)
 from salstats.study import Case, Series, Study, Truth, selected_names
 
 #: Names of the files in a folder, as COCO and the tools that export it give them.
@@ -27,11 +33,16 @@ SCORE = 0.5
 _IMAGE = {"id": (int, str), "file_name": (str,), "height": (int,), "width": (int,)}
 _CATEGORY = {"id": (int, str), "name": (str,)}
 _MARK = {"image_id": (int, str), "category_id": (int, str), "segmentation": (list, dict)}
-#: Number of an image -> its case and (height, width).
-_Images = dict[Any, tuple[str, tuple[int, int]]]
 #: Longest distance of a vertex from the middle of its image, in longer sides of the image; COCO's drawing
 #: takes time by the length of the edges.
 _FARTHEST_SIDES = 2
+
+
+class CocoImage(NamedTuple):
+    """The case of an image, and its (height, width)."""
+
+    case: str
+    shape: tuple[int, int]
 
 
 class Mark(NamedTuple):
@@ -130,23 +141,23 @@ def read_coco(
     <Study instances.json: 1 cases, 1 tasks, methods: none>
     """
     root = Path(folder)
-    file = _annotations(root) if truth is None else Path(truth)
+    file = _annotation_file(root) if truth is None else Path(truth)
     content = read_json(file)
-    images = _images(content, file)
-    name_of_category = _categories(content, file)
+    images = _images_by_id(content, file)
+    name_of_category = _category_names_by_id(content, file)
     category_of_name = {name: category for category, name in name_of_category.items()}
     task_names = selected_names(tasks, [*category_of_name], "category", file, required=True)
     annotations = _marks(_entries(content, "annotations", file, _MARK), images, name_of_category)
-    result_files = _results(root, method) if masks is None else series_sources(masks, method, "masks")
+    result_files = _result_files(root, method) if masks is None else series_sources(masks, method, "masks")
     results: dict[Series, _Marks] = {}
     for series, path in result_files.items():
         entries = _entries(read_json(Path(path)), "results", Path(path), _MARK)
         results[series] = _marks(entries, images, name_of_category, min_score)
-    case_names = [case for case, _ in images.values()]
+    case_names = [image.case for image in images.values()]
     map_files: dict[Series, dict[tuple[str, str], Path]] = {}
     for series, path in series_sources(maps, method, "maps").items():
         map_files[series] = _maps_of_tasks(Path(path), task_names)
-        check_cases({case for _, case in map_files[series]}, case_names, path, file)
+        check_cases_and_warn_of_unknown({case for _, case in map_files[series]}, case_names, path, file)
     cases = []
     for image, (case, shape) in sorted(images.items(), key=lambda entry: entry[1]):
         truths: dict[str, Truth] = {}
@@ -156,7 +167,7 @@ def read_coco(
             if key in annotations:
                 truths[task] = _truth(annotations[key])
             for series, marks in results.items():
-                mask, prob = _best_result(marks.get(key, []), shape)
+                mask, prob = _union_and_best_score(marks.get(key, []), shape)
                 source = result_files[series]
                 predictions.append(prediction(task, series, shape, source, mask=mask, prob=prob))
             for series, files in map_files.items():
@@ -188,7 +199,7 @@ def _truth(marks: Sequence[Mark]) -> Truth:
     return Truth.of(union_of([mark.mask for mark in marks]), n_instances)
 
 
-def _best_result(marks: Sequence[Mark], shape: tuple[int, int]) -> tuple[Rle, float]:
+def _union_and_best_score(marks: Sequence[Mark], shape: tuple[int, int]) -> tuple[Rle, float]:
     """Return the union of results and the largest score; an empty mask and NaN where there are none."""
     if not marks:
         return empty(shape), NAN
@@ -200,7 +211,7 @@ def recognise(folder: Path) -> bool:
     return any(any(folder.glob(pattern)) for pattern in ANNOTATIONS)
 
 
-def _annotations(folder: Path) -> Path:
+def _annotation_file(folder: Path) -> Path:
     """Return the file of annotations in a folder."""
     files: set[Path] = set()
     for pattern in ANNOTATIONS:
@@ -221,7 +232,7 @@ def _annotations(folder: Path) -> Path:
     return folder / names[0]
 
 
-def _results(folder: Path, method: str) -> dict[Series, PathLike]:
+def _result_files(folder: Path, method: str) -> dict[Series, PathLike]:
     """Return the files of results in a folder, by series."""
     files = sorted(folder.glob(RESULTS))
     if not files:
@@ -252,9 +263,9 @@ def _entries(
         yield location, entry
 
 
-def _images(content: Any, file: Path) -> _Images:
+def _images_by_id(content: Any, file: Path) -> dict[Any, CocoImage]:
     """Return the images by their number."""
-    images: _Images = {}
+    images: dict[Any, CocoImage] = {}
     names = set()
     for location, image in _entries(content, "images", file, _IMAGE):
         case = check_name(Path(image["file_name"].replace("\\", "/")).stem, f"{location}: the case")
@@ -268,14 +279,14 @@ def _images(content: Any, file: Path) -> _Images:
             shape = check_shape((image["height"], image["width"]), "height and width")
         except SalstatsError as error:
             raise InputFileError(f"{location}: {error}") from error
-        images[image["id"]] = (case, shape)
+        images[image["id"]] = CocoImage(case, shape)
         names.add(case)
     if not images:
         raise InputFileError(f"{file}: holds no image", path=file)
     return images
 
 
-def _categories(content: Any, file: Path) -> dict[Any, str]:
+def _category_names_by_id(content: Any, file: Path) -> dict[Any, str]:
     """Return the names of the categories by their number."""
     name_of_category: dict[Any, str] = {}
     names = set()
@@ -292,7 +303,7 @@ def _categories(content: Any, file: Path) -> dict[Any, str]:
 
 def _marks(
     entries: Iterator[tuple[str, dict[str, Any]]],
-    images: _Images,
+    images: Mapping[Any, CocoImage],
     categories: Mapping[Any, str],
     min_score: float | None = None,
 ) -> _Marks:
@@ -311,8 +322,7 @@ def _marks(
                 raise InputFileError(f"{location}: score {shortened(score)} is not between 0 and 1")
             if score < min_score:
                 continue
-        _, shape = images[image]
-        mask = _mask(entry["segmentation"], shape, location)
+        mask = _mask(entry["segmentation"], images[image].shape, location)
         is_crowd = min_score is None and bool(entry.get("iscrowd", 0))
         marks.setdefault((image, category), []).append(Mark(mask, score, is_crowd))
     return marks

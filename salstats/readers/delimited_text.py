@@ -5,13 +5,12 @@ import csv
 import io
 import re
 from pathlib import Path
-from typing import Any
 
 from salstats.errors import InputFileError, Message, Setting
 from salstats.frames import IDENTIFIER_COLUMNS
 from salstats.memory_limit import CELL, check_size, too_large
 from salstats.readers.cells import TableOptions, check_header
-from salstats.readers.regular_text import cells_of_any_length, read_regular_text
+from salstats.readers.regular_text import TextTable, cells_of_any_length, read_regular_text
 
 #: Characters that no table of text holds: NUL and other controls, C1 controls, which a wrong encoding makes
 #: of quotes and dashes, and a second byte-order mark.
@@ -30,8 +29,8 @@ _STRICT_CELL = 96
 _SEPARATORS = (";", "\t", "|", ",")
 
 
-def read_text(file: Path, data: bytes | memoryview, options: TableOptions, sep: str) -> tuple[Any, int]:
-    """Return the cells of a text file as a pyarrow.Table of text, and the number of its first data row.
+def read_text(file: Path, data: bytes | memoryview, options: TableOptions, sep: str) -> TextTable:
+    """Read the cells of a text file as text.
 
     Columns of identifiers are dictionaries where the file is regular.
     """
@@ -40,9 +39,8 @@ def read_text(file: Path, data: bytes | memoryview, options: TableOptions, sep: 
     if regular is None:
         _check_memory(file, data, sep, memory_per_byte=_STRICT_BYTES, memory_per_cell=_STRICT_CELL)
         return _read_strictly(file, bytes(data), options, sep)
-    table, first_row = regular
-    check_header(file, table.column_names)
-    return table, first_row
+    check_header(file, regular.cells.column_names)
+    return regular
 
 
 def _check_memory(
@@ -60,7 +58,7 @@ def _check_memory(
     )
 
 
-def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> tuple[Any, int]:
+def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> TextTable:
     """Read a file cell by cell; what is wrong with it is an error that names its row."""
     import pyarrow as pa
 
@@ -96,7 +94,7 @@ def _read_strictly(file: Path, data: bytes, options: TableOptions, sep: str) -> 
     if not rows:
         columns = [()] * len(header)
     cells = [pa.array(column, pa.large_string()) for column in columns]
-    return pa.table(cells, names=header), first_row
+    return TextTable(pa.table(cells, names=header), first_row)
 
 
 def _records(file: Path, text: str, n_leading_lines: int, options: TableOptions, sep: str) -> list[list[str]]:

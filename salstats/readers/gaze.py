@@ -19,8 +19,8 @@ from salstats.readers.gaze_files import (
     find_phases,
     n_outside,
     read_box,
-    read_fixation_rows,
     read_fixations,
+    read_fixations_and_n_overlapping,
     read_metadata,
     reason_excluded,
 )
@@ -173,7 +173,7 @@ def read_gaze(
             path=root,
         )
     rows = pd.concat(metadata, ignore_index=True)
-    _row_column(rows)
+    _check_rows_agree(rows)
     cases = _cases(root, rows)
     if phases is None:
         _warn_of_unlisted(root, set(rows["id"]))
@@ -209,8 +209,8 @@ def _warn_of_exclusions(study: Study) -> None:
     recording_reasons = [recording.excluded for case in study for recording in case.recordings]
     box_reasons = [recording.box_excluded for case in study for recording in case.used]
     sentences = [
-        _exclusions("recordings", recording_reasons),
-        _exclusions("chest boxes of those used", box_reasons),
+        _exclusion_sentence("recordings", recording_reasons),
+        _exclusion_sentence("chest boxes of those used", box_reasons),
     ]
     text = "; ".join(sentence for sentence in sentences if sentence)
     if text:
@@ -218,7 +218,7 @@ def _warn_of_exclusions(study: Study) -> None:
         warn(f"{study.source}: {text}", value=dict(Counter(reasons)), path=study.source)
 
 
-def _exclusions(name: str, reasons: Sequence[str | None]) -> str:
+def _exclusion_sentence(name: str, reasons: Sequence[str | None]) -> str:
     """Write how many recordings or boxes are left out and why, "" where none is; None is no reason."""
     counts = Counter(reason for reason in reasons if reason is not None)
     n_excluded = counts.total()
@@ -229,7 +229,7 @@ def _exclusions(name: str, reasons: Sequence[str | None]) -> str:
     return f"{n_excluded} of {len(reasons)} {name} {verb} left out ({counted_reasons})"
 
 
-def _row_column(rows: pd.DataFrame) -> None:
+def _check_rows_agree(rows: pd.DataFrame) -> None:
     """Raise where a recording stands twice, or rows of one image or patient disagree on what it is."""
     repeated = rows[rows["id"].duplicated()]
     if len(repeated):
@@ -310,7 +310,7 @@ def _recording(folder: Path, row: Any, reader: str | None) -> Recording:
     recording = Recording(row.id, reader, read, str(file), labels=row.labels)
     if row.discarded:
         return replace(recording, excluded=DISCARDED)
-    fixations, n_overlapping = read_fixation_rows(file)
+    fixations, n_overlapping = read_fixations_and_n_overlapping(file)
     box, no_box = read_box(recording_folder / CHEST_BOX, row.shape)
     return replace(
         recording,

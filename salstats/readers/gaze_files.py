@@ -123,10 +123,10 @@ def read_metadata(file: Path) -> pd.DataFrame:
     locations = [table.location(position) for position in range(len(table))]
     # the name of a file may hold bytes that no text has, which only a column of objects keeps
     rows["location"] = pd.Series(locations, dtype=object)
-    sizes = table.finite(_SIZES).tolist()
+    sizes = table.finite_numbers(_SIZES).tolist()
     shapes = [_image_shape(size, location) for size, location in zip(sizes, locations, strict=True)]
     rows["shape"] = pd.Series(shapes, dtype=object)
-    rows["labels"] = pd.Series(_labels(table).to_dict("records"), dtype=object)
+    rows["labels"] = pd.Series(_label_columns(table).to_dict("records"), dtype=object)
     return rows
 
 
@@ -140,8 +140,8 @@ def _image_shape(size: list[float], location: str) -> tuple[int, int]:
         raise InputFileError(f"{location}: ", error.message, value=tuple(sides)) from error
 
 
-def _labels(table: FileTable) -> pd.DataFrame:
-    """Read the columns of labels; one of other numbers is left out unless it has the name of a label."""
+def _label_columns(table: FileTable) -> pd.DataFrame:
+    """Read the columns of labels, 0 to 5; one of other cells is left out, an error under a label's name."""
     labels = {}
     for column in table.columns:
         if column in (*_NAMES, *_SIZES, _FLAG, "split"):
@@ -171,13 +171,13 @@ def _labels(table: FileTable) -> pd.DataFrame:
 
 def read_fixations(file: Path) -> Fixations:
     """Read the fixations of a recording."""
-    return read_fixation_rows(file)[0]
+    return read_fixations_and_n_overlapping(file)[0]
 
 
-def read_fixation_rows(file: Path) -> tuple[Fixations, int]:
+def read_fixations_and_n_overlapping(file: Path) -> tuple[Fixations, int]:
     """Read a `fixations.csv`; return also how many of its fixations begin before another has ended."""
     table = read_format_table(file, may_be_empty=True)
-    numbers = table.finite([*_position_columns(table), *_FIXATION_COLUMNS])
+    numbers = table.finite_numbers([*_y_and_x_columns(table), *_FIXATION_COLUMNS])
     # columns: y and x; start and end; pixels per degree along y and x; top, left, bottom and right on screen
     points, times, sd, screen = np.split(numbers, (2, 4, 6), axis=1)
     repeated = np.flatnonzero(pd.DataFrame(numbers).duplicated())
@@ -204,7 +204,7 @@ def read_fixation_rows(file: Path) -> tuple[Fixations, int]:
     return fixations, n_overlapping
 
 
-def _position_columns(table: FileTable) -> tuple[str, str]:
+def _y_and_x_columns(table: FileTable) -> tuple[str, str]:
     """Return the columns of y and x, both of one pair."""
     for pair in _POSITION_PAIRS:
         if set(pair) <= set(table.columns):
@@ -256,7 +256,7 @@ def read_box(file: Path, shape: tuple[int, int]) -> tuple[Box | None, str | None
     """Read a chest box; return None and the reason where there is none that can be used."""
     if not file.exists() and not file.is_symlink():
         return None, NO_BOX
-    edges = read_format_table(file, may_be_empty=True).finite(_EDGES)
+    edges = read_format_table(file, may_be_empty=True).finite_numbers(_EDGES)
     if not len(edges):
         return None, NO_BOX
     if len(edges) > 1:

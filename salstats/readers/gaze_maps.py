@@ -71,16 +71,16 @@ def map_sources(
     hull_folders = None if lungs is None else {CONVEX: lungs}
     sources: list[tuple[Series, MapSource]] = []
     for series, folder in _folders(maps, "maps").items():
-        read = partial(_read_saliency, padded=padded)
+        read = partial(_read_map_without_padding, padded=padded)
         sources.append((series, MapSource(folder, MAP_SUFFIXES, read)))
     for series, folder in _folders(class_maps, "class_maps").items():
         for rule in rules:
             read = partial(_read_mixed, rule=rule, padded=padded)
             sources.append((replace(series, mixing=rule), MapSource(folder, (".npz",), read)))
     for series, folder in _folders(masks, "masks").items():
-        sources.append((series, MapSource(folder, MASK_SUFFIXES, _read_marks)))
+        sources.append((series, MapSource(folder, MASK_SUFFIXES, _read_mask_as_map)))
     for series, folder in _folders(hull_folders, "lungs").items():
-        read = partial(_read_hull, clean=clean_lungs)
+        read = partial(_read_hull_as_map, clean=clean_lungs)
         sources.append((series, MapSource(folder, MASK_SUFFIXES, read)))
     names = Counter((series.name, series.model, series.seed) for series, _ in sources)
     for (name, _, _), n_series in names.items():
@@ -178,7 +178,7 @@ def _warn_of_stretched(
         )
 
 
-def _name_in_study(file: Path, cases: Container[str]) -> str | None:
+def _case_name_unless_picture(file: Path, cases: Container[str]) -> str | None:
     """Return a file's name, as p1_t0 where it lies in one of the study's own folders; None for a picture."""
     folder_match = _PHASE_FOLDER.fullmatch(file.absolute().parent.name)
     name_match = _NAME_IN_PHASE.fullmatch(file.stem)
@@ -203,7 +203,7 @@ def _files_by_case(
     other method the files without the name of a method.
     """
     study_names = {*image_of_case, *image_of_case.values()}
-    files = find_case_files(folder, suffixes, partial(_name_in_study, cases=study_names))
+    files = find_case_files(folder, suffixes, partial(_case_name_unless_picture, cases=study_names))
     trials: dict[str, re.Match[str]] = {}
     for name in files:
         trial = _TRIAL.fullmatch(name)
@@ -256,7 +256,7 @@ def _files_by_case(
     return file_of_case
 
 
-def _read_saliency(file: Path, shape: tuple[int, int], *, padded: bool) -> np.ndarray:
+def _read_map_without_padding(file: Path, shape: tuple[int, int], *, padded: bool) -> np.ndarray:
     """Read a map as its file has it, or, of a padded square, the part that is the image."""
     saliency = read_map(file)
     if padded:
@@ -264,7 +264,7 @@ def _read_saliency(file: Path, shape: tuple[int, int], *, padded: bool) -> np.nd
     return saliency
 
 
-def _read_marks(file: Path, shape: tuple[int, int], *, may_be_square: bool = False) -> np.ndarray:
+def _read_mask_as_map(file: Path, shape: tuple[int, int], *, may_be_square: bool = False) -> np.ndarray:
     """Read a mask as a map of 0 and 1.
 
     It must have the image's size, as stretching would move its edges, or may be a square.
@@ -281,13 +281,13 @@ def _read_marks(file: Path, shape: tuple[int, int], *, may_be_square: bool = Fal
     return mask.astype(np.float64)
 
 
-def _read_hull(file: Path, shape: tuple[int, int], *, clean: bool) -> np.ndarray:
+def _read_hull_as_map(file: Path, shape: tuple[int, int], *, clean: bool) -> np.ndarray:
     """Read the convex hull of the lungs as a map of 0 and 1.
 
     A square mask of another size than the image lies on the image padded to a square, as networks that
     segment lungs have it; its hull is taken there, and then brought to the image.
     """
-    mask = _read_marks(file, shape, may_be_square=True) > 0
+    mask = _read_mask_as_map(file, shape, may_be_square=True) > 0
     if clean:
         mask = inner_regions(mask)
     hull = convex_hull(mask)
@@ -312,7 +312,7 @@ def _read_mixed(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) 
     """Read one map that is mixed of those of several classes in an .npz.
 
     The class without a finding is the one called "no finding", in any spelling. There is none if no class has
-    this name; it is the first class if the file gives no names.
+    this name; it is the first class if the file gives no names. Maps with NaN or infinity make a map of NaN.
     """
     arrays = read_npz(file, ("maps", "probs", "classes"))
     if "maps" not in arrays or "probs" not in arrays:
@@ -323,7 +323,7 @@ def _read_mixed(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) 
     probs = arrays["probs"]
     no_finding: int | None = 0
     if "classes" in arrays:
-        names = [_class_name(name) for name in arrays["classes"].ravel()]
+        names = [_letters_in_lower_case(name) for name in arrays["classes"].ravel()]
         without_finding = [i for i, name in enumerate(names) if name == _NO_FINDING]
         if len(names) != len(probs) or len(without_finding) > 1:
             raise InputFileError(f"{file}: 'classes' must name each of {len(probs)} maps once", path=file)
@@ -339,7 +339,7 @@ def _read_mixed(file: Path, shape: tuple[int, int], *, rule: str, padded: bool) 
     return mixed
 
 
-def _class_name(name: Any) -> str:
+def _letters_in_lower_case(name: Any) -> str:
     """Return the letters of a class's name in lower case."""
     text = name.decode("latin-1") if isinstance(name, bytes) else str(name)
     return _NOT_LETTERS.sub("", text.lower())

@@ -110,10 +110,10 @@ def read_grey(path: Path) -> np.ndarray:
     A colour image whose channels are equal is grey, and so is one with a palette of greys.
     """
     with opened_image(path, ("PNG", "TIFF")) as image:
-        _check_sixteen_bits(path, image)
+        _refuse_16_bits_that_pillow_changes(path, image)
         if image.mode in GREY and "transparency" not in image.info:
             return np.array(image)
-        pixels = _opaque(path, image)
+        pixels = _opaque_rgb(path, image)
     if (pixels[..., 1:] != pixels[..., :1]).any():
         raise InputFileError(
             f"{path}: a colour image, not a grey one; a map or a mask has one number for each pixel",
@@ -138,7 +138,7 @@ def read_picture(path: str | os.PathLike[str]) -> np.ndarray:
             )
         if image.mode in (*GREY, "RGB") and "transparency" not in image.info:
             return np.array(image)
-        pixels = _opaque(file, image)
+        pixels = _opaque_rgb(file, image)
         if image.mode == "LA":
             # grey, whose three channels are equal
             pixels = pixels[..., 0]
@@ -165,8 +165,8 @@ def header_has_objects(stream: BinaryIO) -> bool:
     return bool(dtype.hasobject)
 
 
-def read_npy(file: Path, n_bytes: float = PIXEL) -> np.ndarray:
-    """Read the array of a .npy file, which takes `n_bytes` a number in memory; nothing is unpickled."""
+def read_npy(file: Path, bytes_per_number: float = PIXEL) -> np.ndarray:
+    """Read the array of a .npy file, if it fits into memory at `bytes_per_number`; nothing is unpickled."""
     with opened(file):
         try:
             # mapped, so that the header's size is held against the file's before memory is taken
@@ -175,11 +175,11 @@ def read_npy(file: Path, n_bytes: float = PIXEL) -> np.ndarray:
         except Exception as error:
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise InputFileError(f"{file}: not a NumPy array, or damaged ({reason})", path=file) from error
-        check_size(mapped.size * n_bytes, f"{file}: its array of shape {mapped.shape}")
+        check_size(mapped.size * bytes_per_number, f"{file}: its array of shape {mapped.shape}")
         return np.array(mapped)
 
 
-def _opaque(path: Path, image: Any) -> np.ndarray:
+def _opaque_rgb(path: Path, image: Any) -> np.ndarray:
     """Return red, green and blue of an image; raise where a pixel is transparent."""
     pixels = np.array(image.convert("RGBA"))
     if (pixels[..., 3] != 255).any():
@@ -191,7 +191,7 @@ def _opaque(path: Path, image: Any) -> np.ndarray:
     return pixels[..., :3]
 
 
-def _check_sixteen_bits(path: Path, image: Any) -> None:
+def _refuse_16_bits_that_pillow_changes(path: Path, image: Any) -> None:
     """Raise where Pillow would change the numbers of an image of 16 bits without a warning."""
     # Pillow's name of the stored pixels, such as "RGB;16B", alone or first in a tuple
     raw_mode = image.tile[0][3] if image.tile else ""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,17 @@ from salstats.readers.tables import FileTable, read_table
 
 #: A file or frame of covariates, or covariates by name, each in a file with a task per column.
 Join: TypeAlias = PathLike | pd.DataFrame | Mapping[str, PathLike]
-#: A joined table: a frame, or a file's table and the name of the covariate that all its columns of tasks
-#: hold, None where each column is a covariate of its own.
-Joined: TypeAlias = pd.DataFrame | tuple[FileTable, str | None]
+
+
+class JoinedFile(NamedTuple):
+    """The table of a file of covariates."""
+
+    table: FileTable
+    #: Name of the covariate that all columns of tasks hold; None where each column is a covariate of its own.
+    covariate: str | None
+
+
+Joined: TypeAlias = pd.DataFrame | JoinedFile
 
 
 def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "features") -> pd.DataFrame:
@@ -159,9 +167,9 @@ def read_joined(join: Join | Sequence[Join], options: TableOptions) -> list[Join
         elif isinstance(entry, Mapping):
             for covariate, path in entry.items():
                 _check_covariate(covariate, path)
-                tables.append((read_table(path, options), covariate))
+                tables.append(JoinedFile(read_table(path, options), covariate))
         elif isinstance(entry, str | os.PathLike):
-            tables.append((read_table(entry, options), None))
+            tables.append(JoinedFile(read_table(entry, options), None))
         else:
             raise SalstatsError(
                 Setting("join"),
@@ -181,9 +189,9 @@ def _check_covariate(name: object, path: object) -> None:
         )
 
 
-def joined_columns(tables: Sequence[Joined]) -> set[str]:
+def columns_of_joined_files(tables: Sequence[Joined]) -> set[str]:
     """Return the columns of joined files, which `rename` may name too."""
-    return {column for entry in tables if isinstance(entry, tuple) for column in entry[0].columns}
+    return {column for entry in tables if isinstance(entry, JoinedFile) for column in entry.table.columns}
 
 
 def join_tables(data: pd.DataFrame, tables: Sequence[Joined], layout: ScoreLayout) -> pd.DataFrame:
@@ -203,13 +211,13 @@ def join_tables(data: pd.DataFrame, tables: Sequence[Joined], layout: ScoreLayou
         if "case" not in table.columns:
             raise missing_case_error(table, joined=True)
         if covariate is not None:
-            table = _stacked(table, covariate, data)
+            table = _stack_task_columns(table, covariate, data)
         # rows are called by their number in the file
         data = join_features(data, table.typed().set_axis(table.rows), name=str(table.file))
     return data
 
 
-def _stacked(table: FileTable, name: str, data: pd.DataFrame) -> FileTable:
+def _stack_task_columns(table: FileTable, name: str, data: pd.DataFrame) -> FileTable:
     """Return a table with a task per column as one covariate of cases and tasks."""
     file = table.file
     if "task" not in data.columns:

@@ -180,7 +180,7 @@ def _read_sheet(file: Path, layout: _ScoreSheet) -> pd.DataFrame:
             "metric": metrics,
         }
     )
-    readings = values["index_image"] if layout.has_readings else _readings(file, frame)
+    readings = values["index_image"] if layout.has_readings else _reading_numbers(file, frame)
     frame["reader"] = readings.astype("str")
     for label, column in zip(LABELS, layout.label_columns, strict=False):
         frame[label] = values[column]
@@ -247,10 +247,10 @@ def _columns(file: Path, sheet: str, numbers: list[str], text: str) -> tuple[pd.
     """Return columns of finite numbers of a sheet as a frame, and one column of text."""
     table = replace(read_table(file, TableOptions(sheet=sheet)), error=InputFileError)
     table.check_columns([*numbers, text], "it is not the published workbook")
-    return pd.DataFrame(table.finite(numbers), columns=numbers), table.text(text).astype("str")
+    return pd.DataFrame(table.finite_numbers(numbers), columns=numbers), table.text(text).astype("str")
 
 
-def _readings(file: Path, keys: pd.DataFrame) -> pd.Series:
+def _reading_numbers(file: Path, keys: pd.DataFrame) -> pd.Series:
     """Return the position of each row among those of its case, seed and metric, from 0."""
     groups = keys.groupby(["case", "seed", "metric"], sort=False)
     sizes = groups.size()

@@ -104,7 +104,7 @@ def read_mask(path: str | os.PathLike[str], *, threshold: float | None = None) -
     """Read a mask from a file: one that `read_map` reads, or a .json that holds one COCO run-length code.
 
     A pixel is marked where its number exceeds `threshold`; without one the file must hold a mask: bool, or 0
-    and one of 1, 255 and 65535.
+    and one of 1, 255 and 65535. Arrays of bool and run-length codes are masks, whatever the threshold.
     """
     file = Path(path)
     if file.suffix.lower() == ".json":
@@ -175,17 +175,17 @@ def _array(file: Path, suffixes: Sequence[str], content: str) -> np.ndarray:
     if suffix in image_files.SUFFIXES:
         return image_files.read_grey(file)
     if suffix == ".npz":
-        return _only_array(file)
+        return _only_array_of_npz(file)
     if suffix != ".npy":
         raise InputFileError(
             f"{file}: a {content} is read from {', '.join(suffixes)}", path=file, choices=suffixes
         )
     if image_files.holds_objects(file):
-        return _saved_array(file)
+        return _array_of_pickled_dict(file)
     return image_files.read_npy(file)
 
 
-def _saved_array(file: Path) -> np.ndarray:
+def _array_of_pickled_dict(file: Path) -> np.ndarray:
     """Read the one array of a dict that `numpy.save` wrote; nothing in it is run."""
     with opened(file) as stream:
         beginning = stream.read(12)
@@ -208,7 +208,7 @@ def _saved_array(file: Path) -> np.ndarray:
     return arrays[0]
 
 
-def _only_array(file: Path) -> np.ndarray:
+def _only_array_of_npz(file: Path) -> np.ndarray:
     """Read the one array of an .npz."""
     arrays = read_npz(file)
     if len(arrays) != 1:

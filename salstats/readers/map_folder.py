@@ -17,7 +17,7 @@ from salstats.readers.case_json import CaseFile, check_name, read_segmentations
 from salstats.readers.cells import PathLike
 from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_rle
 from salstats.readers.map_rows import MapRow, read_map_rows, warn_turned
-from salstats.readers.prediction_files import check_common, prediction
+from salstats.readers.prediction_files import check_cases_in_common, prediction
 from salstats.readers.score_layouts import check_pattern, find_patients
 from salstats.study import HUMAN, Case, Series, Study, Truth, selected_names
 
@@ -131,9 +131,9 @@ def read_map_folder(
             )
         true_masks = CaseFile(root, {}, {})
     human_masks = list(masks_of_readers.values())
-    _check_cases(rows, true_masks, human_masks, root)
+    _check_cases_in_common(rows, true_masks, human_masks, root)
     if tasks is None:
-        _check_tasks(rows, true_masks, root)
+        _check_any_task_in_truth(rows, true_masks, root)
     study_tasks = _tasks(tasks, rows, [true_masks, *human_masks], root)
     rows_of_case: dict[str, list[MapRow]] = {case: [] for case in true_masks.values}
     for row in rows:
@@ -145,7 +145,7 @@ def read_map_folder(
         _case(case, case_rows, true_masks, masks_of_readers, study_tasks, root)
         for case, case_rows in sorted(rows_of_case.items())
     ]
-    _check_patients(cases, rows_of_case, root)
+    _check_all_or_no_patients(cases, rows_of_case, root)
     if pattern is not None:
         cases = _cases_with_patients(cases, pattern, root)
     series = [row.key.series for row in rows if row.key.task in study_tasks]
@@ -191,7 +191,9 @@ def _case(
             prediction(task, series, shape, masks.file, mask=human_masks.get(task, empty(shape)))
             for task in tasks
         ]
-    patients = [(row.patient, f"{_row_name(folder, row)}, column 'patient'") for row in rows if row.patient]
+    patients = [
+        (row.patient, f"{_row_location(folder, row)}, column 'patient'") for row in rows if row.patient
+    ]
     return Case(
         case=name,
         shape=shape,
@@ -208,11 +210,11 @@ def _shape(
 ) -> tuple[int, int]:
     """Return the size of a case's image, which masks or rows give; InputFileError where none does."""
     sizes = [(masks.shapes[case], str(masks.file)) for masks in mask_files if case in masks.shapes]
-    sizes += [(row.shape, _row_name(folder, row)) for row in rows if row.shape is not None]
+    sizes += [(row.shape, _row_location(folder, row)) for row in rows if row.shape is not None]
     shape: tuple[int, int] | None = _common_value(sizes, f"the (height, width) of the image of case {case!r}")
     if shape is None:
         raise InputFileError(
-            f"{_row_name(folder, rows[0])}: nothing says how large the image of case {case!r} is; give "
+            f"{_row_location(folder, rows[0])}: nothing says how large the image of case {case!r} is; give "
             "height and width, or the case a mask in the truth",
             column="height",
             rows=[rows[0].number - 2],
@@ -226,7 +228,7 @@ def _labels(case: str, rows: Sequence[MapRow], tasks: Sequence[str], folder: Pat
     labels: dict[str, list[tuple[float, str]]] = {}
     for row in rows:
         if row.key.task in tasks and not math.isnan(row.label):
-            source = f"{_row_name(folder, row)}, column 'label'"
+            source = f"{_row_location(folder, row)}, column 'label'"
             labels.setdefault(row.key.task, []).append((row.label, source))
     return {
         task: _common_value(values, f"the label of case {case!r}, task {task!r},")
@@ -234,7 +236,7 @@ def _labels(case: str, rows: Sequence[MapRow], tasks: Sequence[str], folder: Pat
     }
 
 
-def _check_patients(
+def _check_all_or_no_patients(
     cases: Sequence[Case], rows_of_case: Mapping[str, Sequence[MapRow]], folder: Path
 ) -> None:
     """Raise InputFileError where some cases with maps have a patient and others have none."""
@@ -244,7 +246,7 @@ def _check_patients(
         case_rows = rows_of_case[case.case]
         if case_rows and case.patient is None:
             raise InputFileError(
-                f"{_row_name(folder, case_rows[0])}, column 'patient': empty for case {case.case!r}, "
+                f"{_row_location(folder, case_rows[0])}, column 'patient': empty for case {case.case!r}, "
                 "though other cases have one",
                 column="patient",
                 rows=[case_rows[0].number - 2],
@@ -253,7 +255,7 @@ def _check_patients(
 
 
 def _cases_with_patients(cases: Sequence[Case], pattern: re.Pattern[str], folder: Path) -> list[Case]:
-    """Return cases with the patients that a pattern finds in their names."""
+    """Return cases with the patients that a pattern finds in their names; raise where some have one."""
     if any(case.patient for case in cases):
         raise InputFileError(
             f"{folder / TABLE} has patients in its column 'patient'",
@@ -266,7 +268,7 @@ def _cases_with_patients(cases: Sequence[Case], pattern: re.Pattern[str], folder
     return [replace(case, patient=patient) for case, patient in zip(cases, patients, strict=True)]
 
 
-def _row_name(folder: Path, row: MapRow) -> str:
+def _row_location(folder: Path, row: MapRow) -> str:
     """Write where a row of the table of maps stands."""
     return f"{folder / TABLE}, row {row.number}"
 
@@ -395,7 +397,7 @@ def _tasks(
     return selected_names(tasks, available, "task", folder)
 
 
-def _check_tasks(rows: Sequence[MapRow], truth: CaseFile, folder: Path) -> None:
+def _check_any_task_in_truth(rows: Sequence[MapRow], truth: CaseFile, folder: Path) -> None:
     """Raise where no task of the maps is in the truth, warn where some are not: names may be misspelt."""
     true_tasks = truth.tasks()
     unknown = [row for row in rows if row.key.task not in true_tasks]
@@ -403,7 +405,7 @@ def _check_tasks(rows: Sequence[MapRow], truth: CaseFile, folder: Path) -> None:
         return
     task = unknown[0].key.task
     hint = did_you_mean(task, true_tasks) or f"; its tasks are {quoted(sorted(true_tasks))}"
-    message = f"{_row_name(folder, unknown[0])}: task {task!r} is on no image of {truth.file}{hint}"
+    message = f"{_row_location(folder, unknown[0])}: task {task!r} is on no image of {truth.file}{hint}"
     facts: dict[str, Any] = {
         "column": "task",
         "value": task,
@@ -416,15 +418,15 @@ def _check_tasks(rows: Sequence[MapRow], truth: CaseFile, folder: Path) -> None:
     warn(message, **facts)
 
 
-def _check_cases(
+def _check_cases_in_common(
     rows: Sequence[MapRow], truth: CaseFile, mask_files: Sequence[CaseFile], folder: Path
 ) -> None:
     """Raise where maps or people have no case in common with the truth; warn of cases without a map."""
     table = folder / TABLE
     cases_with_map = {row.key.case for row in rows}
-    check_common(cases_with_map, truth.values, table, truth.file)
+    check_cases_in_common(cases_with_map, truth.values, table, truth.file)
     for masks in mask_files:
-        check_common(masks.values, truth.values, masks.file, truth.file)
+        check_cases_in_common(masks.values, truth.values, masks.file, truth.file)
     if rows:
         without_map = [case for case in truth.values if case not in cases_with_map]
         if without_map:

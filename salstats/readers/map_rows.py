@@ -95,10 +95,10 @@ def read_map_rows(folder: Path) -> list[MapRow]:
     rows = []
     for number, (key, row) in enumerate(table.items(), start=2):
         location = RowLocation(folder / TABLE, number)
-        prob = _number(row, "prob", location)
-        label = _number(row, "label", location)
-        height = _number(row, "height", location)
-        width = _number(row, "width", location)
+        prob = _number_or_nan(row, "prob", location)
+        label = _number_or_nan(row, "label", location)
+        height = _number_or_nan(row, "height", location)
+        width = _number_or_nan(row, "width", location)
         patient: str | None = row.get("patient", "")
         if patient in UNKNOWN:
             patient = None
@@ -108,7 +108,7 @@ def read_map_rows(folder: Path) -> list[MapRow]:
     return rows
 
 
-def _number(row: TableRow, column: str, location: RowLocation) -> float:
+def _number_or_nan(row: TableRow, column: str, location: RowLocation) -> float:
     """Return the number of a column, or NaN where the cell is empty or NA."""
     cell = row.get(column, "")
     rule = _RULES[column]
@@ -138,7 +138,7 @@ def warn_turned(rows: Sequence[MapRow], shapes: Mapping[str, tuple[int, int] | N
         if shape is None or shape[0] == shape[1] or row.key.series in checked_series:
             continue
         checked_series.add(row.key.series)
-        map_shape = _stored_shape(row.file)
+        map_shape = _npy_shape_or_empty(row.file)
         if len(map_shape) != 2:
             continue
         if not may_cover(map_shape, shape) and may_cover(map_shape[::-1], shape):
@@ -150,8 +150,8 @@ def warn_turned(rows: Sequence[MapRow], shapes: Mapping[str, tuple[int, int] | N
             )
 
 
-def _stored_shape(file: Path) -> tuple[int, ...]:
-    """Return the shape in the header of a .npy file; an empty one for other files."""
+def _npy_shape_or_empty(file: Path) -> tuple[int, ...]:
+    """Return the shape in the header of a .npy file; an empty one for damaged and other files."""
     if file.suffix.lower() != ".npy":
         return ()
     try:

@@ -10,14 +10,14 @@ from salstats.errors import InputFileError, Message, Setting, warn
 from salstats.files.input_files import read_json
 from salstats.images.masks import Rle, area
 from salstats.readers.case_json import check_name
-from salstats.readers.case_tables import read_predictions
+from salstats.readers.case_tables import CasePrediction, read_predictions
 from salstats.readers.cells import PathLike
 from salstats.readers.image_files import image_shape
 from salstats.readers.map_files import MASK_SUFFIXES, find_case_files, read_rle
 from salstats.readers.prediction_files import (
     NAN,
     Sources,
-    check_cases,
+    check_cases_and_warn_of_unknown,
     files_in_folders,
     find_maps,
     prediction,
@@ -121,11 +121,11 @@ def read_mrxai2025(
     mask_sources = series_sources(masks, method, "masks")
     tool_masks = {series: _masks_by_case(Path(path), task) for series, path in mask_sources.items()}
     for series, path in mask_sources.items():
-        check_cases(tool_masks[series], pairs, path, root)
-    table: dict[str, tuple[float, float]] = {}
+        check_cases_and_warn_of_unknown(tool_masks[series], pairs, path, root)
+    table: dict[str, CasePrediction] = {}
     if predictions is not None:
         table = read_predictions(predictions)
-        check_cases(table, pairs, predictions, root)
+        check_cases_and_warn_of_unknown(table, pairs, predictions, root)
         _warn_of_missing_probabilities(table, pairs, predictions)
     all_series = tuple(dict.fromkeys([*map_files, *tool_masks]))
     cases = []
@@ -170,9 +170,9 @@ def read_mrxai2025(
 
 
 def _warn_of_missing_probabilities(
-    table: Mapping[str, tuple[float, float]], cases: Collection[str], file: PathLike
+    table: Mapping[str, CasePrediction], cases: Collection[str], file: PathLike
 ) -> None:
-    """Warn of cases without a probability in a table of case -> (probability, label)."""
+    """Warn of cases without a probability in a table of predictions."""
     with_probability = {case for case, (prob, _) in table.items() if not np.isnan(prob)}
     without = [case for case in cases if case not in with_probability]
     if without:

@@ -4,7 +4,7 @@ import datetime as dt
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -13,6 +13,9 @@ from salstats.errors import ColumnError, InputFileError, SalstatsError
 from salstats.memory_limit import CELL, check_size, limit
 from salstats.readers.cells import check_header
 from salstats.readers.parquet_pages import PageSizes, page_sizes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: Name that pandas gives to row labels without a name.
 _ROW_LABELS = re.compile(r"__index_level_\d+__")
@@ -45,7 +48,7 @@ def read_parquet(file: Path, data: bytes | memoryview) -> pd.DataFrame:
         if schema.pandas_metadata:
             names = [name for name in names if not _ROW_LABELS.fullmatch(name)]
         check_header(file, names)
-        _check_columns(file, schema)
+        _refuse_nested_and_binary_columns(file, schema)
         table = _decoded(file, data, schema, parquet_file.metadata)
         table = table.select(names).replace_schema_metadata()
         table = _simplified(file, data, table)
@@ -80,8 +83,8 @@ def _check_dates(file: Path, frame: pd.DataFrame) -> None:
             )
 
 
-def _check_columns(file: Path, schema: Any) -> None:
-    """Raise where a column holds neither text nor numbers."""
+def _refuse_nested_and_binary_columns(file: Path, schema: Any) -> None:
+    """Raise where a column holds lists, structs or bytes."""
     from pyarrow import types
 
     unreadable_types = (
@@ -106,7 +109,7 @@ def _check_columns(file: Path, schema: Any) -> None:
             )
 
 
-def _decoded(file: Path, data: bytes | memoryview, schema: Any, metadata: Any) -> Any:
+def _decoded(file: Path, data: bytes | memoryview, schema: Any, metadata: Any) -> "pa.Table":
     """Decode a file into a pyarrow.Table within the memory limit, its text as dictionaries where possible."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -136,7 +139,7 @@ def _decoded(file: Path, data: bytes | memoryview, schema: Any, metadata: Any) -
 
 def _batches(
     parquet_file: Any, pages: list[PageSizes], size: float, content: str, file_bytes: int
-) -> Iterator[Any]:
+) -> Iterator["pa.RecordBatch"]:
     """Yield batches of decoded rows; InputFileError where all together exceed the limit of memory.
 
     Where texts share their beginnings, each text may be as long as its page. `size` is the memory in bytes
@@ -159,7 +162,7 @@ def _is_text(arrow_type: Any) -> bool:
     return bool(types.is_string(arrow_type) or types.is_large_string(arrow_type))
 
 
-def _simplified(file: Path, data: bytes | memoryview, table: Any) -> Any:
+def _simplified(file: Path, data: bytes | memoryview, table: "pa.Table") -> "pa.Table":
     """Return a table with text as sorted dictionaries, other dictionaries decoded, and decimals as floats."""
     import pyarrow as pa
 

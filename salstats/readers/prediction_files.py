@@ -50,11 +50,11 @@ def find_maps(
         series: find_case_files(map_folder, MAP_SUFFIXES) for series, map_folder in map_folders.items()
     }
     for series, files in files_of_series.items():
-        check_cases(files, cases, map_folders[series], folder)
+        check_cases_and_warn_of_unknown(files, cases, map_folders[series], folder)
     return files_of_series
 
 
-def check_common(
+def check_cases_in_common(
     names: Collection[str], cases: Collection[str], source: PathLike, reference: PathLike
 ) -> None:
     """Raise where no name of a source is a case of the reference; either may be empty."""
@@ -67,9 +67,11 @@ def check_common(
         )
 
 
-def check_cases(names: Collection[str], cases: Collection[str], source: PathLike, folder: PathLike) -> None:
+def check_cases_and_warn_of_unknown(
+    names: Collection[str], cases: Collection[str], source: PathLike, folder: PathLike
+) -> None:
     """Raise where no name of a source is a case, warn where some are not."""
-    check_common(names, cases, source, folder)
+    check_cases_in_common(names, cases, source, folder)
     unknown = sorted({*names} - {*cases})
     if unknown:
         warn(
@@ -119,7 +121,7 @@ def _read_content(
     shape: tuple[int, int],
     source: str,
 ) -> Content:
-    """Read the map and the mask, which must be of the image's size."""
+    """Read the map and the mask; the mask must be of the image's size."""
     if isinstance(mask, Path):
         source = str(mask)
         mask = read_rle(mask)

@@ -10,9 +10,12 @@ import csv
 from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: Bytes of a chunk: few enough that arrays of them stay in the processor's cache.
 _CHUNK = 1 << 20
@@ -31,6 +34,15 @@ _LONGEST = 2**31 - 1
 _MAYBE_CONTROL = b"\xc2"
 
 
+class TextTable(NamedTuple):
+    """The cells of a text file."""
+
+    #: Columns of text.
+    cells: "pa.Table"
+    #: The file's number of the first row of data.
+    first_row: int
+
+
 @contextmanager
 def cells_of_any_length() -> Iterator[None]:
     """Let Python's csv module read cells of any length within the block."""
@@ -43,7 +55,7 @@ def cells_of_any_length() -> Iterator[None]:
 
 def read_regular_text(
     data: bytes | memoryview, encoding: str, sep: str, coded: Collection[str] = ()
-) -> tuple[Any, int] | None:
+) -> TextTable | None:
     """Read a regular file's cells as text.
 
     Parameters
@@ -59,9 +71,9 @@ def read_regular_text(
 
     Returns
     -------
-    tuple of pyarrow.Table and int, or None
-        The columns as large_string, or dictionaries of strings, without a missing cell, and the file's number
-        of the first data row; None where the file is not regular.
+    TextTable or None
+        The columns as large_string, or dictionaries of strings, without a missing cell; None where the file
+        is not regular.
     """
     if not _is_utf8(encoding) or not sep.isascii():
         return None
@@ -88,10 +100,10 @@ def read_regular_text(
         return None
     if len(header) < 2 or len(set(header)) < len(header):
         return None
-    table = _parsed(content, header, sep, coded)
+    table = _parsed_or_none(content, header, sep, coded)
     if table is None or _has_blank_line(table, content):
         return None
-    return table, 2 + n_leading
+    return TextTable(table, 2 + n_leading)
 
 
 def _is_utf8(encoding: str) -> bool:
@@ -172,7 +184,7 @@ def _has_regular_quotes(lines: np.ndarray, sep: str) -> bool:
     return not (n_marks_before % 2).any()
 
 
-def _has_blank_line(table: Any, content: memoryview) -> bool:
+def _has_blank_line(table: "pa.Table", content: memoryview) -> bool:
     """Return whether a line is blank, of which pyarrow makes a row of empty cells."""
     import pyarrow as pa
     from pyarrow import compute
@@ -192,7 +204,9 @@ def _has_blank_line(table: Any, content: memoryview) -> bool:
     return False
 
 
-def _parsed(content: memoryview, header: list[str], sep: str, coded: Collection[str]) -> Any:
+def _parsed_or_none(
+    content: memoryview, header: list[str], sep: str, coded: Collection[str]
+) -> "pa.Table | None":
     """Parse the lines below a header with pyarrow; None where they are not as wide as it, or no UTF-8."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv

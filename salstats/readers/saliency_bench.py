@@ -24,7 +24,7 @@ from salstats.readers.image_files import image_shape
 from salstats.readers.prediction_files import (
     NAN,
     Sources,
-    check_cases,
+    check_cases_and_warn_of_unknown,
     files_in_folders,
     find_maps,
     prediction,
@@ -184,7 +184,7 @@ def read_saliency_bench(  # noqa: C901, PLR0912
     probabilities: dict[str, float] = {}
     if predictions is not None:
         table = read_predictions(predictions)
-        check_cases(table, images, predictions, root)
+        check_cases_and_warn_of_unknown(table, images, predictions, root)
         probabilities = {case: prob for case, (prob, _) in table.items()}
     # an image without annotation has the size of all others, if they share one
     mask_shapes = {

@@ -76,7 +76,7 @@ def check_layout(
         )
     return ScoreLayout(
         rename=dict(rename or {}),
-        columns=_checked_columns(columns or {}),
+        columns=_names_of_score_columns(columns or {}),
         wide=wide is not None,
         tasks=[tasks] if isinstance(tasks, str) else tasks,
         case=case_columns,
@@ -84,7 +84,7 @@ def check_layout(
     )
 
 
-def _checked_columns(columns: ColumnsOption) -> dict[str, ColumnNames]:
+def _names_of_score_columns(columns: ColumnsOption) -> dict[str, ColumnNames]:
     """Return method, metric and reader of each column of scores, None for those that are not given."""
     names_of_column: dict[str, ColumnNames] = {}
     for column, option in columns.items():
@@ -131,7 +131,7 @@ def _names_scores(option: Any) -> bool:
 
 
 def check_pattern(pattern: str | None) -> re.Pattern[str] | None:
-    """Compile the regular expression of `patient_from`, which must have one group."""
+    """Compile the regular expression of `patient_from`, which must have one group; None for None."""
     if pattern is None:
         return None
     try:
@@ -247,14 +247,21 @@ def missing_case_error(table: FileTable, tasks: Sequence[str] = (), *, joined: b
     )
 
 
+class FileScores(NamedTuple):
+    """Scores of a file in the columns of a scores frame, and the file's row number of each."""
+
+    scores: pd.DataFrame
+    row_numbers: np.ndarray
+
+
 def arrange_scores(
     table: FileTable,
     layout: ScoreLayout,
     method: str | None,
     metric: str | None,
     joined_columns: Collection[str] = (),
-) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return a file's scores, whatever its layout, with coded identifiers, and the row number of each."""
+) -> FileScores:
+    """Return a file's scores, whatever its layout, with coded identifiers."""
     table = apply_names(table, layout, joined_columns)
     score_columns = _score_columns(table, layout)
     remaining_cells = table.cells.drop(columns=list(score_columns))
@@ -294,11 +301,11 @@ def arrange_scores(
             )
         frame = frame.assign(**_constants(frame, {name: value}))
     row_numbers = np.tile(table.rows, len(frames))
-    _check_complete(frame, table, row_numbers)
+    _check_required_columns_and_cells(frame, table, row_numbers)
     score_frame_columns = ("case", "task", "method", "metric", "score")
     leading = [column for column in score_frame_columns if column in frame.columns]
     trailing = [column for column in frame.columns if column not in leading]
-    return frame[[*leading, *trailing]], row_numbers
+    return FileScores(frame[[*leading, *trailing]], row_numbers)
 
 
 def _constants(frame: pd.DataFrame, names: Mapping[str, str | None]) -> dict[str, pd.Series]:
@@ -334,7 +341,7 @@ def _score_columns(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str,
         remedies = {"task": Message("leave ", Setting("wide"), " out")}
     elif layout.columns:
         table.check_named(layout.columns, "columns")
-        score_columns = _given_names(layout.columns)
+        score_columns = _given_fields_by_column(layout.columns)
         first_column, first_names = next(iter(layout.columns.items()))
         setting = Setting("columns")
         metric_only = Setting("columns", {first_column: (None, first_names.metric or first_column)})
@@ -378,7 +385,7 @@ def _score_columns(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str,
     return score_columns
 
 
-def _given_names(columns: Mapping[str, ColumnNames]) -> dict[str, dict[str, str | None]]:
+def _given_fields_by_column(columns: Mapping[str, ColumnNames]) -> dict[str, dict[str, str | None]]:
     """Return for each column "method", "metric" and "reader" with its name, those that any column has."""
     given = [
         field
@@ -388,7 +395,7 @@ def _given_names(columns: Mapping[str, ColumnNames]) -> dict[str, dict[str, str 
     return {column: {field: getattr(names, field) for field in given} for column, names in columns.items()}
 
 
-def _check_complete(frame: pd.DataFrame, table: FileTable, rows: np.ndarray) -> None:
+def _check_required_columns_and_cells(frame: pd.DataFrame, table: FileTable, row_numbers: np.ndarray) -> None:
     """Raise when a column of the key is missing or one of its cells is empty."""
     for name in SCORES_COLUMNS:
         if name in frame.columns:
@@ -413,11 +420,11 @@ def _check_complete(frame: pd.DataFrame, table: FileTable, rows: np.ndarray) -> 
             choices=frame.columns,
             path=table.file,
         )
-    check_filled(frame, table, rows)
+    check_identifiers_are_filled(frame, table, row_numbers)
 
 
-def check_filled(frame: pd.DataFrame, table: FileTable, rows: np.ndarray) -> None:
-    """Raise when a cell is empty of a column in which none may be."""
+def check_identifiers_are_filled(frame: pd.DataFrame, table: FileTable, row_numbers: np.ndarray) -> None:
+    """Raise where an identifier is empty that every row needs; patients or data sets may all be empty."""
     for name in (*REQUIRED_TEXT, *ALL_OR_NONE):
         if name not in frame.columns:
             continue
@@ -428,7 +435,7 @@ def check_filled(frame: pd.DataFrame, table: FileTable, rows: np.ndarray) -> Non
         if empty.any() and not (name in ALL_OR_NONE and empty.all()):
             position = int(np.flatnonzero(empty)[0])
             raise ColumnError(
-                f"{table.file}, row {rows[position]}, column {name!r}: empty",
+                f"{table.file}, row {row_numbers[position]}, column {name!r}: empty",
                 hint="every row needs one",
                 column=name,
                 rows=[position],

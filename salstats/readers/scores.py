@@ -22,12 +22,12 @@ from salstats.frames import (
     warn_of_doubtful_scores,
 )
 from salstats.readers.cells import NA_STRINGS, PathLike, TableOptions
-from salstats.readers.joins import Join, join_tables, joined_columns, read_joined
+from salstats.readers.joins import Join, columns_of_joined_files, join_tables, read_joined
 from salstats.readers.score_layouts import (
     ColumnsOption,
     apply_names,
     arrange_scores,
-    check_filled,
+    check_identifiers_are_filled,
     check_layout,
     stack_scores,
 )
@@ -145,7 +145,7 @@ def read_scores(
     methods = _per_file(method, files, "method")
     metrics = _per_file(metric, files, "metric")
     joined_tables = [] if join is None else read_joined(join, options)
-    columns_elsewhere = joined_columns(joined_tables)
+    columns_elsewhere = columns_of_joined_files(joined_tables)
     frames = []
     origins = []
     for file, file_method, file_metric in zip(files, methods, metrics, strict=True):
@@ -229,9 +229,9 @@ def read_data(
     (file,) = _files(path)
     layout = check_layout(rename, case, patient_from)
     joined_tables = [] if join is None else read_joined(join, options)
-    table = apply_names(read_table(file, options), layout, joined_columns(joined_tables))
+    table = apply_names(read_table(file, options), layout, columns_of_joined_files(joined_tables))
     data = table.typed(layout.case)
-    check_filled(data, table, table.rows)
+    check_identifiers_are_filled(data, table, table.rows)
     return join_tables(data, joined_tables, layout) if joined_tables else data
 
 

@@ -30,10 +30,10 @@ from salstats.readers.cells import (
     TableOptions,
     covariate_text,
     have_decimal_commas,
-    is_number,
-    name_of,
+    identifier_of_cell,
+    is_numeric_or_bool,
     parse_numbers,
-    warn_of_blanks,
+    warn_of_values_differing_by_blanks,
 )
 from salstats.readers.delimited_text import CONTROL, read_text
 from salstats.readers.parquet import read_parquet
@@ -183,12 +183,12 @@ class FileTable:
         cells = plain_text(self.cells[column])
         if pd.api.types.is_integer_dtype(cells):
             # digits are names as they stand
-            return _digits(cells)
+            return _whole_numbers_as_text(cells)
         if isinstance(cells.dtype, pd.StringDtype):
             names = cells.fillna("")
             doubtful = _doubtful_names(names)
         else:
-            names = pd.Series([name_of(value) for value in cells], cells.index, object, column)
+            names = pd.Series([identifier_of_cell(value) for value in cells], cells.index, object, column)
             doubtful = list(names.unique())
         self._check_names(column, names, doubtful)
         return names.astype("str")
@@ -197,7 +197,7 @@ class FileTable:
         """Return a column of names as `text` does, but coded, and missing where one is empty."""
         cells = self.cells[column]
         if pd.api.types.is_integer_dtype(cells):
-            return coded_text(_digits(cells))
+            return coded_text(_whole_numbers_as_text(cells))
         if not isinstance(cells.dtype, pd.StringDtype) and not is_coded(cells):
             cells = self.text(column)
         names = coded_text(cells)
@@ -209,7 +209,7 @@ class FileTable:
     def _check_names(self, column: str, names: pd.Series, doubtful: Iterable[str]) -> None:
         """Raise ColumnError for the first cell that is no name, of the distinct names in doubt."""
         for name in doubtful:
-            reason = _no_name(name)
+            reason = _name_problem(name)
             if reason:
                 is_bad = np.array([cell == name for cell in names])
                 raise self._cell_error(is_bad, column, reason, ColumnError)
@@ -283,7 +283,7 @@ class FileTable:
             raise self._cell_error(is_bad, column, reason)
         return values
 
-    def finite(self, columns: Sequence[str]) -> np.ndarray:
+    def finite_numbers(self, columns: Sequence[str]) -> np.ndarray:
         """Return columns as an array (n_rows, n_columns); a cell that is no finite number is an error."""
         self.check_columns(columns)
         n_rows = len(self)
@@ -356,7 +356,7 @@ class FileTable:
         """
         cells = plain_text(self.cells[column])
         numbers, missing, is_no_number = parse_numbers(cells, self.options)
-        if is_number(cells):
+        if is_numeric_or_bool(cells):
             inexact = np.flatnonzero(np.abs(numbers.to_numpy()) >= EXACT)
             if not inexact.size:
                 return numbers
@@ -380,7 +380,7 @@ class FileTable:
             self._warn_of_lost_digits(column, cells, numbers)
             return numbers
         text = covariate_text(cells).mask(missing)
-        self._check_characters(column, text)
+        self._refuse_control_characters(column, text)
         if not is_no_number.any():
             return text
         if self.options.decimal == "." and have_decimal_commas(cells[is_no_number]):
@@ -403,7 +403,7 @@ class FileTable:
                 rows=[position],
                 path=self.file,
             )
-        warn_of_blanks(text, self.file)
+        warn_of_values_differing_by_blanks(text, self.file)
         return text
 
     def _warn_of_lost_digits(self, column: str, cells: pd.Series, numbers: pd.Series) -> None:
@@ -424,7 +424,7 @@ class FileTable:
                 )
                 return
 
-    def _check_characters(self, column: str, text: pd.Series) -> None:
+    def _refuse_control_characters(self, column: str, text: pd.Series) -> None:
         """Raise for a cell with a control character, which no text file may hold."""
         import pyarrow as pa
         from pyarrow import compute
@@ -468,7 +468,7 @@ class FileTable:
         return None
 
 
-def _digits(cells: pd.Series) -> pd.Series:
+def _whole_numbers_as_text(cells: pd.Series) -> pd.Series:
     """Return whole numbers as text, "" where a cell is missing."""
     import pyarrow as pa
 
@@ -517,8 +517,8 @@ def _doubtful_names(names: pd.Index | pd.Series) -> list[str]:
     return distinct.filter(compute.match_substring_regex(distinct, _DOUBTFUL)).to_pylist()
 
 
-def _no_name(name: str | None) -> str:
-    """Write why a cell is no name; "" where it is one."""
+def _name_problem(name: str | None) -> str | None:
+    """Write why a cell is no name; None where it is one."""
     if name is None:
         return "is a date or time, or a number too large to be exact, not a name; store the column as text"
     if _ROUNDED.fullmatch(name):
@@ -526,7 +526,7 @@ def _no_name(name: str | None) -> str:
     problem = hidden(name)
     if problem:
         return f"{problem}; remove it in the file"
-    return ""
+    return None
 
 
 def read_table(

@@ -16,11 +16,13 @@ from salstats.readers.tables import FileTable, read_format_table
 COLUMNS = {"threshold": ("threshold",), "cutoff": ("cutoff", "prob_threshold"), "smooth": ("smooth",)}
 #: Column of the mean IoU at each cut-off of the release's table; the cut-off of the first maximum counts.
 _MIOU = "mIoU"
+#: Name of a task, and of a series of maps, None where a number is that of all series.
+TaskAndSeries = tuple[str, str | None]
 #: Columns that tell one series of maps from another.
 _SERIES = ("method", "model", "seed")
 
 
-def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[tuple[str, str | None], float]:
+def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[TaskAndSeries, float]:
     """Read one number for each task: (task, series or None) -> threshold, cut-off or filter size to use.
 
     Three forms are read: a value per task (the release's `tuning_results.csv`); every value tried with its
@@ -37,8 +39,8 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[tuple[st
     tasks = [task_name(task) for task in table.filled("task")]
     keys = pd.Series([*zip(tasks, _series_of_rows(table), strict=True)], dtype=object)
     values = table.numbers(column)
-    numbers: dict[tuple[str, str | None], float] = {}
-    for row in np.flatnonzero(_chosen_rows(table, keys)).tolist():
+    numbers: dict[TaskAndSeries, float] = {}
+    for row in np.flatnonzero(_is_chosen_row(table, keys)).tolist():
         key = keys[row]
         if key in numbers:
             raise ColumnError(
@@ -49,7 +51,7 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[tuple[st
                 path=table.file,
             )
         if np.isnan(values[row]):
-            raise _undefined(table, row, key, kind)
+            raise _undefined_error(table, row, key, kind)
         numbers[key] = _checked(table, row, kind, column, float(values[row]))
     rows_without = np.flatnonzero(~keys.isin(numbers))
     if rows_without.size:
@@ -63,7 +65,7 @@ def read_thresholds(path: PathLike, *, what: str | None = None) -> dict[tuple[st
     return numbers
 
 
-def _undefined(table: FileTable, row: int, key: tuple[str, str | None], kind: str) -> SalstatsError:
+def _undefined_error(table: FileTable, row: int, key: TaskAndSeries, kind: str) -> SalstatsError:
     """Make the error of a row that should hold a number and holds none."""
     return ColumnError(
         f"{table.location(row)}: {_key_text(key)} has no defined {kind}", rows=[row], path=table.file
@@ -105,7 +107,7 @@ def _series_of_rows(table: FileTable) -> list[str] | list[None]:
     return [":".join(filter(None, names)) for names in zip(*texts, strict=True)]
 
 
-def _chosen_rows(table: FileTable, keys: pd.Series) -> np.ndarray:
+def _is_chosen_row(table: FileTable, keys: pd.Series) -> np.ndarray:
     """Return a mask of the rows that count: those chosen, or the first maximum of the mean IoU, or all."""
     if "chosen" in table.columns:
         reason = "is neither True nor False"
@@ -132,7 +134,7 @@ def _checked(table: FileTable, row: int, kind: str, column: str, value: float) -
     return value
 
 
-def _key_text(key: tuple[str, str | None]) -> str:
+def _key_text(key: TaskAndSeries) -> str:
     """Write a task, and its method where there is one, for a message."""
     task, series = key
     if series is None:

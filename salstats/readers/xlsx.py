@@ -15,7 +15,14 @@ import pandas as pd
 from salstats.checks import quoted
 from salstats.errors import InputFileError, Message, Setting
 from salstats.memory_limit import SHEET_CELL, check_size
-from salstats.readers.cells import BEYOND_FLOATS, EXACT, TableOptions, check_header, is_date, name_of
+from salstats.readers.cells import (
+    BEYOND_FLOATS,
+    EXACT,
+    TableOptions,
+    check_header,
+    identifier_of_cell,
+    is_date,
+)
 
 #: Bytes of memory for each byte of XML.
 _XML_BYTES = 16
@@ -136,7 +143,7 @@ def _read_sheet(file: Path, data: bytes, options: TableOptions) -> tuple[list[st
         values = [_value(location, cell, options) for cell in cells[: len(header)]]
         rows.append(values + [None] * (len(header) - len(values)))
     if may_hide_cells and any(None in row for row in rows):
-        _check_gaps(location, load_workbook(BytesIO(data))[sheet.title], rows)
+        _refuse_merged_and_unstored_cells(location, load_workbook(BytesIO(data))[sheet.title], rows)
     return header, rows
 
 
@@ -217,11 +224,11 @@ def _cell_text(value: Any, decimal: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, float):
-        return str(name_of(value)).replace(".", decimal)
+        return str(identifier_of_cell(value)).replace(".", decimal)
     return str(value)
 
 
-def _check_gaps(location: str, sheet: Any, rows: Sequence[Sequence[Any]]) -> None:
+def _refuse_merged_and_unstored_cells(location: str, sheet: Any, rows: Sequence[Sequence[Any]]) -> None:
     """Raise where an empty cell is a formula without a stored value, or the rest of merged cells."""
     for merged in sheet.merged_cells.ranges:
         if merged.min_col <= len(rows[0]) and merged.min_row <= len(rows) + 1:

@@ -19,7 +19,7 @@ from salstats.readers.attention_tables import draw_boxes, parse_mask, read_annot
 def test_digits_are_read_as_json_reads_them(shape, separators):
     mask = np.random.default_rng(1).integers(0, 2, shape)
     text = json.dumps(mask.tolist(), separators=separators)
-    assert (attention_tables._digits(text) == mask).all()
+    assert (attention_tables._digit_array(text) == mask).all()
     assert (decode(parse_mask(text)) == mask).all()
 
 

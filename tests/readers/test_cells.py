@@ -16,11 +16,11 @@ from salstats.readers.cells import (
     check_header,
     covariate_text,
     have_decimal_commas,
+    identifier_of_cell,
     is_date,
-    is_number,
-    name_of,
+    is_numeric_or_bool,
     parse_numbers,
-    warn_of_blanks,
+    warn_of_values_differing_by_blanks,
 )
 
 FILE = Path("scores.csv")
@@ -152,7 +152,7 @@ def test_truth_values_are_numbers_only_among_themselves():
 @pytest.mark.parametrize("dtype", ["int64", "Int64", "float32", "bool", "boolean"])
 def test_columns_of_numbers_are_taken_as_they_are(dtype):
     column = pd.Series([1, 0, 1]).astype(dtype)
-    assert is_number(column)
+    assert is_numeric_or_bool(column)
     assert parsed(column) == ([1, 0, 1], [False] * 3, [False] * 3)
     if dtype[0] in "If":
         column[1] = None
@@ -161,7 +161,7 @@ def test_columns_of_numbers_are_taken_as_they_are(dtype):
 
 def test_a_column_of_objects_is_read_cell_by_cell():
     column = pd.Series([1, "0.5", None, "x"], dtype=object)
-    assert not is_number(column)
+    assert not is_numeric_or_bool(column)
     numbers, missing, is_no_number = parsed(column)
     np.testing.assert_array_equal(numbers, [1, 0.5, np.nan, np.nan])
     assert missing == [False, False, True, False]
@@ -205,7 +205,7 @@ def test_decimal_commas_are_those_of_every_cell(cells, expected):
     ],
 )
 def test_a_name_is_text_that_its_cell_gives_without_doubt(cell, name):
-    assert name_of(cell) == name
+    assert identifier_of_cell(cell) == name
 
 
 def test_dates_and_times_are_dates():
@@ -225,7 +225,7 @@ def test_covariates_are_text_with_dates_in_iso_form():
 
 
 def test_values_that_differ_by_a_blank_are_a_warning(recwarn):
-    warn_of_blanks(pd.Series(["a", "b", "a", None], name="site", dtype="str"), FILE)
+    warn_of_values_differing_by_blanks(pd.Series(["a", "b", "a", None], name="site", dtype="str"), FILE)
     assert not recwarn.list
     with warns(column="site", path=FILE, match="'b ' and 'b'"):
-        warn_of_blanks(pd.Series(["a", "b ", "b", None], name="site", dtype="str"), FILE)
+        warn_of_values_differing_by_blanks(pd.Series(["a", "b ", "b", None], name="site", dtype="str"), FILE)

@@ -31,8 +31,8 @@ from salstats.readers.gaze_files import (
     holds_gaze,
     n_outside,
     read_box,
-    read_fixation_rows,
     read_fixations,
+    read_fixations_and_n_overlapping,
     read_metadata,
     reason_excluded,
 )
@@ -137,7 +137,7 @@ def test_a_size_is_in_whole_pixels(tmp_path, cell):
 def test_fixations_are_the_cells_of_the_file(tmp_path):
     rows = fixation_rows("img-a", 0)
     write_fixations(tmp_path, rows)
-    fixations, n_overlapping = read_fixation_rows(tmp_path / "fixations.csv")
+    fixations, n_overlapping = read_fixations_and_n_overlapping(tmp_path / "fixations.csv")
     cells = np.array(rows, dtype=float)
     np.testing.assert_array_equal(fixations.points, cells[:, [3, 2]])
     np.testing.assert_array_equal(fixations.duration, cells[:, 1] - cells[:, 0])
@@ -157,7 +157,7 @@ def test_fixations_overlap_where_one_begins_before_any_earlier_one_has_ended(tmp
         for number, (start, _) in enumerate(intervals)
     )
     write_fixations(tmp_path, rows[::-1])
-    assert read_fixation_rows(tmp_path / "fixations.csv")[1] == expected == 2
+    assert read_fixations_and_n_overlapping(tmp_path / "fixations.csv")[1] == expected == 2
 
 
 def test_a_fixation_that_stands_twice_is_named_by_its_row(tmp_path):

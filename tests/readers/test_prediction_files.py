@@ -7,8 +7,8 @@ from tests_support import raises, warns
 from salstats.errors import InputFileError, SalstatsError
 from salstats.images.masks import encode
 from salstats.readers.prediction_files import (
-    check_cases,
-    check_common,
+    check_cases_and_warn_of_unknown,
+    check_cases_in_common,
     files_in_folders,
     prediction,
     series_of,
@@ -38,12 +38,12 @@ def test_people_are_no_method():
 
 
 def test_names_without_a_common_case_are_refused_and_other_names_left_out():
-    check_common([], ["a"], "here", "there")
-    check_common(["b"], [], "here", "there")
+    check_cases_in_common([], ["a"], "here", "there")
+    check_cases_in_common(["b"], [], "here", "there")
     with raises(InputFileError, path="here", column="case", value="b"):
-        check_common(["b"], ["a"], "here", "there")
+        check_cases_in_common(["b"], ["a"], "here", "there")
     with warns(path="here", column="case", value=["b"]):
-        check_cases(["a", "b"], ["a"], "here", "there")
+        check_cases_and_warn_of_unknown(["a", "b"], ["a"], "here", "there")
 
 
 def test_images_lie_in_folders_and_others_are_said(tmp_path):
