@@ -199,6 +199,14 @@ ITEMS = (
         """ss.plot_box(scores.query("metric == 'iou' and method == 'gradcam'"), labels=labels)""",
         ("embedded", "long names"),
     ),
+    Item(
+        "plot_box as rainclouds",
+        """ss.plot_box(scores.query("metric == 'iou'"), form="raincloud", labels=labels)""",
+    ),
+    Item(
+        "plot_box as half-eyes",
+        """ss.plot_box(scores.query("metric == 'iou'"), form="halfeye", labels=labels)""",
+    ),
     Item("plot_box of two metrics", """ss.plot_box(scores, labels=labels)"""),
     Item(
         "plot_letter_values",

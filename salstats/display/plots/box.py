@@ -1,6 +1,7 @@
-"""Box plots of scores: a row per task, a box per method, a panel per metric."""
+"""Distributions of scores as boxes, rainclouds or half-eyes: a row per task, a panel per metric."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,25 +9,92 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_choice
+from salstats.display.facts import capitalized
 from salstats.display.plots.layout.captions import distinct_values, groups_without_note, scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.figure_rows import dodge_offsets, row_layout
 from salstats.display.plots.layout.legends import group_scales, method_labels
 from salstats.display.plots.layout.panel_grid import group_titles
-from salstats.display.plots.layout.points import RASTER_POINTS
+from salstats.display.plots.layout.points import RASTER_POINTS, evenly_spread_fractions
 from salstats.display.plots.layout.row_panels import panel_titles, row_panels
 from salstats.display.plots.layout.text_fit import crossed_labels, short_labels
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
-from salstats.stats.descriptions import box_values
+from salstats.stats.descriptions import box_values, density_curves
 from salstats.stats.engine.score_reasons import missing_scores
 from salstats.study import HUMAN
 
-#: Half the height in mm of a box that shares its row with others, and of one that does not.
-_SHARED_HALF_MM = 0.8
-_SINGLE_HALF_MM = 1.3
+
+@dataclass(frozen=True)
+class _Form:
+    """Form of a distribution: the places of its parts, in mm above the middle of the room of a method.
+
+    Attributes
+    ----------
+    n_marks : int
+        Room of a method, in marks of a row.
+    box, half_box : float
+        Middle of the box, and half of its height.
+    half_bar : float
+        Half the height of a bar, which stands in the middle of the room.
+    cloud, cloud_height : float or None
+        Lower edge and height of the highest cloud, None without clouds.
+    points, points_height : float
+        Middle and height of the band of single scores.
+    all_points : bool
+        Whether all scores are drawn however many there are.
+    has_box : bool
+        Whether quartiles are a box with the median in it, else a thick line with a dot.
+    """
+
+    n_marks: int
+    box: float
+    half_box: float
+    half_bar: float
+    points: float
+    points_height: float
+    cloud: float | None = None
+    cloud_height: float = 0.0
+    all_points: bool = False
+    has_box: bool = True
+
+
+#: Forms by name; a box that does not share its row with others is higher.
+_BOX = _Form(n_marks=1, box=0.0, half_box=0.8, half_bar=0.8, points=0.0, points_height=1.2)
+_SINGLE_BOX = replace(_BOX, half_box=1.3, half_bar=1.3, points_height=2.0)
+_FORMS = {
+    "box": _BOX,
+    "raincloud": _Form(
+        n_marks=2,
+        box=-0.4,
+        half_box=0.45,
+        half_bar=0.8,
+        points=-1.6,
+        points_height=1.1,
+        cloud=0.3,
+        cloud_height=2.1,
+        all_points=True,
+    ),
+    "halfeye": _Form(
+        n_marks=2,
+        box=-0.9,
+        half_box=0.0,
+        half_bar=0.8,
+        points=-1.8,
+        points_height=0.8,
+        cloud=-0.6,
+        cloud_height=3.0,
+        has_box=False,
+    ),
+}
+#: Most scores of a method all of which are drawn as points, and fewest that have a cloud.
+_FEW_SCORES = 20
+_CLOUD_SCORES = 10
+#: Number of points of a distribution that could be opaque; of more points each is as much more transparent.
+_OPAQUE_POINTS = 40
+_POINT_ALPHAS = (0.15, 0.8)
 
 
 @plot_function
@@ -35,15 +103,17 @@ def plot_box(
     *,
     by: str | Sequence[str] | None = None,
     reference: str | None = None,
+    form: str = "box",
     labels: Mapping[str, Any] | Labels | None = None,
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Draw the scores' distributions: a box per method in each task's row, a panel per metric.
+    """Draw the scores' distributions: one per method in each task's row, a panel per metric.
 
     A box spans the quartiles with a line at the median, whiskers reach to the furthest score within 1.5
-    interquartile ranges, dots are the scores beyond, a diamond marks the mean. Scores that are 0 or 1, such
-    as hits, are drawn as a bar up to the proportion of 1, and the caption says so.
+    interquartile ranges, dots are the scores beyond, a diamond marks the mean. Where a method has at most 20
+    scores, a dot is drawn for each of them. Scores that are 0 or 1, such as hits, are drawn as a bar up to
+    the proportion of 1, and the caption says so.
 
     Parameters
     ----------
@@ -54,6 +124,9 @@ def plot_box(
         Columns other than metric and method name the rows; without any, each method has a row.
     reference : str, optional
         The method drawn in black and first; by default `human` where it is a method.
+    form : {"box", "raincloud", "halfeye"}
+        Boxes; above each box the density of the scores and below it every score; or the density above a line
+        with the median, the quartiles (thick) and the whiskers (thin).
     labels : Mapping, optional
         Labels and order: `{"gradcam": "Grad-CAM"}`, `{"task": ["Edema", "Atelectasis"]}`.
     n_columns : int, optional
@@ -76,7 +149,17 @@ def plot_box(
 
     Notes
     -----
-    Quartiles are R's type 7, as in `describe` and in ggplot2.
+    Quartiles are R's type 7, as in `describe` and in ggplot2. Densities are Gaussian kernel estimates with
+    R's default bandwidth, from the smallest to the largest score, the same area for all methods of a panel;
+    distributions of fewer than 10 scores have none.
+
+    References
+    ----------
+    Allen M, Poggiali D, Whitaker K, Marshall TR, Kievit RA. Raincloud plots: a multi-platform tool for robust
+    data visualization. Wellcome Open Res 2019. doi:10.12688/wellcomeopenres.15191.1
+
+    Kay M. ggdist: visualizations of distributions and uncertainty in the grammar of graphics. IEEE Trans Vis
+    Comput Graph 2024. doi:10.1109/TVCG.2023.3327195
 
     Examples
     --------
@@ -85,6 +168,7 @@ def plot_box(
     >>> type(figure).__name__
     'Figure'
     """
+    check_choice(form, tuple(_FORMS), "form")
     boxes, outliers = box_values(scores, by)
     names = Labels(labels, scores)
     if reference is not None:
@@ -112,27 +196,38 @@ def plot_box(
     if len(methods) > 1 and row_columns:
         legend += methods.values()
     row = crossed_labels(defined_boxes, row_texts)
-    rows = row_layout(list(row.categories), list(row.categories), n_marks=max(len(legend), 1))
+    places = _FORMS[form]
+    if form == "box" and not legend:
+        places = _SINGLE_BOX
+    n_marks = places.n_marks * max(len(legend), 1)
+    rows = row_layout(list(row.categories), list(row.categories), n_marks=n_marks)
     defined_boxes["mark"] = mark
     defined_boxes["mark"] = pd.Categorical(defined_boxes["mark"], list(methods.values()), ordered=True)
     metric_columns = [column for column in groups if column == "metric"]
     defined_boxes["panel"] = group_titles(defined_boxes, names, metric_columns)
     defined_boxes["bar"] = _is_binary_metric(defined_boxes, defined_boxes["panel"])
     defined_boxes["y"] = rows.centres_of(row)
-    half_mm = _SINGLE_HALF_MM
     legend_note = ""
     if legend:
-        defined_boxes["y"] += dodge_offsets(defined_boxes["mark"].cat.codes, len(legend))
-        half_mm = _SHARED_HALF_MM
+        offsets = dodge_offsets(defined_boxes["mark"].cat.codes, len(legend))
+        defined_boxes["y"] += places.n_marks * offsets
         legend_note = f"In each row from the top: {joined(legend)}."
-    positions = defined_boxes.loc[~defined_boxes["bar"], [*groups, "panel", "y", "mark"]]
-    points = outliers.merge(positions, on=groups) if groups else outliers.merge(positions, how="cross")
+    positions = defined_boxes.loc[~defined_boxes["bar"], [*groups, "panel", "y", "mark", "n"]]
+    all_scores = _with_positions(scores.dropna(subset="score")[[*groups, "score"]], positions, groups)
+    clouds = pd.DataFrame()
+    if places.cloud is not None:
+        with_cloud = all_scores[all_scores["n"] >= _CLOUD_SCORES]
+        clouds = density_curves(with_cloud, "score", ["panel", "mark", "y"])
+    is_few = all_scores["n"] <= _FEW_SCORES
+    points = all_scores[is_few | places.all_points]
+    outliers = _with_positions(outliers, positions, groups)
+    outliers = outliers[(outliers["n"] > _FEW_SCORES) & places.has_box & (not places.all_points)]
     # the axis names metrics, labels of rows name tasks, and the legend or labels name methods
     named_columns = [column for column in groups if column != "method" or legend or not row_columns]
     unnamed_columns = [column for column in ("metric", "method", "task") if column not in named_columns]
     notes = [
         scope_note(scores, names, unnamed_columns),
-        _boxes_note(defined_boxes, has_outliers=len(points) > 0),
+        _boxes_note(defined_boxes, places, clouds, points, outliers),
         _proportions_note(defined_boxes, names),
         legend_note,
         _counts_note(boxes),
@@ -144,9 +239,12 @@ def plot_box(
     figure = (
         Figure()
         + rows.layers()
-        + _layers(defined_boxes, points, half_mm)
+        + _cloud_layers(clouds, places)
+        + _layers(defined_boxes, places)
+        + _point_layers(points, outliers, places)
+        + _mean_layers(defined_boxes, places)
         + grid.elements(axis_title, notes, legend)
-        + group_scales(methods, references, ("color", "fill"), grid.width, labels=names)
+        + group_scales(methods, references, ("color", "fill"), grid.width, labels=names, light=True)
         + p9.theme(legend_key_size=8)
     )
     return grid.pages(figure)
@@ -163,66 +261,119 @@ def _is_binary_metric(boxes: pd.DataFrame, metrics: pd.Series) -> np.ndarray:
     return is_binary.to_numpy(dtype=bool)
 
 
-def _layers(defined_boxes: pd.DataFrame, points: pd.DataFrame, half_mm: float) -> list[Any]:
-    """Return layers of whiskers, boxes and bars, medians, outliers and means.
+def _with_positions(rows: pd.DataFrame, positions: pd.DataFrame, groups: list[str]) -> pd.DataFrame:
+    """Return scores with the position, the panel and the number of scores of their box."""
+    if not groups:
+        return rows.merge(positions, how="cross")
+    return rows.merge(positions, on=groups)
 
-    `points` are the outliers. Boxes are 2 * `half_mm` high.
-    """
+
+def _cloud_layers(clouds: pd.DataFrame, places: _Form) -> list[Any]:
+    """Return a layer of densities, none if there are no clouds."""
+    if clouds.empty:
+        return []
+    # clouds of a panel have the same area
+    densest = clouds.groupby("panel", observed=True)["density"].transform("max")
+    base = clouds["y"] + (places.cloud or 0.0)
+    clouds = clouds.assign(ymin=base, ymax=base + places.cloud_height * clouds["density"] / densest)
+    cloud = p9.aes("value", ymin="ymin", ymax="ymax", fill="mark", color="mark", group="y")
+    return [p9.geom_ribbon(cloud, clouds, size=0.3, show_legend=False)]
+
+
+def _layers(defined_boxes: pd.DataFrame, places: _Form) -> list[Any]:
+    """Return layers of whiskers, boxes and bars, and medians."""
+    y = defined_boxes["y"] + np.where(defined_boxes["bar"], 0.0, places.box)
+    half_mm = np.where(defined_boxes["bar"], places.half_bar, places.half_box)
     bodies = defined_boxes.assign(
         low=np.where(defined_boxes["bar"], 0.0, defined_boxes["q1"]),
         high=np.where(defined_boxes["bar"], defined_boxes["mean"], defined_boxes["q3"]),
-        ymin=defined_boxes["y"] - half_mm,
-        ymax=defined_boxes["y"] + half_mm,
+        y=y,
+        ymin=y - half_mm,
+        ymax=y + half_mm,
     )
     boxes = bodies[~bodies["bar"]]
-    bars = bodies[bodies["bar"]].assign(one=1.0)
     low_whisker = p9.aes(x="whisker_low", xend="q1", y="y", yend="y", color="mark")
     high_whisker = p9.aes(x="q3", xend="whisker_high", y="y", yend="y", color="mark")
     body = p9.aes(xmin="low", xmax="high", ymin="ymin", ymax="ymax", color="mark", fill="mark")
-    median = p9.aes(x="median", xend="median", y="ymin", yend="ymax")
-    coloured_median = p9.aes(x="median", xend="median", y="ymin", yend="ymax", color="mark")
-    # a white median on the edge of a box would hide the edge
-    is_inside = boxes["median"].between(boxes["q1"], boxes["q3"], inclusive="neither")
-    raster = len(points) > RASTER_POINTS
     layers = [
         p9.geom_segment(low_whisker, boxes, size=0.4, show_legend=False),
         p9.geom_segment(high_whisker, boxes, size=0.4, show_legend=False),
         # transparent fills of eight methods would look alike
         p9.geom_rect(body, bodies, size=0.4),
-        p9.geom_segment(coloured_median, boxes, size=0.9, show_legend=False),
-        p9.geom_segment(median, boxes[is_inside], size=0.9, color="white", show_legend=False),
-        p9.geom_point(
-            p9.aes(x="score", y="y", color="mark"),
-            points,
-            size=0.7,
-            stroke=0,
-            raster=raster,
-            show_legend=False,
-        ),
-        p9.geom_point(
-            p9.aes(x="mean", y="y", color="mark"),
-            bodies,
-            shape="D",
-            fill="white",
-            size=1.1,
-            stroke=0.4,
-            show_legend=False,
-        ),
     ]
+    if places.has_box:
+        median = p9.aes(x="median", xend="median", y="ymin", yend="ymax")
+        layers.append(p9.geom_segment(median, boxes, size=0.9, color="black", show_legend=False))
+    else:
+        quartiles = p9.aes(x="q1", xend="q3", y="y", yend="y", color="mark")
+        layers.append(p9.geom_segment(quartiles, boxes, size=1.3, show_legend=False))
+        median_dot = p9.aes("median", "y", color="mark")
+        style: dict[str, Any] = {"size": 1.4, "fill": "white", "stroke": 0.5, "show_legend": False}
+        layers.append(p9.geom_point(median_dot, boxes, **style))
+    return layers
+
+
+def _point_layers(points: pd.DataFrame, outliers: pd.DataFrame, places: _Form) -> list[Any]:
+    """Return a layer of single scores, spread over their band, and one of the scores beyond whiskers."""
+    fractions = evenly_spread_fractions([points["panel"], points["y"]])
+    alpha = np.clip(_OPAQUE_POINTS / points["n"], *_POINT_ALPHAS)
+    spread = points.assign(
+        y=points["y"] + places.points + places.points_height * (fractions - 0.5), alpha=alpha
+    )
+    style: dict[str, Any] = {"size": 0.7, "stroke": 0, "show_legend": False}
+    point = p9.aes("score", "y", color="mark", alpha="alpha")
+    outlier = p9.aes("score", "y", color="mark")
+    return [
+        p9.geom_point(outlier, outliers, raster=len(outliers) > RASTER_POINTS, **style),
+        p9.geom_point(point, spread, raster=len(spread) > RASTER_POINTS, **style),
+        p9.scale_alpha_identity(),
+    ]
+
+
+def _mean_layers(defined_boxes: pd.DataFrame, places: _Form) -> list[Any]:
+    """Return a layer of the means of boxes and bars; half-eyes have no means."""
+    means = defined_boxes[places.has_box | defined_boxes["bar"]]
+    means = means.assign(y=means["y"] + np.where(means["bar"], 0.0, places.box))
+    mean = p9.aes(x="mean", y="y", color="mark")
+    style: dict[str, Any] = {"size": 1.1, "fill": "white", "stroke": 0.4, "show_legend": False}
+    layers: list[Any] = [p9.geom_point(mean, means, shape="D", **style)]
+    bars = defined_boxes[defined_boxes["bar"]].assign(one=1.0)
     if len(bars):
         # the axis of proportions extends to 1
         layers.append(p9.geom_blank(p9.aes("one", "y"), bars))
     return layers
 
 
-def _boxes_note(defined_boxes: pd.DataFrame, *, has_outliers: bool) -> str:
-    """Sentence on the parts of a box, "" where all are bars."""
+def _boxes_note(
+    defined_boxes: pd.DataFrame,
+    places: _Form,
+    clouds: pd.DataFrame,
+    points: pd.DataFrame,
+    outliers: pd.DataFrame,
+) -> str:
+    """Sentence on the parts of a distribution, "" where all are bars."""
     if defined_boxes["bar"].all():
         return ""
-    parts = ["Boxes: quartiles and median", "whiskers: furthest score within 1.5 interquartile ranges"]
-    if has_outliers:
+    reach = "furthest score within 1.5 interquartile ranges"
+    parts = []
+    if len(clouds):
+        parts.append("clouds: density")
+    if places.has_box:
+        parts += ["boxes: quartiles and median", f"whiskers: {reach}"]
+    else:
+        parts += ["white dots: medians", "thick lines: quartiles", f"thin lines: {reach}"]
+    has_points_of_few = len(points) > 0 and not places.all_points
+    if places.all_points:
+        parts.append("dots: scores")
+    elif len(outliers) and has_points_of_few:
+        parts.append(f"dots: scores beyond, or all where these are at most {_FEW_SCORES}")
+    elif len(outliers):
         parts.append("dots: scores beyond")
-    return f"{'; '.join([*parts, 'diamonds: means'])}."
+    elif has_points_of_few:
+        parts.append(f"dots: scores, where these are at most {_FEW_SCORES}")
+    if places.has_box:
+        parts.append("diamonds: means")
+    return capitalized(f"{'; '.join(parts)}.")
 
 
 def _proportions_note(defined_boxes: pd.DataFrame, names: Labels) -> str:

@@ -3,17 +3,24 @@
 import numpy as np
 import pandas as pd
 import pytest
-from display.plots.estimate_figures import caption, drawn_texts, nth_data, scale
+from display.plots.estimate_figures import caption, drawn_texts, layer_data, layers, nth_data, scale
 from tests_support import raises
 
 import salstats as ss
-from salstats.display.plots.layout.theme import COLUMN_MM, MM_PER_INCH, PALETTE, REFERENCE
+from salstats.display.plots.layout.theme import (
+    COLUMN_MM,
+    FILLS,
+    MM_PER_INCH,
+    PALETTE,
+    REFERENCE,
+    REFERENCE_FILL,
+)
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.stats.descriptions import box_values
 
 SCORES = ss.datasets.load_simulated()
 # layers in the order they are drawn
-STRIPES, LOWER, UPPER, BODIES, MEDIANS, INSIDE, OUTSIDE, MEANS = range(8)
+STRIPES, LOWER, UPPER, BODIES, MEDIANS, OUTSIDE, POINTS, MEANS = range(8)
 KEYS = ["metric", "method", "task"]
 
 
@@ -55,14 +62,15 @@ def test_methods_share_a_tasks_row_with_the_reference_on_top_and_black():
     one = nth_data(figure, BODIES).query("metric == 'iou' and task == 'Edema'").sort_values("y")
     assert one["method"].tolist() == ["occlusion", "gradcam", "human"]
     assert scale(figure, "fill").limits == ["Human benchmark", "Grad-CAM", "Occlusion"]
-    assert list(scale(figure, "fill").palette(3)) == [REFERENCE, *PALETTE[:2]]
+    assert list(scale(figure, "color").palette(3)) == [REFERENCE, *PALETTE[:2]]
+    assert list(scale(figure, "fill").palette(3)) == [REFERENCE_FILL, *FILLS[:2]]
     assert "In each row from the top: Human benchmark, Grad-CAM and Occlusion." in caption(figure)
 
 
 def test_another_reference_takes_the_black():
     figure = ss.plot_box(SCORES, reference="gradcam")
     assert scale(figure, "fill").limits[0] == "Grad-CAM"
-    assert scale(figure, "fill").palette(3)[0] == REFERENCE
+    assert scale(figure, "color").palette(3)[0] == REFERENCE
 
 
 def test_without_tasks_methods_are_the_rows_and_there_is_no_legend():
@@ -142,3 +150,63 @@ def test_bad_input_gets_a_sentence():
         ss.plot_box(SCORES, by="method")
     with raises(ValueRangeError, option="n_columns", value=0):
         ss.plot_box(SCORES, n_columns=0)
+
+
+FEW = SCORES.query("metric == 'iou' and task == 'Edema'").groupby("method").head(20).reset_index(drop=True)
+
+
+def test_every_score_is_a_dot_where_a_method_has_at_most_twenty():
+    figure = ss.plot_box(FEW, by="method")
+    assert sorted(nth_data(figure, POINTS)["score"]) == sorted(FEW["score"].dropna())
+    assert nth_data(figure, OUTSIDE).empty
+    assert "dots: scores, where these are at most 20" in caption(figure)
+    many = ss.plot_box(SCORES)
+    assert nth_data(many, POINTS).empty
+    assert "dots: scores beyond" in caption(many)
+
+
+def test_rainclouds_have_the_density_above_the_box_and_all_scores_below():
+    figure = ss.plot_box(SCORES, form="raincloud")
+    clouds = layer_data(figure, "geom_ribbon")
+    boxes = layer_data(figure, "geom_rect")
+    dots = layer_data(figure, "geom_point", 1)
+    group = ["task", "method"]
+    iou = SCORES.query("metric == 'iou'").dropna(subset="score")
+    assert len(dots) == len(iou)
+    for keys, rows in dots.groupby(group):
+        box = boxes.query("metric == 'iou'").set_index(group).loc[keys]
+        assert rows["y"].max() < box["ymin"]
+        assert (clouds["ymin"] > box["ymax"]).any()
+    # the area of each cloud is the same
+    areas = clouds.groupby("y")[["value", "density"]].apply(
+        lambda cloud: np.trapezoid(cloud["density"], cloud["value"])
+    )
+    assert areas.between(0.9, 1.0).all()
+    assert set(clouds["panel"]) == {"IoU"}
+
+
+def test_half_eyes_have_a_median_and_quartiles_instead_of_a_box():
+    figure = ss.plot_box(SCORES.query("metric == 'iou'"), form="halfeye")
+    lines = layer_data(figure, "geom_segment", -1)
+    boxes = box_values(SCORES)[0].query("metric == 'iou'")
+    assert sorted(lines["q1"]) == sorted(boxes["q1"])
+    assert sorted(layer_data(figure, "geom_point")["median"]) == sorted(boxes["median"])
+    assert "diamonds" not in caption(figure)
+
+
+def test_few_scores_have_no_cloud():
+    nine = FEW.groupby("method").head(9)
+    assert not layers(ss.plot_box(nine, by="method", form="halfeye"), "geom_ribbon")
+
+
+@pytest.mark.parametrize("form", ["raincloud", "halfeye"])
+def test_hits_are_bars_in_every_form(form):
+    hits = SCORES.query("metric == 'hit'")
+    figure = ss.plot_box(hits, form=form)
+    assert layer_data(figure, "geom_rect")["bar"].all()
+    assert drawn_texts(figure)
+
+
+def test_an_unknown_form_is_an_error():
+    with raises(ValueRangeError, option="form", value="violin"):
+        ss.plot_box(SCORES, form="violin")

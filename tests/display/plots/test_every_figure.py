@@ -111,6 +111,8 @@ FIGURES = {
     "pairs": (paired, ODD, True),
     "pairs in a column": (paired, ODD.query("metric == 'iou' and method != 'occlusion'"), True),
     "box": (ss.plot_box, ODD, True),
+    "box of clouds": (lambda f: ss.plot_box(f, form="raincloud"), ODD, True),
+    "box of half-eyes": (lambda f: ss.plot_box(f, form="halfeye"), ODD, True),
     "letter values": (ss.plot_letter_values, ss.letter_values(ODD, ["elongation", "prob"]), True),
     "thresholds": (ss.plot_thresholds, sweep(), True),
     "curves": (plot_curves, curves(), True),

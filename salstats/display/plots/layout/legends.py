@@ -20,6 +20,7 @@ from salstats.display.plots.layout.theme import (
     REFERENCE_SHAPE,
     SHAPES,
     WELL_KNOWN_METHODS,
+    light_fill,
 )
 from salstats.display.text.labels import Labels, method_spelling
 from salstats.study import HUMAN
@@ -150,6 +151,7 @@ def group_scales(
     *,
     labels: Labels | None = None,
     solid: bool = False,
+    light: bool = False,
 ) -> list[Any]:
     """Return the scales that tell methods, models or tasks apart, and the guides of their legend.
 
@@ -167,13 +169,18 @@ def group_scales(
         As for `method_styles`.
     solid : bool
         Whether the keys of the legend are opaque, whatever the marks in the panels are.
+    light : bool
+        Whether fills are the light ones of the colours.
     """
     limits = list(texts.values())
     styles = list(method_styles(texts, references, labels).values())
     colours = [style.colour for style in styles]
+    fills = colours
+    if light:
+        fills = [light_fill(colour) for colour in colours]
     values = {
         "color": colours,
-        "fill": colours,
+        "fill": fills,
         "shape": [style.shape for style in styles],
         "linetype": [style.line for style in styles],
     }

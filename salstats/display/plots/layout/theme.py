@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import plotnine as p9
 from matplotlib import font_manager
+from matplotlib.colors import to_hex, to_rgb
 
 #: Width of one column of a journal and of its page, in mm (Nature; others are within 3 mm).
 COLUMN_MM = 89.0
@@ -33,6 +34,14 @@ LINE_MM = 1.2 * TEXT_PT * MM_PER_PT
 PALETTE = ("#004488", "#E66D20", "#833FE7", "#1EA372", "#B30000", "#129CBC", "#AC5B84", "#066A4C")
 #: Colour of the human benchmark and other references, which no method has.
 REFERENCE = "#000000"
+#: Light fills of the palette's colours and of the reference's, tints of these. Their lightness differs in
+#: steps of 4.4 (CIE L*, 60 to 95), that of the first three and of the reference by 8.7, so that they differ
+#: in grey. Every two differ by 7 (CIEDE2000) for readers with normal vision, deuteranopia, protanopia and
+#: tritanopia. They are the result of a search over the order of lightness, whose criteria the test checks.
+FILLS = ("#8CABCA", "#F7D0B8", "#F4EEFD", "#CDEBE0", "#E4A3A3", "#9BD5E3", "#C58CA8", "#5B9D89")
+REFERENCE_FILL = "#BFBFBF"
+#: Share of white in the fill of a colour that is not in the palette.
+_WHITE_SHARE = 0.6
 #: Colour of lines that only help the eye.
 GUIDE = "#BBBBBB"
 #: Colour of less important text.
@@ -96,6 +105,15 @@ class LineStyle:
 
     colour: str
     linetype: Any
+
+
+def light_fill(colour: str) -> str:
+    """Return the light fill of a mark in a colour, given as "#RRGGBB"."""
+    fill_of = {**dict(zip(PALETTE, FILLS, strict=True)), REFERENCE: REFERENCE_FILL}
+    if colour in fill_of:
+        return fill_of[colour]
+    red, green, blue = (channel + _WHITE_SHARE * (1 - channel) for channel in to_rgb(colour))
+    return to_hex((red, green, blue))
 
 
 @cache

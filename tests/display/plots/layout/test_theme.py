@@ -6,12 +6,15 @@ from skimage.color import deltaE_ciede2000, rgb2lab
 
 from salstats.display.plots.layout import theme
 from salstats.display.plots.layout.theme import (
+    FILLS,
     LINETYPES,
     PALETTE,
     REFERENCE,
+    REFERENCE_FILL,
     SHAPES,
     WELL_KNOWN_METHODS,
     font,
+    light_fill,
 )
 from salstats.display.text.labels import METHODS
 
@@ -27,7 +30,7 @@ def lightness(hex_colour):
     return 116 * np.cbrt(y) - 16 if y > 0.008856 else 903.3 * y
 
 
-#: Machado, Oliveira and Fernandes (2009), doi:10.1109/TVCG.2009.113: deuteranopia and protanopia.
+#: Machado, Oliveira and Fernandes (2009), doi:10.1109/TVCG.2009.113: deuteranopia, protanopia, tritanopia.
 BLINDNESS = {
     "deuteranopia": [
         [0.367322, 0.860646, -0.227968],
@@ -39,13 +42,18 @@ BLINDNESS = {
         [0.114503, 0.786281, 0.099216],
         [-0.003882, -0.048116, 1.051998],
     ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
 }
 
 
-def distances(kind):
-    """CIEDE2000 between every two colours and black, as readers of one kind of vision see them."""
+def distances(kind, colours=(*PALETTE, REFERENCE)):
+    """CIEDE2000 between every two colours, as readers of one kind of vision see them."""
     matrix = np.eye(3) if kind == "normal" else np.array(BLINDNESS[kind])
-    light = np.clip([matrix @ linear(c) for c in (*PALETTE, REFERENCE)], 0, 1)
+    light = np.clip([matrix @ linear(c) for c in colours], 0, 1)
     seen = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
     lab = rgb2lab(seen[None])[0]
     return deltaE_ciede2000(lab[:, None], lab[None])[np.triu_indices(len(lab), 1)]
@@ -66,6 +74,28 @@ def test_every_colour_has_the_contrast_on_white_that_graphics_need():
 def test_the_first_three_colours_and_the_reference_differ_in_grey():
     greys = sorted(lightness(c) for c in (*PALETTE[:3], REFERENCE))
     assert np.diff(greys).min() > 15
+
+
+@pytest.mark.parametrize("kind", ["normal", *BLINDNESS])
+def test_every_two_light_fills_differ_for_every_reader(kind):
+    # found by search: 12.2, 7.3, 7.0 and 7.5
+    assert distances(kind, (*FILLS, REFERENCE_FILL)).min() > 6.9
+
+
+def test_fills_are_light_and_differ_in_grey():
+    greys = sorted(lightness(c) for c in (*FILLS, REFERENCE_FILL))
+    assert greys[0] > 59
+    assert np.diff(greys).min() > 4
+    assert np.diff(sorted(lightness(c) for c in (*FILLS[:3], REFERENCE_FILL))).min() > 8
+    # a black median is seen on each of them: WCAG 2.2 asks text for 4.5 to 1
+    luminance = np.array([linear(c) @ [0.2126, 0.7152, 0.0722] for c in (*FILLS, REFERENCE_FILL)])
+    assert ((luminance + 0.05) / 0.05).min() > 4.5
+
+
+def test_each_colour_has_its_fill_and_a_colour_of_the_users_a_lighter_one():
+    assert [light_fill(colour) for colour in (*PALETTE, REFERENCE)] == [*FILLS, REFERENCE_FILL]
+    # three fifths of the way to white
+    assert light_fill("#ff0000") == "#ff9999"
 
 
 def test_every_place_of_the_palette_has_a_mark_a_line_and_well_known_methods_of_its_own():
