@@ -107,7 +107,7 @@ def test_limits_of_a_family_hold_together_and_its_level_is_that_of_the_test():
         "Simultaneous 95% CI: wild cluster bootstrap. All of them hold together at 95%, singly at 99.31%."
     )
     assert p_value_sentence(read(frame)).endswith("; adjusted (step-down max-t, 9 tests).")
-    assert notes.significance(read(frame)).endswith("significant at the 5% level")
+    assert notes.significance_criterion(read(frame)).endswith("significant at the 5% level")
     assert significance_rule(read(frame), "nature") == "interval excludes 0 and adjusted P < 0.05"
 
 
@@ -306,6 +306,9 @@ RULES = {
         *span(frame["n_raters"]), *span(frame["n_cases"])
     ],
     rf"Caution \({NUMBER} of {NUMBER} estimates\)": cautions,
+    rf"{NUMBER} of {NUMBER} estimates are not defined": lambda frame, _: [
+        frame["estimate"].isna().sum(), len(frame)
+    ],
     # last: it begins with a number, as no other sentence that is left
     rf"{NUMBER} [^.]*": counts,
 }  # fmt: skip

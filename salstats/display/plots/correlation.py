@@ -118,7 +118,7 @@ class _Dimensions:
 def plot_correlation(
     correlations: pd.DataFrame,
     *,
-    alpha: float | None = 0.05,
+    alpha: float | None = None,
     labels: Any = None,
     n_columns: int | None = None,
     width: float | None = None,
@@ -138,7 +138,8 @@ def plot_correlation(
         pairs, one below the other: see Examples.
     alpha : float, optional
         Significance level. A coefficient whose P value (`p_adjusted` where there is one) is not below it is
-        written in grey on a white tile; with None all tiles are coloured.
+        then written in grey on a white tile. By default every tile has the colour of its coefficient,
+        whatever its P value is.
     labels : Mapping, optional
         Labels and order of the variables, under "term", and of the groups:
         `{"term": ["iou", "prob"]}`, `{"prob": "Confidence"}`, `{"method": {"gradcam": "Grad-CAM"}}`. By

@@ -76,25 +76,25 @@ def test_the_scale_runs_from_minus_one_to_one_whatever_the_values():
 
 def test_weak_coefficients_are_grey_on_white_by_the_adjusted_p_value_where_there_is_one():
     frame = matrix(p_value=[0.001, 0.04, 0.5])
-    figure = ss.plot_correlation(frame)
+    figure = ss.plot_correlation(frame, alpha=0.05)
     assert figure.data["weak"].tolist() == [False, False, True]
     assert figure.data["shown"].tolist() == [0.62, -0.31, 0.0]
     assert inks(figure)["0.04"] != inks(figure)["−0.31"]
     assert "Grey on white: P ≥ 0.05. P values: two-sided; not adjusted for multiple tests." in caption(figure)
-    adjusted = ss.plot_correlation(frame.assign(p_adjusted=[0.003, 0.12, 0.5]))
+    adjusted = ss.plot_correlation(frame.assign(p_adjusted=[0.003, 0.12, 0.5]), alpha=0.05)
     assert adjusted.data["weak"].tolist() == [False, True, True]
     assert "P values: two-sided; adjusted (for multiplicity)." in caption(adjusted)
 
 
-def test_alpha_moves_the_level_and_none_greys_nothing():
+def test_alpha_moves_the_level_and_by_default_nothing_is_grey():
     frame = matrix(p_value=[0.001, 0.04, 0.5])
     strict = ss.plot_correlation(frame, alpha=0.01)
     assert strict.data["weak"].tolist() == [False, True, True]
     assert "P ≥ 0.01" in caption(strict)
-    plain = ss.plot_correlation(frame, alpha=None)
+    plain = ss.plot_correlation(frame)
     assert plain.data["shown"].tolist() == [0.62, -0.31, 0.04]
     assert "Grey" not in caption(plain)
-    without = ss.plot_correlation(frame.drop(columns="p_value"))
+    without = ss.plot_correlation(frame.drop(columns="p_value"), alpha=0.05)
     assert not without.data["weak"].any()
 
 
@@ -187,7 +187,7 @@ def test_what_is_the_same_everywhere_is_said():
 
 def test_it_is_said_where_all_are_significant_and_that_p_values_are_not_adjusted():
     assert "All P < 0.05. P values: two-sided; not adjusted for multiple tests." in caption(
-        ss.plot_correlation(matrix())
+        ss.plot_correlation(matrix(), alpha=0.05)
     )
 
 
