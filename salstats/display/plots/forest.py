@@ -38,7 +38,7 @@ from salstats.display.plots.layout.estimate_drawing import (
 )
 from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, count_closing, row_layout
-from salstats.display.plots.layout.row_panels import fitting_rows, panel_fits, row_figure
+from salstats.display.plots.layout.row_panels import WIDE_PANEL_MM, fitting_rows, panel_fits, row_figure
 from salstats.display.plots.layout.text_fit import LABEL_CHARS, crossed_labels, indented, short_labels
 from salstats.display.plots.layout.theme import COLUMN_MM
 from salstats.display.text.format import STYLES, count_range, count_text, reported_p, row_p_text
@@ -181,7 +181,7 @@ def plot_forest(  # noqa: C901
     rows_for_chars = partial(_place_rows, frame, names, row_columns)
     frame, rows, fitted_columns = fitting_rows(rows_for_chars, columns, width)
     count_note = ""
-    if "n" in columns and not panel_fits(rows, fitted_columns, width):
+    if "n" in columns and not panel_fits(rows, fitted_columns, width, WIDE_PANEL_MM):
         # the caption has the numbers of cases where their column has no room
         del columns["n"]
         count_note = f"n = {count_range(frame['n'])}."

@@ -305,12 +305,13 @@ def _axis_title(drawing: EstimateDrawing) -> str:
 
 def _n_columns(drawing: EstimateDrawing) -> int:
     """Number of panels side by side: the metrics, or the values of the further column."""
-    if drawing.facet is None:
-        return min(max(drawing.n_panels, 1), _MAX_COLUMNS)
     n_metrics = len(drawing.estimates.values("metric"))
-    if n_metrics == 1 and drawing.n_panels in (2, 4):
+    is_single_factor = drawing.facet is None or n_metrics == 1
+    if is_single_factor and drawing.n_panels in (2, 4):
         # four panels make a square
         return 2
+    if drawing.facet is None:
+        return min(max(drawing.n_panels, 1), _MAX_COLUMNS)
     if n_metrics == 1:
         # the values of the further column fill whole rows
         return _MAX_COLUMNS

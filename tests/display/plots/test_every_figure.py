@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 import pytest
-from display.frames import extreme_study
+from display.frames import extreme_study, large_study
 from display.plots.estimate_figures import LONG, MARKUP, decreases, estimates
 from matplotlib.offsetbox import OffsetBox
 
@@ -32,6 +32,10 @@ with warnings.catch_warnings():
         EXTREME, reference="human", by=["metric", "task"], average="task", n_replicates=20
     )
     EXTREME_MEANS = ss.summarize(EXTREME, by=["metric", "method", "task"], n_replicates=20)
+#: The same of two metrics, one of which is a distance.
+DISTANCE = large_study(n_cases=40, n_patients=30).query("metric in ['iou', 'hd95'] and reader != 'r2'")
+DISTANCE_MEANS = ss.summarize(DISTANCE, by=["metric", "method", "task"], n_replicates=20)
+DISTANCE_DECREASE = ss.percent_decrease(DISTANCE, reference="human", by=["metric", "task"], n_replicates=20)
 
 
 def terms():
@@ -89,6 +93,8 @@ FIGURES = {
         estimates([f"t{i}" for i in range(60)]),
         False,
     ),
+    "intervals of a distance": (ss.plot_intervals, DISTANCE_MEANS, False),
+    "decrease of a distance": (lambda f: ss.plot_decrease(f, text=False), DISTANCE_DECREASE, False),
     "intervals of one score": (ss.plot_intervals, estimates(estimate=0, conf_low=0, conf_high=0), False),
     "decrease": (ss.plot_decrease, decreases(dict.fromkeys(NAMES.values(), 30.0)), True),
     "decrease of extremes": (lambda f: ss.plot_decrease(f, text=False), EXTREME_DECREASE, False),
@@ -252,7 +258,8 @@ def test_nothing_is_cut_or_too_high_texts_keep_apart_and_the_frame_stays_as_it_i
             assert_nothing_is_cut(drawn)
             assert_texts_keep_apart(drawn)
             assert width == 60 or all(axes.bbox.width > 10 / 25.4 * drawn.dpi for axes in drawn.axes)
-            words += " ".join(t.get_text().replace("\n", " ") for t in drawn.findobj(plt.Text))
+            # lines of an indented label begin with a wide blank
+            words += " ".join(" ".join(t.get_text().split()) for t in drawn.findobj(plt.Text))
         finally:
             plt.close(drawn)
     if shows_names and figure.at(width) is figure:

@@ -61,11 +61,13 @@ _MARGIN_MM = 4.0
 #: Height of a line of bold titles over that of a line of text, and room in mm above and below the lines.
 _TITLE_LINE_FACTOR = 1.1
 _TITLE_PADDING_MM = 2.0
-#: Least width in mm of a panel beside text, and the width beyond which labels are not wrapped for its sake.
+#: Least width in mm of a panel beside text, the width up to which labels are shortened for its sake, and that
+#: up to which they are wrapped.
 _MIN_PANEL_MM = 12.0
-_WIDE_PANEL_MM = 16.0
+_USUAL_PANEL_MM = 16.0
+WIDE_PANEL_MM = 25.0
 #: Least width in mm of panels side by side.
-_MIN_SIDE_BY_SIDE_MM = 20.0
+_MIN_SIDE_BY_SIDE_MM = 25.0
 #: Height in mm of the rows beyond which vertical lines lead the eye to the axis, and the colour of the lines.
 _TALL_MM = 100.0
 _GRID_COLOUR = "#E4E4E4"
@@ -211,11 +213,13 @@ def fitting_rows(
         return candidates[-1]
     unbroken_words = _label_words(rows_for_chars(np.inf).rows)
 
-    def preference(fitted: FittedRows) -> tuple[int, float]:
-        """Return a sort key: first the fewest broken words, then the widest panel, within a limit."""
-        n_broken = len(_label_words(fitted.rows) - unbroken_words)
+    def preference(fitted: FittedRows) -> tuple[int, float, int, float]:
+        """Return a sort key: the fewest broken words, a panel of some width, the most words, a wide panel."""
+        words = _label_words(fitted.rows)
+        n_broken = len(words - unbroken_words)
+        n_left_out = len(unbroken_words - words)
         panel_width = _panel_width(fitted.rows, width, text_columns_width_mm(fitted.columns))
-        return -n_broken, min(panel_width, _WIDE_PANEL_MM)
+        return -n_broken, min(panel_width, _USUAL_PANEL_MM), -n_left_out, min(panel_width, WIDE_PANEL_MM)
 
     return max(fitting, key=preference)
 
@@ -225,9 +229,11 @@ def _label_words(rows: FigureRows) -> set[str]:
     return {word for text in rows.texts for word in text.split()}
 
 
-def panel_fits(rows: FigureRows, columns: Mapping[str, Sequence[str]], width: float) -> bool:
-    """Return whether a panel has enough room between the labels of rows and columns of text."""
-    return _panel_width(rows, width, text_columns_width_mm(columns)) >= _MIN_PANEL_MM
+def panel_fits(
+    rows: FigureRows, columns: Mapping[str, Sequence[str]], width: float, min_width: float = _MIN_PANEL_MM
+) -> bool:
+    """Return whether a panel is `min_width` mm wide between the labels of rows and columns of text."""
+    return _panel_width(rows, width, text_columns_width_mm(columns)) >= min_width
 
 
 def figure_width(n_columns: int, panels: Sequence[str]) -> float:
@@ -397,7 +403,7 @@ class RowPanels(Panels):
                 ha=justification(text_width_mm(x_title)), margin=top_margin(1 + self.sides_mm, width)
             ),
             legend_justification_top=justification(self.legend_width(legend)),
-            panel_spacing_x=max((self.columns_mm + 2 * COLUMN_GAP_MM) / width, 0.05),
+            panel_spacing_x=(self.columns_mm + 2 * COLUMN_GAP_MM) / width,
             panel_spacing_y=(2 + self.sides_mm) / width,
             plot_margin_right=(self.columns_mm + EDGE_MM) / width,
             # plotnine takes the heights of these, too, as shares of the width
@@ -442,6 +448,9 @@ def row_panels(
     min_width = max(_MIN_SIDE_BY_SIDE_MM, widest_word + COLUMN_GAP_MM - EDGE_MM - columns_mm)
     while n_columns > 1 and _panel_width(rows, width, columns_mm, n_columns) < min_width:
         n_columns -= 1
+    if len(panels) == 3 and n_columns == 2:
+        # three panels stand all beside or all below each other
+        n_columns = 1
     heading_lines = max((heading.count("\n") + 1 for heading in columns), default=0)
     titles = {"": ""}
     if any(panels):

@@ -43,6 +43,11 @@ def test_panels_that_would_be_narrow_stand_below_each_other():
     assert row_panels(ROWS, ["t0", "t1"], 2, 50).n_columns == 1
 
 
+@pytest.mark.parametrize(("width", "n_columns"), [(183, 3), (89, 1)])
+def test_three_panels_stand_all_beside_or_all_below_each_other(width, n_columns):
+    assert row_panels(ROWS, ["t0", "t1", "t2"], 3, width).n_columns == n_columns
+
+
 def test_columns_of_text_take_their_room_from_the_panels():
     alone = row_panels(ROWS, ["t0"], 1, 89)
     beside = row_panels(ROWS, ["t0"], 1, 89, {"n": ["1,000", "2"]})
