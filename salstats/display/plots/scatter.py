@@ -12,7 +12,7 @@ import plotnine as p9
 
 from salstats.checks import check_by, check_frame, check_numeric, quoted
 from salstats.display.estimates import Estimates, read_estimates
-from salstats.display.facts import clustering_sentence, interval_name
+from salstats.display.facts import clustering_sentence, interval_caption, interval_name
 from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts, vertical_breaks
 from salstats.display.plots.layout.captions import distinct_values, scope_note
 from salstats.display.plots.layout.estimate_drawing import barred_rows
@@ -27,16 +27,16 @@ from salstats.display.plots.layout.points import (
     has_few_integers,
     is_outcome,
     spread_integers,
-    spread_outcomes,
 )
 from salstats.display.plots.layout.text_fit import crossed_labels, short_labels, text_width_mm
 from salstats.display.plots.layout.theme import MM_PER_PT, REFERENCE, TEXT_PT, font
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.correlation import covariates_note
-from salstats.display.text.format import count_text, interval_text, joined
+from salstats.display.text.format import count_text, counted_range, interval_text, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.terms import model_text
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
+from salstats.stats.binned_means import binned_means
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
 from salstats.stats.engine.score_reasons import absent_observations
 from salstats.stats.engine.wide_tables import wide_table
@@ -48,9 +48,10 @@ _CELL_COLOUR = "#6699CC"
 _MIXED_CELL_COLOUR = "#999999"
 #: Area of all points, as if none overlapped, as a share of the panel. More points are more transparent.
 _INKED_SHARE = 0.35
-#: Height of a panel as a multiple of its width, and the share of it that bands of a binary outcome take.
+#: Height of a panel as a multiple of its width.
 _HEIGHT_SHARE = 0.9
-_BANDS_SHARE = 0.25
+#: Distance between the rates of two groups in a bin, as a share of the range of `x`.
+_RATE_STEP = 0.018
 #: Share of its length by which an axis is expanded at both ends.
 _EXPANSION = 0.04
 #: Size of the text of correlations in points, and height of its lines in mm.
@@ -84,8 +85,9 @@ class ScatterData:
         Column whose values have colours.
     texts : dict
         Label of each value of the colour.
-    is_binary : bool
-        Whether `y` is 0 and 1 only.
+    rates : Estimates or None
+        Shares of 1 in bins of `x` with their intervals, and their `panel`, `group` and `x_drawn`, if `y` is 0
+        and 1 only; they are drawn instead of the points.
     has_few_x : bool
         Whether `x` is a few integers.
     n_omitted : int
@@ -97,9 +99,14 @@ class ScatterData:
     by: list[str]
     colour: str | None
     texts: dict[str, str]
-    is_binary: bool
+    rates: Estimates | None
     has_few_x: bool
     n_omitted: int
+
+    @property
+    def is_binary(self) -> bool:
+        """Return whether `y` is 0 and 1 only."""
+        return self.rates is not None
 
 
 @plot_function
@@ -154,9 +161,11 @@ def plot_scatter(
         All panels have the same axes. More than 2000 points are drawn as a bitmap inside a vector figure. If
         a panel has more than 5000 points, cells are drawn instead, darker the more points of any colour they
         hold; name the colour's column in `by` to tell colours apart.
-        Points of equal value are spread evenly so that none hides another, and are not drawn as cells: where
-        `y` is 0 or 1, in bands below 0 and above 1, and where `x` is a few whole numbers, to both sides of
-        each. The caption says how many rows miss `x` or `y` and are not drawn.
+        Where `x` is a few whole numbers, points of equal value are spread evenly to both sides of each so
+        that none hides another, and are not drawn as cells.
+        Where `y` is 0 or 1, such as a hit, rates with their intervals (those of `summarize`) are drawn
+        instead of points: in up to five bins of `x` between its quantiles, the same for all colours of a
+        panel, or at each whole number. The caption says how many rows miss `x` or `y` and are not drawn.
 
     Raises
     ------
@@ -294,13 +303,17 @@ def scatter_points(
     texts = {"": ""}
     if colour:
         texts = {str(value): text for value, text in group_labels[colour].items()}
+    rates = None
+    if is_binary:
+        means = binned_means(frame, x, y, panels=panel_columns, groups=colour_columns, distinct=has_few_x)
+        rates = _placed_rates(read_estimates(means, "rates"), keys.drop_duplicates(), points)
     return ScatterData(
-        points=_with_positions(points, spread_x=has_few_x, spread_y=is_binary),
+        points=_with_positions(points, spread_x=has_few_x and not is_binary),
         keys=keys.drop_duplicates(),
         by=panel_columns,
         colour=colour,
         texts=texts,
-        is_binary=is_binary,
+        rates=rates,
         has_few_x=has_few_x,
         n_omitted=int(is_missing.sum()) - n_absent,
     )
@@ -323,21 +336,35 @@ def _check_one_metric(table: pd.DataFrame, x: str, y: str, groups: list[str]) ->
         )
 
 
-def _with_positions(points: pd.DataFrame, *, spread_x: bool, spread_y: bool) -> pd.DataFrame:
-    """Return points with their positions in the figure, where equal values of an axis may be spread.
+def _with_positions(points: pd.DataFrame, *, spread_x: bool) -> pd.DataFrame:
+    """Return points with their positions in the figure, where equal values of `x` may be spread.
 
     Points of each group are spread over a lane of their own.
     """
-    lane = points["group"].cat.codes.to_numpy()
-    n_lanes = len(points["group"].cat.categories)
     x = points["x"].to_numpy()
-    y = points["y"].to_numpy()
-    groups = [points["panel"], points["group"]]
     if spread_x:
-        x = spread_integers(x, lane, n_lanes, evenly_spread_fractions([*groups, points["x"]]))
-    if spread_y:
-        y = spread_outcomes(y, lane, n_lanes, evenly_spread_fractions([*groups, points["y"]]))
-    return points.assign(x_drawn=x, y_drawn=y)
+        lane = points["group"].cat.codes.to_numpy()
+        n_lanes = len(points["group"].cat.categories)
+        fractions = evenly_spread_fractions([points["panel"], points["group"], points["x"]])
+        x = spread_integers(x, lane, n_lanes, fractions)
+    return points.assign(x_drawn=x, y_drawn=points["y"])
+
+
+def _placed_rates(rates: Estimates, keys: pd.DataFrame, points: pd.DataFrame) -> Estimates:
+    """Return rates in bins with their `panel`, `group` and `x_drawn`.
+
+    `keys` has a row for each panel and group. Rates of several groups in a bin stand side by side.
+    """
+    columns = [column for column in keys.columns if column not in ("panel", "group")]
+    frame = rates.frame
+    frame = frame.assign(**{column: frame[column].astype(str) for column in columns})
+    placed = frame.merge(keys, on=columns) if columns else frame.merge(keys, how="cross")
+    for column in ("panel", "group"):
+        placed[column] = pd.Categorical(placed[column], points[column].cat.categories, ordered=True)
+    lane = placed["group"].cat.codes
+    n_lanes = len(points["group"].cat.categories)
+    step = _RATE_STEP * (points["x"].max() - points["x"].min())
+    return rates.with_frame(placed.assign(x_drawn=placed["x_mean"] + step * (lane - (n_lanes - 1) / 2)))
 
 
 def fitted_lines(fitted: Estimates, x: str, y: str, scatter: ScatterData, data: pd.DataFrame) -> Estimates:
@@ -481,9 +508,9 @@ def scatter_notes(
     `lines` and `correlations` are those that are drawn, None where there are none.
     """
     sentences = []
-    if scatter.is_binary:
-        sentences.append("Points at 0 and 1 are spread beyond these.")
-    if scatter.has_few_x:
+    if scatter.rates is not None:
+        sentences += _rates_notes(scatter.rates, scatter, titles)
+    elif scatter.has_few_x:
         sentences.append("Points of equal values are spread sideways.")
     if lines is not None:
         sentences.append(_lines_note(lines, titles[1], labels))
@@ -497,6 +524,19 @@ def scatter_notes(
         n_rows = count_text(scatter.n_omitted + len(scatter.points))
         sentences.append(f"Not drawn: {n_omitted} of {n_rows} rows, which miss {joined(titles, 'or')}.")
     return [sentence for sentence in sentences if sentence]
+
+
+def _rates_notes(rates: Estimates, scatter: ScatterData, titles: Sequence[str]) -> list[str]:
+    """Return sentences on rates, their bins and their intervals."""
+    x_title, y_title = titles
+    places = f"in bins of {x_title} between its quantiles"
+    if scatter.has_few_x:
+        places = f"at each value of {x_title}"
+    n = counted_range(rates.numbers("n"), "row")
+    note = f"Marks: {y_title}, the share of 1, {places}, {n} each."
+    if len(scatter.points["group"].cat.categories) > 1:
+        note += " Marks of a bin stand side by side."
+    return [note, interval_caption(rates)]
 
 
 def _lines_note(lines: Estimates, y_title: str, labels: Labels) -> str:
@@ -573,10 +613,12 @@ def _point_layers(scatter: ScatterData, grid: PanelGrid, height: float) -> list[
 
     `height` is that of a panel in mm.
     """
+    if scatter.rates is not None:
+        return _rate_layers(scatter.rates)
     points = scatter.points
     n_points = int(points["panel"].value_counts().max())
     # spread points are few at each position already, and cells would not match their lanes
-    is_spread = scatter.is_binary or scatter.has_few_x
+    is_spread = scatter.has_few_x
     if n_points > CELL_POINTS and not is_spread:
         if points["group"].nunique() > 1:
             return cell_layers(points, _MIXED_CELL_COLOUR)
@@ -592,12 +634,23 @@ def _point_layers(scatter: ScatterData, grid: PanelGrid, height: float) -> list[
     diameter_mm = size * np.pi**0.5 * MM_PER_PT
     point_area = np.pi / 4 * diameter_mm**2
     inked_area = _INKED_SHARE * grid.panel_width * height
-    if scatter.is_binary:
-        inked_area *= _BANDS_SHARE
     mapping = p9.aes("x_drawn", "y_drawn", color="group", shape="group")
     alpha = float(np.clip(inked_area / (n_points * point_area), 0.03, 0.7))
     raster = len(points) > RASTER_POINTS
     return [p9.geom_point(mapping, size=size, stroke=0, alpha=alpha, raster=raster)]
+
+
+def _rate_layers(rates: Estimates) -> list[Any]:
+    """Return layers of rates and of their intervals."""
+    bar = p9.aes("x_drawn", ymin="conf_low", ymax="conf_high", color="group")
+    mark = p9.aes("x_drawn", "estimate", color="group", shape="group")
+    return [
+        p9.geom_linerange(bar, barred_rows(rates.frame), size=0.5, show_legend=False),
+        p9.geom_point(mark, rates.frame, size=1.5, stroke=0),
+        # the axis of rates is that from 0 to 1
+        p9.geom_blank(p9.aes("x_drawn", "y"), rates.frame.assign(y=0.0)),
+        p9.geom_blank(p9.aes("x_drawn", "y"), rates.frame.assign(y=1.0)),
+    ]
 
 
 def _with_cut_bands(lines: Estimates, y_range: tuple[float, float]) -> Estimates:

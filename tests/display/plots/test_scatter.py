@@ -16,6 +16,7 @@ from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM, PALETTE, REF
 from salstats.display.plots.scatter import correlation_texts, fitted_lines, scatter_notes, scatter_points
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
+from salstats.stats.binned_means import binned_means
 
 BY = ["method", "task"]
 
@@ -173,18 +174,26 @@ def test_an_undefined_correlation_is_a_dash(scores, correlations):
     assert "95%" not in caption(figure)
 
 
-def test_outcomes_of_zero_and_one_stand_in_bands_beyond_them_a_lane_per_method(scores):
+def test_hits_are_rates_in_bins_with_their_intervals(scores):
     figure = ss.plot_scatter(scores, "prob", "hit")
-    data = figure.data
-    assert data.loc[data["y"] == 1, "y_drawn"].between(1.03, 1.21).all()
-    assert data.loc[data["y"] == 0, "y_drawn"].between(-0.21, -0.03).all()
-    # the methods do not share a lane
-    lanes = data[data["y"] == 1].groupby("group", observed=True)["y_drawn"].agg(["min", "max"])
-    assert (lanes["min"].to_numpy()[:-1] > lanes["max"].to_numpy()[1:]).all()
+    rates = layer_data(figure, "geom_point")
+    expected = binned_means(scores, "prob", "hit", panels=["task"], groups=["method"], distinct=False)
+    keys = ["task", "method", "bin"]
+    drawn = rates.set_index(keys).loc[pd.MultiIndex.from_frame(expected[keys])]
+    np.testing.assert_array_equal(drawn["estimate"], expected["estimate"])
+    bars = layer_data(figure, "geom_linerange").set_index(keys).loc[drawn.index]
+    np.testing.assert_array_equal(bars["conf_low"], expected["conf_low"])
+    assert rates["estimate"].between(0, 1).all()
+    # methods of a bin do not hide each other
+    assert not rates.duplicated(["panel", "x_drawn"]).any()
     assert max(scale(figure, "y").breaks) == 1
-    assert "Points at 0 and 1 are spread" in caption(figure)
-    again = ss.plot_scatter(scores, "prob", "hit").data
-    np.testing.assert_array_equal(again["y_drawn"], data["y_drawn"])
+    assert "bins of Model confidence between its quantiles" in caption(figure)
+
+
+def test_hits_by_a_few_whole_numbers_are_rates_at_each_of_them(scores):
+    figure = ss.plot_scatter(scores, "n_instances", "hit")
+    assert sorted(layer_data(figure, "geom_point")["x_mean"].unique()) == [1, 2, 3]
+    assert "at each value of" in caption(figure)
 
 
 def test_few_whole_numbers_are_spread_beside_their_place(scores):
@@ -379,8 +388,7 @@ def test_the_caption_says_how_many_rows_miss_a_value():
 
 
 @pytest.mark.parametrize(("outcome", "expected"), [([0.0, 1.0] * 4, True), ([0.0, 0.5] * 4, False)])
-def test_outcomes_of_zero_and_one_are_spread_beyond_their_range(outcome, expected):
+def test_only_outcomes_of_zero_and_one_have_rates(outcome, expected):
     points = scatter_points(DATA.assign(iou=outcome), "prob", "iou", None, None, Labels(None, DATA))
     assert points.is_binary is expected
-    is_outside = (points.points["y_drawn"] < 0) | (points.points["y_drawn"] > 1)
-    assert is_outside.all() == expected
+    assert (points.points["y_drawn"] == points.points["y"]).all()

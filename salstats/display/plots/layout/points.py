@@ -23,9 +23,6 @@ _COUNT_POWER = 0.25
 _MAX_INTEGERS = 12
 #: Share of the distance between two integers over which their points are spread.
 _SPREAD = 0.7
-#: Distances from 0 and 1, in units of the axis, between which points of binary outcomes are spread.
-_BAND_START = 0.04
-_BAND_END = 0.2
 #: Share of a lane's width at which its points begin, and the share over which they are spread. A lane is the
 #: part of the room around a value in which the points of one colour stand.
 _LANE_START = 0.1
@@ -71,20 +68,6 @@ def spread_integers(values: np.ndarray, lane: np.ndarray, n_lanes: int, share: n
     # from -0.5 at the left end of the lanes to 0.5 at the right end
     offset = lanes_from_left / n_lanes - 0.5
     return np.asarray(values + _SPREAD * step * offset)
-
-
-def spread_outcomes(values: np.ndarray, lane: np.ndarray, n_lanes: int, share: np.ndarray) -> np.ndarray:
-    """Return outcomes 0 and 1 moved below 0 and above 1, into the lane of their colour.
-
-    `lane` is the number of the lane of each value, from 0 on top to `n_lanes` - 1, and `share` the place of
-    the value in its lane, from 0 to 1.
-    """
-    lanes_from_top = lane + _LANE_START + _LANE_SPREAD * share
-    # distance from the top of the band, plus the distance of the band from 0 or 1
-    depth = _BAND_START + (_BAND_END - _BAND_START) * lanes_from_top / n_lanes
-    below_zero = -depth
-    above_one = 1 + _BAND_END + _BAND_START - depth
-    return np.asarray(np.where(values > 0, above_one, below_zero))
 
 
 def cell_layers(points: pd.DataFrame, colour: str) -> list[Any]:

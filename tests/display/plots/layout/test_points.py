@@ -10,7 +10,6 @@ from salstats.display.plots.layout.points import (
     has_few_integers,
     is_outcome,
     spread_integers,
-    spread_outcomes,
 )
 
 ONES = np.ones(100)
@@ -49,14 +48,6 @@ def test_integers_stay_nearer_to_their_value_than_to_the_next_and_lanes_do_not_m
     right = spread_integers(np.repeat([1.0, 2.0], 50), np.ones(100), 2, SHARES)
     assert np.abs(left - np.repeat([1.0, 2.0], 50)).max() <= 0.35
     assert left[:50].max() < 1.0 < right[:50].min()
-
-
-def test_outcomes_stand_outside_the_range_from_zero_to_one_the_first_lane_on_top():
-    below = spread_outcomes(np.zeros(100), np.zeros(100), 2, SHARES)
-    above = spread_outcomes(ONES, np.zeros(100), 2, SHARES)
-    assert below.max() < 0 < 1 < above.min()
-    assert spread_outcomes(ONES, ONES, 2, SHARES).max() < above.min()
-    assert spread_outcomes(np.zeros(100), ONES, 2, SHARES).max() < below.min()
 
 
 def test_cells_count_every_point_once():

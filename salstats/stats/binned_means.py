@@ -1,0 +1,104 @@
+"""Means of an outcome in bins of a covariate, such as hit rates by the model's confidence."""
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from salstats.errors import SalstatsWarning
+from salstats.frames import KEY_COLUMNS, ColumnCodes
+from salstats.stats.engine.resampling_units import resolve_unit, unit_columns
+from salstats.stats.engine.wide_tables import wide_table
+from salstats.stats.summaries import summarize
+
+#: Most bins, and fewest rows of a group in a bin where a group has twice as many.
+_MAX_BINS = 5
+_MIN_ROWS = 10
+
+
+def binned_means(
+    data: pd.DataFrame, x: str, y: str, *, panels: Sequence[str], groups: Sequence[str], distinct: bool
+) -> pd.DataFrame:
+    """Mean of `y` in bins of `x`, with the default interval of `summarize`.
+
+    The bins are the same for all groups of a panel: quantiles of its `x`, up to five and so many that each
+    group has about ten rows or more in each, but two at least. With `distinct` each value of `x` is a bin.
+
+    Parameters
+    ----------
+    data : DataFrame
+        A scores frame or any tidy table.
+    x, y : str
+        Columns or metrics.
+    panels, groups : sequence of str
+        Columns whose combinations of values are panels, and groups of these.
+    distinct : bool
+        Whether each value of `x` is a bin.
+
+    Returns
+    -------
+    DataFrame
+        What `summarize` returns by the columns of `panels` and `groups` and by `bin`, the number of the bin,
+        and `x_mean`, the mean of `x` in the bin. Rows without `x` or `y` are left out.
+    """
+    by = [*panels, *groups]
+    kept = [*by, *unit_columns(data, None)]
+    rows = wide_table(data, [x, y], kept).dropna(subset=[x, y]).reset_index(drop=True)
+    if "case" not in rows.columns:
+        rows["case"] = [str(number) for number in range(len(rows))]
+    with warnings.catch_warnings():
+        # a figure says in its caption what is doubtful
+        warnings.simplefilter("ignore", SalstatsWarning)
+        units = resolve_unit(ColumnCodes(rows), None)
+        scores = pd.DataFrame({"case": rows["case"], "method": "all", "metric": y})
+        for column in dict.fromkeys([*KEY_COLUMNS, *by]):
+            if column in rows.columns:
+                scores[column] = rows[column]
+        if scores.duplicated(scores.columns).any():
+            # rows of a tidy table need not be told apart by its columns
+            scores["case"] = [str(number) for number in range(len(rows))]
+        scores = scores.assign(
+            score=rows[y].astype(float),
+            x=rows[x].astype(float),
+            unit=units.codes,
+            bin=_bins(rows, x, panels, groups, distinct=distinct),
+        )
+        means = summarize(scores, by=[*by, "bin"], unit="unit")
+    x_means = scores.groupby([*by, "bin"], observed=True)["x"].mean().rename("x_mean").reset_index()
+    return means.assign(unit=units.name).merge(x_means, on=[*by, "bin"])
+
+
+def _bins(
+    rows: pd.DataFrame, x: str, panels: Sequence[str], groups: Sequence[str], *, distinct: bool
+) -> np.ndarray:
+    """Return the number of the bin of each row, from 0."""
+    values = rows[x].to_numpy(dtype=np.float64)
+    if distinct:
+        return np.unique(values, return_inverse=True)[1]
+    bins = np.zeros(len(rows), dtype=np.int64)
+    panel = _codes(rows, panels)
+    group = _codes(rows, groups)
+    for number in np.unique(panel):
+        is_in_panel = panel == number
+        group_sizes = np.bincount(group[is_in_panel])
+        smallest = group_sizes[group_sizes > 0].min()
+        n_bins = int(np.clip(smallest // _MIN_ROWS, 2, _MAX_BINS))
+        bins[is_in_panel] = quantile_bins(values[is_in_panel], n_bins)
+    return bins
+
+
+def _codes(rows: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
+    """Return a number for each combination of values of some columns, 0 throughout without columns."""
+    if not columns:
+        return np.zeros(len(rows), dtype=np.int64)
+    return ColumnCodes(rows).combined(list(columns))
+
+
+def quantile_bins(values: np.ndarray, n_bins: int) -> np.ndarray:
+    """Number of the bin of each value, from 0, of bins that hold about equal numbers of values.
+
+    Their borders are quantiles (R's type 7); a value on a border belongs to the bin above it.
+    """
+    borders = np.quantile(values, np.arange(1, n_bins) / n_bins)
+    return np.searchsorted(borders, values, side="right")

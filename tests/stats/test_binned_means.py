@@ -1,0 +1,69 @@
+"""Means in bins against pandas' quantile bins, and intervals of `summarize`."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.stats.binned_means import binned_means, quantile_bins
+
+
+def table(n=60):
+    """A tidy table of hits along x."""
+    rng = np.random.default_rng(5)
+    x = rng.random(n)
+    return pd.DataFrame({"x": x, "y": (rng.random(n) < x).astype(float)})
+
+
+def test_bins_are_those_of_pandas():
+    values = np.random.default_rng(0).random(101)
+    # pandas' bins are closed above and these below; the values have no ties, but may be borders
+    expected = pd.qcut(-values, 5, labels=False)
+    np.testing.assert_array_equal(quantile_bins(values, 5), 4 - expected)
+
+
+def test_equal_values_are_in_one_bin():
+    bins = quantile_bins(np.array([0.0] * 8 + [1.0, 2.0]), 2)
+    assert set(bins[:8]) == {bins[0]}
+
+
+def test_rates_of_bins_are_means_and_their_intervals_those_of_summarize():
+    data = table()
+    rates = binned_means(data, "x", "y", panels=[], groups=[], distinct=False)
+    bins = pd.qcut(data["x"], 5, labels=False)
+    np.testing.assert_allclose(rates["estimate"], data["y"].groupby(bins).mean())
+    np.testing.assert_allclose(rates["x_mean"], data["x"].groupby(bins).mean())
+    scores = data.assign(case=range(60), method="a", metric="hit", score=data["y"], bin=bins)
+    expected = ss.summarize(scores, by=["method", "metric", "bin"])
+    np.testing.assert_allclose(rates[["conf_low", "conf_high"]], expected[["conf_low", "conf_high"]])
+
+
+@pytest.mark.parametrize(("n", "n_bins"), [(12, 2), (35, 3), (200, 5)])
+def test_fewer_rows_have_fewer_bins(n, n_bins):
+    rates = binned_means(table(n), "x", "y", panels=[], groups=[], distinct=False)
+    assert len(rates) == n_bins
+
+
+def test_methods_share_the_bins_of_a_panel_and_patients_are_the_units():
+    scores = ss.datasets.load_simulated()
+    rates = binned_means(scores, "prob", "hit", panels=["task"], groups=["method"], distinct=False)
+    assert set(rates["unit"]) == {"patient"}
+    assert (rates["n_units"] <= rates["n"]).all()
+    hits = scores.query("metric == 'hit'").dropna(subset=["score", "prob"])
+    counts = hits.groupby(["task", "method"]).size()
+    assert (rates.groupby(["task", "method"])["n"].sum() == counts).all()
+    assert "caution" not in rates.columns or not rates["caution"].eq("different cases").any()
+
+
+def test_each_value_is_a_bin_where_asked():
+    data = table().assign(x=lambda frame: (3 * frame["x"]).round())
+    rates = binned_means(data, "x", "y", panels=[], groups=[], distinct=True)
+    assert rates["x_mean"].tolist() == sorted(data["x"].unique())
+
+
+def test_rows_that_repeat_a_case_count_as_one_unit():
+    data = table().assign(case=np.repeat([f"c{i}" for i in range(15)], 4))
+    rates = binned_means(data, "x", "y", panels=[], groups=[], distinct=False)
+    assert rates["n"].sum() == 60
+    assert set(rates["unit"]) == {"case"}
+    assert rates["n_units"].max() <= 15
