@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_columns, check_frame
+from salstats.checks import check_columns, check_frame, quoted
 from salstats.display.text.format import LEVEL_TOLERANCE
 from salstats.display.text.labels import SUMMARY_LABELS
-from salstats.errors import ColumnError, MessagePart, SalstatsError
+from salstats.errors import ColumnError, MessagePart, SalstatsError, Setting
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS
 from salstats.stats.adjust import check_procedure
+from salstats.study import HUMAN
 
 #: The first of these columns ends the grouping columns of an estimates frame.
 _AFTER_KEYS = ("reference", "formula", *ESTIMATE_COLUMNS)
@@ -230,6 +231,23 @@ def read_estimates(
         elif column in ("conf_low", "conf_high"):
             rows[column] = np.nan
     return Estimates(rows, name, tuple(grouping_columns(rows)))
+
+
+def references_of(estimates: Estimates, reference: str | None = None) -> list[str]:
+    """Return the reference methods: `reference`, else those of the column `reference`, else `human`.
+
+    Raises if `reference` is no method of the estimates.
+    """
+    if reference is None:
+        return [str(method) for method in estimates.values("reference")] or [HUMAN]
+    methods = sorted({str(method) for method in estimates.values("method")})
+    if reference not in methods:
+        raise SalstatsError(
+            Setting("reference", reference),
+            f" is no method of the estimates ({quoted(methods)})",
+            choices=methods,
+        )
+    return [reference]
 
 
 def grouping_columns(frame: pd.DataFrame) -> list[str]:

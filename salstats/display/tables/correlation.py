@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from great_tables import GT
 
-from salstats.display.estimates import Estimates
+from salstats.display.estimates import Estimates, references_of
 from salstats.display.facts import clustering_sentence, paragraph, with_interval
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
@@ -30,7 +30,7 @@ def table_correlation(
     columns: str | Sequence[str] | None = None,
     groups: str | Sequence[str] | None = None,
     matrix: bool | None = None,
-    stars: bool = True,
+    stars: bool = False,
     n_tests: int | None = None,
     adjust: str | None = None,
     labels: Mapping[str, Any] | Labels | None = None,
@@ -88,7 +88,7 @@ def table_correlation(
     estimates = check_display(correlations, digits, style, "correlations", required_columns)
     estimates = estimates.adjusted_by(adjust)
     frame = estimates.frame
-    names = Labels(labels, frame)
+    names = Labels(labels, frame).with_references(references_of(estimates))
     keys = [key for key in estimates.keys if key not in ("x", "y")]
     if estimates.varies("term"):
         keys.append("term")

@@ -15,7 +15,7 @@ from salstats.display.tables import notes
 from salstats.display.tables.fitting import fits
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, bounds_values, check_display, interval_texts, value_table
-from salstats.display.tables.marks import p_heading
+from salstats.display.tables.marks import exceptions, p_heading
 from salstats.display.tables.placement import CellGrid, ColumnPlacement, lay_out
 from salstats.display.tables.record import Table
 from salstats.display.text.format import count_text, fixed_text, p_text, reported_p, row_p_text
@@ -58,8 +58,9 @@ def table_decrease(  # noqa: C901
 
     One row per task (without tasks, per method), metrics and other grouping columns as groups of rows.
     Each method has the number of pairs, the reference's and its own mean, the decrease with its interval,
-    and P. Significant decreases are underlined, those inside their margin have a dagger and the P of its
-    test; an average stands last, set apart. Pairs of several references are rows such as "B vs A".
+    and P. Significant decreases are underlined, or where most are, those that are not; those inside their
+    margin have a dagger and the P of its test; an average stands last, set apart. Pairs of several
+    references are rows such as "B vs A".
 
     Parameters
     ----------
@@ -158,15 +159,13 @@ def table_decrease(  # noqa: C901
         p_value_sentence(contrasts),
         notes.equal_methods_note(all_rows, names, style),
     )
-    underline_note = _underline_note(contrasts, len(table.underline))
+    underline_note = _underline_note(contrasts)
     # that nothing is underlined is a result, and stands where there are no marks too
-    no_difference_note = ""
+    uniform_note = ""
     if not table.underline:
-        no_difference_note = underline_note
+        uniform_note = underline_note
         underline_note = ""
-    symbol_note = paragraph(
-        no_difference_note, margin_note(contrasts, names, style), notes.dash_note(table.cells)
-    )
+    symbol_note = paragraph(uniform_note, margin_note(contrasts, names, style), notes.dash_note(table.cells))
     table = replace(
         table, notes=(general, statistics), mark_note=underline_note, symbol_note=symbol_note, title=title
     )
@@ -254,7 +253,8 @@ def _contrast_values(
     is_tested = not np.isnan([reported_p(row) for row in rows]).all()
     contrast_heading = with_interval(_contrast_heading(contrasts, metric), contrasts, with_p_values=is_tested)
     contrast_texts = interval_texts(contrasts, contrast_digits, style, margin_marks(contrasts))
-    values.append(Value(contrast_heading, contrast_texts, underline=_significant_rows(contrasts)))
+    significant, others = _significant_and_other_rows(contrasts)
+    values.append(Value(contrast_heading, contrast_texts, underline=exceptions(significant, others)))
     values += bounds_values(contrasts, contrast_digits, style)
     values += _effect_values(contrasts, style)
     if is_tested:
@@ -268,12 +268,19 @@ def _contrast_values(
     return values
 
 
-def _significant_rows(contrasts: Estimates) -> np.ndarray:
-    """Return the positions of the rows whose verdict is that the method is lower or higher."""
+def _significant_and_other_rows(contrasts: Estimates) -> tuple[list[int], list[int]]:
+    """Return the rows in which the method is lower or higher by the verdict, and the other tested rows."""
+    significant: list[int] = []
+    others: list[int] = []
     if not contrasts.values("verdict"):
-        return np.array([], dtype=np.intp)
+        return significant, others
     sides, _ = split_verdicts(contrasts.frame["verdict"])
-    return np.flatnonzero(np.isin(sides, ("lower", "higher")))
+    for row, side in enumerate(sides):
+        if side in ("lower", "higher"):
+            significant.append(row)
+        elif contrasts.has_estimate[row]:
+            others.append(row)
+    return significant, others
 
 
 def _mean_headings(
@@ -334,11 +341,16 @@ def _effect_note(contrasts: Estimates) -> str:
     return f"{record.label}: {record.note}, limits from CR2 standard errors{clustered}."
 
 
-def _underline_note(contrasts: Estimates, n_marked: int) -> str:
-    """Say what underlined means, or that nothing is underlined."""
+def _underline_note(contrasts: Estimates) -> str:
+    """Say what underlined means, or that all or none are significant."""
     if not contrasts.values("verdict"):
         return ""
     criterion = notes.significance_criterion(contrasts)
-    if not n_marked:
+    significant, others = _significant_and_other_rows(contrasts)
+    if not significant:
         return f"None is significant ({criterion})."
+    if not others:
+        return f"All are significant ({criterion})."
+    if len(significant) > len(others):
+        return f"Underlined: not significant; all others are ({criterion})."
     return f"Underlined: significant ({criterion})."

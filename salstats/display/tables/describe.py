@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pandas as pd
 from great_tables import GT
 
-from salstats.display.estimates import Estimates
+from salstats.display.estimates import Estimates, references_of
 from salstats.display.facts import paragraph
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
@@ -80,7 +80,7 @@ def table_describe(
     summaries = check_display(described, digits, style, "described", _REQUIRED_COLUMNS)
     frame = summaries.frame
     keys = summaries.keys
-    names = Labels(labels, frame)
+    names = Labels(labels, frame).with_references(references_of(summaries))
     varying = summaries.varying
     rows = list(varying or keys)[-1:]
     if "method" in varying:

@@ -9,12 +9,12 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.checks import check_columns
-from salstats.display.estimates import Estimates, read_estimates
+from salstats.display.estimates import Estimates, read_estimates, references_of
 from salstats.display.facts import BOUNDS, capitalized, p_value_text, paragraph, with_interval
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import Value, bounds_values, check_display, interval_texts, value_table
-from salstats.display.tables.marks import best_rows, differing_rows, stars_of
+from salstats.display.tables.marks import best_rows, differing_rows, exceptions, stars_of
 from salstats.display.tables.placement import CellGrid, ColumnPlacement, choose_placement, lay_out
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
@@ -33,6 +33,7 @@ def table_estimates(
     columns: str | Sequence[str] | None = None,
     groups: str | Sequence[str] | None = None,
     bold: bool | str | Sequence[str] = True,
+    reference: str | None = None,
     exclude: str | Sequence[str] = (),
     directions: Mapping[str, str] | None = None,
     differences: pd.DataFrame | None = None,
@@ -65,16 +66,18 @@ def table_estimates(
     bold : bool, str or sequence of str
         Print the best estimate in bold: among methods (True), or over the values of the columns named.
         The direction is the metric's; none is bold for a metric that is not known, see `directions`.
-        Ties are all bold, compared unrounded.
+        Ties are all bold, compared unrounded. A reference is never the best.
+    reference : str, optional
+        Method that stands before the others; by default the one that `differences` are from, else `human`.
     exclude : str or sequence of str
-        Methods that may not be the best, such as baselines; by default all compete.
+        Further methods that may not be the best, such as baselines.
     directions : Mapping, optional
         Metric -> "larger" or "smaller", which of its scores is the better one, where the package does not
         know the metric.
     differences : DataFrame, optional
         A frame of `difference` or `percent_decrease` with the same grouping columns: estimates whose
-        paired difference from the reference is significant are underlined, and those that lie inside its
-        margin have a dagger.
+        paired difference from the reference is significant are underlined (where most are, those of which
+        it is not), and those that lie inside its margin have a dagger.
     n : bool
         Give the number of scores: in one column where it is the same for all columns, else in each.
     stars : bool
@@ -129,30 +132,33 @@ def table_estimates(
         )
     means = all_rows.of_term("mean")
     frame = means.frame
-    names = Labels(labels, frame)
     compared = _tested_differences(all_rows, differences, adjust)
+    if reference is None and compared is not None:
+        reference = _reference_among(means, compared)
+    references = references_of(means, reference)
+    names = Labels(labels, frame).with_references(references)
     if means.only_value("figure") == "auc":
         # an area under the curve is better the larger, whatever its metric's direction
         directions = dict.fromkeys(means.values("metric"), "larger")
     keys = _table_keys(means)
     placement = choose_placement(means, keys, rows, columns, groups)
     grid = lay_out(frame, placement, names)
-    bold_rows, best_note = _best_rows_and_note(means, keys, bold, exclude, names, directions)
+    bold_rows, best_note = _best_rows_and_note(means, keys, bold, references, exclude, names, directions)
     star_texts = stars_of(means, stars, n_tests)
     marks = [star + mark for star, mark in zip(star_texts.texts, margin_marks(means), strict=True)]
     margins = margin_note(means, names, style)
-    differing_frame_rows = set[int]()
+    underlined_rows = set[int]()
     underline_note = ""
     if compared is not None:
         differing = differing_rows(means, keys, compared)
-        differing_frame_rows = differing.rows
+        underlined_rows = exceptions(differing.rows, differing.other_rows)
         marks = [mark + margin for mark, margin in zip(marks, differing.marks, strict=True)]
-        underline_note = notes.underline_note(compared, len(differing.rows), differing.n_untested, names)
+        underline_note = notes.underline_note(compared, differing, names)
         margins = margins or margin_note(compared, names, style)
     texts = interval_texts(means, digits, style, marks)
     bounds = bounds_values(means, digits, style)
     heading = _heading(means, placement, names)
-    values = [Value(heading, texts, bold=bold_rows, underline=differing_frame_rows), *bounds]
+    values = [Value(heading, texts, bold=bold_rows, underline=underlined_rows), *bounds]
     row_values: list[Value] = []
     if n:
         counts = Value(names.column("n"), [count_text(count) for count in means.numbers("n")], "right")
@@ -174,11 +180,11 @@ def table_estimates(
         statistics, bounds_note, p_value_note, notes.equal_methods_note(all_rows, names, style)
     )
     # that nothing is underlined is a result, and stands where there are no marks too
-    no_difference_note = ""
-    if not differing_frame_rows:
-        no_difference_note = underline_note
+    uniform_note = ""
+    if not underlined_rows:
+        uniform_note = underline_note
         underline_note = ""
-    symbol_note = paragraph(no_difference_note, margins, star_texts.note, notes.dash_note(table.cells))
+    symbol_note = paragraph(uniform_note, margins, star_texts.note, notes.dash_note(table.cells))
     table = replace(
         table,
         notes=(general, statistics),
@@ -224,6 +230,14 @@ def _tested_differences(
     if len(contrasts.values("reference")) != 1:
         return None
     return contrasts
+
+
+def _reference_among(means: Estimates, differences: Estimates) -> str | None:
+    """Return the reference of differences if it is one of the methods, else None."""
+    reference = differences.only_value("reference")
+    if reference not in means.values("method"):
+        return None
+    return str(reference)
 
 
 def _varies_in_a_row(grid: CellGrid, counts: np.ndarray) -> bool:
@@ -298,6 +312,7 @@ def _best_rows_and_note(
     estimates: Estimates,
     keys: Sequence[str],
     bold: bool | str | Sequence[str],
+    references: Sequence[str],
     exclude: str | Sequence[str],
     labels: Labels,
     directions: Mapping[str, str] | None,
@@ -317,6 +332,9 @@ def _best_rows_and_note(
     if not compared_columns:
         return set(), ""
     excluded = [exclude] if isinstance(exclude, str) else list(exclude)
+    if "method" in compared_columns:
+        methods = estimates.values("method")
+        excluded += [name for name in references if name in methods and name not in excluded]
     best = best_rows(estimates, keys, compared_columns, excluded, directions)
     note = notes.best_note(best, compared_columns, excluded, labels)
     term = TERMS.get(str(estimates.term))

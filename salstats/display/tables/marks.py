@@ -1,6 +1,6 @@
 """Marks of estimates in a table: the best, those that differ from a reference, and stars of P values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -128,6 +128,8 @@ class Differing(NamedTuple):
     ----------
     rows : set of int
         Positions in the frame.
+    other_rows : set of int
+        Positions of the estimates that were compared and not shown to differ.
     marks : list of str
         Mark of each row of the frame, "" unless its difference lies inside a margin.
     n_untested : int
@@ -135,6 +137,7 @@ class Differing(NamedTuple):
     """
 
     rows: set[int]
+    other_rows: set[int]
     marks: list[str]
     n_untested: int
 
@@ -155,6 +158,7 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
             option="differences",
         )
     rows: set[int] = set()
+    other_rows: set[int] = set()
     marks = []
     n_untested = 0
     methods = estimates.row_values("method")
@@ -164,9 +168,18 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
         if key in side_by_key:
             if side_by_key[key] in ("lower", "higher"):
                 rows.add(row)
+            elif estimates.has_estimate[row]:
+                other_rows.add(row)
         elif estimates.has_estimate[row] and not is_reference:
             n_untested += 1
-    return Differing(rows, marks, n_untested)
+    return Differing(rows, other_rows, marks, n_untested)
+
+
+def exceptions(differing: Collection[int], others: Collection[int]) -> set[int]:
+    """Return the rarer ones of the rows that differ and of the others, so that few are underlined."""
+    if len(differing) > len(others):
+        return set(others)
+    return set(differing)
 
 
 def _check_differences(

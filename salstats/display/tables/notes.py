@@ -18,7 +18,7 @@ from salstats.display.facts import (
     undefined_sentence,
     weights_sentence,
 )
-from salstats.display.tables.marks import BestEstimates
+from salstats.display.tables.marks import BestEstimates, Differing
 from salstats.display.text.format import (
     MISSING,
     count_text,
@@ -136,17 +136,25 @@ def _heading_in_sentence(column: str, labels: Labels) -> str:
     return heading
 
 
-def underline_note(differences: Estimates, n_marked: int, n_untested: int, labels: Labels) -> str:
-    """Say what underlined means, or that nothing is: against what, at which level, by which correction."""
+def underline_note(differences: Estimates, differing: Differing, labels: Labels) -> str:
+    """Say what underlined means, or that all or none differ: from what, at which level, by which correction.
+
+    The rarer ones are underlined: estimates that differ, or those that were not shown to.
+    """
     reference = in_sentence(labels.value("reference", differences.frame["reference"].iloc[0]))
     criterion = significance_criterion(differences, adjustment_text(differences))
     if is_paired(differences):
         reference = f"{reference} on the same cases"
-    if not n_marked:
+    if not differing.rows:
         return f"No difference from {reference} was shown (it would be underlined: {criterion})."
-    text = f"Underlined: differs from {reference} ({criterion})"
-    if n_untested:
-        text += f"; {n_untested} estimates were not compared"
+    if not differing.other_rows:
+        text = f"All differ from {reference} ({criterion})"
+    elif len(differing.rows) > len(differing.other_rows):
+        text = f"Underlined: not shown to differ from {reference}; all others differ ({criterion})"
+    else:
+        text = f"Underlined: differs from {reference} ({criterion})"
+    if differing.n_untested:
+        text += f"; {differing.n_untested} estimates were not compared"
     return f"{text}."
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from great_tables import GT
 
 from salstats.checks import check_choice, check_count
-from salstats.display.estimates import Estimates
+from salstats.display.estimates import Estimates, references_of
 from salstats.display.facts import (
     count_sentence,
     interval_note,
@@ -84,7 +84,7 @@ def table_regression(
     keep: Sequence[str] | None = None,
     intercept: bool = False,
     p_values: bool = False,
-    stars: bool | None = None,
+    stars: bool = False,
     n_tests: int | None = None,
     adjust: str | None = None,
     labels: Mapping[str, Any] | Labels | None = None,
@@ -125,8 +125,8 @@ def table_regression(
         Show intercepts.
     p_values : bool
         Give P in a column beside the estimates, adjusted where the frame has `p_adjusted`.
-    stars : bool, optional
-        Stars for the p-values; by default where they have no column.
+    stars : bool
+        Stars for the p-values.
     digits : int
         Decimals of coefficients, limits and fit statistics.
     n_tests, adjust, labels, style, title
@@ -156,7 +156,7 @@ def table_regression(
     check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
     all_rows = combine(terms, ("term", "estimate"), "terms").adjusted_by(adjust)
-    names = Labels(labels, all_rows.frame)
+    names = Labels(labels, all_rows.frame).with_references(references_of(all_rows))
     is_term = is_coefficient(all_rows.frame)
     coefficients = all_rows.subset(is_term)
     parameters = all_rows.subset(~is_term)
@@ -178,8 +178,7 @@ def table_regression(
         estimates = with_references
     frame = estimates.frame
     arranged = arrange(estimates, column_keys, groups, names)
-    has_stars = not p_values if stars is None else stars
-    star_texts = stars_of(estimates, has_stars, n_tests)
+    star_texts = stars_of(estimates, stars, n_tests)
     cells = _term_cells(frame, groups, arranged)
     estimate_texts = interval_texts(estimates, digits, style, star_texts.texts)
     texts = {cell: [text] for cell, text in zip(cells, estimate_texts, strict=True)}

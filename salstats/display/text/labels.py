@@ -1,5 +1,6 @@
 """Names of columns and their values in print, and the order in which they stand."""
 
+import copy
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -106,6 +107,8 @@ class Labels:
         #: Methods that share the colours of a figure: those named, then those of the frame.
         self._methods = _methods_of(frame)
         self._other_label = _has_other_labels(frame)
+        #: Methods that stand first unless a user named them.
+        self._references: tuple[str, ...] = ()
         #: Positions of values by column, of columns that are Categoricals.
         self._ranks: dict[str, dict[str, int]] = {}
         if frame is not None:
@@ -160,6 +163,12 @@ class Labels:
             self._columns[column] = {str(value): self.value(column, value) for value in values}
         self._methods = tuple(dict.fromkeys((*self.named("method"), *self._methods)))
         self._shared = _shared_spellings(self._methods)
+
+    def with_references(self, references: Iterable[str]) -> "Labels":
+        """Return the same labels with some methods first, except for those that a user named."""
+        labels = copy.copy(self)
+        labels._references = tuple(references)
+        return labels
 
     def column(self, name: str) -> str:
         """Return the heading of a column, a covariate or a metric used as one."""
@@ -223,7 +232,8 @@ class Labels:
     def order(self, column: str, values: Iterable[Hashable]) -> list[Any]:
         """Return the distinct values in their order: those that a user named first, "Average" last.
 
-        The others have the order of their categories if they are a Categorical, here or in the frame.
+        The references of `with_references` stand before the others. These have the order of
+        their categories if they are a Categorical, here or in the frame.
         """
         ranks = _rank_by_category(values) or self._ranks.get(column, {})
         distinct = list(dict.fromkeys(value for value in values if value is not None and value == value))
@@ -232,13 +242,20 @@ class Labels:
         if column in _METRIC_COLUMNS:
             metrics = {name: position for position, name in enumerate(METRICS)}
 
-        def sort_key(value: Any) -> tuple[int, int, int, int]:
+        def sort_key(value: Any) -> tuple[int, bool, int, int, int]:
             text = str(value)
+            is_first = column == "method" and text in self._references and text not in named
             closing = 0
             if text in SUMMARY_LABELS and text not in named:
                 closing = 1 + SUMMARY_LABELS.index(text)
             named_position = named.get(text, len(named))
-            return closing, named_position, ranks.get(text, len(ranks)), metrics.get(text, len(metrics))
+            return (
+                closing,
+                not is_first,
+                named_position,
+                ranks.get(text, len(ranks)),
+                metrics.get(text, len(metrics)),
+            )
 
         are_texts = all(isinstance(value, str) for value in distinct)
         if are_texts and column not in ("term", *_METRIC_COLUMNS):

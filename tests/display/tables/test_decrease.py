@@ -89,8 +89,9 @@ def test_what_lies_inside_its_margin_has_a_dagger_and_the_p_of_it(against_margin
     assert human[-3].endswith(")")
     assert seen.head[-1][-1] == "P, equivalence"
     assert (occlusion[-1], human[-1]) == (f"{row['p_margin']:.3f}", ">0.999")
-    # a difference that is there is underlined all the same
-    assert {name for name, _ in seen.underline} == {"Human benchmark", "Occlusion"}
+    # a difference that is there is significant all the same
+    assert not seen.underline
+    assert "All are significant" in seen.note
     assert "†Equivalent: shown to lie within −0.05 to 0.05 (two one-sided tests, P < 0.05)." in seen.note
 
 
@@ -109,6 +110,10 @@ def test_only_verdicts_are_underlined_and_the_note_says_when(decrease, read):
     seen = read(ss.table_decrease(iou))
     assert seen.underline == {("Edema", 3), ("Edema", 8)}
     assert "Underlined: significant (95% CI of the decrease excludes 0)." in seen.note
+    most = iou.assign(verdict=iou["verdict"].replace({"inconclusive": "lower", "lower": "inconclusive"}))
+    seen = read(ss.table_decrease(most))
+    assert seen.underline == {("Edema", 3), ("Edema", 8)}
+    assert "Underlined: not significant; all others are (95% CI of the decrease excludes 0)." in seen.note
     none = read(ss.table_decrease(iou.assign(verdict="inconclusive")))
     assert not none.underline
     assert "None is significant (95% CI of the decrease excludes 0)." in none.note

@@ -25,7 +25,7 @@ def test_methods_are_rows_in_groups_of_metrics(described, read):
     assert seen.head == [HEAD]
     assert seen.groups == ["IoU", "Hit rate"]
     row = described.query("metric == 'iou' and method == 'human'").iloc[0]
-    assert seen.body[1] == [
+    assert seen.body[0] == [
         "Human benchmark",
         f"{row['n']}",
         f"{row['n_missing'] - row['n_absent']}",
@@ -40,7 +40,7 @@ def test_methods_are_rows_in_groups_of_metrics(described, read):
 def test_binary_scores_have_counts_and_no_median(described, read):
     seen = read(ss.table_describe(described))
     row = described.query("metric == 'hit' and method == 'human'").iloc[0]
-    assert seen.body[4][4:] == [
+    assert seen.body[3][4:] == [
         "", "", f"{row['n_zero']} ({100 * row['share_zero']:.1f})",
         f"{row['n_one']} ({100 * row['share_one']:.1f})",
     ]  # fmt: skip

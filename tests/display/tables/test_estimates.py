@@ -45,19 +45,19 @@ def test_tasks_are_rows_methods_columns_and_metrics_groups(means, read):
     seen = read(ss.table_estimates(means))
     assert seen.groups == ["IoU", "Hit rate"]
     assert seen.head[0][-1] == "Mean (95% CI)"
-    assert seen.head[1][-3:] == ["Grad-CAM", "Human benchmark", "Occlusion"]
+    assert seen.head[1][-3:] == ["Human benchmark", "Grad-CAM", "Occlusion"]
     assert [row[0] for row in seen.body] == TASKS * 2
     assert seen.apart == ["Average", "Average"]
     row = means.query("metric == 'iou' and method == 'human' and task == 'Edema'").iloc[0]
     expected = f"{row['estimate']:.3f} ({row['conf_low']:.3f}, {row['conf_high']:.3f})"
-    assert seen.body[TASKS.index("Edema")][2] == expected
+    assert seen.body[TASKS.index("Edema")][1] == expected
 
 
 def test_without_tasks_methods_are_rows_and_metrics_columns(scores, read):
     table = ss.summarize(scores, by=["metric", "method"], n_replicates=100)
     seen = read(ss.table_estimates(table))
     assert seen.head[1] == ["IoU", "Hit rate"]
-    assert list(seen.rows) == ["Grad-CAM", "Human benchmark", "Occlusion"]
+    assert list(seen.rows) == ["Human benchmark", "Grad-CAM", "Occlusion"]
 
 
 def test_one_grouping_column_gives_rows_and_the_heading_names_what_is_shown(scores, read):
@@ -148,10 +148,17 @@ def test_of_sds_within_a_case_the_smallest_is_bold_whatever_is_best_of_the_score
 
 def test_best_per_row_is_bold_among_methods_that_may_win(read):
     table = of_metric("iou", human=0.9, a=0.4, b=0.3)
-    assert read(ss.table_estimates(table)).bold == {("Human benchmark", 0)}
-    seen = read(ss.table_estimates(table, exclude="human"))
+    seen = read(ss.table_estimates(table))
+    assert list(seen.rows) == ["Human benchmark", "a", "b"]
     assert seen.bold == {("a", 0)}
     assert "Human benchmark not competing" in seen.note
+    seen = read(ss.table_estimates(table, exclude="human", reference="b"))
+    assert list(seen.rows) == ["b", "a", "Human benchmark"]
+    assert not seen.bold
+    named = read(ss.table_estimates(table, labels={"method": ["a", "human"]}))
+    assert list(named.rows) == ["a", "Human benchmark", "b"]
+    with raises(SalstatsError, option="reference", choices=("a", "b", "human")):
+        ss.table_estimates(table, reference="c")
 
 
 @pytest.mark.parametrize(
@@ -183,11 +190,20 @@ def test_significant_differences_are_underlined_and_the_note_says_against_what(i
     edema = differences["task"] == "Edema"
     changed = differences.assign(verdict=differences["verdict"].mask(edema, "inconclusive"))
     seen = read(ss.table_estimates(iou, differences=changed))
-    assert seen.underline == {(task, column) for task in set(TASKS) - {"Edema"} for column in (0, 2)}
+    # most of them differ, so that the others are underlined
+    assert seen.underline == {("Edema", 1), ("Edema", 2)}
     assert (
-        "Underlined: differs from human benchmark on the same cases (95% CI of the paired difference "
+        "Underlined: not shown to differ from human benchmark on the same cases; all others differ "
+        "(95% CI of the paired difference "
         "excludes 0 and adjusted P (Holm, families of 4 and 20 tests) is significant at the 5% level)."
     ) in seen.note
+    few = differences.assign(verdict=differences["verdict"].where(edema, "inconclusive"))
+    seen = read(ss.table_estimates(iou, differences=few))
+    assert seen.underline == {("Edema", 1), ("Edema", 2)}
+    assert "Underlined: differs from human benchmark on the same cases (95% CI" in seen.note
+    every = read(ss.table_estimates(iou, differences=differences.assign(verdict="lower")))
+    assert not every.underline
+    assert "All differ from human benchmark on the same cases (95% CI" in every.note
     none = read(ss.table_estimates(iou, differences=differences.assign(verdict="inconclusive")))
     assert not none.underline
     assert "No difference from human benchmark on the same cases was shown" in none.note
@@ -249,8 +265,8 @@ def test_notes_say_interval_unit_n_missing_and_version(means, read):
 def test_n_stands_once_where_methods_share_it_and_else_before_each(iou, read):
     seen = read(ss.table_estimates(iou, n=True))
     assert seen.head[-1][-6:] == ["n", "IoU, mean (95% CI)"] * 3
-    assert seen.rows["Edema"][0::2] == ["130", "127", "128"]
-    assert {column for _, column in seen.bold} == {3}
+    assert seen.rows["Edema"][0::2] == ["127", "130", "128"]
+    assert {column for _, column in seen.bold} == {3, 5}
     seen = read(ss.table_estimates(iou.assign(n=1234), n=True))
     assert seen.rows["Edema"][0] == "1,234"
     assert len(seen.rows["Edema"]) == 4

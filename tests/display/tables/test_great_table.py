@@ -151,7 +151,7 @@ def body_styles(gt):
 def test_a_change_that_the_record_does_not_hold_is_an_error_that_names_the_method(change):
     gt = great_table(table_of(["1", "2"]), "t")
     changed = change(gt)
-    assert repr(changed).startswith("<GT: .tex, .docx, .csv cannot show")
+    assert repr(changed).startswith("<GT: .tex, .docx, .csv, .md, .json cannot show")
     with raises(SalstatsError, choices=(".html", ".png")) as error:
         record_of(changed)
     assert hasattr(gt, error.value.value)

@@ -31,7 +31,7 @@ def numbers_and_stars(text):
 
 
 def test_feature_regressions_of_chexlocalize_are_printed_with_their_digits_and_stars(study, unrounded, read):
-    seen = read(ss.table_regression(unrounded, n_tests=4))
+    seen = read(ss.table_regression(unrounded, n_tests=4, stars=True))
     outcomes = list(dict.fromkeys(unrounded["formula"].str.split(" ~ ").str[0]))
     compared = 0
     for column, outcome in enumerate(outcomes):

@@ -61,37 +61,39 @@ def of_gradcam(*frames):
 
 
 def test_body_like_table_2_of_saporta2022_is_as_it_was_looked_at(simple, gaps, same_as_snapshot):
-    table = ss.table_regression(of_gradcam(simple, gaps), n_tests=4, title="Geometric features")
+    table = ss.table_regression(of_gradcam(simple, gaps), n_tests=4, title="Geometric features", stars=True)
     same_as_snapshot(table, "regression")
 
 
 def test_body_with_fit_statistics_is_as_it_was_looked_at(multiple, same_as_snapshot):
     terms, fit = multiple
-    same_as_snapshot(ss.table_regression(terms, fit=fit, intercept=True), "regression_fit")
+    same_as_snapshot(ss.table_regression(terms, fit=fit, intercept=True, stars=True), "regression_fit")
 
 
 def test_body_of_odds_ratios_is_as_it_was_looked_at(logistic, same_as_snapshot):
     terms, fit = logistic
-    same_as_snapshot(ss.table_regression(terms, fit=fit, digits=2, style="radiology"), "regression_odds")
+    same_as_snapshot(
+        ss.table_regression(terms, fit=fit, digits=2, style="radiology", stars=True), "regression_odds"
+    )
 
 
 def test_simple_models_of_one_outcome_share_a_column(simple, read):
-    seen = read(ss.table_regression(simple))
+    seen = read(ss.table_regression(simple, stars=True))
     assert seen.head[1][-2:] == ["IoU", "Hit rate"]
-    assert seen.head[2] == ["Grad-CAM", "Human benchmark", "Occlusion"] * 2
+    assert seen.head[2] == ["Human benchmark", "Grad-CAM", "Occlusion"] * 2
     assert list(seen.rows) == ["Number of instances", "Relative size", "Elongation"]
     assert (
         "Linear regression, one model for each term; standard errors clustered by patient (CR1)." in seen.note
     )
     row = simple.query("method == 'human' and formula == 'hit ~ elongation' and term == 'elongation'").iloc[0]
     expected = f"{row['estimate']:.3f} ({row['conf_low']:.3f}, {row['conf_high']:.3f})"
-    assert seen.rows["Elongation"][4] == expected.replace("-", "−")
+    assert seen.rows["Elongation"][3] == expected.replace("-", "−")
 
 
 def test_slopes_of_a_small_unit_have_the_decimals_that_tell_their_intervals(simple, read):
     small = simple.assign(**{c: simple[c] / 200 for c in ("estimate", "conf_low", "conf_high")})
     terms = small[small["term"] != "(Intercept)"]
-    cells = [cell for row in read(ss.table_regression(terms)).rows.values() for cell in row]
+    cells = [cell for row in read(ss.table_regression(terms, stars=True)).rows.values() for cell in row]
     shown = [[float(n.replace("−", "-")) for n in re.findall(r"[−\d.]+", cell)] for cell in cells]
     widths = sorted(high - low for _, low, high in shown)
     assert widths == pytest.approx(sorted(terms["conf_high"] - terms["conf_low"]), rel=0.06)
@@ -107,14 +109,16 @@ def test_limits_are_printed_on_their_side_of_no_slope(simple, read, exponentiate
     terms = row.assign(
         **dict(zip(("estimate", "conf_low", "conf_high"), limits + exponentiated, strict=True))
     )
-    cell = read(ss.table_regression(terms.assign(exponentiated=exponentiated))).rows["Elongation"][0]
+    cell = read(ss.table_regression(terms.assign(exponentiated=exponentiated), stars=True)).rows[
+        "Elongation"
+    ][0]
     shown = np.array([float(n.replace("−", "-")) for n in re.findall(r"[−\d.]+", cell)]) - exponentiated
     assert shown == pytest.approx(limits, abs=0.05 * unit)
     assert (np.sign(shown[1:].round(12)) == np.sign(limits[1:])).all()
 
 
 def test_the_gap_to_the_reference_has_a_column_of_its_own(simple, gaps, read):
-    seen = read(ss.table_regression(of_gradcam(simple, gaps)))
+    seen = read(ss.table_regression(of_gradcam(simple, gaps), stars=True))
     assert seen.head[2] == ["Grad-CAM", "Human benchmark − Grad-CAM", "Grad-CAM"]
     assert "A − B: the difference of the two scores of a case is the outcome." in seen.note
 
@@ -123,7 +127,7 @@ def test_models_with_a_term_in_common_have_columns_by_formula(scaled, read):
     formulas = ["iou ~ elongation", "iou ~ elongation + area_ratio"]
     terms = ss.regress(scaled, formulas, errors="cluster")
     terms = terms[terms["method"] == "gradcam"]
-    seen = read(ss.table_regression(terms))
+    seen = read(ss.table_regression(terms, stars=True))
     assert seen.head == [["Term", "IoU, coefficient (95% CI)"], ["Model 1", "Model 2"]]
     assert seen.rows["Relative size"][0] == ""
     assert "Model 1: Elongation; Model 2: Elongation + Relative size." in seen.note
@@ -132,13 +136,13 @@ def test_models_with_a_term_in_common_have_columns_by_formula(scaled, read):
 
 def test_other_grouping_columns_are_groups_and_one_term_moves_to_the_heading(scaled, quietly, read):
     by_task = quietly(ss.regress, scaled, "iou ~ prob", by=["method", "task"], errors="cluster", overall=True)
-    seen = read(ss.table_regression(by_task))
+    seen = read(ss.table_regression(by_task, stars=True))
     assert seen.head[0] == ["Task", "IoU, coefficient of Model confidence (95% CI)"]
     assert next(iter(seen.rows)) == "Atelectasis"
     assert list(seen.rows)[-1] == "Overall"
     assert seen.apart == ["Overall"]
     two = quietly(ss.regress, scaled, "iou ~ prob + elongation", by=["method", "task"], errors="cluster")
-    seen = read(ss.table_regression(two))
+    seen = read(ss.table_regression(two, stars=True))
     assert seen.groups == ["Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Pleural Effusion"]
     assert [row[0] for row in seen.body[:4]] == ["Model confidence", "Elongation", "n", "Patients"]
 
@@ -147,19 +151,19 @@ def test_groups_of_an_ordered_categorical_stand_in_its_order(scaled, quietly, re
     order = sorted(scaled["task"].unique(), reverse=True)
     scores = scaled.assign(task=pd.Categorical(scaled["task"], order, ordered=True))
     terms = quietly(ss.regress, scores, "iou ~ elongation", by=["method", "task"])
-    assert [row[0] for row in read(ss.table_regression(terms)).body] == order
+    assert [row[0] for row in read(ss.table_regression(terms, stars=True)).body] == order
 
 
 def test_tasks_can_stand_beside_each_other(scaled, read):
     terms = ss.regress(scaled.query("method == 'human'"), "iou ~ elongation", by="task", errors="cluster")
-    seen = read(ss.table_regression(terms, columns="task"))
+    seen = read(ss.table_regression(terms, columns="task", stars=True))
     assert seen.head[1] == ["Atelectasis", "Cardiomegaly", "Consolidation", "Edema", "Pleural Effusion"]
 
 
 def test_intercepts_are_shown_when_asked_for_and_never_starred(multiple, read):
     terms, _ = multiple
-    assert "Intercept" not in read(ss.table_regression(terms)).rows
-    seen = read(ss.table_regression(terms, intercept=True))
+    assert "Intercept" not in read(ss.table_regression(terms, stars=True)).rows
+    seen = read(ss.table_regression(terms, intercept=True, stars=True))
     assert next(iter(seen.rows)) == "Intercept"
     assert not any("*" in cell for cell in seen.rows["Intercept"])
     assert "(Bonferroni, 18 tests)" in seen.note
@@ -177,7 +181,7 @@ def factors():
 
 def test_a_factor_is_a_heading_with_its_levels_below_and_a_dash_for_the_reference(factors, read):
     labels = {"xai_method": {"gradcam": "Grad-CAM"}, "size": "Lesion size"}
-    table = ss.table_regression(factors, labels=labels)
+    table = ss.table_regression(factors, labels=labels, stars=True)
     seen = read(table)
     assert [row[0] for row in seen.body] == [
         *("Lesion size", "small", "large"),
@@ -205,14 +209,14 @@ def test_levels_stand_in_the_order_of_their_numbers_or_in_that_of_a_categorical(
     frame = pd.DataFrame({"task": 8 * ["T 10", "T 2", "T 1"], "iou": np.random.default_rng(0).random(24)})
     if chosen:
         frame["task"] = pd.Categorical(frame["task"], chosen)
-    seen = read(ss.table_regression(ss.regress(frame, "iou ~ task", by=())))
+    seen = read(ss.table_regression(ss.regress(frame, "iou ~ task", by=()), stars=True))
     assert [row[0] for row in seen.body][1:4] == (chosen or ["T 1", "T 2", "T 10"])
 
 
 def test_a_factor_of_one_term_is_whole_in_the_heading(scaled, quietly, read):
     two = scaled[scaled["task"].isin(["Edema", "Consolidation"])]
     terms = quietly(ss.regress, two, "iou ~ task", by="method").rename(columns={"method": "site"})
-    seen = read(ss.table_regression(terms, labels={"Consolidation": "Consol."}))
+    seen = read(ss.table_regression(terms, labels={"Consolidation": "Consol."}, stars=True))
     assert seen.head == [["Site", "IoU, coefficient of Task: Edema vs Consol. (95% CI)"]]
     assert all(row[1] for row in seen.body)
 
@@ -223,11 +227,11 @@ def test_a_level_compared_in_one_model_and_the_reference_of_another_has_both(rea
         starred([0.5], term="taskA", reference_level="B"),
     ]
     first, second = (frame.assign(formula="y ~ task") for frame in frames)
-    seen = read(ss.table_regression({"one": first, "two": second}))
+    seen = read(ss.table_regression({"one": first, "two": second}, stars=True))
     assert seen.rows["A"][0] == seen.rows["B"][1] == "—"
     assert "—" not in (seen.rows["A"][1], seen.rows["B"][0])
     first.loc[0, "estimate"] = np.nan
-    assert "—, reference level or not available." in read(ss.table_regression(first)).note
+    assert "—, reference level or not available." in read(ss.table_regression(first, stars=True)).note
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +242,7 @@ def by_method(scaled):
 
 def test_p_of_a_whole_factor_stands_beside_its_name(by_method, read):
     joint = by_method.joint(each=True)
-    seen = read(ss.table_regression(by_method.tidy(), joint=joint))
+    seen = read(ss.table_regression(by_method.tidy(), joint=joint, stars=True))
     p = joint.set_index("term")["p_value"]
     for heading, term in {
         "Method": "method",
@@ -250,7 +254,9 @@ def test_p_of_a_whole_factor_stands_beside_its_name(by_method, read):
     assert f"{joint['n'].iloc[0]:,} observations of 140 patients;" in seen.note
     assert "P beside a factor: joint Wald test of all its levels, not adjusted." in seen.note
     assert "in an interaction it is a type III test on sum contrasts: on average" in seen.note
-    holm = read(ss.table_regression(by_method.tidy(), joint=by_method.joint(each=True, adjust="holm")))
+    holm = read(
+        ss.table_regression(by_method.tidy(), joint=by_method.joint(each=True, adjust="holm"), stars=True)
+    )
     assert "of all its levels, adjusted (Holm, 4 tests)." in holm.note
 
 
@@ -260,11 +266,11 @@ def test_p_of_a_whole_factor_is_that_of_its_own_model(scaled, read):
     fits = {name: ss.fit(human, f, errors="cluster") for name, f in names.items()}
     terms = {name: fit.tidy() for name, fit in fits.items()}
     joint = {"Adjusted": fits["Adjusted"].joint("task")}
-    seen = read(ss.table_regression(terms, joint=joint))
+    seen = read(ss.table_regression(terms, joint=joint, stars=True))
     p = joint["Adjusted"]["p_value"].item()
     assert seen.rows["Task"] == ["", "P < 0.001" if p < 0.001 else f"P = {p:.3f}"]
     with raises(SalstatsError, option="joint"):
-        ss.table_regression(terms, joint=fits["Adjusted"].joint("elongation"))
+        ss.table_regression(terms, joint=fits["Adjusted"].joint("elongation"), stars=True)
 
 
 def test_p_values_have_a_column_of_their_own_when_asked_for(by_method, read):
@@ -303,8 +309,8 @@ def test_factors_of_statsmodels_are_headings_whatever_else_is_in_the_formula(for
         {"y": 1 + rng.random(60), "x": rng.normal(size=60), "site": np.tile(list("abc"), 20)}
     )
     terms = ss.tidy(smf.ols(formula, frame.assign(**{"the site": frame["site"]})).fit())
-    assert [row[0] for row in read(ss.table_regression(terms)).body] == [*rows, "n"]
-    bare = read(ss.table_regression(terms.drop(columns="factor")))
+    assert [row[0] for row in read(ss.table_regression(terms, stars=True)).body] == [*rows, "n"]
+    bare = read(ss.table_regression(terms.drop(columns="factor"), stars=True))
     # a reference that nothing tells the name of has no row
     assert {row[0] for row in bare.body if row[1] == "—"} <= set(rows)
     estimates = [row for row in bare.body if row[1] not in ("", "—")]
@@ -315,13 +321,13 @@ def test_formulas_are_given_in_the_words_of_the_rows(read):
     both = [
         starred([0.5], term="prob", n=10).assign(formula=f"iou ~ {right}") for right in ("prob", "prob*task")
     ]
-    note = read(ss.table_regression(pd.concat(both))).note
+    note = read(ss.table_regression(pd.concat(both), stars=True)).note
     assert "Model 2: Model confidence + Task + Model confidence × Task." in note
 
 
 def test_scaled_covariates_say_so(scaled, read):
     terms = ss.regress(scaled, ["iou ~ elongation + scale(prob)", "hit ~ irrectangularity"], errors="cluster")
-    seen = read(ss.table_regression(terms))
+    seen = read(ss.table_regression(terms, stars=True))
     assert list(seen.rows)[:3] == ["Elongation", "Model confidence, per SD", "Irrectangularity"]
     assert "to 1, the largest: Elongation." in seen.note
 
@@ -330,37 +336,39 @@ def test_what_a_model_holds_but_no_row_shows_is_said(scaled, read):
     formulas = [f"iou ~ {x} + task" for x in FEATURES]
     terms = ss.regress(scaled, formulas, errors="cluster")
     shown = terms[terms["term"].isin(FEATURES)]
-    note = read(ss.table_regression(shown)).note
+    note = read(ss.table_regression(shown, stars=True)).note
     assert "Linear regression, one model for each term, adjusted for Task; standard errors" in note
     levels = terms[terms["formula"] == formulas[0]]
-    assert "adjusted" not in read(ss.table_regression(levels)).note
+    assert "adjusted" not in read(ss.table_regression(levels, stars=True)).note
     plain = ss.regress(scaled, "hit ~ elongation", errors="cluster")
-    note = read(ss.table_regression([shown, plain])).note
+    note = read(ss.table_regression([shown, plain], stars=True)).note
     assert "Models: Number of instances + Task; Relative size + Task; Elongation + Task; Elongation." in note
     assert "adjusted" not in note
 
 
 def test_functions_and_levels_in_formulas_are_no_hidden_variables(scaled, read):
     terms = ss.regress(scaled, "iou ~ log(prob) + C(task) + I(elongation ** 2)", errors="cluster")
-    assert "adjusted" not in read(ss.table_regression(terms)).note
-    kept = read(ss.table_regression(terms, keep=["log(prob)"]))
+    assert "adjusted" not in read(ss.table_regression(terms, stars=True)).note
+    kept = read(ss.table_regression(terms, keep=["log(prob)"], stars=True))
     assert "adjusted for Task and Elongation" in kept.note
 
 
 def test_terms_that_are_not_kept_are_named(multiple, read):
     terms, _ = multiple
     seen = read(
-        ss.table_regression(terms, keep=["elongation", "n_instances"], labels={"term": ["elongation"]})
+        ss.table_regression(
+            terms, keep=["elongation", "n_instances"], labels={"term": ["elongation"]}, stars=True
+        )
     )
     assert list(seen.rows)[:2] == ["Elongation", "Number of instances"]
     assert "all terms in one model, adjusted for Relative size;" in seen.note
     with raises(ColumnError, option="keep", value="eccentricity"):
-        ss.table_regression(terms, keep=["eccentricity"])
+        ss.table_regression(terms, keep=["eccentricity"], stars=True)
 
 
 def test_labels_name_terms_outcomes_and_order(simple, read):
     labels = {"iou": "mIoU", "elongation": "Elongation (0 to 1)", "term": ["area_ratio"]}
-    seen = read(ss.table_regression(simple, labels=labels))
+    seen = read(ss.table_regression(simple, labels=labels, stars=True))
     assert list(seen.rows) == ["Relative size", "Number of instances", "Elongation (0 to 1)"]
     assert seen.head[1][-2] == "mIoU"
 
@@ -393,16 +401,16 @@ HOCHBERG = {"p_adjusted": [0.04, 0.2, 0.3, 0.4], "n_tests": 40, "procedure": "ho
 def test_stars_are_of_adjusted_p_values_or_of_levels_divided_by_the_tests(
     columns, options, counts, said, read
 ):
-    seen = read(ss.table_regression(starred(P, errors="classical", **columns), **options))
+    seen = read(ss.table_regression(starred(P, errors="classical", **columns), **{"stars": True} | options))
     assert [cells[0].count("*") for cells in seen.rows.values()] == counts
     assert said in seen.note
 
 
 def test_the_foot_gives_n_units_and_the_fit_of_linear_models(multiple, read):
     terms, fit = multiple
-    seen = read(ss.table_regression(terms, fit=fit))
+    seen = read(ss.table_regression(terms, fit=fit, stars=True))
     row = fit.query("method == 'human' and formula.str.startswith('hit')").iloc[0]
-    assert {name: cells[4] for name, cells in list(seen.rows.items())[3:]} == {
+    assert {name: cells[3] for name, cells in list(seen.rows.items())[3:]} == {
         "n": f"{row['nobs']}",
         "Patients": "140",
         "R²": f"{row['r_squared']:.3f}",
@@ -416,38 +424,42 @@ def test_the_foot_gives_n_units_and_the_fit_of_linear_models(multiple, read):
 
 def test_logit_models_are_odds_ratios_with_likelihood_and_aic(logistic, scaled, read):
     terms, fit = logistic
-    seen = read(ss.table_regression(terms, fit=fit))
+    seen = read(ss.table_regression(terms, fit=fit, stars=True))
     assert seen.head[0] == ["Term", "Hit rate, odds ratio (95% CI)"]
     assert "R²" not in seen.rows
+    fit = fit.set_index("method").loc[["human", "gradcam", "occlusion"]]
     assert seen.rows["AIC"] == [f"{v:.1f}" for v in fit["aic"]]
     assert seen.rows["Log-likelihood"][0] == f"−{-fit['log_lik'].iloc[0]:.1f}"
     assert "Logistic regression" in seen.note
     bare = ss.regress(scaled, "hit ~ prob", family="binomial", errors="cluster")
-    assert read(ss.table_regression(bare)).head[0][-1] == "Hit rate, log odds ratio (95% CI)"
+    assert read(ss.table_regression(bare, stars=True)).head[0][-1] == "Hit rate, log odds ratio (95% CI)"
     assert "AIC, Akaike information criterion" in seen.note
 
 
 def test_the_foot_gives_what_gee_and_beta_models_estimate_beside_coefficients(scaled, read):
     gee = ss.fit(scaled, "hit ~ prob", family="binomial", correlation="exchangeable")
-    glance = gee.glance()
-    rows = read(ss.table_regression(gee.tidy(), fit=glance)).rows
+    glance = gee.glance().set_index("method").loc[["human", "gradcam", "occlusion"]].reset_index()
+    rows = read(ss.table_regression(gee.tidy(), fit=glance, stars=True)).rows
     assert rows["Correlation within units"] == [f"{v:.3f}".replace("-", "−") for v in glance["alpha"]]
     assert rows["Scale"] == [f"{v:.3f}" for v in glance["scale"]]
     assert "AIC" not in rows
     beta = ss.fit(scaled, "iou ~ prob", family="ordered-beta")
-    rows = read(ss.table_regression(beta.tidy(), fit=beta.glance())).rows
-    assert rows["Precision"] == [f"{v:.3f}" for v in beta.glance()["precision"]]
+    rows = read(ss.table_regression(beta.tidy(), fit=beta.glance(), stars=True)).rows
+    assert rows["Precision"] == [
+        f"{v:.3f}"
+        for v in beta.glance().set_index("method").loc[["human", "gradcam", "occlusion"], "precision"]
+    ]
 
 
 def test_kinds_of_estimates_stand_above_their_columns(scaled, logistic, read):
     linear = ss.regress(scaled, "iou ~ prob + elongation", errors="cluster")
-    seen = read(ss.table_regression(of_gradcam(linear, logistic[0])))
+    seen = read(ss.table_regression(of_gradcam(linear, logistic[0]), stars=True))
     assert seen.head[0][-2:] == ["Coefficient (95% CI)", "Odds ratio (95% CI)"]
     assert "Linear and logistic regression" in seen.note
 
 
 def test_columns_of_several_models_have_no_foot_but_a_range_of_n(simple, read):
-    seen = read(ss.table_regression(simple))
+    seen = read(ss.table_regression(simple, stars=True))
     assert "n" not in seen.rows
     counts = f"{simple['n'].min()} to {simple['n'].max()} observations of 140 patients per estimate"
     assert counts in seen.note
@@ -458,13 +470,15 @@ def test_fit_of_other_models_is_an_error(multiple, scaled):
     terms, fit = multiple
     other = ss.fit_statistics(scaled, "iou ~ prob")
     with raises(SalstatsError, option="fit", match="no row"):
-        ss.table_regression(terms, fit=other)
+        ss.table_regression(terms, fit=other, stars=True)
     with raises(SalstatsError, option="fit", match="two rows"):
-        ss.table_regression(terms, fit=[fit, fit])
+        ss.table_regression(terms, fit=[fit, fit], stars=True)
 
 
 def test_one_frame_by_name_has_its_outcome_in_the_heading(scaled, read):
-    seen = read(ss.table_regression({"Model": ss.regress(scaled, "iou ~ prob", errors="cluster")}))
+    seen = read(
+        ss.table_regression({"Model": ss.regress(scaled, "iou ~ prob", errors="cluster")}, stars=True)
+    )
     assert seen.head[0][-1] == "IoU, coefficient (95% CI)"
 
 
@@ -472,12 +486,12 @@ def test_frames_by_name_take_their_fit_by_name(scaled, read):
     names = {"Crude": "iou ~ prob", "Adjusted": "iou ~ prob + elongation"}
     terms = {k: ss.regress(scaled, f, errors="cluster") for k, f in names.items()}
     fit = {k: ss.fit_statistics(scaled, f) for k, f in names.items()}
-    seen = read(ss.table_regression(terms, fit=fit))
+    seen = read(ss.table_regression(terms, fit=fit, stars=True))
     assert seen.head[0][-1] == "IoU, coefficient (95% CI)"
     assert seen.head[1][-2:] == ["Crude", "Adjusted"]
-    assert seen.rows["R²"] == [
-        f"{v:.3f}" for v in [*fit["Crude"]["r_squared"], *fit["Adjusted"]["r_squared"]]
-    ]
+    order = ["human", "gradcam", "occlusion"]
+    crude, adjusted = (fit[name].set_index("method").loc[order, "r_squared"] for name in names)
+    assert seen.rows["R²"] == [f"{v:.3f}" for v in [*crude, *adjusted]]
 
 
 @pytest.mark.parametrize(
@@ -490,12 +504,12 @@ def test_frames_by_name_take_their_fit_by_name(scaled, read):
 )
 def test_the_note_names_the_standard_errors(scaled, quietly, read, errors, said):
     terms = quietly(ss.regress, scaled, "iou ~ prob", errors=errors)
-    assert f"; {said}." in read(ss.table_regression(terms)).note
+    assert f"; {said}." in read(ss.table_regression(terms, stars=True)).note
 
 
 def test_tables_of_broom_need_no_formula(read):
     table = pd.DataFrame({"term": ["(Intercept)", "size"], "estimate": [1.0, 2.0], "p.value": [0.1, 0.0001]})
-    seen = read(ss.table_regression(ss.tidy(table)))
+    seen = read(ss.table_regression(ss.tidy(table), stars=True))
     assert seen.head == [["Term", "Coefficient"]]
     assert seen.rows == {"Size": ["2.000***"]}
 
@@ -510,7 +524,7 @@ def test_variances_stand_at_the_foot_and_are_neither_starred_nor_counted(read):
             "effect": ["fixed", "fixed", "random", "random"],
         }
     )
-    seen = read(ss.table_regression(frame))
+    seen = read(ss.table_regression(frame, stars=True))
     assert [row[0] for row in seen.body] == ["Size", "Shape", "patient Var", "patient x x Cov", "n"]
     assert seen.rows["patient Var"] == ["0.00874"]
     assert seen.rows["patient x x Cov"] == ["−0.000300"]
@@ -531,7 +545,7 @@ def test_variances_of_broom_mixed_stand_at_the_foot_with_their_group(read):
         }
     )
     for other in (table, table.assign(site="B")):
-        seen = read(ss.table_regression(ss.tidy(pd.concat([table, other]).drop_duplicates())))
+        seen = read(ss.table_regression(ss.tidy(pd.concat([table, other]).drop_duplicates()), stars=True))
         rows = [row[:2] for row in seen.body]
         assert rows[:4] == [
             ["Size", "0.500*"],
@@ -545,7 +559,7 @@ def test_variances_of_broom_mixed_stand_at_the_foot_with_their_group(read):
 def test_markup_in_terms_names_and_outcomes_is_literal(read):
     bad = r"<b>&_%$*\{{x}}"
     table = starred([0.5, 0.6], n=10).assign(term=[bad, f"{bad}2"], formula=f"I({bad}) ~ x")
-    seen = read(ss.table_regression({bad: table, f"{bad}2": table.assign(formula="y ~ x")}))
+    seen = read(ss.table_regression({bad: table, f"{bad}2": table.assign(formula="y ~ x")}, stars=True))
     assert list(seen.rows)[:2] == [bad, f"{bad}2"]
     assert seen.head[1][-2:] == [bad, f"{bad}2"]
 
@@ -559,14 +573,19 @@ def test_markup_in_terms_names_and_outcomes_is_literal(read):
         ([starred([0.5])] * 2, {}, SalstatsError, {"column": "term", "rows": (0, 1)}),
         (
             {"a": starred([0.01], p_adjusted=[0.02]), "b": starred([0.01], p_adjusted=[np.nan])},
-            {},
+            {"stars": True},
             SalstatsError,
             {"column": "p_adjusted", "rows": (1,)},
         ),
         (starred([0.5]), {"columns": "method"}, ColumnError, {"option": "columns", "value": "method"}),
         (starred([0.5]), {"n_tests": 0}, ValueRangeError, {"option": "n_tests", "value": 0}),
         (starred([0.5]), {"style": "apa"}, ValueRangeError, {"option": "style", "value": "apa"}),
-        (starred([0.5]).drop(columns="p_value"), {}, ColumnError, {"option": "stars", "column": "p_value"}),
+        (
+            starred([0.5]).drop(columns="p_value"),
+            {"stars": True},
+            ColumnError,
+            {"option": "stars", "column": "p_value"},
+        ),
     ],
 )
 def test_bad_input_is_one_clear_sentence(terms, options, error, expected):
@@ -577,7 +596,7 @@ def test_bad_input_is_one_clear_sentence(terms, options, error, expected):
 def test_average_marginal_effects_are_said_to_be_so():
     scores = ss.datasets.load_simulated().query("metric == 'iou'")
     fit = ss.fit(scores, "iou ~ prob + method", by=(), family="fractional")
-    html = ss.table_regression(fit.effects(), fit=fit.glance()).as_raw_html()
+    html = ss.table_regression(fit.effects(), fit=fit.glance(), stars=True).as_raw_html()
     assert "average marginal effect" in html
     assert "effects on the mean, averaged over the rows of the model" in html
     assert "odds ratio" not in html
@@ -594,6 +613,7 @@ def test_random_effects_stand_at_the_foot_with_limits_shares_and_numbers(read):
             fit={name: model.glance() for name, model in frames.items()},
             components=parts,
             digits=2,
+            stars=True,
         )
     )
     labels = [row[0] for row in seen.body]
@@ -619,7 +639,7 @@ def test_random_effects_stand_at_the_foot_with_limits_shares_and_numbers(read):
 
 def test_a_slope_has_a_correlation_at_the_foot(read):
     model = ss.fit(simulated_readings(), "iou ~ method + (1 + method|reader) + (1|case)")
-    seen = read(ss.table_regression(model.tidy(), components=model.variance_components()))
+    seen = read(ss.table_regression(model.tidy(), components=model.variance_components(), stars=True))
     labels = [row[0] for row in seen.body]
     for label in (
         "SD, reader",
@@ -633,17 +653,20 @@ def test_a_slope_has_a_correlation_at_the_foot(read):
 @pytest.mark.filterwarnings("ignore:a singular fit")
 def test_a_singular_fit_is_said_in_the_note(read):
     rows = simulated_readings()
-    assert "Singular" not in read(ss.table_regression(ss.regress(rows, "iou ~ method + (1|case)"))).note
+    assert (
+        "Singular"
+        not in read(ss.table_regression(ss.regress(rows, "iou ~ method + (1|case)"), stars=True)).note
+    )
     # without any difference between readers
     rows["iou"] -= rows.groupby("reader")["iou"].transform("mean")
-    seen = read(ss.table_regression(ss.regress(rows, "iou ~ method + (1|case) + (1|reader)")))
+    seen = read(ss.table_regression(ss.regress(rows, "iou ~ method + (1|case) + (1|reader)"), stars=True))
     assert "Singular fit: a variance of random effects is 0" in seen.note
 
 
 def test_a_working_correlation_is_said_in_the_note(read):
     rows = simulated_readings()
     terms = ss.regress(rows, "iou ~ method", correlation="exchangeable", unit="case")
-    seen = read(ss.table_regression(terms))
+    seen = read(ss.table_regression(terms, stars=True))
     assert "Linear regression by generalised estimating equations with an exchangeable working" in seen.note
     assert "bias-corrected standard errors clustered by case (Mancl and DeRouen)" in seen.note
 

@@ -8,19 +8,18 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import quoted
-from salstats.display.estimates import Estimates, check_distinct
+from salstats.display.estimates import Estimates, check_distinct, references_of
 from salstats.display.plots.layout.captions import undefined_note
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.text_fit import crossed_labels
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import has_margins
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
-from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
+from salstats.errors import Call, ColumnError, Message, SalstatsError
 from salstats.metrics.registry import direction, registered_metric
 from salstats.stats.agreement.records import LABELS as AGREEMENT
 from salstats.stats.agreement.records import short_label
 from salstats.stats.engine.coefficients import RECORDS as COEFFICIENTS
-from salstats.study import HUMAN
 
 #: Labels of terms at an axis.
 _TERMS = {
@@ -80,23 +79,6 @@ def require_single_term(estimates: Estimates) -> str | None:
             column="term",
         )
     return estimates.term
-
-
-def references_of(estimates: Estimates, reference: str | None = None) -> list[str]:
-    """Return the reference methods: `reference`, else those of the column `reference`, else `human`.
-
-    Raises if `reference` is no method of the estimates.
-    """
-    if reference is None:
-        return [str(method) for method in estimates.values("reference")] or [HUMAN]
-    methods = sorted({str(method) for method in estimates.values("method")})
-    if reference not in methods:
-        raise SalstatsError(
-            Setting("reference", reference),
-            f" is no method of the estimates ({quoted(methods)})",
-            choices=methods,
-        )
-    return [reference]
 
 
 def drawn_rows(estimates: Estimates) -> pd.DataFrame:
