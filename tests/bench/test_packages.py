@@ -38,7 +38,7 @@ from salstats.stats.models.design import build_design, complete_rows, read_varia
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import NotEstimableError
 from salstats.stats.models.formulas import parse_formula
-from salstats.stats.models.gee import exchangeable
+from salstats.stats.models.gee import exchangeable_gee
 from salstats.stats.models.linear import least_squares
 from salstats.stats.models.logit import logit
 from salstats.stats.models.quantile_regression import regression_quantile
@@ -215,12 +215,12 @@ def test_gee_of_statsmodels_agrees_and_is_too_slow(n, name, family):
     matrix, response, clusters = correlated_rows(n)
     if name == "binomial":
         response = (response > np.median(response)).astype(float)
-    solution = exchangeable(matrix, response, True, family=FAMILIES[name], clusters=clusters)
+    solution = exchangeable_gee(matrix, response, True, family=FAMILIES[name], clusters=clusters)
     result = fitted_by_gee(matrix, response, clusters, family)
     np.testing.assert_allclose(result.params, solution.coefficients, rtol=GEEPACK, atol=GEEPACK)
     ratio = times_as_long(
         lambda: fitted_by_gee(matrix, response, clusters, family),
-        lambda: exchangeable(matrix, response, True, family=FAMILIES[name], clusters=clusters),
+        lambda: exchangeable_gee(matrix, response, True, family=FAMILIES[name], clusters=clusters),
         f"GEE, {name}",
         n,
     )
@@ -229,7 +229,7 @@ def test_gee_of_statsmodels_agrees_and_is_too_slow(n, name, family):
 
 def test_gee_of_statsmodels_has_other_moments_than_geepack_by_default():
     matrix, response, clusters = correlated_rows(300)
-    ours = exchangeable(matrix, response, True, family=FAMILIES["gaussian"], clusters=clusters)
+    ours = exchangeable_gee(matrix, response, True, family=FAMILIES["gaussian"], clusters=clusters)
     theirs = GEE(response, matrix, groups=clusters, cov_struct=Exchangeable()).fit(ctol=1e-8)
     assert theirs.cov_struct.dep_params != pytest.approx(ours.parameters["alpha"], rel=1e-3)
 

@@ -204,7 +204,10 @@ def _verdict_phrase(contrasts: Estimates) -> str:
 
 
 def _slopes_sentence(metric: str, frames: ReportFrames, wording: Wording) -> str:
-    """Say with which covariates the scores rose or fell, and for how many methods this was shown."""
+    """Say with which covariates the scores rose or fell, and for how many methods this was shown.
+
+    The sentence says so where there are no covariates, no regression or no P values.
+    """
     metric_name = wording.metric(metric)
     covariates = wording.settings.covariates or ()
     if not covariates:

@@ -237,9 +237,9 @@ def _ordered_levels(
 
 
 def factors_of_rows(estimates: Estimates) -> list[str]:
-    """Return the factor that the term of each row is a level of, "" of numbers.
+    """Return the factor or interaction that each row's term is a level of, "" for terms of numbers alone.
 
-    Factors and interactions are spelled as in their formula.
+    They are spelled as in their formula, and an interaction names its numbers as well.
     """
     factor_levels = _factor_levels(estimates)
     factors = []

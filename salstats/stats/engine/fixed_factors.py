@@ -110,10 +110,12 @@ def inference_column(fixed: Mapping[str, np.ndarray]) -> dict[str, Any]:
 def fixed_rows(
     frame: pd.DataFrame, factor: FixedFactor, units: np.ndarray | None, groups: Collection[str] = ()
 ) -> np.ndarray:
-    """Find the rows in which a factor is fixed: it has several levels, and some level has several units.
+    """Mask the rows in which a factor is fixed: it has several levels, and some level has several units.
 
-    A factor whose levels have one unit each, as a reader of one patient only, is drawn with the units.
-    Trainings count as several only within a group, so that a model for each method or task is not fixed.
+    Without `units` several levels suffice. A factor whose levels have one unit each, as a reader of one
+    patient only, is drawn with the units, except that readers of pairs (rows with an `other_reader`) are
+    always fixed. Trainings count as several only within a group, so that a model for each method or task is
+    not fixed. A factor that estimates may compare (`factor.compared`) is not fixed if it is one of `groups`.
 
     Parameters
     ----------

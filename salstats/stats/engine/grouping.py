@@ -23,9 +23,9 @@ OVERALL = "Overall"
 
 @dataclass(frozen=True)
 class GroupedRows:
-    """Units and groups of a frame's rows."""
+    """Rows of a data frame, with the unit and the group of each."""
 
-    #: Codes of the frame's columns.
+    #: The data frame, with the codes of each column's values.
     codes: ColumnCodes
     #: Grouping columns.
     by: list[str]
@@ -37,7 +37,7 @@ class GroupedRows:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The frame of the rows."""
+        """The data frame whose rows are grouped, with all its columns."""
         return self.codes.frame
 
 

@@ -7,14 +7,14 @@ from scipy import special
 
 from salstats.errors import Message, Setting, ValueRangeError
 from salstats.stats.models.beta_models import (
-    ScoreShares,
+    ZeroOneMixture,
     beta_likelihood,
-    interior_rows,
+    interior_mask,
     solution_at_maximum,
     starting_values,
 )
 from salstats.stats.models.error_kinds import BETA_ERRORS
-from salstats.stats.models.family import Family, Solution, decomposed
+from salstats.stats.models.family import Family, MeanDerivatives, Solution, qr_and_leverage
 from salstats.stats.models.fisher_scoring import Likelihood, maximize_likelihood
 from salstats.stats.models.logit import LOGIT, bernoulli_variance
 
@@ -30,7 +30,7 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -
     2004;31:799-815. https://doi.org/10.1080/0266476042000214501
     """
     label = BETA.label
-    interior = interior_rows(response, label)
+    interior = interior_mask(response, label)
     coefficients, log_precision = starting_values(matrix, response, interior)
     start = np.append(coefficients, log_precision)
     designs = [matrix, np.ones((len(response), 1))]
@@ -46,33 +46,33 @@ def beta_regression(matrix: np.ndarray, response: np.ndarray, intercept: bool) -
         response,
         intercept,
         predictor_names=("",),
-        mean_function=_mean,
-        shares=_shares,
+        mean_function=_mean_and_derivatives,
+        zero_one_mixture=_zero_one_mixture,
         parameters={"precision": float(np.exp(mle.parameters[-1]))},
     )
     logit_mean = matrix @ solution.coefficients
     log_precisions = np.repeat(solution.nuisance_parameters, len(response))
     information = beta_likelihood(response, interior, logit_mean, log_precisions).information
     weights = information[:, 0, 0]
-    _, _, _, leverage = decomposed(matrix * np.sqrt(weights)[:, None])
-    return replace(solution, leverage=leverage)
+    weighted_qr = qr_and_leverage(matrix * np.sqrt(weights)[:, None])
+    return replace(solution, leverage=weighted_qr.leverage)
 
 
-def _shares(predictors: np.ndarray) -> ScoreShares:
-    """Return the distribution of the scores at predictors (n, 2): no zeros, no ones."""
+def _zero_one_mixture(predictors: np.ndarray) -> ZeroOneMixture:
+    """Return P(0) and P(1), which are 0, and the mean of the scores at predictors (n, 2)."""
     mean = special.expit(predictors[:, 0])
     zero_probability = np.zeros_like(mean)
-    return ScoreShares(zero=zero_probability, one=zero_probability, interior_mean=mean)
+    return ZeroOneMixture(zero=zero_probability, one=zero_probability, interior_mean=mean)
 
 
-def _mean(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _mean_and_derivatives(predictors: np.ndarray) -> MeanDerivatives:
     """Return the mean (n,), its first (n, 2) and second (n, 2, 2) derivatives by its logit and log phi."""
     mean = special.expit(predictors[:, 0])
     gradient = np.zeros((len(mean), 2))
     hessian = np.zeros((len(mean), 2, 2))
     gradient[:, 0] = bernoulli_variance(mean)
     hessian[:, 0, 0] = gradient[:, 0] * (1 - 2 * mean)
-    return mean, gradient, hessian
+    return MeanDerivatives(mean, gradient, hessian)
 
 
 def _check_open_interval(response: np.ndarray, family: str) -> None:

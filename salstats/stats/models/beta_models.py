@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from salstats.stats.models.family import MeanFunction, NotEstimableError, Solution
+from salstats.stats.models.family import MeanDerivatives, MeanFunction, NotEstimableError, Solution
 from salstats.stats.models.fisher_scoring import Likelihood, Maximum
 from salstats.stats.models.logit import bernoulli_variance
 
@@ -15,8 +15,8 @@ _LOGIT_MEAN = 0
 _LOG_PRECISION = 1
 
 
-class ScoreShares(NamedTuple):
-    """Distribution of scores from 0 to 1: probabilities of 0 and of 1, and the mean in between."""
+class ZeroOneMixture(NamedTuple):
+    """Distribution of scores from 0 to 1: P(0), P(1), and the mean of the scores in between."""
 
     #: (n,): P(y = 0).
     zero: np.ndarray
@@ -26,7 +26,7 @@ class ScoreShares(NamedTuple):
     interior_mean: np.ndarray
 
 
-def interior_rows(response: np.ndarray, label: str) -> np.ndarray:
+def interior_mask(response: np.ndarray, model_label: str) -> np.ndarray:
     """Mask (n,) of the scores strictly between 0 and 1.
 
     NotEstimableError is raised if there are none or all are equal, which determines no precision.
@@ -34,10 +34,12 @@ def interior_rows(response: np.ndarray, label: str) -> np.ndarray:
     interior = np.asarray((response > 0) & (response < 1))
     scores = response[interior]
     if not len(scores):
-        raise NotEstimableError(f"the {label} model needs scores strictly between 0 and 1, all are 0 or 1")
+        raise NotEstimableError(
+            f"the {model_label} model needs scores strictly between 0 and 1, all are 0 or 1"
+        )
     if scores.min() == scores.max():
         raise NotEstimableError(
-            f"the {label} model has no finite precision, scores strictly between 0 and 1 are constant"
+            f"the {model_label} model has no finite precision, scores strictly between 0 and 1 are constant"
         )
     return interior
 
@@ -130,10 +132,10 @@ def likelihood_of_present(
 def mean_of_present(mean_function: MeanFunction, present: list[int], defaults: np.ndarray) -> MeanFunction:
     """Return the mean as a function of the predictors `present`, the others held at `defaults`."""
 
-    def mean_and_derivatives(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def mean_and_derivatives(predictors: np.ndarray) -> MeanDerivatives:
         full = all_predictors(predictors, present, defaults)
         mean, gradient, hessian = mean_function(full)
-        return mean, gradient[:, present], hessian[:, present][:, :, present]
+        return MeanDerivatives(mean, gradient[:, present], hessian[:, present][:, :, present])
 
     return mean_and_derivatives
 
@@ -145,14 +147,14 @@ def solution_at_maximum(
     intercept: bool,
     predictor_names: tuple[str, ...],
     mean_function: MeanFunction,
-    shares: Callable[[np.ndarray], ScoreShares],
+    zero_one_mixture: Callable[[np.ndarray], ZeroOneMixture],
     parameters: dict[str, float],
 ) -> Solution:
     """Return the Solution at the maximum of the likelihood.
 
     `predictor_names` are the names of the linear predictors (parts), each with a coefficient for each column
     of `matrix`. The parameters after their coefficients are constant predictors, the log precision last.
-    `mean_function` and `shares` take all predictors (n, k).
+    `mean_function` and `zero_one_mixture` take all predictors (n, k).
     """
     n_rows, rank = matrix.shape
     n_parts = len(predictor_names)
@@ -164,7 +166,7 @@ def solution_at_maximum(
     fitted, slopes, _ = mean_function(predictors)
 
     # Var(y) = E(y²) - E(y)², where E(y²) is P(1) + P(0 < y < 1) E(y² | 0 < y < 1)
-    zero, one, interior_mean = shares(predictors)
+    zero, one, interior_mean = zero_one_mixture(predictors)
     precision = np.exp(nuisance_parameters[-1])
     interior_square = interior_mean**2 + bernoulli_variance(interior_mean) / (1 + precision)
     variances = (1 - zero - one) * interior_square + one - fitted**2

@@ -6,6 +6,7 @@ e_g and H_gg belong to the rows of cluster g, of G clusters.
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,7 +31,16 @@ _ROUNDING = 1e-30
 _SINGULAR = 1e-10
 
 
-def unidentified(matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray | None) -> np.ndarray:
+class CovarianceAndDf(NamedTuple):
+    """Covariance of coefficients, and degrees of freedom of each, or of combinations of them."""
+
+    covariance: np.ndarray  # (k, k)
+    df: np.ndarray  # (q,)
+
+
+def unidentified_coefficients(
+    matrix: np.ndarray, bread: np.ndarray, clusters: np.ndarray | None
+) -> np.ndarray:
     """Mask (k,) of the coefficients without a sandwich: they depend on errors that no residual shows.
 
     `matrix` is that of a linear model, or rows times the root of their weights; `clusters` are codes 0
@@ -86,8 +96,8 @@ def heteroscedastic(
     the leverage.
 
     A row of leverage 1 has residual 0, and h_ij = 0 with every other row j. For the coefficients that it
-    moves (`unidentified`) no kind is defined. The others are the same without the row, so that its term in
-    hc2 and hc3, 0 / 0, is left out.
+    moves (`unidentified_coefficients`) no kind is defined. The others are the same without the row, so that
+    its term in hc2 and hc3, 0 / 0, is left out.
 
     MacKinnon JG, White H. Some heteroskedasticity-consistent covariance matrix estimators with improved
     finite sample properties. J Econometrics 1985;29:305-325. https://doi.org/10.1016/0304-4076(85)90158-7
@@ -140,7 +150,7 @@ def bias_reduced(
     *,
     contrasts: np.ndarray | None = None,
     power: float = -0.5,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> CovarianceAndDf:
     """CR2 covariance (k, k) of least squares, and Satterthwaite degrees of freedom (q,) of combinations.
 
     The combinations are the rows of `contrasts` (q, k), by default each coefficient. Both results are NaN
@@ -148,7 +158,7 @@ def bias_reduced(
     (y - mu) / sqrt(W) with the weights W of the fit, so that bread is (X'X)^-1 of these rows as well.
 
     Residuals of cluster g are multiplied by A = (I - H_gg)^(-1/2), the symmetric root, with the
-    pseudo-inverse where a cluster determines a direction by itself (`unidentified` coefficients have no
+    pseudo-inverse where a cluster determines a direction by itself (`unidentified_coefficients` have no
     CR2). From the singular values s and left vectors U of Q_g, X = QR, this is
     I + U diag((1 - s^2)^(-1/2) - 1) U', so that only k x k work is done however large a cluster is. Where
     the model's `variances` V (n,) differ within a cluster, A is the other root
@@ -180,13 +190,13 @@ def bias_reduced(
     q = directions.shape[1]
     groups = cluster_rows(clusters)
     if len(groups) < 2:
-        return np.full((k, k), np.nan), np.full(q, np.nan)
-    hat_rows, hat_core = _hat_factors(matrix, bread, sampling)
+        return CovarianceAndDf(np.full((k, k), np.nan), np.full(q, np.nan))
+    hat_rows, hat_core = _hat_factorization(matrix, bread, sampling)
     scores = np.empty((len(groups), k))
     # p_g'p_g and Z_g'p_g of each cluster and combination
     squares = np.empty((len(groups), q))
     projections = np.empty((len(groups), len(hat_core), q))
-    for batch, rows, adjusted in _adjusted_rows(matrix, groups, variances, power, sampling):
+    for batch, rows, adjusted in _batches_of_adjusted_rows(matrix, groups, variances, power, sampling):
         scores[batch] = np.einsum("gik,gi->gk", adjusted, residual[rows])
         p = adjusted @ directions
         squares[batch] = (p**2).sum(axis=1)
@@ -197,23 +207,28 @@ def bias_reduced(
     with np.errstate(invalid="ignore"):
         for j in range(q):
             df[j] = _satterthwaite_df(squares[:, j], projections[:, :, j], hat_core)
-    return np.asarray(influence @ influence.T), df
+    return CovarianceAndDf(np.asarray(influence @ influence.T), df)
 
 
-def _hat_factors(
-    matrix: np.ndarray, bread: np.ndarray, sampling: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray]:
+class _HatFactors(NamedTuple):
+    """Factors of Z K Z', where residuals of independent errors have the covariance I - Z K Z'."""
+
+    rows: np.ndarray  # Z, (n, m)
+    core: np.ndarray  # K, (m, m)
+
+
+def _hat_factorization(matrix: np.ndarray, bread: np.ndarray, sampling: np.ndarray | None) -> _HatFactors:
     """Return Z (n, m) and K (m, m) of the covariance I - Z K Z' that residuals of independent errors have.
 
     Without `sampling` Z K Z' is the hat matrix, Z = X and K = M. With it Z = (X, WX), and K has the blocks
     -S, M, M and 0 in the notation of `bias_reduced`.
     """
     if sampling is None:
-        return matrix, bread
+        return _HatFactors(matrix, bread)
     weighted = matrix * sampling[:, None]
     s = bread @ (weighted.T @ weighted) @ bread
     core = np.block([[-s, bread], [bread, np.zeros_like(bread)]])
-    return np.hstack([matrix, weighted]), core
+    return _HatFactors(np.hstack([matrix, weighted]), core)
 
 
 def _satterthwaite_df(squares: np.ndarray, projections: np.ndarray, hat_core: np.ndarray) -> float:
@@ -234,20 +249,27 @@ def _satterthwaite_df(squares: np.ndarray, projections: np.ndarray, hat_core: np
     return float(diagonal.sum() ** 2 / sum_of_squares)
 
 
-def _adjusted_rows(
+class _AdjustedBatch(NamedTuple):
+    """Adjusted rows of g clusters that have i rows each."""
+
+    clusters: np.ndarray  # (g,), codes
+    positions: np.ndarray  # (g, i), of the clusters' rows
+    adjusted: np.ndarray  # (g, i, k)
+
+
+def _batches_of_adjusted_rows(
     matrix: np.ndarray,
     groups: Sequence[np.ndarray],
     variances: np.ndarray | None,
     power: float,
     sampling: np.ndarray | None = None,
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+) -> Iterator[_AdjustedBatch]:
     """Yield the adjusted rows A X_g, or A W_g X_g with `sampling`, of batches of clusters of equal size.
 
-    A batch is three arrays: the codes (g,) of its clusters, positions of their rows (g, i), and the adjusted
-    rows (g, i, k).
+    With `sampling`, A is V_g^(-1/2) whatever the `power`.
     """
     if sampling is not None:
-        yield from _adjusted_weighted_rows(matrix, groups, variances, sampling)
+        yield from _batches_of_adjusted_weighted_rows(matrix, groups, variances, sampling)
         return
     basis = np.linalg.qr(matrix)[0]
     sizes = np.array([len(rows) for rows in groups])
@@ -257,26 +279,26 @@ def _adjusted_rows(
         width = matrix.shape[1]
         if has_model_root:
             width = max(width, size)
-        for batch in _batches(np.flatnonzero(sizes == size), size * width):
+        for batch in _split_into_batches(np.flatnonzero(sizes == size), size * width):
             rows = np.array([groups[g] for g in batch])
             if size == 1:
                 one_minus_leverage = 1 - (basis[rows] ** 2).sum(axis=2, keepdims=True)
                 adjusted = matrix[rows] * _pseudo_power(one_minus_leverage, _SATURATED, power)
             elif variances is None or not has_model_root or (np.ptp(variances[rows], axis=1) == 0).all():
-                adjusted = _times_symmetric_root(matrix[rows], basis[rows], power)
+                adjusted = _times_symmetric_power(matrix[rows], basis[rows], power)
             else:
                 covariance = np.eye(size) - basis[rows] @ basis[rows].transpose(0, 2, 1)
                 adjusted = _times_model_root(matrix[rows], covariance, variances[rows])
-            yield batch, rows, adjusted
+            yield _AdjustedBatch(batch, rows, adjusted)
 
 
-def _batches(clusters: np.ndarray, numbers_each: int) -> list[np.ndarray]:
-    """Split clusters into batches of about `_BATCH_NUMBERS` numbers; each cluster has `numbers_each`."""
-    n_batches = math.ceil(len(clusters) * numbers_each / _BATCH_NUMBERS)
+def _split_into_batches(clusters: np.ndarray, numbers_per_cluster: int) -> list[np.ndarray]:
+    """Split cluster codes into batches whose rows have about `_BATCH_NUMBERS` numbers in all."""
+    n_batches = math.ceil(len(clusters) * numbers_per_cluster / _BATCH_NUMBERS)
     return np.array_split(clusters, min(len(clusters), n_batches))
 
 
-def _times_symmetric_root(design: np.ndarray, basis: np.ndarray, power: float) -> np.ndarray:
+def _times_symmetric_power(design: np.ndarray, basis: np.ndarray, power: float) -> np.ndarray:
     """Return (I - H_gg)^power X_g of clusters, from X_g (`design`) and Q_g (`basis`), both (g, i, k)."""
     left, singular, _ = np.linalg.svd(basis, full_matrices=False)
     factors = _pseudo_power(1 - singular**2, _SATURATED, power) - 1
@@ -295,13 +317,13 @@ def _times_model_root(design: np.ndarray, covariance: np.ndarray, variances: np.
     return np.asarray(relative * (vectors @ (factors * (vectors.transpose(0, 2, 1) @ design))))
 
 
-def _adjusted_weighted_rows(
+def _batches_of_adjusted_weighted_rows(
     matrix: np.ndarray, groups: Sequence[np.ndarray], variances: np.ndarray | None, sampling: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield A W_g X_g of each cluster in the form of `_adjusted_rows`; a batch is one cluster."""
+) -> Iterator[_AdjustedBatch]:
+    """Yield A W_g X_g of each cluster in the form of `_batches_of_adjusted_rows`; a batch is one cluster."""
     weighted = matrix * sampling[:, None]
     bread = np.linalg.inv(matrix.T @ weighted)
-    hat_rows, hat_core = _hat_factors(matrix, bread, sampling)
+    hat_rows, hat_core = _hat_factorization(matrix, bread, sampling)
     for g, rows in enumerate(groups):
         z = hat_rows[rows]
         design = weighted[rows]
@@ -317,7 +339,7 @@ def _adjusted_weighted_rows(
             vectors = basis @ vectors
             factors = _pseudo_power(values, _SATURATED, -0.5) - 1
             adjusted = design + vectors @ (factors[:, None] * (vectors.T @ design))
-        yield np.array([g]), rows[None], adjusted[None]
+        yield _AdjustedBatch(np.array([g]), rows[None], adjusted[None])
 
 
 def _pseudo_power(values: np.ndarray, floor: float, power: float) -> np.ndarray:
@@ -350,10 +372,10 @@ def hotelling_df(
     groups = cluster_rows(clusters)
     if len(groups) < 2:
         return float("nan")
-    hat_rows, hat_core = _hat_factors(matrix, bread, sampling)
+    hat_rows, hat_core = _hat_factorization(matrix, bread, sampling)
     directions = contrasts @ bread
     if power != -0.5:
-        omega = _mean_covariance(matrix, bread, groups, directions, variances, power)
+        omega = _expected_covariance(matrix, bread, groups, directions, variances, power)
     elif sampling is not None:
         s = -hat_core[:k, :k]
         omega = contrasts @ s @ contrasts.T
@@ -363,18 +385,18 @@ def hotelling_df(
     # P_g'P_g and Z_g'P_g of each cluster
     squares = np.empty((len(groups), q, q))
     projections = np.empty((len(groups), len(hat_core), q))
-    for batch, rows, adjusted in _adjusted_rows(matrix, groups, variances, power, sampling):
+    for batch, rows, adjusted in _batches_of_adjusted_rows(matrix, groups, variances, power, sampling):
         p = adjusted @ standardised
         squares[batch] = p.transpose(0, 2, 1) @ p
         projections[batch] = hat_rows[rows].transpose(0, 2, 1) @ p
     if len(groups) > _MAX_DIRECT_CLUSTERS:
-        total_variance = _variance_from_sums(squares, projections, hat_core)
+        total_variance = _wishart_variance_from_sums(squares, projections, hat_core)
     else:
-        total_variance = _variance_from_pairs(squares, projections, hat_core)
+        total_variance = _wishart_variance_from_pairs(squares, projections, hat_core)
     return float(q * (q + 1) / total_variance)
 
 
-def _mean_covariance(
+def _expected_covariance(
     matrix: np.ndarray,
     bread: np.ndarray,
     groups: Sequence[np.ndarray],
@@ -385,7 +407,7 @@ def _mean_covariance(
     """Expected adjusted covariance (q, q) of combinations C under the model; `directions` are C M (q, k)."""
     q = len(directions)
     mean = np.zeros((q, q))
-    for _, rows, adjusted in _adjusted_rows(matrix, groups, variances, power):
+    for _, rows, adjusted in _batches_of_adjusted_rows(matrix, groups, variances, power):
         p = adjusted @ directions.T
         projection = matrix[rows].transpose(0, 2, 1) @ p
         mean += np.einsum("gis,git->st", p, p)
@@ -393,7 +415,7 @@ def _mean_covariance(
     return mean
 
 
-def _variance_from_sums(squares: np.ndarray, projections: np.ndarray, hat_core: np.ndarray) -> float:
+def _wishart_variance_from_sums(squares: np.ndarray, projections: np.ndarray, hat_core: np.ndarray) -> float:
     """Sum of tr(N_gh)^2 + tr(N_gh^2) over pairs of clusters, from sums over clusters.
 
     N_gh is -C_g'K C_h with C the `projections` (G, m, q), plus the `squares` (G, q, q) where g = h. The sum
@@ -405,28 +427,30 @@ def _variance_from_sums(squares: np.ndarray, projections: np.ndarray, hat_core: 
     squared_traces = np.einsum("lsjt,jtls->", core_gram, core_gram)
     traces_of_squares = np.einsum("lsjt,jslt->", core_gram, core_gram)
     all_pairs = squared_traces + traces_of_squares
-    return float(all_pairs - _sum_of_traces(hat_blocks) + _sum_of_traces(squares - hat_blocks))
+    return float(
+        all_pairs - _sum_of_squared_traces(hat_blocks) + _sum_of_squared_traces(squares - hat_blocks)
+    )
 
 
-def _variance_from_pairs(squares: np.ndarray, projections: np.ndarray, hat_core: np.ndarray) -> float:
-    """Return the sum of `_variance_from_sums` pair by pair, without subtraction of large numbers."""
+def _wishart_variance_from_pairs(squares: np.ndarray, projections: np.ndarray, hat_core: np.ndarray) -> float:
+    """Return the sum of `_wishart_variance_from_sums` pair by pair, without subtraction of large numbers."""
     total = 0.0
     # One cluster with all others at a time, as all pairs may not fit into memory
     for g in range(len(squares)):
         blocks = -np.einsum("ks,hkt->hst", hat_core @ projections[g], projections)
         blocks[g] += squares[g]
-        total += _sum_of_traces(blocks)
+        total += _sum_of_squared_traces(blocks)
     return total
 
 
-def _sum_of_traces(blocks: np.ndarray) -> float:
+def _sum_of_squared_traces(blocks: np.ndarray) -> float:
     """Sum of tr(N)^2 + tr(N^2) over the matrices N in `blocks` (G, q, q)."""
     squared_traces = (np.trace(blocks, axis1=1, axis2=2) ** 2).sum()
     traces_of_squares = np.einsum("hst,hts->", blocks, blocks)
     return float(squared_traces + traces_of_squares)
 
 
-def wald_statistic(coefficients: np.ndarray, covariance: np.ndarray, classical: np.ndarray) -> float:
+def wald_f_statistic(coefficients: np.ndarray, covariance: np.ndarray, classical: np.ndarray) -> float:
     """Return the Wald statistic b' V^-1 b / q of q coefficients b with covariance V.
 
     It is NaN if V is undefined, or singular relative to the `classical` covariance.

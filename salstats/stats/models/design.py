@@ -36,7 +36,7 @@ class Variable:
             return [level_name(value) for value in values]
         return [self.levels[int(code)] for code in values]
 
-    def names_of(self, values: pd.Series) -> list[str]:
+    def names_of_given_values(self, values: pd.Series) -> list[str]:
         """Names of values that a user gives, spelled as by `names`."""
         if self.levels is not None:
             return [level_name(value) for value in values]
@@ -119,7 +119,7 @@ def level_name(value: object) -> str:
     return str(value)
 
 
-def complete_rows(formula: Formula, variables: Variables, rows: np.ndarray) -> np.ndarray:
+def complete_row_positions(formula: Formula, variables: Variables, rows: np.ndarray) -> np.ndarray:
     """Return those of `rows` (positions) in which no column of the formula is missing (R's na.omit)."""
     complete = np.ones(len(rows), dtype=bool)
     for column in formula.columns:
@@ -178,7 +178,7 @@ def build_design(formula: Formula, variables: Variables, rows: np.ndarray) -> De
     for factor in numeric_factors:
         _check_numbers(factor, variables)
     _check_size(formula, levels)
-    coding = _coding(formula, variables, levels)
+    coding = _column_coding(formula, variables, levels)
     values = {column: variables[column].values[rows] for column in formula.columns}
     for factor in numeric_factors:
         _check_defined(factor, values)
@@ -197,7 +197,7 @@ def build_design(formula: Formula, variables: Variables, rows: np.ndarray) -> De
 
 
 @dataclass
-class _Coding:
+class _ColumnCoding:
     """The columns of a model matrix; fields as in `DesignMatrix`."""
 
     names: list[str] = field(default_factory=list)
@@ -221,10 +221,12 @@ class _CodedFactor:
     level: float | None
 
 
-def _coding(formula: Formula, variables: Variables, levels: Mapping[Factor, np.ndarray]) -> _Coding:
+def _column_coding(
+    formula: Formula, variables: Variables, levels: Mapping[Factor, np.ndarray]
+) -> _ColumnCoding:
     """Return the columns of the model matrix in R's order, with their names, terms and reference levels."""
     fully_coded = _fully_coded(formula, levels)
-    coding = _Coding()
+    coding = _ColumnCoding()
     if formula.intercept:
         coding.add(INTERCEPT, position=-1, product=())
     for position, term in enumerate(formula.terms):
@@ -341,8 +343,8 @@ def _check_defined(factor: Factor, values: Mapping[str, np.ndarray]) -> None:
         )
 
 
-def _matrix(products: Sequence[Product], values: Mapping[str, np.ndarray], n_fitted: int) -> np.ndarray:
-    """Return products of factors at `values` as columns; the first `n_fitted` rows are those of the model."""
+def _matrix(products: Sequence[Product], values: Mapping[str, np.ndarray], n_model_rows: int) -> np.ndarray:
+    """Return products of factors at `values` as columns; the first `n_model_rows` rows are the model's."""
     n_rows = len(next(iter(values.values())))
     matrix = np.ones((n_rows, len(products)))
     evaluated: dict[Factor, np.ndarray] = {}
@@ -352,25 +354,25 @@ def _matrix(products: Sequence[Product], values: Mapping[str, np.ndarray], n_fit
                 matrix[:, column] *= values[factor.columns[0]] == level
                 continue
             if factor not in evaluated:
-                evaluated[factor] = _evaluate(factor, values, n_fitted)
+                evaluated[factor] = _evaluate(factor, values, n_model_rows)
             matrix[:, column] *= evaluated[factor]
     return matrix
 
 
-def _evaluate(factor: Factor, values: Mapping[str, np.ndarray], n_fitted: int) -> np.ndarray:
+def _evaluate(factor: Factor, values: Mapping[str, np.ndarray], n_model_rows: int) -> np.ndarray:
     """Return the values (n,) of an expression of columns, whose code `parse_formula` has checked.
 
-    `center` and `scale` take mean and standard deviation from the first `n_fitted` rows.
+    `center` and `scale` take mean and standard deviation from the first `n_model_rows` rows.
     """
 
     def center(x: np.ndarray) -> np.ndarray:
-        return np.asarray(x - x[:n_fitted].mean())
+        return np.asarray(x - x[:n_model_rows].mean())
 
     def scale(x: np.ndarray) -> np.ndarray:
         deviation = 0.0
-        if n_fitted > 1:
+        if n_model_rows > 1:
             # As R's scale, with n - 1
-            deviation = x[:n_fitted].std(ddof=1)
+            deviation = x[:n_model_rows].std(ddof=1)
         if deviation == 0:
             # A constant becomes 0, whose coefficient is then reported as not estimable.
             deviation = 1.0
@@ -378,7 +380,7 @@ def _evaluate(factor: Factor, values: Mapping[str, np.ndarray], n_fitted: int) -
 
     if factor.is_column:
         return values[factor.columns[0]]
-    if n_fitted == 0:
+    if n_model_rows == 0:
         return np.empty(len(values[factor.columns[0]]))
     names: dict[str, Any] = {alias(column): values[column] for column in factor.columns}
     names |= _TRANSFORMS | {"center": center, "scale": scale, "__builtins__": {}}

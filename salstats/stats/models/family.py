@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,9 +17,16 @@ class NotEstimableError(SalstatsError):
     """A model has no estimates from these rows; the message says why."""
 
 
-#: Function of predictors (n, k) that returns the mean (n,), and its first (n, k) and second (n, k, k)
-#: derivatives by the predictors.
-MeanFunction = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+class MeanDerivatives(NamedTuple):
+    """The mean of each row's outcome, and its derivatives by the k predictors of the row."""
+
+    mean: np.ndarray  # (n,)
+    gradient: np.ndarray  # (n, k), first derivatives
+    hessian: np.ndarray  # (n, k, k), second derivatives
+
+
+#: Function of predictors (n, k).
+MeanFunction = Callable[[np.ndarray], MeanDerivatives]
 
 
 @dataclass(frozen=True)
@@ -168,13 +175,22 @@ class Family:
         return self.link.name == "identity"
 
 
-def decomposed(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+class QrAndLeverage(NamedTuple):
+    """QR decomposition of a matrix X, and what follows from it."""
+
+    q: np.ndarray  # (n, k)
+    r: np.ndarray  # (k, k)
+    gram_inverse: np.ndarray  # (k, k), (X'X)^-1
+    leverage: np.ndarray  # (n,), diagonal of the hat matrix
+
+
+def qr_and_leverage(matrix: np.ndarray) -> QrAndLeverage:
     """Return Q and R of the QR decomposition of X, (X'X)^-1, and the leverages (n,)."""
     q, r = np.linalg.qr(matrix)
     r_inverse = np.linalg.solve(r, np.eye(len(r)))
     gram_inverse = r_inverse @ r_inverse.T
     leverage = (q**2).sum(axis=1)
-    return q, r, gram_inverse, leverage
+    return QrAndLeverage(q, r, gram_inverse, leverage)
 
 
 def fit_model(

@@ -127,23 +127,30 @@ def _information_roots(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return root_matrices, inverse_matrices
 
 
-def linear_at(solution: Solution, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+class ValuesAndGradients(NamedTuple):
+    """A quantity of m rows, and its derivatives by the p parameters of a model."""
+
+    values: np.ndarray  # (m,)
+    gradients: np.ndarray  # (m, p)
+
+
+def linear_predictor_at(solution: Solution, points: np.ndarray) -> ValuesAndGradients:
     """Return the linear predictor at rows (m, r) of the model matrix, and its derivatives (m, p).
 
     The derivatives are by the parameters. In a model with several linear predictors the logit of the mean
     takes the place of the linear predictor.
     """
     if solution.mean_function is None:
-        return points @ solution.coefficients, points
+        return ValuesAndGradients(points @ solution.coefficients, points)
     mean, slopes, _ = solution.mean_function(_predictors(solution, points))
     mean_gradient = _by_parameters(solution, slopes, points)
     variance = mean * (1 - mean)
-    return np.log(mean / (1 - mean)), mean_gradient / variance[:, None]
+    return ValuesAndGradients(np.log(mean / (1 - mean)), mean_gradient / variance[:, None])
 
 
 def mean_slope_at(
     solution: Solution, link: Link, points: np.ndarray, slopes: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+) -> ValuesAndGradients:
     """Return the slope of the mean along a covariate (m,), and its derivatives by the parameters (m, p).
 
     `points` (m, r) are rows of the model matrix, `slopes` (m, r) their derivatives by the covariate.
@@ -153,7 +160,7 @@ def mean_slope_at(
         predictor_slope = slopes @ solution.coefficients
         link_slope = link.first_derivative(predictor)
         by_points = (link.second_derivative(predictor) * predictor_slope)[:, None] * points
-        return link_slope * predictor_slope, link_slope[:, None] * slopes + by_points
+        return ValuesAndGradients(link_slope * predictor_slope, link_slope[:, None] * slopes + by_points)
     coefficients = _part_coefficients(solution)
     n_parts = len(coefficients)
     predictor_slopes = np.einsum("jr,nr->nj", coefficients, slopes)
@@ -164,7 +171,7 @@ def mean_slope_at(
     by_predictors = np.einsum("njk,nj->nk", second[:, :n_parts], predictor_slopes)
     gradient = _by_parameters(solution, by_predictors, points)
     gradient[:, : n_parts * points.shape[1]] += _by_parameters(solution, first_of_parts, slopes)
-    return (first_of_parts * predictor_slopes).sum(axis=1), gradient
+    return ValuesAndGradients((first_of_parts * predictor_slopes).sum(axis=1), gradient)
 
 
 def _part_coefficients(solution: Solution) -> np.ndarray:

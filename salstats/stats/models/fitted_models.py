@@ -172,7 +172,12 @@ def count_columns(fitted: Fitted, repeats: Sequence[int] | None = None) -> dict[
 
 
 def _has_fixed_factor(model: Model, factor: FixedFactor) -> bool:
-    """Return True if a model's rows are of several readers (or trainings) that have no random effect."""
+    """Return True if a model's rows are of several readers (or trainings) that are not drawn from others.
+
+    Readers are drawn if the formula has a random effect of them, or if rows are clustered and each reader
+    belongs to one cluster; a pair of readers is never drawn with a cluster. Trainings count as several only
+    within the methods, tasks and models that the formula compares (`fixed_rows`).
+    """
     # A training may be named by its seed, or by model and seed.
     noun_columns = {column for column, noun in NOUNS.items() if noun == factor.noun}
     for effect in model.formula.random:

@@ -26,7 +26,7 @@ def correlated_family(family: Family) -> Family:
     )
 
 
-def exchangeable(
+def exchangeable_gee(
     matrix: np.ndarray, response: np.ndarray, intercept: bool, *, family: Family, clusters: np.ndarray
 ) -> Solution:
     """Fit a model in which any two rows of a cluster (codes 0 ... G - 1) have the correlation alpha.
@@ -62,7 +62,7 @@ def exchangeable(
         fitted = family.link.mean(predictor)
         std_dev = np.sqrt(family.variance(fitted))
         pearson = (response - fitted) / std_dev
-        alpha, scale = _moments(pearson, clusters, sizes)
+        alpha, scale = _correlation_and_scale(pearson, clusters, sizes)
         if scale <= _PERFECT:
             return replace(independent, dispersion=float("nan"))
         if not -1 / (sizes.max() - 1) < alpha < 1:
@@ -81,13 +81,12 @@ def exchangeable(
         coefficients = coefficients + change
     else:
         raise NotEstimableError(f"the estimating equations did not converge in {_MAX_ITERATIONS} iterations")
-    weights = np.ones_like(std_dev) if family.linear else std_dev**2
     undefined = float("nan")
     return replace(
         independent,
         coefficients=coefficients,
         fitted=fitted,
-        weights=weights,
+        weights=std_dev**2,
         bread=bread,
         scores=rows * errors[:, None],
         leverage=np.full(len(response), undefined),
@@ -100,7 +99,9 @@ def exchangeable(
     )
 
 
-def _moments(pearson: np.ndarray, clusters: np.ndarray, sizes: np.ndarray) -> tuple[float, float]:
+def _correlation_and_scale(
+    pearson: np.ndarray, clusters: np.ndarray, sizes: np.ndarray
+) -> tuple[float, float]:
     """Moment estimates of alpha, the correlation of two rows of a cluster, and of the scale phi."""
     scale = float((pearson**2).mean())
     # The sum over pairs i != j of a cluster is the square of the sum minus the sum of squares.

@@ -252,7 +252,7 @@ def _frame_observations(models: Sequence[Model], family: Family) -> pd.DataFrame
     is_used = np.zeros(len(frame), dtype=bool)
     for model in models:
         if model.solution is not None:
-            values[model.rows] = _influence(model.solution, family)
+            values[model.rows] = _observation_statistics(model.solution, family)
             is_used[model.rows] = True
     rows = frame.loc[is_used].reset_index(drop=True)
     rows.insert(0, "formula", models[0].formula.text)
@@ -260,7 +260,7 @@ def _frame_observations(models: Sequence[Model], family: Family) -> pd.DataFrame
     return pd.concat([rows, statistics], axis=1)
 
 
-def _influence(solution: Solution, family: Family) -> np.ndarray:
+def _observation_statistics(solution: Solution, family: Family) -> np.ndarray:
     """Columns (n, 5) of `_OBSERVATION`: fitted, residual, leverage, Cook's distance, standardised residual.
 
     Leverages are NaN for mixed models and correlated rows, whose residuals are standardised without them.

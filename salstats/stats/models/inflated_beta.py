@@ -6,17 +6,23 @@ import numpy as np
 from scipy import special
 
 from salstats.stats.models.beta_models import (
-    ScoreShares,
+    ZeroOneMixture,
     all_predictors,
     beta_likelihood,
-    interior_rows,
+    interior_mask,
     likelihood_of_present,
     mean_of_present,
     solution_at_maximum,
     starting_values,
 )
 from salstats.stats.models.error_kinds import BETA_ERRORS
-from salstats.stats.models.family import Family, NotEstimableError, Solution, estimable_columns
+from salstats.stats.models.family import (
+    Family,
+    MeanDerivatives,
+    NotEstimableError,
+    Solution,
+    estimable_columns,
+)
 from salstats.stats.models.fisher_scoring import Likelihood, maximize_likelihood
 from salstats.stats.models.logit import LOGIT, bernoulli_variance, check_fractions, recession_direction
 
@@ -44,7 +50,7 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
     https://doi.org/10.1007/s00362-008-0125-4
     """
     label = INFLATED_BETA.label
-    interior = interior_rows(response, label)
+    interior = interior_mask(response, label)
     if len(estimable_columns(matrix[interior])) < matrix.shape[1]:
         raise NotEstimableError(f"the {label} model has no mean of some term strictly between 0 and 1")
     # For each predictor of a boundary, the rows with this score
@@ -67,8 +73,8 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
     designs = [matrix] * len(part_columns) + [constant]
     mle = maximize_likelihood(designs, start, likelihood_of_present(likelihood, present, _DEFAULTS), label)
 
-    def shares(predictors: np.ndarray) -> ScoreShares:
-        return _shares(all_predictors(predictors, present, _DEFAULTS))
+    def zero_one_mixture(predictors: np.ndarray) -> ZeroOneMixture:
+        return _zero_one_mixture(all_predictors(predictors, present, _DEFAULTS))
 
     return solution_at_maximum(
         mle,
@@ -76,8 +82,8 @@ def inflated_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> 
         response,
         intercept,
         predictor_names=tuple(_PARTS[column] for column in part_columns),
-        mean_function=mean_of_present(_mean, present, _DEFAULTS),
-        shares=shares,
+        mean_function=mean_of_present(_mean_and_derivatives, present, _DEFAULTS),
+        zero_one_mixture=zero_one_mixture,
         parameters={"precision": float(np.exp(mle.parameters[-1]))},
     )
 
@@ -118,7 +124,7 @@ def _check_separation(matrix: np.ndarray, boundaries: dict[int, np.ndarray], lab
     """Raise if terms separate the zeros or the ones; `boundaries` are masks of their rows by predictor."""
     if not boundaries:
         return
-    infinite = _has_infinite_logits(matrix, list(boundaries.values()))
+    infinite = _infinite_logit_mask(matrix, list(boundaries.values()))
     separated = [
         f"{_PARTS[column]}s" for column, is_infinite in zip(boundaries, infinite, strict=True) if is_infinite
     ]
@@ -129,7 +135,7 @@ def _check_separation(matrix: np.ndarray, boundaries: dict[int, np.ndarray], lab
         )
 
 
-def _has_infinite_logits(matrix: np.ndarray, boundaries: list[np.ndarray]) -> np.ndarray:
+def _infinite_logit_mask(matrix: np.ndarray, boundaries: list[np.ndarray]) -> np.ndarray:
     """Mask (n_boundaries,) of the boundaries whose log odds have no finite estimates; compare `separates`.
 
     The outcomes are one or two boundaries (0 and 1) and, as the baseline, the scores in between. They are
@@ -153,23 +159,23 @@ def _has_infinite_logits(matrix: np.ndarray, boundaries: list[np.ndarray]) -> np
     return np.asarray((np.abs(direction) > 1e-6).any(axis=1))
 
 
-def _shares(predictors: np.ndarray) -> ScoreShares:
-    """Return the distribution of the scores at predictors (n, 4)."""
+def _zero_one_mixture(predictors: np.ndarray) -> ZeroOneMixture:
+    """Return P(0), P(1) and the mean of the scores in between at predictors (n, 4)."""
     logit_mean, log_odds_zero, log_odds_one, _ = predictors.T
     log_total = np.logaddexp(np.logaddexp(0, log_odds_zero), log_odds_one)
-    return ScoreShares(
+    return ZeroOneMixture(
         zero=np.exp(log_odds_zero - log_total),
         one=np.exp(log_odds_one - log_total),
         interior_mean=special.expit(logit_mean),
     )
 
 
-def _mean(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _mean_and_derivatives(predictors: np.ndarray) -> MeanDerivatives:
     """Return the mean (n,) of scores, its first (n, 4) and second (n, 4, 4) derivatives by the predictors.
 
     With mu the mean of the scores strictly between 0 and 1, the mean is P(0 < y < 1) mu + P(1).
     """
-    zero, one, mu = _shares(predictors)
+    zero, one, mu = _zero_one_mixture(predictors)
     interior = 1 - zero - one
     mu_slope = bernoulli_variance(mu)
     mean = interior * mu + one
@@ -192,7 +198,7 @@ def _mean(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     hessian[:, _LOG_ODDS_ZERO, _LOG_ODDS_ONE] = zero_by_one
     hessian[:, _LOG_ODDS_ONE, _LOG_ODDS_ZERO] = zero_by_one
     hessian[:, _LOG_ODDS_ONE, _LOG_ODDS_ONE] = one * (1 - mean) * (1 - 2 * one)
-    return mean, gradient, hessian
+    return MeanDerivatives(mean, gradient, hessian)
 
 
 INFLATED_BETA = Family(

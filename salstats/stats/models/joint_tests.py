@@ -12,7 +12,7 @@ from salstats.errors import FormulaError, Message
 from salstats.frames import estimates_frame
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.resampling_units import Unit
-from salstats.stats.models.covariance import hotelling_df, wald_statistic
+from salstats.stats.models.covariance import hotelling_df, wald_f_statistic
 from salstats.stats.models.error_kinds import CLUSTERED, ERRORS
 from salstats.stats.models.family import Solution
 from salstats.stats.models.fitted_models import Fitted, Model, count_columns, key_columns, option_columns
@@ -275,7 +275,7 @@ def _wald_test(model: Model, solution: Solution, coefficient_contrasts: np.ndarr
         contrast_covariance[:] = np.nan
     classical = solution.dispersion * (contrasts @ solution.bread @ contrasts.T)
     estimates = coefficient_contrasts @ solution.coefficients
-    statistic = wald_statistic(estimates, contrast_covariance, classical)
+    statistic = wald_f_statistic(estimates, contrast_covariance, classical)
 
     is_clustered = model.errors in CLUSTERED
     power = ERRORS[model.errors].power

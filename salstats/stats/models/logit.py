@@ -9,7 +9,7 @@ from scipy import optimize, special
 
 from salstats.errors import Message, Setting, ValueRangeError
 from salstats.stats.models.error_kinds import FIXED_EFFECTS_ERRORS
-from salstats.stats.models.family import Family, Link, NotEstimableError, Solution, decomposed
+from salstats.stats.models.family import Family, Link, NotEstimableError, Solution, qr_and_leverage
 
 #: Pearson's dispersion (residual variance over mu (1 - mu)) up to which a fit is perfect but for rounding.
 _PERFECT = 1e-20
@@ -52,7 +52,7 @@ def logit(
     if not converged:
         raise NotEstimableError(f"the logit model did not converge in {_MAX_ITERATIONS} iterations")
     weights = bernoulli_variance(fitted)
-    _, _, bread, leverage = decomposed(matrix * np.sqrt(row_weights * weights)[:, None])
+    weighted_qr = qr_and_leverage(matrix * np.sqrt(row_weights * weights)[:, None])
     dispersion = 1.0
     if quasi:
         dispersion = float(result.pearson_chi2 / (n_rows - rank))
@@ -72,9 +72,9 @@ def logit(
         response=response,
         fitted=fitted,
         weights=weights,
-        bread=bread,
+        bread=weighted_qr.gram_inverse,
         scores=matrix * (row_weights * (response - fitted))[:, None],
-        leverage=leverage,
+        leverage=weighted_qr.leverage,
         dispersion=dispersion,
         df_residual=float(n_rows - rank),
         deviance=float(result.deviance),

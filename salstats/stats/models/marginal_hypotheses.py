@@ -53,7 +53,7 @@ def marginal_hypotheses(
     # A row of weights for each column of the model matrix; those of the tested terms are used.
     weights = np.zeros((n_columns, n_columns))
     for position in positions:
-        weights[column_terms == position] = _averaged_effects(design, levels, position)
+        weights[column_terms == position] = _averaged_effect_weights(design, levels, position)
     # Under the hypothesis the coefficients of the other tested terms are zero, too.
     is_tested = np.isin(design.assign, list(positions))
     weights[:, is_tested] = np.eye(n_columns)[:, is_tested]
@@ -64,7 +64,9 @@ def marginal_hypotheses(
     return np.asarray(weights[:, estimated])
 
 
-def _averaged_effects(design: DesignMatrix, levels: Mapping[Factor, np.ndarray], position: int) -> np.ndarray:
+def _averaged_effect_weights(
+    design: DesignMatrix, levels: Mapping[Factor, np.ndarray], position: int
+) -> np.ndarray:
     """Return a term's effects, averaged over the factors that it interacts with, as weights of coefficients.
 
     The result has one row for each column of the term, and one column for each column of the model matrix.

@@ -24,7 +24,7 @@ from salstats.stats.engine.equivalence import (
 )
 from salstats.stats.engine.one_sided_tests import t_tails
 from salstats.stats.models.design import level_name
-from salstats.stats.models.fisher_scoring import linear_at, mean_slope_at
+from salstats.stats.models.fisher_scoring import linear_predictor_at, mean_slope_at
 from salstats.stats.models.fitted_models import Fitted, Model
 from salstats.stats.models.model_notes import Notes
 from salstats.stats.models.predictions import (
@@ -82,7 +82,7 @@ def marginal_means(fitted: Fitted, term: str, by: Sequence[str], average: str, l
         cells = _cells(model, [*by, term])
         row_sets = [_averaged_rows(model, cell, by, average) for cell in cells]
         keys = _level_columns(model, cells, {column: column for column in (*by, term)})
-        margins.append(_ModelMargins(model, keys, _averages(fitted, model, row_sets, notes)))
+        margins.append(_ModelMargins(model, keys, _average_means_or_slopes(fitted, model, row_sets, notes)))
     frame = _estimates(fitted, margins, average, level, notes)
     return frame.drop(columns=["statistic", "p_value"])
 
@@ -111,7 +111,7 @@ def marginal_contrasts(
         reference_code = None if compares_all else value_code(fitted, model, term, reference)
         cells = _cells(model, [*by, term], reference_code)
         row_sets = [_averaged_rows(model, cell, by, average) for cell in cells]
-        means = _averages(fitted, model, row_sets, notes)
+        means = _average_means_or_slopes(fitted, model, row_sets, notes)
         compared_cells = []
         contrasts = []
         for position, reference_position in _contrasted_pairs(cells, term, by, reference_code):
@@ -157,8 +157,8 @@ def _contrasted_pairs(
     for i, j in itertools.combinations(range(len(cells)), 2):
         if any(cells[i][column] != cells[j][column] for column in by):
             continue
-        first_is_reference = _is_level(cells[i][term], reference_code)
-        second_is_reference = _is_level(cells[j][term], reference_code)
+        first_is_reference = _is_reference_level(cells[i][term], reference_code)
+        second_is_reference = _is_reference_level(cells[j][term], reference_code)
         if reference_code is not None and not (first_is_reference or second_is_reference):
             continue
         if second_is_reference:
@@ -168,7 +168,7 @@ def _contrasted_pairs(
     return pairs
 
 
-def _is_level(code: float, reference_code: float | None) -> bool:
+def _is_reference_level(code: float, reference_code: float | None) -> bool:
     """Return True for the code of the reference level, which is NaN in a model that lacks the level."""
     if reference_code is None:
         return False
@@ -219,7 +219,7 @@ def marginal_slopes(
             )
         cells = _cells(model, by)
         row_sets = [_averaged_rows(model, cell, by, average) for cell in cells]
-        slopes = _averages(fitted, model, row_sets, notes, covariate=covariate)
+        slopes = _average_means_or_slopes(fitted, model, row_sets, notes, covariate=covariate)
         keys = _level_columns(model, cells, {column: column for column in by})
         margins.append(_ModelMargins(model, keys, slopes))
     frame = _estimates(fitted, margins, average, level, notes)
@@ -243,7 +243,7 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
         for column in columns:
             if column in numeric:
                 all_rows = _averaged_rows(model, {}, (), "rows")
-                effects += _averages(fitted, model, [all_rows], notes, covariate=column)
+                effects += _average_means_or_slopes(fitted, model, [all_rows], notes, covariate=column)
                 term_names.append(column)
                 reference_levels.append(None)
                 continue
@@ -252,7 +252,7 @@ def marginal_effects(fitted: Fitted, level: float, adjust: str) -> pd.DataFrame:
                 # A model without rows has no levels.
                 continue
             row_sets = [_averaged_rows(model, cell, (), "rows") for cell in cells]
-            reference_mean, *level_means = _averages(fitted, model, row_sets, notes)
+            reference_mean, *level_means = _average_means_or_slopes(fitted, model, row_sets, notes)
             effects += [_difference(mean, reference_mean) for mean in level_means]
             codes = np.array([cell[column] for cell in cells])
             reference_level, *levels = display_values(model, column, codes)
@@ -352,7 +352,7 @@ def _model_rows(model: Model, cell: Cell, by: Sequence[str]) -> _AveragedRows:
     return _AveragedRows(codes, weights)
 
 
-def _averages(
+def _average_means_or_slopes(
     fitted: Fitted,
     model: Model,
     row_sets: Sequence[_AveragedRows],
@@ -371,7 +371,7 @@ def _averages(
         codes[column] = np.concatenate([rows.codes[column] for rows in row_sets])
     points = design_points(model, codes, notes)
     if covariate is None:
-        predictor, combinations = linear_at(solution, points)
+        predictor, combinations = linear_predictor_at(solution, points)
         values = link.mean(predictor)
         gradients = link.first_derivative(predictor)[:, None] * combinations
     else:

@@ -28,7 +28,7 @@ from salstats.stats.models.design import (
     DesignMatrix,
     Variable,
     build_design,
-    complete_rows,
+    complete_row_positions,
     read_variable,
     warn_of_label_slopes,
 )
@@ -36,7 +36,7 @@ from salstats.stats.models.error_kinds import CLUSTERED, MIXED_MODEL_ERRORS
 from salstats.stats.models.family import Family, NotEstimableError, Solution, fit_model
 from salstats.stats.models.fitted_models import Fitted, Model
 from salstats.stats.models.formulas import Formula, parse_formula
-from salstats.stats.models.gee import exchangeable
+from salstats.stats.models.gee import exchangeable_gee
 from salstats.stats.models.model_frame import grouping_columns, model_frame
 from salstats.stats.models.model_notes import Notes, column_or_text
 from salstats.stats.models.model_options import ModelOptions, resolve_errors, resolve_family
@@ -158,7 +158,7 @@ def _formula_data(
     absent = is_absent(frame.assign(score=frame[outcome])) & is_scores
     if errors in MIXED_MODEL_ERRORS:
         all_rows = np.arange(len(frame))
-        check_random(formula, variables, complete_rows(formula, variables, all_rows))
+        check_random(formula, variables, complete_row_positions(formula, variables, all_rows))
     return _FormulaData(
         formula=formula,
         frame=frame,
@@ -216,7 +216,7 @@ def _fit_group(
     is_mixed = formula_data.errors in MIXED_MODEL_ERRORS
     if sampling is not None:
         group_rows = sampling.with_weight(group_rows)
-    rows = complete_rows(formula, variables, np.sort(group_rows))
+    rows = complete_row_positions(formula, variables, np.sort(group_rows))
     try:
         design = build_design(formula, variables, rows)
     except SalstatsError as error:
@@ -231,7 +231,7 @@ def _fit_group(
     if is_mixed:
         solve = partial(mixed_model, formula=formula, variables=variables, rows=rows, reml=options.reml)
     elif clusters is not None and options.correlation is not None:
-        solve = partial(exchangeable, family=family, clusters=clusters)
+        solve = partial(exchangeable_gee, family=family, clusters=clusters)
     if sampling is not None:
         solve = partial(family.solve, sampling=sampling.model_weights(rows))
     solution = _solve(design, replace(family, solve=solve), label, notes)

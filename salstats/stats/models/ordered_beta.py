@@ -4,17 +4,17 @@ import numpy as np
 from scipy import special
 
 from salstats.stats.models.beta_models import (
-    ScoreShares,
+    ZeroOneMixture,
     all_predictors,
     beta_likelihood,
-    interior_rows,
+    interior_mask,
     likelihood_of_present,
     mean_of_present,
     solution_at_maximum,
     starting_values,
 )
 from salstats.stats.models.error_kinds import BETA_ERRORS
-from salstats.stats.models.family import Family, NotEstimableError, Solution
+from salstats.stats.models.family import Family, MeanDerivatives, NotEstimableError, Solution
 from salstats.stats.models.fisher_scoring import Likelihood, maximize_likelihood
 from salstats.stats.models.logit import LOGIT, bernoulli_variance, check_fractions, separates
 
@@ -40,7 +40,7 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
     and upper bounds. Political Analysis 2023;31:519-536. https://doi.org/10.1017/pan.2022.20
     """
     label = ORDERED_BETA.label
-    interior = interior_rows(response, label)
+    interior = interior_mask(response, label)
     if separates(matrix, response):
         raise NotEstimableError(f"the {label} model has no finite estimates, terms separate zeros and ones")
     present = [_ETA]
@@ -63,8 +63,8 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
         label,
     )
 
-    def shares(predictors: np.ndarray) -> ScoreShares:
-        return _shares(all_predictors(predictors, present, _DEFAULTS))
+    def zero_one_mixture(predictors: np.ndarray) -> ZeroOneMixture:
+        return _zero_one_mixture(all_predictors(predictors, present, _DEFAULTS))
 
     constants = mle.parameters[None, matrix.shape[1] :]
     estimates = all_predictors(constants, present[1:], _DEFAULTS)[0]
@@ -75,8 +75,8 @@ def ordered_beta(matrix: np.ndarray, response: np.ndarray, intercept: bool) -> S
         response,
         intercept,
         predictor_names=("",),
-        mean_function=mean_of_present(_mean, present, _DEFAULTS),
-        shares=shares,
+        mean_function=mean_of_present(_mean_and_derivatives, present, _DEFAULTS),
+        zero_one_mixture=zero_one_mixture,
         parameters={
             "cutpoint_zero": float(finite[_CUTPOINT_ZERO]),
             "cutpoint_one": float(finite[_CUTPOINT_ONE]),
@@ -154,15 +154,15 @@ def _likelihood(response: np.ndarray, interior: np.ndarray, predictors: np.ndarr
     return Likelihood(float(likelihood), slopes, information)
 
 
-def _shares(predictors: np.ndarray) -> ScoreShares:
-    """Return the distribution of the scores at predictors (n, 4)."""
+def _zero_one_mixture(predictors: np.ndarray) -> ZeroOneMixture:
+    """Return P(0), P(1) and the mean of the scores in between at predictors (n, 4)."""
     eta, low, high, _ = predictors.T
-    return ScoreShares(
+    return ZeroOneMixture(
         zero=special.expit(low - eta), one=special.expit(eta - high), interior_mean=special.expit(eta)
     )
 
 
-def _mean(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _mean_and_derivatives(predictors: np.ndarray) -> MeanDerivatives:
     """Return the mean (n,) of scores, its first (n, 4) and second (n, 4, 4) derivatives by the predictors.
 
     With mu = F(eta), a = F(eta - c0) = P(y > 0) and t = F(eta - c1) = P(y = 1) the mean is (a - t) mu + t.
@@ -197,7 +197,7 @@ def _mean(predictors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     hessian[:, _CUTPOINT_ONE, _ETA] = eta_by_one
     hessian[:, _CUTPOINT_ZERO, _CUTPOINT_ZERO] = a_second * mu
     hessian[:, _CUTPOINT_ONE, _CUTPOINT_ONE] = t_second * (1 - mu)
-    return between * mu + t, gradient, hessian
+    return MeanDerivatives(between * mu + t, gradient, hessian)
 
 
 ORDERED_BETA = Family(

@@ -155,7 +155,7 @@ def effects_at(model: Model, rows: pd.DataFrame, codes: dict[str, np.ndarray]) -
         if not set(groups) <= set(rows.columns):
             continue
         positions_by_name = {name: i for i, name in enumerate(_group_names(model, random_effect))}
-        columns = [model.variables[column].names_of(rows[column]) for column in groups]
+        columns = [model.variables[column].names_of_given_values(rows[column]) for column in groups]
         names = [":".join(levels) for levels in zip(*columns, strict=True)]
         positions = np.array([positions_by_name.get(name, -1) for name in names])
         matrix = _effect_matrix(model, random_effect, codes, len(rows))

@@ -8,14 +8,15 @@ from scipy import special
 
 from salstats.errors import Message, Setting
 from salstats.stats.models.covariance import (
+    CovarianceAndDf,
     bias_reduced,
     cluster_robust,
     heteroscedastic,
-    unidentified,
+    unidentified_coefficients,
     zero_variances,
 )
 from salstats.stats.models.error_kinds import CLUSTERED, ERRORS
-from salstats.stats.models.family import Solution, decomposed
+from salstats.stats.models.family import Solution, qr_and_leverage
 from salstats.stats.models.fitted_models import Model
 from salstats.stats.models.model_notes import Notes, column_or_text
 
@@ -36,9 +37,7 @@ class LeastSquares(NamedTuple):
     sampling: np.ndarray | None  # (m,), sampling weights
 
 
-def covariance(
-    model: Model, notes: Notes, tested: Sequence[int] | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def covariance(model: Model, notes: Notes, tested: Sequence[int] | None = None) -> CovarianceAndDf:
     """Return the covariance (p, p) of a model's parameters, coefficients first, and degrees of freedom (p,).
 
     Undefined entries are NaN. Degrees of freedom are those of Student's t, infinite for the normal
@@ -50,16 +49,16 @@ def covariance(
     assert solution is not None
     if solution.inference is not None:
         df = solution.inference.df(errors, np.eye(solution.rank))
-        return solution.inference.covariance(errors), df
+        return CovarianceAndDf(solution.inference.covariance(errors), df)
     clusters = model.clusters if errors in CLUSTERED else None
     bread = solution.bread
     if np.isnan(solution.dispersion):
         df = np.full(len(bread), np.nan)
         if clusters is None:
-            df = _model_df(model)
-        return np.full_like(bread, np.nan), df
+            df = _df_of_parameters(model)
+        return CovarianceAndDf(np.full_like(bread, np.nan), df)
     if errors == "classical":
-        return solution.dispersion * bread, _model_df(model)
+        return CovarianceAndDf(solution.dispersion * bread, _df_of_parameters(model))
 
     values, df = _sandwich(model, solution, clusters)
     if clusters is not None and model.n_units < 2:
@@ -70,9 +69,9 @@ def covariance(
             value=errors,
             column="n_units",
         )
-        return values, df
+        return CovarianceAndDf(values, df)
     rows, row_clusters = _independent_rows(solution, clusters)
-    is_unidentified = unidentified(rows, bread, row_clusters)
+    is_unidentified = unidentified_coefficients(rows, bread, row_clusters)
     mean_square = float((solution.fitted**2).mean())
     is_zero = zero_variances(np.diag(values), bread, solution.dispersion, mean_square)
     is_undefined = is_unidentified | is_zero
@@ -92,10 +91,10 @@ def covariance(
     needs_many_clusters = errors in CLUSTERED and not is_bias_reduced
     if needs_many_clusters and tested is None and not np.isnan(values).all():
         note_few_clusters(model, 1, notes)
-    return values, df
+    return CovarianceAndDf(values, df)
 
 
-def _model_df(model: Model) -> np.ndarray:
+def _df_of_parameters(model: Model) -> np.ndarray:
     """Return the residual degrees of freedom for each parameter, infinite for the normal distribution."""
     solution = model.solution
     assert solution is not None
@@ -103,7 +102,7 @@ def _model_df(model: Model) -> np.ndarray:
     return np.full(len(solution.bread), df)
 
 
-def _sandwich(model: Model, solution: Solution, clusters: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _sandwich(model: Model, solution: Solution, clusters: np.ndarray | None) -> CovarianceAndDf:
     """Return the robust covariance (p, p) of the parameters, and their degrees of freedom (p,)."""
     errors = model.errors
     power = ERRORS[errors].power
@@ -111,7 +110,7 @@ def _sandwich(model: Model, solution: Solution, clusters: np.ndarray | None) -> 
         values = heteroscedastic(
             solution.scores, solution.bread, solution.leverage, solution.df_residual, errors
         )
-        return values, _model_df(model)
+        return CovarianceAndDf(values, _df_of_parameters(model))
     if power is not None:
         return _bias_reduced_covariance(model, power)
     is_corrected = errors == "cluster"
@@ -123,12 +122,12 @@ def _sandwich(model: Model, solution: Solution, clusters: np.ndarray | None) -> 
         df = np.inf
     elif df == 0:
         df = np.nan
-    return values, np.full(len(solution.bread), df)
+    return CovarianceAndDf(values, np.full(len(solution.bread), df))
 
 
 def _bias_reduced_covariance(
     model: Model, power: float, contrasts: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> CovarianceAndDf:
     """Return the bias-reduced covariance of a model's parameters, and degrees of freedom of combinations."""
     problem = working_least_squares(model)
     return bias_reduced(
@@ -175,9 +174,14 @@ def note_few_clusters(model: Model, n_tested: int, notes: Notes) -> None:
     )
 
 
-def errors_of_combinations(
-    model: Model, combinations: np.ndarray, notes: Notes
-) -> tuple[np.ndarray, np.ndarray]:
+class StandardErrors(NamedTuple):
+    """Standard errors of estimates and degrees of freedom, infinite for the normal distribution."""
+
+    std_error: np.ndarray
+    df: np.ndarray
+
+
+def errors_of_combinations(model: Model, combinations: np.ndarray, notes: Notes) -> StandardErrors:
     """Return standard errors and degrees of freedom of combinations (q, p) of a model's parameters.
 
     Undefined ones are NaN; degrees of freedom are infinite for the normal distribution.
@@ -204,7 +208,7 @@ def errors_of_combinations(
         df[:] = parameter_df[0]
     elif is_defined.any():
         _, df[is_defined] = _bias_reduced_covariance(model, power, combinations[is_defined])
-    return np.sqrt(np.where(is_defined, variance, np.nan)), df
+    return StandardErrors(np.sqrt(np.where(is_defined, variance, np.nan)), df)
 
 
 def _independent_rows(
@@ -240,11 +244,10 @@ def working_least_squares(model: Model) -> LeastSquares:
             sampling=solution.sampling,
         )
     rows, errors = solution.scoring_problem
-    _, _, bread, _ = decomposed(rows)
     return LeastSquares(
         rows=rows,
         errors=errors,
-        bread=bread,
+        bread=qr_and_leverage(rows).gram_inverse,
         clusters=np.repeat(clusters, len(rows) // len(clusters)),
         weights=None,
         sampling=None,

@@ -6,10 +6,10 @@ from scipy import integrate, special, stats
 from tests_support import raises
 
 from salstats.stats.models.beta_models import (
-    ScoreShares,
+    ZeroOneMixture,
     all_predictors,
     beta_likelihood,
-    interior_rows,
+    interior_mask,
     likelihood_of_present,
     mean_of_present,
     solution_at_maximum,
@@ -31,14 +31,14 @@ def _log_density(score, logit_mean, log_precision):
 
 
 def test_scores_of_0_and_1_are_not_interior():
-    np.testing.assert_array_equal(interior_rows(SCORES, "beta"), INTERIOR)
+    np.testing.assert_array_equal(interior_mask(SCORES, "beta"), INTERIOR)
 
 
 def test_interior_scores_must_exist_and_differ():
     with raises(NotEstimableError, match="all are 0 or 1"):
-        interior_rows(np.array([0.0, 1.0, 1.0]), "beta")
+        interior_mask(np.array([0.0, 1.0, 1.0]), "beta")
     with raises(NotEstimableError, match="constant"):
-        interior_rows(np.array([0.0, 0.4, 0.4]), "beta")
+        interior_mask(np.array([0.0, 0.4, 0.4]), "beta")
 
 
 def test_likelihood_and_its_derivatives_are_those_of_the_beta_distribution():
@@ -144,7 +144,7 @@ def test_solution_has_the_variance_of_scores_with_both_ends():
         True,
         ("",),
         mean_function,
-        lambda predictors: ScoreShares(zero, one, special.expit(predictors[:, 0])),
+        lambda predictors: ZeroOneMixture(zero, one, special.expit(predictors[:, 0])),
         {"precision": 4.0},
     )
     interior = special.expit(matrix @ parameters[:2])

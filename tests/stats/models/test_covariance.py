@@ -11,8 +11,8 @@ from salstats.stats.models.covariance import (
     cluster_robust,
     heteroscedastic,
     hotelling_df,
-    unidentified,
-    wald_statistic,
+    unidentified_coefficients,
+    wald_f_statistic,
 )
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import fit_model
@@ -109,11 +109,11 @@ def test_cr2_of_several_coefficients_keeps_its_level_where_cr1_does_not():
         fit = fit_model(matrix, response, list("iabc"), FAMILIES["gaussian"], intercept=True)
         b, classical = fit.coefficients[tested], fit.dispersion * fit.bread[block]
         cr1 = cluster_robust(fit.scores, fit.bread, clusters, fit.df_residual)[block]
-        f = wald_statistic(b, cr1, classical)
+        f = wald_f_statistic(b, cr1, classical)
         rejected["cluster"] += special.fdtrc(q, n_clusters - 1, f) < 0.05
         cr2 = bias_reduced(fit.matrix, fit.residual, fit.bread, clusters)[0][block]
         eta = hotelling_df(fit.matrix, fit.bread, clusters, np.eye(len(fit.bread))[tested])
-        f = wald_statistic(b, cr2, classical) * (eta - q + 1) / eta
+        f = wald_f_statistic(b, cr2, classical) * (eta - q + 1) / eta
         rejected["cr2"] += special.fdtrc(q, eta - q + 1, f) < 0.05
     # 400 studies at 5 %: 20, and 35 in one of a thousand runs
     assert rejected["cr2"] <= 35
@@ -128,10 +128,10 @@ def test_coefficients_that_depend_on_one_cluster_alone_are_found():
 
     def found(*columns):
         matrix = np.column_stack(columns)
-        result = unidentified(matrix, np.linalg.inv(matrix.T @ matrix), clusters)
+        result = unidentified_coefficients(matrix, np.linalg.inv(matrix.T @ matrix), clusters)
         scale = 10.0 ** np.linspace(-6, 6, matrix.shape[1])
         rescaled = np.linalg.inv(matrix.T @ matrix) / np.outer(scale, scale)
-        np.testing.assert_array_equal(unidentified(matrix * scale, rescaled, clusters), result)
+        np.testing.assert_array_equal(unidentified_coefficients(matrix * scale, rescaled, clusters), result)
         return result.tolist()
 
     assert found(one, x) == [False, False]
@@ -153,7 +153,7 @@ def test_cr2_of_the_coefficients_that_a_clusters_indicator_leaves_is_cr2_without
     x, response = rng.normal(size=(2, 30))
     matrix = np.column_stack([np.ones(30), x, treated, treated * x])
     fit = fit_model(matrix, response, ["(Intercept)", "x", "t", "tx"], FAMILIES["gaussian"], intercept=True)
-    assert unidentified(fit.matrix, fit.bread, clusters).tolist() == [False, False, True, True]
+    assert unidentified_coefficients(fit.matrix, fit.bread, clusters).tolist() == [False, False, True, True]
     covariance, df = bias_reduced(fit.matrix, fit.residual, fit.bread, clusters)
     rest = fit_model(matrix[:25, :2], response[:25], NAMES[:2], FAMILIES["gaussian"], intercept=True)
     expected, expected_df = bias_reduced(rest.matrix, rest.residual, rest.bread, clusters[:25])
@@ -167,7 +167,7 @@ def test_a_row_of_leverage_one_counts_for_its_own_coefficient_only():
     matrix = np.column_stack([np.ones(12), x, np.arange(12) == 7])
     response = rng.normal(size=12)
     fit = fit_model(matrix, response, NAMES, FAMILIES["gaussian"], intercept=True)
-    assert unidentified(fit.matrix, fit.bread, None).tolist() == [False, False, True]
+    assert unidentified_coefficients(fit.matrix, fit.bread, None).tolist() == [False, False, True]
     rest = np.arange(12) != 7
     without = fit_model(matrix[rest, :2], response[rest], NAMES[:2], FAMILIES["gaussian"], intercept=True)
     for kind in ("hc0", "hc2", "hc3"):
@@ -182,13 +182,13 @@ def test_wald_statistic_is_f_and_nan_where_the_covariance_is_singular():
     b = np.array([1.0, -2.0])
     expected = b @ np.linalg.inv(covariance) @ b / 2
     for classical in (np.eye(2), covariance, np.array([[1.0, -0.9], [-0.9, 3.0]])):
-        assert wald_statistic(b, covariance, classical) == pytest.approx(expected, rel=RTOL)
-        assert np.isnan(wald_statistic(b, np.ones((2, 2)), classical))
-        assert np.isnan(wald_statistic(b, np.full((2, 2), np.nan), classical))
-        assert np.isnan(wald_statistic(b, np.diag([1.0, 0.0]), classical))
+        assert wald_f_statistic(b, covariance, classical) == pytest.approx(expected, rel=RTOL)
+        assert np.isnan(wald_f_statistic(b, np.ones((2, 2)), classical))
+        assert np.isnan(wald_f_statistic(b, np.full((2, 2), np.nan), classical))
+        assert np.isnan(wald_f_statistic(b, np.diag([1.0, 0.0]), classical))
         # of full rank, but nothing except rounding
-        assert np.isnan(wald_statistic(b, 1e-31 * covariance, classical))
-    assert np.isnan(wald_statistic(b[:0], covariance[:0, :0], np.eye(0)))
+        assert np.isnan(wald_f_statistic(b, 1e-31 * covariance, classical))
+    assert np.isnan(wald_f_statistic(b[:0], covariance[:0, :0], np.eye(0)))
 
 
 @pytest.mark.parametrize(("n", "n_clusters"), [(40, 12), (3000, 900)], ids=["written out", "many clusters"])
