@@ -126,9 +126,11 @@ def _recognised(folder: Path) -> Format:
             ),
             path=folder,
         )
+    # "." names no folder in a message
+    folder_name = str(folder) if folder.name else str(folder.absolute())
     signs = ", ".join(study_format.signs for study_format in FORMATS.values())
     raise InputFileError(
-        f"{folder}: in no format that is recognised by its files' names (such as {signs})",
+        f"the files in {folder_name} have names of no known format (such as {signs})",
         hint=Message("name it with ", Setting("format"), f" ({', '.join(FORMATS)})"),
         option="format",
         choices=FORMATS,
