@@ -169,7 +169,9 @@ def frame_of(path: Path, **reading: Any) -> "pd.DataFrame":
     from salstats.readers.cells import TableOptions
     from salstats.readers.tables import read_table
 
-    frame = read_table(path, TableOptions(**reading)).typed().reset_index(drop=True)
+    options = TableOptions(**reading)
+    options.check_sheet_is_in_a_workbook([path])
+    frame = read_table(path, options).typed().reset_index(drop=True)
     return frame.replace("", float("nan"))
 
 

@@ -2,7 +2,7 @@
 
 import datetime
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -69,6 +69,20 @@ class TableOptions:
         # one string would be taken letter by letter; an empty cell is always missing
         na = [self.na] if isinstance(self.na, str) else list(self.na)
         object.__setattr__(self, "na", tuple(dict.fromkeys(["", *na])))
+
+    def check_sheet_is_in_a_workbook(self, files: Iterable[Path]) -> None:
+        """Raise when a sheet is chosen and none of the files is a workbook."""
+        names = [str(file) for file in files]
+        if self.sheet is not None and not any(name.lower().endswith(".xlsx") for name in names):
+            raise InputFileError(
+                f"{names[0]}: ",
+                Setting("sheet", self.sheet),
+                " chooses a sheet of a workbook, and only .xlsx files are workbooks",
+                hint=Message("leave out ", Setting("sheet")),
+                option="sheet",
+                value=self.sheet,
+                path=names[0],
+            )
 
     def hint_with_options(self, *parts: MessagePart) -> Message:
         """Return a hint of these parts, which name options; of a fixed format, one that names none."""

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -192,6 +193,11 @@ def _check_covariate(name: object, path: object) -> None:
 def columns_of_joined_files(tables: Sequence[Joined]) -> set[str]:
     """Return the columns of joined files, which `rename` may name too."""
     return {column for entry in tables if isinstance(entry, JoinedFile) for column in entry.table.columns}
+
+
+def paths_of_joined_files(tables: Sequence[Joined]) -> list[Path]:
+    """Return the paths of joined files."""
+    return [entry.table.file for entry in tables if isinstance(entry, JoinedFile)]
 
 
 def join_tables(data: pd.DataFrame, tables: Sequence[Joined], layout: ScoreLayout) -> pd.DataFrame:

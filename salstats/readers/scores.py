@@ -22,7 +22,13 @@ from salstats.frames import (
     warn_of_doubtful_scores,
 )
 from salstats.readers.cells import NA_STRINGS, PathLike, TableOptions
-from salstats.readers.joins import Join, columns_of_joined_files, join_tables, read_joined
+from salstats.readers.joins import (
+    Join,
+    columns_of_joined_files,
+    join_tables,
+    paths_of_joined_files,
+    read_joined,
+)
 from salstats.readers.score_layouts import (
     ColumnsOption,
     apply_names,
@@ -145,6 +151,7 @@ def read_scores(
     methods = _per_file(method, files, "method")
     metrics = _per_file(metric, files, "metric")
     joined_tables = [] if join is None else read_joined(join, options)
+    options.check_sheet_is_in_a_workbook([*files, *paths_of_joined_files(joined_tables)])
     columns_elsewhere = columns_of_joined_files(joined_tables)
     frames = []
     origins = []
@@ -229,6 +236,7 @@ def read_data(
     (file,) = _files(path)
     layout = check_layout(rename, case, patient_from)
     joined_tables = [] if join is None else read_joined(join, options)
+    options.check_sheet_is_in_a_workbook([file, *paths_of_joined_files(joined_tables)])
     table = apply_names(read_table(file, options), layout, columns_of_joined_files(joined_tables))
     data = table.typed(layout.case)
     check_identifiers_are_filled(data, table, table.rows)

@@ -78,3 +78,12 @@ def test_shapes_of_files_are_reached_from_the_command_line(folder):
 def test_arguments_in_the_wrong_order_are_said(capsys, folder):
     assert run(["regress", "iou ~ prob", "scores.csv"]) == 2
     assert "the file comes first" in error_line(capsys)
+
+
+def test_a_sheet_of_a_table_without_sheets_is_an_error_that_names_the_flag(capsys, folder):
+    assert run(["describe", "scores.csv", "--sheet", "scores"]) == 2
+    assert "--sheet" in error_line(capsys)
+    assert run(["describe", "scores.csv", "-o", "means.csv"]) == 0
+    capsys.readouterr()
+    assert run(["table", "means.csv", "--sheet", "means"]) == 2
+    assert "--sheet" in error_line(capsys)

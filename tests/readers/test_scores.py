@@ -342,3 +342,16 @@ def test_a_metric_per_column_beside_a_method(tmp_path):
         ss.read_scores(file, columns={"iou": "iou", "hit": "hit"})
     with raises(ColumnError, option="columns", column="method", hint=hint):
         ss.read_scores(file, columns={"iou": ("gradcam", "iou")})
+
+
+@pytest.mark.parametrize("read", [ss.read_scores, ss.read_data])
+def test_a_sheet_is_an_error_unless_a_file_is_a_workbook(tmp_path, read):
+    scores = tmp_path / "scores.csv"
+    scores.write_text(f"{HEADER}\na,t,m,iou,0.5\n")
+    with raises(InputFileError, option="sheet", value="b", path=scores):
+        read(scores, sheet="b")
+    sizes = tmp_path / "sizes.xlsx"
+    with pd.ExcelWriter(sizes) as book:
+        pd.DataFrame({"case": ["a"], "size": [2]}).to_excel(book, sheet_name="b", index=False)
+        pd.DataFrame({"case": ["a"], "size": [3]}).to_excel(book, sheet_name="c", index=False)
+    assert read(scores, join=sizes, sheet="b")["size"].tolist() == [2]
