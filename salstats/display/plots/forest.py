@@ -35,9 +35,11 @@ from salstats.display.plots.layout.estimate_drawing import (
     margin_lines,
     panel_texts,
     quantity_label,
+    references_of,
 )
 from salstats.display.plots.layout.figure import Figure, paged_figure, plot_function
 from salstats.display.plots.layout.figure_rows import PlacedRows, count_closing, row_layout
+from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.row_panels import WIDE_PANEL_MM, fitting_rows, panel_fits, row_figure
 from salstats.display.plots.layout.text_fit import LABEL_CHARS, crossed_labels, indented, short_labels
 from salstats.display.plots.layout.theme import COLUMN_MM
@@ -170,6 +172,13 @@ def plot_forest(  # noqa: C901
     is_in_panel = are_in_panels(prepared, list(texts_of_panels))
     in_panels = prepared.subset(is_in_panel)
     frame = in_panels.frame.assign(panel=crossed_labels(in_panels.frame, texts_of_panels))
+    methods: dict[Any, str] = {}
+    references = references_of(prepared)
+    if "method" in row_columns:
+        # methods have the marks and colours that they have in other figures
+        methods = method_labels(names, frame["method"], references)
+        texts = frame["method"].map(methods)
+        frame["method_label"] = pd.Categorical(texts, list(methods.values()), ordered=True)
     decimals = _digits(digits, term, ratio)
     columns = _text_columns(
         in_panels,
@@ -221,6 +230,10 @@ def plot_forest(  # noqa: C901
         margins=margin_lines(prepared, frame),
         sides=axis_sides(frame, term),
         limits=ends,
+        methods=methods,
+        references=references,
+        labels=names,
+        legend=False,
         columns=fitted_columns,
         width=width,
         log=ratio,

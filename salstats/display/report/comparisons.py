@@ -177,7 +177,7 @@ def _contrast_sizes_clause(
     is_increase = np.zeros(len(rows), dtype=bool)
     if term == "percent_decrease":
         digits = _DECIMALS_OF_PERCENT
-        is_increase = (rows.numbers("estimate") < 0) & (rows.numbers("reference_mean") > 0)
+        is_increase = _are_increases(rows)
     value_names = names
     if len(names) == 1:
         # a single method is the subject of the sentence already
@@ -186,15 +186,23 @@ def _contrast_sizes_clause(
         rows = _as_increases(rows, is_increase)
         noun = _INCREASE
         nouns = f"{_INCREASE}s"
-    elif is_increase.any() and len(names) <= MAX_WRITTEN:
+    elif is_increase.any():
         sizes = wording.estimate_texts(_as_increases(rows, is_increase), digits)
         nouns_of_rows = np.where(is_increase, _INCREASE, noun)
         texts = [f"a {noun} of {size}" for noun, size in zip(nouns_of_rows, sizes, strict=True)]
-        return f", with {named_values(texts, value_names, rows.numbers('estimate'))}"
+        sizes_text = named_values(texts, value_names, rows.numbers("estimate"))
+        if len(value_names) > MAX_WRITTEN:
+            return f", with changes {sizes_text}"
+        return f", with {sizes_text}"
     sizes_text = named_values(wording.estimate_texts(rows, digits), value_names, rows.numbers("estimate"))
     if len(value_names) > MAX_WRITTEN:
         return f", with {nouns} {sizes_text}"
     return f", with a {noun} of {sizes_text}"
+
+
+def _are_increases(decreases: Estimates) -> np.ndarray:
+    """Return whether each percentage decrease is an increase of a mean above 0."""
+    return (decreases.numbers("estimate") < 0) & (decreases.numbers("reference_mean") > 0)
 
 
 def _as_increases(decreases: Estimates, is_increase: np.ndarray) -> Estimates:
@@ -227,8 +235,8 @@ def _reading_notes(contrasts: Estimates, wording: Wording) -> Iterator[str]:
     is_inconclusive = contrasts.frame["verdict"].astype(str) == "inconclusive"
     if (contrasts.has_estimate & is_inconclusive).any():
         yield NOT_EVIDENCE
-    if is_decrease and (contrasts.numbers("estimate") < 0).any():
-        yield f"A negative percentage decrease is a mean above that of {reference}."
+    if is_decrease and _are_increases(contrasts).any():
+        yield f"A percentage decrease below 0 is an increase: a mean above that of {reference}."
     smaller_is_better = []
     without_direction = []
     for metric, _ in wording.by_metric(contrasts):
@@ -238,11 +246,8 @@ def _reading_notes(contrasts: Estimates, wording: Wording) -> Iterator[str]:
         elif not record.larger_is_better:
             smaller_is_better.append(metric)
     if smaller_is_better:
-        sign = "negative" if is_decrease else "positive"
-        yield (
-            f"Smaller is better on {wording.metrics(smaller_is_better)}, where a {sign} {noun} is a worse "
-            "score."
-        )
+        loss = _INCREASE if is_decrease else f"positive {noun}"
+        yield f"Smaller is better on {wording.metrics(smaller_is_better)}, where a {loss} is a worse score."
     if without_direction:
         yield (
             f"Whether larger is better is not known of {wording.metrics(without_direction)}, so lower and "

@@ -11,6 +11,7 @@ from display.plots.estimate_figures import (
     estimates,
     layer_data,
     layers,
+    legend,
     row_labels,
     texts,
 )
@@ -268,3 +269,9 @@ def test_bars_beyond_the_limits_end_in_arrows():
     # marks, and arrows to the left and to the right
     assert len(layers(figure, "geom_point")) >= 3
     assert "Bars that end in an arrow go on beyond the axis." in caption(figure)
+
+
+def test_methods_in_rows_have_the_marks_and_colours_of_other_figures():
+    frame = estimates(tasks=["A"], metrics=["iou"])
+    assert legend(ss.plot_forest(frame)) == legend(ss.plot_intervals(frame))
+    assert ss.plot_forest(frame).theme.getp("legend_position") == "none"

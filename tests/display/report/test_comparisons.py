@@ -38,8 +38,8 @@ def test_higher_distances_are_worse_and_what_their_sign_means_is_said():
         in text
     )
     assert "a percentage increase of 12.0% [95% CI 9.5, 14.5, Holm" in text
-    assert "A negative percentage decrease is a mean above that of the human benchmark." in text
-    assert "where a negative percentage decrease is a worse score." in text
+    assert "A percentage decrease below 0 is an increase: a mean above that of the human benchmark." in text
+    assert "where a percentage increase is a worse score." in text
     text = said("difference", table.assign(term="difference", estimate=15.25))
     assert "where a positive difference in mean score is a worse score" in text
     assert "15.25 [" in text
@@ -56,7 +56,20 @@ def test_a_gain_is_no_negative_loss_and_limits_differ_from_the_estimate_in_print
     assert "with a percentage increase of 0.8% [95% CI −2.5, 4.0, Holm-adjusted P = 0.400] for Grad" in text
     assert "and a percentage decrease of 1.2% [95% CI −2.5, 5.0, Holm-adjusted P = 0.400] for RISE" in text
     below_zero = contrast_row("gradcam", -0.8, -4.0, 2.5, "inconclusive", reference_mean=-0.2)
-    assert "a percentage decrease of −0.8% [" in said("decrease", frame(below_zero))
+    text = said("decrease", frame(below_zero))
+    assert "a percentage decrease of −0.8% [" in text
+    assert "is an increase" not in text
+
+
+def test_of_many_methods_the_largest_gain_and_the_largest_loss_have_their_own_noun():
+    rows = [
+        contrast_row(f"m{i}", estimate, estimate - 60, estimate + 60, "inconclusive", p=0.4)
+        for i, estimate in enumerate([-22.7, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0])
+    ]
+    text = said("decrease", frame(*rows))
+    assert "with changes between a percentage increase of 22.7% [" in text
+    assert "and a percentage decrease of 40.0% [" in text
+    assert "−22.7" not in text
 
 
 def test_a_metric_that_is_not_registered_is_neither_better_nor_worse():
