@@ -107,6 +107,11 @@ class Metric:
         return "distances" in self.needs and self.high == inf
 
     @property
+    def digits(self) -> int:
+        """Decimals of its scores in print: tenths of a pixel or mm, else thousandths."""
+        return 1 if self.is_length else 3
+
+    @property
     def larger_is_better(self) -> bool:
         """True if more is better."""
         return self.direction > 0

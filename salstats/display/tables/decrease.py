@@ -14,7 +14,14 @@ from salstats.display.facts import BOUNDS, p_value_sentence, paragraph, with_int
 from salstats.display.tables import notes
 from salstats.display.tables.fitting import fits
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.grid import Value, bounds_values, check_display, interval_texts, value_table
+from salstats.display.tables.grid import (
+    Value,
+    bounds_values,
+    check_display,
+    interval_texts,
+    metric_digits,
+    value_table,
+)
 from salstats.display.tables.marks import exceptions, p_heading
 from salstats.display.tables.placement import CellGrid, ColumnPlacement, lay_out
 from salstats.display.tables.record import Table
@@ -49,7 +56,7 @@ def table_decrease(  # noqa: C901
     n: bool = True,
     adjust: str | None = None,
     labels: Mapping[str, Any] | Labels | None = None,
-    digits: int = 3,
+    digits: int | None = None,
     percent_digits: int = 1,
     style: str = "nature",
     title: str | None = None,
@@ -76,8 +83,8 @@ def table_decrease(  # noqa: C901
         the page is wide enough.
     n : bool
         Give the number of pairs.
-    digits : int
-        Decimals of means, and of differences and their limits.
+    digits : int, optional
+        Decimals of means, and of differences and their limits, by default as for `table_estimates`.
     percent_digits : int
         Decimals of percentages and their limits.
     adjust, labels, style, title
@@ -232,7 +239,7 @@ def _contrast_values(
     contrasts: Estimates,
     mean_headings: Mapping[str, str],
     metric: str,
-    digits: int,
+    digits: int | None,
     percent_digits: int,
     style: str,
 ) -> list[Value]:
@@ -245,8 +252,12 @@ def _contrast_values(
     if contrasts.term == "percent_decrease":
         contrast_digits = percent_digits
     values = []
+    # means are in the unit of their metric, also where the contrast is a percentage
+    digits_of_means = metric_digits(contrasts.with_columns(term="mean"), digits)
     for column in _MEANS:
-        means = [fixed_text(mean, digits) for mean in contrasts.numbers(column)]
+        means = []
+        for mean, mean_digits in zip(contrasts.numbers(column), digits_of_means, strict=True):
+            means.append(fixed_text(mean, mean_digits))
         values.append(Value(mean_headings[column], means))
 
     rows = contrasts.frame.to_dict("records")

@@ -11,7 +11,7 @@ from salstats.display.estimates import Estimates, references_of
 from salstats.display.facts import paragraph
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.grid import Value, check_display, value_table
+from salstats.display.tables.grid import Value, check_display, metric_digits, value_table
 from salstats.display.tables.placement import choose_placement, lay_out
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import MISSING, count_text, fixed_text, interval_text, plural
@@ -39,7 +39,7 @@ def table_describe(
     described: pd.DataFrame,
     *,
     labels: Mapping[str, Any] | Labels | None = None,
-    digits: int = 3,
+    digits: int | None = None,
     style: str = "nature",
     title: str | None = None,
 ) -> GT:
@@ -54,8 +54,9 @@ def table_describe(
     ----------
     described : DataFrame
         A frame of `describe`.
-    digits : int
-        Decimals of means, standard deviations and quartiles; percentages have one.
+    digits : int, optional
+        Decimals of means, standard deviations and quartiles, by default as for `table_estimates`; percentages
+        have one.
     labels, style, title
         As for `table_estimates`.
 
@@ -107,7 +108,7 @@ def table_describe(
     return great_table(table, "salstats-describe")
 
 
-def _values(summaries: Estimates, metric: str, digits: int, style: str) -> list[Value]:
+def _values(summaries: Estimates, metric: str, digits: int | None, style: str) -> list[Value]:
     """Return the columns of counts, means and medians; those that would be empty are left out.
 
     `metric` is the label of the only metric, "" if there are several.
@@ -130,8 +131,11 @@ def _values(summaries: Estimates, metric: str, digits: int, style: str) -> list[
         if metric:
             mean_heading = f"Mean {metric} (SD)"
             median_heading = f"Median {metric} (Q1, Q3)"
-        values.append(Value(mean_heading, [_mean_text(row, digits) for row in rows]))
-        values.append(Value(median_heading, [_median_text(row, digits, style) for row in rows]))
+        digits_of_rows = list(zip(rows, metric_digits(summaries, digits), strict=True))
+        mean_texts = [_mean_text(row, row_digits) for row, row_digits in digits_of_rows]
+        median_texts = [_median_text(row, row_digits, style) for row, row_digits in digits_of_rows]
+        values.append(Value(mean_heading, mean_texts))
+        values.append(Value(median_heading, median_texts))
     if (frame["n_zero"] + frame["n_one"]).any():
         zero_heading = "At 0, n (%)"
         one_heading = "At 1, n (%)"

@@ -42,7 +42,7 @@ def table_estimates(
     n_tests: int | None = None,
     adjust: str | None = None,
     labels: Mapping[str, Any] | Labels | None = None,
-    digits: int = 3,
+    digits: int | None = None,
     style: str = "nature",
     title: str | None = None,
 ) -> GT:
@@ -90,8 +90,9 @@ def table_estimates(
         column `procedure` says.
     labels : Mapping, optional
         Names and order of columns' values, see `Labels`.
-    digits : int
-        Decimals of estimates and limits; significant digits of small variances.
+    digits : int, optional
+        Decimals of estimates and limits, and significant digits of small variances; by default 1 for
+        distances in pixels or mm, else 3.
     style : {"nature", "radiology", "ama", "brackets"}
         How the journal writes numbers.
     title : str, optional

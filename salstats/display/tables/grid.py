@@ -12,35 +12,66 @@ from salstats.display.tables.placement import CellGrid
 from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.format import MISSING, STYLES, decimals_of, interval_text, limits_text
 from salstats.display.text.labels import Labels
+from salstats.metrics.registry import registered_metric
 
 #: A smaller variance is one of rounding.
 _SMALLEST_VARIANCE = 1e-8
+#: Decimals of estimates that are not in the unit of a metric.
+DEFAULT_DIGITS = 3
+#: Terms whose estimates are in the unit of their metric.
+_IN_UNIT = (
+    *("mean", "median", "quantile", "within_case_sd"),
+    *("difference", "median_difference", "quantile_difference"),
+)
 #: Most decimals of a coefficient: one of areas in pixels is that small.
 _MAX_DECIMALS = 12
 
 
 def check_display(
-    frame: object, digits: int, style: str, name: str, required_columns: Sequence[str] = ("estimate",)
+    frame: object, digits: int | None, style: str, name: str, required_columns: Sequence[str] = ("estimate",)
 ) -> Estimates:
     """Read a frame to show, and check the options of how numbers are written."""
     estimates = read_estimates(frame, name, required_columns)
-    check_count(digits, "digits", 0)
+    if digits is not None:
+        check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
     return estimates
 
 
-def interval_texts(estimates: Estimates, digits: int, style: str, stars: Sequence[str] = ()) -> list[str]:
-    """Return each estimate with its interval and stars.
+def metric_digits(estimates: Estimates, digits: int | None) -> list[int]:
+    """Return the decimals of each row: `digits`, or where it is None those of the row's metric.
+
+    Estimates that are not in the unit of their metric, such as ranks and percentages, have three.
+    """
+    if digits is not None:
+        return [digits] * len(estimates)
+    is_area = estimates.only_value("figure") == "auc"
+    rows = zip(estimates.row_values("metric"), estimates.row_values("term"), strict=True)
+    digits_of_rows = []
+    for name, term in rows:
+        metric = registered_metric(name)
+        is_in_unit = term is None or term in _IN_UNIT or term != term
+        if metric is None or is_area or not is_in_unit:
+            digits_of_rows.append(DEFAULT_DIGITS)
+        else:
+            digits_of_rows.append(metric.digits)
+    return digits_of_rows
+
+
+def interval_texts(
+    estimates: Estimates, digits: int | None, style: str, stars: Sequence[str] = ()
+) -> list[str]:
+    """Return each estimate with its interval and stars, by default with the decimals of its metric.
 
     Small variances have `digits` significant digits. Coefficients of one term have the same decimals in all
     models, as many as the narrowest of their intervals needs.
     """
     if estimates.values("parameter"):
-        decimals = _variance_decimals(estimates, digits)
+        decimals = _variance_decimals(estimates, DEFAULT_DIGITS if digits is None else digits)
     elif estimates.values("formula") and estimates.values("term"):
-        decimals = _coefficient_decimals(estimates, digits)
+        decimals = _coefficient_decimals(estimates, DEFAULT_DIGITS if digits is None else digits)
     else:
-        decimals = np.full(len(estimates), digits)
+        decimals = np.array(metric_digits(estimates, digits), dtype=np.int64)
     rows = zip(
         estimates.numbers("estimate"),
         estimates.numbers("conf_low"),
@@ -118,12 +149,17 @@ class Value(NamedTuple):
     underline: Collection[int] = ()
 
 
-def bounds_values(estimates: Estimates, digits: int, style: str) -> list[Value]:
+def bounds_values(estimates: Estimates, digits: int | None, style: str) -> list[Value]:
     """Return the bounds of a frame of `missing_bounds`, which no other frame has."""
     if not estimates.values("bound_low"):
         return []
-    bounds = zip(estimates.numbers("bound_low"), estimates.numbers("bound_high"), strict=True)
-    return [Value("Bounds", [limits_text(low, high, digits, style) for low, high in bounds])]
+    bounds = zip(
+        estimates.numbers("bound_low"),
+        estimates.numbers("bound_high"),
+        metric_digits(estimates, digits),
+        strict=True,
+    )
+    return [Value("Bounds", [limits_text(low, high, row_digits, style) for low, high, row_digits in bounds])]
 
 
 def value_table(

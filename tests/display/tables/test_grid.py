@@ -4,7 +4,14 @@ import pandas as pd
 from tests_support import raises
 
 from salstats.display.estimates import read_estimates
-from salstats.display.tables.grid import Value, bounds_values, check_display, interval_texts, value_table
+from salstats.display.tables.grid import (
+    Value,
+    bounds_values,
+    check_display,
+    interval_texts,
+    metric_digits,
+    value_table,
+)
 from salstats.display.tables.placement import ColumnPlacement, lay_out
 from salstats.display.text.format import MISSING
 from salstats.display.text.labels import Labels
@@ -84,3 +91,17 @@ def test_bounds_have_a_column_where_the_frame_has_them():
     bounds = bounds_values(read_estimates(FRAME.assign(bound_low=0.0, bound_high=1.0)), 1, "nature")
     assert [value.texts[0] for value in bounds] == ["0.0, 1.0"]
     assert bounds_values(read_estimates(FRAME), 1, "nature") == []
+
+
+def test_decimals_are_those_of_the_metric_unless_they_are_given():
+    rows = pd.DataFrame(
+        {
+            "metric": ["iou", "hd95", "hd95", "own"],
+            "term": ["mean", "mean", "rank", "mean"],
+            "estimate": 12.3456,
+        }
+    )
+    estimates = read_estimates(rows.assign(estimate=12.3456))
+    assert interval_texts(estimates, None, "nature") == ["12.346", "12.3", "12.346", "12.346"]
+    assert interval_texts(estimates, 2, "nature") == ["12.35"] * 4
+    assert metric_digits(estimates, None) == [3, 1, 3, 3]
