@@ -537,6 +537,14 @@ ITEMS = (
         ("images",),
     ),
     Item(
+        "plot_roc",
+        """
+        curves = ss.roc_curve(scores, "prob", "label")
+        ss.plot_roc(curves, auroc=ss.auroc(scores, "prob", "label"), labels=labels)
+        """,
+        ("embedded", "long names", "twenty tasks"),
+    ),
+    Item(
         "plot_thresholds",
         """
         ss.plot_thresholds(ss.tune(study))

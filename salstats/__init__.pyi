@@ -44,6 +44,7 @@ from .stats.models.tidying import tidy as tidy
 from .stats.correlation import correlate as correlate
 from .stats.clustered_correlation import correlate_clustered as correlate_clustered
 from .stats.auroc import auroc as auroc
+from .stats.roc_curves import roc_curve as roc_curve
 from .stats.descriptions import describe as describe
 from .stats.summaries import bootstrap as bootstrap
 from .stats.summaries import summarize as summarize
@@ -96,6 +97,7 @@ from .display.plots.letter_values import plot_letter_values as plot_letter_value
 from .display.plots.box import plot_box as plot_box
 from .display.plots.thresholds import plot_thresholds as plot_thresholds
 from .display.plots.curves import plot_curves as plot_curves
+from .display.plots.roc import plot_roc as plot_roc
 from .display.plots.correlation import plot_correlation as plot_correlation
 from .display.plots.ranks import plot_ranks as plot_ranks
 from .display.plots.ranks import plot_significance as plot_significance

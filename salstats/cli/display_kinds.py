@@ -199,6 +199,7 @@ FIGURES = DisplayKinds(
         ("thresholds", "estimate task threshold chosen"),
         ("power", "power n_cases goal"),
         ("curves", "metric fraction"),
+        ("roc", "estimate threshold false_positive_rate"),
         ("flow", "step stage excluded"),
         ("residuals", "formula fitted residual"),
         ("letter_values", "covariate letter tail_share"),

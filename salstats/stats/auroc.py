@@ -174,12 +174,12 @@ def auroc(  # noqa: C901
     record = choose_interval(interval, term)
     check_procedure(adjust, "adjust")
     level = check_level(level)
-    wide = _wide_table(frame, score, label, reference, by, unit)
+    wide = labelled_table(frame, score, label, reference, by, unit)
     table = wide.codes.frame
     warn_pooled_methods(table, wide.groups)
     scores = check_numeric(table, score, "data")
     labels = check_numeric(table, label, "data")
-    _check_labels(labels, label)
+    check_labels(labels, label)
     units = None
     unit_codes = np.arange(len(table))
     if has_units(table, unit):
@@ -242,7 +242,7 @@ def auroc(  # noqa: C901
     return adjust_unless_none(result, adjust)
 
 
-class _WideTable(NamedTuple):
+class LabelledTable(NamedTuple):
     """Table with a row per case and group, and a column per variable."""
 
     codes: ColumnCodes
@@ -254,14 +254,14 @@ class _WideTable(NamedTuple):
     names_metrics: bool
 
 
-def _wide_table(
+def labelled_table(
     frame: pd.DataFrame,
     score: str,
     label: str,
     reference: str | None,
     by: str | Sequence[str] | None,
     unit: Unit,
-) -> _WideTable:
+) -> LabelledTable:
     """Return the table of a score, a label and a reference, which is a method or another score."""
     reference_is_method = False
     if reference is not None and "method" in frame:
@@ -281,7 +281,7 @@ def _wide_table(
         codes, reference_scores = _pair_with_method(codes, score, label, str(reference))
     elif reference_is_score:
         reference_scores = check_numeric(codes.frame, str(reference), "data")
-    return _WideTable(codes, groups, reference_scores, names_metrics)
+    return LabelledTable(codes, groups, reference_scores, names_metrics)
 
 
 def _areas_of_groups(
@@ -436,7 +436,7 @@ def _area_columns(
     }
 
 
-def _check_labels(labels: np.ndarray, name: str) -> None:
+def check_labels(labels: np.ndarray, name: str) -> None:
     """Raise where a label is neither 0, 1 nor missing."""
     is_valid = np.isnan(labels) | (labels == 0) | (labels == 1)
     invalid_rows = np.flatnonzero(~is_valid)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import special
 
 from salstats.stats.engine.cr2 import cr2
+from salstats.stats.engine.draws import weight_blocks
 
 #: A variance whose share of the sum of its positive terms is no larger is rounding.
 _ROUNDING = 1e-12
@@ -171,3 +172,87 @@ def area_limits(
     logit = special.logit(inner_area)
     logit_half_width = half_width / (inner_area * (1 - inner_area))
     return special.expit(logit - logit_half_width), special.expit(logit + logit_half_width)
+
+
+class RocCorners(NamedTuple):
+    """Corners of an empirical ROC curve, from (0, 0) to (1, 1)."""
+
+    #: Rows with this score or a larger one are taken for positive; infinite at (0, 0).
+    thresholds: np.ndarray
+    #: Share of the rows with label 0 at or above each threshold.
+    false_positive_rate: np.ndarray
+    #: Share of the rows with label 1 at or above each threshold.
+    true_positive_rate: np.ndarray
+
+
+def roc_corners(scores: np.ndarray, positive: np.ndarray) -> RocCorners:
+    """Compute the corners of an empirical ROC curve; points on the line between two others are left out.
+
+    Positives and negatives of one score make one slanted step, so that the area below the line through the
+    corners is that of `roc_area`. There must be a positive and a negative row.
+    """
+    order = np.argsort(-scores, kind="stable")
+    last_rows = _last_rows_of_scores(scores[order])
+    n_true = np.concatenate([[0], np.cumsum(positive[order])[last_rows]])
+    n_false = np.concatenate([[0], np.cumsum(~positive[order])[last_rows]])
+    thresholds = np.concatenate([[np.inf], scores[order][last_rows]])
+    # two steps lie on one line where their cross product is 0
+    true_steps = np.diff(n_true)
+    false_steps = np.diff(n_false)
+    turns = true_steps[:-1] * false_steps[1:] != true_steps[1:] * false_steps[:-1]
+    is_corner = np.concatenate([[True], turns, [True]])
+    return RocCorners(thresholds[is_corner], n_false[is_corner] / n_false[-1], n_true[is_corner] / n_true[-1])
+
+
+def true_positive_rate_replicates(
+    scores: np.ndarray,
+    positive: np.ndarray,
+    clusters: np.ndarray,
+    false_positive_rates: np.ndarray,
+    n_replicates: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Draw clusters with replacement, and compute the true positive rates at some false positive rates.
+
+    Parameters
+    ----------
+    scores, positive, clusters : ndarray, shape (n_rows,)
+        Scores, True for label 1, and the cluster of each row.
+    false_positive_rates : ndarray, shape (n_rates,)
+        Where the curve of each replicate is read; where it is vertical, its upper end.
+    n_replicates : int
+        Number of replicates.
+    rng : Generator
+        Generator of the draws.
+
+    Returns
+    -------
+    ndarray, shape (n_replicates, n_rates)
+        NaN in replicates without positives or negatives.
+    """
+    order = np.argsort(-scores, kind="stable")
+    last_rows = _last_rows_of_scores(scores[order])
+    is_positive = positive[order]
+    cluster_codes = np.unique(clusters, return_inverse=True)[1][order]
+    n_clusters = int(cluster_codes.max()) + 1
+    # a rate that is equal but for rounding counts as equal
+    rates = false_positive_rates + _ROUNDING
+    replicates = np.full((n_replicates, len(rates)), np.nan)
+    for rows, weights in weight_blocks(n_clusters, n_replicates, rng, per_replicate=len(scores)):
+        row_weights = weights[:, cluster_codes]
+        n_true = np.cumsum(row_weights * is_positive, axis=1)[:, last_rows]
+        n_false = np.cumsum(row_weights * ~is_positive, axis=1)[:, last_rows]
+        for replicate, true_counts, false_counts in zip(
+            range(rows.start, rows.stop), n_true, n_false, strict=True
+        ):
+            if true_counts[-1] and false_counts[-1]:
+                curve_x = np.concatenate([[0.0], false_counts / false_counts[-1]])
+                curve_y = np.concatenate([[0.0], true_counts / true_counts[-1]])
+                # of points with the same false positive rate np.interp takes the last
+                replicates[replicate] = np.interp(rates, curve_x, curve_y)
+    return replicates
+
+
+def _last_rows_of_scores(ordered_scores: np.ndarray) -> np.ndarray:
+    """Return the position of the last row of each distinct score."""
+    return np.append(np.flatnonzero(np.diff(ordered_scores)), len(ordered_scores) - 1)

@@ -74,6 +74,11 @@ def paired(scores):
     return ss.plot_pairs(scores, ss.difference(scores, reference="human"))
 
 
+def rates_of(curves):
+    """ROC curves with their areas."""
+    return ss.plot_roc(curves, auroc=ss.auroc(ODD, "prob", "label"))
+
+
 def read(n=3):
     """Readings of methods by odd names."""
     rows = [
@@ -131,6 +136,7 @@ FIGURES = {
         .drop(columns="name"),
         False,
     ),
+    "roc": (rates_of, ss.roc_curve(ODD, "prob", "label", n_replicates=50), True),
     "correlation": (ss.plot_correlation, pairs(), False),
     "residuals": (ss.plot_residuals, ss.augment(ONE.drop(columns="patient"), "score ~ prob", by=()), False),
     "flow": (ss.plot_flow, ss.case_flow(ODD, reference="human"), False),
@@ -335,6 +341,11 @@ OF_ONE = {
     "correlation": lambda: ss.plot_correlation(ss.correlate(ALONE, "prob", "iou", by=BY[1:])),
     "residuals": lambda: ss.plot_residuals(ss.augment(ALONE, "iou ~ prob", by=BY[1:]), by=BY[1:]),
     "agreement": lambda: ss.plot_agreement(PAIR, agreeing(PAIR)),
+    "roc": lambda: ss.plot_roc(
+        ss.roc_curve(
+            SCORES.query("method == 'gradcam' and task == 'Edema'"), "iou", "hit", by=BY[1:], n_replicates=50
+        )
+    ),
     "ranks": lambda: ss.plot_ranks(ss.rank_stability(PAIR, by=BY[::2], n_replicates=50)),
     "significance": lambda: ss.plot_significance(ss.significance_map(PAIR, by=BY[::2], test="t")),
     "power": lambda: ss.plot_power(

@@ -1,0 +1,209 @@
+"""Empirical ROC curves of a score for a 0/1 label, with bands that keep the rows of a unit together."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from salstats.checks import check_count, check_frame, check_generator, check_level, check_numeric
+from salstats.errors import Message, warn
+from salstats.frames import estimates_frame
+from salstats.stats.auroc import check_labels, labelled_table
+from salstats.stats.engine.cautions import FEW_UNITS, caution_column
+from salstats.stats.engine.few_units import few_units_of_rows
+from salstats.stats.engine.fixed_factors import inference_to
+from salstats.stats.engine.grouping import named_groups, row_groups, warn_pooled_methods
+from salstats.stats.engine.limits import percentile
+from salstats.stats.engine.resampling_units import Unit, has_units, resolve_unit
+from salstats.stats.engine.roc import roc_corners, true_positive_rate_replicates
+
+
+def roc_curve(
+    data: pd.DataFrame,
+    score: str,
+    label: str,
+    *,
+    by: str | Sequence[str] | None = None,
+    unit: Unit = None,
+    level: float = 0.95,
+    n_replicates: int = 2_000,
+    rng: int | np.random.Generator = 0,
+) -> pd.DataFrame:
+    """Empirical ROC curve of `score` for `label` in each group, with pointwise bands.
+
+    The area below the line through its points is the `auroc` of the same rows.
+
+    Parameters
+    ----------
+    data, score, label, by, unit
+        As for `auroc`.
+    level : float
+        Confidence level of the bands.
+    n_replicates : int
+        Bootstrap replicates; pROC's default, too.
+    rng : int or Generator
+        Seed or generator of the draws.
+
+    Returns
+    -------
+    DataFrame
+        A row for each corner of each curve, from (0, 0) to (1, 1); points on the line between two corners are
+        left out. The grouping columns, sorted, then
+
+        threshold, false_positive_rate
+            Rows with this score or a larger one are taken for positive; infinite at (0, 0). The share of
+            rows with label 0 that are.
+        term, estimate
+            "true_positive_rate", and the share of rows with label 1 that are taken for positive.
+        conf_low, conf_high, conf_level, interval
+            Limits of the true positive rate at this false positive rate: percentiles of a bootstrap of units
+            ("percentile"), for each point by itself and not for the whole curve. NaN below the upper end of a
+            vertical step, and where only one unit has a positive, or a negative.
+        unit, n, n_missing, n_units, caution
+            As for `auroc`; the unit is "row" where no column names units.
+        predictor, response, n_positive, n_negative, n_replicates
+            What was used, rows with label 1 and 0, and replicates.
+
+    Raises
+    ------
+    ColumnError, ValueRangeError
+        As for `auroc`.
+
+    Warns
+    -----
+    SalstatsWarning
+        A group has one class only, and no curve.
+
+    Notes
+    -----
+    Units are drawn with replacement with all their rows (Rutter), and the curve of each replicate is read at
+    the false positive rates of the observed curve, as pROC reads sensitivities at given specificities. Where
+    all positives lie above all negatives every replicate does so, and the band has no width.
+
+    In simulations (normal scores, an area of 0.86, false positive rates of 0.05 to 0.5) 95 % limits held in 88
+    to 97 % of 400 studies of 30 independent rows, and in 94 to 98 % of studies of 100 and of 400.
+
+    References
+    ----------
+    Rutter CM. Bootstrap estimation of diagnostic accuracy with patient-clustered data. Acad Radiol
+    2000;7:413-419. https://doi.org/10.1016/S1076-6332(00)80381-5
+
+    Robin X, Turck N, Hainard A, et al. pROC: an open-source package for R and S+ to analyze and compare ROC
+    curves. BMC Bioinformatics 2011;12:77. https://doi.org/10.1186/1471-2105-12-77
+
+    Examples
+    --------
+    >>> import pandas as pd, salstats as ss
+    >>> table = pd.DataFrame({"prob": [0.1, 0.4, 0.35, 0.8], "label": [0, 0, 1, 1]})
+    >>> ss.roc_curve(table, "prob", "label")[["threshold", "false_positive_rate", "estimate"]]
+       threshold  false_positive_rate  estimate
+    0        inf                  0.0       0.0
+    1       0.80                  0.0       0.5
+    2       0.40                  0.5       0.5
+    3       0.35                  0.5       1.0
+    4       0.10                  1.0       1.0
+    """
+    frame = check_frame(data, "data")
+    check_level(level)
+    check_count(n_replicates, "n_replicates")
+    generator = check_generator(rng)
+    wide = labelled_table(frame, score, label, None, by, unit)
+    table = wide.codes.frame
+    warn_pooled_methods(table, wide.groups)
+    scores = check_numeric(table, score, "data")
+    labels = check_numeric(table, label, "data")
+    check_labels(labels, label)
+    unit_name = "row"
+    unit_codes = np.arange(len(table))
+    named_unit_codes = None
+    if has_units(table, unit):
+        units = resolve_unit(wide.codes, unit, "data")
+        unit_name = units.name
+        unit_codes = named_unit_codes = units.codes
+    is_complete = ~(np.isnan(scores) | np.isnan(labels))
+    keys, rows_of_groups = row_groups(wide.codes, wide.groups)
+    complete_rows = [rows[is_complete[rows]] for rows in rows_of_groups]
+    curves = []
+    for rows in complete_rows:
+        curve = _curve(scores[rows], labels[rows] == 1, unit_codes[rows], level, n_replicates, generator)
+        curves.append(curve)
+    _warn_of_one_class(keys, [curve.empty for curve in curves])
+    n_points = [len(curve) for curve in curves]
+
+    def of_points(values: Sequence[object] | np.ndarray) -> np.ndarray:
+        """Repeat a value of each group for the points of its curve."""
+        return np.repeat(np.asarray(values), n_points)
+
+    points = pd.concat(curves, ignore_index=True)
+    point_keys = keys.loc[of_points(keys.index.to_numpy())].reset_index(drop=True)
+    n = np.array([len(rows) for rows in complete_rows])
+    n_all = np.array([len(rows) for rows in rows_of_groups])
+    units_of_groups = [unit_codes[rows] for rows in complete_rows]
+    columns = {
+        "term": "true_positive_rate",
+        "estimate": points["true_positive_rate"].to_numpy(),
+        "conf_low": points["conf_low"].to_numpy(),
+        "conf_high": points["conf_high"].to_numpy(),
+        "conf_level": level,
+        "interval": "percentile",
+        "unit": unit_name,
+        "n": of_points(n),
+        "n_missing": of_points(n_all - n),
+        "n_units": of_points([len(np.unique(codes)) for codes in units_of_groups]),
+    }
+    columns_of_groups = inference_to(table, named_unit_codes, keys)
+    columns_of_groups |= caution_column({FEW_UNITS: few_units_of_rows(units_of_groups)})
+    for name, values in columns_of_groups.items():
+        columns[name] = values.take(of_points(np.arange(len(keys))))
+    special = {
+        "predictor": score,
+        "response": label,
+        "n_positive": of_points([int((labels[rows] == 1).sum()) for rows in complete_rows]),
+        "n_negative": of_points([int((labels[rows] == 0).sum()) for rows in complete_rows]),
+        "n_replicates": n_replicates,
+    }
+    point_keys["threshold"] = points["threshold"].to_numpy()
+    point_keys["false_positive_rate"] = points["false_positive_rate"].to_numpy()
+    return estimates_frame(point_keys, columns, special)
+
+
+def _curve(
+    scores: np.ndarray,
+    is_positive: np.ndarray,
+    units: np.ndarray,
+    level: float,
+    n_replicates: int,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Return the points of the curve of one group with their limits; no points where it has one class only."""
+    names = ["threshold", "false_positive_rate", "true_positive_rate", "conf_low", "conf_high"]
+    if is_positive.all() or not is_positive.any():
+        return pd.DataFrame({name: np.empty(0) for name in names})
+    corners = roc_corners(scores, is_positive)
+    false_positive_rate = corners.false_positive_rate
+    low = np.full(len(false_positive_rate), np.nan)
+    high = low.copy()
+    n_least = min(len(np.unique(units[is_positive])), len(np.unique(units[~is_positive])))
+    if n_least > 1:
+        # the last of the points with the same false positive rate is the upper end of a vertical step
+        is_upper_end = np.append(np.diff(false_positive_rate) > 0, True)
+        replicates = true_positive_rate_replicates(
+            scores, is_positive, units, false_positive_rate[is_upper_end], n_replicates, rng
+        )
+        low[is_upper_end], high[is_upper_end] = percentile(replicates, level)
+    return pd.DataFrame(
+        {
+            "threshold": corners.thresholds,
+            "false_positive_rate": false_positive_rate,
+            "true_positive_rate": corners.true_positive_rate,
+            "conf_low": low,
+            "conf_high": high,
+        }
+    )
+
+
+def _warn_of_one_class(keys: pd.DataFrame, has_one_class: Sequence[bool]) -> None:
+    """Warn with the groups that have no curve, as all their labels are equal."""
+    is_named = np.array(has_one_class)
+    if is_named.any():
+        warn(Message("no ROC curve where all labels are equal: ", named_groups(keys, is_named)))

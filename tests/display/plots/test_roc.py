@@ -1,0 +1,51 @@
+"""plot_roc(): lines, panels, bands and the areas written in the panels."""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+import salstats as ss
+from salstats.errors import SalstatsError
+
+SCORES = ss.datasets.load_simulated()
+CURVES = ss.roc_curve(SCORES, "prob", "label", n_replicates=50)
+AREAS = ss.auroc(SCORES, "prob", "label")
+
+
+def words(figure):
+    drawn = figure.draw(show=False)
+    texts = [text.get_text() for text in drawn.findobj(plt.Text)]
+    plt.close(drawn)
+    return " ".join(texts).replace("\n", " ")
+
+
+def test_each_task_is_a_panel_with_its_area():
+    figure = ss.plot_roc(CURVES, auroc=AREAS)
+    assert figure.data["panel"].nunique() == SCORES["task"].nunique()
+    text = words(figure)
+    for row in AREAS.itertuples():
+        assert f"{row.estimate:.2f} ({row.conf_low:.2f}, {row.conf_high:.2f})" in text
+
+
+def test_methods_are_lines_without_bands_where_there_are_many():
+    curves = ss.roc_curve(SCORES, "iou", "hit", by="method", n_replicates=50)
+    figure = ss.plot_roc(curves)
+    assert figure.data["method_label"].nunique() == 3
+    assert "Bands" not in words(figure)
+    assert "Bands" in words(ss.plot_roc(curves, bands=True))
+
+
+def test_areas_of_other_curves_are_an_error():
+    with pytest.raises(SalstatsError, match="one row for each curve"):
+        ss.plot_roc(CURVES, auroc=AREAS.head(2))
+    with pytest.raises(SalstatsError, match="one row for each curve"):
+        ss.plot_roc(CURVES, auroc=pd.concat([AREAS, AREAS]))
+
+
+def test_areas_that_do_not_fit_are_left_out_and_the_caption_says_so():
+    one = SCORES.query("metric == 'iou' and method == 'gradcam'")
+    many = pd.concat([one.assign(model=f"net {i}") for i in range(12)])
+    by = ["model", "task"]
+    curves = ss.roc_curve(many, "prob", "label", by=by, n_replicates=20)
+    text = words(ss.plot_roc(curves, auroc=ss.auroc(many, "prob", "label", by=by), width=89))
+    assert "left out" in text
