@@ -80,8 +80,8 @@ def roc_curve(
     the false positive rates of the observed curve, as pROC reads sensitivities at given specificities. Where
     all positives lie above all negatives every replicate does so, and the band has no width.
 
-    In simulations (normal scores, an area of 0.86, false positive rates of 0.05 to 0.5) 95 % limits held in 88
-    to 97 % of 400 studies of 30 independent rows, and in 94 to 98 % of studies of 100 and of 400.
+    In simulations (normal scores, an area of 0.86, false positive rates of 0.05 to 0.5) 95 % limits held in
+    88 to 97 % of 400 studies of 30 independent rows, and in 94 to 98 % of studies of 100 and of 400.
 
     References
     ----------
@@ -175,7 +175,7 @@ def _curve(
     n_replicates: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the points of the curve of one group with their limits; no points where it has one class only."""
+    """Return the points of the curve of one group with their limits; none where it has one class only."""
     names = ["threshold", "false_positive_rate", "true_positive_rate", "conf_low", "conf_high"]
     if is_positive.all() or not is_positive.any():
         return pd.DataFrame({name: np.empty(0) for name in names})

@@ -158,12 +158,10 @@ def _with_lines(
     panel_columns: list[str],
 ) -> pd.DataFrame:
     """Return rows with the text of their line and the title of their panel."""
-    texts = next(iter(line_texts.values()))
-    if line_column in frame.columns and len(line_texts) > 1:
-        texts = frame[line_column].map(line_texts)
-    method_label = pd.Categorical(
-        pd.Series(texts, index=frame.index), list(line_texts.values()), ordered=True
-    )
+    texts = [next(iter(line_texts.values()))] * len(frame)
+    if len(line_texts) > 1:
+        texts = [line_texts[value] for value in frame[line_column]]
+    method_label = pd.Categorical(texts, list(line_texts.values()), ordered=True)
     return frame.assign(method_label=method_label, panel=group_titles(frame, names, panel_columns))
 
 
