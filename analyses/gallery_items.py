@@ -313,6 +313,11 @@ ITEMS = (
         SHAPED,
     ),
     Item(
+        "plot_scatter of hits",
+        """ss.plot_scatter(scores, "area_ratio", "hit", labels=labels)""",
+        ("embedded",),
+    ),
+    Item(
         "plot_scatter of one method in a colour of its own",
         """
         one = scores.query("metric == 'iou' and method == 'gradcam' and task == 'Cardiomegaly'")

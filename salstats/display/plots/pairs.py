@@ -655,7 +655,8 @@ def _grid(drawing: PairsData, n_columns: int | None, width: float | None) -> Pan
     least_mm = max(PANEL_MM, len(drawing.methods) * _PLACE_MM)
     if drawing.is_beside:
         word_widths = [text_width_mm(word, bold=True) for title in score_panels for word in title.split()]
-        least_mm = 2 * max(PANEL_MM, *word_widths) + GAP_MM
+        # between both panels stand the numbers of the second one's axis
+        least_mm = 2 * max(PANEL_MM, *word_widths) + GAP_MM + LEFT_MM
     groups = panel_grid(score_panels, n_columns, width, free_axes=True, min_width=least_mm)
     n_side_by_side = groups.n_columns
     if drawing.is_beside:
