@@ -66,7 +66,8 @@ def table_decrease(  # noqa: C901
     One row per task (without tasks, per method), metrics and other grouping columns as groups of rows.
     Each method has the number of pairs, the reference's and its own mean, the decrease with its interval,
     and P. Significant decreases are underlined, or where most are, those that are not; those inside their
-    margin have a dagger and the P of its test; an average stands last, set apart. Pairs of several
+    margin have a dagger and the P of its test; an average stands last, set apart. The number of pairs and
+    the reference's mean stand once where they are those of all methods beside each other. Pairs of several
     references are rows such as "B vs A".
 
     Parameters
@@ -139,7 +140,12 @@ def table_decrease(  # noqa: C901
         if n and contrasts.values("n_pairs"):
             counts = [count_text(count) for count in contrasts.numbers("n_pairs")]
             values = [Value(names.column("n"), counts, "right"), *values]
-        return value_table(grid, values, names)
+        shared = []
+        if placement.columns:
+            may_be_shared = (names.column("n"), mean_headings["reference_mean"])
+            shared = [v for v in values if v.heading in may_be_shared and _is_same_in_rows(grid, v)]
+        own = [value for value in values if value not in shared]
+        return value_table(grid, own, names, row_values=shared)
 
     placement = _placement(contrasts, methods_in_columns=methods_in_columns)
     table = table_of(placement)
@@ -202,6 +208,18 @@ def _placement(contrasts: Estimates, *, methods_in_columns: bool) -> ColumnPlace
     shown_columns = (*rows, *headings, *groups, "reference", "term")
     constant = tuple(column for column in columns if column not in shown_columns)
     return ColumnPlacement(rows, headings, tuple(groups), constant)
+
+
+def _is_same_in_rows(grid: CellGrid, value: Value) -> bool:
+    """Return whether a value has one text in all cells of each row.
+
+    The number of pairs and the mean of the reference have where all methods were scored on the same cases.
+    """
+    for frame_rows in grid.frame_rows:
+        texts = {value.texts[row] for row in frame_rows if row >= 0}
+        if len(texts) > 1:
+            return False
+    return True
 
 
 def _sorted_by_size(grid: CellGrid, contrasts: Estimates) -> CellGrid:

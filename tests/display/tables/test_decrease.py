@@ -244,3 +244,14 @@ def test_effect_sizes_stand_beside_the_differences_and_are_named():
     assert "Cohen&#x27;s d_av" in html or "Cohen's d_av" in html
     without = ss.table_decrease(ss.difference(scores, reference="human")).as_raw_html()
     assert "d_av" not in without
+
+
+def test_what_all_methods_of_a_row_share_stands_once_in_front_of_them(scores, read):
+    iou = scores.query("metric == 'iou'").dropna(subset="score")
+    in_all = iou.groupby(["task", "case"])["method"].transform("nunique") == iou["method"].nunique()
+    seen = read(ss.table_decrease(ss.difference(iou[in_all], reference="human", interval="cr2")))
+    headings = [*seen.head[0], *seen.head[1]]
+    assert headings.count("n") == headings.count("Human benchmark") == 1
+    own = read(ss.table_decrease(ss.difference(iou, reference="human", interval="cr2")))
+    headings = [*own.head[0], *own.head[1]]
+    assert headings.count("n") == headings.count("Human benchmark") == 2
