@@ -112,7 +112,7 @@ def load_digits_scores(*, seed: str | int | None = "0") -> pd.DataFrame:
     >>> sorted(scores["dataset"].unique())
     ['crowded', 'quiet', 'textured']
     """
-    scores = read_scores(_digits() / "scores.parquet").assign(human_label="Simulated annotator")
+    scores = read_scores(_digits_folder() / "scores.parquet").assign(human_label="Simulated annotator")
     if seed is None:
         return scores
     name = check_choice(str(seed), sorted(scores["seed"].unique()), "seed")
@@ -138,7 +138,7 @@ def load_digits_features() -> pd.DataFrame:
     >>> bool(shapes["elongation"].min() >= 1)
     True
     """
-    return pd.read_csv(_digits() / "features.csv")
+    return pd.read_csv(_digits_folder() / "features.csv")
 
 
 def digits_examples() -> Path:
@@ -155,10 +155,10 @@ def digits_examples() -> Path:
     >>> len(list((digits_examples() / "images").glob("*.png")))
     12
     """
-    return _digits() / "examples"
+    return _digits_folder() / "examples"
 
 
-def _digits() -> Path:
+def _digits_folder() -> Path:
     """Return the folder of the digits study."""
     return data_folder() / "digits"
 
@@ -488,7 +488,7 @@ def fetch_lanfredi2021(
             )
         except (ValueError, OSError) as error:
             raise InputFileError(
-                f"cannot download {name} from {url} to {target}: {_reason(error)}",
+                f"cannot download {name} from {url} to {target}: {_download_failure_reason(error)}",
                 hint="get the file by hand from the folder results_tables_paper of "
                 f"github.com/ricbl/etsaliencymaps and put it into {target}",
                 path=target / name,
@@ -496,7 +496,7 @@ def fetch_lanfredi2021(
     return target
 
 
-def _reason(error: Exception) -> str:
+def _download_failure_reason(error: Exception) -> str:
     """Return the reason why a download failed, in a few words."""
     response = getattr(error, "response", None)
     if response is not None:

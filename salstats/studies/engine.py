@@ -181,7 +181,7 @@ def reproduce(key: str, arguments: Sequence[str], spelling: Spelling = PYTHON) -
         warnings.simplefilter("always", SalstatsWarning)
         with counting(None, "Reading", progress=True):
             opened = open_study(declaration, options)
-        for message in missing(opened.items, opened.available):
+        for message in unmet_need_messages(opened.items, opened.available):
             print(message.spelled(spelling), flush=True)
             warn(message)
         with counting(None, "Computing", progress=True):
@@ -213,7 +213,7 @@ def _print_each(problems: Iterable[SalstatsWarning], spelling: Spelling, **optio
         print(text, **options)
 
 
-def missing(items: Iterable[StudyItem], available: Collection[Need]) -> list[Message]:
+def unmet_need_messages(items: Iterable[StudyItem], available: Collection[Need]) -> list[Message]:
     """Return a message for each need that is not met, with the items that are not made or not whole."""
     names_by_lack: dict[_Lack, list[str]] = {}
     for item in items:

@@ -81,7 +81,7 @@ def names_in(values: Sequence[str] | None) -> list[str] | None:
     return names
 
 
-def values_by_method(**values: list[str] | None) -> dict[str, Any]:
+def values_by_option_and_method(**values: list[str] | None) -> dict[str, Any]:
     """Read options that make masks, each by its name; those that are None are left out.
 
     One value or file holds for all methods; ig=100,lrp=80 is read as values by (None, method).
@@ -104,7 +104,7 @@ def values_by_method(**values: list[str] | None) -> dict[str, Any]:
     return options
 
 
-def check_replicates(n_replicates: int) -> None:
+def check_enough_replicates(n_replicates: int) -> None:
     """Raise where intervals could not be made of so few replicates."""
     if n_replicates < MIN_REPLICATES:
         raise ValueRangeError(

@@ -12,7 +12,7 @@ import pandas as pd
 from salstats.checks import check_choice
 from salstats.errors import SalstatsError, Setting, warn
 from salstats.studies.declarations import KEYS, study
-from salstats.studies.engine import make_items, missing, open_study, parser_of
+from salstats.studies.engine import make_items, open_study, parser_of, unmet_need_messages
 from salstats.studies.result_folder import printed_rows
 from salstats.studies.study_parser import Parser, flag_of, unknown_option
 
@@ -120,7 +120,7 @@ def reproduce(
         parsed.rename = [dict(rename)]
 
     opened = open_study(declaration, parsed)
-    for message in missing(opened.items, opened.available):
+    for message in unmet_need_messages(opened.items, opened.available):
         warn(message)
     compared: list[pd.DataFrame] = []
     results = make_items(opened.items, opened.available, opened.load(), compared)

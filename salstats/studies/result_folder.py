@@ -38,7 +38,7 @@ _INDEX_COLUMNS = ("file", "item", "slice", "unit", "interval", "note")
 
 
 def check_items_folder(folder: Path, *, overwrite: bool) -> Path:
-    """Check that the folder to write is new, empty, or what an earlier run made and nothing else."""
+    """Return the folder to write; raise unless it is new, empty, or of an earlier run and nothing else."""
     return check_output_folder(
         folder, written_files=_listed_files, subfolders=_SUBFOLDERS, overwrite=overwrite
     )
@@ -80,7 +80,7 @@ def write_results(
         steps = [1] * len(results)
         for item, result in with_bar(results, len(results), "Writing", progress=True, sizes=steps):
             index_rows += _write(item, result, new_folder, figures)
-        drawing_warnings = _finish_figures(figures, index_rows, new_folder)
+        drawing_warnings = _finish_figures_and_list_warnings(figures, index_rows, new_folder)
         written_rows = [row for row in index_rows if (new_folder / row["file"]).is_file()]
         if compared:
             write_frame(printed_rows(compared), new_folder / PRINTED)
@@ -94,7 +94,9 @@ def write_results(
         write_frame(pd.DataFrame(written_rows, columns=list(_INDEX_COLUMNS)), new_folder / INDEX)
 
 
-def _finish_figures(figures: FigureJobs, index_rows: Sequence[dict[str, str]], folder: Path) -> list[str]:
+def _finish_figures_and_list_warnings(
+    figures: FigureJobs, index_rows: Sequence[dict[str, str]], folder: Path
+) -> list[str]:
     """Wait until all figures are drawn, warn of those that fail, and return the texts of other warnings."""
     item_names = {row["file"]: row["item"].partition(":")[0] for row in index_rows}
 
@@ -111,7 +113,7 @@ def _traceback(failure: ItemFailed) -> str:
 
 
 @contextmanager
-def _if_writable(name: str) -> Iterator[None]:
+def _warning_unless_file_error(name: str) -> Iterator[None]:
     """Turn an error into a warning, so that the other files are written; file system errors are raised."""
     try:
         yield
@@ -122,13 +124,13 @@ def _if_writable(name: str) -> Iterator[None]:
 
 
 def _write(item: StudyItem, result: ItemResult, folder: Path, figures: FigureJobs) -> list[dict[str, str]]:
-    """Write the files of one result; return the rows of the index, one for each file that was written."""
+    """Write the files of one result; return the rows of the index, one for each file."""
     note = result.note.rstrip(".")
     files = []
-    with _if_writable(f"{item.name}, its frame"):
+    with _warning_unless_file_error(f"{item.name}, its frame"):
         files.append(write_frame(result.frame, folder / "frames" / f"{item.key}.csv"))
     if result.figure is not None:
-        with _if_writable(f"{item.name}, its figure"):
+        with _warning_unless_file_error(f"{item.name}, its figure"):
             first_file = folder / "figures" / f"{item.key}{_FIGURE_SUFFIXES[0]}"
             # each page of a figure has files of its own
             for page, file in page_files(result.figure, first_file):
@@ -136,7 +138,7 @@ def _write(item: StudyItem, result: ItemResult, folder: Path, figures: FigureJob
                 figures.add(page, page_targets)
                 files += page_targets
     if result.table is not None:
-        with _if_writable(f"{item.name}, its table"):
+        with _warning_unless_file_error(f"{item.name}, its table"):
             table_targets = [folder / "tables" / f"{item.key}{suffix}" for suffix in RESULT_SUFFIXES]
             table = result.table.tab_header(result.title or "")
             if note:

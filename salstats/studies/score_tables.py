@@ -128,7 +128,7 @@ def read_score_columns(text: str) -> dict[str, str | tuple[str | None, ...]]:
     """Read COLUMN=METHOD:METRIC, several with commas between, as `columns=` of `read_scores`."""
     targets: dict[str, str | tuple[str | None, ...]] = {}
     for column, target in read_renames(text).items():
-        # METRIC, METHOD:METRIC or METHOD:MODEL:METRIC
+        # METHOD, METHOD:METRIC or METHOD:METRIC:READER; an empty name is given by another column
         names = target.split(":")
         if len(names) > 3 or not names[-1]:
             raise argparse.ArgumentTypeError(f"{column}={target!r} should read like human_iou=human:iou")

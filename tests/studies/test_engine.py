@@ -9,7 +9,7 @@ from made_up_items import FRAME, GOOD, LACKING, NEEDY, PRINTED, broken, shown
 
 from salstats.studies import declarations
 from salstats.studies.declarations import PrintedNumbers, StudyItem
-from salstats.studies.engine import missing
+from salstats.studies.engine import unmet_need_messages
 
 
 def test_printed_numbers_are_compared_to_the_printed_digit(reproduce):
@@ -69,9 +69,9 @@ def test_the_frame_gets_the_printed_numbers_of_its_rows_and_where_they_were_prin
 
 
 def test_what_is_missing_is_said_by_need_before_anything_is_made(reproduce):
-    (unmade,) = missing([GOOD, NEEDY, NEEDY], {"people"})
+    (unmade,) = unmet_need_messages([GOOD, NEEDY, NEEDY], {"people"})
     assert str(unmade) == "Table 3; Table 3: not made, needs maps"
-    (in_part,) = missing([NEEDY], {"maps"})
+    (in_part,) = unmet_need_messages([NEEDY], {"maps"})
     assert str(in_part) == "Table 3: made in part, needs people"
     _, said, out = reproduce(NEEDY, GOOD)
     assert said.out.startswith("Table 3: not made, needs maps\n")

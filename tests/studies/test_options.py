@@ -9,11 +9,11 @@ from salstats.errors import SalstatsError, ValueRangeError
 from salstats.studies.options import (
     MIN_REPLICATES,
     SERIES,
-    check_replicates,
+    check_enough_replicates,
     folders,
     named_folder,
     names_in,
-    values_by_method,
+    values_by_option_and_method,
 )
 
 
@@ -77,7 +77,9 @@ def test_a_name_may_not_be_empty(values):
 
 
 def test_values_are_of_all_methods_or_by_method():
-    assert values_by_method(smooth=None, threshold=["0.5"], cutoff=["ig=100,lrp=80", "rise=5"]) == {
+    assert values_by_option_and_method(
+        smooth=None, threshold=["0.5"], cutoff=["ig=100,lrp=80", "rise=5"]
+    ) == {
         "threshold": "0.5",
         "cutoff": {(None, "ig"): "100", (None, "lrp"): "80", (None, "rise"): "5"},
     }
@@ -86,11 +88,11 @@ def test_values_are_of_all_methods_or_by_method():
 @pytest.mark.parametrize("text", ["ig=100,80", "ig=100,=80", "ig=100,lrp=", "ig=100,ig=80"])
 def test_each_method_has_one_value(text):
     with raises(SalstatsError, option="smooth"):
-        values_by_method(smooth=[text])
+        values_by_option_and_method(smooth=[text])
 
 
 def test_order_statistics_need_replicates():
-    check_replicates(MIN_REPLICATES)
+    check_enough_replicates(MIN_REPLICATES)
     # 2.5 % of 40 replicates are one, so that fewer have no order statistic for the limits
     with raises(ValueRangeError, option="replicates", value=39):
-        check_replicates(39)
+        check_enough_replicates(39)

@@ -35,10 +35,10 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     NONE,
     RAW_LABELS,
     Recordings,
-    base_methods,
-    named_mixings,
     row_names,
-    without_blanks,
+    with_missing_for_no_mixing,
+    with_mixing_column,
+    without_mixing_in_methods,
 )
 from salstats.studies.result_tables import table_of
 from salstats.study import Case, Study, shape_of
@@ -89,7 +89,7 @@ def figure_1(recordings: Recordings) -> ItemResult:
         {"Method": "method", "sAUC, mean over readers": ("score", 3), "Median of cases": ("target", 3)},
     )
     return ItemResult(
-        without_blanks(pick),
+        with_missing_for_no_mixing(pick),
         table,
         plot_densities(maps, grey=grey, lines=lines, points={"Fixations": truths.points[0]}, notes=notes),
         note=f"the case whose mean sAUC of {name} is nearest to the median; ties by name",
@@ -118,7 +118,7 @@ def sampling_spread(recordings: Recordings) -> ItemResult:
     spread = spread_of(recordings.samples)
     mean = spread.groupby(["metric", "n_samples"])["sd"].mean().unstack("metric")
     labels = Labels(RAW_LABELS)
-    named = named_mixings(spread)
+    named = with_mixing_column(spread)
     # One mixing is drawn, since those of a method scatter alike.
     drawn_mixings = [NONE, GIVEN, recordings.pick["mixing"].iloc[0]]
     drawn_spread = named[named["mixing"].isin(drawn_mixings)]
@@ -141,7 +141,7 @@ def sampling_spread(recordings: Recordings) -> ItemResult:
 def sampled_values(recordings: Recordings) -> ItemResult | None:
     """Show the sampled values of one map against one truth around the exact ones."""
     method, mixing = recordings.pick[["method", "mixing"]].iloc[0]
-    samples = base_methods(recordings.samples)
+    samples = without_mixing_in_methods(recordings.samples)
     samples = samples[samples["method"] == method]
     if "mixing" in samples and mixing in RAW_LABELS["mixing"] and (samples["mixing"] == mixing).any():
         samples = samples[samples["mixing"] == mixing]

@@ -61,7 +61,7 @@ class Recordings:
     labels: pd.DataFrame
     #: Mean map of all cases; None where there is none.
     bias: CenterBias | None
-    #: All rows of `score_gaze`, as `named_rows` names them.
+    #: All rows of `score_gaze`, as `with_mixing_and_subset` names them.
     all_scores: pd.DataFrame
     jobs: int = 1
     progress: bool = False
@@ -69,7 +69,7 @@ class Recordings:
     @cached_property
     def scored(self) -> pd.DataFrame:
         """The rows of images that are scored."""
-        return scored_rows(self.all_scores)
+        return rows_of_scored_images(self.all_scores)
 
     @cached_property
     def defined(self) -> pd.DataFrame:
@@ -79,7 +79,7 @@ class Recordings:
     @cached_property
     def means(self) -> pd.DataFrame:
         """Every mean with both intervals."""
-        return both_intervals(self.defined)
+        return means_with_both_intervals(self.defined)
 
     @cached_property
     def pick(self) -> pd.DataFrame:
@@ -111,7 +111,7 @@ def load(study: Study, options: ScoringOptions, *, jobs: int = 1, progress: bool
     bias = center_bias_of(study, jobs=jobs, progress=progress)
     unscored = Recordings(study, options, labels, bias, pd.DataFrame(), jobs, progress)
     scores = score(unscored, options.center_bias, n_samples=options.n_samples, rng=options.seed)
-    if scored_rows(scores)["score"].isna().all():
+    if rows_of_scored_images(scores)["score"].isna().all():
         raise SalstatsError(
             f"{study.source}: no score is defined ({_counted_reasons(scores)})", column="score"
         )
@@ -119,7 +119,7 @@ def load(study: Study, options: ScoringOptions, *, jobs: int = 1, progress: bool
 
 
 def score(recordings: Recordings, center_bias: str, **options: object) -> pd.DataFrame:
-    """Score a study with one centre bias; rows are named by `named_rows`."""
+    """Score a study with one centre bias; rows are named by `with_mixing_and_subset`."""
     scores = ss.score_gaze(
         recordings.study,
         n_readers=recordings.options.n_readers,
@@ -129,11 +129,14 @@ def score(recordings: Recordings, center_bias: str, **options: object) -> pd.Dat
         progress=recordings.progress,
         **options,  # type: ignore[arg-type]
     )
-    return named_rows(scores, recordings.labels)
+    return with_mixing_and_subset(scores, recordings.labels)
 
 
 def study_phases(folder: Path) -> list[int] | None:
-    """Return the phases of a release that the study used; None where it has only these, or none of them."""
+    """Return the phases of a release that the study used; warn of the others.
+
+    None where the release has only phases of the study, or none of them.
+    """
     phases = [int(phase) for phase in find_phases(folder, None)]
     used_phases = [phase for phase in phases if phase in STUDY_PHASES]
     if not used_phases or used_phases == phases:
@@ -169,18 +172,18 @@ def _defined_metrics(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[is_defined].reset_index(drop=True)
 
 
-def named_rows(scores: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
+def with_mixing_and_subset(scores: pd.DataFrame, labels: pd.DataFrame) -> pd.DataFrame:
     """Name the mixing of each row, and the subset that its case belongs to."""
-    rows = named_mixings(scores)
+    rows = with_mixing_column(scores)
     abnormal = rows["case"].map(labels.set_index("case")["abnormal"])
     subset = abnormal.map({0: "normal", 1: "abnormal"}).astype("object")
     rows["subset"] = subset.where(abnormal.notna(), None)
     return rows
 
 
-def named_mixings(rows: pd.DataFrame) -> pd.DataFrame:
+def with_mixing_column(rows: pd.DataFrame) -> pd.DataFrame:
     """Remove the mixing from the names of methods, and fill missing mixings with `GIVEN` or `NONE`."""
-    named = base_methods(rows)
+    named = without_mixing_in_methods(rows)
     default_mixing = pd.Series(GIVEN, index=named.index)
     default_mixing[named["method"].isin(UNMIXED)] = NONE
     if "mixing" in named:
@@ -191,7 +194,7 @@ def named_mixings(rows: pd.DataFrame) -> pd.DataFrame:
     return named
 
 
-def base_methods(rows: pd.DataFrame) -> pd.DataFrame:
+def without_mixing_in_methods(rows: pd.DataFrame) -> pd.DataFrame:
     """Remove the mixing from the names of methods, as the study's tables do."""
     if "mixing" not in rows:
         return rows.copy()
@@ -204,27 +207,27 @@ def base_methods(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(method=methods)
 
 
-def mixed_methods(rows: pd.DataFrame) -> pd.DataFrame:
+def with_mixing_in_methods(rows: pd.DataFrame) -> pd.DataFrame:
     """Add the mixing to the names of methods, METHOD_MIXING, as `score_gaze` does."""
     is_unmixed = rows["mixing"].isin([NONE, GIVEN])
     return rows.assign(method=rows["method"].where(is_unmixed, rows["method"] + "_" + rows["mixing"]))
 
 
-def scored_rows(rows: pd.DataFrame) -> pd.DataFrame:
+def rows_of_scored_images(rows: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows of images with the number of readers that the options ask for."""
     # `score_gaze` gives rows of other images the reason "N readers".
     has_other_readers = rows["reason"].fillna("").str.endswith(" readers")
     return rows[~has_other_readers].reset_index(drop=True)
 
 
-def both_intervals(rows: pd.DataFrame, by: Sequence[str] = KEYS) -> pd.DataFrame:
+def means_with_both_intervals(rows: pd.DataFrame, by: Sequence[str] = KEYS) -> pd.DataFrame:
     """Return the mean of each group with cases as clusters, and the interval by the study's formula.
 
     Undefined scores are left out of both; `n_missing` counts them. Columns of the study's interval begin
     with "study_".
     """
     keys = list(by)
-    clustered = by_mixing(rows, keys)
+    clustered = means_by_mixing(rows, keys)
     defined = rows[rows["score"].notna()]
     published = published_interval(defined, keys, "score", "case")[[*keys, "conf_low", "conf_high"]]
     published = published.rename(
@@ -235,7 +238,7 @@ def both_intervals(rows: pd.DataFrame, by: Sequence[str] = KEYS) -> pd.DataFrame
     return in_order(compared.rename(columns=lambda name: name.replace("published_", "study_")), keys)
 
 
-def by_mixing(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+def means_by_mixing(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     """Return means with t intervals, cases as clusters.
 
     Each mixing is summarised by itself, since its rows have the same methods and cases as another's.
@@ -307,7 +310,7 @@ def in_order(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     return rows.iloc[order].reset_index(drop=True)
 
 
-def without_blanks(rows: pd.DataFrame) -> pd.DataFrame:
+def with_missing_for_no_mixing(rows: pd.DataFrame) -> pd.DataFrame:
     """Replace the mixing `NONE`, an empty text, by a missing value."""
     mixing = rows["mixing"].where(rows["mixing"] != NONE, None)
     return rows.assign(mixing=mixing).reset_index(drop=True)

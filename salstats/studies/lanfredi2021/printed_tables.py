@@ -25,12 +25,12 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     NONE,
     RAW_LABELS,
     UNMIXED,
-    by_mixing,
     in_order,
-    mixed_methods,
-    named_mixings,
+    means_by_mixing,
     rows_of_table_2,
-    without_blanks,
+    with_missing_for_no_mixing,
+    with_mixing_column,
+    with_mixing_in_methods,
 )
 from salstats.studies.lanfredi2021.layouts import (
     BASELINES,
@@ -53,7 +53,7 @@ INTERVAL = f"95% CI: {FORMULA}, as the study computes it."
 
 @dataclass(frozen=True)
 class GazeStudyScores:
-    """Scores of the study's kind, with `sheet`, `subset`, and `mixing` as `named_mixings` has it."""
+    """Scores of the study's kind, with `sheet`, `subset`, and `mixing` as `with_mixing_column` has it."""
 
     #: Scores of all images, for Tables 1, 3 and 4.
     images: pd.DataFrame
@@ -94,7 +94,7 @@ def study_scores(scores: pd.DataFrame, classification: pd.DataFrame | None = Non
     scores = scores[is_of_study].reset_index(drop=True)
     if "mixing" not in scores and "dataset" in scores and scores["dataset"].isin(SHEETS).all():
         scores = scores.assign(mixing=scores["dataset"])
-    images = named_mixings(scores).assign(sheet=_sheets(scores), subset="all")
+    images = with_mixing_column(scores).assign(sheet=_sheet_names(scores), subset="all")
     labelled = images.head(0)
     if "abnormal" in images:
         subset = images["abnormal"].map({0: "normal", 1: "abnormal"})
@@ -102,10 +102,12 @@ def study_scores(scores: pd.DataFrame, classification: pd.DataFrame | None = Non
         unlabelled = images[images["abnormal"].isna()]
         if len(unlabelled):
             images = unlabelled
-    return GazeStudyScores(_mixed_rows(images), _mixed_rows(labelled), classification)
+    return GazeStudyScores(
+        _blank_mixing_of_unmixed(images), _blank_mixing_of_unmixed(labelled), classification
+    )
 
 
-def _sheets(scores: pd.DataFrame) -> pd.Series | str:
+def _sheet_names(scores: pd.DataFrame) -> pd.Series | str:
     """Name the sheet of each row: its data set, or the mixing where all rows have the same."""
     if "dataset" in scores:
         return scores["dataset"]
@@ -114,7 +116,7 @@ def _sheets(scores: pd.DataFrame) -> pd.Series | str:
     return GIVEN
 
 
-def _mixed_rows(rows: pd.DataFrame) -> pd.DataFrame:
+def _blank_mixing_of_unmixed(rows: pd.DataFrame) -> pd.DataFrame:
     """Set the mixing of methods without one to `NONE`; raise an error where a mixing is of several sheets."""
     n_sheets = rows.groupby("mixing")["sheet"].nunique()
     if (n_sheets > 1).any():
@@ -154,7 +156,7 @@ def study_means(scores: GazeStudyScores, number: str) -> pd.DataFrame:
     means = published_interval(rows, ["subset", *KEYS, "sheet"], "score", "case")
     layout_keys = [key for key in LAYOUTS[number].keys if key != "subset"]
     means = in_order(means, ["subset", *layout_keys])
-    means = without_blanks(means).assign(table=number)
+    means = with_missing_for_no_mixing(means).assign(table=number)
     return means[[*ROW, "sheet", *LIMITS, "unit", "n_units"]]
 
 
@@ -253,8 +255,8 @@ def design(scores: GazeStudyScores) -> ItemResult:
     for number in LAYOUTS:
         table_scores = scores_of_table(scores, number)
         if len(table_scores):
-            clustered.append(by_mixing(table_scores, ["subset", *KEYS]).assign(table=number))
-    means = without_blanks(pd.concat(clustered))
+            clustered.append(means_by_mixing(table_scores, ["subset", *KEYS]).assign(table=number))
+    means = with_missing_for_no_mixing(pd.concat(clustered))
     rows = published_means(scores).merge(means, on=ROW, how="left", validate="one_to_one")
     rows = compare_intervals(rows)
     mean_columns = [column for column in means.columns if column not in ROW]
@@ -319,7 +321,7 @@ def readers(scores: GazeStudyScores) -> ItemResult:
     """
     published = published_means(scores, "134")
     # `mrmc` compares METHOD_MIXING, since the mixings of a method are methods of their own there.
-    published["mixed_method"] = mixed_methods(published.fillna({"mixing": NONE}))["method"]
+    published["mixed_method"] = with_mixing_in_methods(published.fillna({"mixing": NONE}))["method"]
     sheet_means = [_reader_and_network_means(rows) for _, rows in scores.images.groupby("sheet", sort=False)]
     means = pd.concat(sheet_means).rename(columns={"method": "mixed_method"})
     rows = published.merge(means, on=["sheet", "mixed_method", "metric"], validate="many_to_one")
@@ -377,7 +379,7 @@ def _reader_and_network_means(rows: pd.DataFrame) -> pd.DataFrame:
     Returns the mean of each metric and method with limits for other readers and cases, its difference from
     interobserver (columns `..._of_difference`), and limits for other networks and cases (`..._of_networks`).
     """
-    scores = mixed_methods(rows)
+    scores = with_mixing_in_methods(rows)
     by = ["case", "method", "metric"]
     reader_scores = scores.groupby([*by, "reader"])["score"].mean().reset_index()
     estimates = ss.mrmc(reader_scores, reference="interobserver")

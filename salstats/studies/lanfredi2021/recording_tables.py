@@ -19,16 +19,16 @@ from salstats.studies.lanfredi2021.gaze_scores import (
     NONE,
     RAW_LABELS,
     Recordings,
-    both_intervals,
-    by_mixing,
     in_order,
     main_method,
-    mixed_methods,
+    means_by_mixing,
+    means_with_both_intervals,
     row_names,
+    rows_of_scored_images,
     rows_of_table_2,
     score,
-    scored_rows,
-    without_blanks,
+    with_missing_for_no_mixing,
+    with_mixing_in_methods,
 )
 from salstats.studies.lanfredi2021.layouts import FORMULA, LAYOUTS, SHUFFLED, Layout, rows_of_table
 from salstats.studies.result_tables import table_of
@@ -81,7 +81,7 @@ def all_scores(recordings: Recordings) -> ItemResult:
     described = ss.describe(rows.assign(method=row_names(rows)), by=["metric", "method"], unit="case")
     order = list(dict.fromkeys(row_names(in_order(rows, KEYS))))
     return ItemResult(
-        without_blanks(mixed_methods(recordings.all_scores)),
+        with_missing_for_no_mixing(with_mixing_in_methods(recordings.all_scores)),
         ss.table_describe(described, labels={"method": order}),
         note=_scoring_note(recordings),
     )
@@ -153,7 +153,7 @@ def every_mean(metrics: Sequence[str]) -> Callable[[Recordings], ItemResult | No
             labels={"task": list(dict.fromkeys(names)), "method": LEGEND_TEXTS},
         )
         return ItemResult(
-            without_blanks(rows), _interval_table(rows, Layout("", KEYS, {"bold": False})), figure
+            with_missing_for_no_mixing(rows), _interval_table(rows, Layout("", KEYS, {"bold": False})), figure
         )
 
     return make
@@ -180,7 +180,7 @@ def table_2(recordings: Recordings) -> ItemResult | None:
     if labelled["score"].isna().all():
         raise SalstatsError("no image has labels of which a majority of readers says normal or abnormal")
     method, mixing = main_method(labelled[labelled["score"].notna()])
-    means = both_intervals(rows_of_table_2(labelled), ["subset", *KEYS])
+    means = means_with_both_intervals(rows_of_table_2(labelled), ["subset", *KEYS])
     labels = Labels(RAW_LABELS)
     subsets = dict.fromkeys(means["subset"])
     columns = ["metric", "task", "method", "term", "interval", *_estimate_columns(means)]
@@ -218,7 +218,7 @@ def _scores_with_bias(recordings: Recordings, center_bias: str) -> pd.DataFrame:
     options = recordings.options
     if options.n_samples is None and options.center_bias == center_bias:
         return recordings.defined
-    return scored_rows(score(recordings, center_bias, metrics=SHUFFLED))
+    return rows_of_scored_images(score(recordings, center_bias, metrics=SHUFFLED))
 
 
 def bias_change(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> ItemResult:
@@ -250,7 +250,7 @@ def bias_change(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> ItemResul
         named.assign(term="difference")[columns], labels={"task": list(dict.fromkeys(named["task"]))}
     )
     return ItemResult(
-        without_blanks(rows),
+        with_missing_for_no_mixing(rows),
         table,
         figure + p9.labs(x=f"Change of the mean, others {MINUS} all (95% CI)"),
         note="the study's centre bias contains the case that is scored against it, which takes from what "
@@ -262,11 +262,11 @@ def bias_change(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> ItemResul
 def mean_changes(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> pd.DataFrame:
     """Return the change of each mean with its interval, both means, and the largest change of a score."""
     keys = [column for column in _PAIR if column in all_cases]
-    pairs = _shuffled_scores(all_cases).merge(
-        _shuffled_scores(other_cases), on=keys, validate="1:1", suffixes=("_all", "_others")
+    pairs = _scores_of_shuffled_metrics(all_cases).merge(
+        _scores_of_shuffled_metrics(other_cases), on=keys, validate="1:1", suffixes=("_all", "_others")
     )
     pairs["score"] = pairs["score_others"] - pairs["score_all"]
-    changes = by_mixing(pairs, KEYS)
+    changes = means_by_mixing(pairs, KEYS)
     defined = pairs[pairs["score"].notna()]
     groups = defined.assign(size=defined["score"].abs()).groupby(KEYS)
     means = pd.DataFrame(
@@ -279,7 +279,7 @@ def mean_changes(all_cases: pd.DataFrame, other_cases: pd.DataFrame) -> pd.DataF
     return in_order(changes.merge(means, on=KEYS, how="left", validate="1:1"), ["metric", "method", "mixing"])
 
 
-def _shuffled_scores(scores: pd.DataFrame) -> pd.DataFrame:
+def _scores_of_shuffled_metrics(scores: pd.DataFrame) -> pd.DataFrame:
     """Return the scores of the shuffled metrics and the columns that pair them."""
     keys = [column for column in _PAIR if column in scores]
     return scores.loc[scores["metric"].isin(SHUFFLED), [*keys, "score"]]
@@ -287,12 +287,12 @@ def _shuffled_scores(scores: pd.DataFrame) -> pd.DataFrame:
 
 def _study_table(number: str, rows: pd.DataFrame, note: str = "") -> ItemResult:
     """Make one of the study's tables with both intervals side by side."""
-    return ItemResult(without_blanks(rows), _interval_table(rows, LAYOUTS[number]), note=note)
+    return ItemResult(with_missing_for_no_mixing(rows), _interval_table(rows, LAYOUTS[number]), note=note)
 
 
 def _interval_table(rows: pd.DataFrame, layout: Layout) -> GT:
     """Make a table of estimates with both intervals in the layout of one of the study's tables."""
-    frame = without_blanks(_stack_intervals(rows))
+    frame = with_missing_for_no_mixing(_stack_intervals(rows))
     keys = list(layout.keys)
     if frame["mixing"].isna().all() and "mixing" in keys:
         keys.remove("mixing")

@@ -30,7 +30,7 @@ from salstats.studies.mrxai2025.comparison import (
 )
 from salstats.studies.mrxai2025.simulations import Simulations, curves_of, masks_of
 from salstats.studies.mrxai2025.tool_estimates import PickRule, ToolComparisonOptions
-from salstats.studies.options import check_replicates, named_folder
+from salstats.studies.options import check_enough_replicates, named_folder
 from salstats.studies.study_parser import Parser
 from salstats.study import Study
 
@@ -172,7 +172,7 @@ def _add_options(parser: Parser) -> None:
 
 
 def check_options(options: argparse.Namespace) -> None:
-    """Raise where options do not go together."""
+    """Raise where options do not go together, name a tool twice, or ask for too few replicates."""
     if options.data is None:
         if options.scores is None and not options.simulations:
             raise SalstatsError(
@@ -192,7 +192,7 @@ def check_options(options: argparse.Namespace) -> None:
                 "name them as ", Setting("masks", {"TOOL": "DIR"}), " or ", Setting("maps", {"TOOL": "DIR"})
             ),
         )
-    check_replicates(options.replicates)
+    check_enough_replicates(options.replicates)
     for name in ("masks", "maps"):
         tools = [tool for tool, _ in getattr(options, name)]
         if len(set(tools)) < len(tools):

@@ -57,7 +57,7 @@ class ComparedScores:
 def keep_cases(scores: pd.DataFrame, *, reference: str | None = None, cutoff: float = 0.5) -> ComparedScores:
     """Keep the scores of the cases that have the finding and that the model gets right."""
     frame = check_scores(scores).reset_index(drop=True)
-    _check_one_set(frame)
+    _check_one_set_and_unit(frame)
     if reference is not None:
         check_choice(reference, [str(method) for method in frame["method"].unique()], "reference")
     if not 0 <= cutoff <= 1:
@@ -89,7 +89,7 @@ def keep_cases(scores: pd.DataFrame, *, reference: str | None = None, cutoff: fl
     return ComparedScores(all_scores, compared, _has_values(frame, "prob"), cutoff)
 
 
-def _check_one_set(frame: pd.DataFrame) -> None:
+def _check_one_set_and_unit(frame: pd.DataFrame) -> None:
     """Raise where scores are of several data sets, tasks and so on, or have distances in several units."""
     for column in _SETS:
         if column in frame.columns and frame[column].nunique(dropna=False) > 1:
@@ -107,7 +107,7 @@ def _check_one_set(frame: pd.DataFrame) -> None:
         )
 
 
-def failed_explanations(compared: pd.DataFrame) -> pd.DataFrame:
+def failures_by_case_and_tool(compared: pd.DataFrame) -> pd.DataFrame:
     """Tell of each case and tool how its explanation failed: `case, method, empty, not_given`."""
     keys = [*case_key(compared), "method"]
     if "patient" in compared.columns:
@@ -139,13 +139,13 @@ def scores_at_worst(compared: pd.DataFrame, diagonals: pd.Series | None = None) 
     failure_reasons = (*EMPTY_REASONS, *NOT_GIVEN_REASONS)
     is_failed = compared["score"].isna() & compared["reason"].isin(failure_reasons)
     is_distance = compared["metric"].isin(DISTANCES)
-    worst = compared["metric"].map(_zero_if_worst)
+    worst = compared["metric"].map(_zero_or_nan_of_worst_score)
     worst = worst.mask(is_distance, compared["case"].map(diagonals))
     scores = compared["score"].mask(is_failed, worst.astype(np.float64))
     return compared.assign(score=scores)
 
 
-def _zero_if_worst(name: str) -> float:
+def _zero_or_nan_of_worst_score(name: str) -> float:
     """Return 0 for a metric whose worst score is 0, else NaN."""
     metric = registered_metric(name)
     if metric is None:

@@ -33,7 +33,7 @@ from salstats.studies.mrxai2025.compared_cases import (
     LEFT_OUT,
     NAMES,
     ComparedScores,
-    failed_explanations,
+    failures_by_case_and_tool,
     note_text,
 )
 from salstats.studies.mrxai2025.tool_estimates import (
@@ -77,7 +77,7 @@ class ToolComparison:
     printed: pd.DataFrame | None = None
     #: The study that was scored, for examples.
     study: Study | None = None
-    #: Diagonals of images, as for `at_worst`.
+    #: Diagonals of images, as for `scores_at_worst`.
     diagonals: pd.Series | None = None
     #: The images behind the explanations.
     images: ImageSource | None = None
@@ -282,7 +282,7 @@ def figure_7(comparison: ToolComparison) -> ItemResult:
 
 def empties(comparison: ToolComparison) -> ItemResult:
     """Estimate the share of empty explanations of each tool."""
-    rows = failed_explanations(comparison.compared)
+    rows = failures_by_case_and_tool(comparison.compared)
     rows = rows[~rows["not_given"]]
     rows = rows.assign(metric=EMPTY_SHARE, score=rows["empty"].astype(np.float64)).reset_index(drop=True)
     shares = ss.summarize(rows, by=BY, unit=unit_of(rows), interval="wilson")
@@ -330,9 +330,9 @@ def failures(comparison: ToolComparison) -> ItemResult:
     compared = comparison.compared
     rows = sensitivity(compared, comparison.options, comparison.diagonals)
     figure = None
-    if _is_changed_difference(rows).any():
+    if _has_changed_estimate(rows).any():
         figure = _sensitivity_figure(rows, comparison)
-    is_failed = failed_explanations(compared)[["empty", "not_given"]].any(axis=1)
+    is_failed = failures_by_case_and_tool(compared)[["empty", "not_given"]].any(axis=1)
     n_failed = int(is_failed.sum())
     return ItemResult(
         rows,
@@ -394,7 +394,7 @@ def _sensitivity_table(rows: pd.DataFrame, options: ToolComparisonOptions, names
     )
 
 
-def _is_changed_difference(rows: pd.DataFrame) -> pd.Series:
+def _has_changed_estimate(rows: pd.DataFrame) -> pd.Series:
     """Tell for each row whether it has a difference that the failures change."""
     if "verdict" not in rows.columns:
         return pd.Series(False, index=rows.index)
@@ -435,7 +435,7 @@ def _verdict_change_text(row: Any) -> str:
 def _sensitivity_figure(rows: pd.DataFrame, comparison: ToolComparison) -> Figure:
     """Plot the differences that failures change, a panel for each of the metrics that fit on a page."""
     names = comparison.names
-    changed = rows[_is_changed_difference(rows)]
+    changed = rows[_has_changed_estimate(rows)]
     metrics = list(dict.fromkeys(in_order(changed, names)["metric"]))
     # A tool takes a heading and a row for each of both runs.
     n_rows = (1 + len(RUNS)) * changed["method"].nunique()

@@ -185,7 +185,7 @@ def _sizes_table(sizes: pd.DataFrame) -> GT:
 def _scores_table(scores: pd.DataFrame) -> GT:
     """Make a table of the measures of each step side by side."""
     keys = ["simulation", "step", "shift", "scale"]
-    measures = [_column_name(key) for key in measure_keys(scores)]
+    measures = [_column_name(key) for key in measure_key_of_each_row(scores)]
     steps = scores.assign(measure=measures).pivot(index=keys, columns="measure", values="score")
     # A pivot sorts its rows; the simulations and steps are put back into their order.
     order = scores.set_index(keys).index.unique()
@@ -293,7 +293,7 @@ def _step_texts(series: Mapping[str, MaskSeries]) -> pd.DataFrame:
 
 def plot_curves(scores: pd.DataFrame) -> Figure:
     """Plot the measures of some simulations: agreement beside distance, a row of panels per simulation."""
-    rows = scores.assign(measure=[_STYLES[key].text for key in measure_keys(scores)])
+    rows = scores.assign(measure=[_STYLES[key].text for key in measure_key_of_each_row(scores)])
     hidden = _hidden_measures(rows)
     rows = rows[~rows["measure"].isin(hidden)].reset_index(drop=True)
     simulations = list(dict.fromkeys(rows["simulation"]))
@@ -356,7 +356,7 @@ def plot_curves(scores: pd.DataFrame) -> Figure:
     )
 
 
-def measure_keys(scores: pd.DataFrame) -> list[MeasureKey]:
+def measure_key_of_each_row(scores: pd.DataFrame) -> list[MeasureKey]:
     """Return each row's metric, form and size penalty, which together name a measure."""
     forms = scores["form"].fillna("")
     penalties = scores["size_penalty"].fillna("")

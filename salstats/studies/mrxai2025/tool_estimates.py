@@ -12,10 +12,10 @@ from salstats.studies.mrxai2025.compared_cases import (
     EMPTY_REASONS,
     NAMES,
     NOT_GIVEN_REASONS,
-    failed_explanations,
+    failures_by_case_and_tool,
     scores_at_worst,
 )
-from salstats.studies.printed_names import match_names
+from salstats.studies.printed_names import printed_name_by_name
 
 BY = ["metric", "method"]
 
@@ -75,7 +75,7 @@ def means(
         rows = ss.summarize(
             compared, by=BY, unit=unit, interval=options.interval, n_replicates=options.n_replicates
         )
-    tools = failed_explanations(compared).groupby("method")
+    tools = failures_by_case_and_tool(compared).groupby("method")
     counts = tools.agg(n_cases=("case", "size"), n_empty=("empty", "sum"), n_not_given=("not_given", "sum"))
     n_given = counts["n_cases"] - counts["n_not_given"]
     counts["share_empty"] = counts["n_empty"] / n_given
@@ -148,7 +148,7 @@ def _printed_dice(methods: pd.Series, printed: pd.DataFrame | None) -> pd.DataFr
     if printed is None:
         return pd.DataFrame(columns=columns)
     numbers = printed.set_index("method")
-    names = match_names(methods, numbers.index, "method", Labels(NAMES))
+    names = printed_name_by_name(methods, numbers.index, "method", Labels(NAMES))
     rows = []
     for method, printed_name in names.items():
         tool_numbers = numbers.loc[printed_name]

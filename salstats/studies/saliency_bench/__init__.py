@@ -12,7 +12,7 @@ import salstats as ss
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.readers.background_images import check_images
 from salstats.studies.declarations import Need, OpenedStudy, PrintedNumbers, PublishedStudy, StudyItem
-from salstats.studies.options import check_replicates, names_in
+from salstats.studies.options import check_enough_replicates, names_in
 from salstats.studies.saliency_bench.benchmark_tables import (
     ranks_of_cases,
     ranks_of_data_sets,
@@ -264,7 +264,7 @@ def needs_met(
 
 def _mean_options(options: argparse.Namespace) -> MeanOptions:
     """Return the statistical options."""
-    check_replicates(options.replicates)
+    check_enough_replicates(options.replicates)
     return MeanOptions(options.replicates, options.unit, options.interval, options.as_published)
 
 

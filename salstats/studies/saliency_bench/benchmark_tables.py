@@ -10,6 +10,7 @@ from great_tables import GT
 
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import interval_name, interval_note, paragraph
+from salstats.display.plots.layout.figure import Figure
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.marks import best_rows
@@ -157,9 +158,11 @@ def _means_table(
 
 def table_2(benchmark: Benchmark) -> ItemResult | None:
     """Table 2: a row per data set and metric, a column per method, a group per model."""
-    if benchmark.several.empty:
+    if benchmark.means_of_several_methods.empty:
         return None
-    rows = in_order(benchmark.several, ["model", "dataset", "metric", "method"], benchmark.names)
+    rows = in_order(
+        benchmark.means_of_several_methods, ["model", "dataset", "metric", "method"], benchmark.names
+    )
     rows = rows.reset_index(drop=True)
     best = best_rows(read_estimates(rows), CELL, ["method"], [])
     marked = rows.assign(bold=rows.index.isin(list(best.rows)))
@@ -174,9 +177,9 @@ def table_2(benchmark: Benchmark) -> ItemResult | None:
 
 def table_4(benchmark: Benchmark) -> ItemResult | None:
     """Table 4: models with one explanation of their own, a row per data set."""
-    if benchmark.single.empty:
+    if benchmark.means_of_single_method.empty:
         return None
-    rows = in_order(benchmark.single, ["model", "dataset", "metric"], benchmark.names)
+    rows = in_order(benchmark.means_of_single_method, ["model", "dataset", "metric"], benchmark.names)
     rows = rows.reset_index(drop=True)
     note = ""
     if benchmark.is_printed:
@@ -193,7 +196,7 @@ def _counts_note(means: pd.DataFrame) -> str:
     return f"Each mean is of {n} scores of one data set, model, method and metric."
 
 
-def _means_figure(means: pd.DataFrame, names: Labels) -> Any:
+def _means_figure(means: pd.DataFrame, names: Labels) -> Figure:
     """Plot the means, a row of panels per data set."""
     low = float(means["estimate"].min())
     high = float(means["estimate"].max())
@@ -229,7 +232,7 @@ def table_3(benchmark: Benchmark) -> ItemResult | None:
     means = benchmark.means
     if benchmark.is_printed:
         # The printed Table 3 is of the models with several methods.
-        means = benchmark.several
+        means = benchmark.means_of_several_methods
     rows = correlations(means, metrics)
     if rows.empty:
         return None
@@ -307,7 +310,7 @@ def _precision_note(rows: pd.DataFrame, *, as_published: bool) -> str:
 
 def ranks_of_cases(benchmark: Benchmark) -> ItemResult | None:
     """Rank each method when cases are drawn again."""
-    if benchmark.several.empty or benchmark.scores is None:
+    if benchmark.means_of_several_methods.empty or benchmark.scores is None:
         return None
     ranks = ranks_over_cases(benchmark.scores, benchmark.options)
     return _ranks_result(ranks, benchmark.names, "Cases (or patients)")
@@ -315,7 +318,7 @@ def ranks_of_cases(benchmark: Benchmark) -> ItemResult | None:
 
 def ranks_of_data_sets(benchmark: Benchmark) -> ItemResult | None:
     """Rank each method when whole data sets are drawn again."""
-    several = benchmark.several
+    several = benchmark.means_of_several_methods
     if several.empty or several["dataset"].nunique() < MIN_DRAWN_DATA_SETS:
         return None
     ranks = ranks_over_data_sets(several, benchmark.options)

@@ -94,12 +94,12 @@ class Benchmark:
         return labels_of(self.means, self.labels)
 
     @property
-    def several(self) -> pd.DataFrame:
+    def means_of_several_methods(self) -> pd.DataFrame:
         """The means of models with several methods, which can be ranked."""
         return split_models(self.means).several
 
     @property
-    def single(self) -> pd.DataFrame:
+    def means_of_single_method(self) -> pd.DataFrame:
         """The means of models with a single method."""
         return split_models(self.means).single
 
@@ -117,7 +117,10 @@ def printed_benchmark(options: MeanOptions) -> Benchmark:
 
 
 def keep_scores(scores: pd.DataFrame, metrics: Sequence[str] | None = None) -> pd.DataFrame:
-    """Keep the rows that are compared: those of saliency methods and of the metrics chosen."""
+    """Keep the rows that are compared: those of saliency methods and of the metrics chosen.
+
+    A column `dataset` or `model` that is not there is added, with one name in all rows.
+    """
     available = list(dict.fromkeys(scores["metric"]))
     if metrics is None:
         chosen = [metric for metric in METRICS if metric in available]
@@ -159,11 +162,11 @@ def keep_scores(scores: pd.DataFrame, metrics: Sequence[str] | None = None) -> p
                 hint="fill it in",
                 column=column,
             )
-    _warn_of_seeds(compared_scores)
+    _warn_of_unequal_seeds(compared_scores)
     return compared_scores
 
 
-def _warn_of_seeds(scores: pd.DataFrame) -> None:
+def _warn_of_unequal_seeds(scores: pd.DataFrame) -> None:
     """Warn once where the means of a method are over other seeds in one cell than in another."""
     if "seed" not in scores.columns:
         return

@@ -18,7 +18,7 @@ from salstats.display.text.format import counted, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError
 from salstats.studies.declarations import ItemResult
-from salstats.studies.printed_names import match_names
+from salstats.studies.printed_names import printed_name_by_name
 from salstats.studies.result_tables import Cell, table_of
 from salstats.studies.saliency_bench.benchmark_tables import TABLE_ID
 from salstats.studies.saliency_bench.cell_means import (
@@ -98,14 +98,14 @@ def _add_printed_names(cells: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFra
     """Add the printed name of each data set, model, method and metric; "" where it has none."""
     named = cells.copy()
     for column in ("dataset", "model", "method"):
-        names = match_names(cells[column].unique(), printed[column].unique(), column)
+        names = printed_name_by_name(cells[column].unique(), printed[column].unique(), column)
         named[f"printed_{column}"] = [names.get(str(name), "") for name in cells[column]]
     # the printed tables are loaded with our names of the metrics
     named["printed_metric"] = cells["metric"]
     return named
 
 
-def check_correlations(values: pd.DataFrame, correlations: pd.DataFrame) -> pd.DataFrame:
+def compare_correlations(values: pd.DataFrame, correlations: pd.DataFrame) -> pd.DataFrame:
     """Compare every printed correlation with that of the printed values.
 
     Columns: `model, method, metric_1, metric_2`; `n` data sets; `printed` and `recomputed`; `difference` of
@@ -161,7 +161,7 @@ def check(benchmark: Benchmark) -> ItemResult:
     """Show every printed correlation beside the one that the printed values give."""
     values, correlations = printed_tables()
     names = benchmark.names
-    rows = check_correlations(values, correlations)
+    rows = compare_correlations(values, correlations)
     rows["pair"] = [_pair_text(row, names) for row in rows.to_dict("records")]
     pairs = list(dict.fromkeys(rows["pair"]))
     order = labels_of(values, {**benchmark.labels, "pair": pairs})
@@ -219,8 +219,8 @@ def change(benchmark: Benchmark) -> ItemResult:
     values, correlations = printed_tables()
     changes = pd.read_csv(data_folder() / CHANGES)
     names = benchmark.names
-    printed_check = check_correlations(values, correlations)
-    corrected_check = check_correlations(changed_values(values, changes), correlations)
+    printed_check = compare_correlations(values, correlations)
+    corrected_check = compare_correlations(changed_values(values, changes), correlations)
     agreements = corrected_check.groupby(_BY, as_index=False).agg(
         n_printed=("agrees", "size"), n_exact=("agrees", "sum")
     )

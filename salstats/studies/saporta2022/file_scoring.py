@@ -24,11 +24,11 @@ from salstats.scoring.masking import mask_rule, value_of
 from salstats.studies.declarations import Need
 from salstats.studies.options import (
     SERIES,
-    check_replicates,
+    check_enough_replicates,
     folders,
     named_folder,
     names_in,
-    values_by_method,
+    values_by_option_and_method,
 )
 from salstats.studies.saporta2022.study_frames import (
     CHECKPOINTS,
@@ -166,7 +166,7 @@ def find(options: argparse.Namespace) -> UnscoredStudy:
     """Read all that can be read before anything is tuned or scored."""
     if options.resume is not None:
         checkpoint_folder(options.resume)
-    check_replicates(options.replicates)
+    check_enough_replicates(options.replicates)
     check_images(options.images)
     if options.colormap is not None and options.smooth is None:
         raise SalstatsError(
@@ -187,7 +187,7 @@ def make_frames(unscored: UnscoredStudy, options: argparse.Namespace) -> StudyFr
     study = unscored.study
     main = main_series(study)
     run_options: dict[str, Any] = {"jobs": options.jobs, "progress": sys.stderr.isatty()}
-    mask_options = values_by_method(**{name: getattr(options, name) for name in MASK_OPTIONS})
+    mask_options = values_by_option_and_method(**{name: getattr(options, name) for name in MASK_OPTIONS})
     if mask_options and main is None:
         raise SalstatsError(Setting(next(iter(mask_options))), f" is of maps, and {study.source} has none")
     colormap = colormap_of(options)
@@ -323,7 +323,7 @@ def needs_met(study: Study, validation: Study | None, *, has_thresholds: bool) -
 def values_of_main(study: Study, name: str, value: Any) -> dict[str, Any]:
     """Return the value of a mask option, such as `threshold`, of the main series by task.
 
-    `value` is what `values_by_method` read. Tasks without a value are left out.
+    `value` is what `values_by_option_and_method` read. Tasks without a value are left out.
     """
     main = main_series(study)
     assert main is not None

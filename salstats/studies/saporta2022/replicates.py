@@ -12,7 +12,7 @@ from salstats.errors import ColumnError, InputFileError, SalstatsError, Setting
 from salstats.readers.chexlocalize_maps import TASKS, task_name
 from salstats.stats.engine.grouping import AVERAGE
 from salstats.studies.declarations import ItemResult, Need, StudyItem
-from salstats.studies.options import check_replicates
+from salstats.studies.options import check_enough_replicates
 from salstats.studies.saporta2022.labels_and_notes import LABELS
 from salstats.studies.saporta2022.release import SCORES
 from salstats.studies.saporta2022.script_inference import (
@@ -67,7 +67,7 @@ def read_replicates(sources: Sequence[Path | pd.DataFrame]) -> pd.DataFrame:
             "which cannot be paired",
             hint="give files of one number of replicates",
         )
-    check_replicates(int(sizes.iloc[0]))
+    check_enough_replicates(int(sizes.iloc[0]))
     return frame
 
 

@@ -18,7 +18,7 @@ from salstats.readers.threshold_files import read_thresholds
 from salstats.scoring.cases import ABSENT, EMPTY, FULL, NEGATIVE, TRUE_POSITIVE
 from salstats.scoring.masking import value_of
 from salstats.studies.declarations import Need
-from salstats.studies.options import check_replicates, names_in
+from salstats.studies.options import check_enough_replicates, names_in
 from salstats.studies.saporta2022.file_scoring import cut_off, inference_of, true_positive
 from salstats.studies.saporta2022.release import is_of_shapes, read_release
 from salstats.studies.saporta2022.study_frames import (
@@ -158,7 +158,7 @@ class SlicedScores:
 def read_slices(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScores:
     """Separate scores into the true-positive and the full slice, and prepare both for the study's items."""
     _check_options(options)
-    check_replicates(options.replicates)
+    check_enough_replicates(options.replicates)
     prepared = _prepared(scores, options)
     full = _rows_of_slice(prepared, FULL)
     true_positives = _rows_of_slice(prepared, TRUE_POSITIVE)

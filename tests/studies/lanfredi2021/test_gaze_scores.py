@@ -16,10 +16,10 @@ from salstats.studies.lanfredi2021 import RAW_ITEMS
 from salstats.studies.lanfredi2021.gaze_scores import (
     Recordings,
     ScoringOptions,
-    both_intervals,
     load,
     main_method,
-    named_rows,
+    means_with_both_intervals,
+    with_mixing_and_subset,
 )
 from salstats.studies.lanfredi2021.recording_tables import bias_change, mean_changes
 
@@ -158,7 +158,7 @@ TABLES = ("means_shuffled", "means_centre", "table1", "table2", "table3", "table
 
 def items_of(scores, labels=LABELS):
     """The tables of scores by key."""
-    given = Recordings(None, ScoringOptions(), labels, None, named_rows(scores, labels))
+    given = Recordings(None, ScoringOptions(), labels, None, with_mixing_and_subset(scores, labels))
     with warnings.catch_warnings():
         # few cases is the point of it
         warnings.simplefilter("ignore", SalstatsWarning)
@@ -174,8 +174,14 @@ def test_undefined_scores_are_left_out_of_both_intervals_and_counted():
     scores = make_scores()
     gone = (scores["case"] == "c3") & (scores["method"] == "am1")
     scores.loc[gone, "score"] = np.nan
-    with_gaps = both_intervals(named_rows(scores, LABELS)).query("method == 'am1'").reset_index(drop=True)
-    without = both_intervals(named_rows(scores[~gone], LABELS)).query("method == 'am1'")
+    with_gaps = (
+        means_with_both_intervals(with_mixing_and_subset(scores, LABELS))
+        .query("method == 'am1'")
+        .reset_index(drop=True)
+    )
+    without = means_with_both_intervals(with_mixing_and_subset(scores[~gone], LABELS)).query(
+        "method == 'am1'"
+    )
     limits = ["estimate", "conf_low", "conf_high", "study_conf_low", "study_conf_high", "n_units"]
     pd.testing.assert_frame_equal(with_gaps[limits], without[limits].reset_index(drop=True))
     assert (with_gaps["n_missing"] == 3).all()
@@ -184,7 +190,11 @@ def test_undefined_scores_are_left_out_of_both_intervals_and_counted():
 
 def test_a_map_without_classes_is_as_given_and_a_baseline_has_no_mixing():
     methods = ("interobserver", "convex", "am1", "am2", "gradcam_wag", "mine")
-    rows = named_rows(make_scores(methods), LABELS).drop_duplicates("method").set_index("method")["mixing"]
+    rows = (
+        with_mixing_and_subset(make_scores(methods), LABELS)
+        .drop_duplicates("method")
+        .set_index("method")["mixing"]
+    )
     assert rows.to_dict() == {
         "interobserver": "", "convex": "", "am1": "", "am2": "",
         "gradcam_wag": "as given", "mine": "as given",
@@ -240,7 +250,7 @@ def test_table_2_shows_uniform_mixing_where_there_is_some():
     ],
 )
 def test_single_results_are_of_the_studys_method_or_the_first_there_is(methods, main):
-    assert main_method(named_rows(make_scores(methods), LABELS))[0] == main
+    assert main_method(with_mixing_and_subset(make_scores(methods), LABELS))[0] == main
 
 
 def test_only_saliency_maps_compete_for_the_best():
@@ -256,7 +266,7 @@ def test_only_saliency_maps_compete_for_the_best():
 
 def test_without_a_majority_table_2_is_left_out_and_said():
     labels = make_labels([None] * 8)
-    given = Recordings(None, ScoringOptions(), labels, None, named_rows(make_scores(), labels))
+    given = Recordings(None, ScoringOptions(), labels, None, with_mixing_and_subset(make_scores(), labels))
     table_2 = [item for item in RAW_ITEMS if item.key in ("table1", "table2")]
     with pytest.warns(SalstatsWarning, match="Table 2: not made, no image has labels"):
         assert [item.key for item, _ in make_items(table_2, (), given)] == ["table1"]

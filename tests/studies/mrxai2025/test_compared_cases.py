@@ -14,7 +14,7 @@ from salstats.studies.mrxai2025.compared_cases import (
     NO_REASON,
     NO_ROW,
     UNDEFINED_FOR_ALL,
-    failed_explanations,
+    failures_by_case_and_tool,
     keep_cases,
     scores_at_worst,
 )
@@ -67,7 +67,7 @@ def test_a_case_that_is_undefined_for_all_without_reason_is_left_out_and_said():
 def test_an_undefined_score_without_reason_counts_as_empty():
     kept = keep_cases(scores_of({"x": (0.5, 0.6), "y": (NAN, 0.2)}), reference="a").compared
     assert kept.loc[kept["score"].isna(), "reason"].to_list() == [NO_REASON]
-    assert failed_explanations(kept).set_index(["case", "method"])["empty"].to_dict() == {
+    assert failures_by_case_and_tool(kept).set_index(["case", "method"])["empty"].to_dict() == {
         ("x", "a"): False, ("x", "b"): False, ("y", "a"): True, ("y", "b"): False,
     }  # fmt: skip
 
@@ -77,7 +77,7 @@ def test_a_row_that_is_not_there_is_an_explanation_not_given():
     kept = keep_cases(given, reference="a").compared
     assert len(kept) == 4
     assert kept.loc[kept["score"].isna(), "reason"].to_list() == [NO_ROW]
-    found = failed_explanations(kept).set_index(["case", "method"]).loc[("y", "b")]
+    found = failures_by_case_and_tool(kept).set_index(["case", "method"]).loc[("y", "b")]
     assert (bool(found["empty"]), bool(found["not_given"])) == (False, True)
 
 
@@ -87,7 +87,7 @@ def test_an_empty_mask_that_was_scored_is_taken_out_and_counted():
     kept = keep_cases(given, reference="a").compared
     assert kept.query("case == 'y' and method == 'a'")["score"].isna().item()
     assert kept.query("case == 'y' and method == 'a'")["reason"].item() == EMPTY
-    assert failed_explanations(kept)["empty"].sum() == 1
+    assert failures_by_case_and_tool(kept)["empty"].sum() == 1
 
 
 def test_at_worst_overlap_is_0_and_a_distance_the_diagonal():

@@ -13,7 +13,7 @@ from salstats.errors import ColumnError
 from salstats.studies.saliency_bench.table_consistency import (
     CHANGES,
     changed_values,
-    check_correlations,
+    compare_correlations,
     printed_tables,
 )
 
@@ -43,7 +43,7 @@ def agreeing_tables():
 
 def test_of_the_printed_correlations_those_with_the_pointing_game_do_not_follow():
     values, printed = printed_tables()
-    checked = check_correlations(values, printed)
+    checked = compare_correlations(values, printed)
     assert checked.groupby(["metric_1", "metric_2"])["agrees"].sum().to_dict() == {
         ("iou", "hit_any"): 0, ("iou", "insertion"): 12, ("hit_any", "insertion"): 0
     }  # fmt: skip
@@ -65,14 +65,14 @@ def test_the_changes_found_make_all_but_the_last_digit_of_one_agree():
     assert changes.groupby(["model", "method"]).size().tolist() == [1] * 12
     # one digit of each
     assert (10 * (changes["value"] - changes["new_value"])).round(9).mod(1).eq(0).all()
-    after = check_correlations(changed_values(values, changes), printed)
+    after = compare_correlations(changed_values(values, changes), printed)
     assert after["agrees"].sum() == 35
     assert after["within_one"].all()
 
 
 def test_of_tables_that_agree_nothing_is_to_be_changed():
     values, printed = agreeing_tables()
-    assert check_correlations(values, printed)["agrees"].all()
+    assert compare_correlations(values, printed)["agrees"].all()
     assert digit_changes(values, printed).empty
 
 
@@ -90,6 +90,6 @@ def test_a_fault_elsewhere_is_found_there():
 def test_a_value_that_stands_twice_or_is_not_there_is_named():
     values, printed = agreeing_tables()
     with raises(ColumnError, rows=(len(values),)):
-        check_correlations(pd.concat([values, values.tail(1)]), printed)
+        compare_correlations(pd.concat([values, values.tail(1)]), printed)
     with raises(ColumnError, column="method", value="c"):
-        check_correlations(values[values["method"] != "c"], printed)
+        compare_correlations(values[values["method"] != "c"], printed)
