@@ -43,8 +43,8 @@ class DigitChange(NamedTuple):
 def digit_changes(values: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     """Return every change of one digit of one value that makes all correlations of its group agree.
 
-    `values` and `printed` are as for `compare_correlations`; a group that agrees already is left out. Columns:
-    those of `COLUMNS`, `place` 1 being the first decimal.
+    `values` and `printed` are as for `compare_correlations`; a group that agrees already is left out.
+    Columns: those of `COLUMNS`, `place` 1 being the first decimal.
     """
     changes = []
     for (model, method), correlations in printed.groupby(["model", "method"], sort=False):

@@ -17,7 +17,7 @@ from salstats.studies.saporta2022.labels_and_notes import (
     cutoff_note,
     error_note,
     feature_name,
-    full_name,
+    full_slice_name,
     labels_with,
 )
 from salstats.studies.saporta2022.script_inference import printed_as_published
@@ -30,7 +30,7 @@ from salstats.studies.saporta2022.study_frames import (
     TASK_EFFECTS,
     WITHIN,
     StudyFrames,
-    confidence_of,
+    confidence_estimates,
     confidence_rows,
     feature_slopes,
     present,
@@ -214,7 +214,7 @@ def by_confidence(frames: StudyFrames, metric: str) -> ItemResult:
     """Table 3 (IoU) or Extended Data 9 (hits): localisation and the model's confidence."""
     inference = frames.inference
     rows = present(confidence_rows(frames, metric))
-    estimates = confidence_of(frames, metric, inference)
+    estimates = confidence_estimates(frames, metric, inference)
     tasks = [task for task in dict.fromkeys(estimates["task"]) if task not in ("Overall", WITHIN)]
     table_rows = estimates.drop(columns=["statistic", "df", "formula", "errors", "bias"], errors="ignore")
     table = ss.table_estimates(
@@ -250,7 +250,7 @@ def by_confidence(frames: StudyFrames, metric: str) -> ItemResult:
     )
     case_slice = None
     if metric == "iou" and FULL_SLICE in frames.available:
-        case_slice = full_name(frames)
+        case_slice = full_slice_name(frames)
         note += cutoff_note(frames, inference)
     elif metric == "iou":
         note += "; of findings that are there, where the study's table is of the full slice"

@@ -23,7 +23,13 @@ from salstats.studies.declarations import ItemResult
 from salstats.studies.result_tables import table_of
 from salstats.studies.saporta2022.file_scoring import main_alone
 from salstats.studies.saporta2022.labels_and_notes import LABELS, feature_name
-from salstats.studies.saporta2022.study_frames import FEATURES, PEOPLE, StudyFrames, main_rows, metric_rows
+from salstats.studies.saporta2022.study_frames import (
+    FEATURES,
+    PEOPLE,
+    StudyFrames,
+    metric_rows,
+    rows_of_main_and_people,
+)
 from salstats.study import Study
 
 #: Ends of the range of a feature in print.
@@ -33,7 +39,7 @@ ENDS = {"low": "Smallest", "high": "Largest"}
 def figure_1(frames: StudyFrames) -> ItemResult:
     """Fig. 1: the case of median IoU, with the map, people's outline and their scores."""
     frames = frames.all_tasks or frames
-    scores = metric_rows(main_rows(frames, frames.scores), "iou", "hit")
+    scores = metric_rows(rows_of_main_and_people(frames, frames.scores), "iou", "hit")
     iou = metric_rows(scores, "iou")
     picks = ss.pick_cases(iou, method=frames.main, by="metric").query("pick == 'median'")
     case_scores = scores.merge(picks[["case", "task"]], on=["case", "task"])
@@ -56,7 +62,7 @@ def figure_1(frames: StudyFrames) -> ItemResult:
 def examples(frames: StudyFrames) -> ItemResult:
     """Draw the cases whose IoU is the worst, nearest the median and the mean, and the best."""
     frames = frames.all_tasks or frames
-    iou = metric_rows(main_rows(frames, frames.scores), "iou")
+    iou = metric_rows(rows_of_main_and_people(frames, frames.scores), "iou")
     picks = ss.pick_cases(iou, method=frames.main, by="metric")
     table = table_of(
         picks,

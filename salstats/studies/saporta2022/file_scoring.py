@@ -204,7 +204,7 @@ def make_frames(unscored: UnscoredStudy, options: argparse.Namespace) -> StudyFr
         cut_off_source = "given" if "cutoff" in mask_options else "tuned"
         if main is not None:
             main_cutoffs = {(task, main.method): prob for task, prob in tuning.cutoffs.items()}
-            full = cut_off(uncut, main_cutoffs)
+            full = empty_masks_below_cutoffs(uncut, main_cutoffs)
     tuned = None
     if tuning.thresholds is not None:
         masks = {}
@@ -254,7 +254,7 @@ def _tune(
 ) -> _Tuning:
     """Take the thresholds and cut-offs that are given, and tune the others where that is possible."""
     study = unscored.study
-    by_task = {name: values_of_main(study, name, value) for name, value in mask_options.items()}
+    by_task = {name: main_values_by_task(study, name, value) for name, value in mask_options.items()}
     thresholds = by_task.get("threshold")
     cutoffs = by_task.get("cutoff")
     smooth = by_task.get("smooth")
@@ -269,10 +269,10 @@ def _tune(
     if MAPS in unscored.available and (thresholds is None or cutoffs is None):
         n_shared = warn_shared(study, unscored.validation)
         if thresholds is None:
-            thresholds = chosen_values(sweep, "threshold", "otsu", study)
+            thresholds = chosen_value_by_task(sweep, "threshold", "otsu", study)
         if cutoffs is None:
             cutoff_sweep = tune(what="cutoff", as_published=options.as_published)
-            cutoffs = chosen_values(cutoff_sweep, "cutoff", 0.0, study)
+            cutoffs = chosen_value_by_task(cutoff_sweep, "cutoff", 0.0, study)
     return _Tuning(thresholds, cutoffs, smooth, sweep, n_shared)
 
 
@@ -292,7 +292,7 @@ def colormap_of(options: argparse.Namespace) -> str | None:
 
 
 def needs_met(study: Study, validation: Study | None, *, has_thresholds: bool) -> frozenset[Need]:
-    """Return the needs that a study meets before it is scored; one map is opened for its probability."""
+    """Return the needs that a study meets before it is scored; a map and masks of people are opened."""
     main = main_series(study)
     maps = [series for series in study.series if series.method != HUMAN]
     predictions = [prediction for case in study for prediction in case.predictions]
@@ -320,7 +320,7 @@ def needs_met(study: Study, validation: Study | None, *, has_thresholds: bool) -
     return OF_FILES | {need for need, met in is_met.items() if met}
 
 
-def values_of_main(study: Study, name: str, value: Any) -> dict[str, Any]:
+def main_values_by_task(study: Study, name: str, value: Any) -> dict[str, Any]:
     """Return the value of a mask option, such as `threshold`, of the main series by task.
 
     `value` is what `values_by_option_and_method` read. Tasks without a value are left out.
@@ -350,7 +350,9 @@ def warn_shared(study: Study, validation: Study) -> int:
     return len(shared)
 
 
-def chosen_values(sweep: pd.DataFrame, column: str, default: object, study: Study) -> dict[str, object]:
+def chosen_value_by_task(
+    sweep: pd.DataFrame, column: str, default: object, study: Study
+) -> dict[str, object]:
     """Return the tuned value of each task; a task that the validation study lacks has the default."""
     tuned_values = sweep.query("chosen").set_index("task")[column].to_dict()
     untuned = [task for task in study.tasks if task not in tuned_values]
@@ -384,7 +386,7 @@ def true_positive(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
     if "slice" in rows:
         rows["slice"] = pd.array([TRUE_POSITIVE] * len(rows), dtype="str")
     has_counts = ((rows["metric"] == "iou") & rows["tp"].notna()).to_numpy()
-    counts = _counts(rows)
+    counts = _pixel_counts(rows)
     n_truth = counts.tp + counts.fn
     n_mask = counts.tp + counts.fp
     is_absent = has_counts & (n_truth == 0)
@@ -392,7 +394,7 @@ def true_positive(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
     return _without_scores(rows, {ABSENT: is_absent, EMPTY: is_empty})
 
 
-def cut_off(full: pd.DataFrame, cutoffs: Mapping[tuple[str, str], float]) -> pd.DataFrame:
+def empty_masks_below_cutoffs(full: pd.DataFrame, cutoffs: Mapping[tuple[str, str], float]) -> pd.DataFrame:
     """Return IoU on the full slice with masks empty below a probability, as `score(cutoff=)` computes it.
 
     Parameters
@@ -416,7 +418,7 @@ def cut_off(full: pd.DataFrame, cutoffs: Mapping[tuple[str, str], float]) -> pd.
     # A comparison with NaN is False.
     is_emptied = has_counts & (prob < row_cutoffs)
     is_unknown = has_counts & has_cutoff & np.isnan(prob)
-    counts = _counts(rows)
+    counts = _pixel_counts(rows)
     counts_of_empty_masks = counts.of_empty_mask()
     for name, values in zip(_COUNTS, counts_of_empty_masks, strict=True):
         rows.loc[is_emptied, name] = values[is_emptied].astype("int64")
@@ -431,7 +433,7 @@ def cut_off(full: pd.DataFrame, cutoffs: Mapping[tuple[str, str], float]) -> pd.
     return _without_scores(rows, {NEGATIVE: is_negative, NO_PROB: is_unknown})
 
 
-def _counts(rows: pd.DataFrame) -> Counts:
+def _pixel_counts(rows: pd.DataFrame) -> Counts:
     """Return the counts of pixels as floats, 0 where they are missing."""
     counts = {}
     for name in _COUNTS:

@@ -62,7 +62,7 @@ def shared_note(frames: StudyFrames) -> str:
     return f"; {frames.n_shared} cases stand in both studies, so that what is tuned is too good here"
 
 
-def full_name(frames: StudyFrames) -> str:
+def full_slice_name(frames: StudyFrames) -> str:
     """Name the full slice of a study."""
     if frames.cut_off in ("", AS_SCORED):
         return "full"

@@ -17,7 +17,7 @@ from salstats.studies.saporta2022.labels_and_notes import (
     decrease_note,
     estimate_note,
     few_patients_note,
-    full_name,
+    full_slice_name,
     labels_with,
     shared_note,
 )
@@ -33,14 +33,14 @@ from salstats.studies.saporta2022.study_frames import (
     StudyInference,
     classifier_rows,
     decreases,
-    first_of,
-    full_rows,
-    main_rows,
     means,
     metric_rows,
-    models,
-    one_model,
     present,
+    rows_of_first_models,
+    rows_of_first_trainings,
+    rows_of_full_slice,
+    rows_of_main_and_people,
+    rows_with_first_value,
 )
 from salstats.studies.saporta2022.upright_panels import plot_upright
 from salstats.study import HUMAN
@@ -52,7 +52,7 @@ ENSEMBLE = "ensemble"
 def table_1(frames: StudyFrames) -> ItemResult:
     """Table 1: every saliency method, and people where there are some."""
     inference = frames.inference
-    scores = metric_rows(one_model(frames.scores), "iou", "hit")
+    scores = metric_rows(rows_of_first_models(frames.scores), "iou", "hit")
     estimates = means(scores, inference)
     differences = None
     if {MAPS, PEOPLE} <= frames.available:
@@ -60,7 +60,7 @@ def table_1(frames: StudyFrames) -> ItemResult:
     return ItemResult(
         estimates,
         ss.table_estimates(
-            estimates, differences=differences, exclude=_people(estimates), n=True, labels=LABELS
+            estimates, differences=differences, exclude=_human_if_present(estimates), n=True, labels=LABELS
         ),
         ss.plot_intervals(estimates, labels=LABELS),
         note="mean IoU is over cases with a mask (misses are left out, see S1 of the sensitivity table), the "
@@ -78,7 +78,7 @@ def figure_2(frames: StudyFrames) -> ItemResult:
         metrics.append("iou")
     if POINTS in frames.available:
         metrics.append("hit")
-    scores = metric_rows(main_rows(frames, frames.scores), *metrics)
+    scores = metric_rows(rows_of_main_and_people(frames, frames.scores), *metrics)
     estimates = means(scores, inference)
     differences = decreases(scores, inference)
     areas = classifier(frames)
@@ -103,7 +103,7 @@ def figure_2(frames: StudyFrames) -> ItemResult:
 def lost_to_people(frames: StudyFrames, metric: str) -> ItemResult:
     """Extended Data 5 or 6: percentage decreases from people, the surest of the main method first."""
     inference = frames.inference
-    rows = decreases(metric_rows(one_model(frames.scores), metric), inference)
+    rows = decreases(metric_rows(rows_of_first_models(frames.scores), metric), inference)
     order = loss_order(read_estimates(rows), LABELS, "task", frames.main)
     tasks = order([task for task in dict.fromkeys(rows["task"]) if task != AVERAGE])
     labels = labels_with(task=tasks, method=[frames.main])
@@ -125,7 +125,7 @@ def classifier(frames: StudyFrames) -> pd.DataFrame | None:
     """Return the AUROC of each task where probabilities and labels of both kinds are known."""
     if not {FULL_SLICE, FULL_PROBABILITIES, FULL_LABELS} <= frames.available:
         return None
-    rows = main_rows(frames, frames.uncut)
+    rows = rows_of_main_and_people(frames, frames.uncut)
     rows = rows[rows["method"] == frames.main]
     if not {"prob", "label"} <= set(rows) or (rows.groupby("task")["label"].nunique() < 2).any():
         return None
@@ -150,7 +150,7 @@ def tuned_thresholds(frames: StudyFrames) -> ItemResult:
     """Extended Data 1b: the tuned thresholds against people."""
     inference = frames.inference
     assert frames.tuned is not None
-    scores = metric_rows(main_rows(frames, frames.tuned), "iou")
+    scores = metric_rows(rows_of_main_and_people(frames, frames.tuned), "iou")
     estimates = means(scores, inference)
     differences = None
     if PEOPLE in frames.available:
@@ -160,7 +160,9 @@ def tuned_thresholds(frames: StudyFrames) -> ItemResult:
         source = f"chosen on the validation study{shared_note(frames)}"
     return ItemResult(
         estimates,
-        ss.table_estimates(estimates, differences=differences, exclude=_people(estimates), labels=LABELS),
+        ss.table_estimates(
+            estimates, differences=differences, exclude=_human_if_present(estimates), labels=LABELS
+        ),
         ss.plot_intervals(estimates, decrease=differences, labels=LABELS),
         note=f"thresholds {source}{_smoothing_note(frames)}; {estimate_note(inference)}",
     )
@@ -190,7 +192,7 @@ def otsu_and_tuned(frames: StudyFrames) -> ItemResult:
 
 def _main_iou(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
     """Keep the IoU of the main saliency method."""
-    rows = metric_rows(main_rows(frames, scores), "iou")
+    rows = metric_rows(rows_of_main_and_people(frames, scores), "iou")
     return rows[rows["method"] == frames.main]
 
 
@@ -206,7 +208,7 @@ def _smoothing_note(frames: StudyFrames) -> str:
 def pooled(frames: StudyFrames) -> ItemResult:
     """Extended Data 2: precision, recall and specificity of the pixels of all cases."""
     options = frames.inference.interval_options
-    rows = main_rows(frames, frames.scores)
+    rows = rows_of_main_and_people(frames, frames.scores)
     rows = rows[rows["tp"].notna()].reset_index(drop=True)
     rates = ss.pooled_rates(rows, by=["method", "task"], **options)
     differences = None
@@ -231,7 +233,7 @@ def pooled(frames: StudyFrames) -> ItemResult:
 def several_models(frames: StudyFrames) -> ItemResult:
     """Extended Data 3: every method and model; people stand beside each model, for the pairs."""
     inference = frames.inference
-    scores = metric_rows(models(frames.scores), "iou", "hit")
+    scores = metric_rows(rows_of_first_trainings(frames.scores), "iou", "hit")
     model_names: list[str] = []
     if "model" in scores:
         model_names = list(scores["model"].dropna().unique())
@@ -259,7 +261,7 @@ def several_models(frames: StudyFrames) -> ItemResult:
         rows=tuple(by[1:]),
         groups="metric",
         differences=differences,
-        exclude=_people(estimates),
+        exclude=_human_if_present(estimates),
         labels=LABELS,
         bold=compared_column,
     )
@@ -313,11 +315,11 @@ def ensemble_and_checkpoints(frames: StudyFrames) -> ItemResult:
 
 def classifiers(frames: StudyFrames) -> ItemResult | None:
     """Supplementary Table S1: the AUROC of each model and task."""
-    rows = models(frames.uncut)
+    rows = rows_of_first_trainings(frames.uncut)
     rows = rows[rows["method"] != HUMAN]
     if "model" in rows and rows["model"].notna().any():
         # The maps of all methods of a model have the probabilities of one classifier.
-        rows = first_of(rows, "method", ["model"])
+        rows = rows_with_first_value(rows, "method", ["model"])
         by = ["model", "task"]
         table_columns = "model"
     else:
@@ -346,12 +348,12 @@ def classifiers(frames: StudyFrames) -> ItemResult | None:
 def full_slice(frames: StudyFrames) -> ItemResult:
     """Extended Data 4: false positives and misses count as 0."""
     inference = frames.inference
-    rows = metric_rows(full_rows(frames, inference), "iou")
+    rows = metric_rows(rows_of_full_slice(frames, inference), "iou")
     estimates = means(rows, inference)
     differences = None
     if _has_maps_and_people(rows):
         differences = ss.difference(
-            present(main_rows(frames, frames.full)),
+            present(rows_of_main_and_people(frames, frames.full)),
             reference=HUMAN,
             by=["metric", "task"],
             average="task",
@@ -362,10 +364,10 @@ def full_slice(frames: StudyFrames) -> ItemResult:
     return ItemResult(
         estimates,
         ss.table_estimates(
-            estimates, differences=differences, exclude=_people(estimates), n=True, labels=LABELS
+            estimates, differences=differences, exclude=_human_if_present(estimates), n=True, labels=LABELS
         ),
         ss.plot_intervals(estimates, labels=LABELS),
-        slice=full_name(frames),
+        slice=full_slice_name(frames),
         note="true negatives are left out, false positives and misses are 0; underlining compares the cases "
         "that count for both, so a false positive where the other rightly marked nothing has no part in it; "
         f"{estimate_note(inference)}{cutoff_note(frames, inference)}",
@@ -378,7 +380,7 @@ def _has_maps_and_people(rows: pd.DataFrame) -> bool:
     return HUMAN in methods and len(methods) > 1
 
 
-def _people(estimates: pd.DataFrame) -> list[str]:
+def _human_if_present(estimates: pd.DataFrame) -> list[str]:
     """Return the human benchmark if there is one: it does not compete for the best score of a table."""
     if HUMAN in set(estimates["method"]):
         return [HUMAN]

@@ -71,7 +71,7 @@ def _is_as_published(frame: pd.DataFrame) -> bool:
     return "script_text" in frame
 
 
-def _is_superseded(frame: pd.DataFrame) -> bool:
+def _false_as_superseded(frame: pd.DataFrame) -> bool:
     """Return False: a frame need not equal print that was superseded."""
     return False
 
@@ -119,7 +119,7 @@ TABLE_1 = (
         ("estimate",),
         applies=_has_positive_scores,
         select=_name_main,
-        exact=_is_superseded,
+        exact=_false_as_superseded,
         source=MARCH_2021,
     ),
 )
@@ -238,7 +238,7 @@ TABLE_S1 = (
         ("estimate",),
         digits=4,
         applies=_has_all_images,
-        exact=_is_superseded,
+        exact=_false_as_superseded,
         source=MARCH_2021,
     ),
 )
@@ -263,6 +263,6 @@ FULL_SLICE_2021 = PrintedNumbers(
     _MEANS,
     applies=_has_full_slice,
     select=_name_main,
-    exact=_is_superseded,
+    exact=_false_as_superseded,
     source=MARCH_2021,
 )

@@ -20,7 +20,7 @@ from salstats.studies.saporta2022.script_inference import (
     order_limits,
     replicates_as_published,
 )
-from salstats.studies.saporta2022.study_frames import StudyFrames, metric_rows, one_model, present
+from salstats.studies.saporta2022.study_frames import StudyFrames, metric_rows, present, rows_of_first_models
 from salstats.study import HUMAN
 
 KEYS = ["metric", "method", "task"]
@@ -33,7 +33,7 @@ _NOTE = "as published: mean of the replicates given, order statistics"
 def replicates_of(frames: StudyFrames) -> ItemResult:
     """Show the replicates of mean IoU and hit rate, from which the scripts make Table 1 and decreases."""
     inference = frames.inference
-    scores = metric_rows(one_model(frames.scores), "iou", "hit")
+    scores = metric_rows(rows_of_first_models(frames.scores), "iou", "hit")
     if inference.published:
         replicates = replicates_as_published(scores, KEYS, inference.n_replicates)
     else:

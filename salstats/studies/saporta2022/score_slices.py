@@ -19,7 +19,7 @@ from salstats.scoring.cases import ABSENT, EMPTY, FULL, NEGATIVE, TRUE_POSITIVE
 from salstats.scoring.masking import value_of
 from salstats.studies.declarations import Need
 from salstats.studies.options import check_enough_replicates, names_in
-from salstats.studies.saporta2022.file_scoring import cut_off, inference_of, true_positive
+from salstats.studies.saporta2022.file_scoring import empty_masks_below_cutoffs, inference_of, true_positive
 from salstats.studies.saporta2022.release import is_of_shapes, read_release
 from salstats.studies.saporta2022.study_frames import (
     AS_SCORED,
@@ -94,7 +94,7 @@ class SlicedScores:
     true_positive: pd.DataFrame
     #: IoU with the masks as they were scored; no rows where the full slice is not given.
     full: pd.DataFrame
-    #: Features of `truth_of`.
+    #: Features of `labels_and_features_of`.
     features: pd.DataFrame
     #: Probability cut-offs by task and method, None for any; empty without the option.
     cutoffs: dict[tuple[str | None, str | None], float]
@@ -132,7 +132,7 @@ class SlicedScores:
         cut_off_source = AS_SCORED
         if self.cutoffs:
             cut_off_source = "given"
-            full = cut_off(full, self._cutoffs_of_methods())
+            full = empty_masks_below_cutoffs(full, self._cutoffs_of_methods())
         return StudyFrames(
             scores=self.true_positive,
             full=full,
@@ -159,7 +159,7 @@ def read_slices(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScor
     """Separate scores into the true-positive and the full slice, and prepare both for the study's items."""
     _check_options(options)
     check_enough_replicates(options.replicates)
-    prepared = _prepared(scores, options)
+    prepared = _iou_and_hit_rows_main_first(scores, options)
     full = _rows_of_slice(prepared, FULL)
     true_positives = _rows_of_slice(prepared, TRUE_POSITIVE)
     if options.full_scores:
@@ -170,7 +170,7 @@ def read_slices(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScor
                 hint=Message("leave ", Setting("full_scores"), " out"),
                 column="slice",
             )
-        full = _prepared(_read_full(options), options)
+        full = _iou_and_hit_rows_main_first(_read_full(options), options)
         if "slice" in full and (full["slice"].notna() & (full["slice"] != FULL)).any():
             raise SalstatsError(
                 Setting("full_scores"),
@@ -179,9 +179,9 @@ def read_slices(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScor
                 column="slice",
             )
     if true_positives.empty:
-        true_positives = _from_full(full)
+        true_positives = _true_positives_of_full(full)
     true_positives = _add_reasons(true_positives, is_full=False)
-    features = truth_of(true_positives)
+    features = labels_and_features_of(true_positives)
     true_positives = true_positives.drop(columns=list(FEATURES), errors="ignore")
     check_positives(features, options.min_positives)
     full = _add_reasons(full[full["metric"] == "iou"].reset_index(drop=True), is_full=True)
@@ -192,7 +192,7 @@ def read_slices(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScor
     return SlicedScores(true_positives, full, features, cutoffs)
 
 
-def truth_of(scores: pd.DataFrame) -> pd.DataFrame:
+def labels_and_features_of(scores: pd.DataFrame) -> pd.DataFrame:
     """Return the findings of scores with reasons: `case, task, label` and the features, NaN where unknown."""
     rows = scores.assign(label=(scores["reason"] != ABSENT).astype("int64"))
     for name in FEATURES:
@@ -234,7 +234,7 @@ def _read_full(options: argparse.Namespace) -> pd.DataFrame:
     )
 
 
-def _prepared(scores: pd.DataFrame, options: argparse.Namespace) -> pd.DataFrame:
+def _iou_and_hit_rows_main_first(scores: pd.DataFrame, options: argparse.Namespace) -> pd.DataFrame:
     """Keep IoU and hits of the chosen tasks, name tasks as the release, find patients, put `main` first."""
     if "task" not in scores:
         raise ColumnError(
@@ -253,7 +253,7 @@ def _prepared(scores: pd.DataFrame, options: argparse.Namespace) -> pd.DataFrame
     _check_range(scores)
     scores = scores.assign(task=scores["task"].replace(ALIASES)).reset_index(drop=True)
     scores = _rows_of_tasks(scores, names_in(options.tasks))
-    return _main_first(_find_patients(scores, options.patient_from), options.main)
+    return _main_first(_with_patients(scores, options.patient_from), options.main)
 
 
 def _check_range(scores: pd.DataFrame) -> None:
@@ -288,7 +288,7 @@ def _rows_of_tasks(scores: pd.DataFrame, tasks: list[str] | None) -> pd.DataFram
     return scores[scores["task"].isin(names)].reset_index(drop=True)
 
 
-def _find_patients(scores: pd.DataFrame, pattern: str) -> pd.DataFrame:
+def _with_patients(scores: pd.DataFrame, pattern: str) -> pd.DataFrame:
     """Add a column `patient` from the names of the cases, unless the scores have one.
 
     Where the default pattern matches no name, a warning says that cases are treated as independent.
@@ -364,7 +364,7 @@ def _rows_of_slice(scores: pd.DataFrame, name: str) -> pd.DataFrame:
     return scores[slices == name].reset_index(drop=True)
 
 
-def _from_full(full: pd.DataFrame) -> pd.DataFrame:
+def _true_positives_of_full(full: pd.DataFrame) -> pd.DataFrame:
     """Make the true-positive slice of the full one, of the cases in which there is a finding."""
     if not {"tp", "fp", "fn"} <= set(full):
         raise ColumnError(

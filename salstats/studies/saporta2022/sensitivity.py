@@ -37,16 +37,16 @@ from salstats.studies.saporta2022.study_frames import (
     StudyFrames,
     StudyInference,
     concat_made,
-    confidence,
-    confidence_of,
+    confidence_estimates,
     decreases,
     feature_slopes,
-    full_rows,
-    main_rows,
     means,
     metric_rows,
-    one_model,
+    rows_of_first_models,
+    rows_of_full_slice,
+    rows_of_main_and_people,
     scaled_features,
+    slopes_and_correlations_on_prob,
 )
 
 #: Columns of the estimates that are compared.
@@ -74,17 +74,19 @@ class _Headline:
 
 
 HEADLINES = (
-    _Headline("Table 1", _MEAN_KEYS, lambda frames, inference: means(_scores(frames), inference)),
+    _Headline(
+        "Table 1", _MEAN_KEYS, lambda frames, inference: means(_scores_of_first_models(frames), inference)
+    ),
     _Headline(
         "Extended Data 4",
         _MEAN_KEYS,
-        lambda frames, inference: means(metric_rows(full_rows(frames, inference), "iou"), inference),
+        lambda frames, inference: means(metric_rows(rows_of_full_slice(frames, inference), "iou"), inference),
         needs=(FULL_SLICE,),
     ),
     _Headline(
         "Extended Data 5-6",
         _MEAN_KEYS,
-        lambda frames, inference: decreases(_scores(frames), inference),
+        lambda frames, inference: decreases(_scores_of_first_models(frames), inference),
         needs=(MAPS, PEOPLE),
     ),
     _Headline(
@@ -96,13 +98,13 @@ HEADLINES = (
     _Headline(
         "Table 3",
         _SLOPE_KEYS,
-        lambda frames, inference: confidence_of(frames, "iou", inference),
+        lambda frames, inference: confidence_estimates(frames, "iou", inference),
         needs=(FULL_SLICE, FULL_PROBABILITIES),
     ),
     _Headline(
         "Extended Data 9",
         _SLOPE_KEYS,
-        lambda frames, inference: confidence_of(frames, "hit", inference),
+        lambda frames, inference: confidence_estimates(frames, "hit", inference),
         needs=(PROBABILITIES, HITS),
     ),
 )
@@ -365,9 +367,9 @@ def _pooled_slopes(frames: StudyFrames, inference: StudyInference) -> pd.DataFra
     return feature_slopes(frames, inference, (POOLED,), (ALL_TASKS,))
 
 
-def _scores(frames: StudyFrames) -> pd.DataFrame:
+def _scores_of_first_models(frames: StudyFrames) -> pd.DataFrame:
     """Return IoU and hits of the first model of each method, and of people."""
-    return metric_rows(one_model(frames.scores), "iou", "hit")
+    return metric_rows(rows_of_first_models(frames.scores), "iou", "hit")
 
 
 def sensitivity(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
@@ -377,7 +379,12 @@ def sensitivity(frames: StudyFrames, n_replicates: int) -> pd.DataFrame:
     """
     published = StudyInference(True, n_replicates)
     clustered = StudyInference(False, n_replicates)
-    makers = {"S1": _misses, "S2": _cutoffs, "S3": _clusters, "S7": _logistic}
+    makers = {
+        "S1": _s1_rows_of_misses,
+        "S2": _s2_rows_of_cutoffs,
+        "S3": _s3_rows_of_task_effects,
+        "S7": _s7_rows_of_logistic_model,
+    }
     parts = []
     for row, make in makers.items():
         if _is_possible(row, frames):
@@ -427,9 +434,11 @@ def _sensitivity_rows(row: str, quantity: str, keys: list[str], estimates: _Choi
     return rows.drop(columns=keys).assign(row=row, quantity=quantity, of=key_text)
 
 
-def _misses(frames: StudyFrames, published: StudyInference, clustered: StudyInference) -> pd.DataFrame:
+def _s1_rows_of_misses(
+    frames: StudyFrames, published: StudyInference, clustered: StudyInference
+) -> pd.DataFrame:
     """Return rows S1: an empty mask on a finding has no IoU, or IoU 0."""
-    rows = metric_rows(main_rows(frames, frames.scores), "iou")
+    rows = metric_rows(rows_of_main_and_people(frames, frames.scores), "iou")
     rows_with_zeros = rows.assign(score=rows["score"].mask(rows["reason"] == EMPTY, 0.0))
     estimators: dict[str, Callable[[pd.DataFrame, StudyInference], pd.DataFrame]] = {"mean IoU": means}
     if PEOPLE in frames.available:
@@ -445,7 +454,9 @@ def _misses(frames: StudyFrames, published: StudyInference, clustered: StudyInfe
     return pd.concat(parts, ignore_index=True)
 
 
-def _cutoffs(frames: StudyFrames, published: StudyInference, clustered: StudyInference) -> pd.DataFrame:
+def _s2_rows_of_cutoffs(
+    frames: StudyFrames, published: StudyInference, clustered: StudyInference
+) -> pd.DataFrame:
     """Return rows S2: confidence and IoU over the full slice, or over findings that are present.
 
     A cut-off empties masks of low confidence, which alone relates IoU to confidence.
@@ -453,15 +464,15 @@ def _cutoffs(frames: StudyFrames, published: StudyInference, clustered: StudyInf
     positives = frames.positives[["case", "task"]]
     full = _main_only(frames, frames.full)
     uncut = _main_only(frames, frames.uncut)
-    published_estimates = _overall(confidence(full, "iou", published))
-    clustered_estimates = _overall(confidence(full, "iou", clustered))
+    published_estimates = _overall(slopes_and_correlations_on_prob(full, "iou", published))
+    clustered_estimates = _overall(slopes_and_correlations_on_prob(full, "iou", clustered))
     choices = {
         "finding there, with cut-offs": full.merge(positives, on=["case", "task"]),
         "finding there, without cut-offs": uncut.merge(positives, on=["case", "task"]),
     }
     parts = []
     for name, rows in choices.items():
-        other = _overall(confidence(rows, "iou", clustered))
+        other = _overall(slopes_and_correlations_on_prob(rows, "iou", clustered))
         estimates = _ChoiceEstimates(published_estimates, clustered_estimates, other)
         for term, term_name in _TERM_NAMES.items():
             quantity = f"{term_name} of IoU on confidence"
@@ -472,7 +483,7 @@ def _cutoffs(frames: StudyFrames, published: StudyInference, clustered: StudyInf
 
 def _main_only(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows of the main saliency method."""
-    rows = main_rows(frames, scores)
+    rows = rows_of_main_and_people(frames, scores)
     return rows[rows["method"] == frames.main]
 
 
@@ -481,7 +492,9 @@ def _overall(estimates: pd.DataFrame) -> pd.DataFrame:
     return estimates[estimates["task"] == "Overall"]
 
 
-def _clusters(frames: StudyFrames, published: StudyInference, clustered: StudyInference) -> pd.DataFrame:
+def _s3_rows_of_task_effects(
+    frames: StudyFrames, published: StudyInference, clustered: StudyInference
+) -> pd.DataFrame:
     """Return rows S3: slopes and correlations pooled over tasks, or with task effects."""
     slopes = _ChoiceEstimates(
         published=_pooled_slopes(frames, published),
@@ -493,8 +506,8 @@ def _clusters(frames: StudyFrames, published: StudyInference, clustered: StudyIn
     for metric, metric_needs in needs.items():
         if not metric_needs <= frames.available:
             continue
-        published_estimates = confidence_of(frames, metric, published)
-        clustered_estimates = confidence_of(frames, metric, clustered)
+        published_estimates = confidence_estimates(frames, metric, published)
+        clustered_estimates = confidence_estimates(frames, metric, clustered)
         is_within = clustered_estimates["task"] == WITHIN
         estimates = _ChoiceEstimates(
             published=_overall(published_estimates).drop(columns="task"),
@@ -507,7 +520,9 @@ def _clusters(frames: StudyFrames, published: StudyInference, clustered: StudyIn
     return pd.concat(parts, ignore_index=True)
 
 
-def _logistic(frames: StudyFrames, published: StudyInference, clustered: StudyInference) -> pd.DataFrame:
+def _s7_rows_of_logistic_model(
+    frames: StudyFrames, published: StudyInference, clustered: StudyInference
+) -> pd.DataFrame:
     """Return rows S7: slopes of hits in a linear model, or log odds in a logistic one."""
     hits = metric_rows(_main_only(frames, frames.scores), "hit")
     hits = hits.merge(scaled_features(frames.positives, POOLED), on=["case", "task"])
@@ -533,6 +548,6 @@ def _linear_hit_slopes(frames: StudyFrames, inference: StudyInference) -> pd.Dat
     slopes = _pooled_slopes(frames, inference)
     parts = [slopes[slopes["outcome"] == "Hit rate"]]
     if PROBABILITIES in frames.available:
-        estimates = _overall(confidence_of(frames, "hit", inference))
+        estimates = _overall(confidence_estimates(frames, "hit", inference))
         parts.append(estimates[estimates["term"] == "slope"].assign(term="prob"))
     return pd.concat(parts, ignore_index=True)

@@ -227,20 +227,20 @@ def check_positives(features: pd.DataFrame, min_positives: int) -> None:
         )
 
 
-def one_model(scores: pd.DataFrame) -> pd.DataFrame:
+def rows_of_first_models(scores: pd.DataFrame) -> pd.DataFrame:
     """Keep each method's rows of its first model, and of the first of that model's trainings."""
-    first_models = first_of(scores, "model", ["method"])
-    first_trainings = first_of(first_models, "seed", ["method"])
+    first_models = rows_with_first_value(scores, "model", ["method"])
+    first_trainings = rows_with_first_value(first_models, "seed", ["method"])
     return first_trainings.drop(columns=["model", "seed"], errors="ignore")
 
 
-def models(scores: pd.DataFrame) -> pd.DataFrame:
+def rows_of_first_trainings(scores: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows of every method and model, of the first of its trainings."""
     keys = [column for column in ("method", "model") if column in scores]
-    return first_of(scores, "seed", keys).drop(columns="seed", errors="ignore")
+    return rows_with_first_value(scores, "seed", keys).drop(columns="seed", errors="ignore")
 
 
-def first_of(scores: pd.DataFrame, column: str, by: list[str]) -> pd.DataFrame:
+def rows_with_first_value(scores: pd.DataFrame, column: str, by: list[str]) -> pd.DataFrame:
     """Keep the rows of each group that have the same value of a column as its first row, missing or not."""
     if column not in scores:
         return scores
@@ -252,9 +252,9 @@ def first_of(scores: pd.DataFrame, column: str, by: list[str]) -> pd.DataFrame:
     return scores[codes == first_codes].reset_index(drop=True)
 
 
-def main_rows(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
+def rows_of_main_and_people(frames: StudyFrames, scores: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows of the main saliency method and of people."""
-    rows = one_model(scores)
+    rows = rows_of_first_models(scores)
     return rows[rows["method"].isin([frames.main, HUMAN])].reset_index(drop=True)
 
 
@@ -282,7 +282,7 @@ def present(scores: pd.DataFrame) -> pd.DataFrame:
     return scores[~scores["reason"].isin(ABSENT_REASONS)].reset_index(drop=True)
 
 
-def _without_absent(estimates: pd.DataFrame) -> pd.DataFrame:
+def _subtract_absent_from_missing(estimates: pd.DataFrame) -> pd.DataFrame:
     """Subtract from `n_missing` the scores of absent findings, which `present` removes."""
     if "n_absent" not in estimates.columns:
         return estimates
@@ -316,7 +316,7 @@ def means(
     """Return the mean scores."""
     if inference.published:
         estimates = summarize_as_published(scores, by=by, n_replicates=inference.n_replicates)
-        return _without_absent(estimates)
+        return _subtract_absent_from_missing(estimates)
     scores = present(scores)
     estimates = ss.summarize(scores, by=by, average="task", **inference.interval_options)
     return _with_wilson_intervals(estimates, scores, list(by))
@@ -328,7 +328,7 @@ def decreases(scores: pd.DataFrame, inference: StudyInference, reference: str = 
         estimates = percent_decrease_as_published(
             scores, reference=reference, n_replicates=inference.n_replicates
         )
-        return _without_absent(estimates)
+        return _subtract_absent_from_missing(estimates)
     return ss.percent_decrease(
         present(scores),
         reference=reference,
@@ -338,9 +338,9 @@ def decreases(scores: pd.DataFrame, inference: StudyInference, reference: str = 
     )
 
 
-def full_rows(frames: StudyFrames, inference: StudyInference) -> pd.DataFrame:
+def rows_of_full_slice(frames: StudyFrames, inference: StudyInference) -> pd.DataFrame:
     """Return the full slice; as published, people's rows are of the cases that they or the truth mark."""
-    rows = main_rows(frames, frames.full)
+    rows = rows_of_main_and_people(frames, frames.full)
     if not inference.published:
         return rows
     is_in_files = (rows["method"] != HUMAN) | rows["case"].isin(frames.marked_cases)
@@ -389,7 +389,7 @@ def feature_slopes(
     is named in a warning; where that is all of them, SalstatsError is raised.
     """
     parts = []
-    rows = main_rows(frames, frames.scores)
+    rows = rows_of_main_and_people(frames, frames.scores)
     for scale in scales:
         features = scaled_features(frames.positives, scale)
         varying_features = [feature for feature in FEATURES if features[feature].notna().any()]
@@ -447,7 +447,9 @@ def slopes_of(
         return ss.regress(data, formula, errors="classical", **options)  # type: ignore[arg-type]
 
 
-def confidence(scores: pd.DataFrame, metric: str, inference: StudyInference) -> pd.DataFrame:
+def slopes_and_correlations_on_prob(
+    scores: pd.DataFrame, metric: str, inference: StudyInference
+) -> pd.DataFrame:
     """Return slopes and Spearman correlations of a metric on confidence: per task, pooled, within tasks."""
     rows = present(metric_rows(scores, metric))
     coefficients = [slopes_of(rows, f"{metric} ~ prob", inference, by="task", overall=True)]
@@ -484,10 +486,10 @@ def confidence_rows(frames: StudyFrames, metric: str) -> pd.DataFrame:
     scores = frames.scores
     if metric == "iou" and FULL_SLICE in frames.available:
         scores = frames.full
-    rows = metric_rows(main_rows(frames, scores), metric)
+    rows = metric_rows(rows_of_main_and_people(frames, scores), metric)
     return rows[rows["method"] == frames.main].reset_index(drop=True)
 
 
-def confidence_of(frames: StudyFrames, metric: str, inference: StudyInference) -> pd.DataFrame:
+def confidence_estimates(frames: StudyFrames, metric: str, inference: StudyInference) -> pd.DataFrame:
     """Return the estimates of Table 3 (IoU) or Extended Data 9 (hits)."""
-    return confidence(confidence_rows(frames, metric), metric, inference)
+    return slopes_and_correlations_on_prob(confidence_rows(frames, metric), metric, inference)

@@ -18,7 +18,7 @@ from salstats.images import masks
 from salstats.readers.pickles import read_pickle
 from salstats.studies import declarations, engine
 from salstats.studies.saporta2022.file_scoring import (
-    cut_off,
+    empty_masks_below_cutoffs,
     find,
     make_frames,
     needs_met,
@@ -277,13 +277,13 @@ def test_cut_offs_on_full_scores_are_those_of_score(study, everywhere):
     want = ss.score(study, metrics="iou", slice="full", cutoff=cutoffs)
     uncut = everywhere[everywhere["metric"] == "iou"]
     assert (want["score"].isna().sum(), want["tp"].sum()) != (uncut["score"].isna().sum(), uncut["tp"].sum())
-    pd.testing.assert_frame_equal(cut_off(everywhere, cutoffs), want, check_exact=True)
+    pd.testing.assert_frame_equal(empty_masks_below_cutoffs(everywhere, cutoffs), want, check_exact=True)
 
 
 def test_a_cut_off_without_a_probability_leaves_no_score(everywhere):
     unknown = everywhere.assign(prob=np.nan)
     method = next(m for m in everywhere["method"] if m != "human")
-    got = cut_off(unknown, {("Edema", method): 0.5})
+    got = empty_masks_below_cutoffs(unknown, {("Edema", method): 0.5})
     rows = got[(got["task"] == "Edema") & (got["method"] == method)]
     assert rows["score"].isna().all()
     assert set(rows["reason"]) == {"no probability"}

@@ -11,7 +11,7 @@ from salstats.studies.saporta2022.labels_and_notes import (
     error_note,
     estimate_note,
     few_patients_note,
-    full_name,
+    full_slice_name,
     labels_with,
     print_names,
     shared_note,
@@ -49,7 +49,7 @@ def test_cases_that_were_tuned_on_and_scored_are_counted():
     [("", "full"), (AS_SCORED, "full"), ("given", "full, given probability cut-offs")],
 )
 def test_the_full_slice_is_named_with_its_cut_offs(cut_off, name):
-    assert full_name(frames_with(cut_off=cut_off)) == name
+    assert full_slice_name(frames_with(cut_off=cut_off)) == name
 
 
 def test_the_note_on_cut_offs_depends_on_where_they_come_from():

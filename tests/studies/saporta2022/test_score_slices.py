@@ -11,7 +11,7 @@ from tests_support import raises, warns
 import salstats as ss
 from salstats.errors import ColumnError, SalstatsError, ValueRangeError
 from salstats.studies import declarations, engine
-from salstats.studies.saporta2022.file_scoring import cut_off
+from salstats.studies.saporta2022.file_scoring import empty_masks_below_cutoffs
 from salstats.studies.saporta2022.score_slices import read_slices
 from salstats.studies.saporta2022.study_frames import FEATURES
 
@@ -117,7 +117,7 @@ def test_a_cut_off_empties_masks_as_scoring_does(scores, full):
     given = read_slices(scores, options_of(full_scores=[full], cutoff=["0.4"]))
     got = given.frames(options_of()).full
     cutoffs = {(task, METHOD): 0.4 for task in TASKS}
-    np.testing.assert_array_equal(got["score"], cut_off(full, cutoffs)["score"])
+    np.testing.assert_array_equal(got["score"], empty_masks_below_cutoffs(full, cutoffs)["score"])
     assert (got["score"].fillna(-1) != full["score"].fillna(-1)).any()
     with raises(ColumnError, option="cutoff", column="tp"):
         read_slices(scores, options_of(full_scores=[full.drop(columns=COUNTS)], cutoff=["0.4"]))

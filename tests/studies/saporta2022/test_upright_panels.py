@@ -10,7 +10,12 @@ from matplotlib import pyplot
 
 import salstats as ss
 from salstats.display.text.labels import Labels
-from salstats.studies.saporta2022.study_frames import StudyInference, decreases, main_rows, metric_rows
+from salstats.studies.saporta2022.study_frames import (
+    StudyInference,
+    decreases,
+    metric_rows,
+    rows_of_main_and_people,
+)
 from salstats.studies.saporta2022.upright_panels import plot_upright
 
 # Edema has 19 patients and two misses
@@ -24,7 +29,7 @@ def test_both_parts_of_figure_2_have_the_order_of_their_own_metric(frames, made)
     assert list(data["panel"].cat.categories) == ["a  Mean IoU (95% CI)", "b  Hit rate (95% CI)"]
     orders = []
     for metric in ("iou", "hit"):
-        rows = metric_rows(main_rows(frames, frames.scores), metric)
+        rows = metric_rows(rows_of_main_and_people(frames, frames.scores), metric)
         lost = decreases(rows, choice).query("task != 'Average'")
         unsure = lost.assign(unsure=lost["verdict"] != "lower")
         want = unsure.sort_values(["unsure", "estimate"], ascending=[True, False])["task"]
