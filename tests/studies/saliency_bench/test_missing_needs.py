@@ -14,7 +14,7 @@ def missing_of(scores, tmp_path, *given):
     declared = declarations.study("saliency_bench")
     options = engine.parser_of(declared, output=False).parse_args(["--scores", str(file), *given])
     opened = engine.open_study(declared, options)
-    messages = engine.missing(opened.items, opened.available)
+    messages = engine.unmet_need_messages(opened.items, opened.available)
     return [str(message) for message in messages if Setting("study") not in message.settings()]
 
 

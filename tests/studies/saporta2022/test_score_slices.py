@@ -32,7 +32,7 @@ def options_of(**given):
 def sentences(scores, **given):
     """What is said to be missing before anything is computed."""
     opened = declarations.study("saporta2022").open_scores(scores, options_of(**given))
-    return [str(message) for message in engine.missing(opened.items, opened.available)]
+    return [str(message) for message in engine.unmet_need_messages(opened.items, opened.available)]
 
 
 @pytest.fixture(scope="module")
@@ -241,6 +241,6 @@ def test_features_with_semicolons_and_decimal_commas_are_read(scores, run, tmp_p
     declared = declarations.study("saporta2022")
     options = engine.parser_of(declared).parse_args([*map(str, given), "--sep", ";", "--decimal", ","])
     opened = engine.open_study(declared, options)
-    messages = engine.missing(opened.items, opened.available)
+    messages = engine.unmet_need_messages(opened.items, opened.available)
     assert not any("features" in str(message) for message in messages)
     assert run("saporta2022", *given, "-o", tmp_path / "out")[0] == 2
