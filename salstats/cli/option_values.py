@@ -101,9 +101,9 @@ def pairs(values: Sequence[str], flag: str, example: str) -> dict[str, str]:
 
 def by_name(values: Sequence[str], flag: str, example: str) -> str | dict[str, str]:
     """Read a value or file for all, or `R1=one.json,R2=two.json` by name."""
-    from salstats.files.input_files import is_one_value
+    from salstats.files.input_files import is_unnamed_single_value
 
-    if is_one_value(values):
+    if is_unnamed_single_value(values):
         return values[0]
     return pairs(values, flag, example)
 

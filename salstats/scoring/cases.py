@@ -90,7 +90,7 @@ class Finding:
     runs: masks.Rle
 
     @cached_property
-    def pixels(self) -> np.ndarray:
+    def mask(self) -> np.ndarray:
         """The truth as an array."""
         return masks.decode(self.runs)
 
@@ -132,11 +132,11 @@ class PredictionComparison:
     @property
     def truth(self) -> np.ndarray:
         """The truth as an array."""
-        return self.finding.pixels
+        return self.finding.mask
 
     @property
     def peak(self) -> np.ndarray:
-        """The points that a person marked, or the map's first maximum."""
+        """The points (row, col) that a person marked, or the map's first maximum, (n, 2); n may be 0."""
         if self.content.points is not None:
             return self.content.points
         peak = self.on_image.peak
@@ -146,7 +146,7 @@ class PredictionComparison:
 
     @property
     def peaks(self) -> np.ndarray:
-        """The points that a person marked, or every maximum of the map."""
+        """The points (row, col) that a person marked, or every maximum of the map, (n, 2); n may be 0."""
         if self.content.points is not None:
             return self.content.points
         return self.on_image.peaks
@@ -220,7 +220,7 @@ class PredictionComparison:
             return _NAN, EMPTY
         # a rate of counts has its own denominator; other metrics need a pixel in both masks
         if "counts" in metric.needs or not (is_empty or self.is_absent):
-            value = self._value(metric)
+            value = self._kernel_value(metric)
             if not np.isnan(value):
                 return value, None
         if self.is_absent and is_empty:
@@ -244,14 +244,14 @@ class PredictionComparison:
                 return _NAN, NO_MAP
             if self.content.points is None:
                 return _NAN, NO_POINT
-        value = self._value(metric)
+        value = self._kernel_value(metric)
         if not np.isnan(value):
             return value, None
         if self.rule.distance.undefined == WORST:
             return self._worst_score(metric), None
         return _NAN, NOTHING_POSITIVE
 
-    def _value(self, metric: Metric) -> float:
+    def _kernel_value(self, metric: Metric) -> float:
         """Return the value of the kernel."""
         assert metric.kernel is not None
         inputs = [getattr(self, need) for need in metric.needs]
@@ -290,7 +290,7 @@ class _TaskOfCase:
             return self.contents[series].prob
         return _NAN
 
-    def outside_slice(self, series: Series, rule: ScoreRule) -> str | None:
+    def outside_slice_reason(self, series: Series, rule: ScoreRule) -> str | None:
         """Return the reason why a series lies outside the slice; None if it is inside."""
         if rule.slice != PREDICTED_POSITIVE:
             return None
@@ -335,7 +335,7 @@ def case_rows(
                 shape = agreed_shape(shape, content, case, prediction)
                 contents[series] = content
         finding = None
-        truth = _truth(case, task, shape)
+        truth = _truth_or_empty_mask(case, task, shape)
         if truth is not None:
             finding = Finding(case.case, truth)
         task_of_case = _TaskOfCase(case, task, finding, contents)
@@ -354,7 +354,7 @@ def _series_rows(
     content = task_of_case.contents.get(series)
     setting = rule.mask_settings[task_of_case.task, series]
     comparison = PredictionComparison(content, task_of_case.finding, setting, rule)
-    outside_reason = task_of_case.outside_slice(series, rule)
+    outside_reason = task_of_case.outside_slice_reason(series, rule)
     metrics = [METRICS[name] for name in rule.metrics]
     row_columns = {
         **row_names(task_of_case.case, task_of_case.task, series),
@@ -407,7 +407,7 @@ def agreed_shape(
     return agreed
 
 
-def _truth(case: Case, task: str, shape: tuple[int, int] | None) -> masks.Rle | None:
+def _truth_or_empty_mask(case: Case, task: str, shape: tuple[int, int] | None) -> masks.Rle | None:
     """Return the truth of a task, empty where it has none; None if the size of the image is unknown."""
     if task in case.truths:
         return case.truths[task].read()

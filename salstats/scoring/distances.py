@@ -104,7 +104,7 @@ def distance_rule(
                 option="options",
                 value=name,
             )
-    return DistanceRule(_check_spacing(spacing, cases), undefined, points, checked)
+    return DistanceRule(_pixel_sizes_by_case(spacing, cases), undefined, points, checked)
 
 
 def pixel_widths(spacing: Spacing) -> float | dict[str, float] | None:
@@ -117,8 +117,11 @@ def pixel_widths(spacing: Spacing) -> float | dict[str, float] | None:
     return {case: _check_pixel_size(size, case)[1] for case, size in by_case.items()}
 
 
-def _check_spacing(spacing: Spacing, cases: Sequence[str]) -> dict[str | None, PixelSize]:
-    """Return the size of a pixel by case, or of all under None."""
+def _pixel_sizes_by_case(spacing: Spacing, cases: Sequence[str]) -> dict[str | None, PixelSize]:
+    """Return the size of a pixel by case, or of all under None; empty for distances in pixels.
+
+    Raise if a case has no entry.
+    """
     if spacing is None:
         return {}
     by_case = _spacing_by_case(spacing)

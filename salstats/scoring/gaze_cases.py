@@ -102,10 +102,10 @@ class GazeTruths:
                     self.densities[truth] += self.reader_densities[reader]
                     truth_points.append(fixations[reader].points)
             self.densities[truth] /= len(truth_points)
-            self.points.append(_inside(np.concatenate(truth_points), self.shape))
+            self.points.append(_points_inside_image(np.concatenate(truth_points), self.shape))
 
 
-def _inside(points: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+def _points_inside_image(points: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     """Return the points (row, col) that lie in a pixel of the image."""
     # a fraction belongs to the pixel below it
     pixels = np.floor(points)
@@ -139,7 +139,7 @@ def bias_on(case: Case, truths: GazeTruths, bias: CenterBias | None, rule: GazeR
     return ImageBias(density, n_unseen)
 
 
-def on_image(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
+def resized_if_finite(saliency: np.ndarray, shape: tuple[int, int]) -> np.ndarray | None:
     """Return a map at the size of its image; None if it is not finite."""
     if not is_finite(saliency):
         return None
@@ -242,13 +242,13 @@ class GazeComparison:
     def scores(self, saliency: np.ndarray | None, truths: Sequence[int]) -> list[dict[str, Score]]:
         """Return score and reason by metric: a dict for each of some truths, given by their index."""
         if saliency is None:
-            return self._undefined(NO_MAP, truths)
-        resized = on_image(saliency, self.truths.shape)
+            return self._undefined_scores(NO_MAP, truths)
+        resized = resized_if_finite(saliency, self.truths.shape)
         if resized is None:
-            return self._undefined(NOT_FINITE, truths)
+            return self._undefined_scores(NOT_FINITE, truths)
         ranked = RankedMap(resized)
         if ranked.is_constant:
-            return self._undefined(CONSTANT, truths)
+            return self._undefined_scores(CONSTANT, truths)
         densities = self._all_densities
         if len(truths) == 1:
             densities = self._single_densities[truths[0]]
@@ -265,7 +265,7 @@ class GazeComparison:
                 truth_scores[name] = score
         return scores
 
-    def _undefined(self, reason: str, truths: Sequence[int]) -> list[dict[str, Score]]:
+    def _undefined_scores(self, reason: str, truths: Sequence[int]) -> list[dict[str, Score]]:
         """Return undefined scores of each metric, for each of some truths."""
         return [dict.fromkeys(self.rule.metrics, (np.nan, reason)) for _ in truths]
 
@@ -275,7 +275,7 @@ class GazeComparison:
             return [(np.nan, self.bias.reason)] * len(truths)
         if "densities" in metric.needs:
             # one call of the kernel scores all truths
-            return [_defined_score(value) for value in self._values(metric, inputs, truths)]
+            return [_score_or_undefined(value) for value in self._kernel_result(metric, inputs, truths)]
         return [self._score(metric, inputs, truth) for truth in truths]
 
     def _score(self, metric: Metric, inputs: dict[str, Any], truth: int) -> Score:
@@ -284,15 +284,15 @@ class GazeComparison:
         if "points" in metric.needs and not len(points):
             return np.nan, NO_POINT
         truth_inputs = {**inputs, "points": points, "density": self.truths.densities[truth]}
-        value = float(self._values(metric, truth_inputs, [truth]))
+        value = float(self._kernel_result(metric, truth_inputs, [truth]))
         # a frame of scores holds no infinite score
         if value == -np.inf:
             return np.nan, RULED_OUT
         if value == np.inf:
             return np.nan, NOT_EXPECTED
-        return _defined_score(value)
+        return _score_or_undefined(value)
 
-    def _values(self, metric: Metric, inputs: dict[str, Any], truths: Sequence[int]) -> Any:
+    def _kernel_result(self, metric: Metric, inputs: dict[str, Any], truths: Sequence[int]) -> Any:
         """Return the kernel's value; an array of one for each of some truths if it takes all densities."""
         options: dict[str, Any] = {}
         if "floor" in metric.options:
@@ -305,7 +305,7 @@ class GazeComparison:
         return metric.kernel(*arguments, **options)
 
 
-def _defined_score(value: float) -> Score:
+def _score_or_undefined(value: float) -> Score:
     """Return a value as a score without a reason, or NaN and the reason."""
     if np.isnan(value):
         return np.nan, UNDEFINED

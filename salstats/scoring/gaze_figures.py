@@ -13,7 +13,7 @@ from salstats.errors import SalstatsError
 from salstats.images.printed_images import printed_shape
 from salstats.readers.background_images import ImageSource, check_images, read_grey
 from salstats.scoring.density_figures import plot_densities, share_per_pixel
-from salstats.scoring.gaze_cases import ALL, NO_MAP, NOT_FINITE, GazeRule, GazeTruths, on_image
+from salstats.scoring.gaze_cases import ALL, NO_MAP, NOT_FINITE, GazeRule, GazeTruths, resized_if_finite
 from salstats.scoring.overlay_pictures import methods_shown
 from salstats.study import Study
 
@@ -96,7 +96,7 @@ def plot_gaze(
         if saliency is None:
             missing.append(f"{title}: {NO_MAP}.")
             continue
-        resized = on_image(saliency, truths.shape)
+        resized = resized_if_finite(saliency, truths.shape)
         if resized is None:
             missing.append(f"{title}: {NOT_FINITE}.")
         else:

@@ -20,7 +20,7 @@ from salstats.scoring.gaze_cases import (
     GazeTruths,
     bias_on,
     drawn_pixels,
-    on_image,
+    resized_if_finite,
 )
 from salstats.scoring.rows import drop_empty
 from salstats.study import Case, Series, Study, check_gaze
@@ -122,7 +122,7 @@ def sampling_spread(
     frames = []
     for samples in _samples(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng):
         frames.append(spread_of(samples))
-    return _typed(pd.concat(frames, ignore_index=True))
+    return _typed_without_empty_columns(pd.concat(frames, ignore_index=True))
 
 
 def spread_of(samples: pd.DataFrame) -> pd.DataFrame:
@@ -172,7 +172,7 @@ def sampled_scores(
     The standard deviation of `estimate` is `sd` of `sampling_spread`, whose example makes a study.
     """
     samples = _samples(study, sizes, n_replicates, metrics, cases, center_bias, bias, rng)
-    return _typed(pd.concat(samples, ignore_index=True))
+    return _typed_without_empty_columns(pd.concat(samples, ignore_index=True))
 
 
 def _samples(
@@ -300,7 +300,7 @@ class _CaseSampler:
         saliency = predictions["", series].read().saliency
         if saliency is None:
             return None
-        resized = on_image(saliency, self.truths.shape)
+        resized = resized_if_finite(saliency, self.truths.shape)
         if resized is None:
             return None
         return RankedMap(resized)
@@ -334,7 +334,7 @@ def sampled_areas(positives: np.ndarray, negatives: np.ndarray) -> np.ndarray:
     return np.array(areas)
 
 
-def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+def _typed_without_empty_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame without empty parts of series, and with text in its columns of names."""
     frame = drop_empty(frame, _SERIES)
     names = {"case", "method", *_SERIES, "reader", "metric"} & set(frame.columns)

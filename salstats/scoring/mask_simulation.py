@@ -75,15 +75,15 @@ def simulate_masks() -> dict[str, MaskSeries]:
     """Draw the masks of the simulations, all of one irregular shape on 256 x 256 pixels."""
     corners = irregular_contour()
 
-    def draw(scale: float, shift: float = 0.0) -> np.ndarray:
+    def draw_shape(scale: float, shift: float = 0.0) -> np.ndarray:
         return draw_contour(corners, (256, 256), shift=(shift, shift), scale=scale)
 
     series = {}
     for name, design in SIMULATIONS.items():
         steps = zip(design.shifts, design.scales, strict=True)
         series[name] = MaskSeries(
-            truth=draw(design.truth_scale),
-            masks=tuple(draw(scale, shift) for shift, scale in steps),
+            truth=draw_shape(design.truth_scale),
+            masks=tuple(draw_shape(scale, shift) for shift, scale in steps),
             shifts=design.shifts,
             scales=design.scales,
         )

@@ -151,8 +151,8 @@ def _values_by_key(option_value: MaskOption, option: str, study: Study) -> Value
     if option_value is None:
         return {}
     if isinstance(option_value, Mapping):
-        values = {_key(key): _number(value, option) for key, value in option_value.items()}
-        return _complete(values, option, study)
+        values = {_key(key): _number_or_threshold_name(value, option) for key, value in option_value.items()}
+        return _check_complete(values, option, study)
     if isinstance(option_value, os.PathLike) or (
         isinstance(option_value, str) and _is_file(option_value, option)
     ):
@@ -161,11 +161,11 @@ def _values_by_key(option_value: MaskOption, option: str, study: Study) -> Value
         file_values: dict[Key, Any] = {}
         for key, value in read_thresholds(option_value, what=option).items():
             file_values[key] = value
-        return _complete(file_values, option, study)
-    return {_ALL: _number(option_value, option)}
+        return _check_complete(file_values, option, study)
+    return {_ALL: _number_or_threshold_name(option_value, option)}
 
 
-def _complete(values: ValuesByKey, option: str, study: Study) -> ValuesByKey:
+def _check_complete(values: ValuesByKey, option: str, study: Study) -> ValuesByKey:
     """Return values if there is one for every task and method that needs it.
 
     People's masks need none; thresholds and filters are of maps, cut-offs of stored masks too.
@@ -234,7 +234,7 @@ def _is_file(text: str, option: str) -> bool:
     return False
 
 
-def _number(value: Any, option: str) -> Any:
+def _number_or_threshold_name(value: Any, option: str) -> float | str:
     """Return a value as a float, or the name of a threshold in lower case."""
     if _is_threshold_name(value, option):
         return value.lower()

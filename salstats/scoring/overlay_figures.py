@@ -29,9 +29,9 @@ from salstats.scoring.distances import Spacing, pixel_widths
 from salstats.scoring.masking import OTSU, MaskOption, MaskRule, mask_rule
 from salstats.scoring.overlay_pictures import (
     PictureOptions,
-    as_scored,
+    check_at_most_one_method,
     methods_shown,
-    only_method,
+    option_of_scores,
     overlay_picture,
     series_of,
 )
@@ -128,9 +128,9 @@ def plot_overlay(
     """
     names = Labels(labels)
     style = map_style(cmap, alpha)
-    _check_tasks(study)
+    _check_study_has_tasks(study)
     selected = study.select(cases=[case], tasks=[task])
-    method = method or only_method(selected)
+    method = method or check_at_most_one_method(selected)
     series = () if method is None else series_of(selected, method)
     rule = mask_rule(
         selected.select(methods={one_series.method for one_series in series}),
@@ -234,7 +234,7 @@ def plot_gallery(
     names = Labels(labels)
     style = map_style(cmap, alpha)
     check_choice(scale, _SCALES, "scale")
-    _check_tasks(study)
+    _check_study_has_tasks(study)
     rows = gallery_rows(cases, study.tasks, names)
     case_names = {row.case for row in rows}
     selected = study.select(cases=case_names, tasks={row.task for row in rows})
@@ -282,18 +282,21 @@ def _mask_rule_of_columns(
     for series_of_column in columns.values():
         methods |= {series.method for series in series_of_column}
     if threshold is None:
-        threshold = as_scored(scored, "threshold") or OTSU
+        threshold = option_of_scores(scored, "threshold") or OTSU
     if cutoff is None:
-        cutoff = as_scored(scored, "cutoff")
+        cutoff = option_of_scores(scored, "cutoff")
     if smooth is not None:
         return mask_rule(study.select(methods=methods), threshold=threshold, cutoff=cutoff, smooth=smooth)
-    smooth = as_scored(scored, "smooth")
+    smooth = option_of_scores(scored, "smooth")
     rule = mask_rule(study.select(methods=methods), threshold=threshold, cutoff=cutoff, smooth=smooth)
     return _with_scored_colormap(rule, scored)
 
 
 def _with_scored_colormap(rule: MaskRule, scored: pd.DataFrame) -> MaskRule:
-    """Return the rule with the colormap that the scored maps were smoothed with, if there is one."""
+    """Return the rule with the colormap that the scored maps were smoothed with, if there is one.
+
+    Such smoothing comes before Otsu only: under another threshold the rule has no filter.
+    """
     if "colormap" not in scored or scored["colormap"].isna().all():
         return rule
     if set(rule.threshold.values()) != {OTSU}:
@@ -302,7 +305,7 @@ def _with_scored_colormap(rule: MaskRule, scored: pd.DataFrame) -> MaskRule:
     return replace(rule, colormap=scored["colormap"].dropna().iloc[0])
 
 
-def _check_tasks(study: Study) -> None:
+def _check_study_has_tasks(study: Study) -> None:
     """Raise SalstatsError if a study has no masks, as a study of gaze has none."""
     if not study.tasks:
         raise SalstatsError(

@@ -80,8 +80,8 @@ def series_of(study: Study, name: str) -> tuple[Series, ...]:
     return matching
 
 
-def only_method(study: Study) -> str | None:
-    """Return the only saliency method of a study; None if it has none."""
+def check_at_most_one_method(study: Study) -> str | None:
+    """Return the only saliency method of a study, None if it has none; raise if it has several."""
     methods = list(dict.fromkeys(series.method for series in study.series if series.method != HUMAN))
     if len(methods) > 1:
         raise SalstatsError(
@@ -121,7 +121,7 @@ def _method_names(study: Study) -> list[str]:
     return sorted(names, key=lambda name: name == HUMAN)
 
 
-def as_scored(scores: pd.DataFrame, option: str) -> Any:
+def option_of_scores(scores: pd.DataFrame, option: str) -> Any:
     """Return the value of an option that scores were made with; None if they hold none.
 
     A value if the threshold is one for all rows, else a dict of values by (task, name of the series).
@@ -157,14 +157,17 @@ def overlay_picture(
     printed = printed_shape(shape, max(shape) * mm_per_pixel(shape, options.box))
 
     reader_masks = [decode(content.mask) for content in reader_contents if content.mask is not None]
-    points = _reader_points(reader_contents)
+    points: dict[str, np.ndarray] = {}
+    marked_points = _marked_points(reader_contents)
+    if marked_points is not None:
+        points["marked"] = marked_points
     shown = _MethodContent()
     saliency_series = [one_series for one_series in series if one_series.method != HUMAN]
     if saliency_series:
         content = contents[list(series).index(saliency_series[0])]
         shown = _method_content(content, shape, options.rule.setting(task, saliency_series[0]))
     elif series:
-        shown = _MethodContent(note=_reader_note(reader_masks, has_points=len(points) > 0))
+        shown = _MethodContent(note=_no_marks_note(reader_masks, has_points=marked_points is not None))
 
     masks = {"human": reader_masks}
     if truth is not None:
@@ -208,15 +211,15 @@ def _mask_outlines(masks: dict[str, list[np.ndarray]], pixel: float) -> dict[str
     return lines
 
 
-def _reader_points(contents: Sequence[Content]) -> dict[str, np.ndarray]:
-    """Return the points (row, col) of all readers as `marked`; empty if no reader marked a point."""
+def _marked_points(contents: Sequence[Content]) -> np.ndarray | None:
+    """Return the points (row, col) of all readers, (n, 2); None if no reader marked a point."""
     points = [content.points for content in contents if content.points is not None and len(content.points)]
     if not points:
-        return {}
-    return {"marked": np.vstack(points).astype(np.float64)}
+        return None
+    return np.vstack(points).astype(np.float64)
 
 
-def _reader_note(masks: Sequence[np.ndarray], *, has_points: bool) -> str:
+def _no_marks_note(masks: Sequence[np.ndarray], *, has_points: bool) -> str:
     """Return the reason why readers have nothing to show; "" if they marked a pixel or a point."""
     if has_points or any(mask.any() for mask in masks):
         return ""

@@ -171,7 +171,7 @@ def examples_of(study: Study, images: ImageSource | None = None) -> Examples:
     maps = pd.DataFrame(names, columns=["case", "task", "method"])
 
     def draw(picks: pd.DataFrame, scores: pd.DataFrame, labels: Labels) -> Figure:
-        gallery_study, gallery_scores = _named_by_method(study, scores)
+        gallery_study, gallery_scores = _named_by_method_if_unique(study, scores)
         scored_methods = set(gallery_scores["method"])
         methods = [series.method for series in gallery_study.series if series.method in scored_methods]
         # the human benchmark comes last
@@ -183,7 +183,7 @@ def examples_of(study: Study, images: ImageSource | None = None) -> Examples:
     return Examples(study.source, maps, draw)
 
 
-def _named_by_method(study: Study, scores: pd.DataFrame) -> tuple[Study, pd.DataFrame]:
+def _named_by_method_if_unique(study: Study, scores: pd.DataFrame) -> tuple[Study, pd.DataFrame]:
     """Return study and scores without model, seed and reader if no method has several series."""
     methods = [series.method for series in study.series]
     if len(set(methods)) < len(methods):

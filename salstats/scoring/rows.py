@@ -19,22 +19,22 @@ TRUTH = "truth"
 FLAG = "flag"
 
 
-def _numbers(values: list[Any]) -> np.ndarray:
+def _floats_or_nan(values: list[Any]) -> np.ndarray:
     """Return numbers in float64; None becomes NaN."""
     return np.array(values, dtype=np.float64)
 
 
-def _whole_numbers(values: list[Any]) -> np.ndarray:
+def _integers(values: list[Any]) -> np.ndarray:
     """Return whole numbers, of which none is missing."""
     return np.array(values, dtype=np.int64)
 
 
-def _truths(values: list[Any]) -> Any:
+def _nullable_booleans(values: list[Any]) -> Any:
     """Return truth values that may be missing."""
     return pd.array(values, dtype="boolean")
 
 
-def _flags(values: list[Any]) -> np.ndarray:
+def _booleans(values: list[Any]) -> np.ndarray:
     """Return truth values, of which none is missing."""
     return np.array(values, dtype=bool)
 
@@ -42,11 +42,11 @@ def _flags(values: list[Any]) -> np.ndarray:
 _CONVERTERS: dict[str, Callable[[list[Any]], Any]] = {
     NAME: list,
     TEXT: text_column,
-    NUMBER: _numbers,
+    NUMBER: _floats_or_nan,
     COUNT: integer_column,
-    WHOLE: _whole_numbers,
-    TRUTH: _truths,
-    FLAG: _flags,
+    WHOLE: _integers,
+    TRUTH: _nullable_booleans,
+    FLAG: _booleans,
 }
 
 

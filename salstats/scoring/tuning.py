@@ -145,12 +145,12 @@ def tune(
         n_cases[task] = len(study)
         if option != "cutoff":
             n_cases[task] = sum(task in case.truths for case in cases)
-    frame = pd.DataFrame(sweep.rows(np.concatenate(pieces), n_cases))
+    frame = pd.DataFrame(sweep.mean_rows(np.concatenate(pieces), n_cases))
     return drop_empty(frame, ("model", "seed"))
 
 
 def _check_grid(grid: Sequence[float], option: str) -> tuple[float, ...]:
-    """Return the values to try if they are in ascending order and within the range of the option."""
+    """Return the values to try as floats; raise unless they ascend within the range of the option."""
     values = tuple(float(value) for value in grid)
     if not values or any(later <= earlier for earlier, later in pairwise(values)):
         raise ValueRangeError(
@@ -198,12 +198,12 @@ class Sweep:
                     continue
                 for series_index, series in enumerate(self.series):
                     prediction = case.answers.get((task, series))
-                    counts = self._counts(case, prediction, truth)
+                    counts = self._counts_by_value(case, prediction, truth)
                     if counts is not None:
-                        scores[case_index, task_index, series_index] = self._rates(counts)
+                        scores[case_index, task_index, series_index] = self._scores_of_counts(counts)
         return scores
 
-    def _counts(
+    def _counts_by_value(
         self, case: Case, prediction: Prediction | None, truth: masks.Rle | None
     ) -> np.ndarray | None:
         """Return the counts (values, 4) of one map; None if it cannot be used."""
@@ -245,7 +245,7 @@ class Sweep:
             rows.append(counts if is_kept else counts.of_empty_mask())
         return np.array(rows)
 
-    def _rates(self, counts: np.ndarray) -> np.ndarray:
+    def _scores_of_counts(self, counts: np.ndarray) -> np.ndarray:
         """Return scores from counts (values, 4); on the true-positive slice an empty mask has none."""
         tp, fp, fn, tn = counts.T
         kernel = METRICS[self.metric].kernel
@@ -255,7 +255,7 @@ class Sweep:
             return scores
         return np.where(tp + fp == 0, np.nan, scores)
 
-    def rows(self, scores: np.ndarray, n_cases: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+    def mean_rows(self, scores: np.ndarray, n_cases: Mapping[str, int]) -> Iterator[dict[str, Any]]:
         """Yield the mean by task, series and value, the largest marked as chosen.
 
         `scores` are those of all cases (cases, tasks, series, values); `n_cases` are the numbers of cases of

@@ -19,7 +19,7 @@ from salstats.errors import InputFileError
 from salstats.images.fixations import fixation_map
 from salstats.readers.gaze import read_gaze
 from salstats.scoring.gaze import score_gaze
-from salstats.scoring.gaze_cases import GazeRule, GazeTruths, density_of, drawn_pixels, on_image
+from salstats.scoring.gaze_cases import GazeRule, GazeTruths, density_of, drawn_pixels, resized_if_finite
 
 
 @pytest.fixture
@@ -116,10 +116,10 @@ def test_pixels_are_drawn_as_often_as_their_density_says():
 
 def test_a_map_on_an_image_is_finite_and_of_its_size():
     ramp = np.arange(6.0).reshape(2, 3)
-    np.testing.assert_array_equal(on_image(ramp, (2, 3)), ramp)
-    assert on_image(ramp.astype(np.float32), (4, 6)).shape == (4, 6)
-    assert on_image(ramp.astype(np.float32), (2, 3)).dtype == np.float64
-    assert on_image(np.where(ramp > 4, np.nan, ramp), (2, 3)) is None
+    np.testing.assert_array_equal(resized_if_finite(ramp, (2, 3)), ramp)
+    assert resized_if_finite(ramp.astype(np.float32), (4, 6)).shape == (4, 6)
+    assert resized_if_finite(ramp.astype(np.float32), (2, 3)).dtype == np.float64
+    assert resized_if_finite(np.where(ramp > 4, np.nan, ramp), (2, 3)) is None
 
 
 class TestUndefined:

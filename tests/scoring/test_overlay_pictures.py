@@ -15,9 +15,9 @@ from salstats.scoring.masking import mask_rule
 from salstats.scoring.overlay_figures import plot_overlay
 from salstats.scoring.overlay_pictures import (
     PictureOptions,
-    as_scored,
+    check_at_most_one_method,
     methods_shown,
-    only_method,
+    option_of_scores,
     overlay_picture,
     series_of,
 )
@@ -173,11 +173,11 @@ class TestMethods:
             methods_shown(study, [])
 
     def test_the_only_method_is_that_of_no_person(self):
-        assert only_method(self.of(PEOPLE, GRADCAM)) == "gradcam"
-        assert only_method(self.of(*self.MODELS)) == "gradcam"
-        assert only_method(self.of(*READERS)) is None
+        assert check_at_most_one_method(self.of(PEOPLE, GRADCAM)) == "gradcam"
+        assert check_at_most_one_method(self.of(*self.MODELS)) == "gradcam"
+        assert check_at_most_one_method(self.of(*READERS)) is None
         with raises(SalstatsError, option="method", choices=("gradcam", "lime")):
-            only_method(self.of(GRADCAM, Series("lime")))
+            check_at_most_one_method(self.of(GRADCAM, Series("lime")))
 
     def test_a_series_is_found_by_its_method_or_its_full_name(self):
         study = self.of(*self.MODELS, *READERS)
@@ -201,17 +201,20 @@ class TestAsScored:
     )
 
     def test_an_option_is_that_of_task_and_series(self):
-        assert as_scored(self.SCORES, "threshold") == {("Edema", "cam:vgg"): 0.2, ("Edema", "cam"): 0.3}
+        assert option_of_scores(self.SCORES, "threshold") == {
+            ("Edema", "cam:vgg"): 0.2,
+            ("Edema", "cam"): 0.3,
+        }
         smooth = {("Edema", "cam:vgg"): 9, ("Edema", "cam"): 9, ("Nodule", "cam:vgg"): 9}
-        assert as_scored(self.SCORES, "smooth") == smooth
+        assert option_of_scores(self.SCORES, "smooth") == smooth
 
     def test_one_threshold_holds_for_all_methods(self):
-        assert as_scored(self.SCORES.assign(threshold="li"), "threshold") == "li"
+        assert option_of_scores(self.SCORES.assign(threshold="li"), "threshold") == "li"
 
     def test_scores_without_the_option_say_nothing(self):
-        assert as_scored(self.SCORES, "cutoff") is None
-        assert as_scored(self.SCORES.assign(cutoff=np.nan), "cutoff") is None
-        assert as_scored(self.SCORES.drop(columns="task"), "threshold") is None
+        assert option_of_scores(self.SCORES, "cutoff") is None
+        assert option_of_scores(self.SCORES.assign(cutoff=np.nan), "cutoff") is None
+        assert option_of_scores(self.SCORES.drop(columns="task"), "threshold") is None
 
 
 def test_one_of_several_series_has_to_be_named():

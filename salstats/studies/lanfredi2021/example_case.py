@@ -27,7 +27,7 @@ from salstats.errors import SalstatsError
 from salstats.images.printed_images import outlines, printed_shape
 from salstats.readers.background_images import read_grey
 from salstats.scoring.density_figures import plot_densities, share_per_pixel
-from salstats.scoring.gaze_cases import ALL, GazeRule, GazeTruths, bias_on, on_image
+from salstats.scoring.gaze_cases import ALL, GazeRule, GazeTruths, bias_on, resized_if_finite
 from salstats.scoring.gaze_sampling import spread_of
 from salstats.studies.declarations import ItemResult
 from salstats.studies.lanfredi2021.gaze_scores import (
@@ -107,7 +107,7 @@ def _first_map(study: Study, case: Case, method: str, mixing: str) -> np.ndarray
         saliency = predictions[series].read().saliency
         if saliency is None:
             continue
-        on_case = on_image(saliency, shape_of(case))
+        on_case = resized_if_finite(saliency, shape_of(case))
         if on_case is not None:
             return on_case
     return None
