@@ -192,6 +192,12 @@ def span(values):
     return sorted({float(values.min()), float(values.max())})
 
 
+def beyond_axis(frame, _):
+    """The size of the decrease that is far beyond the others, and of its limits."""
+    row = frame.loc[frame["estimate"].abs().idxmax(), ["estimate", "conf_low", "conf_high"]]
+    return row.astype(float).abs().round(1).tolist()
+
+
 def column(frame, name):
     """A column as float, NaN where there is none."""
     return pd.to_numeric(frame.get(name, pd.Series(np.nan, frame.index))).astype(float)
@@ -306,7 +312,9 @@ RULES = {
         *span(frame["n_raters"]), *span(frame["n_cases"])
     ],
     rf"Caution \({NUMBER} of {NUMBER} estimates\)": cautions,
-    rf"{NUMBER} of {NUMBER} estimates are not defined": lambda frame, _: [
+    rf"Beyond it: \D*{NUMBER} \(−?{NUMBER}, −?{NUMBER}\)\.": beyond_axis,
+    rf"n = {NUMBER}(?: to {NUMBER})?": lambda frame, _: span(column(frame, "n")),
+    rf"{NUMBER} of {NUMBER} estimates (?:is|are) not defined": lambda frame, _: [
         frame["estimate"].isna().sum(), len(frame)
     ],
     # last: it begins with a number, as no other sentence that is left
