@@ -101,7 +101,7 @@ def jackknife_icc(readings: RaterReadings, level: float) -> Coefficients:
     chi² (Zou GY, Donner A. Stat Med 2008;27:1693-1702. doi:10.1002/sim.3095). Order: ICC(1,1), (2,1), (3,1),
     (1,k), (2,k), (3,k).
     """
-    k = readings.per_case
+    k = readings.readings_per_row
     estimate, replicates = without_each_unit(readings, single_reading_icc)
     z = fisher_z(estimate, k)
     z_replicates = fisher_z(replicates, k)
@@ -142,7 +142,7 @@ def _rater_distances(readings: RaterReadings, level: float, icc2_z: float) -> tu
     for probability in ((1 - level) / 2, (1 + level) / 2):
         variance_change = rater_variance * (df / stats.chi2.ppf(probability, df) - 1)
         rho = ratio(neither - same_case, neither + variance_change)
-        limits.append(float(fisher_z(rho, readings.per_case)))
+        limits.append(float(fisher_z(rho, readings.readings_per_row)))
     lower, upper = limits
     return icc2_z - lower, upper - icc2_z
 

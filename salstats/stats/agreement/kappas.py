@@ -27,7 +27,7 @@ WEIGHTINGS = {
 }
 
 
-def _indicators(readings: RaterReadings) -> tuple[np.ndarray, np.ndarray]:
+def _categories_and_indicators(readings: RaterReadings) -> tuple[np.ndarray, np.ndarray]:
     """Return the categories that occur, sorted, and 0/1 indicators (n_rows, n_raters, n_categories).
 
     An indicator is 1 if the rater gave the row this category; all are 0 for a missing reading.
@@ -69,14 +69,14 @@ def cohen(readings: RaterReadings, weights: Weights, weighting: str = "unweighte
     Cohen J. Educ Psychol Meas 1960;20:37-46. doi:10.1177/001316446002000104. With weights: Psychol Bull
     1968;70:213-220. doi:10.1037/h0026256
     """
-    categories, indicators = _indicators(readings)
+    categories, indicators = _categories_and_indicators(readings)
     disagreement = _disagreement(categories, weighting)
     return _kappa(indicators[:, 0], indicators[:, 1], weights, disagreement)[:, None]
 
 
 def light(readings: RaterReadings, weights: Weights) -> np.ndarray:
     """Mean of Cohen's kappas of all pairs of raters, shape (n_sets, 1) (Light 1971, doi:10.1037/h0031643)."""
-    categories, indicators = _indicators(readings)
+    categories, indicators = _categories_and_indicators(readings)
     disagreement = _disagreement(categories, "unweighted")
     kappas = []
     for first, second in combinations(range(readings.n_raters), 2):
@@ -116,7 +116,7 @@ def fleiss(readings: RaterReadings, weights: Weights) -> np.ndarray:
 
     Fleiss JL. Psychol Bull 1971;76:378-382. doi:10.1037/h0031619
     """
-    _, indicators = _indicators(readings)
+    _, indicators = _categories_and_indicators(readings)
     observed, shares = _agreement_and_category_shares(indicators, weights)
     return _chance_corrected(observed, chance=(shares**2).sum(axis=1))
 
@@ -128,7 +128,7 @@ def conger(readings: RaterReadings, weights: Weights) -> np.ndarray:
 
     Conger AJ. Psychol Bull 1980;88:322-328. doi:10.1037/0033-2909.88.2.322
     """
-    _, indicators = _indicators(readings)
+    _, indicators = _categories_and_indicators(readings)
     observed, _ = _agreement_and_category_shares(indicators, weights)
     n_rows, n_raters, n_categories = indicators.shape
     counts = weights @ indicators.reshape(n_rows, n_raters * n_categories)
@@ -148,7 +148,7 @@ def ac1(readings: RaterReadings, weights: Weights) -> np.ndarray:
 
     Gwet KL. Br J Math Stat Psychol 2008;61:29-48. doi:10.1348/000711006X126600
     """
-    _, indicators = _indicators(readings)
+    _, indicators = _categories_and_indicators(readings)
     observed, shares = _agreement_and_category_shares(indicators, weights)
     n_categories = shares.shape[1]
     chance = (shares * (1 - shares)).sum(axis=1) / max(n_categories - 1, 1)
@@ -164,7 +164,7 @@ def cohen_by_normal(readings: RaterReadings, level: float, weighting: str = "unw
     """
     from statsmodels.stats.inter_rater import cohens_kappa
 
-    categories, indicators = _indicators(readings)
+    categories, indicators = _categories_and_indicators(readings)
     # Cross table of both raters' categories
     table = indicators[:, 0].T @ indicators[:, 1]
     disagreement = _disagreement(categories, weighting)
@@ -184,7 +184,7 @@ def fleiss_by_normal(readings: RaterReadings, level: float) -> Coefficients:
     categories, with q = 1 - p and s = sum p q.
     """
     n, k = readings.values.shape
-    _, indicators = _indicators(readings)
+    _, indicators = _categories_and_indicators(readings)
     _, shares = _agreement_and_category_shares(indicators, equal_weights(readings))
     p = shares[0]
     q = 1 - p

@@ -20,7 +20,7 @@ def krippendorff(readings: RaterReadings, weights: Weights, scale: str = "interv
 
     Krippendorff K. Hum Commun Res 2004;30:411-433. doi:10.1111/j.1468-2958.2004.tb00738.x
     """
-    values, counts = _value_counts(readings)
+    values, counts = _values_and_row_counts(readings)
     # Readings of each row
     m = np.asarray(counts.sum(axis=1)).ravel()
     has_pairs = m > 1
@@ -73,7 +73,7 @@ def _alpha(n: np.ndarray, observed: np.ndarray, expected: np.ndarray, n_values: 
     return alpha[:, None]
 
 
-def _value_counts(readings: RaterReadings) -> tuple[np.ndarray, sparse.csr_array]:
+def _values_and_row_counts(readings: RaterReadings) -> tuple[np.ndarray, sparse.csr_array]:
     """Return the distinct values, sorted, and the counts of each in each row, sparse (n_rows, n_values)."""
     present = ~np.isnan(readings.values)
     values, value_codes = np.unique(readings.values[present], return_inverse=True)

@@ -46,7 +46,7 @@ class RaterReadings:
         return int(self.values.shape[1])
 
     @property
-    def per_case(self) -> float:
+    def readings_per_row(self) -> float:
         """Mean number of readings of a row."""
         return float((~np.isnan(self.values)).sum() / max(len(self.values), 1))
 
@@ -216,8 +216,8 @@ def jackknife_coefficients(readings: RaterReadings, kernel: Kernel, level: float
 
     A coefficient rho of k readings is treated as a share p = (1 + (k - 1) rho) / k, with the effective sample
     size p (1 - p) / variance of p from the jackknife (Franco et al. 2019). Where the jackknife's variance is
-    0 or undefined, the size is that of `_size_if_one_disagreed`. The test of no agreement is the one that
-    corresponds to the limits.
+    0 or undefined, the size is that of `_effective_size_if_one_disagreed`. The test of no agreement is the
+    one that corresponds to the limits.
 
     Wilson EB. Probable inference, the law of succession, and statistical inference. JASA 1927.
     doi:10.1080/01621459.1927.10502953
@@ -226,17 +226,17 @@ def jackknife_coefficients(readings: RaterReadings, kernel: Kernel, level: float
     complex sample surveys. J Surv Stat Methodol 2019. doi:10.1093/jssam/smy019
     """
     estimate, replicates = without_each_unit(readings, kernel)
-    k = readings.per_case
+    k = readings.readings_per_row
     n_units = readings.n_units
     std_error = jackknife_error(replicates)
-    share = np.clip(_share(estimate, k), 0, 1)
+    share = np.clip(_coefficient_as_share(estimate, k), 0, 1)
     varies = (std_error > ROUNDING) & (share > 0) & (share < 1)
     # The share is linear in the coefficient, with slope (k - 1) / k.
     share_error = std_error * (k - 1) / k
     size_by_variance = ratio(share * (1 - share), share_error**2)
     size_without_variance = np.full(1, np.nan)
     if n_units > 1:
-        size_without_variance = _size_if_one_disagreed(readings, kernel)
+        size_without_variance = _effective_size_if_one_disagreed(readings, kernel)
     size = np.where(varies, size_by_variance, size_without_variance)
     df = np.where(varies, jackknife_df(replicates), n_units - 1.0)
     share_low, share_high = wilson(share, size, level, df)
@@ -256,12 +256,12 @@ def jackknife_coefficients(readings: RaterReadings, kernel: Kernel, level: float
     )
 
 
-def _share(rho: np.ndarray, k: float) -> np.ndarray:
+def _coefficient_as_share(rho: np.ndarray, k: float) -> np.ndarray:
     """Express a coefficient of k readings as a share: 1 if all agree, 1 / k if they agree by chance."""
     return np.asarray((1 + (k - 1) * rho) / k)
 
 
-def _size_if_one_disagreed(readings: RaterReadings, kernel: Kernel) -> np.ndarray:
+def _effective_size_if_one_disagreed(readings: RaterReadings, kernel: Kernel) -> np.ndarray:
     """Effective sample size of perfect agreement (n_coefficients,), at least 1.
 
     It is the odds of the share after a unit is added that disagrees, as n hits and a miss have the odds n.
@@ -279,7 +279,7 @@ def _size_if_one_disagreed(readings: RaterReadings, kernel: Kernel) -> np.ndarra
     n_rows = len(readings.values)
     average_unit_size = n_rows / readings.n_units
     weights = np.append(np.ones(n_rows), average_unit_size)[None]
-    share = _share(kernel(extended, weights)[0], readings.n_raters)
+    share = _coefficient_as_share(kernel(extended, weights)[0], readings.n_raters)
     return np.asarray(np.maximum(ratio(share, 1 - share), 1.0))
 
 

@@ -215,7 +215,7 @@ def _fit_group(
     sampling = formula_data.sampling
     is_mixed = formula_data.errors in MIXED_MODEL_ERRORS
     if sampling is not None:
-        group_rows = sampling.with_weight(group_rows)
+        group_rows = sampling.rows_with_weight(group_rows)
     rows = complete_row_positions(formula, variables, np.sort(group_rows))
     try:
         design = build_design(formula, variables, rows)

@@ -128,7 +128,7 @@ def _conditional_means(model: Model, inference: MixedInference, position: int) -
     """Conditional means (BLUPs) of a model's random effect at `position`, with their standard errors."""
     random_effect = inference.random_effects[position]
     term = random_effect.term
-    variances = np.einsum("lii->li", inference.solution.conditional_variances[position])
+    variances = np.einsum("lii->li", inference.solution.conditional_covariances[position])
     return pd.DataFrame(
         {
             "group": term.name,

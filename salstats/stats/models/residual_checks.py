@@ -1,5 +1,7 @@
 """Reference curves of residual plots: normal quantiles, the line through the quartiles, a smooth curve."""
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import special
 
@@ -27,13 +29,20 @@ def normal_quantiles(values: np.ndarray) -> np.ndarray:
     return result
 
 
-def quartile_line(values: np.ndarray) -> tuple[float, float]:
+class QuartileLine(NamedTuple):
+    """A line in a normal plot."""
+
+    intercept: float
+    slope: float
+
+
+def quartile_line(values: np.ndarray) -> QuartileLine:
     """Return intercept and slope of the line through the quartiles of a normal plot, as R's `qqline`."""
     lower_quartile, upper_quartile = np.quantile(values, [0.25, 0.75])
     # The normal quantiles of the quartiles are symmetric about 0.
     slope = (upper_quartile - lower_quartile) / (2 * special.ndtri(0.75))
     intercept = (lower_quartile + upper_quartile) / 2
-    return float(intercept), float(slope)
+    return QuartileLine(float(intercept), float(slope))
 
 
 def smooth_curve(x: np.ndarray, y: np.ndarray, *, robust: bool = True) -> tuple[np.ndarray, np.ndarray]:

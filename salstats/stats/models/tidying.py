@@ -179,9 +179,9 @@ def _from_statsmodels(fit: Any, level: float) -> pd.DataFrame:
     names = _parameter_names(fit, n_parameters=len(estimate))
     uses_t = bool(getattr(fit, "use_t", False))
     frame = _parameter_frame(fit, names, level, uses_t=uses_t)
-    is_in_design = ~_is_beyond_design(fit, names)
+    is_in_design = ~_beyond_design_mask(fit, names)
     if hasattr(fit, "cov_re"):
-        frame, effect = _with_variances(frame, fit, is_in_design)
+        frame, effect = _with_variances_and_effects(frame, fit, is_in_design)
     else:
         frame.loc[~is_in_design, ["statistic", "p_value"]] = np.nan
         effect = np.where(is_in_design, "fixed", "auxiliary")
@@ -254,7 +254,7 @@ def _parameter_frame(fit: Any, names: Sequence[str], level: float, *, uses_t: bo
     )
 
 
-def _with_variances(
+def _with_variances_and_effects(
     frame: pd.DataFrame, fit: Any, is_in_design: np.ndarray
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Return the rows of a mixed model with its variances, the residuals' last, and the column `effect`.
@@ -302,7 +302,7 @@ def _factors(fit: Any) -> dict[str, _FactorLevel]:
     return factors
 
 
-def _is_beyond_design(fit: Any, names: Sequence[str]) -> np.ndarray:
+def _beyond_design_mask(fit: Any, names: Sequence[str]) -> np.ndarray:
     """Return True for each parameter that belongs to no column of a design matrix.
 
     Models of zeros have a second design: that of inflation comes first, that of a hurdle has the column names

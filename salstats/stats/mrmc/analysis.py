@@ -63,7 +63,7 @@ class GroupFigures:
         """Return the number of units that have a reading with any of some methods."""
         readings = self.study.readings
         cells = np.isin(readings.methods, methods)
-        has_reading = readings.read[:, cells].any(axis=1)
+        has_reading = readings.is_read[:, cells].any(axis=1)
         return len(np.unique(readings.units[has_reading]))
 
 
@@ -134,8 +134,10 @@ def _analyse_groups(
         study = study_of(rows, group_rows, options.figure)
         readings = study.readings
         if study.design.startswith(UNBALANCED):
-            n_incomplete = np.count_nonzero(~readings.read.all(axis=1))
-            incomplete.append(Message(group_label(keys, group), f": {n_incomplete} of {len(readings.read)}"))
+            n_incomplete = np.count_nonzero(~readings.is_read.all(axis=1))
+            incomplete.append(
+                Message(group_label(keys, group), f": {n_incomplete} of {len(readings.is_read)}")
+            )
         elif study.different_cases:
             different_cases.append(
                 Message(group_label(keys, group), f": {study.n_shared} of {study.n_any} shared")

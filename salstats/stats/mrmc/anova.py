@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
@@ -43,7 +44,7 @@ class AnovaTable:
     cov3: float
 
     @property
-    def readers(self) -> float:
+    def readers_per_method(self) -> float:
         """Readers per method; for unequal numbers n0 = (N - sum n_i² / N) / (t - 1).
 
         n_i are the readers of method i, N is their sum, t the number of methods: the effective group size of
@@ -62,7 +63,7 @@ class AnovaTable:
         return self.cov2 - self.cov3
 
     @property
-    def nonnegative_gap(self) -> float:
+    def nonnegative_covariance_gap(self) -> float:
         """The covariance gap, or 0 if the estimate is below 0 (Hillis 2014, doi:10.1002/sim.5926)."""
         return max(self.covariance_gap, 0.0)
 
@@ -117,6 +118,13 @@ def _mean_of_cells(covariance: np.ndarray, cells: np.ndarray) -> float:
     return float(covariance[cells].mean())
 
 
+class ErrorTerm(NamedTuple):
+    """Denominator of the F statistic, and its degrees of freedom."""
+
+    mean_square: float
+    df: float
+
+
 @dataclass(frozen=True)
 class Analysis:
     """Analysis with random readers, random cases, or both."""
@@ -128,34 +136,38 @@ class Analysis:
     #: The error is the denominator of F, with the mean square of methods as its numerator, and the number of
     #: readers times the variance of a mean. Its degrees of freedom are infinite if no part of it is estimated
     #: from the spread of readers.
-    error: Callable[[AnovaTable], tuple[float, float]]
+    error: Callable[[AnovaTable], ErrorTerm]
 
 
-def _error_both_random(table: AnovaTable) -> tuple[float, float]:
+def _error_both_random(table: AnovaTable) -> ErrorTerm:
     """Error MS_within + r max(Cov2 - Cov3, 0), with Hillis' degrees of freedom.
 
     They are error² / (MS_within² / df_within) (Hillis 2007, doi:10.1002/sim.2532). r: number of readers.
     """
-    error = table.ms_within + table.readers * table.nonnegative_gap
+    error = table.ms_within + table.readers_per_method * table.nonnegative_covariance_gap
     if table.ms_within > 0:
-        return error, error**2 / (table.ms_within**2 / table.df_within)
-    return error, np.inf
+        return ErrorTerm(error, error**2 / (table.ms_within**2 / table.df_within))
+    return ErrorTerm(error, np.inf)
 
 
-def _error_readers_fixed(table: AnovaTable) -> tuple[float, float]:
+def _error_readers_fixed(table: AnovaTable) -> ErrorTerm:
     """Error Var - Cov1 + (r - 1) max(Cov2 - Cov3, 0), which has a normal distribution.
 
     Nested readers have one method each, so that Cov3 takes the place of Cov1.
     """
     between_methods = table.cov3 if table.nested else table.cov1
     # With one method there is no covariance between methods (NaN).
-    error = table.var - np.nan_to_num(between_methods) + (table.readers - 1) * table.nonnegative_gap
-    return error, np.inf
+    error = (
+        table.var
+        - np.nan_to_num(between_methods)
+        + (table.readers_per_method - 1) * table.nonnegative_covariance_gap
+    )
+    return ErrorTerm(error, np.inf)
 
 
-def _error_cases_fixed(table: AnovaTable) -> tuple[float, float]:
+def _error_cases_fixed(table: AnovaTable) -> ErrorTerm:
     """Error MS_within."""
-    return table.ms_within, table.df_within
+    return ErrorTerm(table.ms_within, table.df_within)
 
 
 #: Analyses by (readers are random, cases are random).
@@ -225,13 +237,13 @@ def error_of_difference(
             ms_reader=np.nan,
         )
     error, df = analysis.error(table)
-    return _square_root(2 / table.readers * error), df
+    return _square_root(2 / table.readers_per_method * error), df
 
 
 def error_of_mean(table: AnovaTable, analysis: Analysis) -> tuple[float, float]:
     """Standard error of the figure of the only method of a table, and its degrees of freedom."""
     error, df = analysis.error(table)
-    return _square_root(error / table.readers), df
+    return _square_root(error / table.readers_per_method), df
 
 
 def _square_root(variance: float) -> float:

@@ -6,6 +6,7 @@ both have read, with the factor that makes that of two means unbiased.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def sharing_factor(present: np.ndarray) -> np.ndarray:
 def _jackknife(readings: ReaderReadings, figure: FigureOfMerit, _: BootstrapOptions) -> np.ndarray:
     """Jackknife covariances, from the figures without each unit in turn."""
     _figures, left_out = figure.with_jackknife(readings)
-    present = readings.by_unit(readings.read.astype(np.float64)) > 0
+    present = readings.sums_by_unit(readings.is_read.astype(np.float64)) > 0
     n = present.sum(axis=0)
     left_out = np.where(present, left_out, 0.0)
     mean = left_out.sum(axis=0) / n
@@ -83,8 +84,8 @@ def _delong(readings: ReaderReadings, _: FigureOfMerit, __: BootstrapOptions) ->
     DeLong ER, DeLong DM, Clarke-Pearson DL. Biometrics 1988;44:837-845. doi:10.2307/2531595. For several
     cases of a unit: Obuchowski NA. Biometrics 1997;53:567-578. doi:10.2307/2533958
     """
-    positive_sums, has_positive = _placement_deviations(readings, readings.positive)
-    negative_sums, has_negative = _placement_deviations(readings, ~readings.positive)
+    positive_sums, has_positive = _placement_deviations_by_unit(readings, readings.positive)
+    negative_sums, has_negative = _placement_deviations_by_unit(readings, ~readings.positive)
     of_positives = sharing_factor(has_positive) * (positive_sums.T @ positive_sums)
     of_negatives = sharing_factor(has_negative) * (negative_sums.T @ negative_sums)
     # Positives and negatives covary within the units that have both.
@@ -93,18 +94,25 @@ def _delong(readings: ReaderReadings, _: FigureOfMerit, __: BootstrapOptions) ->
     return np.asarray(of_positives + of_negatives + of_both)
 
 
-def _placement_deviations(readings: ReaderReadings, in_class: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+class _UnitDeviations(NamedTuple):
+    """Sums of deviations by unit, and a mask of the units with readings; both (n_units, n_cells)."""
+
+    sums: np.ndarray
+    has_reading: np.ndarray
+
+
+def _placement_deviations_by_unit(readings: ReaderReadings, in_class: np.ndarray) -> _UnitDeviations:
     """Deviations of placement values from the area over n, summed by unit, and a mask of units with readings.
 
     `in_class` (n_cases,) is the mask of the positives or of the negatives, of which n are read. Both results
     have shape (n_units, n_cells).
     """
-    class_read = readings.read & in_class[:, None]
+    class_read = readings.is_read & in_class[:, None]
     n = class_read.sum(axis=0)
     area = (readings.placement_values * class_read).sum(axis=0) / n
     deviations = np.where(class_read, (readings.placement_values - area) / n, 0.0)
-    has_reading = readings.by_unit(class_read.astype(np.float64)) > 0
-    return readings.by_unit(deviations), has_reading
+    has_reading = readings.sums_by_unit(class_read.astype(np.float64)) > 0
+    return _UnitDeviations(readings.sums_by_unit(deviations), has_reading)
 
 
 def _unbiased(readings: ReaderReadings, figure: FigureOfMerit, bootstrap: BootstrapOptions) -> np.ndarray:
@@ -115,7 +123,7 @@ def _unbiased(readings: ReaderReadings, figure: FigureOfMerit, bootstrap: Bootst
     both the same, which are subtracted twice, are added. These are the U-statistics of Gallas BD, Bandos A,
     Samuelson FW, Wagner RF. Commun Stat Theory Methods 2009;38:2586-2603. doi:10.1080/03610920802610084
     """
-    read = readings.read.astype(np.float64)
+    read = readings.is_read.astype(np.float64)
     n_cells = read.shape[1]
     same_comparison = np.zeros((n_cells, n_cells))
     # Comparisons won by each positive, and over each negative: (n_positives or n_negatives, n_cells)

@@ -186,13 +186,13 @@ def study_of(all_rows: CodedReadings, rows: np.ndarray, figure: FigureOfMerit) -
     )
     is_read_row = is_read_cell[cell_of_row]
     method_of_row = method_of_row[is_read_row]
-    methods = _names(frame["method"], rows[is_read_row], method_of_row)
-    readers = _names(frame["reader"], rows[is_read_row], reader_of_row[is_read_row])
+    methods = _names_in_code_order(frame["method"], rows[is_read_row], method_of_row)
+    readers = _names_in_code_order(frame["reader"], rows[is_read_row], reader_of_row[is_read_row])
     _check_design(readings, methods, readers, figure, group_name)
-    method_masks = [readings.read[:, readings.methods == i].any(axis=1) for i in range(len(methods))]
+    method_masks = [readings.is_read[:, readings.methods == i].any(axis=1) for i in range(len(methods))]
     read_with_method = np.column_stack(method_masks)
     _check_same_cases(read_with_method, methods, group_name)
-    n_defined = np.bincount(readings.methods, readings.read.sum(axis=0)).astype(np.int64)
+    n_defined = np.bincount(readings.methods, readings.is_read.sum(axis=0)).astype(np.int64)
     method_of_row = np.unique(method_of_row, return_inverse=True)[1]
     is_absent_row = all_rows.absent[rows][is_read_row]
     return ReaderStudy(
@@ -210,7 +210,7 @@ def study_of(all_rows: CodedReadings, rows: np.ndarray, figure: FigureOfMerit) -
     )
 
 
-def _names(column: pd.Series, rows: np.ndarray, codes: np.ndarray) -> list[str]:
+def _names_in_code_order(column: pd.Series, rows: np.ndarray, codes: np.ndarray) -> list[str]:
     """Names in a column in the order of their codes; `codes` (n,) are those of the positions `rows` (n,)."""
     first_positions = np.unique(codes, return_index=True)[1]
     return [str(name) for name in column.array[rows[first_positions]]]
@@ -308,8 +308,8 @@ def _check_design(
         classes = {"positive case": readings.positive, "negative case": ~readings.positive}
         function = "auroc"
     for noun, in_class in classes.items():
-        is_read = (readings.read & in_class[:, None]).astype(float)
-        n_units = (readings.by_unit(is_read) > 0).sum(axis=0)
+        is_read = (readings.is_read & in_class[:, None]).astype(float)
+        n_units = (readings.sums_by_unit(is_read) > 0).sum(axis=0)
         if (n_units < 2).all():
             raise SalstatsError(
                 f"every reader has {_count_text(int(n_units.max()), noun)} (or unit){group_name}, and "
@@ -401,10 +401,10 @@ def _design_name(readings: ReaderReadings) -> str:
     # Each reader has one method.
     nested = n_methods > 1 and len(readings.methods) == n_readers
     name = "readers nested in methods" if nested else "factorial"
-    if readings.read.all():
+    if readings.is_read.all():
         return name
     # Cases that two cells share, (n_cells, n_cells)
-    n_shared = np.asarray(readings.read.T.astype(np.float64) @ readings.read)
+    n_shared = np.asarray(readings.is_read.T.astype(np.float64) @ readings.is_read)
     n_read = np.diag(n_shared)
     same_method = np.equal.outer(readings.methods, readings.methods)
     same_reader = np.equal.outer(readings.readers, readings.readers)

@@ -32,7 +32,7 @@ class ReaderReadings:
     positive: np.ndarray
 
     @cached_property
-    def read(self) -> np.ndarray:
+    def is_read(self) -> np.ndarray:
         """Mask of the cases that each cell has read, (n_cases, n_cells)."""
         return np.asarray(~np.isnan(self.scores))
 
@@ -44,11 +44,11 @@ class ReaderReadings:
         the share of positives with a higher score; equal scores count as one half.
         """
         placement_values = np.zeros_like(self.scores)
-        for cell, read in enumerate(self.read.T):
+        for cell, read in enumerate(self.is_read.T):
             placement_values[read, cell] = placements(self.scores[read, cell], self.positive[read])
         return placement_values
 
-    def by_unit(self, values: np.ndarray) -> np.ndarray:
+    def sums_by_unit(self, values: np.ndarray) -> np.ndarray:
         """Sums of the cases' values (n_cases, n_cells) over each unit, (n_units, n_cells)."""
         sums = np.zeros((int(self.units.max()) + 1, values.shape[1]))
         np.add.at(sums, self.units, values)
@@ -72,16 +72,16 @@ class FigureOfMerit:
     needs_label: bool = False
 
 
-def _unit_sums(readings: ReaderReadings) -> tuple[np.ndarray, np.ndarray]:
+def _unit_sums_and_counts(readings: ReaderReadings) -> tuple[np.ndarray, np.ndarray]:
     """Sums of scores and numbers of readings by unit, (n_units, n_cells) each."""
-    sums = readings.by_unit(np.where(readings.read, readings.scores, 0.0))
-    counts = readings.by_unit(readings.read.astype(np.float64))
+    sums = readings.sums_by_unit(np.where(readings.is_read, readings.scores, 0.0))
+    counts = readings.sums_by_unit(readings.is_read.astype(np.float64))
     return sums, counts
 
 
 def _means_with_jackknife(readings: ReaderReadings) -> tuple[np.ndarray, np.ndarray]:
     """Mean scores of cells, and those without each unit in turn."""
-    sums, counts = _unit_sums(readings)
+    sums, counts = _unit_sums_and_counts(readings)
     total = sums.sum(axis=0)
     n = counts.sum(axis=0)
     return total / n, (total - sums) / (n - counts)
@@ -89,7 +89,7 @@ def _means_with_jackknife(readings: ReaderReadings) -> tuple[np.ndarray, np.ndar
 
 def _means_with_weights(readings: ReaderReadings, weights: np.ndarray) -> np.ndarray:
     """Mean scores of cells (n_replicates, n_cells) for weights of units (n_replicates, n_units)."""
-    sums, counts = _unit_sums(readings)
+    sums, counts = _unit_sums_and_counts(readings)
     return np.asarray((weights @ sums) / (weights @ counts))
 
 
@@ -102,15 +102,15 @@ def _areas_with_jackknife(readings: ReaderReadings) -> tuple[np.ndarray, np.ndar
     """
     placement_values = readings.placement_values
     positive = readings.positive[:, None]
-    unit_positives = readings.by_unit((readings.read & positive).astype(float))
-    unit_negatives = readings.by_unit((readings.read & ~positive).astype(float))
+    unit_positives = readings.sums_by_unit((readings.is_read & positive).astype(float))
+    unit_negatives = readings.sums_by_unit((readings.is_read & ~positive).astype(float))
     n_positive = unit_positives.sum(axis=0)
     n_negative = unit_negatives.sum(axis=0)
     area = (placement_values * positive).sum(axis=0) / n_positive
     n_won = area * n_positive * n_negative
     # Comparisons won that involve each unit's cases
-    won_by_positives = n_negative * readings.by_unit(placement_values * positive)
-    won_over_negatives = n_positive * readings.by_unit(placement_values * ~positive)
+    won_by_positives = n_negative * readings.sums_by_unit(placement_values * positive)
+    won_over_negatives = n_positive * readings.sums_by_unit(placement_values * ~positive)
     won_with_unit = won_by_positives + won_over_negatives - _won_within_units(readings)
     n_comparisons = (n_positive - unit_positives) * (n_negative - unit_negatives)
     return area, (n_won - won_with_unit) / n_comparisons
@@ -170,7 +170,7 @@ def _areas_with_weights(readings: ReaderReadings, weights: np.ndarray) -> np.nda
         # Sum over negatives: (n_replicates, n_positives, n_cells), in einsum r, p and c
         won_by_positives = np.tensordot(negative_weights, block, axes=(1, 1))
         won += np.einsum("rp,rpc->rc", positive_weights[:, rows], won_by_positives)
-    read = readings.read.astype(np.float64)
+    read = readings.is_read.astype(np.float64)
     n_positive = positive_weights @ read[positive]
     n_negative = negative_weights @ read[~positive]
     return np.asarray(won / (n_positive * n_negative))

@@ -189,8 +189,8 @@ def mrmc_readers(
             "interval": "wald",
             "unit": unit_name,
             "inference_to": options.analysis.inference_to,
-            "n": readings.read.sum(axis=0),
-            "n_units": (readings.by_unit(readings.read.astype(float)) > 0).sum(axis=0),
+            "n": readings.is_read.sum(axis=0),
+            "n_units": (readings.sums_by_unit(readings.is_read.astype(float)) > 0).sum(axis=0),
         }
         frames.append(estimates_frame(cell_keys, columns, {"figure": figure, "covariance": covariance}))
     return pd.concat(frames, ignore_index=True)

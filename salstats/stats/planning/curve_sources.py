@@ -34,10 +34,10 @@ from salstats.stats.planning.pilots import Pilot
 from salstats.stats.planning.populations import (
     GIVE_PARAMETERS,
     StudySampler,
-    line_of_effect,
     move_pilot,
+    slope_and_intercept_of_effect,
 )
-from salstats.stats.planning.spreads import error_limits_of, spread_of
+from salstats.stats.planning.spreads import error_ratio_limits, spread_of
 from salstats.stats.planning.studies import Plan
 
 #: Units of a pilot below which its spread is uncertain.
@@ -119,7 +119,7 @@ def of_pilot(
             raise SalstatsError(
                 "no pair of the pilot has both scores for ", group_label(keys, group), column="score"
             )
-        n_complete_pairs = pilot.sums(np.ones(len(rows)))
+        n_complete_pairs = pilot.unit_sums(np.ones(len(rows)))
         n_complete_units = int((n_complete_pairs > 0).sum())
         if n_complete_units < _FEWEST_UNITS:
             raise SalstatsError(
@@ -158,7 +158,7 @@ def _curve_of_pilot(
     spread = spread_of(moved, plan.term, effect)
     tested_effect = effect
     tested_spread = spread
-    method_mean, reference_mean = moved.means()
+    method_mean, reference_mean = moved.method_and_reference_means()
     if plan.term == "percent_decrease" and plan.goal == "difference":
         # The test of a decrease is that of the difference, which is 0 if and only if the decrease is.
         tested_effect = method_mean - reference_mean
@@ -206,7 +206,7 @@ def of_parameters(
     has_few_units = False
     if "n_pilot" in numbers:
         pilot_columns["n_pilot"] = int(numbers["n_pilot"])
-        error_limits = error_limits_of(numbers["n_pilot"] - 1)
+        error_limits = error_ratio_limits(numbers["n_pilot"] - 1)
         has_few_units = numbers["n_pilot"] < FEW_UNITS
     if is_decrease and not numbers.get("mean_reference"):
         raise SalstatsError(
@@ -218,7 +218,7 @@ def of_parameters(
         bounds = _margin_bounds(plan, "", effect)
         # Ratio of the SD of the mean of a cluster to the SD of one case
         cluster_factor = np.sqrt(design_effect(numbers) / cluster_size)
-        slope, _ = line_of_effect(plan.term, effect)
+        slope, _ = slope_and_intercept_of_effect(plan.term, effect)
         sd = float(sd_of_pairs(numbers, slope) * cluster_factor)
         if is_decrease:
             # Delta method: a decrease in percent is the difference over a hundredth of the reference's mean.
@@ -285,7 +285,7 @@ def of_readers(
             # Degrees of freedom of the standard error of the difference in the pilot
             df = float(precision_of(group.n_readers, group.components.n_cases).df)
             df = min(df, group.components.n_cases - 1)
-            error_limits = error_limits_of(df)
+            error_limits = error_ratio_limits(df)
             has_few_units = df + 1 < FEW_UNITS
         for n in n_readers:
             keys = dict(group.keys)

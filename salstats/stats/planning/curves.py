@@ -165,7 +165,7 @@ def rows_by_simulation(
     n_shown = np.array([counts[size.n_units].n_shown for size in sizes])
     power = n_shown / n_studies
     low, high = wilson(power, np.full(len(power), n_studies), _CONF_LEVEL)
-    units_needed = crossing(n_units, n_shown, n_studies, target)
+    units_needed = units_at_target_power(n_units, n_shown, n_studies, target)
     units_by_formula = curve.units_needed(target)
     size_ratio = 1.0
     # At the smallest size the number needed is only known to be no larger.
@@ -195,7 +195,9 @@ def rows_by_simulation(
     return rows
 
 
-def crossing(n_units: np.ndarray, n_shown: np.ndarray, n_studies: int, target: float) -> int | None:
+def units_at_target_power(
+    n_units: np.ndarray, n_shown: np.ndarray, n_studies: int, target: float
+) -> int | None:
     """Return the number of units at which power reaches the target, None if no simulated size reaches it.
 
     `n_units` (n_sizes,) ascends, and `n_shown` (n_sizes,) counts the studies of each size that reach their

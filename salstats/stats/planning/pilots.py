@@ -61,7 +61,7 @@ class Pilot:
         scores = np.concatenate([self.method_scores[self.complete], self.reference_scores[self.complete]])
         return bool(np.isin(scores, (0, 1)).all())
 
-    def means(self) -> tuple[float, float]:
+    def method_and_reference_means(self) -> tuple[float, float]:
         """Mean scores of the method and of the reference, of complete pairs."""
         method_mean = self.method_scores[self.complete].mean()
         reference_mean = self.reference_scores[self.complete].mean()
@@ -69,11 +69,11 @@ class Pilot:
 
     def effect(self, term: str) -> float:
         """Effect in the pilot: the difference of the means, or the percentage decrease."""
-        method_mean, reference_mean = self.means()
+        method_mean, reference_mean = self.method_and_reference_means()
         if term == "difference":
             return method_mean - reference_mean
         return 100 * (reference_mean - method_mean) / reference_mean
 
-    def sums(self, values: np.ndarray) -> np.ndarray:
+    def unit_sums(self, values: np.ndarray) -> np.ndarray:
         """Sum of each unit's values (n_pairs,) over its complete pairs, shape (n_units,)."""
         return np.asarray(np.add.reduceat(np.where(self.complete, values, 0.0), self.starts))

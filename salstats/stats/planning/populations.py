@@ -57,10 +57,10 @@ class MovedPilot:
         of a unit these sum to (sum of sd)² - sum of sd².
         """
         variance = self.flip_variance
-        covariances = self.pilot.sums(np.sqrt(variance)) ** 2 - self.pilot.sums(variance)
+        covariances = self.pilot.unit_sums(np.sqrt(variance)) ** 2 - self.pilot.unit_sums(variance)
         return np.asarray(self.shared_flip_chance * covariances)
 
-    def means(self) -> tuple[float, float]:
+    def method_and_reference_means(self) -> tuple[float, float]:
         """Mean scores of the method and of the reference."""
         complete = self.pilot.complete
         return float(self.method_scores[complete].mean()), float(self.pilot.reference_scores[complete].mean())
@@ -82,8 +82,8 @@ def move_pilot(pilot: Pilot, term: str, effect: float, metric: str) -> MovedPilo
     ValueRangeError
         The effect would move the method out of the metric's range.
     """
-    _, reference_mean = pilot.means()
-    slope, intercept = line_of_effect(term, effect)
+    _, reference_mean = pilot.method_and_reference_means()
+    slope, intercept = slope_and_intercept_of_effect(term, effect)
     target_mean = slope * reference_mean + intercept
     _check_range(pilot, term, effect, metric, target_mean)
     if pilot.is_binary:
@@ -96,7 +96,7 @@ def move_pilot(pilot: Pilot, term: str, effect: float, metric: str) -> MovedPilo
     return MovedPilot(replace(pilot, method_scores=fitted + inflation * residual))
 
 
-def line_of_effect(term: str, effect: float) -> tuple[float, float]:
+def slope_and_intercept_of_effect(term: str, effect: float) -> tuple[float, float]:
     """Slope and intercept of the line that gives the method's mean from the reference's mean.
 
     For a difference d it is reference + d, for a decrease of p percent (1 - p / 100) reference.
@@ -108,7 +108,7 @@ def line_of_effect(term: str, effect: float) -> tuple[float, float]:
 
 def _flip_chances(pilot: Pilot, target_mean: float) -> np.ndarray:
     """Chance (n_pairs,) that each 0/1 score of the method is flipped, so that their mean is the target."""
-    method_mean, _ = pilot.means()
+    method_mean, _ = pilot.method_and_reference_means()
     if target_mean < method_mean:
         return np.where(pilot.method_scores == 1, (method_mean - target_mean) / method_mean, 0.0)
     if target_mean > method_mean:
@@ -125,14 +125,14 @@ def _shared_flip_chance(moved: MovedPilot) -> float:
     pilot = moved.pilot
     difference = pilot.method_scores - pilot.reference_scores
     difference = difference - difference[pilot.complete].mean()
-    squares_of_units = (pilot.sums(difference) ** 2).sum()
-    squares_of_pairs = pilot.sums(difference**2).sum()
+    squares_of_units = (pilot.unit_sums(difference) ** 2).sum()
+    squares_of_pairs = pilot.unit_sums(difference**2).sum()
     design_effect = squares_of_units / max(squares_of_pairs, _ROUNDING)
     # Of the moved pilot these are expected values, to which the variance of the flips adds.
     moved_difference = moved.method_scores - pilot.reference_scores
     moved_difference = moved_difference - moved_difference[pilot.complete].mean()
-    moved_squares_of_pairs = pilot.sums(moved_difference**2 + moved.flip_variance).sum()
-    independent = (pilot.sums(moved_difference) ** 2 + pilot.sums(moved.flip_variance)).sum()
+    moved_squares_of_pairs = pilot.unit_sums(moved_difference**2 + moved.flip_variance).sum()
+    independent = (pilot.unit_sums(moved_difference) ** 2 + pilot.unit_sums(moved.flip_variance)).sum()
     shared = replace(moved, shared_flip_chance=1.0).flip_covariance.sum()
     if shared <= 0:
         return 0.0
@@ -151,7 +151,7 @@ def _check_range(pilot: Pilot, term: str, effect: float, metric: str, target_mea
     elif record is not None:
         low = record.low
         high = record.high
-    method_mean, reference_mean = pilot.means()
+    method_mean, reference_mean = pilot.method_and_reference_means()
     if not low - _ROUNDING <= target_mean <= high + _ROUNDING:
         raise ValueRangeError(
             Setting("effect", effect),

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from salstats.stats.engine.limits import wilson
-from salstats.stats.planning.populations import MovedPilot, line_of_effect
+from salstats.stats.planning.populations import MovedPilot, slope_and_intercept_of_effect
 
 #: Level of the limits of an SD.
 LIMITS_LEVEL = 0.95
@@ -32,21 +32,21 @@ def spread_of(moved: MovedPilot, term: str, effect: float) -> Spread:
     For a percentage decrease it is that of the linear approximation (delta method).
     """
     pilot = moved.pilot
-    slope, intercept = line_of_effect(term, effect)
+    slope, intercept = slope_and_intercept_of_effect(term, effect)
     residual = moved.method_scores - slope * pilot.reference_scores - intercept
-    unit_sums = pilot.sums(residual)
-    squares = unit_sums**2 + pilot.sums(moved.flip_variance) + moved.flip_covariance
+    unit_sums = pilot.unit_sums(residual)
+    squares = unit_sums**2 + pilot.unit_sums(moved.flip_variance) + moved.flip_covariance
     # The estimate is the sum of the residuals over the number of pairs, or, for a decrease in percent, over
     # a hundredth of the sum of the reference's scores.
     if term == "percent_decrease":
-        denominator_per_unit = pilot.sums(pilot.reference_scores).mean() / 100
+        denominator_per_unit = pilot.unit_sums(pilot.reference_scores).mean() / 100
     else:
-        denominator_per_unit = pilot.sums(np.ones_like(residual)).mean()
+        denominator_per_unit = pilot.unit_sums(np.ones_like(residual)).mean()
     sd = float(np.sqrt(squares.mean()) / abs(denominator_per_unit))
     if moved.flip_chances is not None and pilot.sizes.max() == 1:
         return _spread_of_discordant_pairs(moved, sd)
     df = variance_df(unit_sums)
-    return Spread(sd, error_limits_of(df), df)
+    return Spread(sd, error_ratio_limits(df), df)
 
 
 def variance_df(values: np.ndarray) -> float:
@@ -66,7 +66,7 @@ def variance_df(values: np.ndarray) -> float:
     return 2 / (2 / (n - 1) + max(excess_kurtosis, 0.0) / n)
 
 
-def error_limits_of(df: float) -> tuple[float, float]:
+def error_ratio_limits(df: float) -> tuple[float, float]:
     """Return confidence limits of an SD or a standard error, as ratios to its estimate.
 
     df estimate² / SD² is chi-squared with `df` degrees of freedom.

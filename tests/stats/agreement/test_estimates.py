@@ -172,3 +172,26 @@ def test_pairs_are_a_family_for_adjust(ratings):
     found = ss.adjust(ss.agreement(ratings, kind="cohen"), procedure="holm")
     assert (found["p_adjusted"] >= found["p_value"]).all()
     assert (found["n_tests"] == 3).all()
+
+
+@pytest.mark.filterwarnings("ignore:there are no limits", "ignore:limits rest on")
+def test_two_cases_have_an_estimate():
+    two = frame_of(np.array([[1.0, 1.0], [3.0, 3.5]]))
+    found = ss.agreement(two, form="icc1")
+    # Mean squares between and within cases: 2 * (1.125^2 + 1.125^2) and 2 * 0.25^2 / 2
+    between = 4 * 1.125**2
+    within = 0.25**2
+    assert found["estimate"].item() == pytest.approx((between - within) / (between + within))
+    assert found[["n", "n_units", "n_cases"]].to_numpy().tolist() == [[4, 2, 2]]
+
+
+def test_readings_of_each_pair_are_counted():
+    values = np.random.default_rng(2).random((20, 3))
+    values[1, 1] = np.nan
+    values[[4, 5], 2] = np.nan
+    pairs = ss.agreement(frame_of(values), kind="bland-altman").drop_duplicates("pair").set_index("pair")
+    # Cases with both readings of a pair
+    for pair, n_cases in {"r0 - r1": 19, "r0 - r2": 18, "r1 - r2": 17}.items():
+        assert pairs.loc[pair, "n_cases"] == n_cases, pair
+        assert pairs.loc[pair, "n"] == 2 * n_cases, pair
+        assert pairs.loc[pair, "n_missing"] == 2 * (20 - n_cases), pair

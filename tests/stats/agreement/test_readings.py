@@ -108,3 +108,29 @@ def test_normal_limits_and_test():
     assert coefficients.conf_low[0] == pytest.approx(0.5 - 1.9599640 * 0.2)
     assert coefficients.conf_high[0] == pytest.approx(0.5 + 1.9599640 * 0.2)
     assert coefficients.p_value[0] == pytest.approx(2 * stats.norm.sf(2.5))
+
+
+def test_readings_are_counted():
+    values = np.array([[1.0, 2.0, np.nan], [3.0, np.nan, np.nan], [1.0, 1.0, 2.0], [2.0, 2.0, np.nan]])
+    readings = RaterReadings(values, cases=np.array([0, 0, 1, 2]), units=np.array([0, 0, 1, 1]))
+    assert (readings.n_units, readings.n_cases, readings.n_raters) == (2, 3, 3)
+    assert readings.readings_per_row == 8 / 4
+    assert not readings.complete
+    assert RaterReadings(values[2:3], np.array([0]), np.array([0])).complete
+    no_rows = np.empty(0, dtype=int)
+    empty = RaterReadings(np.empty((0, 3)), no_rows, no_rows)
+    assert (empty.n_units, empty.n_cases, empty.readings_per_row) == (0, 0, 0.0)
+
+
+def test_a_coefficient_that_is_infinite_without_a_unit_has_no_replicate():
+    def infinite_without_last(readings, weights):
+        n = weights @ np.ones(len(readings.values))
+        last = weights @ (np.arange(len(readings.values)) == len(readings.values) - 1).astype(float)
+        with np.errstate(divide="ignore"):
+            return (n / last)[:, None]
+
+    readings = RaterReadings(np.ones((4, 2)), np.arange(4), np.arange(4))
+    estimate, replicates = without_each_unit(readings, infinite_without_last)
+    assert estimate == [4.0]
+    np.testing.assert_array_equal(replicates[:, 0], [3.0, 3.0, 3.0, np.nan])
+    assert np.isnan(jackknife_error(replicates)).all()

@@ -4,12 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from regression_oracle import FEATURES
-from scipy import stats
+from scipy import special, stats
 from statsmodels.othermod.betareg import BetaModel
 from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import ValueRangeError
+from salstats.stats.models.beta import beta_regression
 
 # betareg was run to 1e-15 of its likelihood, which is flat there
 RTOL = 1e-7
@@ -116,3 +117,17 @@ def test_scores_near_0_and_1_are_fitted_though_means_go_there_on_the_way():
         for phi in (0.999 * precision, precision, 1.001 * precision)
     ]
     assert likelihood[1] == max(likelihood)
+
+
+def test_leverages_and_variances_are_those_of_the_fitted_distribution():
+    rng = np.random.default_rng(3)
+    matrix = np.column_stack([np.ones(50), rng.normal(size=50)])
+    mean = special.expit(matrix @ [0.2, 0.5])
+    solution = beta_regression(matrix, rng.beta(mean * 8, (1 - mean) * 8), True)
+    # The trace of a hat matrix is the number of coefficients.
+    assert solution.leverage.sum() == pytest.approx(2, rel=1e-10)
+    fitted = special.expit(matrix @ solution.coefficients)
+    np.testing.assert_allclose(solution.fitted, fitted, rtol=1e-12)
+    precision = solution.parameters["precision"]
+    np.testing.assert_allclose(solution.variances, fitted * (1 - fitted) / (1 + precision), rtol=1e-10)
+    assert solution.df_residual == 50 - 3

@@ -9,10 +9,12 @@ from salstats.stats.models import covariance as kernels
 from salstats.stats.models.covariance import (
     bias_reduced,
     cluster_robust,
+    cluster_sums,
     heteroscedastic,
     hotelling_df,
     unidentified_coefficients,
     wald_f_statistic,
+    zero_variances,
 )
 from salstats.stats.models.families import FAMILIES
 from salstats.stats.models.family import fit_model
@@ -218,3 +220,43 @@ def test_hotellings_degrees_of_freedom_of_one_combination_are_satterthwaites(exa
     _, df = bias_reduced(matrix, residual, bread, clusters, contrasts=contrasts, power=power)
     eta = hotelling_df(matrix, bread, clusters, contrasts, power=power)
     assert eta == pytest.approx(df[0], rel=1e-10)
+
+
+def test_robust_covariances_have_the_factors_of_their_definitions():
+    rng = np.random.default_rng(12)
+    matrix = np.column_stack([np.ones(12), rng.normal(size=12)])
+    residual = rng.normal(size=12)
+    clusters = np.repeat(np.arange(4), 3)
+    bread = np.linalg.inv(matrix.T @ matrix)
+    scores = matrix * residual[:, None]
+    leverage = np.diag(matrix @ bread @ matrix.T)
+    for kind, weights in {
+        "hc0": np.ones(12),
+        "hc1": np.full(12, 12 / 10),
+        "hc2": 1 / (1 - leverage),
+        "hc3": 1 / (1 - leverage) ** 2,
+    }.items():
+        expected = bread @ matrix.T @ np.diag(residual**2 * weights) @ matrix @ bread
+        found = heteroscedastic(scores, bread, leverage, 10.0, kind)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=kind)
+    sums = np.array([scores[3 * g : 3 * g + 3].sum(axis=0) for g in range(4)])
+    np.testing.assert_allclose(cluster_sums(scores, clusters), sums)
+    cr0 = bread @ sums.T @ sums @ bread
+    uncorrected = cluster_robust(scores, bread, clusters, 10.0, corrected=False)
+    np.testing.assert_allclose(uncorrected, cr0, rtol=1e-12)
+    cr1 = cr0 * (4 / 3) * (11 / 10)
+    np.testing.assert_allclose(cluster_robust(scores, bread, clusters, 10.0), cr1, rtol=1e-12)
+    coefficients = np.array([0.3, -0.2])
+    expected_f = coefficients @ np.linalg.inv(cr1) @ coefficients / 2
+    assert wald_f_statistic(coefficients, cr1, bread) == pytest.approx(expected_f, rel=1e-10)
+    assert np.isnan(cluster_robust(scores, bread, np.zeros(12, dtype=int), 10.0)).all()
+
+
+def test_variances_of_rounding_errors_are_zero():
+    bread = np.diag([2.0, 2.0, 2.0, 2.0])
+    variances = np.array([1e-20, 3e-20, 1e-3, np.nan])
+    is_zero = zero_variances(variances, bread, dispersion=1.0, mean_square=0.0)
+    np.testing.assert_array_equal(is_zero, [True, False, False, False])
+    # The fitted values determine the rounding errors of a good fit.
+    is_zero = zero_variances(np.full(4, 1e-12), bread, dispersion=1e-12, mean_square=1e20)
+    assert is_zero.all()

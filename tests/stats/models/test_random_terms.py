@@ -10,7 +10,10 @@ from tests_support import raises, warns, warns_too
 import salstats as ss
 from salstats.errors import FormulaError, ValueRangeError
 from salstats.readers.lanfredi2021 import read_lanfredi2021
+from salstats.stats.models.design import build_design, read_variable
 from salstats.stats.models.error_kinds import FIXED_EFFECTS_ERRORS
+from salstats.stats.models.formulas import parse_formula
+from salstats.stats.models.random_terms import mixed_model
 
 FEATURES = "n_instances + area_ratio + elongation + irrectangularity"
 #: Models of `oracles/r/scripts/13_lmer.R`.
@@ -290,3 +293,33 @@ def test_units_without_a_random_effect_are_told(synth1):
     with warns_too(option="formula", column="patient", match=r"\(1\|patient\)"):
         ss.regress(synth1, MODELS["D1_case"])
     ss.regress(synth1, MODELS["D1_nested"])
+
+
+def test_a_solution_has_the_covariance_divided_by_the_residual_variance(rows):
+    table = rows("D2")
+    formula = parse_formula("score ~ modality + (1|case) + (1|reader)")
+    variables = {column: read_variable(table, column) for column in formula.columns}
+    positions = np.arange(len(table))
+    design = build_design(formula, variables, positions)
+    solution = mixed_model(
+        design.matrix,
+        design.response,
+        True,
+        formula=formula,
+        variables=variables,
+        rows=positions,
+        reml=True,
+    )
+    covariance = solution.inference.covariance("satterthwaite")
+    np.testing.assert_allclose(solution.dispersion * solution.bread, covariance, rtol=1e-12)
+    sigma = ss.fit(table, formula.text).glance()["sigma"][0]
+    assert solution.dispersion == pytest.approx(sigma**2, rel=1e-10)
+    # Two coefficients, two variances and the residual variance
+    assert solution.df_residual == len(table) - 5
+
+
+def test_predictions_with_random_effects_name_their_groups(rows):
+    fit = ss.fit(rows("D2"), MODELS["D2_case_reader"])
+    found = fit.predict({"modality": ["A", "B"], "reader": ["R5", "R1"]}, random=True)
+    assert found["modality"].tolist() == ["A", "A", "B", "B"]
+    assert found["reader"].tolist() == ["R5", "R1", "R5", "R1"]

@@ -140,3 +140,12 @@ def test_truths_that_differ_are_refused(vandyke):
         ss.mrmc(
             vandyke.assign(patient=vandyke["case"] // 2), figure="auc", label="truth", covariance="unbiased"
         )
+
+
+def test_two_readers_are_enough(sets):
+    scores = sets["synth2_score"]
+    two = scores[scores["reader"].isin(["R1", "R2"])]
+    found = ss.mrmc(two).set_index("term")
+    means = two.groupby("method")["score"].mean()
+    assert found.loc["difference", "estimate"] == pytest.approx(means["A"] - means["B"], rel=ROUNDING)
+    assert np.isfinite(found.loc["difference", "std_error"])

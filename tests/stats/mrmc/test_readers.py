@@ -1,5 +1,7 @@
 """Components and figures of readers against R (MRMCaov, RJafroc)."""
 
+import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -40,3 +42,33 @@ def test_figures_of_readers_are_those_of_r(sets, vandyke, r_expected):
         assert found["interval"].eq("wald").all()
         how = "DeLong" if name.endswith("delong") else "jackknife"
         assert f"95% CI: Wald, {how} covariances." in ss.table_estimates(found).as_raw_html()
+
+
+@pytest.mark.filterwarnings("ignore:cases lack readings of some reader")
+def test_limits_have_the_level_and_counts_are_of_each_reader():
+    rng = np.random.default_rng(8)
+    scores = pd.DataFrame(
+        [
+            {"case": f"c{case}", "patient": f"p{case // 2}", "reader": reader, "method": method}
+            for case in range(12)
+            for reader in ("ann", "bob")
+            for method in ("cam", "rise")
+        ]
+    )
+    scores = scores.assign(metric="iou", score=rng.random(len(scores)))
+    # ann has no score of the patient p0 with cam, nor of one case of p1.
+    is_missing = scores["case"].isin(["c0", "c1", "c2"]) & (scores["reader"] == "ann")
+    scores = scores[~(is_missing & (scores["method"] == "cam"))]
+    found = ss.mrmc_readers(scores, unit="patient", level=0.8).set_index(["method", "reader"])
+    means = scores.groupby(["method", "reader"])["score"].mean()
+    np.testing.assert_allclose(found["estimate"], means.loc[found.index], rtol=ROUNDING)
+    half_width = stats.norm.ppf(0.9) * found["std_error"]
+    np.testing.assert_allclose(found["conf_low"], found["estimate"] - half_width, rtol=ROUNDING)
+    np.testing.assert_allclose(found["conf_high"], found["estimate"] + half_width, rtol=ROUNDING)
+    assert found["conf_level"].eq(0.8).all()
+    assert found["n"].to_dict() == {
+        ("cam", "ann"): 9, ("cam", "bob"): 12, ("rise", "ann"): 12, ("rise", "bob"): 12
+    }  # fmt: skip
+    assert found["n_units"].to_dict() == {
+        ("cam", "ann"): 5, ("cam", "bob"): 6, ("rise", "ann"): 6, ("rise", "bob"): 6
+    }  # fmt: skip

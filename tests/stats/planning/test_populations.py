@@ -28,10 +28,10 @@ def clustered_hits(n_units=80, size=4, seed=2):
 
 @pytest.mark.parametrize(("term", "effect"), [("difference", -0.05), ("percent_decrease", 12.0)])
 def test_a_population_has_the_effect(term, effect):
-    own, other = move_pilot(clustered(), term, effect, "iou").means()
+    own, other = move_pilot(clustered(), term, effect, "iou").method_and_reference_means()
     has = own - other if term == "difference" else 100 * (1 - own / other)
     assert has == pytest.approx(effect, abs=1e-12)
-    assert other == clustered().means()[1]
+    assert other == clustered().method_and_reference_means()[1]
 
 
 def test_differences_are_moved_alike_and_keep_the_pilots_sd():
@@ -73,7 +73,7 @@ def test_hits_of_one_unit_keep_their_design_effect():
     pilot = clustered_hits()
     gap = pilot.method_scores - pilot.reference_scores
     gap = gap - gap.mean()
-    expected = (pilot.sums(gap) ** 2).sum() / (gap**2).sum()
+    expected = (pilot.unit_sums(gap) ** 2).sum() / (gap**2).sum()
     population = move_pilot(pilot, "difference", -0.1, "hit")
     pairs = StudySampler(population, 80, 1).pairs(range(1000))
     drawn = pairs.method_scores - pairs.reference_scores

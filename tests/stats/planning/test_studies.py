@@ -93,3 +93,9 @@ def test_power_by_formula_is_that_of_the_goal():
     width = Plan("difference", 0.95, width=0.12)
     assert width.goal == "width"
     assert width.power(precision, 0.0) == formulas.width_power(0.12, precision, 0.95)
+
+
+def test_an_interval_as_wide_as_the_goal_reaches_it():
+    results = pd.DataFrame({"conf_low": [0.0, 0.25, -0.25], "conf_high": [0.25, 0.375, 0.25]})
+    reached = Plan("difference", 0.95, width=0.25).reaches_goal(results)
+    np.testing.assert_array_equal(reached, [True, True, False])

@@ -58,14 +58,14 @@ class Crossproducts:
     n_columns: int  # number of columns of Z, including the padding of blocks
 
     @property
-    def n_blocked(self) -> int:
+    def n_blocked_columns(self) -> int:
         """Number of columns of Z in blocks."""
         return int(self.batches[-1].columns.stop)
 
     @property
-    def n_dense(self) -> int:
+    def n_dense_columns(self) -> int:
         """Number of columns of Z that are not in blocks."""
-        return self.n_columns - self.n_blocked
+        return self.n_columns - self.n_blocked_columns
 
 
 class _BlockLayout(NamedTuple):

@@ -107,7 +107,7 @@ def evaluate(
     )
 
 
-def gradient(
+def theta_gradient(
     evaluation: Evaluation, relative_factors: Sequence[np.ndarray], terms: Sequence[RandomTerm]
 ) -> np.ndarray:
     """Return the derivatives of the deviance by theta."""
@@ -121,8 +121,8 @@ def gradient(
 
 def _weighted_products(products: Crossproducts, relative_factors: Sequence[np.ndarray]) -> WeightedProducts:
     """Weight the crossproducts by V^-1 at the terms' Lambda."""
-    n_blocked = products.n_blocked
-    n_dense = products.n_dense
+    n_blocked = products.n_blocked_columns
+    n_dense = products.n_dense_columns
     term_covariances = np.concatenate([(factor @ factor.T).ravel() for factor in relative_factors])
     log_determinant = 0.0
     unblocked_products = products.unblocked_products.copy()
@@ -165,16 +165,23 @@ def _weighted_products(products: Crossproducts, relative_factors: Sequence[np.nd
     return WeightedProducts(log_determinant, blocks, dense_products, loadings, z_by_w, w_by_w)
 
 
-def _eliminate_blocks(batch: Batch, covariances: np.ndarray) -> tuple[float, np.ndarray]:
+class _EliminatedBlocks(NamedTuple):
+    """Result of the elimination of a batch of blocks."""
+
+    log_determinant: float  # summed over the blocks
+    weighted_products: np.ndarray  # (n_blocks, size, size + n_dense + n_w)
+
+
+def _eliminate_blocks(batch: Batch, covariances: np.ndarray) -> _EliminatedBlocks:
     """Return log |I + A Sigma| summed over the blocks, and (I + A Sigma)^-1 times the batch's products."""
     size = batch.products.shape[1]
     z_by_z = batch.products[:, :, :size]
     if size == 1:
         determinants = 1 + z_by_z * covariances
-        return float(np.log(determinants).sum()), batch.products / determinants
+        return _EliminatedBlocks(float(np.log(determinants).sum()), batch.products / determinants)
     system = np.eye(size) + z_by_z @ covariances
     log_determinants = np.linalg.slogdet(system)[1]
-    return float(log_determinants.sum()), np.linalg.solve(system, batch.products)
+    return _EliminatedBlocks(float(log_determinants.sum()), np.linalg.solve(system, batch.products))
 
 
 def _summed_level_products(products: Crossproducts, weighted: WeightedProducts, term: int) -> np.ndarray:
@@ -188,7 +195,7 @@ def level_products(products: Crossproducts, weighted: WeightedProducts, term: in
     """Return Z'V_B^-1 Z of each level of a term with itself, (n_levels, n_effects, n_effects)."""
     columns = products.term_columns[term]
     if term in products.dense:
-        dense_columns = columns - products.n_blocked
+        dense_columns = columns - products.n_blocked_columns
         return np.asarray(weighted.dense_products[columns[:, :, None], dense_columns[:, None, :]])
     level_blocks = np.empty((*columns.shape, columns.shape[1]))
     for batch, block in zip(products.batches, weighted.blocks, strict=True):
@@ -208,7 +215,7 @@ def _times_lambda(
     scaled = np.empty_like(matrix)
     for term in products.dense:
         relative_factor = relative_factors[term]
-        columns = products.term_columns[term] - products.n_blocked
+        columns = products.term_columns[term] - products.n_blocked_columns
         span = slice(columns[0, 0], columns[-1, -1] + 1)
         if len(relative_factor) == 1:
             scaled[:, span] = matrix[:, span] * relative_factor[0, 0]

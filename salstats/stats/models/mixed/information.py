@@ -52,7 +52,7 @@ def weighted_products_times(
     products: Crossproducts, weighted: WeightedProducts, loadings: np.ndarray, rows: np.ndarray
 ) -> np.ndarray:
     """Return N times a matrix `rows` with one row for each column of Z."""
-    n_blocked = products.n_blocked
+    n_blocked = products.n_blocked_columns
     result = weighted.dense_products @ rows[n_blocked:]
     for batch, block in zip(products.batches, weighted.blocks, strict=True):
         block_rows = rows[batch.columns].reshape(*block.shape[:2], -1)
@@ -68,7 +68,7 @@ def traces(
     entries: Sequence[CovarianceEntry],
 ) -> np.ndarray:
     """Return trace(N E_r N E_s) of each pair of entries, (m, m)."""
-    n_blocked = products.n_blocked
+    n_blocked = products.n_blocked_columns
     # Positions of the entries of dense and of blocked terms
     dense = [k for k, entry in enumerate(entries) if entry.term in products.dense]
     blocked = [k for k, entry in enumerate(entries) if entry.term not in products.dense]
@@ -105,7 +105,9 @@ def _blocked_traces(
         block_loadings = loadings[:, batch.columns].reshape(-1, n_blocks, size).transpose(1, 2, 0)
         loading_products = block_loadings @ block_loadings.transpose(0, 2, 1)
         # E of each entry, arranged as the diagonal blocks (n_blocks, size, size)
-        entry_blocks = [batch.block_covariances(_term_covariances(products, entry)) for entry in entries]
+        entry_blocks = [
+            batch.block_covariances(_flattened_entry_matrix(products, entry)) for entry in entries
+        ]
         result += _traces_of_blocks(block - loading_products, entry_blocks)
         result -= _traces_of_blocks(loading_products, entry_blocks)
     quadratic_forms = [_quadratic_form(products, entry, loadings) for entry in entries]
@@ -137,7 +139,7 @@ def _mixed_traces(
         quadratic_form = _quadratic_form(products, blocked_entry, dense_by_blocked)
         for s, dense_entry in enumerate(dense_entries):
             # E_s is zero between two levels, so that only the blocks of each level count.
-            columns = products.term_columns[dense_entry.term] - products.n_blocked
+            columns = products.term_columns[dense_entry.term] - products.n_blocked_columns
             level_blocks = quadratic_form[columns[:, :, None], columns[:, None, :]]
             result[r, s] = np.vdot(level_blocks.sum(axis=0), dense_entry.matrix)
     return result
@@ -148,7 +150,7 @@ def _dense_traces(
 ) -> np.ndarray:
     """Return trace(N E_r N E_s) of each pair of entries of dense terms."""
     result = np.zeros((len(entries), len(entries)))
-    columns = [products.term_columns[entry.term] - products.n_blocked for entry in entries]
+    columns = [products.term_columns[entry.term] - products.n_blocked_columns for entry in entries]
     n_times_entries = [
         _times_entry(dense_by_dense, entry, entry_columns)
         for entry, entry_columns in zip(entries, columns, strict=True)
@@ -159,7 +161,7 @@ def _dense_traces(
     return result
 
 
-def _term_covariances(products: Crossproducts, entry: CovarianceEntry) -> np.ndarray:
+def _flattened_entry_matrix(products: Crossproducts, entry: CovarianceEntry) -> np.ndarray:
     """Return covariances of all terms, flattened: E for the entry's term, zero for the others."""
     covariances = [np.zeros(columns.shape[1] ** 2) for columns in products.term_columns]
     covariances[entry.term] = entry.matrix.ravel()
@@ -222,7 +224,7 @@ def hessian(
     rss_slopes = changes.T @ z_by_residual
     if sigma is None:
         by_entries -= rss_slopes @ rss_slopes.T / (df * variance**2)
-    jacobian, entry_curvature = _entry_derivatives(terms, relative_factors, evaluation.gradients)
+    jacobian, entry_curvature = _entry_jacobian_and_curvature(terms, relative_factors, evaluation.gradients)
     by_theta = np.asarray(jacobian.T @ by_entries @ jacobian + entry_curvature)
     if sigma is None:
         return by_theta
@@ -231,7 +233,7 @@ def hessian(
     return np.block([[by_theta, by_theta_and_sigma], [by_theta_and_sigma.T, by_sigma]])
 
 
-def _entry_derivatives(
+def _entry_jacobian_and_curvature(
     terms: Sequence[RandomTerm], relative_factors: Sequence[np.ndarray], gradients: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the Jacobian of the entries by theta (m, m), and a part of the deviance's Hessian (m, m).

@@ -161,7 +161,7 @@ class MixedSolution:
         return tuple(conditional_means)
 
     @cached_property
-    def conditional_variances(self) -> tuple[np.ndarray, ...]:
+    def conditional_covariances(self) -> tuple[np.ndarray, ...]:
         """Conditional covariances of each term's effects, (n_levels, n_effects, n_effects).
 
         The coefficients are treated as known, as in lme4: sigma^2 (Sigma - Sigma Z'V^-1 Z Sigma).
@@ -198,7 +198,7 @@ def fit_mixed(
     effects are linearly independent. SalstatsError is raised where coefficients determine the differences
     between the levels of a term, or fit the response exactly.
     """
-    scaled = scale(matrix, response, terms)
+    scaled = scaled_model(matrix, response, terms)
     optimum = DevianceSearch(scaled.products, scaled.terms, reml=reml).minimum()
     scaled_factors = lambdas(optimum.theta, scaled.terms)
     evaluation = evaluate(scaled.products, scaled_factors, reml=reml)
@@ -228,7 +228,7 @@ def fit_mixed(
     )
 
 
-def scale(
+def scaled_model(
     matrix: np.ndarray, response: np.ndarray, terms: Sequence[RandomTerm], *, orthogonalize: bool = True
 ) -> ScaledModel:
     """Return a model rescaled for computation.

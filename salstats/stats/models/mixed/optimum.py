@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from salstats.stats.models.mixed.crossproducts import Crossproducts
-from salstats.stats.models.mixed.deviance import evaluate, gradient
+from salstats.stats.models.mixed.deviance import evaluate, theta_gradient
 from salstats.stats.models.mixed.information import hessian
 from salstats.stats.models.mixed.terms import RandomTerm, is_diagonal, lambdas, theta_entries
 
@@ -42,6 +42,13 @@ class Optimum(NamedTuple):
     converged: bool
 
 
+class _ThetaAfterRaise(NamedTuple):
+    """Theta after variances near zero were set to zero or raised."""
+
+    theta: np.ndarray
+    was_raised: bool  # True if a variance was raised
+
+
 class DevianceSearch:
     """The deviance per row of a model as a function of theta, with the search for its minimum."""
 
@@ -55,9 +62,9 @@ class DevianceSearch:
         relative_factors = lambdas(theta, self.terms)
         evaluation = evaluate(self.products, relative_factors, reml=self.reml)
         n = self.products.n_rows
-        return evaluation.deviance / n, gradient(evaluation, relative_factors, self.terms) / n
+        return evaluation.deviance / n, theta_gradient(evaluation, relative_factors, self.terms) / n
 
-    def hessian(self, theta: np.ndarray) -> np.ndarray:
+    def hessian_per_row(self, theta: np.ndarray) -> np.ndarray:
         """Return the second derivatives of the deviance by theta, divided by the number of rows."""
         relative_factors = lambdas(theta, self.terms)
         evaluation = evaluate(self.products, relative_factors, reml=self.reml)
@@ -87,15 +94,15 @@ class DevianceSearch:
                 },
             )
             theta = result.x
-            theta, continues = self._without_small_variances(theta)
-            if not continues:
+            theta, was_raised = self._with_resolved_small_variances(theta)
+            if not was_raised:
                 break
         return self._newton_optimum(theta)
 
-    def _without_small_variances(self, theta: np.ndarray) -> tuple[np.ndarray, bool]:
+    def _with_resolved_small_variances(self, theta: np.ndarray) -> _ThetaAfterRaise:
         """Set variances near zero to zero if that is an optimum, and raise them if it is not.
 
-        Returns the new theta, and true if a variance was raised, so that the search must continue.
+        The search must continue from the new theta if a variance was raised.
         """
         relative_factors = [_with_positive_diagonal(factor) for factor in lambdas(theta, self.terms)]
         roots = [
@@ -103,7 +110,7 @@ class DevianceSearch:
             for factor, term in zip(relative_factors, self.terms, strict=True)
         ]
         if all(root.shape[1] == len(root) for root in roots):
-            return theta_entries(relative_factors, self.terms), False
+            return _ThetaAfterRaise(theta_entries(relative_factors, self.terms), was_raised=False)
 
         zeroed_factors = [
             _triangular_factor(root, correlated=term.correlated)
@@ -124,13 +131,13 @@ class DevianceSearch:
         raised_theta = theta_entries(raised, self.terms)
         raised_deviance = self(raised_theta)[0]
         if raised_deviance < self(lowered_theta)[0]:
-            return raised_theta, True
-        return lowered_theta, False
+            return _ThetaAfterRaise(raised_theta, was_raised=True)
+        return _ThetaAfterRaise(lowered_theta, was_raised=False)
 
     def _newton_optimum(self, theta: np.ndarray) -> Optimum:
         """Return the optimum after Newton's steps from theta, in which zero columns of Lambda stay zero."""
         free_by_term = [
-            _free_entries(factor, correlated=term.correlated)
+            _free_entry_indicators(factor, correlated=term.correlated)
             for factor, term in zip(lambdas(theta, self.terms), self.terms, strict=True)
         ]
         free = theta_entries(free_by_term, self.terms) > 0
@@ -139,7 +146,7 @@ class DevianceSearch:
             if np.abs(slopes[free]).max(initial=0.0) < _NEWTON_TOLERANCE:
                 break
             step = np.zeros_like(theta)
-            second_derivatives = self.hessian(theta)[np.ix_(free, free)]
+            second_derivatives = self.hessian_per_row(theta)[np.ix_(free, free)]
             solution = np.linalg.lstsq(second_derivatives, slopes[free], rcond=_SINGULAR_CURVATURE)
             step[free] = -solution[0]
             new_deviance, new_slopes = self(theta + step)
@@ -207,7 +214,7 @@ def _triangular_factor(root: np.ndarray, *, correlated: bool) -> np.ndarray:
     return _with_positive_diagonal(lower)
 
 
-def _free_entries(relative_factor: np.ndarray, *, correlated: bool) -> np.ndarray:
+def _free_entry_indicators(relative_factor: np.ndarray, *, correlated: bool) -> np.ndarray:
     """Return 1 for entries in columns of Lambda that are not zero, and 0 for the others."""
     nonzero_columns = relative_factor.any(axis=0).astype(np.float64)
     if not correlated:

@@ -19,9 +19,9 @@ from scipy import special
 from scipy.optimize import minimize
 from scipy.stats import chi2
 
-from salstats.stats.models.mixed.deviance import evaluate, gradient
+from salstats.stats.models.mixed.deviance import evaluate, theta_gradient
 from salstats.stats.models.mixed.information import hessian
-from salstats.stats.models.mixed.linear_mixed_model import MixedSolution, scale
+from salstats.stats.models.mixed.linear_mixed_model import MixedSolution, scaled_model
 from salstats.stats.models.mixed.optimum import DevianceSearch
 from salstats.stats.models.mixed.ratio_tests import likelihood_ratio, log_likelihood
 from salstats.stats.models.mixed.terms import RandomTerm, is_diagonal, lambdas, theta_entries
@@ -189,7 +189,7 @@ class _ProfileRegion:
         multiplier = None
         for _ in range(_MAX_STEPS):
             try:
-                deviance, deviance_slopes, deviance_hessian = self._deviance(parameters)
+                deviance, deviance_slopes, deviance_hessian = self._excess_deviance(parameters)
             except np.linalg.LinAlgError:
                 return None
             _, slopes = function(parameters)
@@ -220,7 +220,7 @@ class _ProfileRegion:
             multiplier = multiplier + step[-1]
         return None
 
-    def _deviance(self, parameters: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    def _excess_deviance(self, parameters: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the deviance in excess of its minimum, with its first and second derivatives."""
         scaled = self.solution.scaled
         reml = self.solution.reml
@@ -228,7 +228,7 @@ class _ProfileRegion:
         relative_factors = lambdas(parameters[:-1], scaled.terms)
         evaluation = evaluate(scaled.products, relative_factors, reml=reml, sigma=sigma)
         by_log_sigma = 2 * evaluation.df - 2 * evaluation.rss / sigma**2
-        slopes = np.append(gradient(evaluation, relative_factors, scaled.terms), by_log_sigma)
+        slopes = np.append(theta_gradient(evaluation, relative_factors, scaled.terms), by_log_sigma)
         second_derivatives = hessian(
             scaled.products, scaled.terms, relative_factors, evaluation, reml=reml, sigma=sigma
         )
@@ -354,7 +354,7 @@ def _perfect_correlation_excess(solution: MixedSolution, k: int, pair: tuple[int
     reordered_effects = tuple(term.effects[effect] for effect in order)
     terms = list(solution.terms)
     terms[k] = replace(term, effects=reordered_effects, matrix=term.matrix[:, order])
-    scaled = scale(solution.matrix, solution.response, terms, orthogonalize=False)
+    scaled = scaled_model(solution.matrix, solution.response, terms, orthogonalize=False)
     is_variance = is_diagonal(terms)
     start = np.where(is_variance, 1.0, 0.0)
     bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(start)

@@ -43,10 +43,10 @@ def test_products_are_those_of_z_and_w(model):
     w, terms = model
     products = crossproducts(w, terms)
     z = _z(products, terms)
-    dense_and_w = np.column_stack([z[:, products.n_blocked :], w])
+    dense_and_w = np.column_stack([z[:, products.n_blocked_columns :], w])
     np.testing.assert_allclose(products.unblocked_products, dense_and_w.T @ dense_and_w, atol=1e-10)
     z_by_z = z.T @ z
-    outside = z_by_z[: products.n_blocked, : products.n_blocked].copy()
+    outside = z_by_z[: products.n_blocked_columns, : products.n_blocked_columns].copy()
     for batch in products.batches:
         n_blocks, size = batch.products.shape[:2]
         assert batch.columns == slice(batch.start, batch.start + n_blocks * size)
@@ -66,7 +66,7 @@ def test_each_effect_has_a_column_of_its_own(model):
     assert len(set(columns)) == len(columns)
     assert columns.max() < products.n_columns
     for position in products.dense:
-        assert products.term_columns[position].min() >= products.n_blocked
+        assert products.term_columns[position].min() >= products.n_blocked_columns
 
 
 def test_covariances_of_blocks_join_effects_of_one_level_alone(model):
@@ -91,7 +91,7 @@ def test_blocks_are_the_factor_of_least_work_with_those_nested_in_it():
     products = crossproducts(np.column_stack([matrix, response]), terms)
     # readers and groups are crossed with the ten patients, of 4 cases and 10 columns each
     assert products.dense == (0, 3)
-    assert products.n_dense == 12 * 2 + 6
+    assert products.n_dense_columns == 12 * 2 + 6
     assert [batch.products.shape[:2] for batch in products.batches] == [(10, 10)]
     assert products.n_rows == 300
 

@@ -6,7 +6,7 @@ from dense_mixed import THETA, differences, four_terms, generalized_least_square
 from dense_mixed import deviance as dense_deviance
 
 from salstats.stats.models.mixed.crossproducts import crossproducts
-from salstats.stats.models.mixed.deviance import evaluate, gradient, level_products
+from salstats.stats.models.mixed.deviance import evaluate, level_products, theta_gradient
 from salstats.stats.models.mixed.terms import RandomTerm, lambdas
 
 RTOL = 1e-10
@@ -46,7 +46,7 @@ def test_gradient_is_that_of_the_deviance(model, reml, sigma):
     matrix, response, terms = model
     products = crossproducts(np.column_stack([matrix, response]), terms)
     factors = lambdas(THETA, terms)
-    slopes = gradient(evaluate(products, factors, reml=reml, sigma=sigma), factors, terms)
+    slopes = theta_gradient(evaluate(products, factors, reml=reml, sigma=sigma), factors, terms)
 
     def dense(theta):
         return dense_deviance(matrix, response, _covariance(theta, terms), reml=reml, sigma=sigma)

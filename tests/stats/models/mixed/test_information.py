@@ -6,14 +6,14 @@ from dense_mixed import THETA, deviance, differences, four_terms, generalized_le
 from dense_mixed import relative_covariance as dense_covariance
 
 from salstats.stats.models.mixed.crossproducts import crossproducts
-from salstats.stats.models.mixed.deviance import evaluate, gradient
+from salstats.stats.models.mixed.deviance import evaluate, theta_gradient
 from salstats.stats.models.mixed.information import (
     covariance_entries,
     covariance_slopes,
     hessian,
     parameter_covariance,
 )
-from salstats.stats.models.mixed.linear_mixed_model import scale
+from salstats.stats.models.mixed.linear_mixed_model import scaled_model
 from salstats.stats.models.mixed.terms import RandomTerm, lambdas
 
 #: Five-point differences with a step of 1e-3.
@@ -22,7 +22,7 @@ TOLERANCE = 1e-8
 
 @pytest.fixture(scope="module")
 def model():
-    return scale(*four_terms())
+    return scaled_model(*four_terms())
 
 
 @pytest.mark.parametrize("reml", [True, False], ids=["REML", "ML"])
@@ -30,7 +30,7 @@ def model():
 def test_second_derivatives_are_those_of_the_gradient(model, reml, sigma):
     def slope(theta, sigma=sigma):
         factors = lambdas(theta, model.terms)
-        return gradient(evaluate(model.products, factors, reml=reml, sigma=sigma), factors, model.terms)
+        return theta_gradient(evaluate(model.products, factors, reml=reml, sigma=sigma), factors, model.terms)
 
     factors = lambdas(THETA, model.terms)
     evaluation = evaluate(model.products, factors, reml=reml, sigma=sigma)

@@ -148,5 +148,5 @@ def test_random_effects_are_lme4s(lme4_model, reml):
                 rtol=100 * rtol["estimate"],
                 atol=10 * rtol["estimate"],
             )
-            errors = np.sqrt(solution.conditional_variances[k][:, e, e])
+            errors = np.sqrt(solution.conditional_covariances[k][:, e, e])
             np.testing.assert_allclose(errors, expected["std_error"], rtol=10 * rtol["error"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from salstats.stats.models.mixed.deviance import evaluate
-from salstats.stats.models.mixed.linear_mixed_model import RandomTerm, fit_mixed, scale
+from salstats.stats.models.mixed.linear_mixed_model import RandomTerm, fit_mixed, scaled_model
 from salstats.stats.models.mixed.optimum import DevianceSearch
 from salstats.stats.models.mixed.terms import lambdas
 
@@ -28,7 +28,7 @@ def three_readers():
 
 @pytest.mark.parametrize("size", [0.02, 0.1, 0.3, 1.0, 3.0])
 def test_start_does_not_matter(three_readers, size):
-    scaled = scale(*three_readers)
+    scaled = scaled_model(*three_readers)
     search = DevianceSearch(scaled.products, scaled.terms, reml=True)
     n = len(three_readers[1])
     found, first = search.minimum(size * np.array([1, 0, 1, 1, 0, 1.0])), search.minimum()
@@ -53,7 +53,7 @@ def test_zero_is_left_where_a_variance_is_better():
     for correlated in (True, False):
         effects = np.column_stack([np.ones(80), np.tile([0, 1, 0, 1], 20)])
         term = RandomTerm("case", ("(Intercept)", "method"), case, 20, effects, correlated)
-        scaled = scale(matrix, response, [term])
+        scaled = scaled_model(matrix, response, [term])
         search = DevianceSearch(scaled.products, scaled.terms, reml=True)
         zeros = np.zeros(term.n_parameters)
         found = search.minimum(zeros)
