@@ -15,7 +15,8 @@ from salstats.display.plots.layout.estimate_drawing import barred_rows
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
-from salstats.display.plots.layout.theme import GUIDE, PALETTE, LineStyle
+from salstats.display.plots.layout.theme import GUIDE, PALETTE, LineStyle, font
+from salstats.display.text.format import column_text
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError
 from salstats.stats.agreement.readings_of_groups import differences
@@ -37,6 +38,9 @@ _MARK_SIZES = (0.9, 3.0)
 #: Number of points of a panel that could be opaque; of more points each is as much more transparent.
 _OPAQUE_POINTS = 60
 _CELL_COLOUR = "#666666"
+#: Size in points of the numbers at the lines, and their significant digits.
+_NUMBER_PT = 6.0
+_NUMBER_DIGITS = 2
 
 
 @plot_function
@@ -50,7 +54,7 @@ def plot_agreement(
 ) -> Figure:
     """Draw a Bland-Altman plot: differences of two raters against their means, a panel per pair and group.
 
-    Nothing is computed here but the differences: lines and bands are those of `agreement`.
+    Nothing is computed here but the differences: lines, their numbers and bands are those of `agreement`.
 
     Parameters
     ----------
@@ -127,6 +131,7 @@ def plot_agreement(
         + _band_layers(frame)
         + _mark_layers(points)
         + _line_layers(frame)
+        + _number_layers(frame)
         + number_axes(grid.panel_width, height)
         + grid.elements(
             height,
@@ -210,6 +215,34 @@ def _line_layers(frame: pd.DataFrame) -> list[Any]:
         rows = frame[frame["term"] == term]
         if len(rows):
             layers.append(p9.geom_hline(line, rows, color=style.colour, linetype=style.linetype, size=0.6))
+    return layers
+
+
+def _number_layers(frame: pd.DataFrame) -> list[Any]:
+    """Layers of the numbers of the lines, at the right, limits' on the side of the bias."""
+    texts = frame.groupby("panel", observed=True)["estimate"].transform(
+        lambda estimates: column_text(estimates, _NUMBER_DIGITS)
+    )
+    # as the numbers of the axis
+    texts = texts.str.replace("-", "\N{MINUS SIGN}")
+    rows = frame.assign(text=texts, right=np.inf)
+    number = p9.aes("right", "estimate", label="text")
+    layers = []
+    for term, style in _LINES.items():
+        rows_of_term = rows[(rows["term"] == term) & rows["estimate"].notna()]
+        if len(rows_of_term):
+            layers.append(
+                p9.geom_text(
+                    number,
+                    rows_of_term,
+                    color=style.colour,
+                    size=_NUMBER_PT,
+                    family=font(),
+                    ha="right",
+                    va="top" if term == "loa_high" else "bottom",
+                    inherit_aes=False,
+                )
+            )
     return layers
 
 

@@ -98,3 +98,10 @@ def test_panels_of_one_pair_are_named_by_what_differs():
     figure = ss.plot_agreement(scores, ss.agreement(scores, over="method", by="task", kind="bland-altman"))
     assert figure.data["panel"].unique()[0] == "Atelectasis"
     assert "Difference: Grad-CAM − Human benchmark." in caption(figure)
+
+
+def test_each_line_has_its_number(scores, limits):
+    figure = ss.plot_agreement(scores, limits)
+    for layer, term in zip(layers(figure, "geom_text"), ("bias", "loa_low", "loa_high"), strict=True):
+        numbers = layer._data["text"].str.replace("−", "-").astype(float)
+        np.testing.assert_allclose(numbers, limits.loc[limits["term"] == term, "estimate"], atol=0.005)
