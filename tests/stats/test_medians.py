@@ -217,3 +217,17 @@ def test_tables_and_figures_take_them(clustered):
     gap = ss.median_difference(clustered, reference="human", by="metric")
     assert "Difference of medians" in ss.plot_intervals(gap).labels.get("x", "")
     assert "difference of medians" in ss.table_estimates(gap).as_raw_html().lower()
+
+
+def test_bootstrap_limits_fall_by_what_the_reference_rises(clustered):
+    # a metric of an unknown name may have scores above 1
+    scores = clustered.assign(metric="gain")
+    raised = scores.assign(score=scores["score"] + 0.5 * scores["method"].eq("human"))
+    limits = ["estimate", "conf_low", "conf_high"]
+    options = {"reference": "human", "by": "metric", "interval": "percentile", "n_replicates": 500}
+    before = ss.median_difference(scores, **options)[limits]
+    after = ss.median_difference(raised, **options)[limits]
+    np.testing.assert_allclose(after, before - 0.5, atol=1e-12)
+    mirrored = ss.median_difference(scores, **options | {"reference": "cam"})[limits]
+    columns = ["estimate", "conf_high", "conf_low"]
+    np.testing.assert_allclose(mirrored, -before[columns], atol=1e-12)

@@ -1,5 +1,7 @@
 """Which rows meet: scores of methods beside those of the reference."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -279,3 +281,15 @@ def test_complete_pairs_repeat_a_reference_without_seeds_for_each_seed():
     rows = [("a", "human", 0.9, None), ("a", "cam", 0.5, "1"), ("a", "cam", 0.6, "2")]
     pairs = complete_pairs(scores(rows, ("case", "method", "score", "seed")), "human", ["seed"])
     np.testing.assert_allclose(pairs.set_index("seed")["difference"].loc[["1", "2"]], [-0.4, -0.3])
+
+
+def test_averages_over_each_methods_own_mix_of_tasks_warn_where_there_are_several_tasks(three):
+    options = {"reference": "human", "by": "metric", "pairs": "available", "interval": "cr2"}
+    with warns(column="task"):
+        ss.difference(three, **options)
+    one_task = three[three["task"] == "x"]
+    for scores_of_tasks, by in ((one_task, "metric"), (three, ["metric", "task"])):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ss.difference(scores_of_tasks, **options | {"by": by})
+        assert all(getattr(warning.message, "column", None) != "task" for warning in caught)

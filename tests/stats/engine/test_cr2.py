@@ -54,6 +54,17 @@ def test_spread_df_is_that_of_the_variance_of_normal_scores_and_small_where_few_
     assert 1 < one_of_thirty.spread_df[0] < 2.5
 
 
+def test_units_without_scores_change_nothing() -> None:
+    rng = np.random.default_rng(4)
+    sums = rng.normal(size=(12, 2))
+    slopes = np.array([[1.0, -1.0]])
+    without = cr2(sums, np.ones((12, 2)), slopes)
+    empty = np.zeros((8, 2))
+    beside_empty = cr2(np.vstack([sums, empty]), np.vstack([np.ones((12, 2)), empty]), slopes)
+    for name in ("variance", "df", "spread_df"):
+        np.testing.assert_allclose(getattr(beside_empty, name), getattr(without, name), rtol=1e-12)
+
+
 @pytest.mark.parametrize("interval", [None, "cr2"])
 def test_two_units_have_a_p_value_beside_their_limits(interval: str | None) -> None:
     # Satterthwaite's degrees of freedom are 1 here, or a rounding error below

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import salstats as ss
+from salstats.stats.engine.fixed_factors import FACTORS, fixed_rows
 
 TRAININGS, BOTH = "these trainings", "these readers and trainings"
 
@@ -140,3 +141,13 @@ def test_limits_of_three_trainings_hold_for_others_where_these_are_drawn():
             covered[name] += int(found["conf_low"].iloc[0] <= 0 <= found["conf_high"].iloc[0])
     assert covered["difference"] < 0.5 * n_studies
     assert covered["mrmc"] > 0.93 * n_studies
+
+
+def test_a_reader_of_each_task_is_fixed_and_a_training_of_each_task_is_not():
+    names = ["a", "a", "b", "b"]
+    scores = pd.DataFrame({"reader": names, "seed": names, "model": names, "task": ["x", "x", "y", "y"]})
+    cases = np.array([0, 1, 0, 1])
+    fixed = {factor.column: fixed_rows(scores, factor, cases, ["task"]).tolist() for factor in FACTORS}
+    assert fixed == {"reader": [True] * 4, "seed": [False] * 4, "model": [False] * 4}
+    # without the grouping by task, two trainings are averaged
+    assert all(fixed_rows(scores, factor, cases).all() for factor in FACTORS)

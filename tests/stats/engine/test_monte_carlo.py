@@ -78,6 +78,17 @@ def test_an_adjusted_p_value_near_the_level_says_that_the_seed_decides():
     assert adjust(more)["p_adjusted"].iloc[0] < 0.05
 
 
+def test_p_values_above_the_level_are_undecided_within_two_standard_errors_of_it():
+    # a share of 0.026 of 1000 replicates has the standard error 0.0050: 0.052 - 2 * 2 * 0.0050 < 0.05
+    near = pd.DataFrame({"p_value": [0.052], "test": "bootstrap", "n_replicates": 1000})
+    with warns(option="n_replicates", rows=(0,)):
+        adjust(near)
+    # 0.09 - 2 * 2 * 0.0066 = 0.064
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        adjust(near.assign(p_value=0.09))
+
+
 @pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
 @pytest.mark.parametrize(
     ("procedure", "bounds"),

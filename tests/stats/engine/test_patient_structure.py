@@ -252,6 +252,21 @@ def test_columns_of_other_things_are_no_patients():
             assert resolve_unit(ColumnCodes(scores.iloc[:size]), None).n == size
 
 
+def test_a_column_that_differs_within_cases_or_lacks_for_half_of_them_is_no_patient():
+    scores = cases_of_twelve(record_id=IDS["record_id"])
+    two_readings = pd.concat([scores.assign(metric="dice"), scores], ignore_index=True)
+    one_differs = two_readings.copy()
+    one_differs.loc[0, "record_id"] += 37
+    half_lack = scores.astype({"record_id": object})
+    half_lack.loc[:29, "record_id"] = None
+    with warns(column="record_id"):
+        resolve_unit(ColumnCodes(two_readings), None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        resolve_unit(ColumnCodes(one_differs), None)
+        resolve_unit(ColumnCodes(half_lack), None)
+
+
 def test_two_data_sets_that_call_cases_alike_are_no_patients():
     cases = [f"c{i:03d}" for i in range(40)]
     scores = pd.DataFrame({"case": cases * 2, "dataset": ["x"] * 40 + ["y"] * 40, "metric": "iou"})

@@ -31,6 +31,15 @@ def test_a_lump_that_holds_the_median_gives_limits_of_no_width():
     assert (row["estimate"], row["conf_low"], row["conf_high"]) == (0.0, 0.0, 0.0)
 
 
+def test_limits_that_differ_from_0_by_rounding_are_0():
+    """0.1 + 0.2 is 0.30000000000000004: two methods of that score and of 0.3 do not differ."""
+    scores = pd.DataFrame({"case": [f"c{i:03d}" for i in range(40)], "metric": "iou"})
+    scores = pd.concat([scores.assign(method="a", score=0.1 + 0.2), scores.assign(method="b", score=0.3)])
+    row = ss.median_difference(scores, reference="b", by="metric").iloc[0]
+    assert (row["conf_low"], row["conf_high"], row["p_value"]) == (0.0, 0.0, 1.0)
+    assert row["verdict"] == "inconclusive"
+
+
 def test_the_p_value_is_where_limits_meet_0(clustered):
     p = ss.median_difference(clustered, reference="human", by="metric")["p_value"].item()
     assert 0 < p < 1
