@@ -319,8 +319,12 @@ def percent_decrease(
     ----------
     scores, reference, by, unit, level, n_replicates, rng, draws, pairs, overall, weights
         As for `difference`.
-    test, adjust, simultaneous
-        As for `difference`.
+    test : {"bootstrap", "t", "cr2", "wilcoxon", "mcnemar", "signflip", "wild", "score", "none"}, optional
+        Where `p_value` comes from, as for `difference`.
+    adjust : str
+        A procedure of `adjust()`, "max-t", "min-p" or "none", as for `difference`.
+    simultaneous : bool, optional
+        Limits that hold for all rows of a family together, as for `difference`.
     margin : float, pair or dict, optional
         What decreases are too small to matter, in percent: 10 for those between -10 and 10, which tests
         equivalence, or bounds of which one may be None, as in (None, 10), which tests non-inferiority; or

@@ -113,7 +113,8 @@ def medians(
     1      human     0.480     0.470      0.498
     2  occlusion     0.261     0.245      0.274
     """
-    term = _term(quantile)
+    check_level(quantile, "quantile")
+    term = _quantile_term(quantile)
     options = check_options(term, interval, level, n_replicates, rng, draws)
     codes, columns = code_scores(scores, by, DEFAULT_BY)
     check_one_metric(codes, columns)
@@ -197,7 +198,8 @@ def median_difference(
     0    gradcam     human    -0.182    -0.200     -0.167   lower
     1  occlusion     human    -0.219    -0.242     -0.202   lower
     """
-    term = f"{_term(quantile)}_difference"
+    check_level(quantile, "quantile")
+    term = f"{_quantile_term(quantile)}_difference"
     check_procedure(adjust, "adjust")
     options = check_options(term, interval, level, n_replicates, rng, draws)
     codes, columns = code_scores(scores, by, ("metric", "task"), excluded="method")
@@ -236,9 +238,8 @@ def median_difference(
     return adjust_unless_none(frame, adjust)
 
 
-def _term(quantile: float) -> str:
-    """Return "median" for a probability of 0.5, else "quantile"."""
-    check_level(quantile, "quantile")
+def _quantile_term(quantile: float) -> str:
+    """Return the value of `term`: "median" for a probability of 0.5, else "quantile"."""
     return "median" if quantile == 0.5 else "quantile"
 
 

@@ -46,8 +46,8 @@ def significance_map(
         As for `summarize`.
     by : str or list of str, optional
         What has a map of its own, and is a family of tests; by default as for `rank_stability`.
-    test : str, optional
-        As for `difference`: by default its own; "wilcoxon" is challengeR's.
+    test : {"bootstrap", "t", "cr2", "wilcoxon", "mcnemar", "signflip", "wild", "score"}, optional
+        The test of `difference`, by default the one that it takes; "wilcoxon" is challengeR's.
     adjust : str, default "holm"
         Procedure over all ordered pairs of a family, k (k - 1) of k methods, as in challengeR; see `adjust`.
     directions : mapping of str to {"larger", "smaller"}, optional
