@@ -313,3 +313,19 @@ def test_averages_are_a_family_of_their_own_with_limits_at_a_level_of_their_own(
     pd.testing.assert_frame_equal(found[~average].reset_index(drop=True), alone, check_dtype=False)
     assert found["conf_level"][average].nunique() == 1
     assert found["conf_level"][average].max() < found["conf_level"][~average].min()
+
+
+@pytest.mark.filterwarnings("ignore::salstats.errors.SalstatsWarning")
+def test_max_t_above_a_p_value_at_its_floor_is_no_bound():
+    """Draws of other methods exceed its statistic, so that a smaller P value of its own changes nothing."""
+    rng = np.random.default_rng(0)
+    reference = rng.normal(size=60)
+    columns = {"human": reference, "a": reference + 0.38 + rng.normal(size=60)}
+    for method in "bcdefg":
+        columns[method] = reference + rng.normal(size=60)
+    frame = pd.DataFrame({"case": np.arange(60), "metric": "gain", **columns})
+    scores = frame.melt(["case", "metric"], var_name="method", value_name="score")
+    options = {"reference": "human", "simultaneous": False, "test": "bootstrap", "n_replicates": 199}
+    found = ss.difference(scores, adjust="max-t", **options).set_index("method").loc["a"]
+    assert found["p_value"] == 2 / 200 < found["p_adjusted"]
+    assert np.isnan(found.get("p_adjusted_floor", np.nan))
