@@ -174,7 +174,7 @@ def combined_codes(frame: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
 
 def distinct_codes(codes: np.ndarray, n_codes: int) -> np.ndarray:
     """Return the distinct values of codes from 0 to `n_codes` - 1, ascending."""
-    is_used = _used_codes(codes, n_codes)
+    is_used = _is_used_by_code(codes, n_codes)
     if is_used is None:
         return np.unique(codes)
     return np.flatnonzero(is_used)
@@ -188,8 +188,8 @@ def first_rows(codes: np.ndarray) -> np.ndarray:
     return first[first >= 0]
 
 
-def _used_codes(codes: np.ndarray, n_codes: int) -> np.ndarray | None:
-    """Return which codes some row has; None where there are so many that sorting the rows is cheaper."""
+def _is_used_by_code(codes: np.ndarray, n_codes: int) -> np.ndarray | None:
+    """Return True for each code that a row has; None where sorting the rows is cheaper (very many codes)."""
     if n_codes > 50 * max(len(codes), 1):
         return None
     is_used = np.zeros(n_codes, dtype=bool)
@@ -199,7 +199,7 @@ def _used_codes(codes: np.ndarray, n_codes: int) -> np.ndarray | None:
 
 def _dense(codes: np.ndarray, n_codes: int) -> tuple[np.ndarray, int]:
     """Return codes renumbered without gaps, in their order, and how many there are."""
-    is_used = _used_codes(codes, n_codes)
+    is_used = _is_used_by_code(codes, n_codes)
     if is_used is None:
         values, dense = np.unique(codes, return_inverse=True)
         return dense.astype(np.int64), len(values)

@@ -213,16 +213,20 @@ def not_counting(n: int, label: str | None = None) -> None:
     """Count nothing."""
 
 
+#: Function that gives a library the number of threads back that it had.
+RestoreThreads = Callable[[], Any]
+
+
 class _OneThread:
     """Context in which a library uses one thread; its number of threads is one setting of the process."""
 
-    def __init__(self, limit: Callable[[], Callable[[], Any]]) -> None:
+    def __init__(self, limit: Callable[[], RestoreThreads]) -> None:
         #: Sets the library to one thread and returns the function that restores its setting.
         self._limit = limit
         self._lock = threading.Lock()
         #: Number of blocks that are inside the context; the first sets the library, the last restores it.
         self._users = 0
-        self._restore: Callable[[], Any] = lambda: None
+        self._restore: RestoreThreads = lambda: None
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
@@ -239,7 +243,7 @@ class _OneThread:
                     self._restore()
 
 
-def _limit_opencv() -> Callable[[], Any]:
+def _limit_opencv() -> RestoreThreads:
     """Set OpenCV to one thread and return the function that restores its setting."""
     import cv2
 
@@ -249,7 +253,7 @@ def _limit_opencv() -> Callable[[], Any]:
 
 
 @cache
-def _blas() -> Any:
+def _blas_libraries() -> Any:
     """Return the loaded BLAS libraries; finding them takes long, setting them does not."""
     import scipy.linalg  # noqa: F401  # brings a BLAS of its own
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
@@ -257,9 +261,9 @@ def _blas() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
-def _limit_blas() -> Callable[[], Any]:
+def _limit_blas() -> RestoreThreads:
     """Set the loaded BLAS libraries to one thread and return the function that restores their settings."""
-    limit = _blas().limit(limits=1)
+    limit = _blas_libraries().limit(limits=1)
     # threadpoolctl sets and restores only as a context manager
     limit.__enter__()
     return lambda: limit.__exit__(None, None, None)

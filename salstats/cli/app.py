@@ -32,7 +32,7 @@ class _Terminated(BaseException):
     """The process is to end, after half-written files are removed and workers have ended."""
 
 
-def _terminate(number: int, _: object) -> None:
+def _raise_terminated(number: int, _: object) -> None:
     """End in order at the first signal, and at once at the second."""
     signal.signal(number, signal.SIG_DFL)
     raise _Terminated
@@ -40,7 +40,7 @@ def _terminate(number: int, _: object) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; bad usage and bad input give one line on stderr and exit code 2."""
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, _raise_terminated)
     # a pipe on Windows has a code page that lacks most letters
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -49,7 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command and return its exit code."""
+    """Run one command, write its error or its warnings on stderr, and return its exit code.
+
+    An error of the program itself is raised.
+    """
     flags: dict[str, str] = {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -121,13 +124,13 @@ def _report_bad_input(error: OSError | ValueError, flags: Mapping[str, str]) -> 
 
 def _command_name(arguments: list[str]) -> str:
     """Return the first argument that is no option, "" where there is none."""
-    for argument in _typed(arguments):
+    for argument in _arguments_or_completed_line(arguments):
         if not argument.startswith("-"):
             return argument
     return ""
 
 
-def _typed(arguments: list[str]) -> list[str]:
+def _arguments_or_completed_line(arguments: list[str]) -> list[str]:
     """Return the arguments, or those of the line that a shell completes."""
     if "_SALSTATS_COMPLETE" not in os.environ:
         return arguments

@@ -36,7 +36,7 @@ def doctor() -> None:
             print(f"  {name:<24}{text}")
 
 
-def _requirements(extra: str = "") -> list[tuple[str, str]]:
+def _requirements_with_versions(extra: str = "") -> list[tuple[str, str]]:
     """Return what salstats or an extra of it needs, each with its version or what is wrong with that."""
     from packaging.requirements import Requirement
 
@@ -49,11 +49,11 @@ def _requirements(extra: str = "") -> list[tuple[str, str]]:
         marker = requirement.marker
         applies = not extra if marker is None else marker.evaluate({"extra": extra})
         if applies and requirement.name != "salstats":
-            requirements.append((requirement.name, _version(requirement)))
+            requirements.append((requirement.name, _version_or_problem(requirement)))
     return requirements
 
 
-def _version(requirement: "Requirement") -> str:
+def _version_or_problem(requirement: "Requirement") -> str:
     """Return the installed version of a package, or that it is missing or does not fit."""
     try:
         version = metadata.version(requirement.name)
@@ -70,7 +70,9 @@ def _installed() -> Iterator[tuple[str, str]]:
 
     yield "salstats", str(Path(salstats.__file__).parent)
     yield "python", sys.executable
-    yield from _requirements() or [("requirements", "unknown: salstats was not installed by pip")]
+    yield from _requirements_with_versions() or [
+        ("requirements", "unknown: salstats was not installed by pip")
+    ]
 
 
 def _optional() -> Iterator[tuple[str, str]]:
@@ -80,7 +82,7 @@ def _optional() -> Iterator[tuple[str, str]]:
     from salstats.errors import SalstatsError
 
     for extra in _EXTRAS:
-        requirements = _requirements(extra)
+        requirements = _requirements_with_versions(extra)
         text = ", ".join(f"{name} {version}" for name, version in requirements) or "unknown"
         if any(version == "missing" for _, version in requirements):
             text += f": pip install 'salstats[{extra}]' installs it"

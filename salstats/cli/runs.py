@@ -33,7 +33,7 @@ def check_output_file(run: CommandRun) -> None:
 
 
 def run_read(run: CommandRun, source: Source) -> None:
-    """Read scores; without an output show the first rows."""
+    """Read scores; without an output or `--all` show the first rows."""
     check_output_file(run)
     frame = read_scores(run)
     if run.output is not None or run.print_all:
@@ -74,7 +74,7 @@ def _add_bounds(
 
 def run_significance_map(run: CommandRun, source: Source) -> None:
     """Test every two methods; limits of ranks can be written, too."""
-    [limits_file] = _further_files(run, "limits")
+    [limits_file] = _pop_further_files(run, "limits")
     frame = run.call(source.read(run))
     if limits_file is not None:
         import salstats as ss
@@ -85,7 +85,7 @@ def run_significance_map(run: CommandRun, source: Source) -> None:
 
 def run_regress(run: CommandRun, source: Source) -> None:
     """Regress, after normalizing covariates; variances and tests of terms can be written, too."""
-    components_file, joint_file = _further_files(run, "components", "joint")
+    components_file, joint_file = _pop_further_files(run, "components", "joint")
     import salstats as ss
 
     covariates = run.options.pop("normalize", None)
@@ -112,7 +112,7 @@ def run_regress(run: CommandRun, source: Source) -> None:
 
 def run_mrmc(run: CommandRun, source: Source) -> None:
     """Compare methods; components and the figures of readers can be written, too."""
-    components_file, readers_file = _further_files(run, "components", "each_reader")
+    components_file, readers_file = _pop_further_files(run, "components", "each_reader")
     import salstats as ss
 
     scores = source.read(run)
@@ -138,7 +138,7 @@ def _write(frame: "pd.DataFrame", path: Path, run: CommandRun) -> None:
     write_frame(frame, path, overwrite=run.overwrite)
 
 
-def _further_files(run: CommandRun, *names: str) -> list[Path | None]:
+def _pop_further_files(run: CommandRun, *names: str) -> list[Path | None]:
     """Take the files that a command writes besides its output from the options of a run.
 
     Raises an error before any work is done where a file cannot be written or two options name one file.
@@ -236,7 +236,7 @@ def run_gallery(run: CommandRun, source: Source) -> None:
 
 def run_gaze(run: CommandRun, source: Source) -> None:
     """Score maps against gaze; the recordings can be written, too."""
-    [recordings_file] = _further_files(run, "recordings")
+    [recordings_file] = _pop_further_files(run, "recordings")
     import salstats as ss
 
     study = source.read(run)
@@ -250,7 +250,7 @@ def run_gaze(run: CommandRun, source: Source) -> None:
 
 
 def run_report(run: CommandRun, source: Source) -> None:
-    """Write the folder of a report."""
+    """Write the folder of a report, and say on stderr if it has no reference to compare with."""
     from salstats.display.report.calls import loading
     from salstats.display.report.folder import check_report_folder
 
@@ -304,7 +304,7 @@ def report_reasons(scores: "pd.DataFrame", n_cases: int) -> None:
 
 
 def report_gaze_reasons(scores: "pd.DataFrame") -> None:
-    """Write on stderr how many scores are defined, and why others are not."""
+    """Write on stderr how many scores are defined, why others are not, and which means are too high."""
     from salstats.scoring.gaze_cases import RULED_OUT
 
     unit = "images"
@@ -327,10 +327,10 @@ def _report_defined(scores: "pd.DataFrame", unit: str) -> None:
         counts = [f"{n_defined} of {len(rows)} {unit} defined"]
         for reason, n in rows["reason"].value_counts(sort=True).items():
             counts.append(f"{n} {reason}")
-        typer.echo(f"{', '.join(_present(names))}: {', '.join(counts)}", err=True)
+        typer.echo(f"{', '.join(_present_names(names))}: {', '.join(counts)}", err=True)
 
 
-def _present(names: Iterable[object]) -> list[str]:
+def _present_names(names: Iterable[object]) -> list[str]:
     """Write the names of a group, without missing ones."""
     # NaN, a missing name, is not equal to itself
     return [str(name) for name in names if name == name]
@@ -368,4 +368,4 @@ def report_chosen(sweep: "pd.DataFrame", parameter: str) -> None:
         for task in dict.fromkeys(rows["task"]):
             if task not in tuned_tasks:
                 texts.append(f"{task}: no {parameter}, nothing to tune on")
-        typer.echo(f"{parameter}, {':'.join(_present(names))}: {', '.join(texts)}", err=True)
+        typer.echo(f"{parameter}, {':'.join(_present_names(names))}: {', '.join(texts)}", err=True)

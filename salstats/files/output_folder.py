@@ -47,7 +47,9 @@ def check_output_folder(
         raise InputFileError(f"cannot write {folder}: a file of that name exists", path=folder)
     if folder.is_dir() and any(folder.iterdir()):
         replaceable = written_files(folder)
-        foreign_files = [name for name in _entries(folder, subfolders) if name not in replaceable]
+        foreign_files = [
+            name for name in _entries_except_subfolders(folder, subfolders) if name not in replaceable
+        ]
         if foreign_files:
             raise InputFileError(
                 f"cannot write {folder}: it holds other files ({foreign_files[0]})",
@@ -66,7 +68,7 @@ def check_output_folder(
     return folder
 
 
-def _entries(folder: Path, subfolders: Sequence[str]) -> list[str]:
+def _entries_except_subfolders(folder: Path, subfolders: Sequence[str]) -> list[str]:
     """List everything in a folder but the subfolders of a run; a link is one entry, never followed."""
     folders_of_run = {folder / name for name in subfolders}
     entries = []
