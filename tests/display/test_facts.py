@@ -314,7 +314,7 @@ RULES = {
     rf"Caution \({NUMBER} of {NUMBER} estimates\)": cautions,
     rf"Beyond it: \D*{NUMBER} \(−?{NUMBER}, −?{NUMBER}\)\.": beyond_axis,
     rf"n = {NUMBER}(?: to {NUMBER})?": lambda frame, _: span(column(frame, "n")),
-    rf"{NUMBER} of {NUMBER} estimates (?:is|are) not defined": lambda frame, _: [
+    rf"{NUMBER} of {NUMBER} estimates? (?:is|are) not defined": lambda frame, _: [
         frame["estimate"].isna().sum(), len(frame)
     ],
     # last: it begins with a number, as no other sentence that is left

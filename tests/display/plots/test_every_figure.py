@@ -1,6 +1,7 @@
 """What holds of every figure: nothing is cut, numbers of an axis do not touch, frames stay as they are."""
 
 import warnings
+from functools import cache
 from itertools import combinations, pairwise
 
 import matplotlib.pyplot as plt
@@ -8,9 +9,9 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 import pytest
-from display.frames import extreme_study, large_study
+from display.frames import STUDIES, extreme_study, large_study
 from display.plots.estimate_figures import LONG, MARKUP, decreases, estimates
-from matplotlib.offsetbox import OffsetBox
+from matplotlib.offsetbox import DrawingArea
 
 import salstats as ss
 from salstats.display.plots.curves import plot_curves
@@ -155,10 +156,10 @@ def boxes_of(texts):
 
 
 def assert_nothing_is_cut(drawn):
-    """Texts and legends lie within the figure, but for a pixel or two."""
+    """Texts, those of legends too, and keys of legends lie within the figure, but for a pixel or two."""
     edge = drawn.bbox
-    legends = [box.get_window_extent() for box in drawn.findobj(OffsetBox) if box.get_visible()]
-    for box in [*boxes_of(drawn.findobj(plt.Text)), *legends]:
+    keys = [key.get_window_extent() for key in drawn.findobj(DrawingArea) if key.get_visible()]
+    for box in [*boxes_of(drawn.findobj(plt.Text)), *keys]:
         assert edge.x0 - 2 <= box.x0 <= box.x1 <= edge.x1 + 2
         assert edge.y0 - 2 <= box.y0 <= box.y1 <= edge.y1 + 2
 
@@ -363,3 +364,70 @@ def test_a_figure_of_one_method_and_one_metric_says_which(name):
     words = " ".join(t.get_text().replace("\n", " ") for t in drawn.findobj(plt.Text) if t.get_visible())
     plt.close(drawn)
     assert all(text in words for text in ("IoU", "Grad-CAM", "Edema")), words
+
+
+@cache
+def study(name):
+    """One of the five studies."""
+    return STUDIES[name]()
+
+
+def contrasts(scores, function):
+    """Contrasts with people, or with the first method, by metric and task."""
+    methods = sorted(scores["method"].unique())
+    reference = "human" if "human" in methods else methods[0]
+    by = [column for column in BY if column in scores and column != "method"]
+    return function(scores, reference=reference, by=by, n_replicates=99)
+
+
+def means(scores):
+    return ss.summarize(scores, by=[column for column in BY if column in scores], n_replicates=99)
+
+
+#: Figures of a study of scores.
+OF_A_STUDY = {
+    "intervals": lambda scores: ss.plot_intervals(means(scores)),
+    "forest": lambda scores: ss.plot_forest(means(scores)),
+    "decrease": lambda scores: ss.plot_decrease(contrasts(scores, ss.percent_decrease)),
+    "difference": lambda scores: ss.plot_decrease(contrasts(scores, ss.difference)),
+    "box": ss.plot_box,
+    "ranks": lambda scores: ss.plot_ranks(
+        ss.rank_stability(
+            # a method without a defined score has no rank
+            scores.dropna(subset="score"),
+            by=[column for column in BY if column in scores and column != "method"],
+            n_replicates=50,
+        )
+    ),
+}
+#: Studies whose figures are measured at each run; the larger ones are measured by `pytest -m slow`.
+QUICK = ("small", "extreme")
+
+
+def smallest_text_pt(drawn):
+    """The size in points of the smallest text that is seen."""
+    return min(t.get_fontsize() for t in drawn.findobj(plt.Text) if t.get_visible() and t.get_text().strip())
+
+
+#: Figures with text beside their marks, which need more than 60 mm, as their error says.
+WITH_TEXT = ("forest", "decrease", "difference")
+
+
+@pytest.mark.filterwarnings("ignore:Glyph")
+@pytest.mark.parametrize("width", [60, 89, 183])
+@pytest.mark.parametrize("figure", OF_A_STUDY)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in STUDIES]
+)
+def test_figures_of_five_studies_are_whole_and_legible(name, figure, width):
+    width = 75 if figure in WITH_TEXT and width == 60 else width
+    for page in OF_A_STUDY[figure](study(name)).at(width).pages:
+        with plt.rc_context({"text.hinting": "no_hinting"}):
+            drawn = page.draw(show=False)
+            drawn.draw_without_rendering()
+        try:
+            assert_nothing_is_cut(drawn)
+            assert_texts_keep_apart(drawn)
+            assert smallest_text_pt(drawn) >= 5
+        finally:
+            plt.close(drawn)

@@ -32,7 +32,7 @@ _SLANT = 0.75
 #: Width of an average character in ems: an em is the size of the text.
 _AVERAGE_EM = 0.56
 #: Width of bold text over that of regular text.
-_BOLD_FACTOR = 1.13
+_BOLD_FACTOR = 1.14
 #: Indentation of a label below a heading: an em space, since Matplotlib trims ordinary spaces.
 _INDENT = "\u2003"
 #: Character that stands for a space at which no line may end, while text is wrapped.
