@@ -288,7 +288,13 @@ ADDITIONS = {
 }
 
 
-@pytest.mark.parametrize("addition", ADDITIONS)
+#: Additions that are tried at each run; the others are tried by `pytest -m slow`.
+USUAL = ("larger text", "another theme", "caption")
+
+
+@pytest.mark.parametrize(
+    "addition", [pytest.param(a, marks=() if a in USUAL else pytest.mark.slow) for a in ADDITIONS]
+)
 @pytest.mark.parametrize("name", [name for name in FIGURES if " of " not in name and " in " not in name])
 def test_an_addition_of_plotnine_cuts_nothing_and_shows_no_name_of_a_column(name, addition):
     make, frame, _ = FIGURES[name]
