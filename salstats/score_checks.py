@@ -337,8 +337,9 @@ def _are_near(first: str, second: str, *, is_rare: bool) -> bool:
 def warn_of_two_scales(scores: pd.DataFrame, row_name: RowName) -> None:
     """Warn where scores of a metric from 0 to 1 are percentages and some of them probably fractions.
 
-    Fractions are suspected where all positive scores of a method or reader are at most 1, or where more
-    scores are at most 1 than lie between 1 and 10, as percentages would get rarer towards 0.
+    Fractions are suspected where all positive scores of a method (of each of its readers) are at most 1, if
+    there are some of them, or where more scores are at most 1 than lie between 1 and 10, as percentages would
+    get rarer towards 0, and they are more than a small share of all.
     """
     for name in scores["metric"].unique():
         metric = registered_metric(name)

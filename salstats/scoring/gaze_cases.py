@@ -166,7 +166,7 @@ def gaze_rows(
         if comparison is None:
             scores = [dict.fromkeys(rule.metrics, (np.nan, unscored_reason)) for _ in left_out]
         else:
-            scores = _series_scores(case, series, comparison)
+            scores = _scores_against_each_truth(case, series, comparison)
         series_columns = {
             **row_names(case, "", series),
             "phase": case.phase,
@@ -189,7 +189,9 @@ def gaze_rows(
                 }
 
 
-def _series_scores(case: Case, series: Series, comparison: "GazeComparison") -> list[dict[str, Score]]:
+def _scores_against_each_truth(
+    case: Case, series: Series, comparison: "GazeComparison"
+) -> list[dict[str, Score]]:
     """Return the scores of a series for each truth; the density of the reader left out is `interobserver`."""
     if series == INTEROBSERVER:
         scores = []

@@ -180,7 +180,7 @@ def _sides_of_comparison(
 ) -> tuple[_ScoreTotals, _ScoreTotals]:
     """Return the scores of methods and of the reference, from the estimates or from the scores themselves."""
     if scores is not None:
-        return _sides_of_scores(frame, keys, check_scores(scores))
+        return _method_and_reference_totals(frame, keys, check_scores(scores))
     if (frame["n"] != frame["n_pairs"]).any():
         raise SalstatsError(
             "estimates of ",
@@ -195,10 +195,14 @@ def _sides_of_comparison(
     return method, reference
 
 
-def _sides_of_scores(
+def _method_and_reference_totals(
     frame: pd.DataFrame, keys: list[str], scores: pd.DataFrame
 ) -> tuple[_ScoreTotals, _ScoreTotals]:
-    """Return the scores of methods and of the reference, from pairs of which one score may be defined."""
+    """Return the totals of the methods' scores and of the reference's, with one entry per row of `frame`.
+
+    Each side counts its undefined scores; the pairs of a row may have one defined score or two. It raises if
+    the scores have other pairs than the frame, or pair a score several times that the frame counts once.
+    """
     by = [column for column in keys if column not in ("method", "reference")]
     check_columns(scores, by)
     frames = []

@@ -296,7 +296,7 @@ def by_numbers(text: str) -> list[tuple[float, str]]:
         if substring.isdecimal():
             key.append((float(substring), ""))
         else:
-            # text sorts before numbers
+            # text and numbers alternate, so that they are compared with their like
             key.append((-1.0, substring))
     return key
 

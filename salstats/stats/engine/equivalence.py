@@ -246,7 +246,7 @@ def margin_columns(
     sense : ndarray of int, shape (n_rows,), or int
         1 where a larger estimate is a higher score, -1 where it is a lower score.
     """
-    claims = _claims(metrics, margin_test.low, margin_test.high, sense)
+    claims = _claim_texts(metrics, margin_test.low, margin_test.high, sense)
     claims = np.where(is_inside, claims, "")
     return {
         "verdict": verdicts(sides, claims),
@@ -261,10 +261,13 @@ def is_below(p_value: np.ndarray, alpha: np.ndarray | float) -> np.ndarray:
     return np.asarray(p_value < np.asarray(alpha) * (1 - _ROUNDING))
 
 
-def _claims(metrics: np.ndarray, low: np.ndarray, high: np.ndarray, sense: np.ndarray | int) -> np.ndarray:
+def _claim_texts(
+    metrics: np.ndarray, low: np.ndarray, high: np.ndarray, sense: np.ndarray | int
+) -> np.ndarray:
     """Return the claim of each estimate if it lies inside its margin, of `CLAIMS`; "" without a margin.
 
-    Higher scores are better, except for metrics whose direction is -1.
+    Higher scores are better, except for metrics whose direction is -1. `sense` is 1 where a larger estimate
+    is a higher score, -1 where it is a lower score.
     """
     # metrics without a direction have 0
     directions = np.array([direction(m) or 1 for m in metrics], dtype=np.int64)

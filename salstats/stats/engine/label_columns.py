@@ -29,13 +29,13 @@ def holds_labels(column: str, values: np.ndarray) -> bool:
 
     Two labels are no problem: the slope of a regression on them is their difference.
     """
-    if not _has_label_name(column):
+    if not _names_a_label_not_a_quantity(column):
         return False
     distinct = np.unique(values[~np.isnan(values)])
     return len(distinct) > 2 and bool((distinct == np.floor(distinct)).all())
 
 
-def _has_label_name(column: str) -> bool:
+def _names_a_label_not_a_quantity(column: str) -> bool:
     """Return True if the words of a column's name are those of labels."""
     words = [word.lower() for word in _WORD.findall(column)]
     if not words or words[0] in _QUANTITIES:

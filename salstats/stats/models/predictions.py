@@ -465,7 +465,7 @@ def fit_line(
     for model in fitted.models:
         covariate = _line_covariate(model, at)
         line = _line_values(model, covariate, n_points)
-        values = default_values(model) | _held_values(fitted, model, covariate, dict(hold or {}))
+        values = default_values(model) | _codes_of_hold(fitted, model, covariate, dict(hold or {}))
         codes = {column: np.full(len(line), value) for column, value in values.items()}
         codes[covariate] = line
         means.append(means_at(model, codes, level, notes))
@@ -515,7 +515,7 @@ def _line_values(model: Model, covariate: str, n_points: int) -> np.ndarray:
     return np.linspace(lowest, highest, n_points)
 
 
-def _held_values(
+def _codes_of_hold(
     fitted: Fitted, model: Model, covariate: str, hold: Mapping[str, float | str]
 ) -> dict[str, float]:
     """Return the values in `hold` as numbers or codes of levels, checked."""

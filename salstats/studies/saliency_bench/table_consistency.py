@@ -185,7 +185,7 @@ def check(benchmark: Benchmark) -> ItemResult:
         {
             "Printed": ("printed", 4),
             "From Table 2": ("recomputed", 4),
-            "Difference": _difference_text,
+            "Difference": _disagreement_text,
             TableColumn("Agrees", align="left"): _agreement_text,
         },
         groups="pair",
@@ -198,7 +198,7 @@ def check(benchmark: Benchmark) -> ItemResult:
     )
 
 
-def _difference_text(row: Any) -> str:
+def _disagreement_text(row: Any) -> str:
     """Write the difference of a printed correlation and the recomputed one, nothing where they agree."""
     if row.agrees:
         return ""

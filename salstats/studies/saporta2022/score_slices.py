@@ -170,7 +170,7 @@ def read_slices(scores: pd.DataFrame, options: argparse.Namespace) -> SlicedScor
                 hint=Message("leave ", Setting("full_scores"), " out"),
                 column="slice",
             )
-        full = _iou_and_hit_rows_main_first(_read_full(options), options)
+        full = _iou_and_hit_rows_main_first(_read_scores_of_all_images(options), options)
         if "slice" in full and (full["slice"].notna() & (full["slice"] != FULL)).any():
             raise SalstatsError(
                 Setting("full_scores"),
@@ -223,8 +223,11 @@ def _check_options(options: argparse.Namespace) -> None:
             )
 
 
-def _read_full(options: argparse.Namespace) -> pd.DataFrame:
-    """Read the tables of the full slice and its features without size and shape, which only findings have."""
+def _read_scores_of_all_images(options: argparse.Namespace) -> pd.DataFrame:
+    """Read the scores of the slice "full", which has all images, with the features that all images have.
+
+    Files of sizes and shapes, which only findings have, are left out; a feature frame is used as it is.
+    """
     features = []
     for table in options.features:
         if isinstance(table, pd.DataFrame) or not is_of_shapes(table):

@@ -158,7 +158,7 @@ def gallery_layout(
         candidates += _layouts_of_sizes(row_texts, titles, width, names_mm, n_stacks)
     n_pages = []
     for candidate in candidates:
-        heights = _assumed_heights(candidate, shapes)
+        heights = _approximate_row_heights_mm(candidate, shapes)
         stacks = packed_slices(heights, _ASSUMED_PAGE_MM - candidate.title_mm)
         n_pages.append(math.ceil(len(stacks) / candidate.n_stacks))
     fewest_pages = [candidate for candidate, n in zip(candidates, n_pages, strict=True) if n == min(n_pages)]
@@ -222,10 +222,13 @@ def _row_text(name: Sequence[str], names_mm: float) -> str:
     return "\n".join(wrapped(text, chars_in(names_mm - 1), _NAME_LINES) for text in name)
 
 
-def _assumed_heights(layout: GalleryLayout, shapes: Sequence[tuple[int, int] | None]) -> list[float]:
+def _approximate_row_heights_mm(
+    layout: GalleryLayout, shapes: Sequence[tuple[int, int] | None]
+) -> list[float]:
     """Return the approximate height of each row in mm, with one line of text below each picture.
 
-    Images of unknown shape count as squares.
+    Images of unknown shape count as squares. Titles of columns count if methods stand on several lines: each
+    line of a row then repeats them.
     """
     titles_mm = 0.0
     if len(layout.lines) > 1:
