@@ -224,8 +224,9 @@ class Figure(p9.ggplot):
             # the first call has already given the warnings
             warnings.simplefilter("ignore")
             figure = call.plot(*call.values, **call.options | {"width": width / text_scale})
-        for page in figure.pages:
-            page._enlarge(text_scale)
+        if text_scale != 1:
+            for page in figure.pages:
+                page._enlarge(text_scale)
         for addition in call.additions:
             figure = figure + addition
         return figure
@@ -234,7 +235,10 @@ class Figure(p9.ggplot):
         """Multiply the size of this page and of its texts."""
         self._text_scale = scale
         width, height = self.theme.getp("figure_size")
-        sizes = {name: p9.element_text(size=scale * self._text_pt(name)) for name in _SIZED_TEXTS}
+        sizes = {}
+        for name in _SIZED_TEXTS:
+            if not self.theme.themeables.is_blank(name):
+                sizes[name] = p9.element_text(size=scale * self._text_pt(name))
         # the general element last would overwrite the others
         text = p9.theme(text=sizes.pop("text"))
         self.theme = _with_theme(self.theme, text)

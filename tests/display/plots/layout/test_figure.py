@@ -113,3 +113,17 @@ def test_an_element_without_text_stays_so_unless_the_theme_names_it():
     assert (figure + p9.theme(text=p9.element_text(size=9))).theme.themeables.is_blank("legend_title")
     named = figure + p9.theme(legend_title=p9.element_text(size=9))
     assert not named.theme.themeables.is_blank("legend_title")
+
+
+@plot_function
+def plot_bare(frame, *, width=89.0):
+    """Draw points without numbers at the axes."""
+    return page(1, width, frame) + p9.theme(axis_text=p9.element_blank())
+
+
+def test_an_axis_without_text_has_none_at_another_width_or_with_larger_text():
+    wide = plot_bare(FRAME).at(183)
+    larger = plot_bare(FRAME) + p9.theme(text=p9.element_text(size=9))
+    assert wide.theme.themeables.is_blank("axis_text")
+    assert larger.theme.themeables.is_blank("axis_text")
+    assert larger.at(183).theme.themeables.is_blank("axis_text")
