@@ -176,10 +176,8 @@ def auroc(  # noqa: C901
     level = check_level(level)
     wide = labelled_table(frame, score, label, reference, by, unit)
     table = wide.codes.frame
-    warn_pooled_methods(table, wide.groups)
-    scores = check_numeric(table, score, "data")
-    labels = check_numeric(table, label, "data")
-    check_labels(labels, label)
+    scores = wide.scores
+    labels = wide.labels
     units = None
     unit_codes = np.arange(len(table))
     if has_units(table, unit):
@@ -248,6 +246,9 @@ class LabelledTable(NamedTuple):
     codes: ColumnCodes
     #: Grouping columns.
     groups: list[str]
+    #: Scores and labels, which are 0, 1 or NaN; shape (n_rows,).
+    scores: np.ndarray
+    labels: np.ndarray
     #: Scores to compare with, shape (n_rows,); None without a reference.
     reference_scores: np.ndarray | None
     #: True if some variable was a metric of a scores frame, False if all were columns.
@@ -262,7 +263,10 @@ def labelled_table(
     by: str | Sequence[str] | None,
     unit: Unit,
 ) -> LabelledTable:
-    """Return the table of a score, a label and a reference, which is a method or another score."""
+    """Return the table of a score, a label and a reference, which is a method or another score.
+
+    It raises for a label other than 0 and 1, and warns where rows of several methods are taken together.
+    """
     reference_is_method = False
     if reference is not None and "method" in frame:
         reference_is_method = bool((frame["method"] == reference).any())
@@ -281,7 +285,11 @@ def labelled_table(
         codes, reference_scores = _pair_with_method(codes, score, label, str(reference))
     elif reference_is_score:
         reference_scores = check_numeric(codes.frame, str(reference), "data")
-    return LabelledTable(codes, groups, reference_scores, names_metrics)
+    warn_pooled_methods(codes.frame, groups)
+    scores = check_numeric(codes.frame, score, "data")
+    labels = check_numeric(codes.frame, label, "data")
+    _check_labels(labels, label)
+    return LabelledTable(codes, groups, scores, labels, reference_scores, names_metrics)
 
 
 def _areas_of_groups(
@@ -436,7 +444,7 @@ def _area_columns(
     }
 
 
-def check_labels(labels: np.ndarray, name: str) -> None:
+def _check_labels(labels: np.ndarray, name: str) -> None:
     """Raise where a label is neither 0, 1 nor missing."""
     is_valid = np.isnan(labels) | (labels == 0) | (labels == 1)
     invalid_rows = np.flatnonzero(~is_valid)

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from salstats.checks import check_count, check_frame, check_generator, check_level, check_numeric
+from salstats.checks import check_count, check_frame, check_generator, check_level
 from salstats.errors import Message, warn
 from salstats.frames import estimates_frame
-from salstats.stats.auroc import check_labels, labelled_table
+from salstats.stats.auroc import labelled_table
 from salstats.stats.engine.cautions import FEW_UNITS, caution_column
 from salstats.stats.engine.few_units import few_units_of_rows
 from salstats.stats.engine.fixed_factors import inference_to
-from salstats.stats.engine.grouping import named_groups, row_groups, warn_pooled_methods
+from salstats.stats.engine.grouping import named_groups, row_groups
 from salstats.stats.engine.limits import percentile
 from salstats.stats.engine.resampling_units import Unit, has_units, resolve_unit
 from salstats.stats.engine.roc import roc_corners, true_positive_rate_replicates
@@ -109,10 +109,8 @@ def roc_curve(
     generator = check_generator(rng)
     wide = labelled_table(frame, score, label, None, by, unit)
     table = wide.codes.frame
-    warn_pooled_methods(table, wide.groups)
-    scores = check_numeric(table, score, "data")
-    labels = check_numeric(table, label, "data")
-    check_labels(labels, label)
+    scores = wide.scores
+    labels = wide.labels
     unit_name = "row"
     unit_codes = np.arange(len(table))
     named_unit_codes = None

@@ -1,6 +1,7 @@
 """What holds of every figure: nothing is cut, numbers of an axis do not touch, frames stay as they are."""
 
 import warnings
+from contextlib import contextmanager
 from functools import cache
 from itertools import combinations, pairwise
 
@@ -164,6 +165,18 @@ def assert_nothing_is_cut(drawn):
         assert edge.y0 - 2 <= box.y0 <= box.y1 <= edge.y1 + 2
 
 
+@contextmanager
+def drawn_without_hinting(page):
+    """A page as it is drawn, with letters as wide as on paper; it is closed at the end."""
+    with plt.rc_context({"text.hinting": "no_hinting"}):
+        drawn = page.draw(show=False)
+        drawn.draw_without_rendering()
+    try:
+        yield drawn
+    finally:
+        plt.close(drawn)
+
+
 CAMS = ["Grad-CAM", "Grad-CAM++", "Layer-CAM", "Eigen-CAM"]
 EIGHT = [*CAMS, "Integrated Gradients", "DeepLIFT", "Occlusion", "RISE"]
 
@@ -258,17 +271,12 @@ def test_nothing_is_cut_or_too_high_texts_keep_apart_and_the_frame_stays_as_it_i
     assert all(25.4 * page.theme.getp("figure_size")[1] <= PAGE_HEIGHT_MM + 0.1 for page in pages)
     words = ""
     for page in {0: pages[0], len(pages) - 1: pages[-1]}.values():
-        with plt.rc_context({"text.hinting": "no_hinting"}):
-            drawn = page.draw(show=False)
-            drawn.draw_without_rendering()
-        try:
+        with drawn_without_hinting(page) as drawn:
             assert_nothing_is_cut(drawn)
             assert_texts_keep_apart(drawn)
             assert width == 60 or all(axes.bbox.width > 10 / 25.4 * drawn.dpi for axes in drawn.axes)
             # lines of an indented label begin with a wide blank
             words += " ".join(" ".join(t.get_text().split()) for t in drawn.findobj(plt.Text))
-        finally:
-            plt.close(drawn)
     if shows_names and figure.at(width) is figure:
         assert all(markup in words.replace(r"\$", "$") for markup in MARKUP)
 
@@ -299,16 +307,11 @@ USUAL = ("larger text", "another theme", "caption")
 def test_an_addition_of_plotnine_cuts_nothing_and_shows_no_name_of_a_column(name, addition):
     make, frame, _ = FIGURES[name]
     page = make(frame) + ADDITIONS[addition]
-    with plt.rc_context({"text.hinting": "no_hinting"}):
-        drawn = page.draw(show=False)
-        drawn.draw_without_rendering()
-    try:
+    with drawn_without_hinting(page) as drawn:
         assert_nothing_is_cut(drawn)
         assert_texts_keep_apart(drawn)
         words = {t.get_text() for t in drawn.findobj(plt.Text) if t.get_visible()}
         assert not words & {"method_label", "mark", "panel", "row_label", "fill", "group"}
-    finally:
-        plt.close(drawn)
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
@@ -428,12 +431,7 @@ WITH_TEXT = ("forest", "decrease", "difference")
 def test_figures_of_five_studies_are_whole_and_legible(name, figure, width):
     width = 75 if figure in WITH_TEXT and width == 60 else width
     for page in OF_A_STUDY[figure](study(name)).at(width).pages:
-        with plt.rc_context({"text.hinting": "no_hinting"}):
-            drawn = page.draw(show=False)
-            drawn.draw_without_rendering()
-        try:
+        with drawn_without_hinting(page) as drawn:
             assert_nothing_is_cut(drawn)
             assert_texts_keep_apart(drawn)
             assert smallest_text_pt(drawn) >= 5
-        finally:
-            plt.close(drawn)

@@ -1,6 +1,7 @@
 """Figures with pages, which can be laid out again for another width."""
 
 import functools
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
@@ -113,7 +114,7 @@ class Figure(p9.ggplot):
             return self
         self._call = replace(self._call, additions=(*self._call.additions, other))
         text_scale = self._text_pt("text") / TEXT_PT
-        if text_scale != self._text_scale:
+        if not math.isclose(text_scale, self._text_scale):
             self.__dict__.update(self._laid_out(self._width_mm, text_scale).__dict__)
         else:
             self._further_pages = tuple(page + other for page in self._further_pages)
@@ -183,8 +184,8 @@ class Figure(p9.ggplot):
         return caption.removesuffix(page_sentence(1, len(self.pages))).rstrip()
 
     def without_caption(self) -> "Figure":
-        """Return a copy of this page without its caption, and lower by the lines of the caption."""
-        page = copy(self)
+        """Return this page alone and without its caption, lower by the lines of the caption."""
+        page = self.alone()
         page.labels = copy(self.labels)
         texts_mm = page._texts_mm()
         page.labels.caption = None

@@ -127,3 +127,11 @@ def test_an_axis_without_text_has_none_at_another_width_or_with_larger_text():
     assert wide.theme.themeables.is_blank("axis_text")
     assert larger.theme.themeables.is_blank("axis_text")
     assert larger.at(183).theme.themeables.is_blank("axis_text")
+
+
+@pytest.mark.parametrize("size", [8.3, 9.1, 11.7])
+def test_additions_after_larger_text_keep_its_size(size):
+    figure = plot_points(FRAME) + p9.theme(text=p9.element_text(size=size)) + p9.labs(title="Mine")
+    assert figure.theme.getp(("axis_text", "size")) == pytest.approx(size)
+    assert figure.at(120).theme.getp(("axis_text", "size")) == pytest.approx(size)
+    assert [page.labels.title for page in figure.pages] == ["Mine", "Mine"]
