@@ -12,7 +12,7 @@ import plotnine as p9
 import pytest
 from display.frames import STUDIES, extreme_study, large_study
 from display.plots.estimate_figures import LONG, MARKUP, decreases, estimates
-from matplotlib.offsetbox import DrawingArea
+from matplotlib.offsetbox import OffsetBox
 
 import salstats as ss
 from salstats.display.plots.curves import plot_curves
@@ -157,10 +157,10 @@ def boxes_of(texts):
 
 
 def assert_nothing_is_cut(drawn):
-    """Texts, those of legends too, and keys of legends lie within the figure, but for a pixel or two."""
+    """Texts and legends lie within the figure, but for a pixel or two."""
     edge = drawn.bbox
-    keys = [key.get_window_extent() for key in drawn.findobj(DrawingArea) if key.get_visible()]
-    for box in [*boxes_of(drawn.findobj(plt.Text)), *keys]:
+    legends = [box.get_window_extent() for box in drawn.findobj(OffsetBox) if box.get_visible()]
+    for box in [*boxes_of(drawn.findobj(plt.Text)), *legends]:
         assert edge.x0 - 2 <= box.x0 <= box.x1 <= edge.x1 + 2
         assert edge.y0 - 2 <= box.y0 <= box.y1 <= edge.y1 + 2
 
