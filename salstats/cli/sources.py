@@ -50,9 +50,9 @@ class CommandRun:
 
     def deliver(self, frame: "pd.DataFrame") -> None:
         """Write a frame to its file or print it, and write the note on its metrics on stderr."""
-        from salstats.display.tables.notes import metric_note
+        from salstats.display.tables.notes import metric_notes
 
-        note = metric_note(frame)
+        note = metric_notes(frame)
         if note:
             typer.echo(note, err=True)
         if self.output is not None:

@@ -101,11 +101,11 @@ def table_correlation(
     value = Value(with_interval(name, estimates), texts)
     is_triangle = matrix
     if is_triangle is None:
-        is_triangle = _has_all_pairs(frame, keys)
+        is_triangle = _has_all_pairs_of_three_variables(frame, keys)
     variables_note = ""
     if is_triangle:
         groups_of_triangles = tuple(key for key in keys if estimates.varies(key))
-        table = _triangle(frame, groups_of_triangles, names, value)
+        table = _triangle_table(frame, groups_of_triangles, names, value)
         constant = [key for key in keys if key not in groups_of_triangles]
     else:
         placement = choose_placement(estimates, [*keys, "x", "y"], rows, columns, groups)
@@ -115,17 +115,16 @@ def table_correlation(
     subject_note = paragraph(
         variables_note, covariates_note(estimates, names), _stratum_note(estimates, names)
     )
-    general, statistics = notes.estimates_note(
-        estimates, names, constant, ("pair", "incomplete"), subject_note
-    )
+    nouns = notes.CountNouns("pair", "incomplete")
+    table_notes = notes.estimates_notes(estimates, names, constant, nouns, subject_note)
     p_value_note = ""
     test = _test_text(estimates, coefficient)
     if star_texts.note and test:
         p_value_note = f"P values: two-sided, {test}."
-    statistics = paragraph(statistics, clustering_sentence(estimates), p_value_note)
+    statistics = paragraph(table_notes.statistics, clustering_sentence(estimates), p_value_note)
     table = replace(
         table,
-        notes=(general, statistics),
+        notes=(table_notes.subject, statistics),
         symbol_note=paragraph(star_texts.note, notes.dash_note(table.cells)),
         title=title,
         may_rearrange=table.may_rearrange and not is_triangle,
@@ -165,7 +164,7 @@ def _stratum_note(estimates: Estimates, labels: Labels) -> str:
     return f"Within values of {labels.column(str(stratum))}, combined on Fisher's z scale."
 
 
-def _has_all_pairs(frame: pd.DataFrame, keys: Sequence[str]) -> bool:
+def _has_all_pairs_of_three_variables(frame: pd.DataFrame, keys: Sequence[str]) -> bool:
     """Return whether a frame has every pair of at least three variables, once in each group."""
     # "x, y" and "y, x" are one pair
     pairs = {frozenset(pair) for pair in zip(frame["x"], frame["y"], strict=True)}
@@ -178,7 +177,7 @@ def _has_all_pairs(frame: pd.DataFrame, keys: Sequence[str]) -> bool:
     return n_variables > 2 and has_every_pair and len(frame) == len(pairs) * n_groups
 
 
-def _triangle(frame: pd.DataFrame, groups: tuple[str, ...], labels: Labels, value: Value) -> Table:
+def _triangle_table(frame: pd.DataFrame, groups: tuple[str, ...], labels: Labels, value: Value) -> Table:
     """Return a table of the lower triangle of each group."""
     variables = labels.order("x", frame[["x", "y"]].to_numpy().ravel())
     if len(variables) < 3:

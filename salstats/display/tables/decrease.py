@@ -16,13 +16,13 @@ from salstats.display.tables.fitting import fits
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import (
     Value,
-    bounds_values,
+    bounds_value_if_any,
     check_display,
+    decimals_of_rows,
     interval_texts,
-    metric_digits,
     value_table,
 )
-from salstats.display.tables.marks import exceptions, p_heading
+from salstats.display.tables.marks import p_heading, rarer_rows
 from salstats.display.tables.placement import CellGrid, ColumnPlacement, lay_out
 from salstats.display.tables.record import Table
 from salstats.display.text.format import count_text, fixed_text, p_text, reported_p, row_p_text
@@ -124,51 +124,51 @@ def table_decrease(  # noqa: C901
     contrasts = pairs_as_methods(differences, names)
     frame = contrasts.frame
 
-    metric = ""
+    metric_label = ""
     if "metric" in contrasts.keys and not contrasts.varies("metric"):
-        metric = names.value("metric", frame["metric"].iloc[0])
+        metric_label = names.value("metric", frame["metric"].iloc[0])
     methods_in_columns = wide
     if methods_in_columns is None:
         methods_in_columns = len(contrasts.values("method")) <= _MAX_METHODS_IN_COLUMNS
 
-    def table_of(placement: ColumnPlacement) -> Table:
+    def contrast_table(placement: ColumnPlacement) -> Table:
         grid = lay_out(frame, placement, names)
         if sort == "size":
-            grid = _sorted_by_size(grid, contrasts)
-        mean_headings = _mean_headings(contrasts, names, placement, average)
-        values = _contrast_values(contrasts, mean_headings, metric, digits, percent_digits, style)
+            grid = _with_furthest_below_first(grid, contrasts)
+        mean_headings = _heading_by_mean_column(contrasts, names, placement, average)
+        values = _table_values(contrasts, mean_headings, metric_label, digits, percent_digits, style)
         if n and contrasts.values("n_pairs"):
             counts = [count_text(count) for count in contrasts.numbers("n_pairs")]
             values = [Value(names.column("n"), counts, "right"), *values]
         shared = []
         if placement.columns:
             may_be_shared = (names.column("n"), mean_headings["reference_mean"])
-            shared = [v for v in values if v.heading in may_be_shared and _is_same_in_rows(grid, v)]
+            shared = [v for v in values if v.heading in may_be_shared and _has_one_text_per_row(grid, v)]
         own = [value for value in values if value not in shared]
         return value_table(grid, own, names, row_values=shared)
 
     placement = _placement(contrasts, methods_in_columns=methods_in_columns)
-    table = table_of(placement)
+    table = contrast_table(placement)
     if wide is None and methods_in_columns and not fits(table):
         # a page has no room for the methods beside each other
         placement = _placement(contrasts, methods_in_columns=False)
-        table = table_of(placement)
+        table = contrast_table(placement)
 
     constant = [column for column in placement.constant if column not in ("metric", *placement.rows)]
-    nouns = ("score", "undefined")
+    nouns = notes.CountNouns("score", "undefined")
     if contrasts.values("n_pairs"):
-        nouns = ("pair", "incomplete")
+        nouns = notes.CountNouns("pair", "incomplete")
     means_note = ""
     if np.array_equal(contrasts.numbers("n"), contrasts.numbers("n_pairs"), equal_nan=True):
         means_note = "Means are over the cases where both scores are defined."
     bounds_note = ""
     if contrasts.values("bound_low"):
         bounds_note = BOUNDS
-    general, statistics = notes.estimates_note(contrasts, names, constant, nouns, means_note)
+    table_notes = notes.estimates_notes(contrasts, names, constant, nouns, means_note)
     statistics = paragraph(
-        statistics,
+        table_notes.statistics,
         bounds_note,
-        _effect_note(contrasts),
+        _effect_size_note(contrasts),
         p_value_sentence(contrasts),
         notes.equal_methods_note(all_rows, names, style),
     )
@@ -180,7 +180,11 @@ def table_decrease(  # noqa: C901
         underline_note = ""
     symbol_note = paragraph(uniform_note, margin_note(contrasts, names, style), notes.dash_note(table.cells))
     table = replace(
-        table, notes=(general, statistics), mark_note=underline_note, symbol_note=symbol_note, title=title
+        table,
+        notes=(table_notes.subject, statistics),
+        mark_note=underline_note,
+        symbol_note=symbol_note,
+        title=title,
     )
     return great_table(table, "salstats-decrease")
 
@@ -210,7 +214,7 @@ def _placement(contrasts: Estimates, *, methods_in_columns: bool) -> ColumnPlace
     return ColumnPlacement(rows, headings, tuple(groups), constant)
 
 
-def _is_same_in_rows(grid: CellGrid, value: Value) -> bool:
+def _has_one_text_per_row(grid: CellGrid, value: Value) -> bool:
     """Return whether a value has one text in all cells of each row.
 
     The number of pairs and the mean of the reference have where all methods were scored on the same cases.
@@ -222,8 +226,11 @@ def _is_same_in_rows(grid: CellGrid, value: Value) -> bool:
     return True
 
 
-def _sorted_by_size(grid: CellGrid, contrasts: Estimates) -> CellGrid:
-    """Sort the rows of each group: furthest below the reference first, then undefined ones, averages last."""
+def _with_furthest_below_first(grid: CellGrid, contrasts: Estimates) -> CellGrid:
+    """Return a grid with the rows of each group sorted.
+
+    Those furthest below the reference are the first, then come undefined ones, and averages are the last.
+    """
     # how much better than the reference each method is, negative below it
     gains = contrasts.numbers("estimate")
     if contrasts.term == "percent_decrease":
@@ -253,25 +260,25 @@ def _sorted_by_size(grid: CellGrid, contrasts: Estimates) -> CellGrid:
     )
 
 
-def _contrast_values(
+def _table_values(
     contrasts: Estimates,
     mean_headings: Mapping[str, str],
-    metric: str,
+    metric_label: str,
     digits: int | None,
     percent_digits: int,
     style: str,
 ) -> list[Value]:
     """Return both means, the contrast with its interval, and P values.
 
-    `mean_headings` are the headings of the columns of means, `metric` is the label of the only metric, "" if
-    there are several.
+    `mean_headings` are the headings of the columns of means, `metric_label` is
+    the label of the only metric, "" if there are several.
     """
     contrast_digits = digits
     if contrasts.term == "percent_decrease":
         contrast_digits = percent_digits
     values = []
     # means are in the unit of their metric, also where the contrast is a percentage
-    digits_of_means = metric_digits(contrasts.with_columns(term="mean"), digits)
+    digits_of_means = decimals_of_rows(contrasts.with_columns(term="mean"), digits)
     for column in _MEANS:
         means = []
         for mean, mean_digits in zip(contrasts.numbers(column), digits_of_means, strict=True):
@@ -280,12 +287,14 @@ def _contrast_values(
 
     rows = contrasts.frame.to_dict("records")
     is_tested = not np.isnan([reported_p(row) for row in rows]).all()
-    contrast_heading = with_interval(_contrast_heading(contrasts, metric), contrasts, with_p_values=is_tested)
+    contrast_heading = with_interval(
+        _contrast_heading(contrasts, metric_label), contrasts, with_p_values=is_tested
+    )
     contrast_texts = interval_texts(contrasts, contrast_digits, style, margin_marks(contrasts))
     significant, others = _significant_and_other_rows(contrasts)
-    values.append(Value(contrast_heading, contrast_texts, underline=exceptions(significant, others)))
-    values += bounds_values(contrasts, contrast_digits, style)
-    values += _effect_values(contrasts, style)
+    values.append(Value(contrast_heading, contrast_texts, underline=rarer_rows(significant, others)))
+    values += bounds_value_if_any(contrasts, contrast_digits, style)
+    values += _effect_size_value_if_any(contrasts, style)
     if is_tested:
         values.append(Value(p_heading(contrasts), [row_p_text(row, style) for row in rows]))
     if has_margins(contrasts):
@@ -312,7 +321,7 @@ def _significant_and_other_rows(contrasts: Estimates) -> tuple[list[int], list[i
     return significant, others
 
 
-def _mean_headings(
+def _heading_by_mean_column(
     contrasts: Estimates, labels: Labels, placement: ColumnPlacement, average: str
 ) -> dict[str, str]:
     """Return the heading of each column of means: "Human, mean" and "Method, mean".
@@ -334,18 +343,18 @@ def _mean_headings(
     }
 
 
-def _contrast_heading(contrasts: Estimates, metric: str) -> str:
+def _contrast_heading(contrasts: Estimates, metric_label: str) -> str:
     """Return the name of the contrast behind the only metric: "IoU, decrease, %"."""
     term = str(contrasts.term)
     if term not in CONTRASTS:
         term = "difference"
-    if metric:
-        return f"{metric}, {TERMS[term].name}"
+    if metric_label:
+        return f"{metric_label}, {TERMS[term].name}"
     return TERMS[term].heading
 
 
-def _effect_values(contrasts: Estimates, style: str) -> list[Value]:
-    """Return a column of the standardised effect sizes with their limits, where the frame has them."""
+def _effect_size_value_if_any(contrasts: Estimates, style: str) -> list[Value]:
+    """Return the standardised effect sizes with their limits as one value, an empty list without them."""
     if not contrasts.values("effect_size"):
         return []
     columns = {"effect": "estimate", "effect_low": "conf_low", "effect_high": "conf_high"}
@@ -358,7 +367,7 @@ def _effect_values(contrasts: Estimates, style: str) -> list[Value]:
     return [Value(with_interval(name, sizes), interval_texts(sizes, _EFFECT_DIGITS, style))]
 
 
-def _effect_note(contrasts: Estimates) -> str:
+def _effect_size_note(contrasts: Estimates) -> str:
     """Say what the effect size is, and which pairs its limits take as independent."""
     record = EFFECT_SIZES.get(str(contrasts.only_value("effect_size")))
     if record is None:

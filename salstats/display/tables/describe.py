@@ -11,7 +11,7 @@ from salstats.display.estimates import Estimates, references_of
 from salstats.display.facts import paragraph
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.grid import Value, check_display, metric_digits, value_table
+from salstats.display.tables.grid import Value, check_display, decimals_of_rows, value_table
 from salstats.display.tables.placement import choose_placement, lay_out
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import MISSING, count_text, fixed_text, interval_text, plural
@@ -87,15 +87,17 @@ def table_describe(
     if "method" in varying:
         rows = ["method"]
     placement = choose_placement(summaries, keys, rows, columns=[])
-    metric = ""
+    metric_label = ""
     if "metric" in placement.constant:
-        metric = names.value("metric", frame["metric"].iloc[0])
-    table = value_table(lay_out(frame, placement, names), _values(summaries, metric, digits, style), names)
+        metric_label = names.value("metric", frame["metric"].iloc[0])
+    table = value_table(
+        lay_out(frame, placement, names), _summary_values(summaries, metric_label, digits, style), names
+    )
     constant = [column for column in placement.constant if column != "metric"]
     general = paragraph(
         notes.constant_note(summaries, constant, names),
         notes.scoring_note(summaries, names),
-        notes.metric_note(frame),
+        notes.metric_notes(frame),
     )
     n_note = "n, scores."
     if summaries.values("n_missing"):
@@ -108,46 +110,46 @@ def table_describe(
     return great_table(table, "salstats-describe")
 
 
-def _values(summaries: Estimates, metric: str, digits: int | None, style: str) -> list[Value]:
+def _summary_values(summaries: Estimates, metric_label: str, digits: int | None, style: str) -> list[Value]:
     """Return the columns of counts, means and medians; those that would be empty are left out.
 
-    `metric` is the label of the only metric, "" if there are several.
+    `metric_label` is the label of the only metric, "" if there are several.
     """
     frame = summaries.frame
     rows = frame.assign(missing=missing_scores(frame)).to_dict("records")
 
-    def counts(heading: str, column: str) -> Value:
+    def count_value(heading: str, column: str) -> Value:
         return Value(heading, [count_text(row[column]) for row in rows], "right")
 
-    values = [counts("n", "n")]
+    values = [count_value("n", "n")]
     if summaries.values("n_missing"):
-        values.append(counts("Undefined", "missing"))
+        values.append(count_value("Undefined", "missing"))
     if summaries.values("n_units"):
         unit = str(summaries.only_value("unit") or "unit")
-        values.append(counts(plural(unit).capitalize(), "n_units"))
+        values.append(count_value(plural(unit).capitalize(), "n_units"))
     if not frame["binary"].all():
         mean_heading = "Mean (SD)"
         median_heading = "Median (Q1, Q3)"
-        if metric:
-            mean_heading = f"Mean {metric} (SD)"
-            median_heading = f"Median {metric} (Q1, Q3)"
-        digits_of_rows = list(zip(rows, metric_digits(summaries, digits), strict=True))
-        mean_texts = [_mean_text(row, row_digits) for row, row_digits in digits_of_rows]
-        median_texts = [_median_text(row, row_digits, style) for row, row_digits in digits_of_rows]
+        if metric_label:
+            mean_heading = f"Mean {metric_label} (SD)"
+            median_heading = f"Median {metric_label} (Q1, Q3)"
+        rows_with_digits = list(zip(rows, decimals_of_rows(summaries, digits), strict=True))
+        mean_texts = [_mean_and_sd_text(row, row_digits) for row, row_digits in rows_with_digits]
+        median_texts = [_median_and_iqr_text(row, row_digits, style) for row, row_digits in rows_with_digits]
         values.append(Value(mean_heading, mean_texts))
         values.append(Value(median_heading, median_texts))
     if (frame["n_zero"] + frame["n_one"]).any():
         zero_heading = "At 0, n (%)"
         one_heading = "At 1, n (%)"
-        if metric:
-            zero_heading = f"{metric} at 0, n (%)"
-            one_heading = f"{metric} at 1, n (%)"
-        values.append(Value(zero_heading, [_share_text(row, "zero") for row in rows]))
-        values.append(Value(one_heading, [_share_text(row, "one") for row in rows]))
+        if metric_label:
+            zero_heading = f"{metric_label} at 0, n (%)"
+            one_heading = f"{metric_label} at 1, n (%)"
+        values.append(Value(zero_heading, [_count_and_percent_text(row, "zero") for row in rows]))
+        values.append(Value(one_heading, [_count_and_percent_text(row, "one") for row in rows]))
     return values
 
 
-def _mean_text(row: dict[Hashable, Any], digits: int) -> str:
+def _mean_and_sd_text(row: dict[Hashable, Any], digits: int) -> str:
     """Return the mean (SD), blank for 0/1 scores."""
     if row["binary"]:
         return ""
@@ -157,14 +159,14 @@ def _mean_text(row: dict[Hashable, Any], digits: int) -> str:
     return f"{mean} ({fixed_text(row['sd'], digits)})"
 
 
-def _median_text(row: dict[Hashable, Any], digits: int, style: str) -> str:
+def _median_and_iqr_text(row: dict[Hashable, Any], digits: int, style: str) -> str:
     """Return the median (quartiles), blank for 0/1 scores."""
     if row["binary"]:
         return ""
     return interval_text(row["median"], row["q1"], row["q3"], digits, style)
 
 
-def _share_text(row: dict[Hashable, Any], bound: Literal["zero", "one"]) -> str:
+def _count_and_percent_text(row: dict[Hashable, Any], bound: Literal["zero", "one"]) -> str:
     """Return how many scores are exactly 0 or 1 and their percentage, blank where these are no bounds."""
     metric = registered_metric(row.get("metric"))
     if metric is not None and (metric.low, metric.high) != (0, 1):

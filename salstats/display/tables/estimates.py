@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,14 @@ from salstats.display.estimates import Estimates, read_estimates, references_of
 from salstats.display.facts import BOUNDS, capitalized, p_value_text, paragraph, with_interval
 from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
-from salstats.display.tables.grid import Value, bounds_values, check_display, interval_texts, value_table
-from salstats.display.tables.marks import best_rows, differing_rows, exceptions, stars_of
+from salstats.display.tables.grid import (
+    Value,
+    bounds_value_if_any,
+    check_display,
+    interval_texts,
+    value_table,
+)
+from salstats.display.tables.marks import best_rows, differing_rows, rarer_rows, stars_of
 from salstats.display.tables.placement import CellGrid, ColumnPlacement, choose_placement, lay_out
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
@@ -144,7 +150,7 @@ def table_estimates(
     keys = _table_keys(means)
     placement = choose_placement(means, keys, rows, columns, groups)
     grid = lay_out(frame, placement, names)
-    bold_rows, best_note = _best_rows_and_note(means, keys, bold, references, exclude, names, directions)
+    best = _best_estimates(means, keys, bold, references, exclude, names, directions)
     star_texts = stars_of(means, stars, n_tests)
     marks = [star + mark for star, mark in zip(star_texts.texts, margin_marks(means), strict=True)]
     margins = margin_note(means, names, style)
@@ -152,14 +158,15 @@ def table_estimates(
     underline_note = ""
     if compared is not None:
         differing = differing_rows(means, keys, compared)
-        underlined_rows = exceptions(differing.rows, differing.other_rows)
+        underlined_rows = rarer_rows(differing.rows, differing.other_rows)
         marks = [mark + margin for mark, margin in zip(marks, differing.marks, strict=True)]
         underline_note = notes.underline_note(compared, differing, names)
         margins = margins or margin_note(compared, names, style)
     texts = interval_texts(means, digits, style, marks)
-    bounds = bounds_values(means, digits, style)
     heading = _heading(means, placement, names)
-    values = [Value(heading, texts, bold=bold_rows, underline=underlined_rows), *bounds]
+    values = [Value(heading, texts, bold=best.rows, underline=underlined_rows)]
+    bounds = bounds_value_if_any(means, digits, style)
+    values += bounds
     row_values: list[Value] = []
     if n:
         counts = Value(names.column("n"), [count_text(count) for count in means.numbers("n")], "right")
@@ -171,14 +178,14 @@ def table_estimates(
 
     constant = _constant_columns(means, placement)
     subject_note = paragraph(_raters_note(means), marginal_note(means, names))
-    general, statistics = notes.estimates_note(means, names, constant, _count_nouns(means), subject_note)
+    table_notes = notes.estimates_notes(means, names, constant, _count_nouns(means), subject_note)
     bounds_note = BOUNDS if bounds else ""
     p_value_note = ""
     p_value_source = p_value_text(means)
     if star_texts.note and p_value_source:
         p_value_note = f"{p_value_source}."
     statistics = paragraph(
-        statistics, bounds_note, p_value_note, notes.equal_methods_note(all_rows, names, style)
+        table_notes.statistics, bounds_note, p_value_note, notes.equal_methods_note(all_rows, names, style)
     )
     # that nothing is underlined is a result, and stands where there are no marks too
     uniform_note = ""
@@ -188,8 +195,8 @@ def table_estimates(
     symbol_note = paragraph(uniform_note, margins, star_texts.note, notes.dash_note(table.cells))
     table = replace(
         table,
-        notes=(general, statistics),
-        mark_note=paragraph(best_note, underline_note),
+        notes=(table_notes.subject, statistics),
+        mark_note=paragraph(best.note, underline_note),
         symbol_note=symbol_note,
         title=title,
     )
@@ -293,23 +300,30 @@ def _raters_note(estimates: Estimates) -> str:
     return f"{text} Intervals of {fixed} speak of these {raters}, the others of {raters} in general."
 
 
-def _count_nouns(estimates: Estimates) -> tuple[str, str]:
+def _count_nouns(estimates: Estimates) -> notes.CountNouns:
     """Return the noun of what n counts, and the words for those that are missing."""
     if is_agreement(estimates.frame):
-        return "reading", "missing or the only one of a case"
+        return notes.CountNouns("reading", "missing or the only one of a case")
     if estimates.values("n_pairs"):
-        return "pair", "incomplete"
+        return notes.CountNouns("pair", "incomplete")
     if estimates.values("n_positive"):
-        return "case", "incomplete"
+        return notes.CountNouns("case", "incomplete")
     if estimates.values("n_repeats"):
-        return "repeated case", "scored once"
+        return notes.CountNouns("repeated case", "scored once")
     if estimates.values("formula"):
         # a covariate is missing, or the score is undefined
-        return "score", "missing"
-    return "score", "undefined"
+        return notes.CountNouns("score", "missing")
+    return notes.CountNouns("score", "undefined")
 
 
-def _best_rows_and_note(
+class _BoldEstimates(NamedTuple):
+    """Rows of the frame that are printed in bold, and the note that says why."""
+
+    rows: set[int]
+    note: str
+
+
+def _best_estimates(
     estimates: Estimates,
     keys: Sequence[str],
     bold: bool | str | Sequence[str],
@@ -317,8 +331,8 @@ def _best_rows_and_note(
     exclude: str | Sequence[str],
     labels: Labels,
     directions: Mapping[str, str] | None,
-) -> tuple[set[int], str]:
-    """Return the rows of the best estimates and the note on them."""
+) -> _BoldEstimates:
+    """Return the best estimates over the columns that `bold` names, none where it is False."""
     if isinstance(bold, str):
         compared_columns = [bold]
     elif not isinstance(bold, bool):
@@ -331,7 +345,7 @@ def _best_rows_and_note(
     if not isinstance(bold, bool):
         check_columns(estimates.frame[list(keys)], compared_columns, "the grouping columns")
     if not compared_columns:
-        return set(), ""
+        return _BoldEstimates(set(), "")
     excluded = [exclude] if isinstance(exclude, str) else list(exclude)
     if "method" in compared_columns:
         methods = estimates.values("method")
@@ -346,7 +360,7 @@ def _best_rows_and_note(
         if term is not None:
             plural_name = f"{term.name}s"
         note += f" Where n differs, {plural_name} are of other cases; paired differences compare them fairly."
-    return best.rows, note
+    return _BoldEstimates(best.rows, note)
 
 
 def _n_differs(estimates: Estimates, strata: Sequence[str]) -> bool:

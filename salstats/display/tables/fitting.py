@@ -69,7 +69,7 @@ class AxisLabels:
     positions: list[int]
 
 
-def on_page(table: Table) -> Table:
+def rearranged_to_fit(table: Table) -> Table:
     """Return a table whose rows, columns and groups have changed places so that it fits a page.
 
     A table that fits already, or that may not be rearranged, is returned as it is.
@@ -116,7 +116,7 @@ def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
     labels = _axis_labels(
         table, n_shared=len(shared_headings), rows_become_columns=arrangement.columns == (LabelAxis.ROW,)
     )
-    sources = _source_cells(table, arrangement, labels)
+    sources = _source_cell_by_position(table, arrangement, labels)
     if sources is None:
         return None
     columns = sorted({column for _, column in sources})
@@ -126,7 +126,7 @@ def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
         return None
 
     rows_stay = arrangement.rows == (LabelAxis.ROW,)
-    row_of_line = _rows_by_line(table, sources, rows_stay=rows_stay)
+    row_of_line = _source_row_by_line(table, sources, rows_stay=rows_stay)
     lines = sorted(row_of_line)
     grid = []
     cells = []
@@ -150,14 +150,14 @@ def _arranged(table: Table, arrangement: Arrangement) -> Table | None:
         table,
         stubhead=stubhead,
         stub=stub,
-        columns=_columns(table, arrangement, labels, sources, shared_headings),
+        columns=_new_columns(table, arrangement, labels, sources, shared_headings),
         cells=cells,
         groups=groups if any(groups) else [],
-        bold=_moved_cells(table.bold, grid),
-        underline=_moved_cells(table.underline, grid),
-        rows_with_rule_above=_moved_rows(table.rows_with_rule_above, source_rows),
-        indented_rows=_moved_rows(table.indented_rows, source_rows),
-        foot_rows=_moved_rows(table.foot_rows, source_rows),
+        bold=_new_positions(table.bold, grid),
+        underline=_new_positions(table.underline, grid),
+        rows_with_rule_above=_new_rows(table.rows_with_rule_above, source_rows),
+        indented_rows=_new_rows(table.indented_rows, source_rows),
+        foot_rows=_new_rows(table.foot_rows, source_rows),
     )
 
 
@@ -225,7 +225,7 @@ def _row_labels(table: Table, *, rows_become_columns: bool) -> list[_Label]:
     return labels
 
 
-def _source_cells(
+def _source_cell_by_position(
     table: Table, arrangement: Arrangement, labels: Mapping[LabelAxis, AxisLabels]
 ) -> dict[tuple[_Position, _Position], _CellIndex] | None:
     """Return the cell of a table that moves to each line and column, None where two move to one place."""
@@ -255,7 +255,7 @@ def _label_positions(
     return tuple(position)
 
 
-def _rows_by_line(
+def _source_row_by_line(
     table: Table, sources: Mapping[tuple[_Position, _Position], _CellIndex], *, rows_stay: bool
 ) -> dict[_Position, int]:
     """Return each line that is not empty, or that was empty before, with the row that it comes from."""
@@ -289,7 +289,7 @@ def _stubhead(table: Table, labels: Mapping[LabelAxis, AxisLabels], axes: Sequen
     return tuple(stubhead)
 
 
-def _columns(
+def _new_columns(
     table: Table,
     arrangement: Arrangement,
     labels: Mapping[LabelAxis, AxisLabels],
@@ -320,7 +320,7 @@ def _cell_text(table: Table, cell: _CellIndex | None) -> str:
     return table.cells[row][column]
 
 
-def _moved_cells(
+def _new_positions(
     cells: Collection[_CellIndex], grid: Sequence[Sequence[_CellIndex | None]]
 ) -> set[_CellIndex]:
     """Return where cells stand in a grid of cells."""
@@ -330,6 +330,6 @@ def _moved_cells(
     return moved
 
 
-def _moved_rows(rows: Collection[int], source_rows: Sequence[int]) -> set[int]:
+def _new_rows(rows: Collection[int], source_rows: Sequence[int]) -> set[int]:
     """Return the new rows that come from some of the old ones."""
     return {new_row for new_row, row in enumerate(source_rows) if row in rows}

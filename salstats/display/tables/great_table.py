@@ -15,7 +15,7 @@ from great_tables import GT, html, loc, style
 from salstats import __version__
 from salstats.display.tables import notes
 from salstats.display.tables.file_formats import ANY_TABLE_SUFFIXES, RECORD_SUFFIXES
-from salstats.display.tables.fitting import on_page
+from salstats.display.tables.fitting import rearranged_to_fit
 from salstats.display.tables.record import Table, TableColumn, decimal_point_pads, has_counts_as_labels
 from salstats.display.tables.rows import plain_text, table_to_rows
 from salstats.errors import SalstatsError
@@ -138,7 +138,7 @@ class PrintedTable(GT):
         return _with_attributes(styled, record=record)
 
 
-def _method_with_unrecorded_change(name: str) -> Callable[..., PrintedTable]:
+def _method_that_notes_its_name(name: str) -> Callable[..., PrintedTable]:
     """Return a method of great-tables whose result has its name among the `unrecorded_changes`."""
     method = getattr(GT, name)
 
@@ -152,7 +152,7 @@ def _method_with_unrecorded_change(name: str) -> Callable[..., PrintedTable]:
 
 for _name in dir(GT):
     if _name.startswith(_CHANGING_METHODS) and _name not in (*vars(PrintedTable), "tab_options"):
-        setattr(PrintedTable, _name, _method_with_unrecorded_change(_name))
+        setattr(PrintedTable, _name, _method_that_notes_its_name(_name))
 
 
 def _with_attributes(table: Any, **attributes: Any) -> PrintedTable:
@@ -241,7 +241,7 @@ def _cell_column_names(table: Table) -> list[str]:
 
 def great_table(table: Table, table_id: str) -> GT:
     """Return a table as a great-tables object that carries its record, rearranged if it is too wide."""
-    table = on_page(table)
+    table = rearranged_to_fit(table)
     all_notes = (*table.notes, _abbreviations_note(table), table.mark_note, table.symbol_note, version_note())
     table = replace(table, notes=[note for note in all_notes if note], symbol_note="")
     stub_names = _stub_column_names(table)
@@ -266,7 +266,7 @@ def great_table(table: Table, table_id: str) -> GT:
     gt = gt.tab_stubhead(stubhead)
     headings = {}
     for name, column in zip(cell_names, table.columns, strict=True):
-        headings[name] = _literal(column.heading)
+        headings[name] = _heading_shown_as_it_is(column.heading)
     gt = gt.cols_label(headings)
     for name, column in zip(cell_names, table.columns, strict=True):
         # decimal points are aligned by pads at the left
@@ -346,7 +346,7 @@ def _abbreviations_note(table: Table) -> str:
     return notes.abbreviation_note(texts)
 
 
-def _literal(text: str) -> Any:
+def _heading_shown_as_it_is(text: str) -> Any:
     """Return a heading that great-tables shows as it is.
 
     Double braces would be read as units; HTML with an entity for each brace is not.
@@ -365,11 +365,11 @@ def _with_spanners(gt: GT, columns: Sequence[TableColumn], names: Sequence[str])
             if len(spanners) > level and spanners[level]:
                 members = [names[column] for column in run]
                 spanner_id = f"over{level}{members[0]}"
-                gt = gt.tab_spanner(_literal(spanners[level]), columns=members, id=spanner_id)
+                gt = gt.tab_spanner(_heading_shown_as_it_is(spanners[level]), columns=members, id=spanner_id)
     return gt
 
 
-def _is_hyphened(text: str) -> bool:
+def _is_hyphenated_word(text: str) -> bool:
     """Return whether a label is a word such as "Grad-CAM", which stands on one line."""
     return len(text) < _LONG_HEADING and "-" in text and " " not in text
 
@@ -384,7 +384,7 @@ def _with_column_styles(gt: GT, table: Table, names: Sequence[str]) -> GT:
             if css:
                 gt = gt.tab_style(style.css(css), loc.body(columns=name, rows=rows))
         heading = table.columns[column].heading
-        if _is_hyphened(heading):
+        if _is_hyphenated_word(heading):
             gt = gt.tab_style(style.css("white-space: nowrap;"), loc.column_labels(columns=name))
         if len(heading) > _LONG_HEADING:
             gt = gt.tab_style(style.css("min-width: 9em; max-width: 14em;"), loc.column_labels(columns=name))
@@ -415,7 +415,7 @@ def _with_stub_styles(gt: GT, table: Table) -> GT:  # noqa: C901
     for row, labels in enumerate(table.stub):
         if max(map(len, labels)) > _LONG_LABEL:
             long_rows.append(row)
-        if _is_hyphened(labels[-1]):
+        if _is_hyphenated_word(labels[-1]):
             hyphened_rows.append(row)
     styles: list[tuple[str, Any]] = []
     if table.rows_with_rule_above:

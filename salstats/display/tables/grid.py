@@ -38,7 +38,7 @@ def check_display(
     return estimates
 
 
-def metric_digits(estimates: Estimates, digits: int | None) -> list[int]:
+def decimals_of_rows(estimates: Estimates, digits: int | None) -> list[int]:
     """Return the decimals of each row: `digits`, or where it is None those of the row's metric.
 
     Estimates that are not in the unit of their metric, such as ranks and percentages, have three.
@@ -71,7 +71,7 @@ def interval_texts(
     elif estimates.values("formula") and estimates.values("term"):
         decimals = _coefficient_decimals(estimates, DEFAULT_DIGITS if digits is None else digits)
     else:
-        decimals = np.array(metric_digits(estimates, digits), dtype=np.int64)
+        decimals = np.array(decimals_of_rows(estimates, digits), dtype=np.int64)
     rows = zip(
         estimates.numbers("estimate"),
         estimates.numbers("conf_low"),
@@ -149,14 +149,14 @@ class Value(NamedTuple):
     underline: Collection[int] = ()
 
 
-def bounds_values(estimates: Estimates, digits: int | None, style: str) -> list[Value]:
-    """Return the bounds of a frame of `missing_bounds`, which no other frame has."""
+def bounds_value_if_any(estimates: Estimates, digits: int | None, style: str) -> list[Value]:
+    """Return the bounds of a frame of `missing_bounds` as one value, an empty list for other frames."""
     if not estimates.values("bound_low"):
         return []
     bounds = zip(
         estimates.numbers("bound_low"),
         estimates.numbers("bound_high"),
-        metric_digits(estimates, digits),
+        decimals_of_rows(estimates, digits),
         strict=True,
     )
     return [Value("Bounds", [limits_text(low, high, row_digits, style) for low, high, row_digits in bounds])]

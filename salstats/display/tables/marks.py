@@ -175,7 +175,7 @@ def differing_rows(estimates: Estimates, keys: Sequence[str], differences: Estim
     return Differing(rows, other_rows, marks, n_untested)
 
 
-def exceptions(differing: Collection[int], others: Collection[int]) -> set[int]:
+def rarer_rows(differing: Collection[int], others: Collection[int]) -> set[int]:
     """Return the rarer ones of the rows that differ and of the others, so that few are underlined."""
     if len(differing) > len(others):
         return set(others)

@@ -1,27 +1,34 @@
 """P values of a regression table: of each term, and of a factor with all of its levels."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from salstats.display.estimates import Estimates
 from salstats.display.facts import adjustment_text
-from salstats.display.tables.models import Frames, combine, model_columns
+from salstats.display.tables.models import Frames, model_columns, read_and_join
 from salstats.display.tables.placement import key_of
 from salstats.display.text.format import row_p_text
 from salstats.display.text.terms import factors_of_rows
 from salstats.errors import SalstatsError
 
 
-def factor_p_texts_and_note(
-    estimates: Estimates, joint: Frames | None, style: str, *, named: bool
-) -> tuple[list[str], str]:
-    """Return P of the factor or interaction that each row is a level of, "" where unknown, and a note.
+class FactorTests(NamedTuple):
+    """P of the factor or interaction that each row is a level of, "" where unknown, and the note on it."""
+
+    texts: list[str]
+    note: str
+
+
+def factor_tests(estimates: Estimates, joint: Frames | None, style: str, *, named: bool) -> FactorTests:
+    """Return the tests of factors in frames of `Fit.joint`, empty texts and no note without such frames.
 
     With `named` each text begins with "P".
     """
     frame = estimates.frame
     if joint is None:
-        return [""] * len(frame), ""
-    tests = combine(joint, ("term", "p_value"), "joint")
+        return FactorTests([""] * len(frame), "")
+    tests = read_and_join(joint, ("term", "p_value"), "joint")
     models = tests.existing(model_columns(estimates))
     text_of_factor = {}
     for row, test in enumerate(tests.frame.to_dict("records")):
@@ -43,7 +50,7 @@ def factor_p_texts_and_note(
             " Of a factor in an interaction it is a type III test on sum contrasts: on average over the "
             "levels of other factors, and where numbers are 0."
         )
-    return texts, note
+    return FactorTests(texts, note)
 
 
 def _has_factor_and_interaction(terms: set[str]) -> bool:

@@ -67,7 +67,7 @@ _STATISTICS = (
 )
 
 
-def combine(frames: Frames, required_columns: Sequence[str], name: str) -> Estimates:
+def read_and_join(frames: Frames, required_columns: Sequence[str], name: str) -> Estimates:
     """Read frames and join their rows, the names of frames, if they have any, in a column in front."""
     readings: list[Estimates] = []
     if isinstance(frames, Mapping):
@@ -122,7 +122,7 @@ def model_columns(estimates: Estimates) -> list[str]:
     return columns
 
 
-def hidden_variables(estimates: Estimates) -> dict[str, Key]:
+def variables_without_row_by_formula(estimates: Estimates) -> dict[str, Key]:
     """Return, for each formula, its variables that occur in no term of its rows."""
     if not estimates.values("formula"):
         return {}
@@ -158,7 +158,7 @@ class ModelColumns(NamedTuple):
     formulas: list[str]
 
 
-def arrange(
+def models_to_columns(
     estimates: Estimates, column_keys: Sequence[str], groups: Sequence[str], labels: Labels
 ) -> ModelColumns:
     """Return the columns of models: by name, outcome, the values of `column_keys` and gap, then formula.
@@ -167,17 +167,17 @@ def arrange(
     outcome with one term each share a column.
     """
     frame = estimates.frame
-    levels = _heading_levels(estimates, column_keys, labels)
+    levels = _heading_texts_by_level(estimates, column_keys, labels)
     rows_of_table = [key_of(frame, row, [*groups, "term"]) for row in range(len(frame))]
-    headings = _combinations(levels)
+    headings = _headings_of_rows(levels)
     formulas: list[str] = []
     distinct_cells = set(zip(headings, rows_of_table, strict=True))
     if len(distinct_cells) < len(frame) and estimates.values("formula"):
         right_sides = [right_side_text(str(formula), labels) for formula in estimates.row_values("formula")]
         formulas = list(dict.fromkeys(right_sides))
         levels["formula"] = [f"Model {formulas.index(side) + 1}" for side in right_sides]
-        headings = _combinations(levels)
-    _check_cells(frame, headings, rows_of_table)
+        headings = _headings_of_rows(levels)
+    _check_cells_hold_one_estimate(frame, headings, rows_of_table)
 
     ordered_texts = {level: list(dict.fromkeys(texts)) for level, texts in levels.items()}
     ordered_texts["source"] = _source_order(estimates, levels["source"], column_keys, labels)
@@ -193,12 +193,14 @@ def arrange(
     return ModelColumns(column_of_row, shown_headings, formulas)
 
 
-def _combinations(levels: Mapping[str, list[str]]) -> list[Key]:
+def _headings_of_rows(levels: Mapping[str, list[str]]) -> list[Key]:
     """Return a tuple of the texts of all levels for each row."""
     return list(zip(*levels.values(), strict=True))
 
 
-def _check_cells(frame: pd.DataFrame, headings: Sequence[Key], rows_of_table: Sequence[Key]) -> None:
+def _check_cells_hold_one_estimate(
+    frame: pd.DataFrame, headings: Sequence[Key], rows_of_table: Sequence[Key]
+) -> None:
     """Raise SalstatsError where two estimates would stand in one cell."""
     first_rows: dict[Hashable, int] = {}
     for row, cell in enumerate(zip(headings, rows_of_table, strict=True)):
@@ -231,7 +233,9 @@ def _source_order(
     return list(dict.fromkeys(sources[row] for row in rows))
 
 
-def _heading_levels(estimates: Estimates, column_keys: Sequence[str], labels: Labels) -> dict[str, list[str]]:
+def _heading_texts_by_level(
+    estimates: Estimates, column_keys: Sequence[str], labels: Labels
+) -> dict[str, list[str]]:
     """Return the levels of headings with the text of each for each row, the outermost first.
 
     Levels are the "kind" of estimate, the "name" of a frame, the "outcome" and the "source", which are the
@@ -299,7 +303,7 @@ def _stands_in_heading(estimates: Estimates, level: str, levels: Mapping[str, li
     return True
 
 
-def models_by_cell(
+def first_rows_of_models(
     estimates: Estimates, column_of_row: Sequence[int], groups: Sequence[str]
 ) -> dict[ModelCell, list[int]]:
     """Return, for each group and column, the first row of each model in it."""
@@ -313,7 +317,7 @@ def models_by_cell(
     return {cell: list(rows.values()) for cell, rows in first_rows.items()}
 
 
-def fit_rows(
+def foot_texts(
     estimates: Estimates,
     models: Mapping[ModelCell, Sequence[int]],
     fit: Frames | None,
@@ -342,9 +346,9 @@ def fit_rows(
     """
     # a column with several models has no statistics
     model_rows = {cell: rows[0] for cell, rows in models.items() if len(rows) == 1}
-    foot = _parameter_rows(estimates, parameters, model_rows, labels, digits)
+    foot = _parameter_texts(estimates, parameters, model_rows, labels, digits)
     if components is not None:
-        foot |= _component_rows(estimates, components, model_rows, labels, digits, style)
+        foot |= _component_texts(estimates, components, model_rows, labels, digits, style)
     n_heading = labels.column("n")
     n = estimates.numbers("n")
     foot[n_heading] = {cell: count_text(n[row]) for cell, row in model_rows.items()}
@@ -355,8 +359,8 @@ def fit_rows(
         unit_heading = plural(str(unit)).capitalize()
         foot[unit_heading] = {cell: count_text(n_units[row]) for cell, row in model_rows.items()}
     if fit is not None:
-        fit_estimates = combine(fit, required_columns=(), name="fit")
-        statistics = _statistic_rows(estimates, fit_estimates, model_rows, n_heading, digits)
+        fit_estimates = read_and_join(fit, required_columns=(), name="fit")
+        statistics = _statistic_texts(estimates, fit_estimates, model_rows, n_heading, digits)
         for heading, texts in statistics.items():
             # the residual SD of `components` stays, since it has limits; n of `fit`, which counts all rows of
             # a model, replaces that of the terms
@@ -365,7 +369,7 @@ def fit_rows(
     return {heading: texts for heading, texts in foot.items() if not set(texts.values()) <= {MISSING, ""}}
 
 
-def _parameter_rows(
+def _parameter_texts(
     estimates: Estimates,
     parameters: Estimates,
     model_rows: Mapping[ModelCell, int],
@@ -391,7 +395,7 @@ def _parameter_rows(
     return foot
 
 
-def _component_rows(
+def _component_texts(
     estimates: Estimates,
     components: Estimates,
     model_rows: Mapping[ModelCell, int],
@@ -441,11 +445,11 @@ def _random_slope_text(term: Any, term_labels: Mapping[str | None, str], labels:
     return f", {' and '.join(texts)}"
 
 
-def _statistic_rows(
+def _statistic_texts(
     estimates: Estimates, fit: Estimates, model_rows: Mapping[ModelCell, int], n_heading: str, digits: int
 ) -> FootRows:
     """Return the statistics of each model, n among them; a dash where `fit` has no row of a model."""
-    fit_row_of_cell = _matching_fit_rows(estimates, fit, model_rows)
+    fit_row_of_cell = _fit_row_by_cell(estimates, fit, model_rows)
 
     def texts_by_cell(texts_of_fit: Sequence[str]) -> dict[ModelCell, str]:
         """Return the texts of the rows of `fit` by the cells of their models."""
@@ -470,7 +474,7 @@ def _statistic_rows(
     return foot
 
 
-def _matching_fit_rows(
+def _fit_row_by_cell(
     estimates: Estimates, fit: Estimates, model_rows: Mapping[ModelCell, int]
 ) -> dict[ModelCell, int | None]:
     """Return the row of `fit` of each model, None where it has none."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -215,7 +215,7 @@ def constant_note(estimates: Estimates, columns: Iterable[str], labels: Labels) 
     return f"{'; '.join(texts)}."
 
 
-def metric_note(frame: pd.DataFrame) -> str:
+def metric_notes(frame: pd.DataFrame) -> str:
     """Return the notes of metrics that are values of a frame or stand in its formulas."""
     texts: list[str] = []
     for column in frame.columns:
@@ -278,31 +278,44 @@ def abbreviation_note(texts: Iterable[str]) -> str:
     return f"{'; '.join(sorted(entries, key=str.casefold))}."
 
 
-def estimates_note(
+class CountNouns(NamedTuple):
+    """The noun of what n counts, "pair", and the words for those that are missing, "incomplete"."""
+
+    counted: str
+    missing: str
+
+
+class EstimatesNotes(NamedTuple):
+    """Two paragraphs: what estimates are of, and their intervals with the data behind them."""
+
+    subject: str
+    statistics: str
+
+
+def estimates_notes(
     estimates: Estimates,
     labels: Labels,
     constant: Iterable[str],
-    nouns: tuple[str, str],
+    nouns: CountNouns,
     subject_note: str = "",
-) -> tuple[str, str]:
-    """Return two paragraphs: on what estimates are of, and on their intervals and the data behind them.
+) -> EstimatesNotes:
+    """Return the notes on estimates.
 
-    `constant` are grouping columns with one value; `nouns` are the word for what n counts and the words for
-    those that are missing; `subject_note` is a further sentence on what estimates are of.
+    `constant` are grouping columns with one value; `subject_note` is a further sentence on what estimates
+    are of.
     """
-    general = paragraph(
+    subject = paragraph(
         constant_note(estimates, constant, labels),
         subject_note,
         pooled_tasks_sentence(estimates),
         summary_rows_note(estimates),
         scoring_note(estimates, labels),
-        metric_note(estimates.frame),
+        metric_notes(estimates.frame),
     )
-    counted_noun, missing_words = nouns
     statistics = paragraph(
         interval_note(estimates),
-        count_sentence(estimates, counted_noun, missing_words),
+        count_sentence(estimates, nouns.counted, nouns.missing),
         undefined_sentence(estimates),
         weights_sentence(estimates),
     )
-    return general, statistics
+    return EstimatesNotes(subject, statistics)

@@ -64,10 +64,10 @@ def choose_placement(
     frame = estimates.frame
     free = [column for column in keys if estimates.varies(column) and column not in named]
     if row_columns is None:
-        row_columns = _default_rows(frame, free, [column for column in keys if column not in named])
+        row_columns = _default_row_columns(frame, free, [column for column in keys if column not in named])
         free = [column for column in free if column not in row_columns]
     if heading_columns is None:
-        heading_columns = _default_headings(free, has_groups=group_columns is not None)
+        heading_columns = _default_heading_columns(free, has_groups=group_columns is not None)
         free = [column for column in free if column not in heading_columns]
     if group_columns is None:
         group_columns = sorted(free, key=lambda column: column != "metric")
@@ -91,7 +91,7 @@ def choose_placement(
     return ColumnPlacement(tuple(row_columns), tuple(heading_columns), tuple(group_columns), constant)
 
 
-def _default_rows(frame: pd.DataFrame, varying: Sequence[str], unnamed: Sequence[str]) -> list[str]:
+def _default_row_columns(frame: pd.DataFrame, varying: Sequence[str], unnamed: Sequence[str]) -> list[str]:
     """Return the columns that label rows by default.
 
     `varying` are the columns without a place that vary; where there are none, one of all `unnamed` columns
@@ -109,7 +109,7 @@ def _default_rows(frame: pd.DataFrame, varying: Sequence[str], unnamed: Sequence
     return rows
 
 
-def _default_headings(varying: Sequence[str], *, has_groups: bool) -> list[str]:
+def _default_heading_columns(varying: Sequence[str], *, has_groups: bool) -> list[str]:
     """Return the columns that give headings of columns by default, the outermost first.
 
     Metrics without a place make groups of rows, unless other columns were named for these (`has_groups`).
@@ -182,8 +182,8 @@ def lay_out(frame: pd.DataFrame, placement: ColumnPlacement, labels: Labels) -> 
     for column in placement.shown_columns:
         texts[column] = [labels.value(column, value) for value in frame[column]]
     # rows of the frame with equal ranks share a row, or a column, of the table
-    row_ranks = _label_ranks(frame, (*placement.groups, *placement.rows), labels)
-    column_ranks = _label_ranks(frame, placement.columns, labels)
+    row_ranks = _label_ranks_of_rows(frame, (*placement.groups, *placement.rows), labels)
+    column_ranks = _label_ranks_of_rows(frame, placement.columns, labels)
     distinct_row_ranks = sorted(set(row_ranks))
     distinct_column_ranks = sorted(set(column_ranks))
     table_row_of = {ranks: table_row for table_row, ranks in enumerate(distinct_row_ranks)}
@@ -224,7 +224,7 @@ def lay_out(frame: pd.DataFrame, placement: ColumnPlacement, labels: Labels) -> 
     )
 
 
-def _label_ranks(frame: pd.DataFrame, columns: Key, labels: Labels) -> list[Ranks]:
+def _label_ranks_of_rows(frame: pd.DataFrame, columns: Key, labels: Labels) -> list[Ranks]:
     """Return the values of some columns in each row of a frame as positions in the order of labels."""
     if not columns:
         return [()] * len(frame)

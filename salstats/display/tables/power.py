@@ -84,12 +84,12 @@ def table_power(
     placement = choose_placement(
         planned.with_frame(curve_rows), [*groups, "cases"], rows=["cases"], columns=[], groups=groups
     )
-    table = value_table(lay_out(curve_rows, placement, names), _values(frame, digits, style), names)
+    table = value_table(lay_out(curve_rows, placement, names), _table_values(frame, digits, style), names)
     note = paragraph(power_sentence(frame, labels=names), caution_note(frame))
     return great_table(replace(table, notes=[note], title=title), "salstats-power")
 
 
-def _values(frame: pd.DataFrame, digits: int, style: str) -> list[Value]:
+def _table_values(frame: pd.DataFrame, digits: int, style: str) -> list[Value]:
     """Return units, power, width and test of each row."""
     values = []
     first = frame.iloc[0]

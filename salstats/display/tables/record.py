@@ -63,7 +63,7 @@ class Table:
         Heading of the table.
     may_rearrange : bool
         Whether rows, columns and groups may change places where the table is wider than a page, see
-        `on_page`; its notes then have to name outcomes and methods, not rows and columns.
+        `rearranged_to_fit`; its notes then have to name outcomes and methods, not rows and columns.
     axis_headings : tuple of str
         What groups of rows and headings of columns are values of, such as "Task" and "Method": the heading
         where they become labels of rows.

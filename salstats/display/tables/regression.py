@@ -23,21 +23,21 @@ from salstats.display.tables import notes
 from salstats.display.tables.great_table import great_table
 from salstats.display.tables.grid import interval_texts
 from salstats.display.tables.marks import stars_of
-from salstats.display.tables.model_tests import factor_p_texts_and_note, p_note, p_texts
+from salstats.display.tables.model_tests import factor_tests, p_note, p_texts
 from salstats.display.tables.models import (
     NAME,
     FootRows,
     Frames,
     ModelCell,
     ModelColumns,
-    arrange,
-    combine,
-    fit_rows,
-    hidden_variables,
+    first_rows_of_models,
+    foot_texts,
     is_gap,
     model_columns,
-    models_by_cell,
+    models_to_columns,
+    read_and_join,
     terms_shown,
+    variables_without_row_by_formula,
 )
 from salstats.display.tables.placement import (
     Key,
@@ -155,7 +155,7 @@ def table_regression(
     """
     check_count(digits, "digits", 0)
     check_choice(style, tuple(STYLES), "style")
-    all_rows = combine(terms, ("term", "estimate"), "terms").adjusted_by(adjust)
+    all_rows = read_and_join(terms, ("term", "estimate"), "terms").adjusted_by(adjust)
     names = Labels(labels, all_rows.frame).with_references(references_of(all_rows))
     is_term = is_coefficient(all_rows.frame)
     coefficients = all_rows.subset(is_term)
@@ -167,7 +167,7 @@ def table_regression(
     if column_keys is None:
         column_keys = [key for key in keys if key == "method"]
     groups = [key for key in keys if key not in column_keys and estimates.varies(key)]
-    random_effects = None if components is None else combine(components, ("group",), "components")
+    random_effects = None if components is None else read_and_join(components, ("group",), "components")
 
     has_foot = fit is not None or random_effects is not None or len(parameters) > 0
     has_one_term = bool(groups) and len(shown_terms) == 1 and not has_foot
@@ -177,7 +177,7 @@ def table_regression(
         n_references = len(with_references) - len(estimates)
         estimates = with_references
     frame = estimates.frame
-    arranged = arrange(estimates, column_keys, groups, names)
+    arranged = models_to_columns(estimates, column_keys, groups, names)
     star_texts = stars_of(estimates, stars, n_tests)
     cells = _term_cells(frame, groups, arranged)
     estimate_texts = interval_texts(estimates, digits, style, star_texts.texts)
@@ -185,15 +185,15 @@ def table_regression(
     if p_values:
         for cell, text in zip(cells, p_texts(estimates, style), strict=True):
             texts[cell].append(text)
-    factor_p_texts, joint_note = factor_p_texts_and_note(estimates, joint, style, named=not p_values)
-    models = models_by_cell(estimates, arranged.column_of_row, groups)
+    tests_of_factors = factor_tests(estimates, joint, style, named=not p_values)
+    models = first_rows_of_models(estimates, arranged.column_of_row, groups)
     if has_one_term:
-        headings = _headings(arranged, estimates, p_values, _one_term_text(estimates, names))
+        headings = _table_columns(arranged, estimates, p_values, _one_term_text(estimates, names))
         table = _one_term_table(frame, headings, groups, names, texts)
     else:
-        headings = _headings(arranged, estimates, p_values)
-        foot = fit_rows(estimates, models, fit, parameters, random_effects, names, digits, style)
-        factor_p = dict(zip(cells, factor_p_texts, strict=True))
+        headings = _table_columns(arranged, estimates, p_values)
+        foot = foot_texts(estimates, models, fit, parameters, random_effects, names, digits, style)
+        factor_p = dict(zip(cells, tests_of_factors.texts, strict=True))
         table = _terms_table(estimates, headings, groups, names, texts, factor_p, foot)
 
     constant = [key for key in keys if not estimates.varies(key)]
@@ -208,7 +208,7 @@ def table_regression(
         _formula_note(estimates, arranged, names),
         gap_note,
         normalized_note(estimates, names),
-        notes.metric_note(coefficients.frame),
+        notes.metric_notes(coefficients.frame),
     )
     first_rows = list(chain.from_iterable(models.values()))
     one_row_of_each = estimates.subset(np.isin(np.arange(len(frame)), first_rows))
@@ -221,7 +221,7 @@ def table_regression(
         count_sentence(one_row_of_each, "observation", "incomplete and left out"),
         _components_note(random_effects),
         p_value_note,
-        joint_note,
+        tests_of_factors.note,
     )
     groups_heading = ", ".join(names.column(key) for key in groups)
     columns_heading = ""
@@ -278,14 +278,14 @@ class _TermRows:
         """Return the number of rows so far."""
         return len(self.stub)
 
-    def add(self, label: str, texts_of_models: Sequence[Sequence[str]]) -> None:
+    def add_row(self, label: str, texts_of_models: Sequence[Sequence[str]]) -> None:
         """Add a row with the texts of each model."""
         self.stub.append((label,))
         self.cells.append(list(chain.from_iterable(texts_of_models)))
 
     def add_heading(self, label: str) -> None:
         """Add the row of a factor, whose levels are added next."""
-        self.add(label, [[""] * self.n_cells] * self.n_models)
+        self.add_row(label, [[""] * self.n_cells] * self.n_models)
 
     def add_factor_p(self, row: int, model: int, text: str) -> None:
         """Set P of a factor in its row unless it is there already, in the last of a model's columns."""
@@ -303,7 +303,7 @@ class _TermRows:
             texts_of_models = []
             for model in range(self.n_models):
                 texts_of_models.append([texts.get(ModelCell(group, model), ""), *blanks])
-            self.add(heading, texts_of_models)
+            self.add_row(heading, texts_of_models)
 
 
 def _terms_table(
@@ -316,7 +316,7 @@ def _terms_table(
     foot: FootRows,
 ) -> Table:
     """Return the terms of each group in the order of labels, levels below their factor, and the foot."""
-    n_models, n_cells = _n_models_and_columns(headings, texts)
+    n_models, n_cells = _n_models_and_columns_per_model(headings, texts)
     rows = _TermRows(n_models, n_cells)
     group_labels: list[str] = []
     for group, group_label in ordered_groups(estimates.frame, groups, labels).items():
@@ -340,7 +340,7 @@ def _terms_table(
                 rows.level_rows.add(len(rows))
                 for model, cell in enumerate(cells):
                     rows.add_factor_p(factor_row, model, factor_p.get(cell, ""))
-            rows.add(term_row.text, texts_of_models)
+            rows.add_row(term_row.text, texts_of_models)
         rows.add_foot(group, foot)
         if groups:
             group_labels += [group_label] * (len(rows) - n_rows_before)
@@ -356,7 +356,7 @@ def _terms_table(
     )
 
 
-def _n_models_and_columns(headings: Sequence[TableColumn], texts: Texts) -> tuple[int, int]:
+def _n_models_and_columns_per_model(headings: Sequence[TableColumn], texts: Texts) -> tuple[int, int]:
     """Return how many models stand side by side, and how many columns each of them has."""
     n_cells = len(next(iter(texts.values()), [""]))
     return len(headings) // n_cells, n_cells
@@ -381,7 +381,7 @@ def _one_term_table(
 ) -> Table:
     """Return a table with a row per group, of one term that stands in the heading."""
     term = str(frame["term"].iloc[0])
-    n_models, n_cells = _n_models_and_columns(headings, texts)
+    n_models, n_cells = _n_models_and_columns_per_model(headings, texts)
     group_labels = ordered_groups(frame, groups, labels)
     cells = []
     for group in group_labels:
@@ -405,7 +405,7 @@ def _one_term_table(
     )
 
 
-def _headings(
+def _table_columns(
     arranged: ModelColumns, estimates: Estimates, p_values: bool, term_text: str = ""
 ) -> list[TableColumn]:
     """Return the columns of a table, the kind of estimates above all others.
@@ -453,7 +453,7 @@ def _model_note(
 
 def _adjusted_for_phrase(estimates: Estimates, arranged: ModelColumns, labels: Labels) -> str:
     """Return the variables that all models have and no row shows, "" where a note gives the formulas."""
-    hidden = hidden_variables(estimates)
+    hidden = variables_without_row_by_formula(estimates)
     if arranged.formulas or len(set(hidden.values())) != 1:
         return ""
     # all formulas have the same ones
@@ -468,7 +468,7 @@ def _formula_note(estimates: Estimates, arranged: ModelColumns, labels: Labels) 
     if arranged.formulas:
         models = [f"Model {number}: {formula}" for number, formula in enumerate(arranged.formulas, start=1)]
         return f"{'; '.join(models)}."
-    hidden = hidden_variables(estimates)
+    hidden = variables_without_row_by_formula(estimates)
     if len(set(hidden.values())) < 2:
         return ""
     right_sides = dict.fromkeys(right_side_text(formula, labels) for formula in hidden)

@@ -105,8 +105,8 @@ def table_to_rows(table: Table) -> TableRows:
     return TableRows(
         title=_printable(table.title or ""),
         subtitle=_printable(table.subtitle or ""),
-        head=tuple(_head(table, aligns)),
-        body=tuple(_body(table, aligns)),
+        head=tuple(_heading_rows(table, aligns)),
+        body=tuple(_body_rows(table, aligns)),
         notes=tuple(_printable(note) for note in table.notes if note),
         aligns=tuple(aligns),
         n_stub=len(table.stubhead),
@@ -117,7 +117,7 @@ def table_to_rows(table: Table) -> TableRows:
 def with_columns(rows: TableRows, start: int, stop: int) -> TableRows:
     """Return the labels of rows and the columns from `start` to `stop`, without title and notes."""
 
-    def cells_of(cells: Sequence[Cell]) -> tuple[Cell, ...]:
+    def cells_in_kept_columns(cells: Sequence[Cell]) -> tuple[Cell, ...]:
         narrowed = []
         for column, cell in cells_by_column(cells):
             # the columns that a cell shares with the labels of rows, and with `start` to `stop`
@@ -133,8 +133,8 @@ def with_columns(rows: TableRows, start: int, stop: int) -> TableRows:
         rows,
         title="",
         subtitle="",
-        head=tuple(cells_of(cells) for cells in rows.head),
-        body=tuple(replace(row, cells=cells_of(row.cells)) for row in rows.body),
+        head=tuple(cells_in_kept_columns(cells) for cells in rows.head),
+        body=tuple(replace(row, cells=cells_in_kept_columns(row.cells)) for row in rows.body),
         notes=(),
         aligns=(*rows.aligns[: rows.n_stub], *rows.aligns[start:stop]),
     )
@@ -146,12 +146,12 @@ def plain_text(rows: TableRows, width: int | None = None, *, escapes: bool = Fal
     With `escapes`, which terminals know, cells are bold and underlined; without them the note on these marks
     is left out.
     """
-    grid = [_text_line(cells, rows) for cells in rows.head]
-    codes = [_escape_codes(cells, rows) for cells in rows.head]
+    grid = [_texts_by_column(cells, rows) for cells in rows.head]
+    codes = [_escape_codes_by_column(cells, rows) for cells in rows.head]
     is_group = [False] * len(rows.head)
     for row in rows.body:
-        grid.append(_text_line(row.cells, rows))
-        codes.append(_escape_codes(row.cells, rows))
+        grid.append(_texts_by_column(row.cells, rows))
+        codes.append(_escape_codes_by_column(row.cells, rows))
         is_group.append(row.is_group)
     # the label of a group may be longer than the column that it begins in
     measured = [line for line, group in zip(grid, is_group, strict=True) if not group]
@@ -176,7 +176,7 @@ def plain_text(rows: TableRows, width: int | None = None, *, escapes: bool = Fal
     return "\n".join([*title_lines, *lines, *notes])
 
 
-def _text_line(cells: Sequence[Cell], rows: TableRows) -> list[str]:
+def _texts_by_column(cells: Sequence[Cell], rows: TableRows) -> list[str]:
     """Return the text of each column in a row, "" where a cell reaches over several columns or rows."""
     texts = [""] * len(rows.aligns)
     for column, cell in cells_by_column(cells):
@@ -192,7 +192,7 @@ def _padded(text: str, width: int, align: Align) -> str:
     return text.ljust(width)
 
 
-def _escape_codes(cells: Sequence[Cell], rows: TableRows) -> list[str]:
+def _escape_codes_by_column(cells: Sequence[Cell], rows: TableRows) -> list[str]:
     """Return the numbers of the terminal's escapes in each column: "1;4" is bold and underlined."""
     codes = [""] * len(rows.aligns)
     for column, cell in cells_by_column(cells):
@@ -229,7 +229,7 @@ def _printable(text: str) -> str:
     return unbroken(UNPRINTABLE.sub("\ufffd", one_line).strip(" "))
 
 
-def _head(table: Table, aligns: Sequence[Align]) -> Iterator[tuple[Cell, ...]]:
+def _heading_rows(table: Table, aligns: Sequence[Align]) -> Iterator[tuple[Cell, ...]]:
     """Yield the rows of headings, the outermost first."""
     n_levels = max((len(column.spanners) for column in table.columns), default=0)
     for level in range(n_levels):
@@ -256,7 +256,7 @@ def _spanner_cells(table: Table, level: int) -> tuple[Cell, ...]:
     return tuple(cells)
 
 
-def _body(table: Table, aligns: Sequence[Align]) -> Iterator[BodyRow]:
+def _body_rows(table: Table, aligns: Sequence[Align]) -> Iterator[BodyRow]:
     """Yield the rows of the body, groups in the order in which they come."""
     pads = [decimal_point_pads(table, column) for column in range(len(table.columns))]
     groups = table.groups or [""] * len(table.stub)

@@ -179,7 +179,7 @@ def table_parts(rows: TableRows, paper: Paper) -> list[tuple[TableRows, PageLayo
     setting = _PART_SETTINGS[0]
     widths = paper.column_points(column_widths(rows, setting.n_breaks).minimal, setting.points)
     available = paper.line_width(turned=setting.turned) - sum(widths[: rows.n_stub])
-    starts = _block_bounds(rows)
+    starts = _outer_heading_bounds(rows)
     block_widths = [sum(widths[start:stop]) for start, stop in pairwise(starts)]
     if max(block_widths) > available:
         # a block is too wide: the table is cut between any two columns
@@ -208,7 +208,7 @@ def _n_blocks_of_parts(widths: Sequence[float], available: float) -> list[int]:
     return fewest_parts
 
 
-def _block_bounds(rows: TableRows) -> list[int]:
+def _outer_heading_bounds(rows: TableRows) -> list[int]:
     """Return the first column below each of the outermost headings that differ, then the end."""
     for cells in rows.head:
         starts = [column for column, _ in cells_by_column(cells) if column >= rows.n_stub]
@@ -235,11 +235,11 @@ def page_layout(rows: TableRows, paper: Paper, settings: Sequence[TypeSetting] =
         line_width=line_width,
         gap=gap,
         em=em,
-        column_widths=_shared_room(natural, minimal, available),
+        column_widths=_widths_filling_room(natural, minimal, available),
     )
 
 
-def _shared_room(natural: Sequence[float], minimal: Sequence[float], available: float) -> list[float]:
+def _widths_filling_room(natural: Sequence[float], minimal: Sequence[float], available: float) -> list[float]:
     """Return widths of columns that fill a room in ems, at most the natural widths.
 
     What is left beyond the minimal widths is shared in proportion to what each column lacks.
@@ -263,40 +263,47 @@ def column_widths(rows: TableRows, n_breaks: int) -> ColumnWidths:
     for column in range(len(rows.aligns)):
         widths = [_heading_widths(headings[column], n_breaks)]
         widths += [_cell_widths(cells[column], n_breaks) for cells in body]
-        natural.append(max(width for width, _ in widths))
-        minimal.append(max(width for _, width in widths))
+        natural.append(max(width.natural for width in widths))
+        minimal.append(max(width.minimal for width in widths))
     # a heading above several columns that is wider than they are widens each of them
     for cells in rows.head[:-1]:
         for start, cell in cells_by_column(cells):
             stop = start + cell.n_columns
-            heading_width, _ = _heading_widths(cell, n_breaks)
+            heading_width = _heading_widths(cell, n_breaks).natural
             missing_width = max(0.0, heading_width - sum(natural[start:stop]))
             for column in range(start, stop):
                 natural[column] += missing_width / cell.n_columns
     return ColumnWidths(natural, minimal)
 
 
-def _heading_widths(cell: Cell, n_breaks: int) -> tuple[float, float]:
+class WidthRange(NamedTuple):
+    """Widths of a text in ems: without line breaks, and as narrow as it can be."""
+
+    natural: float
+    minimal: float
+
+
+def _heading_widths(cell: Cell, n_breaks: int) -> WidthRange:
     """Return the natural and the minimal width of a heading, which is wrapped where it is long."""
     if _NUMBER.fullmatch(cell.text):
         return _cell_widths(cell, n_breaks)
     word_width = _longest_word_width(cell)
     width = cell_text_width(cell, cell.pad + cell.text)
-    return max(word_width, min(width, _WIDEST_HEADING_EM)), word_width
+    return WidthRange(max(word_width, min(width, _WIDEST_HEADING_EM)), word_width)
 
 
-def _cell_widths(cell: Cell, n_breaks: int) -> tuple[float, float]:
+def _cell_widths(cell: Cell, n_breaks: int) -> WidthRange:
     """Return the natural and the minimal width of a cell of the body, which for numbers are the same."""
     if _NUMBER.fullmatch(cell.text):
         first_line, *further_lines = number_lines(cell.text, n_breaks)
         lines = [cell.pad + first_line, *further_lines]
         width = max(cell_text_width(cell, line) for line in lines)
-        return width, width
+        return WidthRange(width, width)
     width = cell_text_width(cell, cell.pad + cell.text)
     word_width = _longest_word_width(cell)
     if n_breaks:
-        return width, word_width
-    return width, min(width, max(word_width, _NARROWEST_TEXT_EM))
+        return WidthRange(width, word_width)
+    return WidthRange(width, min(width, max(word_width, _NARROWEST_TEXT_EM)))
 
 
 def _longest_word_width(cell: Cell) -> float:

@@ -228,7 +228,7 @@ def _table_1_note(rows: pd.DataFrame, names: Labels, *, as_published: bool) -> s
     if rows[numbers].isna().any(axis=None):
         sentences.append(notes.dash_note([[MISSING]]))
     sentences.append(notes.scoring_note(read_estimates(rows), names))
-    sentences.append(notes.metric_note(rows))
+    sentences.append(notes.metric_notes(rows))
     return paragraph(*sentences)
 
 
@@ -382,7 +382,7 @@ def _sensitivity_table(rows: pd.DataFrame, options: ToolComparisonOptions, names
         "Left out: means of the scores that each tool has, differences of pairs of two defined "
         "scores. At worst: a failed explanation has overlap 0, and the image's diagonal as distance, "
         "which is a convention: such a mean says above all how often a tool failed.",
-        notes.metric_note(rows),
+        notes.metric_notes(rows),
     )
     return table_of(
         in_order(rows, names),
@@ -476,7 +476,7 @@ def figure_8(comparison: ToolComparison) -> ItemResult:
         TABLE_ID,
         {"Pick": lambda r: r.pick.capitalize()},
         {"Case": "case", metric: ("score", 3)},
-        notes=[paragraph(how_scored, notes.metric_note(picks))],
+        notes=[paragraph(how_scored, notes.metric_notes(picks))],
     )
     figure = ss.plot_gallery(
         comparison.study,

@@ -150,7 +150,7 @@ def _means_table(
     if not benchmark.is_printed:
         table_notes.append(_counts_note(rows))
     table_notes.append(notes.scoring_note(read_estimates(rows, needed=()), names))
-    table_notes.append(notes.metric_note(rows))
+    table_notes.append(notes.metric_notes(rows))
     cells = {"": lambda row: fixed_text(row["estimate"], digits)}
     layout = _Crossing(groups, stub, across, cells, bold=is_marked)
     return _crossed_table(rows, names, layout, table_notes)

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from salstats.display.tables.fitting import fits, on_page
+from salstats.display.tables.fitting import fits, rearranged_to_fit
 from salstats.display.tables.record import Table, TableColumn
 
 
@@ -47,7 +47,7 @@ def said(table):
 @pytest.mark.parametrize(("n_tasks", "n_methods"), [(1, 8), (5, 8), (1, 30), (12, 20)])
 def test_a_table_wider_than_a_page_is_made_to_fit_and_says_the_same(n_tasks, n_methods):
     table = wide(n_tasks, n_methods)
-    made = on_page(table)
+    made = rearranged_to_fit(table)
     assert not fits(table)
     assert fits(made)
     assert said(made) == said(table)
@@ -56,7 +56,7 @@ def test_a_table_wider_than_a_page_is_made_to_fit_and_says_the_same(n_tasks, n_m
 
 
 def test_outcomes_become_groups_and_methods_rows_where_there_are_many():
-    made = on_page(wide(1, 30))
+    made = rearranged_to_fit(wide(1, 30))
     assert list(dict.fromkeys(made.groups)) == ["IoU", "Hit rate"]
     assert (made.stubhead, made.stub[:2]) == (("Method",), [("M0",), ("M1",)])
     over = ("Coefficient (95% CI)",)
@@ -64,25 +64,25 @@ def test_outcomes_become_groups_and_methods_rows_where_there_are_many():
 
 
 def test_terms_stay_rows_where_methods_fit_beside_each_other():
-    made = on_page(wide(1, 8))
+    made = rearranged_to_fit(wide(1, 8))
     assert (made.stubhead, made.stub[:3]) == (("Term",), [("Size",), ("Elongation",), ("n",)])
     assert [c.heading for c in made.columns] == [f"M{m}" for m in range(8)]
     assert made.rows_with_rule_above == {2, 5} == made.foot_rows
 
 
 def test_methods_are_rows_where_they_would_need_a_page_on_its_side_beside_each_other():
-    made = on_page(wide(1, 11))
+    made = rearranged_to_fit(wide(1, 11))
     assert (made.stubhead, made.stub[:2]) == (("Method",), [("M0",), ("M1",)])
 
 
 def test_a_factor_that_turns_is_above_its_levels_and_its_p():
     table = wide(1, 30)
     cells = [["P = 0.012"] * 60, *table.cells[1:]]
-    made = on_page(replace(table, stub=[("Site",), ("b",), ("n",)], cells=cells, indented_rows={1}))
+    made = rearranged_to_fit(replace(table, stub=[("Site",), ("b",), ("n",)], cells=cells, indented_rows={1}))
     over = ("Coefficient (95% CI)", "Site")
     assert made.columns == [TableColumn("P", over), TableColumn("b", over), TableColumn("n", ())]
 
 
 def test_what_fits_or_may_not_turn_stays_as_it_is():
     for table in (wide(1, 3), wide(1, 30, may_rearrange=False)):
-        assert on_page(table) is table
+        assert rearranged_to_fit(table) is table

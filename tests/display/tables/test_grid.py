@@ -6,10 +6,10 @@ from tests_support import raises
 from salstats.display.estimates import read_estimates
 from salstats.display.tables.grid import (
     Value,
-    bounds_values,
+    bounds_value_if_any,
     check_display,
+    decimals_of_rows,
     interval_texts,
-    metric_digits,
     value_table,
 )
 from salstats.display.tables.placement import ColumnPlacement, lay_out
@@ -88,9 +88,9 @@ def test_the_first_average_of_each_group_with_other_rows_has_a_rule_above():
 
 
 def test_bounds_have_a_column_where_the_frame_has_them():
-    bounds = bounds_values(read_estimates(FRAME.assign(bound_low=0.0, bound_high=1.0)), 1, "nature")
+    bounds = bounds_value_if_any(read_estimates(FRAME.assign(bound_low=0.0, bound_high=1.0)), 1, "nature")
     assert [value.texts[0] for value in bounds] == ["0.0, 1.0"]
-    assert bounds_values(read_estimates(FRAME), 1, "nature") == []
+    assert bounds_value_if_any(read_estimates(FRAME), 1, "nature") == []
 
 
 def test_decimals_are_those_of_the_metric_unless_they_are_given():
@@ -104,4 +104,4 @@ def test_decimals_are_those_of_the_metric_unless_they_are_given():
     estimates = read_estimates(rows.assign(estimate=12.3456))
     assert interval_texts(estimates, None, "nature") == ["12.346", "12.3", "12.346", "12.346"]
     assert interval_texts(estimates, 2, "nature") == ["12.35"] * 4
-    assert metric_digits(estimates, None) == [3, 1, 3, 3]
+    assert decimals_of_rows(estimates, None) == [3, 1, 3, 3]

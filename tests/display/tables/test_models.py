@@ -6,13 +6,13 @@ from tests_support import raises
 from salstats.display.estimates import read_estimates
 from salstats.display.tables.models import (
     ModelCell,
-    arrange,
-    combine,
-    fit_rows,
-    hidden_variables,
+    first_rows_of_models,
+    foot_texts,
     is_gap,
-    models_by_cell,
+    models_to_columns,
+    read_and_join,
     terms_shown,
+    variables_without_row_by_formula,
 )
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError, SalstatsError
@@ -24,13 +24,13 @@ def terms(formula="iou ~ age + size", names=("(Intercept)", "age", "size"), **co
 
 
 def test_frames_by_name_are_joined_with_their_names_in_front():
-    joined = combine({"A": terms(), "B": terms()}, ("term",), "terms").frame
+    joined = read_and_join({"A": terms(), "B": terms()}, ("term",), "terms").frame
     assert joined.columns[0] == "_name"
     assert joined["_name"].tolist() == ["A"] * 3 + ["B"] * 3
     with raises(SalstatsError, option="terms", match="no frame"):
-        combine([], ("term",), "terms")
+        read_and_join([], ("term",), "terms")
     with raises(ColumnError, column="term"):
-        combine([terms(), terms().drop(columns="term")], ("term",), "terms")
+        read_and_join([terms(), terms().drop(columns="term")], ("term",), "terms")
 
 
 def test_terms_are_all_without_the_intercept_or_those_to_keep():
@@ -43,7 +43,7 @@ def test_terms_are_all_without_the_intercept_or_those_to_keep():
 
 def test_models_of_one_outcome_with_a_term_each_share_a_column():
     frame = pd.concat([terms("iou ~ age", ["age"]), terms("iou ~ size", ["size"])], ignore_index=True)
-    columns = arrange(read_estimates(frame), [], [], Labels())
+    columns = models_to_columns(read_estimates(frame), [], [], Labels())
     assert columns.column_of_row == [0, 0]
     assert columns.headings == [("IoU, coefficient",)]
     assert columns.formulas == []
@@ -51,7 +51,7 @@ def test_models_of_one_outcome_with_a_term_each_share_a_column():
 
 def test_models_with_a_term_in_common_are_numbered():
     frame = pd.concat([terms("iou ~ age", ["age"]), terms(names=["age", "size"])], ignore_index=True)
-    columns = arrange(read_estimates(frame), [], [], Labels())
+    columns = models_to_columns(read_estimates(frame), [], [], Labels())
     assert columns.column_of_row == [0, 1, 1]
     assert [heading[-1] for heading in columns.headings] == ["Model 1", "Model 2"]
     assert len(columns.formulas) == 2
@@ -61,26 +61,28 @@ def test_gaps_stand_behind_methods_and_are_called_by_both():
     frame = pd.concat([terms(method="lime", reference="human"), terms(method="lime", reference=None)])
     frame = frame.reset_index(drop=True)
     assert is_gap(read_estimates(frame)).tolist() == [True] * 3 + [False] * 3
-    columns = arrange(read_estimates(frame), ["method"], [], Labels())
+    columns = models_to_columns(read_estimates(frame), ["method"], [], Labels())
     assert [heading[-1] for heading in columns.headings] == ["LIME", "Human benchmark − LIME"]
     assert columns.column_of_row == [1] * 3 + [0] * 3
 
 
 def test_two_estimates_in_one_cell_are_an_error_that_names_their_rows():
     with raises(SalstatsError, column="term", rows=(0, 3)):
-        arrange(read_estimates(pd.concat([terms(), terms()])), [], [], Labels())
+        models_to_columns(read_estimates(pd.concat([terms(), terms()])), [], [], Labels())
 
 
 def test_variables_without_a_row_are_hidden():
-    assert hidden_variables(read_estimates(terms(names=["age"]))) == {"iou ~ age + size": ("size",)}
-    assert hidden_variables(read_estimates(terms())) == {"iou ~ age + size": ()}
+    assert variables_without_row_by_formula(read_estimates(terms(names=["age"]))) == {
+        "iou ~ age + size": ("size",)
+    }
+    assert variables_without_row_by_formula(read_estimates(terms())) == {"iou ~ age + size": ()}
 
 
 def foot(fit, frame=None):
     estimates = read_estimates(terms() if frame is None else frame)
-    models = models_by_cell(estimates, [0] * len(estimates), [])
+    models = first_rows_of_models(estimates, [0] * len(estimates), [])
     parameters = estimates.subset(estimates.frame["term"] == "")
-    return fit_rows(estimates, models, fit, parameters, None, Labels(), 2, "nature")
+    return foot_texts(estimates, models, fit, parameters, None, Labels(), 2, "nature")
 
 
 def test_the_foot_has_n_and_of_a_linear_model_no_likelihood():
