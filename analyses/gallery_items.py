@@ -37,6 +37,26 @@ FRAMES = {
             "elongation": "Elongation of the smallest rectangle around the finding",
         }
     """,
+    "patients": """
+        import numpy as np
+        import pandas as pd
+        rng = np.random.default_rng(0)
+        patients = pd.DataFrame({
+            "patient": [f"p{number}" for number in range(80)],
+            "site": rng.choice(["Site A", "Site B"], 80),
+            "age": rng.normal(64, 12, 80).round(),
+            "sex": rng.choice(["F", "M"], 80),
+            "stage": pd.Categorical(rng.choice(["I", "II", "III"], 80), ["I", "II", "III", "IV"]),
+            "smoker": rng.choice(["yes", "no", None], 80, p=[0.3, 0.6, 0.1]),
+            "bmi": rng.normal(26, 4, 80).round(1),
+        })
+        labels = {
+            "age": "Age (years)",
+            "sex": {"F": "Female", "M": "Male"},
+            "smoker": "Current smoker",
+            "bmi": "Body mass index (kg/m\u00b2)",
+        }
+    """,
     "images": """
         study_folder = ss.datasets.digits_examples()
         study = ss.read_study(study_folder)
@@ -110,6 +130,14 @@ def _with_outcomes(by: str, shown: str) -> str:
 
 ITEMS = (
     Item("table_describe", """ss.table_describe(ss.describe(scores), labels=labels)""", SHAPED),
+    Item(
+        "table_patients",
+        """
+        described = ss.describe_patients(patients, ["age", "sex", "stage", "smoker", "bmi"], by="site")
+        ss.table_patients(described, labels=labels)
+        """,
+        ("patients",),
+    ),
     Item("plot_flow", """ss.plot_flow(ss.case_flow(scores, reference="human"), labels=labels)""", SHAPED),
     Item(
         "table_estimates",

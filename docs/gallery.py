@@ -85,7 +85,7 @@ QUESTIONS = {
     "planning": Question(
         "How many cases are needed, and which were used?",
         "Plans of studies, the flow of cases, and how often intervals hold the truth.",
-        frozenset({"power", "case_flow", "plot_coverage"}),
+        frozenset({"power", "describe_patients", "case_flow", "plot_coverage"}),
     ),
 }
 #: Functions of several sections: an item belongs to the first section here that has one of its functions.

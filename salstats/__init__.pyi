@@ -53,6 +53,7 @@ from .stats.medians import medians as medians
 from .stats.empty_shares import empty_shares as empty_shares
 from .stats.within_case import within_case_sd as within_case_sd
 from .stats.agreement.estimates import agreement as agreement
+from .stats.patient_characteristics import describe_patients as describe_patients
 from .stats.patient_values import over_views as over_views
 from .stats.ranks import rank_stability as rank_stability
 from .stats.ranks import rank_frequencies as rank_frequencies
@@ -78,6 +79,7 @@ from .stats.models.predictions import fit_line as fit_line
 from .display.text.format import inline_text as inline_text
 from .display.text.planning import power_sentence as power_sentence
 from .display.tables.describe import table_describe as table_describe
+from .display.tables.patients import table_patients as table_patients
 from .display.tables.estimates import table_estimates as table_estimates
 from .display.tables.decrease import table_decrease as table_decrease
 from .display.tables.regression import table_regression as table_regression

@@ -9,7 +9,18 @@ import pandas as pd
 COMMANDS = [
     *("score", "features", "tune", "segment", "rates", "gaze", "read", "summarize", "decrease"),
     *("overlap", "ranks", "significance-map", "rank-agreement", "agreement", "power"),
-    *("difference", "mrmc", "regress", "correlate", "describe", "auroc", "report", "demo", "reproduce"),
+    *(
+        "difference",
+        "mrmc",
+        "regress",
+        "correlate",
+        "describe",
+        "describe-patients",
+        "auroc",
+        "report",
+        "demo",
+        "reproduce",
+    ),
     *(
         "medians",
         "median-difference",
@@ -33,6 +44,7 @@ MINIMAL = {
     "regress": ["iou ~ area_ratio"],
     "correlate": ["iou", "prob"],
     "describe": [],
+    "describe-patients": ["label"],
     "auroc": ["prob", "label"],
     "rates": [],
     "ranks": [],

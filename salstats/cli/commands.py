@@ -190,6 +190,22 @@ COMMANDS = (
         main_parameters=("by",),
     ),
     Command(
+        "describe-patients",
+        "estimate",
+        "describe_patients",
+        TABLE,
+        "patients.csv age sex stage --by arm -o characteristics.csv",
+        arguments={"covariates": "COVARIATES..."},
+        run=runs.run_describe_patients,
+        summary="Describe covariates of patients by group, each patient once.",
+        main_parameters=("by", "unit"),
+        texts={
+            "covariates": "Columns to describe.",
+            "by": "Column of the groups (default: all patients together).",
+            "unit": "Column that names the patients (default: patient).",
+        },
+    ),
+    Command(
         "summarize",
         "estimate",
         "summarize",

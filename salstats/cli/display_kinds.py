@@ -172,6 +172,7 @@ TABLES = DisplayKinds(
     "table",
     (
         ("describe", "mean sd median q1"),
+        ("patients", "covariate kind level mean sd median q1"),
         ("estimates", "estimate"),
         ("estimates", "estimate term:mean term:difference"),
         ("estimates", "estimate term formula parameter share"),

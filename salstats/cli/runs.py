@@ -44,6 +44,13 @@ def run_read(run: CommandRun, source: Source) -> None:
         print(f"... {len(frame)} rows in all; write them with -o")
 
 
+def run_describe_patients(run: CommandRun, source: Source) -> None:
+    """Describe covariates, which may be separated by blanks or commas."""
+    check_output_file(run)
+    [covariates] = run.arguments
+    run.deliver(run.function(source.read(run), split(covariates), **run.options))
+
+
 def run_bounded(run: CommandRun, source: Source) -> None:
     """Estimate, and with `--bounds` add the bounds of undefined scores."""
     adds_bounds = run.options.pop("bounds")

@@ -19,6 +19,7 @@ from salstats.errors import SalstatsError
 FRAMES = {
     "summarize scores.csv --by metric,method": ("estimates", "intervals"),
     "describe scores.csv": ("describe", ""),
+    "describe-patients scores.csv label,prob --by task --unit case,task": ("patients", ""),
     "auroc scores.csv prob label --by task": ("estimates", "intervals"),
     "decrease scores.csv --reference human --replicates 50": ("decrease", "decrease"),
     "difference scores.csv --reference human --replicates 50": ("decrease", "decrease"),

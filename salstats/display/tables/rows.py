@@ -17,6 +17,8 @@ from salstats.display.text.markup import UNPRINTABLE
 Align = Literal["left", "center", "right"]
 #: White space in a label becomes one blank in print, except non-breaking spaces.
 _SPACE = re.compile("[ \t\n\r\f]+")
+#: Blanks by which a label is set in where a table is printed as text.
+_INDENT = 2
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,10 @@ def _texts_by_column(cells: Sequence[Cell], rows: TableRows) -> list[str]:
     texts = [""] * len(rows.aligns)
     for column, cell in cells_by_column(cells):
         if cell.n_rows:
-            texts[column] = " " * len(cell.pad) + cell.text
+            n_blanks = len(cell.pad)
+            if cell.indent:
+                n_blanks += _INDENT
+            texts[column] = " " * n_blanks + cell.text
     return texts
 
 

@@ -27,9 +27,9 @@ _SMALLEST_P = 0.001
 _SMALL_P = 0.01
 #: Levels that differ by less are the same: they are computed.
 LEVEL_TOLERANCE = 1e-9
-#: Blanks where a line must not end, also in HTML: inside "P < 0.001", "n = 12", "F(7, 133)" and "95% CI".
+#: Blanks where a line must not end, also in HTML: inside "P < 0.001", "N = 12", "F(7, 133)" and "95% CI".
 _UNBROKEN_BLANK = re.compile(
-    r"\b[Pn] (?:[<=>≤≥]|&[lg]t;) (?=[\d.])|(?<=%) (?=CIs?\b)|(?<=—,) |(?<=\d) of (?=\d)|\bF\(\d+, (?=\d)"
+    r"\b[PNn] (?:[<=>≤≥]|&[lg]t;) (?=[\d.])|(?<=%) (?=CIs?\b)|(?<=—,) |(?<=\d) of (?=\d)|\bF\(\d+, (?=\d)"
 )
 
 
