@@ -25,7 +25,7 @@ from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.intervals import Interval, interval_by_name
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
 from salstats.stats.engine.result_warnings import beyond_range
-from salstats.stats.engine.score_reasons import missing_scores
+from salstats.stats.engine.score_reasons import count_missing_without_absent
 from salstats.stats.engine.weighting import MEMBERS, weights_text
 from salstats.stats.mrmc.covariances import BY_NAME as COVARIANCES
 
@@ -341,7 +341,7 @@ def _observations_text(estimates: Estimates, observation: str) -> str:
 
 def _missing_text(estimates: Estimates, missing: str) -> str:
     """Return the numbers of missing observations as the end of a sentence: "; 0 to 3 undefined"."""
-    n_missing = missing_scores(estimates.frame)
+    n_missing = count_missing_without_absent(estimates.frame)
     n_missing = n_missing[~np.isnan(n_missing)]
     if not len(n_missing):
         return ""

@@ -21,9 +21,14 @@ from salstats.checks import (
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting, ValueRangeError
 from salstats.frames import ESTIMATE_COLUMNS, combined_codes
 from salstats.stats.engine.bonferroni import bonferroni_limits
-from salstats.stats.engine.equivalence import SIDES, is_below, split_verdicts, verdicts
+from salstats.stats.engine.equivalence import SIDES, is_below, split_verdicts, verdict_texts
 from salstats.stats.engine.grouping import summary_rows
-from salstats.stats.engine.joint_adjustment import NullDraws, single_step, step_down, step_down_min_p
+from salstats.stats.engine.joint_adjustment import (
+    NullDraws,
+    single_step_min_p,
+    step_down_max_t,
+    step_down_min_p,
+)
 from salstats.stats.engine.monte_carlo import (
     p_floors,
     warn_if_replicates_are_few,
@@ -297,7 +302,7 @@ def _adjusted_verdicts(
         is_undecided |= holds_zero.to_numpy(dtype=bool)
     sides = np.where(is_undecided, inconclusive, sides)
     claims = np.where(is_within_margin, claims, "")
-    adjusted = pd.Series(verdicts(sides, claims), result.index, dtype=verdict.dtype)
+    adjusted = pd.Series(verdict_texts(sides, claims), result.index, dtype=verdict.dtype)
     return adjusted.where(has_verdict)
 
 
@@ -315,7 +320,7 @@ def _warn_of_replicates(
 
 
 def _family_codes(estimates: pd.DataFrame, within: list[str]) -> np.ndarray:
-    """Code of each row's family: averaged and pooled rows of a group are a family beside its other rows."""
+    """Return the code of each row's family; averaged and pooled rows of a group are a family of their own."""
     columns = estimates.columns
     estimate_positions = np.flatnonzero(columns.isin(ESTIMATE_COLUMNS))
     grouping_columns = columns[: estimate_positions[0]]
@@ -371,7 +376,7 @@ def _holm(p: np.ndarray, size: int) -> np.ndarray:
 
 def _max_t(family: NullDraws, p: np.ndarray) -> np.ndarray:
     """Adjust by step-down max-t; no adjusted P value is below its own P value."""
-    return np.asarray(np.maximum(step_down(family), p))
+    return np.asarray(np.maximum(step_down_max_t(family), p))
 
 
 def _min_p(family: NullDraws, p: np.ndarray) -> np.ndarray:
@@ -436,7 +441,7 @@ RECORDS = (
         SINGLE_STEP, "single-step min-p", None,
         "the single-step min-p procedure (Ge et al. 2003), with which the simultaneous confidence intervals "
         f"(Beran 1988) agree, {_JOINTLY}",
-        joint=single_step,
+        joint=single_step_min_p,
     ),
     Procedure("none", "", lambda p, size: p),
 )  # fmt: skip

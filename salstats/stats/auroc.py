@@ -12,8 +12,8 @@ from salstats.errors import Message, SalstatsError, Setting, ValueRangeError, wa
 from salstats.frames import ColumnCodes, estimates_frame
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS, caution_column
-from salstats.stats.engine.comparisons import MISSING_SIDE, fill_from_reference, pair_rows
-from salstats.stats.engine.equivalence import sides
+from salstats.stats.engine.comparisons import MISSING_SIDE, fill_readers_models_seeds, pair_rows
+from salstats.stats.engine.equivalence import side_verdicts
 from salstats.stats.engine.few_units import few_misranked, few_misranked_by_both, few_units_of_rows
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import group_label, named_groups, row_groups, warn_pooled_methods
@@ -201,7 +201,7 @@ def auroc(  # noqa: C901
     is_tied = np.zeros(len(keys), dtype=bool)
     if wide.reference_scores is None:
         is_tied = _are_tied(scores, rows_of_groups)
-    _warn_of_gaps(keys, areas, columns, is_tied)
+    _warn_of_undefined_areas_and_tests(keys, areas, columns, is_tied)
     if record.name == "delong":
         _warn_of_dependent_rows(keys, n, n_units, recommended=choose_interval(None, term).name)
 
@@ -354,7 +354,7 @@ def _comparison_columns(areas: pd.DataFrame, columns: dict[str, Any]) -> dict[st
     return {
         "method_area": difference + reference_area,
         "reference_area": reference_area,
-        "verdict": sides(difference, excludes_zero),
+        "verdict": side_verdicts(difference, excludes_zero),
     }
 
 
@@ -381,7 +381,7 @@ def _area_columns(
     *,
     falls_back_on_wilson: bool,
 ) -> dict[str, Any]:
-    """Columns of estimates, tests and limits.
+    """Return the columns of estimates, tests and limits.
 
     `areas` has a row per group and the columns of `RocArea`; `is_independent` (n_groups,) marks groups with
     one row per unit. With `falls_back_on_wilson` areas without a variance get Wilson's limits, as if the
@@ -400,7 +400,7 @@ def _area_columns(
     elif record.name == "obuchowski":
         df = np.where(is_independent, np.nan, df)
     basis = Basis(term, level, estimate, np.where(std_error > 0, std_error, np.nan), df)
-    low, high = record.limits(basis)
+    low, high, *_ = record.limits(basis)
     is_area = term == "auroc"
     # The null hypothesis is an area of 1/2, whose logit is 0, or a difference of 0.
     null_value = 0.5 if is_area else 0.0
@@ -445,7 +445,7 @@ def _area_columns(
 
 
 def _check_labels(labels: np.ndarray, name: str) -> None:
-    """Raise where a label is neither 0, 1 nor missing."""
+    """Raise ValueRangeError where a label is neither 0, 1 nor missing."""
     is_valid = np.isnan(labels) | (labels == 0) | (labels == 1)
     invalid_rows = np.flatnonzero(~is_valid)
     if len(invalid_rows):
@@ -466,7 +466,9 @@ def _pair_with_method(
     """
     pairs = pair_rows(codes, reference)
     frame = codes.frame
-    table = fill_from_reference(frame.iloc[pairs.source].reset_index(drop=True), frame, pairs.reference_rows)
+    table = fill_readers_models_seeds(
+        frame.iloc[pairs.key_rows].reset_index(drop=True), frame, pairs.reference_rows
+    )
     table["method"] = frame["method"].array.take(pairs.method_examples)
     scores = check_numeric(frame, score, "data")
     labels = check_numeric(frame, label, "data")
@@ -509,7 +511,7 @@ def _warn_of_dependent_rows(keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarr
     )
 
 
-def _warn_of_gaps(
+def _warn_of_undefined_areas_and_tests(
     keys: pd.DataFrame, areas: pd.DataFrame, columns: dict[str, Any], is_tied: np.ndarray
 ) -> None:
     """Warn of groups without an area and of groups whose area has no variance, each with the reason."""

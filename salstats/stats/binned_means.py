@@ -20,7 +20,7 @@ _MIN_ROWS = 10
 def binned_means(
     data: pd.DataFrame, x: str, y: str, *, panels: Sequence[str], groups: Sequence[str], distinct: bool
 ) -> pd.DataFrame:
-    """Mean of `y` in bins of `x`, with the default interval of `summarize`.
+    """Mean of `y` in bins of `x`, with the default interval of `summarize`; warnings are not shown.
 
     The bins are the same for all groups of a panel: quantiles of its `x`, up to five and so many that each
     group has about ten rows or more in each, but two at least. With `distinct` each value of `x` is a bin.
@@ -34,13 +34,13 @@ def binned_means(
     panels, groups : sequence of str
         Columns whose combinations of values are panels, and groups of these.
     distinct : bool
-        Whether each value of `x` is a bin.
+        True for a bin for each value of `x`.
 
     Returns
     -------
     DataFrame
-        What `summarize` returns by the columns of `panels` and `groups` and by `bin`, the number of the bin,
-        and `x_mean`, the mean of `x` in the bin. Rows without `x` or `y` are left out.
+        The frame of `summarize` by the columns of `panels` and `groups` and by `bin`, the number of the bin,
+        with a column `x_mean`, the mean of `x` in the bin. Rows without `x` or `y` are left out.
     """
     by = [*panels, *groups]
     kept = [*by, *unit_columns(data, None)]

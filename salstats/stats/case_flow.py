@@ -158,7 +158,7 @@ def _expected_scores(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:
         {
             "method_row": pairs.method_rows,
             "reference_row": pairs.reference_rows,
-            "source": pairs.source,
+            "source": pairs.key_rows,
             "method": method_names[pairs.method_examples],
         }
     )
@@ -180,11 +180,17 @@ def _expected_scores(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:
     return pd.concat([pair_frame[~is_repeated], reference_scores], ignore_index=True)
 
 
-def _absent_scores(codes: ColumnCodes) -> tuple[np.ndarray, np.ndarray]:
-    """Find the cases (and tasks) of each metric that a method lacks and another method has.
+class _AbsentScores(NamedTuple):
+    """Scores that a method lacks and another method has; each array of shape (n_absent,)."""
 
-    Returned are a row of each of these cases, and a row of the method that lacks it.
-    """
+    #: A row of the scores with the case, task and metric of the absent score.
+    source: np.ndarray
+    #: A row of the method that lacks the score.
+    method_row: np.ndarray
+
+
+def _absent_scores(codes: ColumnCodes) -> _AbsentScores:
+    """Find the cases (and tasks) of each metric that a method lacks and another method has."""
     methods = codes.column("method").codes
     task_columns = [column for column in ("task", "metric") if column in codes.frame.columns]
     observations = codes.combined([*case_key(codes.frame), *task_columns])
@@ -199,7 +205,7 @@ def _absent_scores(codes: ColumnCodes) -> tuple[np.ndarray, np.ndarray]:
         absent = row_of_observation[has_task & ~has_observation]
         sources.append(absent)
         method_rows.append(np.full(len(absent), rows[0]))
-    return np.concatenate(sources), np.concatenate(method_rows)
+    return _AbsentScores(np.concatenate(sources), np.concatenate(method_rows))
 
 
 class _Stage(NamedTuple):

@@ -145,7 +145,7 @@ def correlate_clustered(
     n_undefined = options.n_replicates - n_defined
     n_pairs = np.array([_count_pairs(strata) for strata in strata_of_groups])
     n_units = np.array([_count_units(strata) for strata in strata_of_groups])
-    _warn_few(keys, n_units, n_undefined, options.n_replicates)
+    _warn_of_doubtful_percentiles(keys, n_units, n_undefined, options.n_replicates)
     columns: dict[str, object] = {
         "term": "spearman",
         "estimate": estimate,
@@ -171,8 +171,10 @@ def correlate_clustered(
     return estimates_frame(keys, columns, special | options.columns())
 
 
-def _warn_few(keys: pd.DataFrame, n_units: np.ndarray, n_undefined: np.ndarray, n_replicates: int) -> None:
-    """Warn of groups with few units, or with many replicates without a correlation."""
+def _warn_of_doubtful_percentiles(
+    keys: pd.DataFrame, n_units: np.ndarray, n_undefined: np.ndarray, n_replicates: int
+) -> None:
+    """Warn of percentile limits from few units, or with many replicates without a correlation."""
     has_few_units = (n_units > 0) & (n_units < FEW_UNITS)
     if has_few_units.any():
         warn(

@@ -16,11 +16,11 @@ from salstats.stats.engine.comparisons import (
     PAIRS,
     ComparisonOptions,
     PairedTarget,
-    reference_in_every_group,
+    repeat_reference_per_model_and_seed,
     target_of_scores,
 )
 from salstats.stats.engine.effect_sizes import EFFECT_SIZES, effect_columns
-from salstats.stats.engine.equivalence import Margin, margin_test_columns, sides
+from salstats.stats.engine.equivalence import Margin, margin_test_columns, side_verdicts
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import (
     check_one_metric,
@@ -137,9 +137,9 @@ def contrast(
     test = check_choice(hypothesis.test or options.test, TESTS, "test")
     hypothesis = hypothesis.checked(test)
     options = options_for_flips(options, hypothesis.test, hypothesis.adjust)
-    _check_pairs(comparison, options, test, hypothesis)
+    _check_pairs_suit_options(comparison, options, test, hypothesis)
     if isinstance(scores, pd.DataFrame) and "method" in scores.columns:
-        scores = reference_in_every_group(scores, comparison.reference, by)
+        scores = repeat_reference_per_model_and_seed(scores, comparison.reference, by)
     codes, columns = code_scores(scores, by, _BY, excluded="method")
     check_one_metric(codes, columns)
     codes, units, weights = apply_weights(
@@ -183,7 +183,7 @@ def contrast(
     return _adjusted(frame, hypothesis.adjust, tested, order)
 
 
-def _check_pairs(
+def _check_pairs_suit_options(
     comparison: ComparisonOptions, options: Options, test: str, hypothesis: HypothesisOptions
 ) -> None:
     """Check that the pairs compared suit the interval, the test and the effect size."""
@@ -198,7 +198,7 @@ def _check_pairs(
             Setting("pairs", "complete"),
         )
     has_summary = comparison.average or comparison.overall
-    for option, name in score_choices(options, test):
+    for option, name in binary_score_choices(options, test):
         if has_summary or hypothesis.weights is not None or all_scores:
             raise SalstatsError(
                 Setting(option, name),
@@ -285,7 +285,7 @@ def _adjusted(
 
 
 def joint_levels(tested: PairedTestResult, keys: pd.DataFrame, level: float) -> np.ndarray:
-    """Level of each row at which the limits of its family hold together, NaN in rows without a test.
+    """Return the level of each row at which the limits of its family hold together, NaN without a test.
 
     Families are those of `adjust`: rows that average or pool other rows are a family of their own.
     """
@@ -313,7 +313,7 @@ def infer_and_test(
     paired_target: PairedTarget, options: Options, test: str, units: Units
 ) -> tuple[InferredEstimates, PairedTestResult]:
     """Return the estimates with their limits, and the test of each row."""
-    for option, name in score_choices(options, test):
+    for option, name in binary_score_choices(options, test):
         check_paired_shares(paired_target, option, name, units.name)
     estimates = infer(
         paired_target.target, options, differences=test == "bootstrap", flip_signs=test == "wild"
@@ -322,7 +322,7 @@ def infer_and_test(
 
 
 def row_test_names(test: str, estimates: InferredEstimates) -> np.ndarray | str:
-    """Name of each row's test; `wild` falls back on `cr2` or `score` in some rows."""
+    """Return the name of each row's test, or of all; `wild` falls back on `cr2` or `score` in some rows."""
     if test != "wild":
         return test
     names = np.full(len(estimates.estimate), test, dtype=object)
@@ -340,8 +340,8 @@ def options_for_flips(options: Options, test: str | None, adjust: str) -> Option
     return options
 
 
-def score_choices(options: Options, test: str) -> list[tuple[str, str]]:
-    """Return (option, value) of the interval and the test that are for paired 0/1 scores only."""
+def binary_score_choices(options: Options, test: str) -> list[tuple[str, str]]:
+    """List option and value of the interval and of the test, where they are for paired 0/1 scores only."""
     choices = []
     if options.interval.kind == "share":
         choices.append(("interval", options.interval.name))
@@ -357,7 +357,7 @@ def verdict_columns(
     metrics: np.ndarray,
     margin: Margin | None,
 ) -> dict[str, np.ndarray]:
-    """Column `verdict` (lower, higher or inconclusive), and the columns of the margin where there is one.
+    """Return the column `verdict` (lower, higher or inconclusive), and with a margin its columns.
 
     A verdict is conclusive where the interval excludes 0. Its side is that of the difference: a percentage
     decrease from a negative mean is a method above the reference.
@@ -375,7 +375,7 @@ def verdict_columns(
     is_sound = ~has_no_width & ~np.isnan(estimates.estimate)
     is_sound &= estimates.n_undefined <= most_undefined
     excludes_zero &= is_sound
-    side = sides(method_mean - reference_mean, excludes_zero)
+    side = side_verdicts(method_mean - reference_mean, excludes_zero)
     if margin is None:
         return {"verdict": side}
     # 1 where a larger estimate is a higher score of the method, -1 where it is a lower score

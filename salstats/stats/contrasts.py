@@ -280,7 +280,7 @@ def difference(
     0    hit  gradcam     human   lower
     """
     options = check_options("difference", interval, level, n_replicates, rng, draws)
-    if _averages_means(average, by):
+    if _averages_estimates(average, by):
         # the difference of averages is the average of differences
         average = str(average).removesuffix("_mean")
     comparison = ComparisonOptions(reference, by=[], pairs=pairs, average=average, overall=overall)
@@ -392,24 +392,25 @@ def percent_decrease(
     options = check_options("percent_decrease", interval, level, n_replicates, rng, draws)
     if isinstance(scores, pd.DataFrame) and {"metric", "score"} <= set(scores.columns) and not force:
         _check_ratio_scale(scores)
-    averages_means = _averages_means(average, by)
-    if averages_means and interval == "fieller":
+    averages_estimates = _averages_estimates(average, by)
+    if averages_estimates and interval == "fieller":
         raise SalstatsError(
             Setting("interval", "fieller"), " is for one ratio, not for ", Setting("average", average)
         )
-    if averages_means:
+    if averages_estimates:
         average = str(average).removesuffix("_mean")
     comparison = ComparisonOptions(
-        reference, by=[], pairs=pairs, average=average, overall=overall, averages_estimates=averages_means
+        reference, by=[], pairs=pairs, average=average, overall=overall, averages_estimates=averages_estimates
     )
     hypothesis = HypothesisOptions(test, adjust, simultaneous, margin, weights)
     return contrast("percent_decrease", scores, comparison, options, hypothesis, by=by, unit=unit)
 
 
-def _averages_means(average: str | None, by: str | Sequence[str] | None) -> bool:
-    """Return True if `average` names a column of `by` with the suffix "_mean", as "task_mean" does.
+def _averages_estimates(average: str | None, by: str | Sequence[str] | None) -> bool:
+    """Return True if `average` is the name of a column followed by "_mean", such as "task_mean".
 
-    A column of `by` that has that very name itself is averaged over as any other.
+    It then asks for the mean of the groups' estimates instead of the estimate from averages of their means. A
+    column of `by` may itself have a name that ends so; it is averaged over as any other.
     """
     return average is not None and average.endswith("_mean") and average not in np.atleast_1d(by or ())
 

@@ -23,7 +23,7 @@ from salstats.stats.engine.coefficients import (
 )
 from salstats.stats.engine.correlated_pairs import CorrelatedPairs, check_covariates, check_repeats
 from salstats.stats.engine.cr2 import cr2
-from salstats.stats.engine.few_units import few_events, few_units_of_rows, units_with_rarer_value
+from salstats.stats.engine.few_units import count_units_with_rarer_value, few_events, few_units_of_rows
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import (
     group_label,
@@ -335,7 +335,7 @@ def correlate(
         columns |= {"unit": units.name, "n_units": n_units}
         if interval != "cr2" and test != "rm":
             _warn_of_repeats(keys, n_pairs, n_units, units)
-    n_rarer = [_units_with_rarer_value(sample, pairs) for pairs in pairs_of_groups]
+    n_rarer = [_count_units_with_rarer_value(sample, pairs) for pairs in pairs_of_groups]
     cautions = {
         FEW_UNITS: few_units_of_rows(units_of_groups),
         FEW_EVENTS: few_events(np.array(n_rarer)),
@@ -349,14 +349,14 @@ def correlate(
     return adjust_unless_none(result, adjust)
 
 
-def _units_with_rarer_value(sample: CorrelatedPairs, rows: np.ndarray) -> float:
-    """Number of units with the rarer value of a two-valued variable; infinite if neither variable is one.
+def _count_units_with_rarer_value(sample: CorrelatedPairs, rows: np.ndarray) -> float:
+    """Count the units that have the rarer value of a two-valued variable.
 
-    Of two such variables it is the smaller number.
+    It is the smaller number of both variables, infinite if neither has exactly two values.
     """
     units = sample.units[rows]
-    n_rarer_x = units_with_rarer_value(sample.x[rows], units)
-    n_rarer_y = units_with_rarer_value(sample.y[rows], units)
+    n_rarer_x = count_units_with_rarer_value(sample.x[rows], units)
+    n_rarer_y = count_units_with_rarer_value(sample.y[rows], units)
     return min(n_rarer_x, n_rarer_y)
 
 
@@ -454,7 +454,7 @@ def _correlate_strata(
     sample: CorrelatedPairs, pairs_of_strata: list[np.ndarray], interval: str
 ) -> _StrataCorrelations:
     """Correlate the complete pairs of each stratum."""
-    strata_rows = [sample.informative(pairs) for pairs in pairs_of_strata]
+    strata_rows = [sample.informative_rows(pairs) for pairs in pairs_of_strata]
     coefficients = [sample.coefficient(rows) for rows in strata_rows]
     r = np.array([coefficient.estimate for coefficient in coefficients])
     effective_n = np.array([sample.effective_n(rows) for rows in strata_rows])
@@ -467,7 +467,7 @@ def _correlate_strata(
 def _single_columns(
     sample: CorrelatedPairs, correlations: _StrataCorrelations, interval: str, level: float
 ) -> dict[str, float]:
-    """Estimate, test and limits of a group without strata."""
+    """Return the estimate, test and limits of a group without strata, as columns."""
     r = correlations.r
     std_error = correlations.std_error
     columns = correlations.coefficients[0]._asdict()
@@ -480,7 +480,7 @@ def _single_columns(
 def _combined_columns(
     sample: CorrelatedPairs, correlations: _StrataCorrelations, interval: str, level: float
 ) -> dict[str, float]:
-    """Estimate, test, limits and heterogeneity of a group whose usable strata are combined."""
+    """Return the estimate, test, limits and heterogeneity of a group's combined strata, as columns."""
     r = correlations.r[correlations.usable]
     std_error = correlations.std_error[correlations.usable]
     pooled = pool_fisher_z(r, std_error)
@@ -503,7 +503,7 @@ def _combined_columns(
 
 
 def _fisher_limits(r: float, std_error: float, level: float) -> dict[str, float]:
-    """Limits on Fisher's z scale, with the normal quantile."""
+    """Return the limits `conf_low` and `conf_high` on Fisher's z scale, with the normal quantile."""
     quantile = float(special.ndtri((1 + level) / 2))
     low, high = fisher_limits(np.array(r), np.array(std_error), quantile)
     return {"conf_low": float(low), "conf_high": float(high)}
@@ -516,7 +516,7 @@ def _clustered_columns(
     r: np.ndarray,
     level: float,
 ) -> dict[str, float]:
-    """Test and limits of combined strata whose rows are clustered by unit.
+    """Return the test and limits of combined strata whose rows are clustered by unit, as columns.
 
     The combined z is sum(w_s arctanh(r_s)) with weights w_s of the inverse squared standard errors. There are
     two standard errors of it, and the one with the larger P value and the wider limits is used: CR2's, from

@@ -96,7 +96,7 @@ def empty_shares(
             choices=mask_metrics,
         )
     reason = _reasons(rows)
-    empty = _emptiness(rows, reason)
+    empty = _empty_mask_indicator(rows, reason)
     is_excluded = np.isin(reason, (*ABSENT_REASONS, *_OUTSIDE))
     has_finding = ~(is_excluded | _lacks_finding(rows, empty))
     keys = [column for column in KEY_COLUMNS if column in rows.columns and column != "metric"]
@@ -126,8 +126,11 @@ def _reasons(rows: pd.DataFrame) -> np.ndarray:
     return rows["reason"].astype("str").where(rows["reason"].notna(), "").to_numpy(dtype=object)
 
 
-def _pixels(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
-    """Return the sum of some columns of numbers of pixels, shape (n_rows,); NaN where they are not known."""
+def _sum_of_pixel_columns(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """Return the sum of columns with numbers of pixels, shape (n_rows,).
+
+    It is NaN in a row that lacks one of the numbers, and in all rows of a frame without one of the columns.
+    """
     if not set(names) <= set(rows.columns):
         return np.full(len(rows), np.nan)
     pixels = [rows[name].to_numpy(dtype=np.float64, na_value=np.nan) for name in names]
@@ -137,22 +140,22 @@ def _pixels(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
 def _lacks_finding(rows: pd.DataFrame, empty: np.ndarray) -> np.ndarray:
     """Return True for rows whose truth is empty by its pixels, or by the label where the mask is unknown.
 
-    `empty` is what `_emptiness` returns.
+    `empty` is what `_empty_mask_indicator` returns.
     """
-    is_absent = _pixels(rows, ("tp", "fn")) == 0
+    is_absent = _sum_of_pixel_columns(rows, ("tp", "fn")) == 0
     if "label" in rows.columns:
         labels = rows["label"].to_numpy(dtype=np.float64, na_value=np.nan)
         is_absent |= np.isnan(empty) & (labels == 0)
     return np.asarray(is_absent)
 
 
-def _emptiness(rows: pd.DataFrame, reason: np.ndarray) -> np.ndarray:
+def _empty_mask_indicator(rows: pd.DataFrame, reason: np.ndarray) -> np.ndarray:
     """Return 1 for rows of an empty mask, 0 for those of another, NaN where it is not known.
 
     The column `empty_mask` decides where it is filled, else the number of predicted pixels, else the reason
     (n_rows,) of an undefined score.
     """
-    mask_pixels = _pixels(rows, ("tp", "fp"))
+    mask_pixels = _sum_of_pixel_columns(rows, ("tp", "fp"))
     is_empty_by_pixels = (mask_pixels == 0).astype(np.float64)
     empty = np.where(np.isnan(mask_pixels), np.nan, is_empty_by_pixels)
     empty = np.where(np.isnan(empty) & (reason == _EMPTY), 1.0, empty)

@@ -18,7 +18,7 @@ from salstats.checks import (
 from salstats.errors import ColumnError, SalstatsError, Setting
 from salstats.frames import case_key, check_table
 from salstats.stats.engine.grouping import index_groups
-from salstats.stats.engine.wide_tables import one_value
+from salstats.stats.engine.wide_tables import values_of_observations
 
 #: Median, fourths, eighths, D, C, B, A, then Z backwards; M stands for the median only.
 LETTERS = "MFEDCBAZYXWVUTSRQPONLKJIHG"
@@ -160,7 +160,7 @@ def _observations(frame: pd.DataFrame, covariates: list[str], by: list[str]) -> 
     values = {}
     for covariate in covariates:
         check_numeric(frame, covariate, "frame")
-        covariate_values = one_value(frame, codes, observation_columns, covariate)
+        covariate_values = values_of_observations(frame, codes, observation_columns, covariate)
         values[covariate] = np.asarray(covariate_values, dtype=np.float64)
     return _Observations(values, groups, keys)
 
@@ -195,13 +195,13 @@ def _letter_table(values: np.ndarray, n_letters: int | None, level: float, *, ou
 
 
 def trusted_letters(n: int, level: float) -> int:
-    """Number of letters that n observations support: those whose interval does not reach the next letter."""
+    """Return the number of letters of n observations whose interval does not reach the next, at least 1."""
     observations_per_letter = 2 * float(ndtri((1 + level) / 2)) ** 2
     return max(1, int(np.floor(np.log2(n / observations_per_letter))) + 1)
 
 
 def letter_depths(n: int, n_letters: int) -> np.ndarray:
-    """Depths of the first letters of n observations, to depth 1 at most."""
+    """Return the depths of the first letters of n observations, to depth 1 at most."""
     depths = [(1 + n) / 2]
     while len(depths) < min(n_letters, len(LETTERS)) and depths[-1] > 1:
         depths.append((1 + np.floor(depths[-1])) / 2)
@@ -209,7 +209,7 @@ def letter_depths(n: int, n_letters: int) -> np.ndarray:
 
 
 def _value_at_depth(ordered: np.ndarray, depths: np.ndarray) -> np.ndarray:
-    """Values at depths, the first value having depth 1; a half is the mean of two neighbours."""
+    """Return the values at depths: the first value has depth 1, a half is the mean of two neighbours."""
     lower = np.floor(depths).astype(np.int64) - 1
     upper = np.ceil(depths).astype(np.int64) - 1
     values: np.ndarray = (ordered[lower] + ordered[upper]) / 2

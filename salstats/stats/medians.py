@@ -14,7 +14,7 @@ from salstats.metrics.registry import registered_metric
 from salstats.stats.adjust import adjust_unless_none, check_procedure
 from salstats.stats.engine.comparisons import compared_rows, one_sided_pairs
 from salstats.stats.engine.draws import weight_blocks
-from salstats.stats.engine.equivalence import sides
+from salstats.stats.engine.equivalence import side_verdicts
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import (
     GroupedRows,
@@ -30,8 +30,8 @@ from salstats.stats.engine.quantile_limits import (
     Shares,
     difference_limits,
     quantile_limits,
+    quantile_replicates,
     quantile_shares,
-    replicates_of,
     sample_quantile,
 )
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
@@ -120,7 +120,7 @@ def medians(
     check_one_metric(codes, columns)
     grouped_rows = group_rows_for_means(codes, columns, resolve_unit(codes, unit))
     sides_scores = scores["score"].to_numpy(dtype=np.float64)[None]
-    table, _ = _infer_quantiles(grouped_rows, sides_scores, options, quantile)
+    table = _infer_quantiles(grouped_rows, sides_scores, options, quantile).columns
     table |= {"term": term} | inference_to(scores, grouped_rows.units.codes, grouped_rows.keys)
     frame = estimates_frame(grouped_rows.keys, table, {"quantile": float(quantile)} | options.columns())
     return mark_shared_cases(frame, codes, columns, lambda: paired_call(scores, "median_difference"))
@@ -209,14 +209,14 @@ def median_difference(
     values = scores["score"].to_numpy(dtype=np.float64)
     method_scores = np.where(pairs.method_rows >= 0, values[pairs.method_rows], np.nan)
     reference_scores = np.where(pairs.reference_rows >= 0, values[pairs.reference_rows], np.nan)
-    pair_keys = {column: scores[column].array.take(pairs.source) for column in columns}
+    pair_keys = {column: scores[column].array.take(pairs.key_rows) for column in columns}
     pair_keys["method"] = scores["method"].array.take(pairs.method_examples)
     pair_keys["reference"] = scores["method"].array.take(pairs.reference_examples)
     key_columns = list(pair_keys)
     pair_groups, keys = index_groups(ColumnCodes(pd.DataFrame(pair_keys)), key_columns)
-    pair_units = replace(units, codes=units.codes[pairs.source])
+    pair_units = replace(units, codes=units.codes[pairs.key_rows])
     grouped_rows = GroupedRows(
-        ColumnCodes(scores.iloc[pairs.source]), key_columns, pair_groups, keys, pair_units
+        ColumnCodes(scores.iloc[pairs.key_rows]), key_columns, pair_groups, keys, pair_units
     )
     sides_scores = np.array([method_scores, reference_scores])
     table, sides_quantiles = _infer_quantiles(grouped_rows, sides_scores, options, quantile)
@@ -227,7 +227,7 @@ def median_difference(
     special = {
         "reference_median": reference_quantiles,
         "method_median": method_quantiles,
-        "verdict": sides(table["estimate"], excludes_zero & has_width),
+        "verdict": side_verdicts(table["estimate"], excludes_zero & has_width),
         "quantile": float(quantile),
     }
     frame = estimates_frame(keys.astype({"reference": "str"}), table, special | options.columns())
@@ -246,9 +246,8 @@ def _quantile_term(quantile: float) -> str:
 def _score_ranges(scores: pd.DataFrame, groups: np.ndarray) -> list[tuple[float, float]]:
     """Return the lowest and highest score that each group's metric allows.
 
-    Both are infinite where a score lies outside of them.
-
-    The range of an unknown metric is taken to be 0 to 1.
+    The range of an unknown metric is taken to be 0 to 1. It is -inf to inf where a score of the group lies
+    outside of the metric's range.
     """
     values = scores["score"].to_numpy(dtype=np.float64)
     first_rows = np.unique(groups, return_index=True)[1]
@@ -268,7 +267,7 @@ def _score_ranges(scores: pd.DataFrame, groups: np.ndarray) -> list[tuple[float,
 
 @dataclass(frozen=True)
 class _QuantileSample:
-    """Scores of one group of a design, without missing ones."""
+    """Scores of one group, without missing ones."""
 
     #: One array (n,) for quantiles; for their differences that of the method and that of the reference.
     sides: tuple[np.ndarray, ...]
@@ -288,13 +287,22 @@ class _QuantileLimits(NamedTuple):
     beyond_scores: np.ndarray
 
 
+class _InferredQuantiles(NamedTuple):
+    """Quantiles of groups, or differences of quantiles, with their limits."""
+
+    #: Columns of an estimates frame.
+    columns: dict[str, Any]
+    #: (n_groups, n_sides): Quantile of each side of each group.
+    sides_quantiles: np.ndarray
+
+
 def _infer_quantiles(
     grouped_rows: GroupedRows, sides_scores: np.ndarray, options: Options, quantile: float
-) -> tuple[dict[str, Any], np.ndarray]:
+) -> _InferredQuantiles:
     """Infer the quantile of each group, or the difference of its two sides' quantiles.
 
-    `sides_scores` (n_sides, n_rows) are the scores of one or of both sides. Returned are columns of an
-    estimates frame, and the quantile of each side of each group, shape (n_groups, n_sides).
+    `sides_scores` (n_sides, n_rows) are the scores of one side, or of the method and the reference. It warns
+    of units that are too few, or very unequal, for the limits.
     """
     record = options.interval
     units = grouped_rows.units
@@ -354,7 +362,7 @@ def _infer_quantiles(
         "n_missing": np.bincount(grouped_rows.groups[~is_defined], minlength=len(keys)),
         "n_units": n_units,
     }
-    return table, sides_quantiles
+    return _InferredQuantiles(table, sides_quantiles)
 
 
 def _inverted_limits(
@@ -365,7 +373,7 @@ def _inverted_limits(
     quantile: float,
     level: float,
 ) -> _QuantileLimits:
-    """Limits by inverted intervals of shares of scores, NaN for groups of one unit or none.
+    """Compute limits by inverting intervals of shares of scores, NaN for groups of one unit or none.
 
     `n_units` (n_groups,) are the units of each group, `n_all_units` those of all groups together.
     """
@@ -407,13 +415,19 @@ def _quantile(scores: np.ndarray, quantile: float) -> float:
     return float(sample_quantile(np.sort(scores), equal_weights, quantile)[0])
 
 
+class _Replicates(NamedTuple):
+    """Estimates of resampled units."""
+
+    #: (n_replicates, n_groups): Bootstrap replicates.
+    bootstrap: np.ndarray
+    #: (n_units, n_groups): Estimates without each unit; empty unless the interval needs them.
+    jackknife: np.ndarray
+
+
 def _replicates(
     groups: Sequence[_QuantileSample], units: Units, options: Options, quantile: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Bootstrap replicates (n_replicates, n_groups), and jackknife values (n_units, n_groups).
-
-    The jackknife values, estimates without each unit, are empty unless the interval needs them.
-    """
+) -> _Replicates:
+    """Estimate quantiles, or their differences, of resampled units."""
     draws = None
     if options.draws is not None:
         draws = check_draws(options.draws, units.n)
@@ -425,19 +439,19 @@ def _replicates(
     if options.interval.extra_input == "jackknife":
         leave_one_out = 1 - np.eye(units.n)
         jackknife = _weighted_estimates(groups, leave_one_out, quantile)
-    return replicates, jackknife
+    return _Replicates(replicates, jackknife)
 
 
 def _weighted_estimates(
     groups: Sequence[_QuantileSample], weights: np.ndarray, quantile: float
 ) -> np.ndarray:
-    """Estimates (n_weights, n_groups) where units count `weights` (n_weights, n_units) times."""
+    """Return estimates (n_weights, n_groups) with units counted `weights` (n_weights, n_units) times."""
     estimates = []
     for group in groups:
         if not len(group.units):
             estimates.append(np.full(len(weights), np.nan))
             continue
-        quantiles = [replicates_of(scores, group.units, weights, quantile) for scores in group.sides]
+        quantiles = [quantile_replicates(scores, group.units, weights, quantile) for scores in group.sides]
         if len(quantiles) == 2:
             method_quantiles, reference_quantiles = quantiles
             estimates.append(method_quantiles - reference_quantiles)

@@ -10,10 +10,10 @@ from salstats.checks import check_columns, check_frame, did_you_mean, quoted
 from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.frames import check_scores
 from salstats.metrics.registry import registered_metric
-from salstats.stats.engine.comparisons import pair_with_reference, reference_in_every_group
+from salstats.stats.engine.comparisons import pair_with_reference, repeat_reference_per_model_and_seed
 from salstats.stats.engine.grouping import AVERAGE, OVERALL
 from salstats.stats.engine.result_warnings import ROUNDING
-from salstats.stats.engine.score_reasons import absent_pairs, missing_scores
+from salstats.stats.engine.score_reasons import absent_pairs, count_missing_without_absent
 
 #: Smallest and largest score.
 Range = tuple[float, float]
@@ -126,7 +126,7 @@ def missing_bounds(
         method, reference = _sides_of_comparison(frame, keys, scores)
         n_undefined = method.n_undefined + reference.n_undefined
     else:
-        method = _side_of_means(frame["n"], frame["estimate"], missing_scores(frame))
+        method = _side_of_means(frame["n"], frame["estimate"], count_missing_without_absent(frame))
         reference = None
         n_undefined = method.n_undefined + 0
     lowest_score, highest_score = _score_ranges(frame, limits, has_undefined=n_undefined > 0)
@@ -189,7 +189,7 @@ def _sides_of_comparison(
             hint=Message("give ", Setting("scores")),
             option="scores",
         )
-    n_undefined = missing_scores(frame)
+    n_undefined = count_missing_without_absent(frame)
     method = _side_of_means(frame["n_pairs"], frame["method_mean"], n_undefined)
     reference = _side_of_means(frame["n_pairs"], frame["reference_mean"], n_undefined)
     return method, reference
@@ -207,7 +207,9 @@ def _method_and_reference_totals(
     check_columns(scores, by)
     frames = []
     for reference in frame["reference"].unique():
-        pairs = pair_with_reference(reference_in_every_group(scores, str(reference), by), str(reference))
+        pairs = pair_with_reference(
+            repeat_reference_per_model_and_seed(scores, str(reference), by), str(reference)
+        )
         frames.append(pairs[~absent_pairs(pairs)].assign(reference=reference))
     pairs = pd.concat(frames, ignore_index=True)
     method_score = pairs["score"]

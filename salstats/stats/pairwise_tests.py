@@ -256,7 +256,10 @@ def rank_limits(significance: pd.DataFrame) -> pd.DataFrame:
 
 
 def _signed_rank_tests(scores: pd.DataFrame, groups: list[str], unit: Unit) -> pd.DataFrame:
-    """Signed-rank tests of every two methods, on the mean difference of each unit, with one-sided P values.
+    """Test every two methods by the signed-rank test of the units' mean differences.
+
+    The frame has a row for each group and two methods: its keys, `estimate`, one-sided P values, `n_pairs`,
+    `unit` and `test`, and `caution` where many pairs are incomplete.
 
     `greater` is the P value of the method scoring above the reference, `less` that of scoring below it.
     """

@@ -108,7 +108,9 @@ def rank_agreement(
     rankings = rank_methods(scores, ranking_options, options)
     orders = None
     if scheme == "mean" and rankings.n_units.min() > 1:
-        orders = _significant_orders(scores, rankings, unit, directions, level, n_replicates, options.rng)
+        orders = _significant_order_matrices(
+            scores, rankings, unit, directions, level, n_replicates, options.rng
+        )
     other_groups = [column for column in rankings.groups if column != over]
     codes, _ = index_groups(ColumnCodes(rankings.group_keys), other_groups)
     rows = []
@@ -185,7 +187,7 @@ class _SharedMethods(NamedTuple):
 
 def _shared_methods(rankings: Rankings, first: int, second: int) -> _SharedMethods:
     """Return the methods that two groups have in common, sorted by name."""
-    methods = _method_names(rankings)
+    methods = _methods_of_rows(rankings)
     first_rows = rankings.rows_of(first)
     second_rows = rankings.rows_of(second)
     names, in_first, in_second = np.intersect1d(
@@ -195,13 +197,13 @@ def _shared_methods(rankings: Rankings, first: int, second: int) -> _SharedMetho
     return _SharedMethods(names, first_rows[in_first], second_rows[in_second], n_units)
 
 
-def _method_names(rankings: Rankings) -> np.ndarray:
-    """Name of the method of each row of the rankings."""
+def _methods_of_rows(rankings: Rankings) -> np.ndarray:
+    """Return the name of the method of each row of the rankings."""
     return rankings.keys["method"].astype("object").to_numpy()
 
 
 def _tau_columns(rankings: Rankings, shared: _SharedMethods) -> dict[str, float]:
-    """Tau between the rankings of two groups, and its distribution over the draws."""
+    """Return columns of tau between the rankings of two groups, and of its distribution over the draws."""
     first_ranks, first_drawn = rankings.ranks(shared.first_rows)
     second_ranks, second_drawn = rankings.ranks(shared.second_rows)
     drawn_tau = kendall_tau(first_drawn, second_drawn)
@@ -225,11 +227,13 @@ def _tau_columns(rankings: Rankings, shared: _SharedMethods) -> dict[str, float]
 def _tau_limits(
     rankings: Rankings, shared: _SharedMethods, first_orders: np.ndarray, second_orders: np.ndarray
 ) -> dict[str, float]:
-    """Limits of tau from the significant orders of two groups, (n_methods, n_methods) each.
+    """Return the columns `conf_low` and `conf_high` of tau.
+
+    `first_orders` and `second_orders` (n_methods, n_methods) are the significant orders of the two groups.
 
     Pairs of methods whose order is not significant in both groups may be concordant or discordant.
     """
-    positions = np.searchsorted(np.unique(_method_names(rankings)), shared.names)
+    positions = np.searchsorted(np.unique(_methods_of_rows(rankings)), shared.names)
     n_methods = len(shared.names)
     n_pairs = n_methods * (n_methods - 1)
     agreement = (first_orders * second_orders)[np.ix_(positions, positions)]
@@ -240,7 +244,7 @@ def _tau_limits(
     }
 
 
-def _significant_orders(
+def _significant_order_matrices(
     scores: pd.DataFrame,
     rankings: Rankings,
     unit: Unit,
@@ -249,10 +253,11 @@ def _significant_orders(
     n_replicates: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Significant orders of every two methods in each group, shape (n_groups, n_methods, n_methods).
+    """Return the significant orders of methods, a matrix (n_methods, n_methods) for each group.
 
-    1 where the method of the row is better than that of the column, -1 where it is worse, else 0, methods
-    sorted. Each group has half of the error, so that the claims of every two are right together at `level`.
+    An element is 1 where the method of the row is significantly better than that of the column, -1 where it
+    is worse, else 0; methods are sorted by name. Each group has half of the error, so that all orders of two
+    groups are right together at `level`.
     """
     with warnings.catch_warnings():
         # `rank_methods` gave the same warnings.
@@ -266,7 +271,7 @@ def _significant_orders(
             n_replicates=n_replicates,
             rng=rng,
         )
-    names = np.unique(_method_names(rankings))
+    names = np.unique(_methods_of_rows(rankings))
     group_keys = rankings.group_keys.assign(group=range(len(rankings.group_keys)))
     groups = tests[rankings.groups].merge(group_keys)["group"]
     # References are text, also where methods are numbers.

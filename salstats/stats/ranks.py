@@ -150,7 +150,7 @@ def rank_stability(
 def _rank_columns(
     ranks: np.ndarray, drawn_ranks: np.ndarray, level: float, *, can_resample: bool
 ) -> pd.DataFrame:
-    """Columns of the ranks (n_methods,) of one group and of their variation over the draws.
+    """Return columns of the ranks (n_methods,) of one group and of their variation over the draws.
 
     `drawn_ranks` (n_replicates, n_methods) are NaN in undefined draws. A group of one unit cannot be
     resampled, as every draw is that unit.

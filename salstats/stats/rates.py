@@ -9,8 +9,8 @@ import pandas as pd
 from salstats.checks import check_by, check_choice, check_columns, check_numeric, quoted
 from salstats.errors import ColumnError, SalstatsError
 from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
-from salstats.stats.engine.comparisons import fill_from_reference, one_sided_pairs, pair_rows
-from salstats.stats.engine.equivalence import sides
+from salstats.stats.engine.comparisons import fill_readers_models_seeds, one_sided_pairs, pair_rows
+from salstats.stats.engine.equivalence import side_verdicts
 from salstats.stats.engine.estimands import Cells, Estimand, Target, sum_cells, target_of_cells
 from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import (
@@ -233,7 +233,7 @@ def pooled_difference(
     special = {
         "reference_mean": reference_rate,
         "method_mean": method_rate,
-        "verdict": sides(estimates.estimate, excludes_zero & has_width),
+        "verdict": side_verdicts(estimates.estimate, excludes_zero & has_width),
     }
     frame = _rates_frame(estimates, grouped_rows, table, special)
     return mark_incomplete_pairs(frame, pairs.one_sided, pairs.method_rows, flow_call(reference))
@@ -274,7 +274,7 @@ def _pair_counts(observations: pd.DataFrame, reference: str, by: list[str]) -> _
     method_rows = observations.take(pairs.method_rows[complete]).reset_index(drop=True)
     reference_rows = observations.take(pairs.reference_rows[complete]).reset_index(drop=True)
     one_sided = one_sided_pairs(observations, by, pairs, method_counts, reference_counts)
-    method_rows = fill_from_reference(method_rows, observations, pairs.reference_rows[complete])
+    method_rows = fill_readers_models_seeds(method_rows, observations, pairs.reference_rows[complete])
     return _CountPairs(method_rows, reference_rows, one_sided)
 
 
@@ -285,7 +285,7 @@ def _check_rates(rates: str | Sequence[str]) -> list[str]:
 
 
 def _counts_by_observation(coded: ColumnCodes) -> pd.DataFrame:
-    """One row per case, task and method with its counts, NaN where none of its rows has any.
+    """Return a row for each case, task and method with its counts, NaN where none of its rows has any.
 
     `score` is set to a count, so that functions that look for defined scores find the rows with counts.
     """
@@ -361,6 +361,6 @@ def _rate_cells(grouped_rows: GroupedRows, rate_names: Sequence[str], counts: pd
 
 
 def _weighted_sum(weights: Mapping[str, int], count_cells: Mapping[str, Cells]) -> np.ndarray:
-    """Weighted sum of counts of pixels by unit and group, shape (n_units, n_groups)."""
+    """Return the weighted sum of counts of pixels by unit and group, shape (n_units, n_groups)."""
     weighted_sums = [weight * count_cells[column].sums for column, weight in weights.items()]
     return np.asarray(np.sum(weighted_sums, axis=0))

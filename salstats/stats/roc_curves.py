@@ -128,12 +128,12 @@ def roc_curve(
     _warn_of_one_class(keys, [curve.empty for curve in curves])
     n_points = [len(curve) for curve in curves]
 
-    def of_points(values: Sequence[object] | np.ndarray) -> np.ndarray:
+    def repeat_for_points(values: Sequence[object] | np.ndarray) -> np.ndarray:
         """Repeat a value of each group for the points of its curve."""
         return np.repeat(np.asarray(values), n_points)
 
     points = pd.concat(curves, ignore_index=True)
-    point_keys = keys.loc[of_points(keys.index.to_numpy())].reset_index(drop=True)
+    point_keys = keys.loc[repeat_for_points(keys.index.to_numpy())].reset_index(drop=True)
     n = np.array([len(rows) for rows in complete_rows])
     n_all = np.array([len(rows) for rows in rows_of_groups])
     units_of_groups = [unit_codes[rows] for rows in complete_rows]
@@ -145,19 +145,19 @@ def roc_curve(
         "conf_level": level,
         "interval": "percentile",
         "unit": unit_name,
-        "n": of_points(n),
-        "n_missing": of_points(n_all - n),
-        "n_units": of_points([len(np.unique(codes)) for codes in units_of_groups]),
+        "n": repeat_for_points(n),
+        "n_missing": repeat_for_points(n_all - n),
+        "n_units": repeat_for_points([len(np.unique(codes)) for codes in units_of_groups]),
     }
     columns_of_groups = inference_to(table, named_unit_codes, keys)
     columns_of_groups |= caution_column({FEW_UNITS: few_units_of_rows(units_of_groups)})
     for name, values in columns_of_groups.items():
-        columns[name] = values.take(of_points(np.arange(len(keys))))
+        columns[name] = values.take(repeat_for_points(np.arange(len(keys))))
     special = {
         "predictor": score,
         "response": label,
-        "n_positive": of_points([int((labels[rows] == 1).sum()) for rows in complete_rows]),
-        "n_negative": of_points([int((labels[rows] == 0).sum()) for rows in complete_rows]),
+        "n_positive": repeat_for_points([int((labels[rows] == 1).sum()) for rows in complete_rows]),
+        "n_negative": repeat_for_points([int((labels[rows] == 0).sum()) for rows in complete_rows]),
         "n_replicates": n_replicates,
     }
     point_keys["threshold"] = points["threshold"].to_numpy()

@@ -134,7 +134,9 @@ def within_case_sd(
     series = _summarize_series(values, series_of_row, n_series=len(first_rows))
     group_of_row, keys = index_groups(codes, columns)
     groups = group_of_row[first_rows]
-    _check_groups(scores, columns, over, series_of_row, group_of_row != groups[series_of_row])
+    _check_repetitions_in_one_group(
+        scores, columns, over, series_of_row, group_of_row != groups[series_of_row]
+    )
     n_repeated = np.bincount(groups, series.df > 0, len(keys)).astype(np.int64)
     if not n_repeated.any():
         raise ColumnError(
@@ -199,14 +201,14 @@ def warn_of_means(values: Iterable[object], over: str) -> None:
         )
 
 
-def _check_groups(
+def _check_repetitions_in_one_group(
     scores: pd.DataFrame,
     columns: Sequence[str],
     over: str,
     series_of_row: np.ndarray,
     is_other_group: np.ndarray,
 ) -> None:
-    """Raise ColumnError if repetitions of a case are in several groups.
+    """Raise ColumnError if the repetitions of a case are in several groups.
 
     `is_other_group` (n_rows,) marks rows that are in another group than the first row of their series.
     """
@@ -233,7 +235,7 @@ class _RepeatedScores(NamedTuple):
 
 
 def _summarize_series(values: np.ndarray, series_of_row: np.ndarray, n_series: int) -> _RepeatedScores:
-    """Return number, mean and squares of the defined scores of each series."""
+    """Return number, mean and squared deviations of the defined scores of each series."""
     defined = ~np.isnan(values)
     series_of_row = series_of_row[defined]
     values = values[defined]
@@ -248,7 +250,7 @@ def _summarize_series(values: np.ndarray, series_of_row: np.ndarray, n_series: i
 
 
 def _reliability_columns(series: _RepeatedScores, groups: np.ndarray, n_groups: int) -> dict[str, np.ndarray]:
-    """Columns of the mean number of repeats, the mean and the intraclass correlation of each group.
+    """Return columns of the mean number of repeats, the mean score and the ICC of each group.
 
     The intraclass correlation is that of a one-way analysis of variance of cases with unequal numbers n:
     (between - within) / (between + (n0 - 1) within) with n0 = (N - sum n² / N) / (cases - 1).

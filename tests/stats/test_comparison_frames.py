@@ -9,7 +9,12 @@ from tests_support import raises
 import salstats as ss
 from salstats.errors import SalstatsError
 from salstats.frames import ESTIMATE_COLUMNS
-from salstats.stats.comparison_frames import HypothesisOptions, joint_levels, options_for_flips, score_choices
+from salstats.stats.comparison_frames import (
+    HypothesisOptions,
+    binary_score_choices,
+    joint_levels,
+    options_for_flips,
+)
 from salstats.stats.engine.inference import check_options
 from salstats.stats.engine.joint_adjustment import NullDraws, joint_level
 from salstats.stats.engine.paired_tests import PairedTestResult
@@ -151,8 +156,8 @@ def test_a_test_by_flips_flips_hits_too():
 
 def test_interval_and_test_of_hits_are_listed_with_their_option():
     tango = check_options("difference", "tango", 0.95, 100, 0, None)
-    assert score_choices(tango, "score") == [("interval", "tango"), ("test", "score")]
-    assert score_choices(check_options("difference", "t", 0.95, 100, 0, None), "t") == []
+    assert binary_score_choices(tango, "score") == [("interval", "tango"), ("test", "score")]
+    assert binary_score_choices(check_options("difference", "t", 0.95, 100, 0, None), "t") == []
 
 
 def test_tasks_and_their_average_have_joint_levels_of_their_own():

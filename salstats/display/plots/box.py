@@ -23,7 +23,7 @@ from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
 from salstats.stats.descriptions import box_values, density_curves
-from salstats.stats.engine.score_reasons import missing_scores
+from salstats.stats.engine.score_reasons import count_missing_without_absent
 from salstats.study import HUMAN
 
 
@@ -393,7 +393,7 @@ def _counts_note(boxes: pd.DataFrame) -> str:
     counts = f"n = {counted_range(n, 'score')}"
     if len(n) > 1:
         counts += " each"
-    n_missing = int(missing_scores(boxes).sum())
+    n_missing = int(count_missing_without_absent(boxes).sum())
     if n_missing:
         counts += f"; {count_text(n_missing)} undefined left out"
     return f"{counts}."

@@ -17,7 +17,7 @@ from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import MISSING, count_text, fixed_text, interval_text, plural
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import registered_metric
-from salstats.stats.engine.score_reasons import missing_scores
+from salstats.stats.engine.score_reasons import count_missing_without_absent
 
 #: Columns of `describe` that are shown; the columns before `n` are the grouping columns.
 _REQUIRED_COLUMNS = (
@@ -116,7 +116,7 @@ def _summary_values(summaries: Estimates, metric_label: str, digits: int | None,
     `metric_label` is the label of the only metric, "" if there are several.
     """
     frame = summaries.frame
-    rows = frame.assign(missing=missing_scores(frame)).to_dict("records")
+    rows = frame.assign(missing=count_missing_without_absent(frame)).to_dict("records")
 
     def count_value(heading: str, column: str) -> Value:
         return Value(heading, [count_text(row[column]) for row in rows], "right")

@@ -78,7 +78,7 @@ def bonferroni_limits(estimates: pd.DataFrame, n_tests: np.ndarray) -> dict[str,
 
 
 def _is_of_another_term(record: Interval, term: object) -> bool:
-    """Return True if some interval is of this term, but not this one."""
+    """Return True if the interval is for other terms than this one, for which there are intervals."""
     has_interval = any(term in other_record.terms for other_record in RECORDS)
     return has_interval and term not in record.terms
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from salstats.stats.engine.grouping import (
     average_over,
     overall_column,
     pool_over,
-    warn_uneven_rows,
+    warn_uneven_rows_per_case,
 )
 from salstats.stats.engine.resampling_units import Units
 from salstats.stats.engine.score_reasons import has_absent_finding
@@ -52,8 +53,8 @@ class Pairs:
     reference_examples: np.ndarray
 
     @property
-    def source(self) -> np.ndarray:
-        """Row with the key of each pair: the method's row, or the reference's where the method has none."""
+    def key_rows(self) -> np.ndarray:
+        """Row of the scores with the key of each pair: the method's, or the reference's where it has none."""
         return np.where(self.method_rows >= 0, self.method_rows, self.reference_rows)
 
 
@@ -67,8 +68,8 @@ def _concatenate(pairs: Sequence[Pairs]) -> Pairs:
     )
 
 
-def _reference_methods(scores: pd.DataFrame, reference: str) -> list[str]:
-    """List the methods that others are compared with: `reference`, or with "all" every method.
+def _methods_used_as_reference(scores: pd.DataFrame, reference: str) -> list[str]:
+    """List the methods that serve as reference: `reference` only, or with "all" every method.
 
     With "all", methods with fewer of the columns reader, model and seed come first, because one of their rows
     may be paired with several rows of another method; ties keep the order of appearance.
@@ -84,10 +85,10 @@ def _reference_methods(scores: pd.DataFrame, reference: str) -> list[str]:
 def compared_rows(codes: ColumnCodes, reference: str) -> Pairs:
     """Pair the rows of every method with those of `reference`.
 
-    With "all" every two methods are paired, and the one that `_reference_methods` lists first is the
+    With "all" every two methods are paired, and the one that `_methods_used_as_reference` lists first is the
     reference.
     """
-    methods = _reference_methods(codes.frame, reference)
+    methods = _methods_used_as_reference(codes.frame, reference)
     if len(methods) == 1:
         return pair_rows(codes, methods[0])
     subsets = [pair_rows(codes, method, without=methods[:i]) for i, method in enumerate(methods[:-1])]
@@ -105,7 +106,7 @@ def pair_rows(codes: ColumnCodes, reference: str, without: Sequence[str] = ()) -
     scores = codes.frame
     # as text, because methods may be numbers
     is_reference = (scores["method"].astype("str") == str(reference)).to_numpy()
-    _check_reference(scores, reference, is_reference)
+    _check_reference_is_one_of_several(scores, reference, is_reference)
     is_method = ~is_reference & ~scores["method"].isin(list(without)).to_numpy()
     methods = codes.column("method").codes
     reference_rows = np.flatnonzero(is_reference)
@@ -161,10 +162,10 @@ def pair_with_reference(scores: pd.DataFrame, reference: str) -> pd.DataFrame:
     dropped in silence. `reference_reason` is made if the scores have a column `reason`.
     """
     pairs = pair_rows(ColumnCodes(scores), reference)
-    paired = scores.iloc[pairs.source].reset_index(drop=True)
+    paired = scores.iloc[pairs.key_rows].reset_index(drop=True)
     values = scores["score"].to_numpy(dtype=np.float64)
     paired["method"] = scores["method"].array.take(pairs.method_examples)
-    paired = fill_from_reference(paired, scores, pairs.reference_rows)
+    paired = fill_readers_models_seeds(paired, scores, pairs.reference_rows)
     paired["score"] = _side_values(values, pairs.method_rows)
     paired["reference_score"] = _side_values(values, pairs.reference_rows)
     if "reason" in scores.columns:
@@ -179,15 +180,15 @@ def complete_pairs(scores: pd.DataFrame, reference: str, by: Sequence[str]) -> p
     grouping columns of `difference`; where they name a model or seed that the reference does not have, its
     scores are repeated for each of them.
     """
-    paired = pair_with_reference(reference_in_every_group(scores, reference, by), reference)
+    paired = pair_with_reference(repeat_reference_per_model_and_seed(scores, reference, by), reference)
     complete = paired.dropna(subset=["score", "reference_score"]).reset_index(drop=True)
     return complete.assign(difference=complete["score"] - complete["reference_score"])
 
 
-def fill_from_reference(
+def fill_readers_models_seeds(
     paired: pd.DataFrame, scores: pd.DataFrame, reference_rows: np.ndarray
 ) -> pd.DataFrame:
-    """Fill missing readers, models and seeds of pairs with those of the reference's rows.
+    """Return pairs whose missing readers, models and seeds are those of the reference's rows.
 
     `paired` has a row for each pair, and `reference_rows` holds the rows of the reference in `scores`, or -1.
     """
@@ -197,20 +198,24 @@ def fill_from_reference(
     return paired.assign(**filled)
 
 
-def reference_in_every_group(
+def repeat_reference_per_model_and_seed(
     scores: pd.DataFrame, reference: str, by: str | Sequence[str] | None
 ) -> pd.DataFrame:
-    """Repeat the reference's rows for every model and seed in `by` if it has no model or seed itself."""
+    """Return scores in which the reference has a copy of its rows for every model, and for every seed.
+
+    Models or seeds are only copied for if they are in `by`, if all rows of the methods have one and if no
+    row of the reference has. With the reference "all" every method is treated as the reference in turn.
+    """
     if by is None:
         by_columns: tuple[str, ...] = ()
     elif isinstance(by, str):
         by_columns = (by,)
     else:
         by_columns = tuple(by)
-    methods = _reference_methods(scores, reference)
+    methods = _methods_used_as_reference(scores, reference)
     if len(methods) > 1:
         for method in methods:
-            scores = reference_in_every_group(scores, method, by)
+            scores = repeat_reference_per_model_and_seed(scores, method, by)
         return scores
     for column in ("model", "seed"):
         if column not in by_columns or column not in scores.columns:
@@ -229,7 +234,9 @@ def reference_in_every_group(
     return scores
 
 
-def _check_reference(scores: pd.DataFrame, reference: str, is_reference: np.ndarray) -> None:
+def _check_reference_is_one_of_several(
+    scores: pd.DataFrame, reference: str, is_reference: np.ndarray
+) -> None:
     """Raise SalstatsError unless the reference is one of several methods."""
     if not is_reference.any():
         methods = list(pd.unique(scores["method"]))
@@ -305,12 +312,12 @@ def target_of_scores(
     scores = codes.frame
     weights = comparison.weights
     equal_units = units if weights.each_unit else None
-    warn_uneven_rows(codes, [*comparison.by, "method"], equal_units)
+    warn_uneven_rows_per_case(codes, [*comparison.by, "method"], equal_units)
     pairs = compared_rows(codes, comparison.reference)
     values = scores["score"].to_numpy(dtype=np.float64)
     method_scores = _side_values(values, pairs.method_rows)
     reference_scores = _side_values(values, pairs.reference_rows)
-    groups, first_pairs = _groups(codes, comparison.by, pairs)
+    groups, first_pairs = _groups_of_pairs(codes, comparison.by, pairs)
     reference_cells = None
     is_repeated = np.zeros(len(method_scores), dtype=bool)
     if comparison.pairs != "complete":
@@ -330,12 +337,12 @@ def target_of_scores(
         is_repeated = method_and_reference.duplicated().to_numpy()
     pair_weights = None
     if weights.of_rows is not None:
-        pair_weights = weights.of_rows[pairs.source]
+        pair_weights = weights.of_rows[pairs.key_rows]
     paired_target = target_of_pairs(
         term,
         method_scores,
         reference_scores,
-        replace(units, codes=units.codes[pairs.source]),
+        replace(units, codes=units.codes[pairs.key_rows]),
         groups,
         _keys(scores, comparison.by, pairs, first_pairs),
         comparison,
@@ -402,7 +409,9 @@ def target_of_pairs(
     n_pairs = np.bincount(groups[is_complete], minlength=len(keys))
     n_incomplete = np.bincount(groups[~is_complete], minlength=len(keys))
     method_cells = replace(method_cells, n_missing=n_incomplete)
-    target, n_pairs, members = _target(term, method_cells, reference_cells, keys, n_pairs, comparison)
+    target, n_pairs, members = _comparison_target(
+        term, method_cells, reference_cells, keys, n_pairs, comparison
+    )
     no_keys = keys.iloc[:0]
     return PairedTarget(
         target=target,
@@ -436,18 +445,28 @@ def one_sided_pairs(
     return _keys(scores, by, pairs, positions).assign(**{MISSING_SIDE: sides})
 
 
-def _target(
+class _ComparisonTarget(NamedTuple):
+    """Target of a comparison, with the pairs and groups behind its rows."""
+
+    target: Target
+    #: (n_rows,): Complete pairs of each estimate.
+    n_pairs: np.ndarray
+    #: (n_groups, n_single): As `PairedTarget.members`.
+    members: np.ndarray
+
+
+def _comparison_target(
     term: str,
     method: Cells,
     reference: Cells,
     keys: pd.DataFrame,
     n_pairs: np.ndarray,
     comparison: ComparisonOptions,
-) -> tuple[Target, np.ndarray, np.ndarray]:
-    """Return the target, the pairs of each estimate (n_rows,), and `PairedTarget.members`.
+) -> _ComparisonTarget:
+    """Return the target of the cells of a comparison.
 
-    The rows are the groups, then the groups pooled over tasks ("Overall"), then the averages over a grouping
-    column ("Average").
+    `n_pairs` are the complete pairs of each row of `keys`. The rows of the target are the groups, then the
+    groups pooled over tasks ("Overall"), then the averages over a grouping column ("Average").
     """
     # a task in which only one side has scores says nothing about their difference
     is_defined = (method.counts.sum(axis=0) > 0) & (reference.counts.sum(axis=0) > 0)
@@ -510,25 +529,34 @@ def _target(
     n_missing = np.concatenate([n_missing, n_missing_of_averages]).astype(np.int64)
     n_pairs = np.concatenate([n_pairs, n_pairs_of_averages]).astype(np.int64)
     target = Target(term, method.followed_by(reference), estimand, row_keys, n_missing)
-    return target, n_pairs, members
+    return _ComparisonTarget(target, n_pairs, members)
 
 
-def _groups(codes: ColumnCodes, by: list[str], pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
-    """Return the group of each pair (n_pairs,) and the first pair of each group (n_groups,).
+class _PairGroups(NamedTuple):
+    """Groups of pairs."""
+
+    #: (n_pairs,): Group of each pair.
+    groups: np.ndarray
+    #: (n_groups,): Position of the first pair of each group.
+    first_pairs: np.ndarray
+
+
+def _groups_of_pairs(codes: ColumnCodes, by: list[str], pairs: Pairs) -> _PairGroups:
+    """Return the groups of pairs.
 
     Groups are combinations of the grouping columns, the method and the reference.
     """
     methods = codes.column("method")
-    combined = codes.combined(by)[pairs.source]
+    combined = codes.combined(by)[pairs.key_rows]
     combined = combined * methods.n_codes + methods.codes[pairs.method_examples]
     combined = combined * methods.n_codes + methods.codes[pairs.reference_examples]
     _, first_pairs, groups = np.unique(combined, return_index=True, return_inverse=True)
-    return groups, first_pairs
+    return _PairGroups(groups, first_pairs)
 
 
 def _keys(scores: pd.DataFrame, by: list[str], pairs: Pairs, positions: np.ndarray) -> pd.DataFrame:
     """Return the grouping columns, method and reference of the pairs at some positions."""
-    rows = pairs.source[positions]
+    rows = pairs.key_rows[positions]
     methods = scores["method"].array
     keys = {c: scores[c].array.take(rows) for c in by}
     keys["method"] = methods.take(pairs.method_examples[positions])
@@ -549,7 +577,7 @@ def _cells_of_all_reference_scores(
     row_groups = by_codes * methods.n_codes + methods.codes
     # rows of the pair's method and of its reference agree in the other grouping columns
     reference_codes = methods.codes[pairs.reference_examples[first_pairs]]
-    reference_groups = by_codes[pairs.source[first_pairs]] * methods.n_codes + reference_codes
+    reference_groups = by_codes[pairs.key_rows[first_pairs]] * methods.n_codes + reference_codes
     distinct_groups, positions = np.unique(reference_groups, return_inverse=True)
     is_reference = np.isin(row_groups, distinct_groups)
     values = codes.frame["score"].to_numpy(dtype=np.float64)[is_reference]

@@ -15,9 +15,9 @@ from salstats.stats.engine.influences import (
     partial_influences,
 )
 from salstats.stats.engine.partial_correlation import COVARIATES_OF, Residuals, partial_coefficient, residuals
-from salstats.stats.engine.repeated_measures import deviations_within, repeated_units, within_coefficient
+from salstats.stats.engine.repeated_measures import deviations_within, is_in_repeated_unit, within_coefficient
 from salstats.stats.engine.resampling_units import Units
-from salstats.stats.engine.robust_correlation import robust_coefficient, share_equal_to_median
+from salstats.stats.engine.robust_correlation import robust_coefficient, share_at_median_text
 
 #: Coefficients without an influence function in closed form: influences are found by leaving out units.
 ROBUST = ("percbend", "bicor")
@@ -51,11 +51,11 @@ class CorrelatedPairs:
         missing = np.isnan(self.x) | np.isnan(self.y) | np.isnan(self.covariates).any(axis=1)
         return np.asarray(~missing)
 
-    def informative(self, rows: np.ndarray) -> np.ndarray:
+    def informative_rows(self, rows: np.ndarray) -> np.ndarray:
         """Return the rows that affect the correlation: within units, those of units with several rows."""
         if self.test != "rm":
             return rows
-        return np.asarray(rows[repeated_units(self.units[rows])])
+        return np.asarray(rows[is_in_repeated_unit(self.units[rows])])
 
     def effective_n(self, rows: np.ndarray) -> int:
         """Return the number of pairs of a simple correlation with the same degrees of freedom.
@@ -115,7 +115,7 @@ class CorrelatedPairs:
             if self.test == "rm" and not deviations_within(values, self.units[rows]).any():
                 return f"{name} is constant within each unit"
             if self.test in ROBUST:
-                equal_share = share_equal_to_median(values, self.test)
+                equal_share = share_at_median_text(values, self.test)
                 if equal_share:
                     return f"{equal_share} of the values of {name} are equal"
         if self.covariate_names:
@@ -185,7 +185,7 @@ def check_repeats(test: str, units: Units | None, complete: np.ndarray) -> None:
             " correlates within units, and nothing says whose rows these are",
             hint=Message("name ", Setting("unit")),
         )
-    if not repeated_units(units.codes[complete]).any():
+    if not is_in_repeated_unit(units.codes[complete]).any():
         raise ValueRangeError(
             Setting("test", "rm"),
             f" correlates within units, and no {units.name} has two complete pairs",

@@ -180,7 +180,7 @@ def _satterthwaite_df(
     return np.asarray(np.maximum(ratio(trace**2, positive_trace), 1.0))
 
 
-def spread_df(squares: np.ndarray, n: int | np.ndarray) -> np.ndarray:
+def spread_df(unit_squares: np.ndarray, n_units: int | np.ndarray) -> np.ndarray:
     """Return degrees of freedom of a sum of squares from the spread of the squares, at least 1.
 
     With q the squares of the units, it is 2 (sum q)^2 / sum (q - mean q)^2: twice the squared mean of a
@@ -189,9 +189,9 @@ def spread_df(squares: np.ndarray, n: int | np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    squares : ndarray, shape (n_units, n_rows)
-        The squares of the units; of units without scores there may be zeros, or none.
-    n : int or ndarray of int, shape (n_rows,)
+    unit_squares : ndarray, shape (n_units, n_rows)
+        The squares of the units; units without scores have zeros, or are left out.
+    n_units : int or ndarray of int, shape (n_rows,)
         Number of units.
 
     References
@@ -199,7 +199,7 @@ def spread_df(squares: np.ndarray, n: int | np.ndarray) -> np.ndarray:
     Valliant R, Rust KF. Degrees of freedom approximations and rules-of-thumb. J Official Statistics
     2010;26:585-602.
     """
-    total = squares.sum(axis=0)
-    sum_of_deviations = (squares**2).sum(axis=0) - ratio(total**2, np.asarray(n))
+    total = unit_squares.sum(axis=0)
+    sum_of_deviations = (unit_squares**2).sum(axis=0) - ratio(total**2, np.asarray(n_units))
     positive_deviations = np.where(sum_of_deviations > 0, sum_of_deviations, 0.0)
     return np.asarray(np.maximum(ratio(2 * total**2, positive_deviations), 1.0))

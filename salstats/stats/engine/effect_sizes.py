@@ -110,8 +110,11 @@ def _scaled(effect: Effect, factor: float) -> Effect:
     return Effect(factor * effect.estimate, factor * effect.influences)
 
 
-def _without_rounding_errors(method: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Divide scores by the largest of them, which changes no effect size, and round them to 12 decimals."""
+def _scaled_and_rounded(method: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return both scores divided by the largest absolute one, rounded to 12 decimals.
+
+    The division changes no effect size. Scores that are all 0 are returned unchanged.
+    """
     largest = max(np.abs(method).max(), np.abs(reference).max())
     if largest == 0:
         return method, reference
@@ -174,7 +177,7 @@ def _effect_with_limits(
     """Return an effect size with its lower and upper limit, clustered by unit; NaN where undefined."""
     if len(method) < _FEWEST_PAIRS:
         return np.nan, np.nan, np.nan
-    method, reference = _without_rounding_errors(method, reference)
+    method, reference = _scaled_and_rounded(method, reference)
     with np.errstate(invalid="ignore", divide="ignore"):
         estimate, influences = record.kernel(method, reference)
     if not np.isfinite(estimate):

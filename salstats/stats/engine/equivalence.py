@@ -60,10 +60,13 @@ _VERDICTS_BY_TEXT = {text: verdict for verdict, text in _VERDICT_TEXTS.items()}
 _ROUNDING = 1e-9
 
 
-def sides(gap: np.ndarray, excluded: np.ndarray) -> np.ndarray:
-    """Return the side of each gap, "lower" or "higher"; "inconclusive" for 0 and where 0 is not excluded."""
-    side = np.where(gap < 0, _LOWER, _HIGHER)
-    return np.where(excluded & (gap != 0), side, _UNDECIDED)
+def side_verdicts(difference: np.ndarray, excludes_zero: np.ndarray) -> np.ndarray:
+    """Return the verdict on each difference without a margin, of `SIDES`: "lower" or "higher".
+
+    It is "inconclusive" for a difference of 0 and where the interval does not exclude 0.
+    """
+    side = np.where(difference < 0, _LOWER, _HIGHER)
+    return np.where(excludes_zero & (difference != 0), side, _UNDECIDED)
 
 
 def margin_bounds(margin: Margin, metrics: Iterable[object]) -> tuple[np.ndarray, np.ndarray]:
@@ -160,7 +163,7 @@ def margin_test_columns(
     """
     term = estimates.target.term
     low, high = margin_bounds(margin, metrics)
-    warn_of_units(low, high, term, metrics)
+    warn_of_margin_units(low, high, term, metrics)
     p_value = np.full(len(low), np.nan)
     intervals = estimates.interval_names
     for name in np.unique(intervals):
@@ -173,7 +176,7 @@ def margin_test_columns(
     return margin_columns(sides, metrics, MarginTest(low, high, p_value), is_inside, sense)
 
 
-def warn_of_units(low: np.ndarray, high: np.ndarray, term: str, metrics: np.ndarray) -> None:
+def warn_of_margin_units(low: np.ndarray, high: np.ndarray, term: str, metrics: np.ndarray) -> None:
     """Warn of margins in a wrong unit: a decrease below 1 %, or no less than the range of a metric."""
     bounds = np.abs(np.concatenate([low, high]))
     bounds = bounds[np.isfinite(bounds)]
@@ -249,7 +252,7 @@ def margin_columns(
     claims = _claim_texts(metrics, margin_test.low, margin_test.high, sense)
     claims = np.where(is_inside, claims, "")
     return {
-        "verdict": verdicts(sides, claims),
+        "verdict": verdict_texts(sides, claims),
         "margin_low": margin_test.low,
         "margin_high": margin_test.high,
         "p_margin": margin_test.p_value,
@@ -283,16 +286,16 @@ def _claim_texts(
     return np.asarray(claims, dtype=object)
 
 
-def verdicts(sides: np.ndarray, claims: np.ndarray) -> np.ndarray:
+def verdict_texts(sides: np.ndarray, claims: np.ndarray) -> np.ndarray:
     """Return the verdict on each comparison of its side, of `SIDES`, and its claim, of `CLAIMS` or ""."""
     texts = [_VERDICT_TEXTS[Verdict(side, claim)] for side, claim in zip(sides, claims, strict=True)]
     return np.array(texts, dtype=object)
 
 
 def split_verdicts(verdict: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sides and the claims ("" for none) of a column `verdict`, the reverse of `verdicts`.
+    """Return the sides and the claims ("" for none) of a column `verdict`, the reverse of `verdict_texts`.
 
-    A text that is no verdict is returned as the side, and an empty one as "inconclusive".
+    A text that is no verdict is returned as the side without a claim, an empty one as "inconclusive".
     """
     sides = []
     claims = []

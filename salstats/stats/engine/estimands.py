@@ -74,7 +74,7 @@ class Cells:
         """Return the mean of each cell, NaN where nothing is defined."""
         return ratio(self.sums.sum(axis=0), self.counts.sum(axis=0))
 
-    def sample_units(self) -> np.ndarray:
+    def count_sample_units(self) -> np.ndarray:
         """Return the number of units of each cell's sample: the smallest of the sample's cells."""
         n_units = np.count_nonzero(self.counts, axis=0)[None].astype(np.float64)
         return np.asarray(smallest_n_in_sample(n_units, self.sample)[0])
@@ -332,8 +332,8 @@ class Estimand:
         is_unknown = (row_weights > 0).astype(np.float64) @ np.isnan(slopes) > 0
         return np.where(is_unknown, np.nan, row_weights @ np.nan_to_num(slopes))
 
-    def cells_of_rows(self) -> np.ndarray:
-        """Return the cells that enter each estimate, bool of shape (n_cells, n_rows)."""
+    def is_cell_in_row(self) -> np.ndarray:
+        """Return True for the cells that enter each estimate, shape (n_cells, n_rows)."""
         weights = self.method_weights
         if self.reference_weights is not None:
             weights = self.method_weights + self.reference_weights

@@ -37,8 +37,8 @@ def few_units_of_rows(units: Sequence[np.ndarray]) -> np.ndarray:
     return np.array(is_few)
 
 
-def units_with_rarer_value(values: np.ndarray, units: np.ndarray) -> float:
-    """Count the units with the rarer of two values; infinite unless there are exactly two values."""
+def count_units_with_rarer_value(values: np.ndarray, units: np.ndarray) -> float:
+    """Count the units that have the rarer of two values; infinite unless there are exactly two values."""
     distinct = np.unique(values)
     if len(distinct) != 2:
         return np.inf
@@ -52,15 +52,15 @@ def few_events(n_units: np.ndarray) -> np.ndarray:
 
 def few_misranked(area: np.ndarray, n_least: np.ndarray) -> np.ndarray:
     """Find AUCs so near 0 or 1 that next to none of the `n_least` units of the rarer label is misranked."""
-    return np.asarray(_misranked(area, n_least) < _FEW_MISRANKED)
+    return np.asarray(_expected_misranked(area, n_least) < _FEW_MISRANKED)
 
 
 def few_misranked_by_both(area: np.ndarray, reference: np.ndarray, n_least: np.ndarray) -> np.ndarray:
     """Find pairs of AUCs of a method and the reference that are both so near 0 or 1; see `few_misranked`."""
-    larger = np.maximum(_misranked(area, n_least), _misranked(reference, n_least))
+    larger = np.maximum(_expected_misranked(area, n_least), _expected_misranked(reference, n_least))
     return np.asarray(larger < _FEW_MISRANKED_BY_BOTH)
 
 
-def _misranked(area: np.ndarray, n_least: np.ndarray) -> np.ndarray:
-    """Return the units of the rarer label times the share of misranked pairs, 1 - AUC or AUC if less."""
+def _expected_misranked(area: np.ndarray, n_least: np.ndarray) -> np.ndarray:
+    """Return the units of the rarer label times the share of misranked pairs, min(AUC, 1 - AUC)."""
     return np.asarray(n_least * np.minimum(area, 1 - area))

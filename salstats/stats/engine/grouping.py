@@ -5,7 +5,7 @@ A frame is coded once (`frames.ColumnCodes`), and groups and units are made from
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -44,13 +44,14 @@ class GroupedRows:
 def group_rows_for_means(
     codes: ColumnCodes, by: list[str], units: Units, *, each_unit: bool = False
 ) -> GroupedRows:
-    """Return the design for means over rows, with warnings if such means mislead.
+    """Group rows for means of their scores, with warnings if such means mislead.
 
-    With `each_unit`, means are over the units' means.
+    It warns of methods that are taken together and of cases with different numbers of rows. With `each_unit`
+    the means are means of the units' means.
     """
     warn_pooled_methods(codes.frame, by)
     equal_units = units if each_unit else None
-    warn_uneven_rows(codes, by, equal_units)
+    warn_uneven_rows_per_case(codes, by, equal_units)
     groups, keys = index_groups(codes, by)
     return GroupedRows(codes, by, groups, keys, units)
 
@@ -139,15 +140,19 @@ def check_one_metric(codes: ColumnCodes, by: Sequence[str]) -> None:
         )
 
 
-def pool_over(keys: pd.DataFrame, column: str, label: str) -> tuple[np.ndarray, pd.DataFrame]:
-    """Pool groups over a grouping column.
+class PooledGroups(NamedTuple):
+    """Groups that each pool several groups."""
 
-    Returns
-    -------
-    membership : ndarray of int, shape (n_groups, n_pooled)
-        1 for the groups in each pooled group.
-    pooled_keys : DataFrame
-        Grouping columns of the pooled groups, in which `column` is `label`.
+    #: (n_groups, n_pooled): 1 for the groups in each pooled group, else 0.
+    membership: np.ndarray
+    #: Grouping columns of the pooled groups.
+    keys: pd.DataFrame
+
+
+def pool_over(keys: pd.DataFrame, column: str, label: str) -> PooledGroups:
+    """Pool groups over a grouping column, which is `label` in the keys of the pooled groups.
+
+    ColumnError if the column has this label already.
     """
     if (keys[column].astype("object") == label).any():
         raise ColumnError(
@@ -160,7 +165,7 @@ def pool_over(keys: pd.DataFrame, column: str, label: str) -> tuple[np.ndarray, 
     membership = np.zeros((len(keys), len(pooled_keys)), dtype=np.int64)
     membership[np.arange(len(keys)), pooled_groups] = 1
     pooled_keys[column] = label
-    return membership, pooled_keys[list(keys.columns)]
+    return PooledGroups(membership, pooled_keys[list(keys.columns)])
 
 
 def append_keys(keys: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
@@ -203,9 +208,21 @@ def _summary_ranks(labels: pd.Series) -> np.ndarray:
     return ranks
 
 
+class Averages(NamedTuple):
+    """Averages of the estimates of groups over a grouping column."""
+
+    #: (n_groups, n_averages): Weight of each group in each average, 0 for groups that are undefined or no
+    #: members.
+    group_weights: np.ndarray
+    #: (n_groups, n_averages): 1 for the members of each average, undefined ones among them, else 0.
+    members: np.ndarray
+    #: Grouping columns of the averages, in which the column averaged over is "Average".
+    keys: pd.DataFrame
+
+
 def average_over(
     keys: pd.DataFrame, average: str | None, defined: np.ndarray, weights: Mapping[Any, float] | None = None
-) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
+) -> Averages:
     """Average groups over a grouping column, with a warning if averages are over different groups.
 
     Parameters
@@ -218,19 +235,10 @@ def average_over(
         Groups with a defined estimate.
     weights : mapping, optional
         Weight of each value of the column, by default 1 each. Groups of weight 0 are no members.
-
-    Returns
-    -------
-    group_weights : ndarray of float, shape (n_groups, n_averages)
-        Weight of each group in each average, 0 for groups that are undefined or no members.
-    members : ndarray of int, shape (n_groups, n_averages)
-        1 for the members of each average, also undefined ones.
-    average_keys : DataFrame
-        Grouping columns of the averages, in which `average` is "Average".
     """
     if average is None:
         no_averages = np.zeros((len(keys), 0))
-        return no_averages, no_averages.astype(np.int64), keys.iloc[:0]
+        return Averages(no_averages, no_averages.astype(np.int64), keys.iloc[:0])
     if average in ("method", "metric"):
         raise ColumnError(
             Setting("average", average),
@@ -252,7 +260,7 @@ def average_over(
     group_weights = members * np.where(defined, value_weights, 0.0)[:, None]
     has_weight = value_weights > 0
     _warn_different_members(keys[has_weight], average, group_weights[has_weight], average_keys)
-    return group_weights, members, average_keys
+    return Averages(group_weights, members, average_keys)
 
 
 def is_average(keys: pd.DataFrame, average: str | None) -> np.ndarray:
@@ -294,7 +302,9 @@ def _warn_different_members(
         )
 
 
-def warn_uneven_rows(codes: ColumnCodes, by: Sequence[str], equal_units: Units | None = None) -> None:
+def warn_uneven_rows_per_case(
+    codes: ColumnCodes, by: Sequence[str], equal_units: Units | None = None
+) -> None:
     """Warn where cases of one group have different numbers of readers, models or seeds.
 
     Units with equal weights (`equal_units`) need no warning if each of them is one case.

@@ -21,8 +21,8 @@ from salstats.stats.engine.cr2 import Robust, UnitInfluences, cr2, unit_influenc
 from salstats.stats.engine.draws import few_threads, weight_blocks
 from salstats.stats.engine.estimands import Cells, Estimand, Target, ratio
 from salstats.stats.engine.few_units import few_equal_units, few_events
-from salstats.stats.engine.intervals import Basis, Interval, choose_interval
-from salstats.stats.engine.monte_carlo import SIDES, fewest_replicates
+from salstats.stats.engine.intervals import Basis, ConfidenceSets, Interval, choose_interval
+from salstats.stats.engine.monte_carlo import P_FLOOR_NUMERATORS, fewest_replicates
 from salstats.stats.engine.outlying_units import depends_on_few_units
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.variances import (
@@ -31,7 +31,7 @@ from salstats.stats.engine.variances import (
     jackknife,
     levels_and_covariance,
 )
-from salstats.stats.engine.weighting import worth_units
+from salstats.stats.engine.weighting import kish_n_units
 from salstats.stats.engine.wild_bootstrap import Contrast, SignFlips, flip, sign_patterns
 
 #: Terms of estimates that are made from means of scores, where a score of 0 can be a complete failure.
@@ -96,7 +96,7 @@ def check_options(
     check_count(n_replicates, "n_replicates")
     generator = check_generator(rng)
     if draws is None:
-        _check_replicates(record, level, n_replicates)
+        _check_enough_replicates(record, level, n_replicates)
         return Options(record, level, n_replicates, generator)
     matrix = np.asarray(draws)
     n_draws = len(matrix) if matrix.ndim else 0
@@ -234,7 +234,7 @@ def infer(  # noqa: C901
     scale = estimand.scale(means)
     # errors of an estimate up to this size are rounding
     rounding = ROUNDING * scale
-    membership = estimand.cells_of_rows()
+    membership = estimand.is_cell_in_row()
     unit_sizes = cells.counts @ membership.astype(np.float64)
     n_units = (unit_sizes > 0).sum(axis=0)
     robust = None
@@ -264,7 +264,7 @@ def infer(  # noqa: C901
     std_error = np.where(std_error <= rounding, 0.0, std_error)
     effective_n_units = n_units
     if cells.squares is not None:
-        effective_n_units = worth_units(unit_sizes, cells.squares @ membership.astype(np.float64))
+        effective_n_units = kish_n_units(unit_sizes, cells.squares @ membership.astype(np.float64))
     basis = Basis(
         term=target.term,
         level=options.level,
@@ -282,7 +282,7 @@ def infer(  # noqa: C901
         outlying=kinds.exceptional,
     )
     basis = _with_extra_inputs(basis, cells, estimand, record, replicates)
-    smallest = np.where(membership, cells.sample_units()[:, None], np.inf).min(axis=0)
+    smallest = np.where(membership, cells.count_sample_units()[:, None], np.inf).min(axis=0)
     if record.extra_input != "cr2":
         # one unit says nothing about the variance between units
         std_error = np.where(smallest < 2, np.nan, std_error)
@@ -343,7 +343,7 @@ def _row_kinds(
     term: str, cells: Cells, estimand: Estimand, record: Interval, robust: Robust | None
 ) -> _RowKinds:
     """Find the rows that are treated in a special way; `robust` are CR2 variances, if they are needed."""
-    membership = estimand.cells_of_rows()
+    membership = estimand.is_cell_in_row()
     outside_unit_range = np.zeros(estimand.n_rows, dtype=bool)
     if cells.outside_unit_range is not None:
         outside_unit_range = cells.outside_unit_range @ membership
@@ -404,14 +404,14 @@ def _estimates_at_level(estimates: InferredEstimates, level: float) -> InferredE
     """Return the estimates with their limits at a level."""
     record = estimates.options.interval
     basis = replace(estimates.basis, level=level)
-    _check_replicates(record, level, estimates.options.n_replicates)
+    _check_enough_replicates(record, level, estimates.options.n_replicates)
     interval_limits = record.limits(basis)
-    low, high = interval_limits[:2]
+    low, high, *_ = interval_limits
     conf_set = None
     zero_in_gap = None
-    if len(interval_limits) == 4:
-        # Fieller's sets may be unbounded
-        conf_set, zero_in_gap = interval_limits[2:]
+    if isinstance(interval_limits, ConfidenceSets):
+        conf_set = interval_limits.description
+        zero_in_gap = interval_limits.zero_in_gap
     if record.binary_defaults and basis.trials.any():
         trials_low, trials_high = choose_interval(record.binary_defaults[0], basis.term).limits(basis)
         low = np.where(basis.trials, trials_low, low)
@@ -473,7 +473,7 @@ def estimates_at_levels(estimates: InferredEstimates, levels: np.ndarray) -> Inf
     )
 
 
-def _check_replicates(record: Interval, level: float, n_replicates: int) -> None:
+def _check_enough_replicates(record: Interval, level: float, n_replicates: int) -> None:
     """Raise ValueRangeError if replicates are too few for limits at a level."""
     if record.kind not in ("bootstrap", "flips") or record.scale:
         return
@@ -493,7 +493,7 @@ def _has_many_zeros(cells: Cells, estimand: Estimand) -> np.ndarray:
     has_scores = cells.counts > 0
     is_zero = (cells.sums == 0) & has_scores
     many_zeros = is_zero.sum(axis=0) > _MANY_ZEROS * has_scores.sum(axis=0)
-    return np.asarray((many_zeros[:, None] & estimand.cells_of_rows()).any(axis=0))
+    return np.asarray((many_zeros[:, None] & estimand.is_cell_in_row()).any(axis=0))
 
 
 def _cautions(
@@ -513,7 +513,7 @@ def _cautions(
     if target.term not in _TERMS_OF_SCORES or estimand.row_weights is not None:
         return cautions
     # many zeros make the limits of graded scores doubtful, not those of 0/1 scores
-    is_graded = target.cells.is_graded @ estimand.cells_of_rows()
+    is_graded = target.cells.is_graded @ estimand.is_cell_in_row()
     n_nonzero = _count_nonzero_units(target)
     cautions[MOSTLY_ZEROS] = is_graded & result_warnings.is_mostly_zeros(n_nonzero, estimates.n_units)
     if target.term == "percent_decrease":
@@ -525,7 +525,7 @@ def _cautions(
         trials = np.zeros_like(is_graded)
         if estimates.options.interval.binary_defaults:
             trials = estimates.basis.trials
-        has_few_events = few_events(_discordant_units(target)) & (estimates.smallest_n_in_sample > 1)
+        has_few_events = few_events(_count_discordant_units(target)) & (estimates.smallest_n_in_sample > 1)
         cautions[FEW_EVENTS] = ~is_graded & ~trials & has_few_events
     return cautions
 
@@ -556,9 +556,11 @@ def _warn(estimates: InferredEstimates, unit_sizes: np.ndarray, constant: bool) 
         result_warnings.warn_undefined(estimates.n_undefined, len(estimates.replicates), keys)
     result_warnings.warn_few_df(np.where(_has_few_df(estimates), estimates.df, np.nan), keys)
     if record.extra_input == "cr2":
-        n_cells = target.estimand.cells_of_rows().sum(axis=0)
+        n_cells = target.estimand.is_cell_in_row().sum(axis=0)
         n_cells_of_group = 1 if target.estimand.reference_weights is None else 2
-        result_warnings.warn_rare(estimates.smallest_n_in_sample, n_cells > n_cells_of_group, keys)
+        result_warnings.warn_rare_tasks_in_averages(
+            estimates.smallest_n_in_sample, n_cells > n_cells_of_group, keys
+        )
     elif record.kind != "share":
         is_few = result_warnings.has_few_df(estimates.df)
         if resampled:
@@ -583,11 +585,11 @@ def _warn(estimates: InferredEstimates, unit_sizes: np.ndarray, constant: bool) 
 
 def _count_nonzero_units(target: Target) -> np.ndarray:
     """Count the units of each row (n_rows,) with a score other than 0, of the method or the reference."""
-    membership = target.estimand.cells_of_rows().astype(np.float64)
+    membership = target.estimand.is_cell_in_row().astype(np.float64)
     return np.asarray((np.abs(target.cells.sums) @ membership > 0).sum(axis=0))
 
 
-def _discordant_units(target: Target) -> np.ndarray:
+def _count_discordant_units(target: Target) -> np.ndarray:
     """Count the units of each row (n_rows,) whose sums of the method and the reference differ."""
     estimand = target.estimand
     assert estimand.reference_weights is not None
@@ -603,7 +605,7 @@ def _is_of_trials(cells: Cells, estimand: Estimand) -> np.ndarray:
     """
     if cells.squares is not None or estimand.row_weights is not None:
         return np.zeros(estimand.n_rows, dtype=bool)
-    membership = estimand.cells_of_rows()
+    membership = estimand.is_cell_in_row()
     n_cells = membership.sum(axis=0)
     is_binary = ~(cells.is_graded @ membership)
     method_cells = estimand.method_weights > 0
@@ -730,7 +732,7 @@ def replicate(
 
 
 class ReplicateMoments(NamedTuple):
-    """ReplicateMoments of the defined replicates of each row, shape (n_rows,) each."""
+    """Moments of the defined replicates of each row, shape (n_rows,) each."""
 
     mean: np.ndarray
     #: Standard deviation with the divisor n - 1; NaN for fewer than two replicates.
@@ -764,7 +766,7 @@ def bootstrap_p_values(
     n_below = (replicates <= rounding).sum(axis=0)
     n_above = (replicates >= -rounding).sum(axis=0)
     p_value = np.minimum(1.0, 2 * (1 + np.minimum(n_below, n_above)) / (n_defined + 1))
-    smallest_p_value = np.minimum(1.0, SIDES["bootstrap"] / (n_defined + 1))
+    smallest_p_value = np.minimum(1.0, P_FLOOR_NUMERATORS["bootstrap"] / (n_defined + 1))
     return np.where(n_defined > 0, p_value, np.nan), smallest_p_value
 
 

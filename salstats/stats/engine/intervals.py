@@ -36,6 +36,19 @@ class RatioLevels(NamedTuple):
     covariance: np.ndarray
 
 
+class ConfidenceSets(NamedTuple):
+    """Confidence sets that may be unbounded, each array of shape (n_rows,)."""
+
+    #: Lower limit, -inf where a set is unbounded.
+    low: np.ndarray
+    #: Upper limit, inf where a set is unbounded.
+    high: np.ndarray
+    #: Text that says what the set contains, such as "bounded" or "all but 3 to 5".
+    description: np.ndarray
+    #: True where 0 lies in a gap of the set.
+    zero_in_gap: np.ndarray
+
+
 @dataclass(frozen=True)
 class Basis:
     """Numbers that limits are computed from; arrays have the shape (n_rows,) unless another is given.
@@ -95,7 +108,7 @@ class Interval:
     kind: str
     #: Computes the limits; None where they are computed together with their estimates, as those of agreement
     #: and quantiles.
-    kernel: Callable[[Basis], tuple[np.ndarray, ...]] | None
+    kernel: Callable[[Basis], LimitArrays | ConfidenceSets] | None
     #: Its description in a Methods section; `{unit}` stands for the unit that is resampled or clustered.
     note: str = ""
     #: Terms of estimates frames that it is an interval of.
@@ -126,18 +139,16 @@ class Interval:
     #: or above it.
     tails: Callable[[Basis, np.ndarray], Tails] | None = None
 
-    def limits(self, basis: Basis) -> tuple[np.ndarray, ...]:
-        """Compute lower and upper limits.
-
-        Of sets that may be unbounded two more arrays follow: a text that says what the set contains, and
-        True where 0 lies in a gap of the set.
-        """
+    def limits(self, basis: Basis) -> LimitArrays | ConfidenceSets:
+        """Compute lower and upper limits, or the limits of sets that may be unbounded."""
         assert self.kernel is not None, self.name
         return self.kernel(basis)
 
 
-def _share(kernel: Callable[[np.ndarray, np.ndarray, float], LimitArrays]) -> Callable[[Basis], LimitArrays]:
-    """Make a function that computes limits of a proportion from its effective sample size."""
+def _with_effective_n(
+    kernel: Callable[[np.ndarray, np.ndarray, float], LimitArrays],
+) -> Callable[[Basis], LimitArrays]:
+    """Make a function of a basis from a kernel of a proportion, its effective sample size and a level."""
 
     def share_limits(basis: Basis) -> LimitArrays:
         n_effective = limits.effective_size(
@@ -161,7 +172,7 @@ def _studentized(basis: Basis) -> LimitArrays:
 
 
 def _studentized_log(basis: Basis) -> LimitArrays:
-    """Limits on the log scale; of a percentage decrease, on that of the ratio 1 - decrease / 100."""
+    """Return bootstrap-t limits on the log scale; of a percentage decrease, those of the means' ratio."""
     if basis.term != "percent_decrease":
         return limits.studentized_log(
             replicates=basis.replicates,
@@ -179,11 +190,11 @@ def _studentized_log(basis: Basis) -> LimitArrays:
         rounding=basis.rounding / 100,
         level=basis.level,
     )
-    return _decreases(ratio_low, ratio_high)
+    return _decrease_limits(ratio_low, ratio_high)
 
 
-def _decreases(ratio_low: np.ndarray, ratio_high: np.ndarray) -> LimitArrays:
-    """Limits of a percentage decrease from those of the ratio of method and reference."""
+def _decrease_limits(ratio_low: np.ndarray, ratio_high: np.ndarray) -> LimitArrays:
+    """Return limits of a percentage decrease from those of the ratio of method and reference."""
     return 100 * (1 - ratio_high), 100 * (1 - ratio_low)
 
 
@@ -199,11 +210,11 @@ def _wilson_t(basis: Basis) -> LimitArrays:
 
 
 def _wild(basis: Basis) -> LimitArrays:
-    """Limits where the P value of the wild cluster bootstrap test crosses 1 - level."""
+    """Return the limits at which the P value of the wild cluster bootstrap test crosses 1 - level."""
     assert basis.sign_flips is not None
     low, high = basis.sign_flips.limits(basis.level)
     if basis.ratio:
-        low, high = _decreases(low, high)
+        low, high = _decrease_limits(low, high)
     low = np.where(np.abs(low) <= basis.rounding, 0.0, low)
     high = np.where(np.abs(high) <= basis.rounding, 0.0, high)
     return low, high
@@ -221,16 +232,16 @@ def _tango_tails(basis: Basis, bound: np.ndarray) -> Tails:
 
 def _tang_decrease(basis: Basis) -> LimitArrays:
     """Return Tang's score limits of a percentage decrease, from those of the ratio of two shares."""
-    method, reference, std_error = _paired_means(basis)
+    method, reference, std_error = _paired_means_and_std_error(basis)
     ratio_low, ratio_high = paired_shares.ratio_limits(
         method, reference, std_error, basis.n_units, basis.level
     )
-    return _decreases(ratio_low, ratio_high)
+    return _decrease_limits(ratio_low, ratio_high)
 
 
 def _tang_tails(basis: Basis, bound: np.ndarray) -> Tails:
     """Return one-sided P values of a percentage decrease, by Tang's score test of the ratio."""
-    method, reference, std_error = _paired_means(basis)
+    method, reference, std_error = _paired_means_and_std_error(basis)
     # A decrease at or above a bound is a ratio at or below 1 - bound / 100.
     ratio_at_or_below, ratio_at_or_above = paired_shares.ratio_tails(
         method, reference, std_error, basis.n_units, bound=1 - bound / 100
@@ -238,7 +249,7 @@ def _tang_tails(basis: Basis, bound: np.ndarray) -> Tails:
     return ratio_at_or_above, ratio_at_or_below
 
 
-def _paired_means(basis: Basis) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _paired_means_and_std_error(basis: Basis) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the means of the method and of the reference, and the standard error of their difference."""
     assert basis.levels is not None
     method, reference, covariance = basis.levels
@@ -279,8 +290,8 @@ def _fieller_tails(basis: Basis, bound: np.ndarray) -> Tails:
     return fieller_tails(method, reference, covariance, basis.df, bound)
 
 
-def _fieller(basis: Basis) -> tuple[np.ndarray, ...]:
-    """Limits, infinite where a set is unbounded; texts that describe the sets; True where 0 is in a gap."""
+def _fieller(basis: Basis) -> ConfidenceSets:
+    """Return Fieller's confidence sets of a percentage decrease."""
     assert basis.levels is not None
     method, reference, covariance = basis.levels
     low, high, form = limits.fieller(method, reference, covariance, basis.df, basis.level)
@@ -292,7 +303,7 @@ def _fieller(basis: Basis) -> tuple[np.ndarray, ...]:
     unbounded = np.isin(form, ("outside", "line"))
     low = np.where(unbounded, -np.inf, low)
     high = np.where(unbounded, np.inf, high)
-    return low, high, description, zero_in_gap
+    return ConfidenceSets(low, high, description, zero_in_gap)
 
 
 def _fisher(basis: Basis) -> LimitArrays:
@@ -301,8 +312,12 @@ def _fisher(basis: Basis) -> LimitArrays:
     return fisher_limits(basis.estimate, basis.std_error, quantile)
 
 
-def _area(basis: Basis, *, on_logit: bool = False) -> LimitArrays:
-    """Limits by Student's t, or by the normal distribution where the degrees of freedom are NaN."""
+def _auc_limits(basis: Basis, *, on_logit: bool = False) -> LimitArrays:
+    """Return limits of an area under a ROC curve, or of the difference of two areas.
+
+    They are by Student's t, or by the normal distribution where the degrees of freedom are NaN. With
+    `on_logit` the limits of an area are symmetric on the scale of log odds.
+    """
     upper = (1 + basis.level) / 2
     quantile = np.where(np.isnan(basis.df), special.ndtri(upper), special.stdtrit(basis.df, upper))
     if basis.term == "auroc_difference":
@@ -482,7 +497,7 @@ RECORDS = (
         "wilson",
         "Wilson score",
         kind="share",
-        kernel=_share(limits.wilson),
+        kernel=_with_effective_n(limits.wilson),
         note="Wilson score intervals, with a design effect for several rows of one {unit}",
         terms=("mean", "empty"),
         clustered=True,
@@ -493,7 +508,7 @@ RECORDS = (
         "exact",
         "Clopper-Pearson",
         kind="share",
-        kernel=_share(limits.exact),
+        kernel=_with_effective_n(limits.exact),
         note="Clopper-Pearson intervals, with a design effect for several rows of one {unit}",
         terms=("mean", "empty"),
         clustered=True,
@@ -606,7 +621,7 @@ RECORDS = (
         "logit",
         "DeLong variance on the logit scale",
         kind="area",
-        kernel=lambda basis: _area(basis, on_logit=True),
+        kernel=lambda basis: _auc_limits(basis, on_logit=True),
         note="Student's t distribution on the logit scale, with DeLong's variance (DeLong et al. 1988), "
         "bias-reduced and clustered by {unit} (CR2; Pustejovsky and Tipton 2018), and Welch's degrees of "
         "freedom",
@@ -620,7 +635,7 @@ RECORDS = (
         "delong",
         "DeLong",
         kind="area",
-        kernel=_area,
+        kernel=_auc_limits,
         note="the normal distribution with a variance for independent cases (DeLong et al. 1988)",
         terms=("auroc", "auroc_difference"),
         scale="remade",
@@ -629,7 +644,7 @@ RECORDS = (
         "obuchowski",
         "Obuchowski",
         kind="area",
-        kernel=_area,
+        kernel=_auc_limits,
         note="Student's t distribution with a variance clustered by {unit} (Obuchowski 1997)",
         terms=("auroc", "auroc_difference"),
         clustered=True,
@@ -702,7 +717,7 @@ BOOTSTRAP = tuple(record.name for record in RECORDS if record.kind == "bootstrap
 
 
 def interval_names(term: str) -> tuple[str, ...]:
-    """Names that `interval=` takes for a term, such as "mean"; "recommended" first, if there is a default."""
+    """List the names that `interval=` takes for a term, "recommended" first if the term has a default."""
     names = tuple(record.name for record in RECORDS if term in record.terms)
     if any(term in record.recommended for record in RECORDS):
         return (RECOMMENDED, *names)

@@ -94,8 +94,8 @@ class NullDraws(NamedTuple):
             unit_shares = self.unit_shares[:, rows]
         return self._replace(observed=self.observed[rows], draws=self.draws[:, rows], unit_shares=unit_shares)
 
-    def balanced(self) -> "NullDraws":
-        """Replace each distance by its mid-rank, as a share, among the row's draws and its data."""
+    def with_rank_shares(self) -> "NullDraws":
+        """Replace distances by their mid-ranks, as shares, among those of the row's draws and data."""
         # distances in steps, so that those that differ by rounding are equal
         observed = np.round(self.observed / _EQUAL)
         draws = np.round(self.draws / _EQUAL)
@@ -110,7 +110,7 @@ class NullDraws(NamedTuple):
         return self._replace(observed=observed_share, draws=shares[: len(draws)])
 
 
-def step_down(family: NullDraws) -> np.ndarray:
+def step_down_max_t(family: NullDraws) -> np.ndarray:
     """Adjust P values for a family of all rows by step-down max-t, shape (n_rows,).
 
     With rows in the order of descending statistics, a row's adjusted P value is the share of draws whose
@@ -139,10 +139,10 @@ def step_down_min_p(family: NullDraws) -> np.ndarray:
     Ge Y, Dudoit S, Speed TP. Resampling-based multiple testing for microarray data analysis. Test 2003.
     doi:10.1007/BF02595811
     """
-    return step_down(family.balanced())
+    return step_down_max_t(family.with_rank_shares())
 
 
-def single_step(family: NullDraws, p_value: np.ndarray) -> np.ndarray:
+def single_step_min_p(family: NullDraws, p_value: np.ndarray) -> np.ndarray:
     """Adjust P values for the family in a single step, shape (n_rows,), consistently with `joint_level`.
 
     An adjusted P value is the share of draws whose smallest P value of all rows is at most the row's
@@ -180,7 +180,7 @@ def joint_level(family: NullDraws, level: float) -> float:
 
 def smallest_p_values(family: NullDraws) -> np.ndarray:
     """Find the smallest P value of each draw among all rows; ascending, shape (n_draws,)."""
-    return np.sort(1 - family.balanced().draws.max(axis=1))
+    return np.sort(1 - family.with_rank_shares().draws.max(axis=1))
 
 
 def _p_value_margin(family: NullDraws) -> float:

@@ -4,9 +4,12 @@ Shapes: `n_rows` estimates, `n_replicates` replicates. Limits are two arrays of 
 upper. A replicate that is NaN is undefined and left out, unless a docstring says otherwise.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import special, stats
 
+#: Lower limits and upper limits, shape (n_rows,) each.
 LimitArrays = tuple[np.ndarray, np.ndarray]
 
 
@@ -285,18 +288,26 @@ def logit_t_limits(estimate: np.ndarray, std_error: np.ndarray, df: np.ndarray, 
     return low, high
 
 
+class FiellerSets(NamedTuple):
+    """Fieller's confidence sets, each array of shape (n_rows,)."""
+
+    low: np.ndarray
+    high: np.ndarray
+    #: Text: a "bounded" set lies between its limits; "outside" is everything but the gap between them; "line"
+    #: is everything, with infinite limits; "undefined" sets have limits that are NaN.
+    form: np.ndarray
+
+
 def fieller(
     method: np.ndarray,
     reference: np.ndarray,
     covariance: np.ndarray,
     df: np.ndarray,
     level: float,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Fieller's confidence set of the percentage decrease 100 * (1 - method / reference).
+) -> FiellerSets:
+    """Compute Fieller's confidence sets of the percentage decrease 100 * (1 - method / reference).
 
-    Returns the lower and upper limits, and the form of each set as text, shape (n_rows,) each: a "bounded"
-    set lies between its limits; "outside" is everything but the gap between them; "line" is everything, with
-    infinite limits; a set is "undefined" where a number is NaN or the equation below is not quadratic.
+    A set is "undefined" where a number is NaN or the equation below is not quadratic.
 
     The set has every decrease 100 * (1 - theta) for which a t test of method - theta * reference does not
     reject. Its limits are the roots of a theta^2 - 2 b theta + c with a = r^2 - t^2 v_r,
@@ -328,7 +339,7 @@ def fieller(
     high = np.where(undefined, np.nan, high)
     low = np.where(form == "line", -np.inf, low)
     high = np.where(form == "line", np.inf, high)
-    return low, high, form
+    return FiellerSets(low, high, form)
 
 
 def _tail_probabilities(level: float) -> np.ndarray:

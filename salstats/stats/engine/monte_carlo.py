@@ -10,7 +10,7 @@ from salstats.errors import Message, Setting, warn
 #: Relative difference of levels and P values that is rounding, as that of 1 - 0.95 and 0.05.
 ROUNDING = 1e-9
 #: Smallest P value of a test with B replicates or flips, times B + 1. Other tests do not use replicates.
-SIDES = {"bootstrap": 2.0, "signflip": 1.0, "wild": 0.5}
+P_FLOOR_NUMERATORS = {"bootstrap": 2.0, "signflip": 1.0, "wild": 0.5}
 #: Smallest P value of a test that counts all patterns of the signs of n units, divided by 0.5 ** n.
 _PATTERNS = {"signflip": 2.0, "wild": 1.0}
 #: P values below are printed as "<0.001".
@@ -28,16 +28,19 @@ def p_floors(estimates: pd.DataFrame) -> np.ndarray:
     if "n_replicates" not in estimates.columns:
         return np.full(len(estimates), np.nan)
     n_replicates = check_numeric(estimates, "n_replicates", "estimates")
-    p_floor: np.ndarray = _sides(estimates) / (n_replicates + 1)
+    p_floor: np.ndarray = _p_floor_numerators(estimates) / (n_replicates + 1)
     return p_floor
 
 
-def _sides(estimates: pd.DataFrame) -> np.ndarray:
-    """Return the smallest P value of each row times B + 1, NaN if it does not come from replicates."""
+def _p_floor_numerators(estimates: pd.DataFrame) -> np.ndarray:
+    """Return each row's smallest possible P value times B + 1, for B replicates; NaN for other tests.
+
+    A frame without a column `test` has bootstrap P values.
+    """
     if "test" not in estimates.columns:
-        return np.full(len(estimates), SIDES["bootstrap"])
-    sides: np.ndarray = estimates["test"].map(SIDES).to_numpy(dtype=np.float64, na_value=np.nan)
-    return sides
+        return np.full(len(estimates), P_FLOOR_NUMERATORS["bootstrap"])
+    numerators = estimates["test"].map(P_FLOOR_NUMERATORS)
+    return numerators.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def warn_of_floors(family: pd.DataFrame) -> None:
@@ -80,7 +83,7 @@ def warn_if_undecided(family: pd.DataFrame, alpha: np.ndarray) -> None:
     replicates = check_numeric(family, "n_replicates", "estimates")
     floors = p_floors(family)
     # Sign flips are counted on both sides at once, so that their P value is the share itself.
-    sides = np.maximum(_sides(family), 1)
+    sides = np.maximum(_p_floor_numerators(family), 1)
     p = family["p_value"].to_numpy(dtype=np.float64)
     adjusted = family["p_adjusted"].to_numpy(dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -10,6 +10,7 @@ from scipy import stats
 
 from salstats.stats.engine.wild_bootstrap import SignFlips
 
+#: P values of "at or below the bound" and of "at or above the bound", shape (n_rows,) each.
 Tails = tuple[np.ndarray, np.ndarray]
 
 
@@ -34,12 +35,12 @@ def percentile_tails(replicates: np.ndarray, rounding: np.ndarray, bound: np.nda
     return (1 + n_at_or_below) / (1 + n_defined), (1 + n_at_or_above) / (1 + n_defined)
 
 
-def flip_tails(flipped: SignFlips, estimate: np.ndarray, rounding: np.ndarray, bound: np.ndarray) -> Tails:
+def flip_tails(sign_flips: SignFlips, estimate: np.ndarray, rounding: np.ndarray, bound: np.ndarray) -> Tails:
     """One-sided P values from sign flips: half the two-sided P value, and 1 minus that.
 
     Each pattern of signs has an opposite one, so that the distribution of the statistic is symmetric.
     """
-    half = flipped.p_value_of(bound, rounding) / 2
+    half = sign_flips.p_value_of(bound, rounding) / 2
     at_or_below = np.where(estimate > bound, half, 1 - half)
     at_or_above = np.where(estimate < bound, half, 1 - half)
     return at_or_below, at_or_above

@@ -177,8 +177,8 @@ def _wild_tests(paired_target: PairedTarget, estimates: InferredEstimates) -> Pa
     p_floor: np.ndarray | float = estimates.sign_flips.null_draws.p_floor
     undefined = np.full(len(p_value), np.nan)
     if estimates.uses_cr2 is not None:
-        _, _, t_p_value = t_test(estimates.estimate, estimates.std_error**2, estimates.df)
-        p_value = np.where(estimates.uses_cr2, t_p_value, p_value)
+        t_tests = t_test(estimates.estimate, estimates.std_error**2, estimates.df)
+        p_value = np.where(estimates.uses_cr2, t_tests.p_value, p_value)
         p_floor = np.where(estimates.uses_cr2, np.nan, p_floor)
     if estimates.options.interval.binary_defaults and estimates.basis.trials.any():
         trials = estimates.basis.trials
@@ -195,7 +195,7 @@ def _score_p_values(paired_target: PairedTarget, estimates: InferredEstimates) -
     difference = paired_target.target.estimand.as_difference()
     std_error = np.sqrt(analytic_variance(cells, difference).variance)
     p_value = equality_p_value(difference.value(cells.means()), std_error, estimates.n_units)
-    is_single = difference.cells_of_rows().sum(axis=0) == 2
+    is_single = difference.is_cell_in_row().sum(axis=0) == 2
     return np.where(is_single & (estimates.smallest_n_in_sample >= 2), p_value, np.nan)
 
 
@@ -222,7 +222,7 @@ def _test_single_rows(
             if is_pooled and len(np.unique(units)) < len(units):
                 # Pairs of one unit in several tasks are not independent.
                 continue
-            check_independent(units, paired_target.target.keys, row, unit)
+            check_one_pair_per_unit(units, paired_target.target.keys, row, unit)
             statistic[row], p_value[row] = mcnemar(method, reference)
         else:
             counts = np.bincount(units)
@@ -233,20 +233,36 @@ def _test_single_rows(
     return PairedTestResult(statistic, np.full(n_rows, np.nan), p_value)
 
 
-def t_test(
-    estimate: np.ndarray, variance: np.ndarray, df: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return t statistics, degrees of freedom and two-sided P values, NaN where the variance is 0."""
+class TTests(NamedTuple):
+    """Tests by Student's t, shape (n_rows,) each, NaN where a test is undefined."""
+
+    statistic: np.ndarray
+    df: np.ndarray
+    #: Two-sided P values.
+    p_value: np.ndarray
+
+
+def t_test(estimate: np.ndarray, variance: np.ndarray, df: np.ndarray) -> TTests:
+    """Test estimates against 0 by Student's t; undefined where the variance is 0 or `df` is below 1."""
     is_defined = (df >= 1) & (variance > 0)
     df = np.where(is_defined, df, np.nan)
     std_error = np.sqrt(np.where(variance > 0, variance, np.nan))
     statistic = ratio(estimate, std_error)
     p_value = np.asarray(2 * stats.t.sf(np.abs(statistic), df))
-    return np.where(is_defined, statistic, np.nan), df, p_value
+    return TTests(np.where(is_defined, statistic, np.nan), df, p_value)
 
 
-def wilcoxon(differences: np.ndarray) -> tuple[float, float]:
-    """Return the signed-rank statistic (sum of positive ranks) and its two-sided P value (Wilcoxon 1945).
+class WilcoxonTest(NamedTuple):
+    """Wilcoxon's signed-rank test."""
+
+    #: The statistic.
+    sum_of_positive_ranks: float
+    #: Two-sided P value.
+    p_value: float
+
+
+def wilcoxon(differences: np.ndarray) -> WilcoxonTest:
+    """Test differences by Wilcoxon's (1945) signed-rank test; the P value is NaN if all of them are 0.
 
     Zeros are left out. The test is exact below 50 differences without ties or zeros, else the normal
     approximation with continuity correction: the defaults of R's `wilcox.test`.
@@ -254,7 +270,7 @@ def wilcoxon(differences: np.ndarray) -> tuple[float, float]:
     nonzero = differences[differences != 0]
     n = len(nonzero)
     if n == 0:
-        return 0.0, float("nan")
+        return WilcoxonTest(sum_of_positive_ranks=0.0, p_value=float("nan"))
     ranks = stats.rankdata(np.abs(nonzero))
     statistic = float(ranks[nonzero > 0].sum())
     has_zeros = n < len(differences)
@@ -265,17 +281,27 @@ def wilcoxon(differences: np.ndarray) -> tuple[float, float]:
         method = "exact"
     # The types of SciPy's stubs lack "asymptotic".
     p_value = stats.wilcoxon(nonzero, method=cast("Any", method), correction=True).pvalue
-    return statistic, float(p_value)
+    return WilcoxonTest(statistic, float(p_value))
 
 
-def mcnemar(method: np.ndarray, reference: np.ndarray) -> tuple[float, float]:
-    """Return the number of pairs where only the method hits, and McNemar's (1947) exact two-sided P value."""
+class McNemarTest(NamedTuple):
+    """McNemar's exact test of pairs of 0/1 scores."""
+
+    #: The statistic: the number of pairs in which the method scores 1 and the reference 0.
+    n_only_method: float
+    #: Two-sided P value.
+    p_value: float
+
+
+def mcnemar(method: np.ndarray, reference: np.ndarray) -> McNemarTest:
+    """Test pairs of 0/1 scores by McNemar's (1947) exact test; the P value is 1 if no pair is discordant."""
     only_method = int(((method == 1) & (reference == 0)).sum())
     only_reference = int(((method == 0) & (reference == 1)).sum())
     discordant = only_method + only_reference
     if discordant == 0:
-        return 0.0, 1.0
-    return float(only_method), float(stats.binomtest(only_method, discordant, 0.5).pvalue)
+        return McNemarTest(n_only_method=0.0, p_value=1.0)
+    p_value = stats.binomtest(only_method, discordant, 0.5).pvalue
+    return McNemarTest(float(only_method), float(p_value))
 
 
 def sign_flips(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray) -> NullDraws:
@@ -293,7 +319,7 @@ def sign_flips(sums: np.ndarray, signs: Iterable[np.ndarray], scale: np.ndarray)
 
 
 def check_paired_shares(paired_target: PairedTarget, option: str, choice: str, unit: str) -> None:
-    """Raise an error unless scores are 0 or 1 and each unit has one pair of scores in each group.
+    """Raise SalstatsError unless scores are 0 or 1 and each unit has one pair of scores in each group.
 
     `option` and `choice` are the user's option and its value, `unit` the unit's name, for the message.
     """
@@ -301,13 +327,17 @@ def check_paired_shares(paired_target: PairedTarget, option: str, choice: str, u
     check_binary(paired_target.reference_scores, option, choice)
     for group in range(paired_target.members.shape[0]):
         units = paired_target.units[paired_target.groups == group]
-        check_independent(units, paired_target.target.keys, group, unit, option, choice)
+        check_one_pair_per_unit(units, paired_target.target.keys, group, unit, option, choice)
 
 
-def check_independent(
+def check_one_pair_per_unit(
     units: np.ndarray, keys: pd.DataFrame, row: int, unit: str, option: str = "test", choice: str = "mcnemar"
 ) -> None:
-    """Raise an error if a unit has several pairs: the choice needs independent pairs."""
+    """Raise SalstatsError if a unit has several pairs, as the choice needs independent ones.
+
+    `units` are those of the pairs of a row of `keys`, `unit` is the unit's name; `choice` is the value of the
+    user's `option`.
+    """
     n_units = len(np.unique(units))
     if len(units) > n_units:
         alternative = Message(Setting(option, "wild"))

@@ -203,8 +203,8 @@ def difference_limits(
     r_low = np.where(low_is_end, -1.0, correlation)
     r_high = np.where(high_is_end, -1.0, correlation)
 
-    low = _without_rounding(x - y - _mover_distance(x - lx, uy - y, r_low))
-    high = _without_rounding(x - y + _mover_distance(ux - x, y - ly, r_high))
+    low = _zero_where_rounding(x - y - _mover_distance(x - lx, uy - y, r_low))
+    high = _zero_where_rounding(x - y + _mover_distance(ux - x, y - ly, r_high))
     includes_zero = (low <= 0) & (high >= 0)
     p_value = alphas[includes_zero.argmax()]
     n_lower_levels = int(np.searchsorted(-alphas, level - 1, side="right"))
@@ -234,12 +234,14 @@ def _mover_distance(first: np.ndarray, second: np.ndarray, correlation: np.ndarr
     return np.asarray(np.maximum.accumulate(np.sqrt(squares)))
 
 
-def _without_rounding(limits: np.ndarray) -> np.ndarray:
+def _zero_where_rounding(limits: np.ndarray) -> np.ndarray:
     """Set limits to 0 that differ from it by rounding."""
     return np.where(np.abs(limits) <= ROUNDING, 0.0, limits)
 
 
-def replicates_of(scores: np.ndarray, units: np.ndarray, weights: np.ndarray, quantile: float) -> np.ndarray:
+def quantile_replicates(
+    scores: np.ndarray, units: np.ndarray, weights: np.ndarray, quantile: float
+) -> np.ndarray:
     """Compute the quantile of each replicate of the units, shape (n_replicates,).
 
     `weights` (n_replicates, n_units) say how often each unit is drawn; a replicate without scores is NaN.

@@ -13,11 +13,20 @@ import numpy as np
 from scipy import special, stats
 
 from salstats.stats.engine.estimands import ratio
-from salstats.stats.engine.quantile_limits import replicates_of
+from salstats.stats.engine.quantile_limits import quantile_replicates
 from salstats.stats.engine.result_warnings import ROUNDING
 
 #: A function from weights (n_replicates, n_units) to the values that are ranked, (n_replicates, n_methods).
 Aggregate = Callable[[np.ndarray], np.ndarray]
+
+
+class MeanTable(NamedTuple):
+    """Mean scores of the methods of one group on each observation."""
+
+    #: (n_observations, n_methods): Mean scores, NaN where a method has none.
+    means: np.ndarray
+    #: (n_observations,): Unit of each observation, as a code.
+    units: np.ndarray
 
 
 class GroupScores(NamedTuple):
@@ -38,15 +47,15 @@ class GroupScores(NamedTuple):
     #: Significance level of tests.
     alpha: float
 
-    def mean_table(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean scores (n_observations, n_methods), and the unit of each observation."""
+    def mean_table(self) -> MeanTable:
+        """Return the mean score of each method on each observation."""
         _, first_rows, rows = np.unique(self.observations, return_index=True, return_inverse=True)
         shape = (len(first_rows), self.n_methods)
         cells = rows * self.n_methods + self.methods
         n_cells = shape[0] * shape[1]
         sums = np.bincount(cells, weights=self.scores, minlength=n_cells)
         counts = np.bincount(cells, minlength=n_cells)
-        return ratio(sums, counts).reshape(shape), self.units[first_rows]
+        return MeanTable(ratio(sums, counts).reshape(shape), self.units[first_rows])
 
 
 @dataclass(frozen=True)
@@ -89,61 +98,70 @@ def ranks_of(values: np.ndarray, signs: np.ndarray, ties: str = "average") -> np
     return ranks
 
 
-def ranks_within(data: GroupScores, ties: str) -> np.ndarray:
+def ranks_within(group: GroupScores, ties: str) -> np.ndarray:
     """Rank methods on each observation by their mean scores; return each row's rank, shape (n_rows,)."""
-    means, _ = data.mean_table()
-    ranks = ranks_of(means, np.full(data.n_methods, data.sign), ties)
-    observation_rows = np.unique(data.observations, return_inverse=True)[1]
-    return np.asarray(ranks[observation_rows, data.methods])
+    means = group.mean_table().means
+    ranks = ranks_of(means, np.full(group.n_methods, group.sign), ties)
+    observation_rows = np.unique(group.observations, return_inverse=True)[1]
+    return np.asarray(ranks[observation_rows, group.methods])
 
 
-def medians(data: GroupScores) -> Aggregate:
+def medians(group: GroupScores) -> Aggregate:
     """Make the function that computes the median score of each method."""
-    method_rows = [data.methods == method for method in range(data.n_methods)]
+    method_rows = [group.methods == method for method in range(group.n_methods)]
 
     def median_scores(weights: np.ndarray) -> np.ndarray:
         columns = [
-            replicates_of(data.scores[rows], data.units[rows], weights, quantile=0.5) for rows in method_rows
+            quantile_replicates(group.scores[rows], group.units[rows], weights, quantile=0.5)
+            for rows in method_rows
         ]
         return np.column_stack(columns)
 
     return median_scores
 
 
-def win_shares(data: GroupScores) -> Aggregate:
+def win_shares(group: GroupScores) -> Aggregate:
     """Make the function that computes the share of other methods that each is significantly better than.
 
     The tests are one-sided signed-rank tests of the units' means.
     """
-    scores, observation_units = data.mean_table()
+    scores, observation_units = group.mean_table()
     units, unit_rows = np.unique(observation_units, return_inverse=True)
     counts = np.bincount(unit_rows)[:, None]
-    sums = np.stack([np.bincount(unit_rows, column) for column in data.sign * scores.T], axis=1)
+    sums = np.stack([np.bincount(unit_rows, column) for column in group.sign * scores.T], axis=1)
     means = sums / counts
     rounding = ROUNDING * np.abs(means).max(initial=0.0)
     tests = []
-    for first, second in combinations(range(data.n_methods), 2):
+    for first, second in combinations(range(group.n_methods), 2):
         differences = means[:, first] - means[:, second]
         differences = np.where(np.abs(differences) <= rounding, 0.0, differences)
         tests.append((first, second, signed_rank_test(differences)))
 
     def shares(weights: np.ndarray) -> np.ndarray:
-        n_wins = np.zeros((len(weights), data.n_methods))
+        n_wins = np.zeros((len(weights), group.n_methods))
         for first, second, test in tests:
             p_greater, p_less = test(weights[:, units])
-            n_wins[:, first] += p_greater <= data.alpha
-            n_wins[:, second] += p_less <= data.alpha
-        return n_wins / (data.n_methods - 1)
+            n_wins[:, first] += p_greater <= group.alpha
+            n_wins[:, second] += p_less <= group.alpha
+        return n_wins / (group.n_methods - 1)
 
     return shares
 
 
-def signed_rank_test(differences: np.ndarray) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+class OneSidedPValues(NamedTuple):
+    """One-sided P values of Wilcoxon's signed-rank test of draws, shape (n_replicates,) each."""
+
+    #: P values for differences greater than 0.
+    greater: np.ndarray
+    #: P values for differences less than 0.
+    less: np.ndarray
+
+
+def signed_rank_test(differences: np.ndarray) -> Callable[[np.ndarray], OneSidedPValues]:
     """Make the function that computes P values of Wilcoxon's signed-rank test of drawn differences.
 
-    The function takes weights (n_replicates, n_differences), the numbers of times that differences are drawn,
-    and returns one-sided P values (n_replicates,): that they are greater than 0, and that they are less. As
-    R's wilcox.test(exact = FALSE): zeros are left out, ties have their mean rank and a correction of the
+    The function takes weights (n_replicates, n_differences), the numbers of times that differences are drawn.
+    As R's wilcox.test(exact = FALSE): zeros are left out, ties have their mean rank and a correction of the
     variance, and the normal approximation has a continuity correction. NaN where all differences are 0.
     """
     nonzero = np.flatnonzero(differences != 0)
@@ -152,10 +170,10 @@ def signed_rank_test(differences: np.ndarray) -> Callable[[np.ndarray], tuple[np
     is_positive = differences[ascending] > 0
     tie_starts = np.flatnonzero(np.diff(sizes, prepend=-1.0))
 
-    def p_values(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def p_values(weights: np.ndarray) -> OneSidedPValues:
         if not len(ascending):
             undefined = np.full(len(weights), np.nan)
-            return undefined, undefined
+            return OneSidedPValues(undefined, undefined)
         counts = weights[:, ascending]
         n_tied = np.add.reduceat(counts, tie_starts, axis=1)
         n_positive = np.add.reduceat(counts * is_positive, tie_starts, axis=1)
@@ -167,7 +185,7 @@ def signed_rank_test(differences: np.ndarray) -> Callable[[np.ndarray], tuple[np
         with np.errstate(invalid="ignore", divide="ignore"):
             p_greater = special.ndtr(-(deviation - 0.5) / std_error)
             p_less = special.ndtr((deviation + 0.5) / std_error)
-        return p_greater, p_less
+        return OneSidedPValues(p_greater, p_less)
 
     return p_values
 

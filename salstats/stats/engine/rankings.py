@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -115,7 +115,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
     ranked = codes
     observations = np.zeros(len(scores), dtype=np.int64)
     if ranking_options.pairs == "complete":
-        ranked, observations = _complete_observations(codes, groups)
+        ranked, observations = _mask_incomplete_observations(codes, groups)
 
     grouped_rows = group_rows_for_means(ranked, columns, units)
     target = mean_target(grouped_rows)
@@ -124,7 +124,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
         [direction_of(metric, ranking_options.directions) for metric in metrics_of(keys, scores)]
     )
     group_codes, group_keys = index_groups(ColumnCodes(keys), groups)
-    _check_means(target, codes, groups, group_codes, group_keys)
+    _check_every_method_has_a_mean(target, codes, groups, group_codes, group_keys)
 
     values = ranked.frame["score"].to_numpy(dtype=np.float64)
     group_scores = _scores_of_groups(
@@ -138,9 +138,9 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
     )
     if scheme.of_ranks:
         values = values.copy()
-        for data in group_scores:
-            values[data.rows] = ranks_within(data, ranking_options.ties)
-        group_scores = [data._replace(scores=values[data.rows]) for data in group_scores]
+        for group in group_scores:
+            values[group.rows] = ranks_within(group, ranking_options.ties)
+        group_scores = [group._replace(scores=values[group.rows]) for group in group_scores]
     if scheme.kernel is None:
         ranked_target = target
         if scheme.of_ranks:
@@ -158,7 +158,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
         remedy = Message(Setting("pairs", "complete"), " ranks them on the cases that all have")
         marked = mark_shared_cases(keys, codes, columns, lambda: remedy)
     n_units = (target.cells.counts > 0).sum(axis=0)
-    _warn_few(n_units, group_codes, group_keys, units.name)
+    _warn_of_few_units(n_units, group_codes, group_keys, units.name)
     return Rankings(
         groups=groups,
         keys=keys,
@@ -194,7 +194,7 @@ def _ranking_scheme(ranking_options: RankingOptions, groups: Sequence[str]) -> S
     return scheme
 
 
-def _check_means(
+def _check_every_method_has_a_mean(
     target: Target,
     codes: ColumnCodes,
     groups: Sequence[str],
@@ -235,7 +235,7 @@ def _scores_of_groups(
     groups = []
     for start, stop in pairwise(first_cells):
         rows = np.flatnonzero(is_defined & (cells >= start) & (cells < stop))
-        data = GroupScores(
+        group = GroupScores(
             rows=rows,
             scores=values[rows],
             methods=cells[rows] - start,
@@ -245,7 +245,7 @@ def _scores_of_groups(
             sign=int(signs[start]),
             alpha=alpha,
         )
-        groups.append(data)
+        groups.append(group)
     return groups
 
 
@@ -254,12 +254,12 @@ def _aggregate(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the values that are ranked: (n_rows,) from all units, (n_replicates, n_rows) in each draw."""
     assert scheme.kernel is not None
-    kernels = [scheme.kernel(data) for data in groups]
+    kernels = [scheme.kernel(group) for group in groups]
     draws = None
     if options.draws is not None:
         draws = check_draws(options.draws, n_units)
-    largest = max(len(data.scores) for data in groups)
-    drawn_values = np.empty((options.n_replicates, sum(data.n_methods for data in groups)))
+    largest = max(len(group.scores) for group in groups)
+    drawn_values = np.empty((options.n_replicates, sum(group.n_methods for group in groups)))
     for rows, weights in weight_blocks(n_units, options.n_replicates, options.rng, draws, largest):
         drawn_values[rows] = np.hstack([kernel(weights) for kernel in kernels])
     all_units = np.ones((1, n_units))
@@ -293,8 +293,17 @@ def ranking_groups(
     return groups
 
 
-def _complete_observations(codes: ColumnCodes, groups: Sequence[str]) -> tuple[ColumnCodes, np.ndarray]:
-    """Set scores to missing that some method of their group lacks; return them and each row's observation.
+class _MaskedScores(NamedTuple):
+    """Scores without those of incomplete observations."""
+
+    #: The scores, all rows, coded; NaN in rows of incomplete observations.
+    codes: ColumnCodes
+    #: (n_rows,): Observation of each row, as a code.
+    observations: np.ndarray
+
+
+def _mask_incomplete_observations(codes: ColumnCodes, groups: Sequence[str]) -> _MaskedScores:
+    """Set the scores of observations to NaN that some method of their group has no defined score of.
 
     An observation is a case, task and so on of a group; a reader, model or seed tells observations apart
     only in groups whose methods all have that column filled.
@@ -327,7 +336,7 @@ def _complete_observations(codes: ColumnCodes, groups: Sequence[str]) -> tuple[C
     n_scored = np.bincount(scored // n_methods, minlength=int(observations.max()) + 1)
     n_of_group = np.bincount(group_of_method)
     is_complete = n_scored[observations] == n_of_group[group_of_row]
-    return codes.with_scores(frame["score"].where(is_complete)), observations
+    return _MaskedScores(codes.with_scores(frame["score"].where(is_complete)), observations)
 
 
 def direction_of(metric: str, directions: Mapping[str, str] | None) -> int:
@@ -349,7 +358,7 @@ def direction_of(metric: str, directions: Mapping[str, str] | None) -> int:
     return sign
 
 
-def _warn_few(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.DataFrame, unit: str) -> None:
+def _warn_of_few_units(n_units: np.ndarray, group_codes: np.ndarray, keys: pd.DataFrame, unit: str) -> None:
     """Warn of groups in which a method has few units."""
     smallest = [int(n_units[group_codes == group].min()) for group in range(len(keys))]
     few = [group for group in range(len(keys)) if smallest[group] < FEW_UNITS]

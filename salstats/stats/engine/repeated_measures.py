@@ -8,7 +8,7 @@ from salstats.stats.engine.coefficients import Coefficient, is_perfect, perfect_
 _ROUNDING = 1e-14
 
 
-def repeated_units(units: np.ndarray) -> np.ndarray:
+def is_in_repeated_unit(units: np.ndarray) -> np.ndarray:
     """Return True for rows whose unit has another row, shape (n,)."""
     codes = np.unique(units, return_inverse=True)[1]
     sizes = np.bincount(codes)

@@ -81,7 +81,7 @@ def resolve_unit(codes: ColumnCodes, unit: Unit, name: str = "scores") -> Units:
     if not columns or not all(isinstance(column, str) for column in columns):
         raise ColumnError(Setting("unit", unit), " must name a column, or several that name a unit together")
     if columns == ["case"]:
-        _warn_of_patients(codes)
+        _warn_of_patients_with_several_cases(codes)
     check_columns(frame, columns, name)
     for column in columns:
         _check_filled(codes, column, name)
@@ -95,7 +95,7 @@ def _default_units(codes: ColumnCodes, name: str) -> Units:
     first = first_rows(cases)
     grouping = _find_grouping(codes, cases, first)
     if grouping is not None:
-        _warn_of_source(frame, grouping.units, grouping.column, first)
+        _warn_of_unit_source(frame, grouping.units, grouping.column, first)
         return grouping.units
     if "case" in frame.columns:
         _propose_patients(frame, cases, first)
@@ -141,7 +141,7 @@ def _find_grouping(codes: ColumnCodes, cases: np.ndarray, first: np.ndarray) -> 
     return None
 
 
-def _warn_of_patients(codes: ColumnCodes) -> None:
+def _warn_of_patients_with_several_cases(codes: ColumnCodes) -> None:
     """Warn if cases are chosen as units although the column `patient` gives several to some patients."""
     cases = _cases_of_rows(codes)
     first = first_rows(cases)
@@ -278,7 +278,7 @@ def _patients_in_case_names(codes: ColumnCodes) -> pd.DataFrame | None:
     return codes.frame.filter(["dataset"]).assign(patient=patient_of_row)
 
 
-def _warn_of_source(frame: pd.DataFrame, units: Units, column: str, first: np.ndarray) -> None:
+def _warn_of_unit_source(frame: pd.DataFrame, units: Units, column: str, first: np.ndarray) -> None:
     """Warn which column names the units, unless it is `patient`, and which sites may share their ids."""
     codes = units.codes[first]
     has_siblings = np.bincount(codes)[codes] > 1
@@ -302,7 +302,7 @@ def _warn_of_source(frame: pd.DataFrame, units: Units, column: str, first: np.nd
             option="unit",
             column=column or "case",
         )
-    for site in _sites(frame, column, first):
+    for site in _site_columns(frame, column, first):
         sites_per_unit = frame[site].iloc[first].groupby(codes).nunique()
         n_shared = int((sites_per_unit > 1).sum())
         if n_shared:
@@ -314,7 +314,7 @@ def _warn_of_source(frame: pd.DataFrame, units: Units, column: str, first: np.nd
             )
 
 
-def _sites(frame: pd.DataFrame, column: str, first: np.ndarray) -> list[str]:
+def _site_columns(frame: pd.DataFrame, column: str, first: np.ndarray) -> list[str]:
     """List the columns of sites that may each number the patients of a column from 1."""
     if not column:
         return []

@@ -44,7 +44,7 @@ def warn_few_units(smallest: np.ndarray, keys: pd.DataFrame, subject: str, term:
             f"{subject} rest on {span} units for ",
             named_groups(keys, is_few),
             f"; resampling fewer than {FEW_UNITS} gives intervals too short and p-values too small: ",
-            recommendation(term),
+            interval_recommendation(term),
             column="n_units",
             rows=np.flatnonzero(is_few).tolist(),
         )
@@ -65,13 +65,13 @@ def warn_unequal_units(sizes: np.ndarray, few: np.ndarray, keys: pd.DataFrame, t
             f"for ",
             named_groups(keys, is_unequal),
             "; intervals come out too short: ",
-            recommendation(term),
+            interval_recommendation(term),
             column="unit",
             rows=np.flatnonzero(is_unequal).tolist(),
         )
 
 
-def recommendation(term: str) -> Message:
+def interval_recommendation(term: str) -> Message:
     """Return the remedy for intervals that are too short: the one recommended for `term`, or more cases."""
     for record in RECORDS:
         if term in record.recommended and record.kind != "bootstrap":
@@ -141,13 +141,14 @@ def warn_nearly_all_lost(is_lost: np.ndarray, keys: pd.DataFrame) -> None:
         )
 
 
-def warn_rare(smallest: np.ndarray, averaged: np.ndarray, keys: pd.DataFrame) -> None:
+def warn_rare_tasks_in_averages(
+    smallest_n_units: np.ndarray, is_average: np.ndarray, keys: pd.DataFrame
+) -> None:
     """Warn of averages over tasks of which one has at most two units, too few for a variance of its own.
 
-    `smallest` (n_rows,) is the smallest number of units of a task, and `averaged` (bool) are rows that are
-    averages.
+    `smallest_n_units` (n_rows,) is the smallest number of units of a task in each row.
     """
-    is_rare = averaged & (smallest <= 2)
+    is_rare = is_average & (smallest_n_units <= 2)
     if is_rare.any():
         warn(
             "tasks of one or two units are in the averages of ",
@@ -283,7 +284,7 @@ def warn_limits(
     if has_no_width.any() and not constant:
         remedy = Message("more cases are needed")
         if target.estimand.kind == "mean":
-            remedy = recommendation(target.term)
+            remedy = interval_recommendation(target.term)
         warn(
             f"the {kind} interval has width 0 for ",
             named_groups(target.keys, has_no_width),

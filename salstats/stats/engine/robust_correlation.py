@@ -9,8 +9,8 @@ from salstats.stats.engine.coefficients import Coefficient, is_perfect, perfect_
 _BEND_SHARE = 0.2
 
 
-def share_equal_to_median(values: np.ndarray, test: str) -> str:
-    """Return the share of values that equal the median, "half" or "four fifths", if it leaves no spread.
+def share_at_median_text(values: np.ndarray, test: str) -> str:
+    """Return the share of values equal to the median, "half" or "four fifths", that leaves no spread.
 
     It is "" if the values have a spread. Without spread pingouin's `bicor` is NaN, and its `percbend` is a
     meaningless number.
@@ -34,7 +34,7 @@ def robust_estimate(x: np.ndarray, y: np.ndarray, test: str) -> float:
     # The import takes 1.6 s, and only these correlations need it.
     from pingouin.correlation import bicor, percbend
 
-    if share_equal_to_median(x, test) or share_equal_to_median(y, test):
+    if share_at_median_text(x, test) or share_at_median_text(y, test):
         return np.nan
     if test == "percbend":
         return float(percbend(x, y, beta=_BEND_SHARE)[0])

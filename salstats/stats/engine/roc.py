@@ -99,7 +99,7 @@ def roc_area(
         variance = float(class_variances.sum() + twice_covariance)
         df = float(n_least - 1)
     else:
-        variance, df = _bias_reduced_variance(sums, counts, deviations)
+        variance, df = _bias_reduced_variance_and_df(sums, counts, deviations)
     # Terms of opposite sign may cancel, and leave a rounding error.
     if abs(variance) <= _ROUNDING * class_variances.sum():
         variance = 0.0
@@ -127,7 +127,7 @@ def _count_below(scores: np.ndarray, reference_scores: np.ndarray) -> np.ndarray
     return (n_below + n_at_or_below) / 2
 
 
-def _bias_reduced_variance(
+def _bias_reduced_variance_and_df(
     sums: np.ndarray, counts: np.ndarray, deviations: np.ndarray
 ) -> tuple[float, float]:
     """Return the CR2 variance of the mean of V10 plus the mean of V01, and its degrees of freedom.

@@ -88,10 +88,10 @@ def counts_of_rows(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) -
     rows : DataFrame
         Grouping columns of the rows to be counted.
     data : DataFrame
-        The data of the estimates, see `pooled_columns`.
+        The data of the estimates, see `blocks_by_separating_columns`.
     """
     counts = np.zeros(len(keys), dtype=np.int64)
-    for estimates, columns in pooled_columns(keys, list(rows.columns), data):
+    for estimates, columns in blocks_by_separating_columns(keys, list(rows.columns), data):
         combined = pd.concat([rows[columns], keys.loc[estimates, columns]], ignore_index=True)
         combined = combined.astype("object")
         codes: np.ndarray = np.zeros(len(combined), dtype=np.int64)
@@ -104,12 +104,12 @@ def counts_of_rows(keys: pd.DataFrame, rows: pd.DataFrame, data: pd.DataFrame) -
     return counts
 
 
-def pooled_columns(
+def blocks_by_separating_columns(
     keys: pd.DataFrame, by: Sequence[str], data: pd.DataFrame
 ) -> Iterator[tuple[np.ndarray, list[str]]]:
     """Yield blocks of estimates, each with the columns of `by` that separate its estimates.
 
-    A block is True for its rows of `keys`, shape (n_estimates,). A column does not separate estimates in
+    A block is a mask of its rows of `keys`, shape (n_estimates,). A column does not separate estimates in
     which it is "Average" or "Overall", which stand for several values. If the column of `data` has such a
     value itself, it is a value like any other.
     """
@@ -154,7 +154,7 @@ def absent_observations(data: pd.DataFrame, names: Sequence[str], by: Sequence[s
     return rows[has_no_value.to_numpy()].drop_duplicates(key)[list(by)]
 
 
-def missing_scores(estimates: pd.DataFrame) -> np.ndarray:
+def count_missing_without_absent(estimates: pd.DataFrame) -> np.ndarray:
     """Return the number of each estimate's missing scores, without absent findings; NaN if unknown."""
     n_missing = np.full(len(estimates), np.nan)
     if "n_missing" in estimates.columns:

@@ -12,7 +12,11 @@ from salstats.frames import ColumnCodes, distinct_codes, first_rows, insert_colu
 from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution
 from salstats.stats.engine.comparisons import ALL, KEY_COLUMNS_OF_PAIRS, MISSING_SIDE
 from salstats.stats.engine.grouping import AVERAGE, group_labels, group_list
-from salstats.stats.engine.score_reasons import counts_of_rows, has_absent_finding, pooled_columns
+from salstats.stats.engine.score_reasons import (
+    blocks_by_separating_columns,
+    counts_of_rows,
+    has_absent_finding,
+)
 
 #: Largest share of missing cases without a caution, as a few undefined scores are ordinary.
 _MAX_MISSING_SHARE = 0.1
@@ -218,7 +222,7 @@ def cases_of_rows(
         defined = frame["score"].notna().to_numpy()
         absent = has_absent_finding(frame)
     blocks = []
-    for rows, columns in pooled_columns(estimates, by, frame):
+    for rows, columns in blocks_by_separating_columns(estimates, by, frame):
         if "method" not in columns:
             continue
         pooled = [column for column in by if column not in columns]

@@ -56,15 +56,18 @@ def _p_value(unit_shares: np.ndarray, ties: float) -> float:
     whole_multiples = np.rint(multiples)
     are_whole = np.abs(multiples - whole_multiples).max() < _WHOLE_NUMBER_TOLERANCE
     if are_whole and multiples[is_opposed].sum() <= _N_STEPS:
-        return _count_patterns(whole_multiples.astype(np.int64), is_opposed, ties)
+        return _p_value_by_shift_algorithm(whole_multiples.astype(np.int64), is_opposed, ties)
     if len(sizes) <= _FEW_UNITS:
         rounded_sizes = np.rint(sizes * (_N_STEPS / sizes[is_opposed].sum()))
-        return _count_patterns(rounded_sizes.astype(np.int64), is_opposed, ties)
+        return _p_value_by_shift_algorithm(rounded_sizes.astype(np.int64), is_opposed, ties)
     return _saddlepoint_p_value(sizes, abs(unit_shares.sum()))
 
 
-def _count_patterns(sizes: np.ndarray, is_opposed: np.ndarray, ties: float) -> float:
-    """Compute the P value of sizes that are whole numbers, by the shift algorithm."""
+def _p_value_by_shift_algorithm(sizes: np.ndarray, is_opposed: np.ndarray, ties: float) -> float:
+    """Compute the two-sided P value of sizes that are whole numbers, by the shift algorithm.
+
+    It counts the patterns of signs (Streitberg and Roehmel 1986).
+    """
     opposed_sum = int(sizes[is_opposed].sum())
     can_be_opposed = sizes <= opposed_sum
     # Element s is the share of the patterns of the units so far whose opposed sizes sum to s.

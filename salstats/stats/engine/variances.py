@@ -15,6 +15,15 @@ class VarianceWithDf(NamedTuple):
     df: np.ndarray
 
 
+class InfluenceWeights(NamedTuple):
+    """Weights by which units' influences on estimates are `sums @ per_sum.T - counts @ per_count.T`."""
+
+    #: (..., n_rows, n_cells)
+    per_sum: np.ndarray
+    #: (..., n_rows, n_cells)
+    per_count: np.ndarray
+
+
 def analytic_variance(cells: Cells, estimand: Estimand) -> VarianceWithDf:
     """Return the delta-method variance of each estimate, and its degrees of freedom.
 
@@ -24,7 +33,7 @@ def analytic_variance(cells: Cells, estimand: Estimand) -> VarianceWithDf:
     from the variance that each sample contributes and the units that samples share.
     """
     slopes = estimand.gradient(cells.means())
-    per_sum, per_count = _scaled_weights(cells, slopes, cells.sample_units())
+    per_sum, per_count = _scaled_influence_weights(cells, slopes, cells.count_sample_units())
     influence = cells.sums @ per_sum.T - cells.counts @ per_count.T
     variance = (influence**2).sum(axis=0)
     df = np.full(len(variance), np.nan)
@@ -46,7 +55,7 @@ def _degrees_of_freedom(
     samples, first_positions = np.unique(cells.sample[row_cells], return_index=True)
     # cells of one sample have the same units, so that one cell stands for the sample
     first_cells = row_cells[first_positions]
-    sizes = cells.sample_units()[first_cells]
+    sizes = cells.count_sample_units()[first_cells]
     if len(samples) == 1:
         return float(sizes[0] - 1)
     variances = np.empty(len(samples))
@@ -85,7 +94,7 @@ def scale_slopes(slopes: np.ndarray, n_units: np.ndarray) -> np.ndarray:
     return np.where(slopes != 0, slopes * factor, 0.0)
 
 
-def _scaled_weights(cells: Cells, slopes: np.ndarray, n_units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _scaled_influence_weights(cells: Cells, slopes: np.ndarray, n_units: np.ndarray) -> InfluenceWeights:
     """Return the weights of `influence_weights`, for derivatives scaled by `scale_slopes`."""
     scaled = scale_slopes(slopes, n_units)
     return influence_weights(scaled, cells.means(), cells.counts.sum(axis=0))
@@ -129,11 +138,11 @@ def levels_and_covariance(cells: Cells, estimand: Estimand) -> RatioLevels:
     """Return the two means of a ratio and their covariance, clustered by unit."""
     assert estimand.reference_weights is not None
     method, reference = estimand.row_levels(cells.means())
-    n_units = cells.sample_units()
+    n_units = cells.count_sample_units()
     influences = []
     for membership in (estimand.method_weights, estimand.reference_weights):
         slopes = Estimand("mean", membership).gradient(cells.means())
-        per_sum, per_count = _scaled_weights(cells, slopes, n_units)
+        per_sum, per_count = _scaled_influence_weights(cells, slopes, n_units)
         influences.append(cells.sums @ per_sum.T - cells.counts @ per_count.T)
     # (n_units, n_rows, 2): influences of the units on the two means
     influence = np.stack(influences, axis=2)
@@ -141,10 +150,8 @@ def levels_and_covariance(cells: Cells, estimand: Estimand) -> RatioLevels:
     return RatioLevels(method, reference, covariance)
 
 
-def influence_weights(
-    slopes: np.ndarray, means: np.ndarray, totals: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights `a` and `b` by which units' influences on estimates are `sums @ a.T - counts @ b.T`.
+def influence_weights(slopes: np.ndarray, means: np.ndarray, totals: np.ndarray) -> InfluenceWeights:
+    """Return the weights of the sums and counts of units and cells in the units' influences on estimates.
 
     The influence of a unit is the sum over cells of slope * (sum - count * mean) / total; the delta method's
     variance is the sum of its squares. `slopes` (..., n_rows, n_cells) are the derivatives of the estimates
@@ -152,4 +159,4 @@ def influence_weights(
     """
     per_score = ratio(slopes, np.where(totals == 0, np.nan, totals)[..., None, :])
     per_score = np.where(slopes != 0, per_score, 0.0)
-    return per_score, per_score * np.nan_to_num(means)[..., None, :]
+    return InfluenceWeights(per_score, per_score * np.nan_to_num(means)[..., None, :])

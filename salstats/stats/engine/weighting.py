@@ -65,7 +65,7 @@ EQUAL = Weights()
 def apply_weights(
     codes: ColumnCodes, units: Units, weights: Weighting, average: str | None
 ) -> tuple[ColumnCodes, Units, Weights]:
-    """Return the rows of scores with a weight above 0, their units, and their weights.
+    """Leave out the rows of scores with a weight of 0; return the others, their units, and their weights.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def apply_weights(
     if weights is None:
         return codes, units, EQUAL
     if isinstance(weights, Mapping):
-        return codes, units, Weights(of_members=_of_members(codes, weights, average), column=str(average))
+        return codes, units, Weights(of_members=_member_weights(codes, weights, average), column=str(average))
     if weights in (UNIT, units.name):
         return codes, units, Weights(each_unit=True)
     values = row_weights(codes, weights, units.name)
@@ -136,7 +136,9 @@ def row_weights(codes: ColumnCodes, column: str, unit: str, name: str = "scores"
     return values
 
 
-def _of_members(codes: ColumnCodes, weights: Mapping[Any, float], average: str | None) -> dict[Any, float]:
+def _member_weights(
+    codes: ColumnCodes, weights: Mapping[Any, float], average: str | None
+) -> dict[Any, float]:
     """Return the weights of the values of a column that is averaged over, checked to be complete."""
     if average is None:
         raise SalstatsError(
@@ -172,8 +174,8 @@ def _of_members(codes: ColumnCodes, weights: Mapping[Any, float], average: str |
     return dict(zip(weights, numbers.tolist(), strict=True))
 
 
-def worth_units(sums: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """Kish's effective number of units, (sum w)^2 / sum w^2, shape (n_rows,).
+def kish_n_units(sums: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """Compute Kish's effective number of units, (sum w)^2 / sum w^2, shape (n_rows,).
 
     `sums` and `squares` (n_units, n_rows) are sums of the weights of a unit's scores and of their squares.
     The weight w of a unit is squares / sums: the weight of its scores, whatever their number.

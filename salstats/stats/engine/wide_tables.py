@@ -63,7 +63,7 @@ def wide_codes(data: pd.DataFrame, names: Sequence[str], keep: Sequence[str] = (
     table = wide.frame
     for column in dict.fromkeys([*names, *keep]):
         if column not in key and column not in metrics:
-            table[column] = one_value(rows, observations, key, column)
+            table[column] = values_of_observations(rows, observations, key, column)
     for metric, values in metric_columns(rows, observations, metrics).items():
         table[metric] = values
     return wide
@@ -109,8 +109,10 @@ def metric_columns(
     return columns
 
 
-def one_value(rows: pd.DataFrame, observations: np.ndarray, key: list[str], column: str) -> Any:
-    """Return a covariate's value for each observation; ColumnError where the rows of one disagree.
+def values_of_observations(rows: pd.DataFrame, observations: np.ndarray, key: list[str], column: str) -> Any:
+    """Return a covariate's value for each observation, an array; ColumnError where the rows of one disagree.
+
+    The value is missing where all rows of an observation lack it.
 
     `observations` are codes of the rows, shape (n_rows,), and `key` the columns that tell observations apart.
     """

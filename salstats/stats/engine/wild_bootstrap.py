@@ -166,18 +166,27 @@ def flip(
     )
 
 
+class _ThetaSets(NamedTuple):
+    """Sets of theta of a block of flips, each array of shape (n_flips, n_rows)."""
+
+    #: Lower end, inf for an empty set.
+    low: np.ndarray
+    #: Upper end, -inf for an empty set.
+    high: np.ndarray
+    #: True where the flip is as far at every theta; the set is empty, as these flips are counted separately.
+    is_always: np.ndarray
+
+
 def _theta_sets(
     contrast: Contrast,
     numerator_sum: np.ndarray,
     denominator_sum: np.ndarray,
     leverage_sum: np.ndarray,
     size: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> _ThetaSets:
     """Find the set of theta at which each flip is at least as far from 0 as the data.
 
-    Returns the lower and upper ends, and True where the flip is as far at every theta; there the set is
-    empty, as these flips are counted separately. The three sums (n_flips, n_rows) are of the units'
-    influences and leverages, with flipped signs.
+    The three sums (n_flips, n_rows) are of the units' influences and leverages, with flipped signs.
 
     |numerator - theta denominator| <= |flipped statistic| changes at two values of theta, each a ratio
     top / bottom: at one the units that are flipped sum to 0, at the other those that are not. Where a bottom
@@ -202,4 +211,4 @@ def _theta_sets(
     high = np.where(is_unbounded, np.inf, np.maximum(ends[0], ends[1]))
     low = np.where(is_always, np.inf, low)
     high = np.where(is_always, -np.inf, high)
-    return low, high, is_always
+    return _ThetaSets(low, high, is_always)

@@ -20,7 +20,7 @@ from salstats.stats.engine.equivalence import (
     margin_bounds,
     margin_columns,
     margin_p_value,
-    sides,
+    side_verdicts,
 )
 from salstats.stats.engine.one_sided_tests import t_tails
 from salstats.stats.models.design import level_name
@@ -194,7 +194,7 @@ def _margin_columns(frame: pd.DataFrame, margin: Margin, responses: np.ndarray, 
     alpha = 1 - frame["conf_level"].to_numpy()
     is_different = is_below(frame["p_value"].to_numpy(), alpha)
     is_inside_margin = is_below(p_value, alpha)
-    side = sides(estimate, is_different)
+    side = side_verdicts(estimate, is_different)
     return margin_columns(side, responses, MarginTest(low, high, p_value), is_inside_margin, sense)
 
 

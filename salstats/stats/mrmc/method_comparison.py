@@ -22,8 +22,8 @@ from salstats.stats.engine.equivalence import (
     margin_bounds,
     margin_columns,
     margin_p_value,
-    sides,
-    warn_of_units,
+    side_verdicts,
+    warn_of_margin_units,
 )
 from salstats.stats.engine.grouping import group_label, group_list, metrics_of
 from salstats.stats.engine.limits import t_limits
@@ -242,7 +242,7 @@ def mrmc(
     low = np.where(has_limits, low, np.nan)
     high = np.where(has_limits, high, np.nan)
     excludes_zero = (low > 0) | (high < 0)
-    side = sides(np.where(is_difference, estimate, 0.0), excludes_zero)
+    side = side_verdicts(np.where(is_difference, estimate, 0.0), excludes_zero)
     verdict_columns: dict[str, Any] = {"verdict": side}
     if margin is not None:
         metrics = np.full(len(rows), "auc")
@@ -405,12 +405,12 @@ def _margin_columns(
     """Return the columns of a margin for rows of differences, NaN in other rows.
 
     `estimates` are three arrays (n_rows,): estimates, standard errors and degrees of freedom; `side`
-    (n_rows,) are the verdicts without the margin.
+    (n_rows,) are the verdict_texts without the margin.
     """
     low, high = margin_bounds(margin, metrics)
     low = np.where(is_difference, low, np.nan)
     high = np.where(is_difference, high, np.nan)
-    warn_of_units(low[is_difference], high[is_difference], "difference", metrics[is_difference])
+    warn_of_margin_units(low[is_difference], high[is_difference], "difference", metrics[is_difference])
     estimate, std_error, df = estimates
     p_value = margin_p_value(partial(t_tails, estimate, std_error, df), low, high)
     is_shown = is_below(p_value, 1 - level)

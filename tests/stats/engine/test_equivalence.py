@@ -11,7 +11,7 @@ from tests_support import raises, warns
 
 import salstats as ss
 from salstats.errors import SalstatsError, ValueRangeError
-from salstats.stats.engine.equivalence import CLAIMS, SIDES, split_verdicts, verdicts
+from salstats.stats.engine.equivalence import CLAIMS, SIDES, split_verdicts, verdict_texts
 from salstats.stats.engine.intervals import RECORDS
 
 # R writes its P values to 17 digits
@@ -193,7 +193,7 @@ def test_p_of_margins_are_adjusted_as_a_family_of_their_own(pair, procedure):
 def test_each_verdict_is_split_into_its_side_and_claim():
     pairs = list(product(SIDES, ("", *CLAIMS)))
     sides, claims = zip(*pairs, strict=True)
-    texts = verdicts(np.array(sides), np.array(claims))
+    texts = verdict_texts(np.array(sides), np.array(claims))
     assert len(set(texts)) == len(pairs)
     assert texts[[0, 1, 8, 11]].tolist() == ["lower", "lower, equivalent", "inconclusive", "not superior"]
     found_sides, found_claims = split_verdicts(pd.Series(texts))

@@ -6,7 +6,7 @@ from tests_support import warns
 
 import salstats as ss
 from salstats.stats.engine.cautions import FEW_EVENTS, FEW_UNITS
-from salstats.stats.engine.few_units import few_equal_units, few_misranked, units_with_rarer_value
+from salstats.stats.engine.few_units import count_units_with_rarer_value, few_equal_units, few_misranked
 
 
 def paired_hits(n, n_discordant):
@@ -32,8 +32,8 @@ def test_units_are_worth_as_many_equal_ones_as_kish_says():
 
 
 def test_the_rarer_of_two_values_is_counted_by_unit():
-    assert units_with_rarer_value(np.array([0.0, 0, 1, 1, 1]), np.array([7, 7, 1, 2, 3])) == 1
-    assert units_with_rarer_value(np.array([0.0, 0.5, 1]), np.arange(3)) == np.inf
+    assert count_units_with_rarer_value(np.array([0.0, 0, 1, 1, 1]), np.array([7, 7, 1, 2, 3])) == 1
+    assert count_units_with_rarer_value(np.array([0.0, 0.5, 1]), np.arange(3)) == np.inf
 
 
 def test_areas_near_1_of_few_positives_are_rough():

@@ -12,8 +12,8 @@ from salstats.errors import SalstatsError, ValueRangeError
 from salstats.stats.engine.joint_adjustment import (
     NullDraws,
     joint_level,
-    single_step,
-    step_down,
+    single_step_min_p,
+    step_down_max_t,
     step_down_min_p,
 )
 
@@ -43,7 +43,7 @@ def test_step_down_is_closed_testing_with_max_t(ties, complete):
     # rounded, so that there are ties
     drawn = np.abs(np.round(0.7 * common + 0.7 * rng.normal(size=(300, 6)), 1))
     observed = np.array([2.3, 0.4, 1.9, 3.1, 1.9, 0.0])
-    found = step_down(NullDraws(observed, drawn, ties, complete))
+    found = step_down_max_t(NullDraws(observed, drawn, ties, complete))
     np.testing.assert_allclose(found, by_definition(observed, drawn, ties, complete), rtol=1e-12)
 
 
@@ -51,7 +51,7 @@ def test_of_one_row_it_is_the_p_value_itself():
     rng = np.random.default_rng(1)
     one = NullDraws(np.array([1.4]), np.abs(rng.normal(size=(99, 1))))
     want = (1 + (one.draws[:, 0] >= 1.4).sum()) / 100
-    assert step_down(one) == one.p_values() == want
+    assert step_down_max_t(one) == one.p_values() == want
     assert one.p_floor == 1 / 100
     assert np.isnan(one._replace(complete=True).p_floor)
 
@@ -61,11 +61,11 @@ def test_rows_that_are_copies_cost_nothing_and_independent_ones_what_sidak_says(
     drawn = np.abs(rng.normal(size=(40_000, 5)))
     observed = np.full(5, 2.2)
     copies = NullDraws(observed, np.repeat(drawn[:, :1], 5, axis=1))
-    np.testing.assert_allclose(step_down(copies), copies.p_values(), rtol=1e-12)
+    np.testing.assert_allclose(step_down_max_t(copies), copies.p_values(), rtol=1e-12)
     apart = NullDraws(observed, drawn)
     single = apart.p_values().mean()
     # three Monte-Carlo standard errors
-    assert abs(step_down(apart)[-1] - (1 - (1 - single) ** 5)) < 3 * np.sqrt(0.13 * 0.87 / 40_000)
+    assert abs(step_down_max_t(apart)[-1] - (1 - (1 - single) ** 5)) < 3 * np.sqrt(0.13 * 0.87 / 40_000)
     assert joint_level(copies, 0.95) == pytest.approx(0.95, abs=1e-4)
     assert joint_level(apart, 0.95) == pytest.approx(0.95 ** (1 / 5), abs=0.001)
 
@@ -86,7 +86,9 @@ def test_few_draws_give_bonferronis_level_at_most():
     family = NullDraws(np.ones(3), drawn)
     assert joint_level(family, 0.95) == pytest.approx(1 - 0.05 / 3)
     # Bonferroni's P values, too
-    np.testing.assert_allclose(single_step(family, np.array([0.001, 0.016, 0.02])), [0.003, 0.048, 0.06])
+    np.testing.assert_allclose(
+        single_step_min_p(family, np.array([0.001, 0.016, 0.02])), [0.003, 0.048, 0.06]
+    )
 
 
 def test_min_p_is_closed_testing_with_the_p_values_of_draws():
@@ -102,7 +104,7 @@ def test_min_p_is_closed_testing_with_the_p_values_of_draws():
     # where the flips of each row reach equally far it is max-t
     np.testing.assert_allclose(
         step_down_min_p(NullDraws(observed[:1], drawn[:, :1], 0.5)),
-        step_down(NullDraws(observed[:1], drawn[:, :1], 0.5)),
+        step_down_max_t(NullDraws(observed[:1], drawn[:, :1], 0.5)),
     )
 
 

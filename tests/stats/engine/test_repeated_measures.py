@@ -11,7 +11,7 @@ from tests_support import warns
 
 from salstats.errors import SalstatsWarning
 from salstats.stats.correlation import correlate
-from salstats.stats.engine.repeated_measures import deviations_within, repeated_units, within_coefficient
+from salstats.stats.engine.repeated_measures import deviations_within, is_in_repeated_unit, within_coefficient
 
 # R's manifest promises 1e-9; sums over up to 1400 pairs are done in another order than in R
 R_AGREES = 1e-9
@@ -82,7 +82,7 @@ def test_units_that_vary_by_rounding_alone_have_no_correlation_within():
 
 
 def test_units_with_one_row_are_not_repeated():
-    assert repeated_units(np.array([7, 3, 7, 5])).tolist() == [True, False, True, False]
+    assert is_in_repeated_unit(np.array([7, 3, 7, 5])).tolist() == [True, False, True, False]
 
 
 def test_deviations_are_from_the_mean_of_the_unit():

@@ -10,7 +10,7 @@ import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.facts import count_sentence
 from salstats.display.report.case_counts import count_undefined_and_absent
-from salstats.stats.engine.score_reasons import missing_scores
+from salstats.stats.engine.score_reasons import count_missing_without_absent
 
 #: Of each method and task 8 cases: 3 without the finding, 1 with an empty mask of the method alone, 4 scored.
 N, ABSENT, EMPTY = 8, 3, 1
@@ -53,7 +53,7 @@ def test_an_absent_finding_is_counted_apart_and_read_nowhere_as_missing(scores, 
     times = np.where(found["task"].isin(["Average", "Overall"]), 2, 1)
     assert found["n_missing"].tolist() == (times * (ABSENT + EMPTY)).tolist()
     assert found["n_absent"].tolist() == (times * ABSENT).tolist()
-    assert missing_scores(found).tolist() == (times * EMPTY).tolist()
+    assert count_missing_without_absent(found).tolist() == (times * EMPTY).tolist()
     assert f"1 {noun}" in count_sentence(read_estimates(found, needed=()), missing=noun)
 
 
