@@ -413,7 +413,7 @@ def _estimates_at_level(estimates: InferredEstimates, level: float) -> InferredE
         conf_set = interval_limits.description
         zero_in_gap = interval_limits.zero_in_gap
     if record.binary_defaults and basis.trials.any():
-        trials_low, trials_high = choose_interval(record.binary_defaults[0], basis.term).limits(basis)
+        trials_low, trials_high, *_ = choose_interval(record.binary_defaults[0], basis.term).limits(basis)
         low = np.where(basis.trials, trials_low, low)
         high = np.where(basis.trials, trials_high, high)
     use_cr2 = np.zeros(len(low), dtype=bool)
