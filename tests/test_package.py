@@ -101,7 +101,7 @@ def test_sdist_holds_the_repository_and_what_its_tests_need(tmp_path):
         held = {name.partition("/")[2] for name in sdist.getnames()}
     assert held - known == {"PKG-INFO"}
     left_out = {n for n in known - held if (ROOT / n).exists()}
-    assert {n.split("/")[0] for n in left_out} <= {".ci", ".pre-commit-config.yaml"}
+    assert {n.split("/")[0] for n in left_out} <= {".ci", ".github", ".pre-commit-config.yaml"}
 
 
 def test_no_large_file_and_no_foreign_data_in_the_repository():
