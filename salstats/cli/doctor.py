@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-#: Extras for users; the others build and test the package.
-_EXTRAS = ("explain", "dask")
+#: What each extra for users is needed for; the other extras build and test the package.
+_USES_BY_EXTRA = {
+    "explain": "the commands make-maps and curves, the functions of ss.explain",
+    "dask": "jobs spread over a cluster by joblib.parallel_backend",
+}
 #: Length of a SHA-256 as text.
 _N_HEX_DIGITS = 64
 _LATEX = ("lualatex", "xelatex", "pdflatex")
@@ -81,16 +84,16 @@ def _optional() -> Iterator[tuple[str, str]]:
     from salstats.display.plots.layout.theme import font
     from salstats.errors import SalstatsError
 
-    for extra in _EXTRAS:
+    for extra, uses in _USES_BY_EXTRA.items():
         requirements = _requirements_with_versions(extra)
         text = ", ".join(f"{name} {version}" for name, version in requirements) or "unknown"
         if any(version == "missing" for _, version in requirements):
-            text += f": pip install 'salstats[{extra}]' installs it"
+            text += f": needed for {uses}; pip install 'salstats[{extra}]' installs it"
         yield extra, text
     try:
         yield "Chromium", find_browser()
     except SalstatsError as error:
-        yield "Chromium", f"missing: {error}"
+        yield "Chromium", f"missing, needed for tables as .png: {error}"
     programs = [shutil.which(name) for name in _LATEX]
     paths = ", ".join(program for program in programs if program is not None)
     yield "LaTeX", paths or "missing: tables can be written as .tex but not typeset"

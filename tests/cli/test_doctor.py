@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from importlib import metadata
 
 import pytest
 
@@ -49,3 +50,22 @@ def test_the_doctor_names_data_that_are_not_as_they_were_made(capsys, monkeypatc
     }
     assert lines["changed"] == ["simulated_scores.csv"]
     assert lines["missing"] == ["digits/auroc.csv"]
+
+
+def test_the_doctor_names_the_commands_that_lack_something(capsys, monkeypatch):
+    def version(name):
+        if name in ("torch", "distributed"):
+            raise metadata.PackageNotFoundError(name)
+        return "9.9"
+
+    monkeypatch.setattr(metadata, "version", version)
+    monkeypatch.setattr(
+        metadata, "requires", lambda _: ["numpy", "torch; extra == 'explain'", "distributed; extra == 'dask'"]
+    )
+    monkeypatch.setenv("SALSTATS_CHROME", "no_such_browser")
+    assert run(["doctor"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line.strip()}
+    assert "make-maps" in lines["explain"]
+    assert "curves" in lines["explain"]
+    assert "cluster" in lines["dask"]
+    assert ".png" in lines["Chromium"]
