@@ -45,6 +45,51 @@ class _Registry(Mapping[str, Metric]):
 
 
 METRICS = _Registry()
+#: Names of metrics in papers and other packages, and the name of the same metric here.
+_NAMES_HERE = {
+    "pointing_game": "hit",
+    "pointing": "hit",
+    "hit_rate": "hit",
+    "hr": "hit",
+    "energy_pointing_game": "energy",
+    "ebpg": "energy",
+    "proportion": "energy",
+    "attribution_localisation": "energy",
+    "relevance_mass_accuracy": "energy",
+    "jaccard": "iou",
+    "miou": "iou",
+    "f1": "dice",
+    "f1_score": "dice",
+    "dsc": "dice",
+    "sensitivity": "recall",
+    "tpr": "recall",
+    "tnr": "specificity",
+    "ppv": "precision",
+    "hd": "hausdorff",
+    "asd": "assd",
+    "surface_dice": "nsd",
+    "biou": "boundary_iou",
+    "cc": "ncc",
+    "pearson": "ncc",
+    "similarity": "sim",
+    "histogram_intersection": "sim",
+    "kld": "kl",
+    "kldiv": "kl",
+    "ig": "information_gain",
+    "shuffled_auc": "sauc",
+    "judd_auc": "auc_judd",
+    "wasserstein": "emd",
+}
+#: Names of metrics in papers that are not computed here, and the reason.
+_NOT_HERE = {
+    "ssim": "ssim compares two pictures, and a map and an annotation are not pictures of one thing",
+    "mse": "mse compares grey levels, and those of a map have no common scale with an annotation",
+    "mae": "mae compares grey levels, and those of a map have no common scale with an annotation",
+    "rmse": "rmse compares grey levels, and those of a map have no common scale with an annotation",
+    "accuracy": "accuracy of pixels is near 1 wherever the finding is small",
+    "auprc": "auprc changes with the size of the finding, so cases cannot be compared",
+    "average_precision": "average_precision changes with the size of the finding, so cases cannot be compared",
+}
 
 
 def computed_from(needs: Sequence[str]) -> tuple[str, ...]:
@@ -66,12 +111,10 @@ def chosen_metrics(metrics: str | Sequence[str], choices: Sequence[str], otherwi
     names = tuple(dict.fromkeys(str(name).lower() for name in metrics))
     for name in names:
         if name not in choices:
-            close = get_close_matches(name, choices, n=1)
-            suggestion = f"did you mean {close[0]!r}? " if close else ""
             problem = otherwise if name in METRICS else "is unknown"
             raise ValueRangeError(
                 f"metric {name!r} {problem}",
-                hint=f"{suggestion}choose from {quoted(choices)}",
+                hint=f"{_suggestion(name, choices)}choose from {quoted(choices)}",
                 option="metrics",
                 value=name,
                 choices=choices,
@@ -81,6 +124,17 @@ def chosen_metrics(metrics: str | Sequence[str], choices: Sequence[str], otherwi
             Setting("metrics"), " is empty", hint=f"choose from {quoted(choices)}", choices=choices
         )
     return names
+
+
+def _suggestion(name: str, choices: Sequence[str]) -> str:
+    """Return the beginning of a hint: the metric that an unknown name may mean; empty if none is known."""
+    literature_name = name.replace("-", "_").replace(" ", "_")
+    if literature_name in _NOT_HERE:
+        return f"{_NOT_HERE[literature_name]}; "
+    if _NAMES_HERE.get(literature_name) in choices:
+        return f"here it is called {_NAMES_HERE[literature_name]!r}; "
+    close = get_close_matches(name, choices, n=1)
+    return f"did you mean {close[0]!r}? " if close else ""
 
 
 def registered_metric(name: object) -> Metric | None:

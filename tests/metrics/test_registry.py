@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from salstats import metrics
+from salstats.errors import ValueRangeError
 from salstats.metrics.records import NEEDS
-from salstats.metrics.registry import METRICS, computed_from
+from salstats.metrics.registry import METRICS, chosen_metrics, computed_from
 
 COMPUTED = [name for name, metric in METRICS.items() if metric.kernel is not None]
 
@@ -56,3 +57,13 @@ def test_options_are_those_of_the_kernel():
 def test_what_can_be_made_decides_what_can_be_computed():
     assert computed_from(["counts"])[:2] == ("iou", "dice")
     assert computed_from([]) == ()
+
+
+def test_names_of_the_literature_lead_to_the_names_here():
+    for name, here in [("Pointing Game", "hit"), ("jaccard", "iou"), ("DSC", "dice"), ("EBPG", "energy")]:
+        with pytest.raises(ValueRangeError) as raised:
+            chosen_metrics(name, COMPUTED, "")
+        assert repr(here) in str(raised.value.hint).split(";")[0], name
+    with pytest.raises(ValueRangeError) as raised:
+        chosen_metrics("ssim", COMPUTED, "")
+    assert str(raised.value.hint).startswith("ssim compares two pictures")
