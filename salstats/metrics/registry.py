@@ -87,8 +87,8 @@ _NOT_HERE = {
     "mae": "mae compares grey levels, and those of a map have no common scale with an annotation",
     "rmse": "rmse compares grey levels, and those of a map have no common scale with an annotation",
     "accuracy": "accuracy of pixels is near 1 wherever the finding is small",
-    "auprc": "auprc changes with the size of the finding, so cases cannot be compared",
-    "average_precision": "average_precision changes with the size of the finding, so cases cannot be compared",
+    "auprc": "it changes with the size of the finding, so cases cannot be compared",
+    "average_precision": "it changes with the size of the finding, so cases cannot be compared",
 }
 
 
