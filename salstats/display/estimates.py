@@ -120,6 +120,13 @@ class Estimates:
         return ~np.isnan(self.numbers("estimate"))
 
     @cached_property
+    def is_exponentiated(self) -> np.ndarray:
+        """True for each row whose estimate and limits are exponentiated, such as odds ratios."""
+        # a frame that was read from a file may hold text in the place of True
+        texts = [str(value).lower() for value in self.row_values("exponentiated")]
+        return np.isin(texts, ("true", "1", "1.0"))
+
+    @cached_property
     def has_limits(self) -> np.ndarray:
         """True for each row that has a limit."""
         has_low = ~np.isnan(self.numbers("conf_low"))

@@ -24,6 +24,7 @@ from salstats.display.plots.layout.figure_rows import PlacedRows, dodge_offsets,
 from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.plots.layout.text_fit import crossed_labels, indented, short_labels, wrapped
+from salstats.display.text.covariate_units import per_covariate_units
 from salstats.display.text.format import MINUS
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import model_note, term_names
@@ -84,7 +85,8 @@ def plot_regression(
     tasks, up to three terms are panels with a row for each task; more terms are rows, and each task has a
     panel. Exponentiated estimates (odds ratios) stand on an axis of logarithms with a line at 1, others have
     a line at 0. A factor is a heading with its levels below it, the reference level (column
-    `reference_level`) without a mark.
+    `reference_level`) without a mark. As in `table_regression`, coefficients that are zeros in print are
+    those of 10, 100, 1,000 and so on of a covariate's unit, and their label says so.
 
     Parameters
     ----------
@@ -105,7 +107,7 @@ def plot_regression(
     -------
     Figure
         The figure, or its first page. Its `data` are the rows that are drawn, with `panel`, `row_label` and
-        `y` (mm from the top).
+        `y` (mm from the top), where labels give a number of units also with this (`covariate_units`).
 
     Raises
     ------
@@ -135,6 +137,7 @@ def plot_regression(
                 column="term",
             )
     ratio = is_ratio(coefficients)
+    coefficients = per_covariate_units(coefficients)
     cut_note = ""
     if ratio:
         coefficients, cut_note = bars_on_log_axis(coefficients)

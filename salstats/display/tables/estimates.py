@@ -22,6 +22,7 @@ from salstats.display.tables.grid import (
 )
 from salstats.display.tables.marks import best_rows, differing_rows, rarer_rows, stars_of
 from salstats.display.tables.placement import CellGrid, ColumnPlacement, choose_placement, lay_out
+from salstats.display.text.covariate_units import per_covariate_units
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
@@ -138,6 +139,9 @@ def table_estimates(
             column="better",
         )
     means = all_rows.of_term("mean")
+    if has_marginal_estimates(means) and means.term:
+        # the heading names the covariate of slopes, and how many of its units they are for
+        means = per_covariate_units(means)
     frame = means.frame
     compared = _tested_differences(all_rows, differences, adjust)
     if reference is None and compared is not None:

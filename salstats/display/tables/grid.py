@@ -102,10 +102,8 @@ def _variance_decimals(estimates: Estimates, digits: int) -> np.ndarray:
 
 def _coefficient_decimals(estimates: Estimates, digits: int) -> np.ndarray:
     """Return the decimals of coefficients, the same for one term in all models."""
-    # a frame that was read from a file may hold text in the place of True
-    is_ratio = [str(value).lower() == "true" for value in estimates.row_values("exponentiated")]
     # ratios are distinguished from 1, other coefficients from 0
-    null_values = np.where(is_ratio, 1.0, 0.0)
+    null_values = np.where(estimates.is_exponentiated, 1.0, 0.0)
     lows = estimates.numbers("conf_low") - null_values
     highs = estimates.numbers("conf_high") - null_values
     decimals = [_limit_decimals(low, high, digits) for low, high in zip(lows, highs, strict=True)]

@@ -20,7 +20,13 @@ from salstats.display.text.format import (
     plural,
 )
 from salstats.display.text.labels import Labels
-from salstats.display.text.terms import group_text, right_side_text, term_rows, variables_in
+from salstats.display.text.terms import (
+    COVARIATE_UNITS,
+    group_text,
+    right_side_text,
+    term_rows,
+    variables_in,
+)
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
 from salstats.stats.adjust import INTERCEPT
 from salstats.stats.models.families import FAMILIES
@@ -407,6 +413,7 @@ def _component_texts(
     columns = components.existing(model_columns(estimates))
     cells = {key_of(estimates.frame, row, columns): cell for cell, row in model_rows.items()}
     term_labels = {row.term: row.full_text for row in term_rows(estimates, labels)}
+    units_of = dict(zip(estimates.frame["term"], estimates.row_values(COVARIATE_UNITS), strict=True))
     deviations: FootRows = {}
     residual_deviations: dict[ModelCell, str] = {}
     shares: FootRows = {}
@@ -416,9 +423,11 @@ def _component_texts(
         if cell is None:
             continue
         if row["parameter"] == "variance":
-            sd_low = np.sqrt(row["conf_low"])
-            sd_high = np.sqrt(row["conf_high"])
-            estimate_text = interval_text(row["std_dev"], sd_low, sd_high, digits, style)
+            n_units = units_of.get(row["term"]) or 1.0
+            deviation = n_units * row["std_dev"]
+            sd_low = n_units * np.sqrt(row["conf_low"])
+            sd_high = n_units * np.sqrt(row["conf_high"])
+            estimate_text = interval_text(deviation, sd_low, sd_high, digits, style)
             parameter = "SD"
         else:
             estimate_text = interval_text(row["estimate"], row["conf_low"], row["conf_high"], digits, style)

@@ -46,6 +46,7 @@ from salstats.display.tables.placement import (
     ordered_groups,
 )
 from salstats.display.tables.record import Table, TableColumn
+from salstats.display.text.covariate_units import per_covariate_units
 from salstats.display.text.format import MINUS, STYLES, joined
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.models import errors_text, kind_text
@@ -98,8 +99,10 @@ def table_regression(
     reference. Models of one outcome with different terms (one model for each feature) share a column;
     where two models have a term in common, each formula has a column of its own, "Model 1" and so on.
     Other grouping columns, such as tasks, make groups of rows. A factor is a heading with its levels below
-    it, the reference level (column `reference_level`) with a dash. Where the table would be wider than a
-    page, outcomes become groups, and terms stand in columns with methods and tasks in rows if need be.
+    it, the reference level (column `reference_level`) with a dash. Coefficients of a covariate that are all
+    zeros at three decimals are those of 10, 100, 1,000 and so on of its unit, and their label says so:
+    "Area, per 1,000 mm²". Where the table would be wider than a page, outcomes become groups, and terms
+    stand in columns with methods and tasks in rows if need be.
 
     Parameters
     ----------
@@ -161,7 +164,7 @@ def table_regression(
     coefficients = all_rows.subset(is_term)
     parameters = all_rows.subset(~is_term)
     shown_terms = terms_shown(coefficients.frame, keep, intercept)
-    estimates = coefficients.subset(coefficients.frame["term"].isin(shown_terms))
+    estimates = per_covariate_units(coefficients.subset(coefficients.frame["term"].isin(shown_terms)))
     keys = [key for key in estimates.keys if key not in (NAME, "reference")]
     column_keys = named_columns(keys, columns, "columns")
     if column_keys is None:

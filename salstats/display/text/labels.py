@@ -72,6 +72,8 @@ METHODS = {
     "inputxgradient": "Input x Gradient",
     "attentionrollout": "Attention rollout",
 }
+#: Units at the end of columns' names, as they stand in print.
+_UNITS = {"mm": "mm", "mm2": "mm\u00b2", "mm3": "mm\u00b3", "px": "px", "px2": "px\u00b2", "px3": "px\u00b3"}
 #: Key under which users give colours, not labels.
 _COLOURS_KEY = "colours"
 
@@ -224,6 +226,17 @@ class Labels:
         if name == "(Intercept)" or re.fullmatch(r"\w+", name):
             return self.column(name)
         return name
+
+    def unit(self, column: str) -> str:
+        """Return the unit in which a covariate is measured, "" where neither its label nor its name has one.
+
+        Labels have it in brackets at their end, names behind an underscore: "Area (mm²)", `area_mm2`.
+        """
+        label = self.term(column)
+        for unit in _UNITS.values():
+            if label.endswith(f"({unit})"):
+                return unit
+        return _UNITS.get(column.rpartition("_")[2], "")
 
     def named(self, column: str) -> tuple[str, ...]:
         """Return the values of a column that a user named."""
@@ -446,7 +459,13 @@ def _human_label(frame: pd.DataFrame | None) -> str | None:
 
 
 def _words_of_name(name: str) -> str:
-    """Return a column's name as words: `std_error` -> "Std error"; names that are not snake case stay."""
+    """Return a column's name as words: `std_error` -> "Std error"; names that are not snake case stay.
+
+    A unit at its end stands in brackets: `area_mm2` -> "Area (mm²)".
+    """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         return name
+    quantity, _, ending = name.rpartition("_")
+    if quantity and ending in _UNITS:
+        return f"{_words_of_name(quantity)} ({_UNITS[ending]})"
     return name.replace("_", " ").capitalize()

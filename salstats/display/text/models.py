@@ -12,6 +12,7 @@ from salstats.display.text.terms import (
     random_groups,
     right_side_text,
     term_rows,
+    term_text,
     with_reference_rows,
 )
 from salstats.display.text.vocabulary import in_sentence
@@ -99,7 +100,7 @@ def _marginal_name(estimates: Estimates, labels: Labels) -> str:
     """Return the kind of marginal estimates: "mean", "difference from Edema", "marginal effect of Age"."""
     terms = estimates.values("term")
     if len(terms) == 1:
-        return f"marginal effect of {labels.term(str(terms[0]))}"
+        return f"marginal effect of {term_text(estimates, labels)}"
     if terms:
         return "marginal effect"
     reference_levels = [str(level) for level in estimates.values("reference_level")]

@@ -10,13 +10,15 @@ import numpy as np
 import pandas as pd
 
 from salstats.display.estimates import Estimates
-from salstats.display.text.format import joined
+from salstats.display.text.format import count_text, joined
 from salstats.display.text.labels import TIMES, Labels
 from salstats.errors import FormulaError
 from salstats.stats.models.formulas import Factor, Formula, parse_formula
 
 #: Columns without values in the row of a reference level.
 _ESTIMATED = ("estimate", "std_error", "statistic", "df", "p_value", "p_adjusted", "conf_low", "conf_high")
+#: Column with the number of units of a covariate that an estimate is for; 1 where a frame has none.
+COVARIATE_UNITS = "covariate_units"
 
 
 class TermVariable(NamedTuple):
@@ -188,21 +190,18 @@ def term_rows(estimates: Estimates, labels: Labels) -> list[TermRow]:
     for term, formula in zip(frame["term"].astype(str), _formulas(estimates), strict=True):
         formula_of.setdefault(term, formula)
     factor_levels = _factor_levels(estimates)
+    units_of = dict(zip(frame["term"].astype(str), estimates.row_values(COVARIATE_UNITS), strict=True))
     rows_by_heading: dict[str, list[TermRow]] = {}
     rows_by_column: dict[str, dict[str, TermRow]] = {}
     for term in labels.order("term", list(formula_of)):
         variables = term_variables(term, formula_of[term], factor_levels)
-        heading, text = _heading_and_text(term, variables, labels)
+        row, heading = _row_and_heading(term, variables, units_of[term], labels)
         if not heading:
             # a row without a heading is a group of its own; no heading begins with a line break
-            rows_by_heading[f"\n{term}"] = [TermRow(term, text, full_text=text)]
+            rows_by_heading[f"\n{term}"] = [row]
             continue
-        is_interaction = len(variables) > 1
-        full_text = text
-        if not is_interaction:
-            full_text = f"{heading}: {text}"
-        row = TermRow(term, text, full_text, level=True)
         rows_by_heading.setdefault(heading, []).append(row)
+        is_interaction = len(variables) > 1
         if not is_interaction:
             variable = variables[0]
             rows_by_column.setdefault(_column_of_factor(variable.name), {})[variable.level] = row
@@ -241,15 +240,30 @@ def factors_of_rows(estimates: Estimates) -> list[str]:
 
     They are spelled as in their formula, and an interaction names its numbers as well.
     """
-    factor_levels = _factor_levels(estimates)
     factors = []
-    for term, formula in zip(estimates.frame["term"], _formulas(estimates), strict=True):
-        variables = term_variables(str(term), formula, factor_levels)
+    for variables in variables_of_rows(estimates):
         factor = ""
         if any(variable.level for variable in variables):
             factor = ":".join(variable.name for variable in variables)
         factors.append(factor)
     return factors
+
+
+def number_names(variables: Sequence[TermVariable]) -> tuple[str, ...]:
+    """Return the names of those variables of a term that are numbers, not levels of factors."""
+    return tuple(variable.name for variable in variables if not variable.level)
+
+
+def variables_of_rows(estimates: Estimates) -> list[tuple[TermVariable, ...]]:
+    """Return the variables of the term in each row."""
+    factor_levels = _factor_levels(estimates)
+    terms_and_formulas = zip(estimates.frame["term"], _formulas(estimates), strict=True)
+    return [term_variables(str(term), formula, factor_levels) for term, formula in terms_and_formulas]
+
+
+def term_text(estimates: Estimates, labels: Labels) -> str:
+    """Return the name of the only term of estimates: "Area, per 1,000 mm²"."""
+    return term_rows(estimates, labels)[-1].full_text
 
 
 def normalized_note(estimates: Estimates, labels: Labels) -> str:
@@ -312,3 +326,35 @@ def _heading_and_text(term: str, variables: Sequence[TermVariable], labels: Labe
         else:
             levels.append(name)
     return TIMES.join(names), TIMES.join(levels)
+
+
+def _row_and_heading(
+    term: str, variables: Sequence[TermVariable], n_units: float | None, labels: Labels
+) -> tuple[TermRow, str]:
+    """Return the row of a term and the heading above it, "" without a factor.
+
+    `n_units` is the number of units of its covariate that the term's estimate is for, None for 1.
+    """
+    heading, text = _heading_and_text(term, variables, labels)
+    per_text = ""
+    if n_units is not None and n_units > 1:
+        unit = _only_unit(variables, labels)
+        per_text = f", per {count_text(n_units)} {unit}".rstrip()
+        # the unit stands behind the number
+        heading = heading.replace(f" ({unit})", "")
+        text = text.replace(f" ({unit})", "")
+    if not heading:
+        text += per_text
+        return TermRow(term, text, full_text=text), ""
+    full_text = f"{heading}: {text}"
+    if len(variables) > 1:
+        full_text = f"{text}{per_text}"
+    return TermRow(term, text, full_text, level=True), f"{heading}{per_text}"
+
+
+def _only_unit(variables: Sequence[TermVariable], labels: Labels) -> str:
+    """Return the unit of the only covariate in a term; "" of a product of several, which has another."""
+    names = number_names(variables)
+    if len(names) != 1:
+        return ""
+    return labels.unit(names[0])

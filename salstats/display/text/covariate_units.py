@@ -1,0 +1,97 @@
+"""Coefficients of covariates with large numbers, for 10, 100, 1,000 and so on of their unit."""
+
+import numpy as np
+import pandas as pd
+
+from salstats.display.estimates import Estimates
+from salstats.display.text.terms import COVARIATE_UNITS, number_names, variables_of_rows
+from salstats.stats.adjust import INTERCEPT
+
+#: Columns that are effects of a covariate.
+_EFFECTS = ("estimate", "conf_low", "conf_high")
+#: Coefficients none of whose limits reaches this are zeros in print.
+_LEGIBLE = 0.001
+#: Where the first digit of the limit of a legible coefficient is to stand.
+_FIRST_DIGIT = 0.01
+#: Smaller ones are rounding errors of models without any residuals.
+_ROUNDING = 1e-9
+
+
+def per_covariate_units(estimates: Estimates) -> Estimates:
+    """Return coefficients per 10, 100, 1,000 and so on of a covariate where those per 1 are zeros in print.
+
+    The number is the smallest power of ten that leaves two digits at three decimals in the models of each
+    outcome. Terms of the same covariates, such as `area_mm2` and `area_mm2:taskEdema`, share it, and the
+    column `covariate_units` holds it. Estimates, limits and standard errors are multiplied by it; of ratios,
+    their logarithms. Levels of factors and covariates on a scale of their own (`normalized`, `scale(...)`)
+    stay.
+
+    Parameters
+    ----------
+    estimates : Estimates
+        Coefficients, or average marginal effects.
+
+    Returns
+    -------
+    Estimates
+        The same rows; the same object where nothing is changed.
+    """
+    is_ratio = estimates.is_exponentiated
+    covariates = _covariates(estimates)
+    sizes = pd.Series(_largest_sizes(estimates)).groupby([covariates, _outcomes(estimates)]).max()
+    smallest_sizes = sizes.groupby(level=0).min()
+    n_units = np.ones(len(estimates))
+    for name, size in smallest_sizes.items():
+        if name and size < _LEGIBLE:
+            # rounded, since the logarithm of 1,000 may be a little more than 3
+            exponent = np.ceil(np.round(np.log10(_FIRST_DIGIT / size), 9))
+            n_units[covariates == name] = 10.0**exponent
+    if (n_units == 1).all():
+        return estimates
+    changed = {COVARIATE_UNITS: n_units}
+    for column in _EFFECTS:
+        values = estimates.numbers(column)
+        changed[column] = np.power(values, n_units, where=is_ratio, out=values * n_units)
+    if "std_error" in estimates.frame.columns:
+        # standard errors of ratios are those of their logarithms
+        changed["std_error"] = estimates.numbers("std_error") * n_units
+    return estimates.with_columns(**changed)
+
+
+def _largest_sizes(estimates: Estimates) -> np.ndarray:
+    """Return the size of the largest of each row's estimate and limits, of ratios of their logarithms.
+
+    Infinite limits and rounding errors do not count; a row without any other has NaN.
+    """
+    is_ratio = estimates.is_exponentiated
+    largest = np.full(len(estimates), np.nan)
+    for column in _EFFECTS:
+        values = estimates.numbers(column)
+        # a ratio of 0, whose logarithm is infinite, does not count, nor does a negative one
+        is_positive = is_ratio & (values > 0)
+        sizes = np.abs(np.log(values, where=is_positive, out=values.copy()))
+        sizes[is_ratio & ~is_positive] = np.nan
+        is_counted = (sizes > _ROUNDING) & np.isfinite(sizes)
+        largest = np.fmax(largest, np.where(is_counted, sizes, np.nan))
+    return largest
+
+
+def _outcomes(estimates: Estimates) -> np.ndarray:
+    """Return the outcome of each row's model, with its metric where the frame has a column of metrics."""
+    formulas_and_metrics = zip(estimates.row_values("formula"), estimates.row_values("metric"), strict=True)
+    outcomes = [f"{str(formula).partition('~')[0]}: {metric}" for formula, metric in formulas_and_metrics]
+    return np.array(outcomes, dtype=object)
+
+
+def _covariates(estimates: Estimates) -> np.ndarray:
+    """Return the names of the numbers in each row's term; "" where they are none, or are rescaled already."""
+    is_normalized = [value is True or value == 1 for value in estimates.row_values("normalized")]
+    covariates = []
+    for row, variables in enumerate(variables_of_rows(estimates)):
+        numbers = number_names(variables)
+        is_scaled = is_normalized[row] or any(name.startswith("scale(") for name in numbers)
+        if is_scaled or numbers == (INTERCEPT,):
+            covariates.append("")
+        else:
+            covariates.append(":".join(sorted(numbers)))
+    return np.array(covariates, dtype=object)
