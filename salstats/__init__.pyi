@@ -45,6 +45,8 @@ from .stats.correlation import correlate as correlate
 from .stats.clustered_correlation import correlate_clustered as correlate_clustered
 from .stats.auroc import auroc as auroc
 from .stats.roc_curves import roc_curve as roc_curve
+from .stats.calibration import calibration as calibration
+from .stats.calibration import calibration_curve as calibration_curve
 from .stats.descriptions import describe as describe
 from .stats.summaries import bootstrap as bootstrap
 from .stats.summaries import summarize as summarize

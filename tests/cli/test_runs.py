@@ -57,6 +57,18 @@ CALLS = {
         "prob label --by task --level 0.9",
         lambda s: ss.auroc(s, "prob", "label", by="task", level=0.9),
     ),
+    "roc-curve": (
+        "prob label --by task --replicates 20",
+        lambda s: ss.roc_curve(s, "prob", "label", by="task", n_replicates=20),
+    ),
+    "calibration": (
+        "prob label --by task --unit case",
+        lambda s: ss.calibration(s, "prob", "label", by="task", unit="case"),
+    ),
+    "calibration-curve": (
+        "prob label --by task --bins 4 --interval wilson",
+        lambda s: ss.calibration_curve(s, "prob", "label", by="task", n_bins=4, interval="wilson"),
+    ),
 }
 
 
@@ -86,6 +98,9 @@ def test_without_an_output_a_command_prints_its_table_and_writes_nothing(capsys,
     assert only_warnings(err)
     assert any({"gradcam", "human"} & set(line.split()) for line in lines) or command in (
         "auroc",
+        "roc-curve",
+        "calibration",
+        "calibration-curve",
         "agreement",
         "rank-agreement",
     )

@@ -93,6 +93,10 @@ TERMS = {
     "rank": Term("rank", digits=1),
     "true_rank": Term("rank", digits=1),
     "tau": Term("Kendall\N{RIGHT SINGLE QUOTATION MARK}s tau", digits=2),
+    "observed_rate": Term("observed rate"),
+    "calibration_intercept": Term("calibration intercept", digits=2),
+    "calibration_slope": Term("calibration slope", digits=2),
+    "brier_score": Term("Brier score"),
     "median": Term("median"),
     "quantile": Term("quantile"),
     **{
