@@ -86,6 +86,19 @@ def study():
     return frame.astype({"metric": "str"})
 
 
+def patients():
+    """Four patients of two arms, one without a stage."""
+    return pd.DataFrame(
+        {
+            "patient": ["a", "b", "c", "d"],
+            "arm": [1, 1, 2, 2],
+            "age": [61.5, 48.0, 70.5, 55.0],
+            "sex": ["F", "M", "F", "F"],
+            "stage": ["I", "II", None, "I"],
+        }
+    )
+
+
 def contents(folder):
     """Every file below a folder with its bytes."""
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}

@@ -158,6 +158,10 @@ def _check_covariates(data: object, covariates: str | Sequence[str], by: str | N
     check_columns(frame, names, "data")
     if by is not None:
         check_by(frame, [by], (), "data")
+    if by in _COLUMNS:
+        raise ColumnError(
+            f"the result has a column {by!r} of its own", hint="rename the column of the groups", column=by
+        )
     if by in names:
         raise ColumnError(
             f"column {by!r} gives the groups and cannot be a covariate, too",

@@ -4,7 +4,7 @@ import re
 import shlex
 
 import pytest
-from command_line import COMMANDS, MINIMAL
+from command_line import COMMANDS, MINIMAL, patients
 
 import salstats as ss
 from salstats.cli import commands as cli_commands
@@ -26,6 +26,7 @@ def test_the_example_of_the_help_runs_as_it_stands(capsys, monkeypatch, folder, 
     monkeypatch.setenv("COLUMNS", "200")
     run([command, "--help"])
     example = re.search(r"Example: salstats (.*)", capsys.readouterr().out).group(1)
+    patients().to_csv("patients.csv", index=False)
     assert run(shlex.split(example)) == 0
 
 

@@ -53,6 +53,12 @@ CALLS = {
         lambda s: ss.rank_agreement(s, over="task", scheme="median", n_replicates=50),
     ),
     "describe": ("--by method", lambda s: ss.describe(s, by="method")),
+    "describe-patients": (
+        "label prob,area_ratio --by task --unit case,task --categorical label",
+        lambda s: ss.describe_patients(
+            s, ["label", "prob", "area_ratio"], by="task", unit=["case", "task"], categorical="label"
+        ),
+    ),
     "auroc": (
         "prob label --by task --level 0.9",
         lambda s: ss.auroc(s, "prob", "label", by="task", level=0.9),

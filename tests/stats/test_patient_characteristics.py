@@ -173,8 +173,9 @@ def test_bad_requests_are_named(patients):
         ("day", {}, {"column": "day"}),
         ("infinite", {}, {"column": "infinite"}),
         ("age", {"by": "overall"}, {"column": "overall"}),
+        ("age", {"by": "kind"}, {"column": "kind"}),
     ):
-        frame = patients.assign(day=pd.Timestamp("2026-01-01"), infinite=np.inf, overall="Overall")
+        frame = patients.assign(day=pd.Timestamp("2026-01-01"), infinite=np.inf, overall="Overall", kind="a")
         with raises(ColumnError, **fields):
             describe_patients(frame, covariates, **options)
 
