@@ -44,169 +44,203 @@ def difference(
     scores : DataFrame
         A scores frame with the reference among its methods.
     reference : str
-        The method to compare with, such as "human". Where it has no `model` or `seed` and `by` names them,
-        as people have none, it is compared with in every one of them. "all" compares every two methods
-        once, the later one in the scores with the earlier (those without reader, model or seed standing
-        first); scores of a method that is itself called "all" are compared with that.
+        The method to compare with, such as "human". If it has no `model` or `seed`, as people have none, and
+        `by` names that column, it is compared with every model or seed. "all" compares every two methods
+        once: the reference of two methods is the one that comes first in the scores, where methods without
+        reader, model and seed come first. If a method is itself called "all", the others are compared with
+        it.
     by : str or list of str, optional
-        Grouping columns besides `method`; by default those of `metric, task` that are present.
-    unit, level, n_replicates, rng, draws, weights
-        As for `summarize`.
+        Grouping columns besides `method`; by default those of `metric` and `task` that are present.
+    unit : str or list of str, optional
+        Columns that name the units that are resampled; by default patients or else cases, see `summarize`.
     interval : str, optional
-        A name of `intervals.interval_names("difference")`: by default `wild`, the inversion of a wild cluster
-        bootstrap test, of 0/1 scores with one pair of each unit `tango`, both chosen by their coverage (`cr2`
-        of rows that a few outlying units decide, see Notes), or `percentile` of `draws`; `cr2` and `t` as for
-        `summarize`; the others are from replicates.
+        A name of `intervals.interval_names("difference")`. The default was chosen by simulated coverage:
+        `tango` for 0/1 scores with one pair per unit, `wild` for other scores, `cr2` for rows that a few
+        outlying units decide or that have fewer than five units, and `percentile` if `draws` are given.
+
+        - `wild` inverts a wild cluster bootstrap test, see Notes.
+        - `tango` inverts a score test of two proportions, see Notes.
+        - `cr2` is Student's t with bias-reduced cluster-robust standard errors (CR2) and Satterthwaite's
+          degrees of freedom.
+        - `t` is Student's t with cluster-robust standard errors and units - 1 degrees of freedom.
+        - The others are made from bootstrap replicates.
+    level : float
+        Confidence level; limits between replicates need at least 2 / (1 - level) replicates, those from sign
+        flips half as many flips.
+    n_replicates : int
+        Number of bootstrap replicates, or of sign flips.
+    rng : int or numpy.random.Generator
+        Seed or generator of the draws.
+    draws : ndarray of int, shape (n_replicates, n_units), optional
+        Units of each replicate, instead of random ones: positions among the distinct units in sorted order,
+        from 0.
     pairs : {"complete", "available"}
-        Average over the cases where both scores are defined, or each method over its own.
+        Average both methods over the cases in which both scores are defined, or each over its own cases.
     average : str, optional
-        A column of `by`: adds the difference of the averages over it, as rows "Average".
+        A column of `by`: adds rows "Average", the difference of the averages over this column.
     overall : bool
-        Adds rows pooled over tasks, `task` = "Overall".
+        Adds rows pooled over tasks, in which `task` is "Overall"; `task` must be in `by`.
     test : {"bootstrap", "t", "cr2", "wilcoxon", "mcnemar", "signflip", "wild", "score", "none"}, optional
-        Where `p_value` comes from, see Notes; by default that which is one procedure with the interval:
-        `wild` and `cr2` beside those, `score` beside `tango`, `bootstrap` beside one from replicates, `t`
-        beside another analytic one. With "wild" all limits are `wild`, too, where `interval` is not given.
+        Test that `p_value` is from, see Notes. The default is one procedure with the interval: `wild` with
+        `wild`, `cr2` with `cr2`, `score` with `tango`, `bootstrap` with intervals from replicates, and `t`
+        with the others. With "wild" and the default interval, 0/1 scores have `wild` limits, too.
     adjust : str
-        Correction of the p-values over all rows, see `adjust`, or `max-t` or `min-p`, see Notes; `p_adjusted`
-        is written unless "none". Rows "Average" and "Overall" are a family of their own.
+        Procedure that adjusts the P values of all rows for multiple tests: one of `adjust`, or `max-t` or
+        `min-p`, see Notes. Rows "Average" and "Overall" are a family of their own.
     simultaneous : bool, optional
-        Limits that hold for all rows of a family together, with P values that agree with them, see Notes; by
-        default with `max-t` and `min-p`, and True alone means these.
+        Compute limits that hold jointly for all rows of a family, and P values that agree with them, see
+        Notes. The default is True for `max-t` and `min-p`; True without `adjust` implies them.
     margin : float, pair or dict, optional
-        What differences are too small to matter: 0.05 for those between -0.05 and 0.05, which tests
-        equivalence, or bounds of which one may be None, as in (-0.05, None), which tests non-inferiority; or
-        that of each metric, {"iou": 0.05}. See Notes.
+        Range of differences that are too small to matter, see Notes. 0.05 stands for -0.05 to 0.05 and tests
+        equivalence. A pair has a lower and an upper bound, one of which may be None: (-0.05, None) tests
+        non-inferiority. A dict has a margin for each metric, such as {"iou": 0.05}.
+    weights : str or mapping, optional
+        A column of weights of cases, "unit", or weights of the values of `average`, see `summarize`.
     effect_size : {"g", "g_z", "d_av", "d_z", "cles"}, optional
-        Add a standardised effect size of the pairs: Hedges' g (of d_av, or of d_z), Cohen's d by the spread
-        of scores or of differences, or the common language effect size. See Notes.
+        Add a standardised effect size of the pairs, see Notes: Hedges' g from the spread of scores (`g`) or
+        of differences (`g_z`), Cohen's d from either (`d_av`, `d_z`), or the common language effect size.
 
     Returns
     -------
     DataFrame
-        One row per group and compared method, sorted by the grouping columns (Overall and Average
-        last) and the method:
+        One row per group and compared method, sorted by the grouping columns (Overall and Average last) and
+        the method:
 
         - the grouping columns, `method`, `reference`;
-        - `term` ("difference"), `estimate`, `std_error`; `statistic`, `df` of the test, where it has them
-          (`df` of the interval beside a test without statistic); `p_value`, `p_adjusted`; of a test from
-          replicates `p_floor`, the smallest p-value that they allow: one that is equal to it is printed "<"
-          (NaN where `p_value` is of every pattern of signs);
-        - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`, `inference_to`, `weights` as in
-          `summarize`;
-        - `n` scores of the method that were used (of complete pairs `n_pairs`), `n_missing` pairs where one
-          score or both are undefined or not there (`n_absent`, where there is any, those of absent
-          findings), `n_units`, `n_undefined` replicates, `bias`;
-        - `caution`, where a row deserves one: what makes it doubtful, see Notes;
-        - `reference_mean`, `method_mean`, `n_pairs` (both scores defined);
-        - `verdict`: the method is "lower" or "higher" than the reference where the interval excludes
-          equality (and, with `adjust`, `p_adjusted` is below 1 - `conf_level`), else "inconclusive", as
-          where more than 1 % of the replicates are undefined or the interval has width 0; with `margin`
-          also "equivalent", "not inferior", "not superior", "lower, equivalent", ..., see Notes;
-        - with `margin`, `margin_low` and `margin_high` (infinite where there is no bound), and `p_margin`
-          (`p_margin_adjusted`);
-        - `test`, `n_replicates`;
+        - `term` ("difference"), `estimate`, `std_error`;
+        - `statistic` of tests that have one; `df`, the degrees of freedom of the test, or of the interval if
+          the test has no statistic; `p_value`; with `adjust` also `p_adjusted`, `n_tests` and `procedure`;
+        - with tests from replicates or flips `p_floor`, the smallest P value that they allow, NaN if
+          `p_value` counts all patterns of signs. A P value equal to its floor is printed with "<";
+        - `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`, `inference_to` and `weights`, with the
+          meanings that they have in `summarize`;
+        - `n`, the scores of the method that are used, which with complete pairs is `n_pairs`; `n_missing`,
+          the pairs in which a score is undefined or has no row; `n_absent`, if there are any, those of
+          them whose finding is absent; `n_units`;
+        - with intervals from replicates `n_undefined`, the undefined replicates, and `bias`;
+        - `caution`, if a row is doubtful: the reason, see Notes;
+        - `reference_mean`, `method_mean`, and `n_pairs`, the pairs in which both scores are defined;
+        - `verdict`: the method is "lower" or "higher" than the reference if the interval excludes 0 and, with
+          `adjust`, `p_adjusted` is below 1 - `conf_level`. Otherwise it is "inconclusive", also if more than
+          1 % of the replicates are undefined or the interval has width 0. With `margin` there are also
+          "equivalent", "not inferior", "not superior", "lower, equivalent" and so on, see Notes;
+        - with `margin` `margin_low` and `margin_high` (infinite if there is no bound) and `p_margin`, with
+          `adjust` also `p_margin_adjusted`;
+        - `test`, the name of the row's test; `n_replicates` of intervals and tests from replicates or flips;
+        - with simultaneous limits `family_level`, the level at which the limits of a family hold jointly;
         - with `effect_size` its name, `effect`, `effect_low` and `effect_high`, see Notes.
 
     Raises
     ------
     SalstatsError
-        The reference is no method of the scores or the only one; invalid columns or options.
+        The reference is not among the methods, or is the only one; a column or an option is invalid, or two
+        options exclude each other.
 
     Warns
     -----
     SalstatsWarning
-        As for `summarize`; scores that are mostly 0, and decreases that leave next to nothing, of few units;
-        and where, with `adjust`, even the smallest p-value that `n_replicates` allow stays above 1 - level.
+        As in `summarize`; scores of few units are mostly 0; a decrease of few units leaves next to nothing of
+        the reference; one of two methods lacks many cases of the other; with `adjust`, even the smallest P
+        value that `n_replicates` allow is not below 1 - `level` after the adjustment.
 
     Notes
     -----
-    Pairs are formed by key, see `comparisons.pair_rows`: where only the reference has several readers, a
-    score makes a pair with each, and the gap is that to the readers' mean. Every pair counts as one, so that
-    a case with more readers counts more (with a warning); with `weights="unit"` each unit counts alike. Pairs
-    of a case stay together in limits and tests, as all of a unit. The two-sided bootstrap p-value is twice
-    the smaller of (1 + count)/(B + 1), counting the replicates on either side of 0. Of the others, `t` is the
-    paired t test with clustered errors and `cr2` the same with bias-reduced ones (CR2) and Satterthwaite's
-    degrees of freedom, `wilcoxon` R's `wilcox.test` on each unit's mean difference, `mcnemar` the exact test
-    for 0/1 scores of independent pairs (statistic: pairs where only the method hits), and `signflip` a
-    permutation test that flips the differences of a unit together. `wilcoxon` and `mcnemar` test single
-    groups without `weights`: averages over tasks have no p-value from them.
+    **Pairs.** Two scores are a pair if they have the same data set, case, task and metric, and
+    the same reader, model and seed as far as both methods have these. If only the reference has several
+    readers, a score makes a pair with each of them, and the difference is that from the readers' mean. Every
+    pair counts as one, so that a case with more readers counts more (a warning says so); with
+    `weights="unit"` each unit counts as one. Limits and tests keep the pairs of a unit together.
 
-    `tango` limits are the differences of two shares that a score test does not reject (Tango 1998), and
-    `score` is that test of no difference, McNemar's without correction, so that both agree. They need 0/1
-    scores and one pair of each unit. By default rows of such scores have them, and rows of several pairs of
-    a unit where no unit differs from the reference, as if each unit were one pair: flips then give no
-    limits. With shares of .5 to .98, differences of 0, .1 and .3 and correlations of 0, .3 and .6 their
-    exact coverage is 93 to 100 % with 5 to 100 units, that of `wild` 8 to 99 %, as it counts studies without
-    limits as not covered, and 81 to 96 % with 30 or more and differences of .1 and .3. A true hypothesis is
-    rejected in at most 5.4 %, and with 40 units a difference of .1 is found up to 1.6 times as often. A joint
-    `adjust` and `test="wild"` take flips of all rows.
+    **Tests.** The P value of `bootstrap` is twice the smaller of (1 + k) / (B + 1), where k of B replicates
+    lie at or below 0, or at or above 0. `t` is the paired t test with clustered standard errors; `cr2` is the
+    same with bias-reduced ones (CR2) and Satterthwaite's degrees of freedom. `wilcoxon` is R's `wilcox.test`
+    of the mean difference of each unit. `mcnemar` is the exact test of independent pairs of 0/1 scores, whose
+    statistic is the number of pairs in which only the method scores 1. `signflip` is a permutation test that
+    flips the signs of all differences of a unit together. `wilcoxon` and `mcnemar` test single groups without
+    `weights`; averages over tasks have no P value from them.
 
-    `wild`, the wild cluster bootstrap with the hypothesis imposed (Cameron, Gelbach and Miller 2008), flips
-    the signs of units' residuals under the hypothesis, every pattern of them where there are no more than
-    `n_replicates`; its mid-P counts flips exactly as far from 0 as the data half, and its limits are where
-    P crosses 1 - level, so that both agree always. Of one difference it is the sign-flip test, of 0/1 scores
-    McNemar's mid-P; of a decrease the hypothesis is method = theta * reference. A limit of exactly 0
-    belongs to the interval or not as P decides. Where fewer than 100 flips lie as far as the data, P is that
-    of every pattern of signs, of `signflip` too: counted for up to 60 units and for counts such as hits
-    (Streitberg and Roehmel 1986), else a saddlepoint approximation (Robinson 1982). So neither has a floor,
-    and a small P value does not hang on the seed. Rows of fewer than five units have the limits and P of
-    `cr2`, and their `interval` and `test` say so.
+    **Tango and score.** `tango` limits are the differences of two proportions that a score test does not
+    reject (Tango 1998), and `score` is this test of no difference, McNemar's without correction, so that both
+    agree. They are for 0/1 scores with one pair per unit, and are the default there. They are also the
+    default for rows with several pairs per unit if the sums of both methods are equal in every unit; each
+    unit then counts as one pair, as flips give no limits. For proportions of .5 to .98, differences of 0, .1
+    and .3 and correlations of 0, .3 and .6 their exact coverage is 93 to 100 % with 5 to 100 units. That of
+    `wild` is 8 to 99 %, counting studies without limits as not covered, and 81 to 96 % with 30 units or more
+    and differences of .1 and .3. A true hypothesis is rejected in at most 5.4 % of studies, and with 40 units
+    a difference of .1 is found up to 1.6 times as often. A joint `adjust` and `test="wild"` use flips for all
+    rows.
 
-    `adjust="max-t"` and `"min-p"` take account of how much rows have in common: a unit has one sign for all
-    its rows (`test` is `wild`, `signflip` or `bootstrap`), so that methods that are nearly alike cost less
-    than with `holm`. Both come with simultaneous limits, and P values and limits are then one procedure,
-    written as `single-step`. A row's `p_adjusted` is the share of flips whose smallest P value, of all rows,
-    is at most the row's, and no more than Bonferroni's. Limits are made as `interval` says at one level for
-    all rows of a family, `conf_level`, the lowest at which no more than 1 - `family_level` of the flips leave
-    any row outside (Beran 1988). With the default interval `p_adjusted` is at most 1 - `family_level` where
-    the limits leave 0 out, and only there, as `p_value` is at most 1 - `conf_level`; limits of another
-    procedure than the test may disagree near the line.
+    **Wild.** The wild cluster bootstrap with the hypothesis imposed (Cameron, Gelbach and Miller 2008) flips
+    the signs of the units' residuals under the hypothesis; it uses every pattern of signs if there are no
+    more than `n_replicates`. Its mid-P value counts flips exactly as far from 0 as the data half. Its limits
+    are the differences at which P crosses 1 - `level`, so that limits and P value always agree; a limit of
+    exactly 0 belongs to the interval or not as P decides. For one difference it is the sign-flip test, for
+    0/1 scores McNemar's mid-P test; for a decrease the hypothesis is method = theta * reference. If fewer
+    than 100 flips lie as far from 0 as the data, P is computed from every pattern of signs, also that of
+    `signflip`: by counting for up to 60 units and for counts such as hits (Streitberg and Roehmel 1986), else
+    by a saddlepoint approximation (Robinson 1982). So neither test has a floor, and a small P value does not
+    depend on the seed. Rows with fewer than five units have the limits and the P value of `cr2`, and their
+    `interval` and `test` say so.
+
+    **Joint adjustment.** `max-t` and `min-p` allow for the dependence of rows: a unit has the same sign in
+    all rows (`test` is `wild`, `signflip` or `bootstrap`), so that methods that are nearly alike cost less
+    than with `holm`. Both come with simultaneous limits by default. P values and limits are then one
+    procedure, written as `single-step`. The `p_adjusted` of a row is the share of flips whose smallest P
+    value of all rows is at most the row's P value, or Bonferroni's if that is smaller. The limits of all rows
+    of a family are those of `interval` at one level, `conf_level`: the lowest at which at most
+    1 - `family_level` of the flips leave any row outside its limits (Beran 1988). With the default interval
+    three statements are equivalent: the limits exclude 0, `p_value` is at most 1 - `conf_level`, and
+    `p_adjusted` is at most 1 - `family_level`. Limits and tests of different procedures may disagree near
+    these levels.
 
     With `simultaneous=False` they are step-down procedures (Westfall and Young 1993, Romano and Wolf 2005),
-    which find more, beside limits of each row alone. A row's `p_adjusted` is the share of flips that reach
-    the row in their largest statistic, of this row and of all whose own is smaller; it is no smaller than
-    that of the row before, nor than `p_value`. Flips that are exactly as far count as in `p_value`: of a
-    single row both are the same. The statistic of `max-t` is the difference in standard errors, which of
-    `wild` and `signflip` are the root of the sum of squares that flips leave as it is; that of `min-p` is the
-    P value of each flip among those of its row, and Holm's P value bounds it. Where a few units are large,
-    the flips of some rows reach further than those of others, and `min-p` finds more.
+    which find more differences, and limits are those of single rows. With rows in the order of descending
+    statistics, the `p_adjusted` of a row is the share of flips whose largest statistic, of this and all later
+    rows, is at least the row's; it is no smaller than that of the row before, nor than `p_value`. Flips
+    exactly as far as the data count as in `p_value`, so that with a single row both are equal. The statistic
+    of `max-t` is the difference in standard errors; the standard error of `wild` and `signflip` is the root
+    of the sum of squares of units, which flips do not change. The statistic of `min-p` is the P value of each
+    flip among those of its row, and Holm's P value is an upper bound. If a few units are large, the flips of
+    some rows reach further than those of others, and `min-p` finds more differences.
 
-    Simulated, 10 true hypotheses on correlated methods and 30 units, of one case each or with three of 10 to
-    25: at 5 % step-down `max-t` with `wild` rejected one or more in 4.4 to 5.0 % of studies of normal and of
-    0/1 scores, `min-p` in 4.2 to 5.4 %, and of very skewed scores, whose differences are not symmetric, both
-    in 5.9 to 6.6 %. Where half of the differences were 0.6 SD, they found 64 % of them and `holm` 61 %, with
-    large units 58 % (`max-t`), 73 % (`min-p`) and 71 %. From `bootstrap` replicates the rate was 8 to 21 %.
-    Single-step P values rejected one or more in 3.5 to 5.5 % of 400 studies each of symmetric differences.
+    In simulations of 10 true hypotheses on correlated methods and 30 units, of one case each or with three of
+    10 to 25, step-down `max-t` with `wild` at 5 % rejected one or more in 4.4 to 5.0 % of studies of normal
+    and of 0/1 scores, and `min-p` in 4.2 to 5.4 %. For very skewed scores, whose differences are not
+    symmetric, both did in 5.9 to 6.6 %. If half of the differences were 0.6 SD, both found 64 % of them and
+    `holm` 61 %; with large units `max-t` found 58 %, `min-p` 73 % and `holm` 71 %. With `bootstrap`
+    replicates the rate of false rejections was 8 to 21 %. Single-step P values rejected one or more in 3.5 to
+    5.5 % of 400 studies each of symmetric differences.
 
-    `p_margin` is the P value of the hypothesis that the difference lies at the `margin` or beyond: the
-    larger of two one-sided P values (TOST, Schuirmann 1987), or the only one, each of the test that the
-    interval inverts. It is below alpha = 1 - level where the interval of level 1 - 2 alpha, by default of
-    90 %, lies inside the margin; tests at 2.5 % are those of level=0.975. Then the verdict is "equivalent";
-    of a margin with one bound "not inferior" where that bounds how much worse the method may be (lower, of
-    metrics of which less is better higher), else "not superior". It stands instead of "inconclusive", and
-    behind "lower" and "higher": "lower, equivalent" is a difference that is there, and too small to
-    matter. One-sided tests mind skewed differences more than two-sided ones: of 30 units that lose an
-    exponential amount each, they reject a true bound on the side of the long tail in 8 to 10 %, not in 5.
-    `adjust` adjusts `p_margin` over all rows too, as a family of its own.
+    **Margins.** `p_margin` is the P value of the hypothesis that the difference lies at a bound of the
+    `margin` or beyond: the larger of two one-sided P values (TOST, Schuirmann 1987), or the only one of a
+    margin with one bound, by the test that the interval inverts. It is below alpha = 1 - `level` if the
+    interval of level 1 - 2 alpha, by default of 90 %, lies inside the margin; for tests at 2.5 % take
+    `level=0.975`. The verdict is then "equivalent". For a margin with one bound it is "not inferior" if the
+    bound limits how much worse the method may be: a lower bound, or an upper bound for metrics of which less
+    is better. Otherwise it is "not superior". It replaces "inconclusive" and follows "lower" and "higher":
+    "lower, equivalent" is a difference that exists and is too small to matter. One-sided tests are more
+    sensitive to skewed differences than two-sided ones: with 30 units that lose an exponential amount each,
+    they reject a true bound on the side of the long tail in 8 to 10 % of studies instead of 5 %. `adjust`
+    adjusts `p_margin` over all rows, too, as a family of its own.
 
-    Default 95 % limits held in 94 to 98 % of simulated studies of 30 units and in 94 to 97 % of 100,
-    percentile limits in 88 to 97 % of those of 30 (`datasets.load_coverage`). The least are sparse scores of
-    few units. Where a method fails completely on 6 or 8 % of the cases, in 88 to 92 % of 30 units, mostly
-    with a caution.
+    **Coverage.** Default 95 % limits held in 94 to 98 % of simulated studies of 30 units and in 94 to 97 % of
+    studies of 100, percentile limits in 88 to 97 % of the studies of 30 (`datasets.load_coverage`). Coverage
+    is lowest for sparse scores of few units. If a method fails completely on 6 or 8 % of the cases, limits
+    held in 88 to 92 % of studies of 30 units, mostly with a caution.
 
-    A method that sometimes fails completely scores 0 on a few cases and as usual elsewhere. Where up to five
-    units lie more than four (of fewer than 20 units six) scaled median absolute deviations from the median,
-    and hold half of the variance or more, the row has the caution "few units decide". Flips of signs take
-    such units for noise, so that by default these rows have Student's t with CR2 standard errors and the
-    degrees of freedom that the spread of the units' squares leaves, if fewer, with its P value (not with
-    `max-t` and `min-p`, whose rows share their flips; nor where more than a quarter of the units of a method
-    have only zeros, which are no exception there). Of two methods near .9, one of which is 0 on 8 % of
-    the cases, limits then hold in 95 % of simulated studies of 40 cases, flipped ones in 83 %. No limits know
-    of failures that were not met: of 20 cases one in five studies has none, and its limits miss.
+    **Outlying units.** A method that sometimes fails completely scores 0 on a few cases and as usual
+    elsewhere. A row has the caution "few units decide" if up to five units, and up to a quarter of all, lie
+    more than four scaled median absolute deviations from the median (six with fewer than 20 units) and hold
+    half of the variance or more. Sign flips treat such units as noise. By default these rows therefore have
+    limits and a P value by Student's t with CR2 standard errors, with fewer degrees of freedom if the spread
+    of the units' squares leaves fewer. This is not so with `max-t` and `min-p`, whose rows share their flips,
+    nor if more than a quarter of the units of a method have only zeros, which are then no exception. For two
+    methods near .9, one of which is 0 on 8 % of the cases, limits held in 95 % of simulated studies of 40
+    cases, and those from flips in 83 %. No interval allows for failures that are not in the sample: of
+    studies of 20 cases one in five has none, and its limits miss.
 
-    Effect sizes are of the complete pairs of a row, averages over tasks have none (NaN). With x a score of
-    the method, y that of the reference on the same case and n pairs:
+    **Effect sizes** are those of the complete pairs of a row; averages over tasks have none (NaN). With x a
+    score of the method, y that of the reference on the same case and n pairs:
 
     ======  ======================================================================
     `d_av`  (mean x - mean y) / sqrt((var x + var y) / 2), variances with n - 1
@@ -218,20 +252,21 @@ def difference(
 
     pingouin's `compute_effsize(paired=True)` calls d_av "cohen", g "hedges", d_z "cohen_dz" and cles "CLES";
     R's `effectsize::hedges_g(paired = TRUE)` is g_z. d_av and g say how far apart the methods are on the
-    scale of scores, whatever the pairing; d_z and g_z grow with the correlation of the pairs. Lakens' printed
-    d_av has the mean of both SDs below; the root of the mean variance, used here, is Cumming's (2012). A
-    difference of 0 is a d or g of 0 and a cles of 0.5. The limits are from the influence of each pair, summed
-    by unit, with CR2 standard errors and Student's t (Satterthwaite's degrees of freedom, fewer where a few
-    units hold most of the variance), of cles on the logit scale: simulated, with 20 to 50 units of one to
-    seven rows, 95 % limits held in 93 to 97 % for normal, bounded and 0/1 scores. Of scores with a long
-    tail (lognormal) no limits of d and g hold (79 to 88 %), those of cles in 95 to 97 %. There are none with
-    fewer than four units.
+    scale of the scores, whatever the pairing; d_z and g_z grow with the correlation of the pairs. The
+    denominator of the d_av that Lakens prints is the mean of both standard deviations; the root of the mean
+    variance, used here, is Cumming's (2012). For a difference of 0, d and g are 0 and cles is 0.5. Limits are
+    computed from the influence of each pair, summed by unit, with CR2 standard errors and Student's t
+    (Satterthwaite's degrees of freedom, fewer if a few units hold most of the variance); those of cles are on
+    the logit scale. In simulations with 20 to 50 units of one to seven rows, 95 % limits held in 93 to 97 %
+    of studies for normal, bounded and 0/1 scores. For scores with a long tail (lognormal), limits of d and g
+    held in 79 to 88 %, those of cles in 95 to 97 %. There are no limits with fewer than four units.
 
-    An average over tasks, and `overall`, leave out a task that is undefined on one side; a replicate that
-    drew no score of one of its tasks is undefined, so that all replicates estimate the same thing
-    (`interval="order"`, the scripts' rule, averages the tasks that are there). The variance of an average
-    adds up each unit's influence with a factor G/(G-1) per task, and has Satterthwaite's degrees of
-    freedom, at most those of all its units; with `pairs="available"` G is the smaller side's.
+    **Averages.** An average over tasks, and an "Overall" row, leave out a task that is undefined for one of
+    the two methods. A replicate in which a task has no score is undefined, so that all replicates estimate
+    the same quantity; `interval="order"`, the rule of the CheXlocalize scripts, averages the tasks that are
+    defined. The variance of an average adds up each unit's influence on the tasks, with the factor G / (G -
+    1) for each task, and has Satterthwaite's degrees of freedom, at most those of all its units; with
+    `pairs="available"` G is the smaller number of units of the two methods.
 
     References
     ----------
@@ -311,67 +346,97 @@ def percent_decrease(
 ) -> pd.DataFrame:
     """Percentage decrease of each method's mean from the reference's.
 
-    100 * (reference - method) / reference of the two means over the same cases: 0 is no decrease, 100
-    a method that scores 0, negative a method above the reference. Undefined where the reference's mean
-    is 0.
+    It is 100 * (reference - method) / reference for the two means over the same cases: 0 for equal means, 100
+    for a method that scores 0, negative for a method above the reference (if that is positive). It is
+    undefined if the reference's mean is 0.
 
     Parameters
     ----------
-    scores, reference, by, unit, level, n_replicates, rng, draws, pairs, overall, weights
-        As for `difference`.
-    test : {"bootstrap", "t", "cr2", "wilcoxon", "mcnemar", "signflip", "wild", "score", "none"}, optional
-        Where `p_value` comes from, as for `difference`.
-    adjust : str
-        A procedure of `adjust()`, "max-t", "min-p" or "none", as for `difference`.
-    simultaneous : bool, optional
-        Limits that hold for all rows of a family together, as for `difference`.
-    margin : float, pair or dict, optional
-        What decreases are too small to matter, in percent: 10 for those between -10 and 10, which tests
-        equivalence, or bounds of which one may be None, as in (None, 10), which tests non-inferiority; or
-        that of each metric. As for `difference`.
+    scores : DataFrame
+        A scores frame with the reference among its methods.
+    reference : str
+        The method to compare with, such as "human", or "all" for every two methods, see `difference`.
+    by : str or list of str, optional
+        Grouping columns besides `method`; by default those of `metric` and `task` that are present.
+    unit : str or list of str, optional
+        Columns that name the units that are resampled; by default patients or else cases, see `summarize`.
     interval : str, optional
-        A name of `intervals.interval_names("percent_decrease")`: by default `wild`, of 0/1 scores with one
-        pair of each unit `tang`, the inversion of a score test of the ratio, as for `difference`; `delta`
-        (delta method) and `fieller`, both with t quantiles of units - 1 degrees of freedom and clustered
-        errors; the others are from replicates.
+        A name of `intervals.interval_names("percent_decrease")`. The default is `wild`, the inversion of a
+        wild cluster bootstrap test; `tang`, the inversion of a score test of the ratio, for 0/1 scores with
+        one pair per unit; `cr2` for rows that a few outlying units decide or that have fewer than five units;
+        and `percentile` if `draws` are given. `delta` (delta method) and `fieller` have clustered standard
+        errors and t quantiles with units - 1 degrees of freedom; the others are made from bootstrap
+        replicates.
+    level : float
+        Confidence level; limits between replicates need at least 2 / (1 - level) replicates, those from sign
+        flips half as many flips.
+    n_replicates : int
+        Number of bootstrap replicates, or of sign flips.
+    rng : int or numpy.random.Generator
+        Seed or generator of the draws.
+    draws : ndarray of int, shape (n_replicates, n_units), optional
+        Units of each replicate, instead of random ones: positions among the distinct units in sorted order,
+        from 0.
+    pairs : {"complete", "available"}
+        Average both methods over the cases in which both scores are defined, or each over its own cases.
     average : str, optional
-        A column of `by`, as `"task"`: adds the decrease *of the averages*, where in each replicate the
-        reference and the method are averaged over tasks before the decrease is taken (saporta2022).
-        `"task_mean"` adds the mean of the tasks' decreases instead.
+        A column of `by`, such as "task": adds rows "Average", the decrease *of the averages*. In each
+        replicate the reference and the method are averaged over tasks before the decrease is computed
+        (saporta2022). "task_mean" adds the mean of the tasks' decreases instead.
+    overall : bool
+        Adds rows pooled over tasks, in which `task` is "Overall"; `task` must be in `by`.
+    test : {"bootstrap", "t", "cr2", "wilcoxon", "mcnemar", "signflip", "wild", "score", "none"}, optional
+        Test of equal means that `p_value` is from, see `difference`. The default is one procedure with the
+        interval.
+    adjust : str
+        Procedure that adjusts the P values of all rows for multiple tests: one of `adjust`, or `max-t` or
+        `min-p`, see `difference`.
+    simultaneous : bool, optional
+        Compute limits that hold jointly for all rows of a family, see `difference`. The default is True for
+        `max-t` and `min-p`.
+    margin : float, pair or dict, optional
+        Range of decreases, in percent, that are too small to matter. 10 stands for -10 to 10 and tests
+        equivalence. A pair has a lower and an upper bound, one of which may be None: (None, 10) tests
+        non-inferiority. A dict has a margin for each metric.
+    weights : str or mapping, optional
+        A column of weights of cases, "unit", or weights of the values of `average`, see `summarize`.
     force : bool
-        Compute it for a metric without a true zero too.
+        Also compute the decrease of metrics without a true zero.
 
     Returns
     -------
     DataFrame
-        As for `difference`, with `term` "percent_decrease" and `estimate` in percent. With
-        `interval="fieller"` a column `conf_set` says "bounded", or what an unbounded set holds
-        ("all but a to b", "everything"; limits then -inf and inf).
+        The columns of `difference` except the effect sizes, with `term` "percent_decrease" and `estimate` and
+        limits in percent. `verdict` is on the method's score, so that a method with a conclusive decrease is
+        "lower". With `interval="fieller"` a column `conf_set` says "bounded", or what an unbounded set
+        contains, "all but a to b" or "everything"; its limits are then -inf and inf.
 
     Raises
     ------
     SalstatsError
-        As for `difference`.
+        The reference is not among the methods, or is the only one; a column or an option is invalid, or two
+        options exclude each other.
     ValueRangeError
-        A metric without a true zero (ncc, sncc, auc, sauc, nss, information_gain), or one that has scores
-        below 0, unless forced.
+        A metric has no true zero (ncc, sncc, auc, sauc, nss, information_gain) or has scores below 0, unless
+        `force` is True.
 
     Notes
     -----
-    A ratio of two means can only be read where 0 means "nothing". Chance is 0 for a correlation and 0.5
-    for an AUC; for the sNCC of lanfredi2021 (reference mean .028) the percentage decrease is -1.2 % with
-    an interval from -184 to 80: it says nothing, and `difference` says all.
+    A ratio of two means can only be interpreted if 0 means "nothing". Chance is 0 for a correlation and 0.5
+    for an AUC. For the sNCC of lanfredi2021 (reference mean .028) the percentage decrease is -1.2 % with an
+    interval from -184 to 80, which says nothing; `difference` is the right comparison there.
 
-    Default 95 % limits held in 93 to 98 % of simulated studies of 30 units and in 93 to 97 % of 100,
-    percentile limits in 88 to 96 % of those of 30 (`datasets.load_coverage`). Exact coverage of `tang` (Tang,
-    Tang and Chan 2003) is 94 to 100 % with 10 to 40 units, as for `difference`.
-    Where a method fails completely on 6 or 8 % of the cases, in 88 to 92 % of 30 units, mostly
-    with a caution, as for `difference`.
+    Default 95 % limits held in 93 to 98 % of simulated studies of 30 units and in 93 to 97 % of studies of
+    100, percentile limits in 88 to 96 % of the studies of 30 (`datasets.load_coverage`). The exact coverage
+    of `tang` (Tang, Tang and Chan 2003) is 94 to 100 % with 10 to 40 units. If a method fails completely on 6
+    or 8 % of the cases, limits held in 88 to 92 % of studies of 30 units, mostly with a caution (see
+    `difference`, "Outlying units").
 
-    The p-values are those of `difference`, since equal means and a decrease of 0 are one hypothesis. Only
-    the mean of decreases (`"task_mean"`) is no function of one difference: its p-value is its own, by
-    `bootstrap` and `t` (there is none by `signflip`). Where the reference's mean is close to 0, replicates
-    with a reference of 0 are undefined; above 1 % there is no verdict, and `fieller` says what can be said.
+    P values are those of `difference`, since equal means and a decrease of 0 are the same hypothesis. Only
+    the mean of decreases ("task_mean") is not a function of one difference: it has its own P value from
+    `bootstrap`, `t`, `cr2` or `wild`, and none from `signflip`. If the reference's mean is close to 0,
+    replicates in which it is 0 are undefined; with more than 1 % of them there is no verdict, and `fieller`
+    shows what the data say.
 
     References
     ----------

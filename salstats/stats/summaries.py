@@ -53,41 +53,55 @@ def summarize(
     scores : DataFrame
         A scores frame, see `read_scores`.
     by : str or list of str, optional
-        Grouping columns; by default those of `metric, method, task` that are present.
+        Grouping columns; by default those of `metric`, `method` and `task` that are present.
     unit : str or list of str, optional
-        Column that names what is resampled, or several that name it together. By default what several
-        cases belong to: `patient`, else a column called as patients (`patient_id`, `PatientID`, `subject`,
-        `mrn`) or their examinations (`study_id`) are elsewhere, else the patient at the start of every
-        case's name (patient1_study1_view2), else `case`; of any but `patient` and `case` a warning says
-        which it is. Cases without a patient's id are units of their own; where cases only look as if several
-        were of one patient, a warning proposes the unit. A unit's rows all come along.
+        Column that names the units that are resampled, or several columns that name them together. All rows
+        of a unit stay together. The default is the first of these of which some value has several cases:
+
+        - the column `patient`;
+        - a column with a common name of patients (`patient_id`, `PatientID`, `subject`, `mrn`) or of their
+          examinations (`study_id`);
+        - the patients at the start of the cases' names (patient1_study1_view2).
+
+        If there is none, cases are the units. A warning names the units unless they are those of `patient` or
+        `case`, and proposes others if the cases look like those of fewer patients. A case without a patient's
+        id is a unit of its own.
     interval : str, optional
-        A name of `intervals.interval_names("mean")`; by default `recommended`, chosen by simulated coverage:
-        `exact` (Clopper and Pearson) of 0/1 scores, one of each unit, `wilson_t` of other scores from 0 to 1
-        and `cr2` of all else, or `percentile` of `draws`. `wilson_t` is
-        Wilson's score interval with the effective sample size of the CR2 variance, and its degrees of
-        freedom or those that the spread of the units' squares leaves, if fewer; `cr2` is Student's t with
-        CR2 standard errors and Satterthwaite's degrees of freedom; `t` has cluster-robust ones and units - 1
-        degrees of freedom; `wilson` and `exact` are for 0/1 scores, with a design effect where units have
-        several rows; the others are from replicates.
+        A name of `intervals.interval_names("mean")`. The default, `recommended`, was chosen by simulated
+        coverage: `exact` for 0/1 scores with one score per unit, `wilson_t` for other scores from 0 to 1,
+        `cr2` for all other scores, and `percentile` if `draws` are given.
+
+        - `wilson_t` is Wilson's score interval with the effective sample size of the CR2 variance and
+          Student's quantile. Its degrees of freedom are those of `cr2`, or fewer where a few units hold most
+          of the variance.
+        - `cr2` is Student's t with bias-reduced cluster-robust standard errors (CR2) and Satterthwaite's
+          degrees of freedom.
+        - `t` is Student's t with cluster-robust standard errors and units - 1 degrees of freedom.
+        - `exact` (Clopper and Pearson) and `wilson` are for 0/1 scores, with a design effect where units have
+          several rows.
+        - The others are made from bootstrap replicates.
     level : float
-        Confidence level; limits between replicates need 2 / (1 - level) of these or more, flips half as many.
+        Confidence level; limits between replicates need at least 2 / (1 - level) replicates.
     n_replicates : int
-        Number of bootstrap replicates, or of flips.
+        Number of bootstrap replicates.
     rng : int or numpy.random.Generator
         Seed or generator of the draws.
     draws : ndarray of int, shape (n_replicates, n_units), optional
-        Draws made elsewhere: positions of the distinct units in sorted order, from 0.
+        Units of each replicate, instead of random ones: positions among the distinct units in sorted order,
+        from 0.
     average : str, optional
-        A column of `by`: adds the mean of the group means over it, as rows "Average", unweighted unless
-        `weights` says their weights.
+        A column of `by`: adds rows "Average", the mean of the group means over this column. It is unweighted
+        unless `weights` are weights of the column's values.
     overall : bool
-        Adds rows pooled over tasks, `task` = "Overall"; `task` must be in `by`.
+        Adds rows pooled over tasks, in which `task` is "Overall"; `task` must be in `by`.
     weights : str or mapping, optional
-        A column with how many cases each case stands for, or `unit`, which counts each unit alike, or weights
-        of what is averaged over, such as prevalences of tasks: {"Edema": 0.12, "Atelectasis": 0.3} with
-        average="task". Cases that were taken with a known probability have its inverse as their weight;
-        those of weight 0 are left out. See Notes.
+        Weights of cases, of units or of the values averaged over, see Notes. One of
+
+        - a column with the number of cases that each case stands for, such as the inverse of its sampling
+          probability; cases of weight 0 are left out;
+        - "unit", which counts each unit once, whatever its number of scores;
+        - the weight of each value of the column `average`, such as the prevalences of tasks,
+          {"Edema": 0.12, "Atelectasis": 0.3}.
 
     Returns
     -------
@@ -95,66 +109,73 @@ def summarize(
         One row per group, sorted by the grouping columns with Overall and Average last:
 
         - the grouping columns;
-        - `term` ("mean"), `estimate`, `std_error` (SD of the replicates, or analytic);
-        - `df` with analytic intervals;
-        - `conf_low`, `conf_high`, `conf_level`, `interval` (what this row has), `unit`;
-        - `inference_to` ("these readers", "these trainings"), where scores are of several readers, or of
-          several trainings (`seed`, or `model` where results are not by it): these are fixed, not drawn
-          with a unit, and limits say nothing of others (those of `mrmc` do);
-        - `weights`, where they were given: their column, "unit", or in rows "Average" those of the values;
-        - `n` defined scores, `n_missing` undefined ones, `n_units` units with a defined score; `n_absent`,
-          where there is any, those of `n_missing` that are of absent findings;
-        - `caution`, where a row deserves one: "few units decide" where up to five units lie far from all
-          others and hold most of the variance, as where a method sometimes fails completely; "mostly zeros";
-          "few units" where they are worth fewer than four of equal size;
-        - `n_shared`, where methods side by side have defined scores of different cases: the cases that all of
-          them have; `caution` "different cases" in rows of a method that lacks more than one in ten of
-          those that any of them has, and more than the root of their number;
-        - with intervals from replicates: `n_undefined` replicates without a defined score, `bias` (mean of
-          the replicates - estimate), `n_replicates` drawn;
-        - `distance_unit`, `distance_options`, `pdc_options`, `metric_options`, `curve_options`,
-          `center_bias`, `n_samples`, `floor`, `human_label`, `truth_rule` where the scores say how they were
-          made.
+        - `term` ("mean"), `estimate`, and `std_error`: the standard deviation of the replicates, or the
+          analytic standard error;
+        - `df` of intervals by Student's t;
+        - `conf_low`, `conf_high`, `conf_level`, `interval` (the name of the row's interval), `unit`;
+        - `inference_to` ("these readers", "these trainings") where scores are of several readers or of
+          several trainings (`seed`, or `model` unless it is a grouping column): readers and trainings are
+          fixed, so that limits do not generalise to others (those of `mrmc` do);
+        - `weights`, if they were given: their column, "unit", or in rows "Average" the weights of the values;
+        - `n` defined scores, `n_missing` undefined scores, `n_units` units with a defined score; `n_absent`,
+          if there are any, the undefined scores of absent findings, which `n_missing` includes;
+        - `caution`, if a row has one: "few units decide" if up to five units lie far from all others and hold
+          most of the variance, as where a method sometimes fails completely; "mostly zeros"; "few units" if
+          the units are worth fewer than four of equal size;
+        - `n_shared`, if methods have defined scores of different cases: the number of cases that all methods
+          have. The `caution` "different cases" marks the methods that lack more than a tenth of the cases
+          that any method has, and more than the square root of their number;
+        - with intervals from replicates `n_undefined`, the replicates without a defined score, `bias`, the
+          mean of the replicates less the estimate, and `n_replicates`;
+        - the columns of the scores that say how they were made, such as `distance_unit`, `metric_options` and
+          `truth_rule`: the value of each metric, or "several".
 
     Raises
     ------
     ColumnError, ValueRangeError
-        A column is missing or invalid, see `frames.check_scores`; several metrics would be averaged; an
-        unknown interval, a level outside (0, 1), fewer than one replicate.
+        A column is missing or invalid, see `frames.check_scores`; several metrics would be averaged; the
+        interval is unknown, the level is outside 0 to 1, or there are fewer replicates than the level needs.
+    SalstatsError
+        An interval of 0/1 scores is to be that of an average; `weights` are not of the values of `average`.
 
     Warns
     -----
     SalstatsWarning
-        Scores outside the range of their metric, whose mean then has limits that know no bounds; names that
-        are nearly other names; cases taken as units although patients repeat; methods taken together, or by
-        default data sets or models; methods with scores of different cases; cases with different numbers of
-        readers, models or seeds; fewer than 20 units for replicates, or 4 degrees of freedom; units of very
-        unequal size, where the interval does not know them; averages over different tasks, or over such of
-        one or two units; an interval of width 0, or none; more than 1 % of the replicates undefined.
+        About the scores: a score lies outside the range of its metric; names differ only slightly from other
+        names; cases are the units although patients have several; several methods, or by default several
+        data sets or models, are taken together; methods have scores of different cases; cases have
+        different numbers of readers, models or seeds.
+
+        About the estimates: fewer than 20 units are resampled, or there are fewer than 4 degrees of freedom;
+        units differ much in size and the interval does not allow for it; averages are over different tasks,
+        or over a task of one or two units; an interval has width 0 or is missing; more than 1 % of the
+        replicates are undefined.
 
     Notes
     -----
-    Recommended intervals were chosen by their coverage. Of means of IoU, of spread and of sparse scores 95 %
-    limits held in 90 to 96 % of simulated studies of 30 units and in 93 to 97 % of 100, percentile limits in
-    80 to 96 % of those of 30 (`datasets.load_coverage`). Of hit rates they held in 93 to 100 % of simulated
-    studies of 30 units and in 94 to 99 % of 100, percentile limits in 28 to 97 % of those of 30. The least
-    are sparse scores with two huge units. Where a method fails completely on 6 or 8 % of the cases, in 83 to
-    94 % of 30 units, mostly with a caution: no limits know of failures that were not met. Scores are from 0
-    to 1 where their metric is registered so; of an unknown metric, where none lies outside.
+    Recommended intervals were chosen by their coverage in simulated studies (`datasets.load_coverage`). For
+    means of IoU, of spread-out scores and of sparse scores, 95 % limits held in 90 to 96 % of studies of 30
+    units and in 93 to 97 % of studies of 100; percentile limits held in 80 to 96 % of the studies of 30. For
+    hit rates they held in 93 to 100 % of studies of 30 units and in 94 to 99 % of studies of 100; percentile
+    limits in 28 to 97 % of the studies of 30. Coverage is lowest for sparse scores with two huge units. If a
+    method fails completely on 6 or 8 % of the cases, limits held in 83 to 94 % of studies of 30 units, mostly
+    with a caution: no interval allows for failures that are not in the sample. Scores count as scores from 0
+    to 1 if their metric is registered with this range, or if the metric is unknown and no score lies outside.
 
-    Units are drawn once per replicate and the same draw serves every group. The variance of `t` is
-    G/(G-1) times the sum over units of squared sums of residuals over n^2 (G units), which is what
-    lm(score ~ 1) with clustered errors gives, and the ordinary one where each unit has one row.
+    Units are drawn once per replicate, and the same draw serves every group. The variance of `t` is
+    G / (G - 1) times the sum over the G units of squared sums of residuals, divided by n^2. It is that of
+    lm(score ~ 1) with clustered errors, and the ordinary variance of a mean if each unit has one row.
 
-    An average leaves out tasks without a defined score, and a replicate that drew none of one of its tasks
-    is undefined, so that all replicates estimate the same thing (`order`, the rule of the CheXlocalize
-    scripts, averages the tasks that are there). Its `t` interval adds up each unit's influence, with
-    G/(G-1) per task and degrees of freedom after Satterthwaite that know which units tasks share; there is
-    none where one task has a single unit, to which `cr2` and `wilson_t` give the other tasks' variance.
+    An average leaves out tasks without a defined score. A replicate in which a task has no defined score is
+    undefined, so that all replicates estimate the same quantity; `order`, the rule of the CheXlocalize
+    scripts, averages the tasks that are defined. The `t` interval of an average adds up each unit's influence
+    on the tasks, with the factor G / (G - 1) for each task, and has Satterthwaite's degrees of freedom, which
+    allow for units that tasks share. There is no `t` interval if a task has a single unit; `cr2` and
+    `wilson_t` use the variance of the other tasks for it.
 
-    A weighted mean is sum(w y) / sum(w), a ratio, of which each interval takes both sums as they vary over
-    units; weights are of sampling (survey's `svymean`), not of precision, and only their ratios count. With
-    `unit` it is the mean of the units' means, as if each were one row. Weights of 1 change nothing.
+    A weighted mean is the ratio sum(w y) / sum(w), and every interval allows for the variation of both sums
+    over units. Weights are sampling weights, as in `svymean` of R's survey, not precisions, and only their
+    ratios matter. With "unit" it is the mean of the units' means. Weights of 1 change nothing.
 
     References
     ----------
@@ -221,20 +242,38 @@ def bootstrap(
 
     Parameters
     ----------
-    scores, by, unit, n_replicates, rng, draws, average, overall, weights
-        As for `summarize`.
+    scores : DataFrame
+        A scores frame, see `read_scores`.
+    by : str or list of str, optional
+        Grouping columns; by default those of `metric`, `method` and `task` that are present.
+    unit : str or list of str, optional
+        Columns that name the units that are resampled; by default patients or else cases, see `summarize`.
+    n_replicates : int
+        Number of replicates.
+    rng : int or numpy.random.Generator
+        Seed or generator of the draws.
+    draws : ndarray of int, shape (n_replicates, n_units), optional
+        Units of each replicate, instead of random ones: positions among the distinct units in sorted order,
+        from 0.
+    average : str, optional
+        A column of `by`: adds replicates of the mean of the group means over this column, as "Average".
+    overall : bool
+        Adds replicates of the means of all tasks pooled, in which `task` is "Overall".
+    weights : str or mapping, optional
+        A column of weights of cases, "unit", or weights of the values of `average`, see `summarize`.
 
     Returns
     -------
     DataFrame
-        One row per group and replicate, in the order of `summarize` and then of the replicates: the
-        grouping columns, `replicate` (from 0: the row of `draws`), `estimate` (NaN where no defined
-        score was drawn).
+        One row per group and replicate; groups have the order of `summarize`, and replicates that of the
+        draws: the grouping columns, `replicate` (from 0, the row of `draws`), and `estimate`, NaN if no
+        defined score was drawn.
 
     Raises
     ------
-    SalstatsError
-        As for `summarize`.
+    ColumnError, ValueRangeError, SalstatsError
+        A column is missing or invalid; several metrics would be averaged; there are no replicates; `weights`
+        are not of the values of `average`.
 
     Examples
     --------
@@ -276,30 +315,42 @@ def mean_curves(
     rng: int | np.random.Generator = 0,
     draws: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Mean of insertion and deletion curves at each step, with its interval there.
+    """Mean of insertion and deletion curves at each step, with an interval for each step.
 
     Parameters
     ----------
     curves : DataFrame
-        What `explain.insertion` and `explain.deletion` return, or several of these concatenated. Within a
-        group all curves have the same steps.
+        The frame that `explain.insertion` or `explain.deletion` returns, or several of these concatenated.
+        All curves of a group have the same steps.
     by : str or list of str, optional
-        Grouping columns; by default those of `metric, method` that are present.
-    unit, interval, level, n_replicates, rng, draws
-        As for `summarize`: the same draw serves all steps, methods and metrics.
+        Grouping columns; by default those of `metric` and `method` that are present.
+    unit : str or list of str, optional
+        Columns that name the units that are resampled; by default patients or else cases, see `summarize`.
+    interval : str, optional
+        A name of `intervals.interval_names("curve")`, see `summarize`; by default `wilson_t`, but `cr2` for
+        values outside 0 to 1, and `percentile` if `draws` are given.
+    level : float
+        Confidence level.
+    n_replicates : int
+        Number of bootstrap replicates. The same draw of units serves all steps, methods and metrics.
+    rng : int or numpy.random.Generator
+        Seed or generator of the draws.
+    draws : ndarray of int, shape (n_replicates, n_units), optional
+        Units of each replicate, instead of random ones: positions among the distinct units in sorted order,
+        from 0.
 
     Returns
     -------
     DataFrame
-        One row per group and fraction, sorted: the grouping columns, `fraction`, then as `summarize`; `n`
-        are curves, `n_missing` undefined ones (constant maps); then `baseline, n_steps, probability` of the
-        metric's curves, "several" where they differ. The intervals hold at each step for itself, not for
-        the whole curve.
+        One row per group and fraction, sorted: the grouping columns, `fraction`, then the columns of
+        `summarize` with `term` "mean", without `n_undefined` and `bias`; `n` counts curves, `n_missing` the
+        undefined ones (constant maps). Then follow `baseline`, `n_steps` and `probability` of the metric's
+        curves, "several" if they differ. Each interval is for one step, not for the whole curve.
 
     Raises
     ------
     ColumnError, SalstatsError
-        As for `summarize`; a curve stands twice, or curves of a group have different steps.
+        A column is missing or invalid; a curve is in the frame twice; curves of a group have different steps.
 
     Examples
     --------
