@@ -225,9 +225,10 @@ class PanelScores:
 
 
 def panel_scores(frame: pd.DataFrame, metric: str | None, cases: Collection[str]) -> PanelScores:
-    """Return the scores of one metric for some cases; no rows if the frame has no column `score`.
+    """Return the scores of one metric for some cases.
 
-    `metric` may be None if there is only one.
+    There are no rows if the frame has no column `score`, or names no metric and none is asked for. `metric`
+    may be None if there is only one.
     """
     if "score" not in frame.columns:
         return PanelScores(PanelRows({}), None)
@@ -241,6 +242,8 @@ def panel_scores(frame: pd.DataFrame, metric: str | None, cases: Collection[str]
             option="metric",
             choices=metrics,
         )
+    if metric is None and not metrics:
+        return PanelScores(PanelRows({}), None)
     metric = metric or str(metrics[0])
     if metric not in metrics:
         raise SalstatsError(

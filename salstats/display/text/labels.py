@@ -154,7 +154,7 @@ class Labels:
             if key == _COLOURS_KEY:
                 self.colours = _colours(value)
             elif isinstance(value, Mapping):
-                self._columns[str(key)] = {str(k): str(v) for k, v in value.items()}
+                self._columns[str(key)] = {_value_name(k): str(v) for k, v in value.items()}
             elif isinstance(value, Sequence) and not isinstance(value, str):
                 lists[str(key)] = value
             else:
@@ -162,7 +162,7 @@ class Labels:
         self._shared = _shared_spellings(self._methods)
         # a list orders values that another entry, before or after it, may rename
         for column, values in lists.items():
-            self._columns[column] = {str(value): self.value(column, value) for value in values}
+            self._columns[column] = {_value_name(value): self.value(column, value) for value in values}
         self._methods = tuple(dict.fromkeys((*self.named("method"), *self._methods)))
         self._shared = _shared_spellings(self._methods)
 
@@ -190,7 +190,7 @@ class Labels:
         """Return the label of one value of a column."""
         if value is None or value != value:
             return MISSING
-        text = str(value)
+        text = _value_name(value)
         if text in self._columns.get(column, {}):
             return self._columns[column][text]
         if text in self._flat:
@@ -256,7 +256,7 @@ class Labels:
             metrics = {name: position for position, name in enumerate(METRICS)}
 
         def sort_key(value: Any) -> tuple[int, bool, int, int, int]:
-            text = str(value)
+            text = _value_name(value)
             is_first = column == "method" and text in self._references and text not in named
             closing = 0
             if text in SUMMARY_LABELS and text not in named:
@@ -312,6 +312,16 @@ def by_numbers(text: str) -> list[tuple[float, str]]:
             # text and numbers alternate, so that they are compared with their like
             key.append((-1.0, substring))
     return key
+
+
+def _value_name(value: Hashable) -> str:
+    """Return the name of a value: its text, without decimals where it is a whole number.
+
+    A column of whole numbers, such as seeds, has floats where some of its values are missing.
+    """
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
 
 
 def method_spelling(name: str) -> str | None:
@@ -437,7 +447,7 @@ def _rank_by_category(values: object) -> dict[str, int]:
     """Return the position of each category of a Categorical, nothing for other values."""
     dtype = getattr(values, "dtype", None)
     categories = getattr(dtype, "categories", ())
-    return {str(category): position for position, category in enumerate(categories)}
+    return {_value_name(category): position for position, category in enumerate(categories)}
 
 
 def _unit_by_metric(frame: pd.DataFrame | None) -> dict[str, str]:

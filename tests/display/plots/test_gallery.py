@@ -46,6 +46,13 @@ def test_cases_are_rows_and_methods_columns_people_last():
     assert {"Grad-CAM", "Human benchmark", "IoU 0.25", "IoU 0.75", "IoU 0.50", "IoU 0.80"} <= set(found)
 
 
+def test_pictures_of_scores_that_name_no_metric_have_no_numbers():
+    figure = plot_gallery(STUDY, PICKED.assign(metric=np.nan))
+    assert figure.data["score"].isna().all()
+    with raises(SalstatsError, option="metric", value="iou"):
+        plot_gallery(STUDY, PICKED.assign(metric=np.nan), metric="iou")
+
+
 def test_a_case_picked_twice_has_one_row_that_says_both():
     assert list(PICKED["pick"]) == ["worst", "median", "mean", "best"]
     figure = plot_gallery(STUDY, PICKED)

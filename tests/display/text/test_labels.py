@@ -174,3 +174,12 @@ def test_names_stand_in_the_order_of_their_numbers():
     names = ["Finding 10", "finding 2", "Finding 1", "Edema", "2 views", "10 views", ""]
     ordered = ["", "2 views", "10 views", "Edema", "Finding 1", "finding 2", "Finding 10"]
     assert Labels().order("task", names) == ordered
+
+
+def test_whole_numbers_that_a_column_holds_as_floats_are_written_without_decimals():
+    seeds = pd.DataFrame({"seed": [10.0, 2.0, np.nan, 1.5]})
+    assert [*Labels(None, seeds).texts("seed", seeds["seed"]).values()] == ["10", "2", "1.5"]
+    named = Labels({"seed": [10, 2]}, seeds)
+    assert named.order("seed", [2.0, 10.0, 1.5]) == [10.0, 2.0, 1.5]
+    assert Labels({"seed": {2: "second"}}, seeds).value("seed", 2.0) == "second"
+    assert Labels().value("model", "1.0") == "1.0"
