@@ -440,6 +440,15 @@ ITEMS = (
         SHAPED,
     ),
     Item(
+        "plot_significance, diagram",
+        """
+        ranks = ss.rank_stability(scores, scheme="mean-rank", n_replicates=200)
+        tests = ss.significance_map(scores, test="wilcoxon")
+        ss.plot_significance(tests, form="diagram", ranks=ranks, labels=labels)
+        """,
+        SHAPED,
+    ),
+    Item(
         "plot_agreement",
         """
         pair = scores.query("metric == 'iou' and method in ['human', 'gradcam']")

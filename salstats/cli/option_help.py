@@ -176,7 +176,7 @@ DISPLAY = {
     "only": "Report only rows with this value of a column.",
     "p_values": "Show P values.",
     "percent_digits": "Decimals of percentages.",
-    "ranks": "File of ranks that orders the methods.",
+    "ranks": "File of ranks that orders the methods, the axis of a diagram.",
     "reference": "Method drawn in black (default: that of --decrease, else human).",
     "rows": "Grouping columns that make rows.",
     "show": "Draw the power, or the width of the interval.",

@@ -1,6 +1,5 @@
 """Rankings of methods: their ranks with limits and frequencies, and maps of significant differences."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -8,10 +7,10 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
-from salstats.checks import check_columns, check_frame
+from salstats.checks import check_choice, check_columns, check_frame
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import count_sentence, pooled_tasks_sentence
-from salstats.display.plots.layout.axis_ticks import tick_texts
+from salstats.display.plots.layout.axis_ticks import rank_breaks, tick_texts
 from salstats.display.plots.layout.captions import scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import BOTTOM_MM, group_titles, panel_grid
@@ -32,10 +31,11 @@ from salstats.display.plots.layout.theme import (
     TEXT_PT,
     font,
 )
+from salstats.display.plots.rank_diagram import rank_diagram
 from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, fixed_text, joined, p_text
 from salstats.display.text.labels import Labels
-from salstats.errors import SalstatsError
+from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.stats.adjust import find_procedure
 from salstats.stats.engine.paired_tests import RECORDS as TESTS
 from salstats.stats.engine.rank_schemes import RECORDS
@@ -58,6 +58,8 @@ _COLUMN_METHODS = 6
 _FILLED_SHARE = 0.92
 #: P values from here on are written with two decimals.
 _TWO_DECIMALS_FROM = 0.06
+#: Forms of a significance map.
+_FORMS = ("tiles", "diagram")
 _BLUE = PALETTE[0]
 _LIGHT_BLUE = "#A9C4E0"
 
@@ -168,7 +170,7 @@ def plot_ranks(
         + blob_layers
         + p9.geom_segment(line, data.dropna(subset=["conf_low"]))
         + p9.geom_point(color=_BLUE, fill=_BLUE, shape="D", size=1.6)
-        + p9.scale_x_continuous(breaks=_rank_breaks(n_ranks), labels=tick_texts, minor_breaks=[])
+        + p9.scale_x_continuous(breaks=rank_breaks(n_ranks), labels=tick_texts, minor_breaks=[])
         + p9.scale_y_continuous(breaks=list(y_of_method.values()), labels=wrapped_names, minor_breaks=[])
         + p9.coord_cartesian(xlim=(1 - margin, n_ranks + margin), ylim=(0.5 - len(order), 0.5), expand=False)
         + grid.elements(height, x="Rank", notes=notes, further_mm=legend_height_mm)
@@ -188,19 +190,25 @@ def plot_ranks(
 def plot_significance(
     significance: pd.DataFrame,
     *,
+    form: str = "tiles",
     ranks: pd.DataFrame | None = None,
     labels: Mapping[str, Any] | None = None,
     n_columns: int | None = None,
     width: float | None = None,
 ) -> Figure:
-    """Draw the significant differences of methods: a tile and a P value per ordered pair.
+    """Draw which methods are significantly better: a tile and a P value per ordered pair, or a diagram.
 
     Parameters
     ----------
     significance : DataFrame
         From `significance_map`; each combination of its grouping columns is a panel.
+    form : {"tiles", "diagram"}
+        A map of tiles, or Demšar's critical-difference diagram: methods on an axis of ranks, with a bar over
+        each group of neighbours of which no two differ significantly.
     ranks : DataFrame, optional
-        From `rank_stability`: methods stand by their rank. By default those better than most stand first.
+        From `rank_stability`: methods stand by their rank. By default those better than most stand first. A
+        diagram needs it, with the grouping columns of the tests; its axis is the mean rank over the cases
+        with `scheme="mean-rank"`, else the rank.
     labels : mapping, optional
         Names and order of methods and of the panels' columns.
     n_columns, width
@@ -210,11 +218,19 @@ def plot_significance(
     -------
     Figure
         A dark tile: the row's method is better than the column's. Tiles too narrow for numbers have none.
+        The `data` of a diagram are the methods with their `rank`. Bars are those of the tests of the frame,
+        at its level; where two methods do not differ but one between them differs from either, no bar joins
+        them, and the caption says so.
 
     Raises
     ------
     ColumnError, SalstatsError
-        As for `plot_ranks`.
+        As for `plot_ranks`; a diagram without `ranks`, or an unknown form.
+
+    References
+    ----------
+    Demšar J. Statistical comparisons of classifiers over multiple data sets. Journal of Machine Learning
+    Research 7 (2006), 1-30. https://jmlr.org/papers/v7/demsar06a.html
 
     Examples
     --------
@@ -226,6 +242,7 @@ def plot_significance(
     0  gradcam      human   False  1.00
     1  gradcam  occlusion   False  0.23
     """
+    check_choice(form, _FORMS, "form")
     names = Labels(labels, significance)
     comparisons = read_estimates(
         significance, "significance", ("method", "reference", "better", "p_adjusted")
@@ -237,6 +254,8 @@ def plot_significance(
     ranking = None
     if ranks is not None:
         ranking = read_estimates(ranks, "ranks")
+    if form == "diagram":
+        return _diagram(comparisons.with_frame(frame), ranking, names, n_columns, width)
     order = _compared_order(frame, ranking, names)
     n = len(order)
     position = {method: index for index, method in enumerate(order)}
@@ -318,6 +337,32 @@ def plot_significance(
     return grid.pages(figure, height)
 
 
+def _diagram(
+    comparisons: Estimates,
+    ranks: Estimates | None,
+    labels: Labels,
+    n_columns: int | None,
+    width: float | None,
+) -> Figure:
+    """Draw the critical-difference diagram of a significance map; raise without ranks."""
+    if ranks is None:
+        raise SalstatsError(
+            Setting("form", "diagram"),
+            " needs ",
+            Setting("ranks"),
+            hint=Message("make them with ", Call("rank_stability", ("scores",), {"scheme": "mean-rank"})),
+            option="ranks",
+        )
+    notes = [
+        scope_note(comparisons.frame, labels, ("metric", "task")),
+        pooled_tasks_sentence(comparisons),
+        _scheme_note(ranks),
+        _bars_note(comparisons),
+        caution_note(comparisons.frame),
+    ]
+    return rank_diagram(comparisons, ranks, labels, n_columns=n_columns, width=width, notes=notes)
+
+
 def _method_order(frame: pd.DataFrame, labels: Labels) -> list[Any]:
     """Methods in the order of the labels, else by their mean estimate over the panels."""
     means = frame.groupby("method", observed=True)["estimate"].mean().sort_values(kind="stable")
@@ -355,13 +400,6 @@ def _row_names(labels: Labels, methods: Sequence[Any], width: float) -> _RowName
     names = [texts[method] for method in methods]
     n_lines = max(text.count("\n") + 1 for text in names)
     return _RowNames(names, row_mm=max(_ROW_MM, n_lines * LINE_MM + 0.6))
-
-
-def _rank_breaks(n_ranks: int) -> list[int]:
-    """Return the ranks that are written below the axis: 1, and at most about ten multiples of a step."""
-    step = max(1, math.ceil(n_ranks / 10))
-    first = 2 if step == 1 else step
-    return [1, *range(first, n_ranks + 1, step)]
 
 
 def _rank_shares(
@@ -419,7 +457,20 @@ def _scheme_note(ranks: Estimates) -> str:
 
 
 def _dark_tiles_note(comparisons: Estimates) -> str:
-    """Sentence on dark tiles, with the level, the test and the adjustment of P values."""
+    """Sentence on dark tiles, with the tests."""
+    return f"Dark: the method of the row is better than that of the column ({_tests_text(comparisons)})."
+
+
+def _bars_note(comparisons: Estimates) -> str:
+    """Sentences on the bars of a diagram, with the tests, and on pairs without a P value."""
+    sentence = f"Bars join methods of which none is better than another ({_tests_text(comparisons)})."
+    if comparisons.frame["p_adjusted"].isna().any():
+        sentence += " No bar joins methods without a P value."
+    return sentence
+
+
+def _tests_text(comparisons: Estimates) -> str:
+    """Return the level, the test and the adjustment of P values: "one-sided P < 0.05; t test; Holm"."""
     levels = comparisons.values("conf_level")
     alpha = 0.05
     if levels:
@@ -431,4 +482,4 @@ def _dark_tiles_note(comparisons: Estimates) -> str:
     procedure = find_procedure(next(iter(comparisons.values("procedure")), None))
     if procedure is not None and procedure.label:
         details.append(procedure.label)
-    return f"Dark: the method of the row is better than that of the column ({'; '.join(details)})."
+    return "; ".join(details)

@@ -81,6 +81,13 @@ def rates_of(curves):
     return ss.plot_roc(curves, auroc=ss.auroc(ODD, "prob", "label"))
 
 
+def ranked(scores, form="tiles"):
+    """Significant differences of the methods of each task, and their mean ranks over the cases."""
+    tests = ss.significance_map(scores, by=["metric", "task"], test="wilcoxon")
+    ranks = ss.rank_stability(scores, by=["metric", "task"], scheme="mean-rank", n_replicates=50)
+    return ss.plot_significance(tests, form=form, ranks=ranks)
+
+
 def read(n=3):
     """Readings of methods by odd names."""
     rows = [
@@ -146,6 +153,7 @@ FIGURES = {
     "power": (ss.plot_power, planned(), True),
     "readers": (lambda f: ss.plot_readers(f, means=ss.mrmc(read())), ss.mrmc_readers(read()), True),
     "agreement": (lambda f: ss.plot_agreement(f, agreeing(f)), ODD.query("metric == 'iou'"), True),
+    "diagram": (lambda f: ranked(f, "diagram"), ODD, True),
 }
 #: Calls whose rows repeat cases: what they say of it is not what is drawn here.
 pytestmark = pytest.mark.filterwarnings("ignore:.*:salstats.errors.SalstatsWarning")
@@ -358,6 +366,7 @@ OF_ONE = {
     ),
     "ranks": lambda: ss.plot_ranks(ss.rank_stability(PAIR, by=BY[::2], n_replicates=50)),
     "significance": lambda: ss.plot_significance(ss.significance_map(PAIR, by=BY[::2], test="t")),
+    "diagram": lambda: ranked(PAIR, "diagram"),
     "power": lambda: ss.plot_power(
         ss.power(PAIR, reference="human", effect=-0.1, by=BY[::2], approach="formula")
     ),
@@ -389,6 +398,11 @@ def contrasts(scores, function):
     return function(scores, reference=reference, by=by, n_replicates=99)
 
 
+def task_of(scores):
+    """The tasks of scores, "all" for a study without tasks."""
+    return scores.get("task", "all")
+
+
 def means(scores):
     return ss.summarize(scores, by=[column for column in BY if column in scores], n_replicates=99)
 
@@ -408,6 +422,7 @@ OF_A_STUDY = {
             n_replicates=50,
         )
     ),
+    "diagram": lambda scores: ranked(scores.dropna(subset="score").assign(task=task_of(scores)), "diagram"),
 }
 #: Studies whose figures are measured at each run; the larger ones are measured by `pytest -m slow`.
 QUICK = ("small", "extreme")

@@ -1,5 +1,6 @@
 """Breaks of axes and their texts: few round numbers with the decimals that they need."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -162,3 +163,10 @@ def number_axes(width: float, height: float) -> list[Any]:
         p9.scale_x_continuous(breaks=partial(axis_breaks, length=width), **options),
         p9.scale_y_continuous(breaks=partial(vertical_breaks, height=height), **options),
     ]
+
+
+def rank_breaks(n_ranks: int, max_steps: int = 10) -> list[int]:
+    """Return the ranks that are written at an axis: 1, and at most about `max_steps` multiples of a step."""
+    step = max(1, math.ceil(n_ranks / max_steps))
+    first = 2 if step == 1 else step
+    return [1, *range(first, n_ranks + 1, step)]
