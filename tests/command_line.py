@@ -44,7 +44,7 @@ MINIMAL = {
     "regress": ["iou ~ area_ratio"],
     "correlate": ["iou", "prob"],
     "describe": [],
-    "describe-patients": ["label"],
+    "describe-patients": ["prob", "--by", "method", "--unit", "case,task,method"],
     "auroc": ["prob", "label"],
     "roc-curve": ["prob", "label"],
     "calibration": ["prob", "label"],
