@@ -47,38 +47,39 @@ def auroc(  # noqa: C901
 ) -> pd.DataFrame:
     """Area under the ROC curve of `score` for `label` in each group.
 
-    The area is the chance that a positive has a larger score than a negative, ties counting one half; 0.5
-    is guessing. A name is a column of `data`, or else a metric of it.
+    The area is the probability that a positive has a larger score than a negative, ties counting one half;
+    0.5 is guessing. A name is that of a column of `data`, or else of a metric.
 
     Parameters
     ----------
     data : DataFrame
-        A scores frame or any tidy table. In a scores frame `prob` and `label` stand beside every metric
-        and method; they are used once per data set, case, task and group, and have to agree there.
+        A scores frame or any tidy table. A scores frame repeats `prob` and `label` for every metric and
+        method; they are used once for each data set, case, task and group, and must be equal there.
     score : str
-        Larger speaks for positive.
+        Column or metric of which larger values speak for a positive.
     label : str
-        0 and 1, or False and True.
+        Column or metric of the label: 0 and 1, or False and True.
     by : str or sequence of str, optional
-        Grouping columns; by default `task` where there is one, and `method` too where `score` or `label` is
-        a metric, which every method has of its own. `()` pools all rows.
+        Grouping columns; by default `task` if there is such a column, and also `method` if `score` or `label`
+        is a metric, which differs between methods. `()` pools all rows.
     reference : str, optional
-        What to compare with on the same cases: a method of the data, or the score of another column or
-        metric. The result is then of differences, score - reference or method - reference.
+        Method, or column or metric of another score, to compare with on the same cases. The result is then
+        the difference of areas, method - reference or score - reference.
     unit : str or list of str, optional
-        What is independent; by default as for `summarize`.
+        Columns that name the independent units; by default patients or else cases, see `summarize`.
     interval : {"recommended", "logit", "cr2", "delong", "obuchowski"}, optional
-        Of an area `logit`, estimate ± quantile × std_error on the scale of log odds, which is recommended
-        and the default; then Wilson's limits stand where there is no variance. Of a difference `cr2`, the
-        same without a change of scale. Both keep a unit's rows together. The others are on the scale of the
-        area: `delong` takes rows for independent, `obuchowski` units, with Obuchowski's variance; where
-        units do not repeat they are the same.
+        For an area, `logit` is recommended and the default: estimate ± quantile × std_error on the scale of
+        log odds. If there is no variance, the default gives Wilson's limits instead. For a difference of
+        areas, `cr2` is recommended and the default, which is the same without a change of scale. Both keep
+        the rows of a unit together. `delong` and `obuchowski` are on the scale of the area: `delong` treats
+        rows as independent, `obuchowski` treats units as independent and has Obuchowski's variance. They are
+        the same if every unit has one row.
     level : float
         Confidence level.
     overall : bool
-        Add the area of all tasks pooled, `task` being "Overall", where `task` is in `by`.
+        Add the area of all tasks pooled, in which `task` is "Overall"; `task` must be in `by`.
     adjust : str
-        Procedure of `adjust`, for all rows of the result as one family.
+        Procedure of `adjust` that adjusts the P values of all rows as one family.
 
     Returns
     -------
@@ -86,62 +87,72 @@ def auroc(  # noqa: C901
         The grouping columns, sorted, then
 
         method, reference
-            Only with `reference`: the method or the score, and what it is compared with.
+            Only with `reference`: the method, or the name of the score, and what it is compared with.
         term, estimate
-            "auroc" and the area, or "auroc_difference" and the difference. NaN, with a warning, where all
-            labels of a group are equal.
+            "auroc" and the area, or "auroc_difference" and the difference. NaN, with a warning, if all labels
+            of a group are equal.
         std_error
-            Square root of the variance; NaN where only one row (one unit) is positive, or only one negative,
-            or where Obuchowski's estimate of the variance is below 0.
+            Square root of the variance. NaN if only one row (or unit) is positive, or only one negative, or
+            if Obuchowski's estimate of the variance is below 0.
         statistic, df, p_value, p_adjusted
-            Two-sided test of an area of 0.5, or of equal areas, on the scale of the limits, which exclude
-            that exactly where the P value is below 1 - level: Student's t, its `df` Welch's (of `obuchowski`
-            the fewer of the units with a positive and those with a negative, less 1), or z (`df` NaN) of
-            Wilson's limits, of `delong`, and of `obuchowski` where units do not repeat. NaN where there are
-            no limits; but asked for by name, where the classes of independent rows are separated completely,
-            `p_value` is the exact Mann-Whitney one, 2 / C(n, n_positive). `p_adjusted` (with `n_tests` and
-            `procedure` at the end) only with `adjust`.
+            Two-sided test of an area of 0.5, or of equal areas, on the scale of the limits; the limits
+            exclude that value exactly if the P value is below 1 - level. It is a t test with Welch's degrees
+            of freedom (`obuchowski`: the number of units with a positive, or with a negative if those are
+            fewer, less 1), and a z test (`df` NaN) with Wilson's limits, with `delong`, and with `obuchowski`
+            if every unit has one row. NaN if there are no limits. If an interval is asked for by name and
+            independent rows are separated completely, `p_value` is that of the exact Mann-Whitney test, 2 /
+            C(n, n_positive). `p_adjusted`, with `n_tests` and `procedure` as last columns, only with
+            `adjust`.
         conf_low, conf_high, conf_level, interval
-            As `interval` says, those of one area on the scale of the area cut off at 0 and 1 as in pROC.
-            "wilson" where std_error is 0 or NaN, or the area 0 or 1: Wilson's of as many cases as there are
-            units with the rarer label. NaN there if `interval` is asked for by name, or with `reference`.
+            Limits by `interval`; those of an area by `delong` and `obuchowski` are cut off at 0 and 1, as in
+            pROC. By default, `interval` is "wilson" if `std_error` is 0 or NaN or the area is 0 or 1:
+            Wilson's limits of a proportion of as many cases as units have the rarer label. In these rows
+            limits are NaN if an interval is asked for by name, or with `reference`.
         unit, n, n_missing, n_absent, n_units
-            As for `correlate`.
+            The rows that are used, which have a score and a label (and a reference score), the other rows of
+            the group, those of them that lack a metric because the finding is absent (if there are any), and
+            the units of the rows used. `unit` and `n_units` are left out if no column names units.
+        inference_to
+            "these readers" or "these trainings" if the rows are of several, to which inference is limited.
         caution
-            Where a row deserves one: "few events" where areas are so near 1 that the rarer label's units,
-            times the share of pairs in the wrong order, are fewer than 0.75 (of two areas
-            both 1.25); "few units" as for `correlate`.
+            If a row has one: "few events" if areas are so near 0 or 1 that the number of units with the rarer
+            label, times the share of pairs in the wrong order, is below 0.75 (below 1.25 for both of two
+            areas); "few units" if the units are worth fewer than four of equal size; "different cases" or
+            "incomplete pairs" if one of the methods compared lacks many cases that others have.
+        n_shared
+            If methods have rows of different cases: the number of cases that all methods have.
         predictor, response, n_positive, n_negative
-            What was used, and rows with label 1 and 0.
+            The names of the score and the label, and the numbers of rows with label 1 and 0.
         method_area, reference_area, verdict
-            Only with `reference`: both areas, and whether the method's is "lower" or "higher", else
-            "inconclusive", as in `difference`.
+            Only with `reference`: both areas, and the verdict on the method's area, "lower", "higher", or
+            "inconclusive" if the limits do not exclude 0.
 
     Raises
     ------
-    ColumnError, ValueRangeError
-        A name is neither a column nor a metric, or is not numeric; a case has two values of `score` or
-        `label` in a group of a scores frame; a label other than 0 and 1, or not the same for the method and
-        the reference; an unknown option.
+    ColumnError, ValueRangeError, SalstatsError
+        A name is neither a column nor a metric, or is not numeric; a case of a scores frame has two values of
+        `score` or `label` in a group; a label is neither 0 nor 1, or differs between the method and the
+        reference; an option is unknown.
 
     Warns
     -----
     SalstatsWarning
-        A group has one class only, complete separation, nothing but ties, positives or negatives of one unit
-        only, or a variance that is not above 0; `interval="delong"` although units repeat.
+        A group has one class only, is separated completely, or has only ties; its positives, or its
+        negatives, are of one unit; its variance is not above 0; `interval="delong"` although units have
+        several rows; methods are taken together, or have scores of different cases.
 
     Notes
     -----
-    Formulas are those of `salstats.stats.engine.roc.roc_area`. Checked against R's pROC (DeLong; `roc.test`
-    of two paired curves) and against the worked example of Obuchowski (1997), whose normal quantile is
-    replaced by that of t.
+    Formulas are those of `salstats.stats.engine.roc.roc_area`. Results were checked against R's pROC (DeLong;
+    `roc.test` of two paired curves) and against the worked example of Obuchowski (1997), whose normal
+    quantile is replaced by that of t.
 
-    Default 95 % limits held in 92 to 99 % of simulated studies of 30 units and in 94 to 96 % of 100,
-    DeLong's on the scale of the area in 62 to 93 % of those of 30 (`datasets.load_coverage`). Of differences
-    of two areas they held in 94 to 100 and 95 to 96 %.
+    Default 95 % limits held in 92 to 99 % of simulated studies of 30 units and in 94 to 96 % of studies of
+    100; those of `delong` in 62 to 93 % of the studies of 30 (`datasets.load_coverage`). Limits of
+    differences of two areas held in 94 to 100 % and in 95 to 96 %.
 
-    Wilson's limits are those of a share of as many independent cases: at an area of 1 and three positives
-    .44 to 1, at 20 .84 to 1.
+    Wilson's limits are those of a proportion of as many independent cases: at an area of 1, they are .44 to 1
+    with three positives and .84 to 1 with 20.
 
     References
     ----------

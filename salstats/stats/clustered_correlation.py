@@ -54,39 +54,60 @@ def correlate_clustered(
 
     Parameters
     ----------
-    data, x, y, by, overall
-        As for `correlate`.
+    data : DataFrame
+        A scores frame or any tidy table. Rows of a scores frame are paired by data set, case, task, method,
+        reader, model and seed.
+    x, y : str
+        The two columns of `data`, or metrics.
+    by : str or sequence of str, optional
+        Grouping columns; by default `method` if there is such a column. `()` correlates all rows together.
     stratified : str, optional
-        A column, such as `task`: correlate within each of its values and combine on Fisher's z with weights
-        n - 3. What differs *between* the strata has then no part in the correlation.
+        A column such as `task`: correlate within each of its values, and combine the correlations on Fisher's
+        z scale with weights n - 3, so that differences *between* the strata do not enter the correlation.
+    overall : bool
+        Add the correlation of all tasks pooled, in which `task` is "Overall"; `task` must be in `by`.
+    unit : str or list of str, optional
+        Columns that name the units that are resampled; by default patients or else cases, see `summarize`.
     interval : {"recommended", "cr2", "percentile"}, optional
-        `cr2`, which is recommended and the default, is `correlate` itself; `percentile`, the default with
-        `draws`, resamples units.
-    unit, level, n_replicates, rng, draws
-        As for `summarize`.
+        `cr2`, which is recommended and the default, is that of `correlate`, whose frame is returned;
+        `percentile`, the default if `draws` are given, resamples units.
+    level : float
+        Confidence level.
+    n_replicates : int
+        Number of bootstrap replicates.
+    rng : int or numpy.random.Generator
+        Seed or generator of the draws.
+    draws : ndarray of int, shape (n_replicates, n_units), optional
+        Units of each replicate, instead of random ones: positions among the distinct units in sorted order,
+        from 0.
 
     Returns
     -------
     DataFrame
-        The grouping columns, sorted, then as `correlate` for Spearman's; with `percentile` but: `std_error`
-        (SD of the replicates), `p_value` (bootstrap: twice the smaller of (1 + count) / (B + 1) on either
-        side of 0), percentile limits, and `n_undefined` replicates (a variable that does not vary, or a
-        stratum with 3 pairs or fewer or with a correlation of -1 or 1), `bias`, `n_replicates`; with
-        `stratified` its name as `stratum`, and `n_strata` that have a correlation.
+        With `cr2` the frame of `correlate` for Spearman's coefficient. With `percentile` the grouping
+        columns, sorted, then `term` ("spearman"), `estimate`; `std_error`, the standard deviation of the
+        replicates; `p_value`, twice the smaller of (1 + k) / (B + 1) for k of B replicates at or below 0, or
+        at or above 0, and `p_floor`, the smallest possible one; `conf_low`, `conf_high`, `conf_level`,
+        `interval`; `unit`, `n`, `n_missing`, `n_units` and, if there are any, `n_absent`, with the meanings
+        that they have in `correlate`; `n_undefined`, the replicates in which a variable does not vary or,
+        with `stratified`, a stratum has 3 pairs or fewer or a correlation of -1 or 1; `bias`, the mean of the
+        replicates less the estimate; `x`, `y`; with `stratified` its name as `stratum` and `n_strata`, the
+        strata that have a correlation; `n_replicates`.
 
     Raises
     ------
-    ColumnError, ValueRangeError
-        As for `correlate` and `summarize`; there is no column that could be the unit to resample.
+    ColumnError, ValueRangeError, SalstatsError
+        A name is neither a column nor a metric, or is not numeric; `x` and `y` are the same; `stratified` is
+        also in `by`; an option is unknown or out of range; no column names units to resample.
 
     Notes
     -----
-    A replicate ranks its own rows anew, ties by their mean rank. To combine correlations within strata is
-    Taylor's (1987) way with a blocking variable; he weighs the correlations themselves, here it is Fisher's
-    z, as `correlate(stratified=)` has it. Resampling patients keeps what their rows in several strata have
-    in common. Fewer than 20 units, and more than 1 % of undefined replicates, warn.
+    Each replicate ranks its own rows, and ties get their mean rank. Correlations within strata are combined
+    as by Taylor (1987) with a blocking variable; he weights the correlations themselves, while `correlate`
+    and this function weight Fisher's z. Resampling patients keeps their rows in several strata together.
+    Fewer than 20 units, and more than 1 % of undefined replicates, give a warning.
 
-    Percentile limits of rare hits are too narrow; see `correlate` for what the default holds.
+    Percentile limits of rare hits are too narrow; the coverage of the default is given in `correlate`.
 
     References
     ----------

@@ -61,42 +61,45 @@ def correlate(
 ) -> pd.DataFrame:
     """Correlation of `x` and `y` in each group.
 
-    A name is a column of `data`, or else a metric of it: `correlate(scores, "iou", "prob")` asks whether
-    the localisation is better where the model is surer, `correlate(scores, "iou", "dice")` how far two
-    metrics agree.
+    A name is that of a column of `data`, or else of a metric: `correlate(scores, "iou", "prob")` shows
+    whether localisation is better where the model is more confident, `correlate(scores, "iou", "dice")` how
+    closely two metrics agree.
 
     Parameters
     ----------
     data : DataFrame
-        A scores frame or any tidy table. Of a scores frame, rows are paired by data set, case, task, method,
-        reader, model and seed; a covariate such as `prob` that stands beside every metric is used once.
+        A scores frame or any tidy table. Rows of a scores frame are paired by data set, case, task, method,
+        reader, model and seed; a covariate such as `prob` that is repeated for every metric is used once.
     x, y : str
-        Columns or metrics.
+        The two columns or metrics.
     by : str or sequence of str, optional
-        Grouping columns; by default `method` where there is one. `()` pools all rows.
+        Grouping columns; by default `method` if there is such a column. `()` correlates all rows together.
     test : {"spearman", "pearson", "kendall", "rm", "percbend", "bicor"}
-        Kendall's is tau-b. `rm` is the repeated-measures correlation, within units: whether both move
-        together in one patient, whatever the levels of patients. `percbend` (percentage bend) and `bicor`
-        (biweight midcorrelation) are robust: outlying values have little say.
+        Correlation coefficient; Kendall's is tau-b. `rm` is the repeated-measures correlation, within units:
+        whether both variables change together within a patient, whatever the patients' levels. `percbend`
+        (percentage bend) and `bicor` (biweight midcorrelation) are robust to outlying values.
     interval : {"recommended", "cr2", "fisher", "bonett-wright", "fieller"}, optional
-        Standard error on Fisher's z scale; see Notes. `cr2`, which is recommended and the default, is
-        clustered by `unit`, and so is its test. The others take rows for independent (`rm`: after the
-        units' levels are taken out): Spearman's has all three, Kendall's `fieller`, the others `fisher`.
-        Another combination raises an error.
+        Standard error on Fisher's z scale, see Notes. `cr2`, which is recommended and the default, is
+        clustered by `unit`, and so is its test. The others treat rows as independent (for `rm`, the
+        deviations from the units' means): Spearman has all three, Kendall has `fieller`, the others have
+        `fisher`. Other combinations raise an error.
     level : float
         Confidence level.
     stratified : str, optional
-        A column, such as `task`: correlate within each of its values and combine on Fisher's z.
+        A column such as `task`: correlate within each of its values, and combine the correlations on Fisher's
+        z scale.
     overall : bool
-        Add the correlation pooled over tasks, `task` being "Overall", where `task` is in `by`.
+        Add the correlation of all tasks pooled, in which `task` is "Overall"; `task` must be in `by`.
     adjust : str
-        Procedure of `adjust`, for all rows of the result as one family.
+        Procedure of `adjust` that adjusts the P values of all rows as one family.
     unit : str or list of str, optional
-        What is independent, and what `rm` correlates within; by default as for `summarize`.
+        Columns that name the independent units, within which `rm` correlates; by default patients or else
+        cases, see `summarize`.
     covariates : str or list of str, optional
-        Columns or metrics to take out, for Spearman's and Pearson's: partial correlation.
+        Columns or metrics to adjust for (partial correlation), with Spearman's and Pearson's coefficient.
     covariates_of : {"both", "x", "y"}
-        What covariates are taken out of: both (partial correlation), or `x` or `y` alone (semi-partial).
+        Variables that are adjusted for the covariates: both (partial correlation), or only `x` or `y`
+        (semi-partial correlation).
 
     Returns
     -------
@@ -104,59 +107,64 @@ def correlate(
         The grouping columns, sorted, then
 
         term, estimate
-            The name of `test`, and the correlation. NaN, with a warning, where `x` or `y` is constant
-            (`rm`: within every unit; `percbend`, `bicor`: but for a fifth, a half of the values), covariates
-            are collinear or determine one of them, or fewer than 3 pairs are complete (and one more for
-            each covariate, of `rm` for each unit but one).
+            The name of `test`, and the correlation. It is NaN, with a warning, if `x` or `y` is constant
+            (`rm`: within every unit; `percbend`, `bicor`: in four fifths or half of the values), if
+            covariates are collinear or determine `x` or `y`, or with fewer than 3 complete pairs (one more
+            for each covariate, and with `rm` for each unit but one).
         statistic, df, p_value, p_adjusted
-            Two-sided test of no correlation. With `cr2` Fisher's z by its standard error, Student's t: the
-            P value is below 1 - level exactly where the limits exclude 0. With the others t, with n - 2
-            degrees of freedom (n - 2 - k with k covariates, of `rm` n - units - 1), z (`df` NaN) for Kendall
-            and for stratified correlations. At a correlation of -1 or 1 there is no statistic; `p_value` is
-            the exact permutation one of Spearman and Kendall, else NaN. `p_adjusted` (with `n_tests` and
-            `procedure` at the end) only with `adjust`.
+            Two-sided test of no correlation. With `cr2` it is Student's t test of Fisher's z over its
+            standard error, and the P value is below 1 - level exactly if the limits exclude 0. With the other
+            intervals it is a t test with n - 2 degrees of freedom (n - 2 - k with k covariates, n - units - 1
+            with `rm`), and a z test (`df` NaN) for Kendall and for stratified correlations. At a correlation
+            of -1 or 1 there is no statistic; `p_value` is that of the exact permutation test for Spearman and
+            Kendall, else NaN. `p_adjusted`, with `n_tests` and `procedure` as last columns, only with
+            `adjust`.
         conf_low, conf_high, conf_level, interval
-            Limits, and the standard error they were made with; NaN with 3 pairs or fewer (4 for Kendall),
-            at a correlation of -1 or 1 and, with `cr2`, which then has no test either, with fewer than 4
-            units.
+            Limits, and the name of their standard error. NaN at a correlation of -1 or 1, with 3 pairs or
+            fewer (4 for Kendall), and with `cr2` and fewer than 4 units, which then has no test either.
         unit, n, n_missing, n_units
-            Pairs used, the group's other rows, and distinct units among the pairs. Used are complete pairs;
-            with `stratified` only those of strata that entered; of `rm` the only pair of a unit, which says
-            nothing, is counted, too. Without a column `case`, `patient` or a
-            `unit` asked for, `unit` and `n_units` are left out. `n_absent`, where there is any, are those of
-            `n_missing` that lack a score as the finding is absent.
+            The pairs that are used, the other rows of the group, and the units of the pairs. Pairs are used
+            if they are complete and, with `stratified`, in a stratum that has a correlation; with `rm` `n`
+            includes the pair of a unit that has only one, which does not affect the correlation. `n_absent`,
+            if there are any, counts the rows of `n_missing` that lack a score because the finding is absent.
+            `unit` and `n_units` are left out if there is no column `case` or `patient` and no `unit` is
+            given.
         inference_to
-            "these readers" or "these trainings" where pairs are of several, as in `summarize`.
+            "these readers" or "these trainings" if the pairs are of several, to which inference is limited.
         caution
-            Where a row deserves one: "few events" where one of both has two values, and fewer than ten units
-            the rarer one; "few units" where they are worth fewer than four of equal size.
+            If a row has one: "few events" if a variable has two values and fewer than ten units have the
+            rarer one; "few units" if the units are worth fewer than four of equal size; "tasks taken
+            together" if several tasks, data sets or models are correlated together by default; "different
+            cases" if a method lacks many cases that others have.
+        n_shared
+            If methods have pairs of different cases: the number of cases that all methods have.
         x, y
-            What was correlated.
+            The names of the two variables.
         covariates, covariates_of
-            Only with `covariates`: their names, with commas, and what they were taken out of.
+            Only with `covariates`: their names, separated by commas, and the variables adjusted for them.
         stratum, n_strata, q, q_df, q_p_value
-            Only with `stratified`: the column, how many of its values entered, and Cochran's test that
-            their correlations are equal.
+            Only with `stratified`: the column, the number of its values that have a correlation, and
+            Cochran's Q test that their correlations are equal.
 
     Raises
     ------
     ColumnError, ValueRangeError
-        A name is neither a column nor a metric, or is not numeric; `stratified` is also in `by`; an unknown
-        option; an interval that the test does not have, covariates that it does not take; `x` and `y` are
-        the same, or one of the covariates; `rm` where nothing says whose rows are whose, or no unit has two.
+        A name is neither a column nor a metric, or is not numeric; `x`, `y` and the covariates are not
+        distinct; `stratified` is also in `by`; an option is unknown; the coefficient does not have this
+        interval, or takes no covariates; `rm` without units, or without a unit of two complete pairs.
 
     Warns
     -----
     SalstatsWarning
-        `by` is not given and a group holds several tasks, data sets or models, whose differences are then in
-        the correlation; a group has no correlation, or one of -1 or 1, or too few units for `cr2`; a stratum
-        is left out, as it has no correlation, one of -1 or 1 or too few pairs for a standard error; rows of a
-        group repeat a unit, and `interval` takes them for independent; a column of numbers is a label by its
-        name, such as `site`.
+        `by` is not given and a group holds several tasks, data sets or models, whose differences then enter
+        the correlation; a group has no correlation, one of -1 or 1, or too few units for `cr2`; a stratum is
+        left out, because it has no correlation, one of -1 or 1, or too few pairs for a standard error;
+        several rows of a group are of one unit and `interval` treats them as independent; a numeric column
+        holds labels by its name, such as `site`.
 
     Notes
     -----
-    Limits are tanh(atanh(r) ± q s), s by `interval`:
+    Limits are tanh(atanh(r) ± q s), with the standard error s of `interval`:
 
     ========  =============  ==========================
     any       cr2            see below
@@ -168,47 +176,52 @@ def correlate(
     others    fisher         1 / sqrt(n - 3)
     ========  =============  ==========================
 
-    n is less by 1 for each covariate, and of `rm` for each unit but one.
+    Here n is reduced by 1 for each covariate, and with `rm` for each unit but one. The quantile q is that of
+    the normal distribution, except with `cr2`.
 
-    `cr2` is the bias-reduced cluster-robust standard error (CR2) of the mean of the correlation's influence
-    function (Croux and Dehon 2010), q Student's, with Satterthwaite's degrees of freedom, which a few large
-    units make few, or with those that the kurtosis of the units' influences leaves to their variance
-    (Valliant and Rust 2010), which rare hits make few, whichever are fewer. s is no less than that of
-    independent rows (Pearson's `fisher`, Spearman's `bonett-wright`, Kendall's `fieller`), as the influences
-    of a few hits or misses vary too little by chance; where no two rows are of one unit q s is no less than
-    that with the normal quantile, and `df` NaN where it is that.
+    **CR2.** The standard error `cr2` is the bias-reduced cluster-robust one (CR2) of the mean of the
+    correlation's influence function (Croux and Dehon 2010), and q is Student's. The degrees of freedom are
+    Satterthwaite's, which are few if there are a few large units, or those that follow from the kurtosis of
+    the units' influences (Valliant and Rust 2010), which are few if hits are rare, whichever are fewer. The
+    standard error is at least that of independent rows (Pearson's `fisher`, Spearman's `bonett-wright`,
+    Kendall's `fieller`), because with a few hits or misses the influences may vary too little by chance. If
+    every row is a unit of its own, q s is at least that with the normal quantile, and `df` is NaN if it is
+    exactly that.
 
-    Of covariates the influence is that on the correlation of residuals (of ranks, with how a row moves the
-    ranks of others), of `rm` that on the correlation of deviations from units' means. Of `percbend` and
-    `bicor` it is what leaving a unit out changes, as their influence functions hold densities at medians
-    and quantiles, which tied scores do not have: it takes a correlation for each unit.
+    With covariates the influence is that on the correlation of residuals, including the effect of a row on
+    the ranks of others; with `rm` it is that on the correlation of deviations from the units' means. For
+    `percbend` and `bicor` it is the change when a unit is left out, because their influence functions contain
+    densities at medians and quantiles, which tied scores do not have; this takes one correlation per unit.
 
-    `rm` is the root of the share of the sum of squares within units that a common slope explains, with its
-    sign. `fisher` with `rm` is R's `rmcorr`, which takes the slope for the same in all units: of 30 units of
-    2 to 8 rows its 95 % limits held in 96 % of simulated studies where it was, in 86 % where slopes varied,
-    those of `cr2` in 96 to 97 %. Estimates of `percbend` and `bicor` are pingouin's with its defaults (beta
-    0.2, c 9). Those with covariates are of residuals, equal to its `partial_corr` where that is right: of
-    variables that add up it gives another number. Limits and P values are our own, as pingouin rounds its
-    limits, and has P = 0 where r is within 5e-6 of 1 or -1. Checked against R's rmcorr, ppcor and WRS2.
-    Default 95 % limits of `percbend` and `bicor` held in 94 to 98 % of simulated studies of 20 to 100 units,
-    of partial and semi-partial correlations in 92 to 99 %, the least of very skewed numbers with Pearson's;
-    Fisher's `percbend` with rows taken as independent in 78 to 85 %.
+    **Coefficients.** The square of `rm` is the share of the sum of squares within units that a common slope
+    explains; its sign is that of the slope. `fisher` with `rm` is R's `rmcorr`, which assumes the same slope
+    in all units: with 30 units of 2 to 8 rows its 95 % limits held in 96 % of simulated studies with equal
+    slopes and in 86 % if slopes varied, those of `cr2` in 96 to 97 %. Estimates of `percbend` and `bicor` are
+    pingouin's with its defaults (beta 0.2, c 9). Correlations with covariates are those of residuals; they
+    equal pingouin's `partial_corr`, except that it gives a different number if one variable is the sum of
+    others. Limits and P values are our own, as pingouin rounds its limits and has P = 0 if r is within 5e-6
+    of 1 or -1. Results were checked against R's rmcorr, ppcor and WRS2.
 
-    Default 95 % limits held in 92 to 99 % of simulated studies of 30 units and in 94 to 99 % of 100,
-    Fisher's, with rows taken as independent, in 42 to 97 % of those of 30 (`datasets.load_coverage`).
+    **Coverage.** Default 95 % limits held in 92 to 99 % of simulated studies of 30 units and in 94 to 99 % of
+    studies of 100; those of `fisher`, which treats rows as independent, in 42 to 97 % of the studies of 30
+    (`datasets.load_coverage`). Default limits of `percbend` and `bicor` held in 94 to 98 % of studies of 20
+    to 100 units, those of partial and semi-partial correlations in 92 to 99 %, least often for very skewed
+    variables with Pearson's coefficient; those of `fisher` with `percbend`, for dependent rows, in 78 to 85
+    %.
 
-    With the others q is the normal quantile. Kendall's is from Fieller et al. (1957); Bonett and Wright
-    (2000) give the same. `fisher` with Spearman is what the field prints and somewhat too narrow. Stratified:
-    weights 1 / s², of `cr2` n - 3 (Kendall n - 4), the limits from 1 / sqrt(sum of weights), strata being
-    independent, but with `cr2` units run through all strata. Spearman's
-    p-value is the t approximation at every n, as in SciPy; R's `cor.test` takes exact or Edgeworth tables
-    where there are no ties. Checked against R's `cor.test` (with `exact=FALSE`), whose Kendall p-value is
-    this one.
+    **Sources.** Kendall's standard error is from Fieller et al. (1957); Bonett and Wright (2000) give the
+    same. `fisher` with Spearman is what the field prints, and somewhat too narrow. The P value of Spearman is
+    the t approximation at every n, as in SciPy; R's `cor.test` uses exact or Edgeworth tables if there are no
+    ties. Results were checked against R's `cor.test(exact = FALSE)`, whose Kendall P value is this one.
 
-    At a correlation of -1 or 1 these approximations have no variance left and would say p = 0 of three
-    pairs. The p-value is then twice the share of the n! pairings that reach the correlation: 2 / n!
-    without ties (1/3 of 3 pairs, 1/12 of 4), as R's `exact=TRUE`. From 8 pairs on it lies above what the t
-    approximation says of a correlation just below 1.
+    **Strata** are combined with weights 1 / s²; with `cr2` these are n - 3 (Kendall n - 4). The variance of
+    the combined z is 1 / (sum of weights), as strata are independent; with `cr2` the influences of a unit are
+    summed over its strata, so that units may be in several.
+
+    **Perfect correlations.** At -1 or 1 these approximations have no variance left and would give P = 0 from
+    three pairs. The P value is then twice the share of the n! pairings that reach the correlation: 2 / n!
+    without ties (1/3 for 3 pairs, 1/12 for 4), as R's `exact=TRUE`. From 8 pairs on it is larger than that of
+    the t approximation for a correlation just below 1.
 
     References
     ----------
