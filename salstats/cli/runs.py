@@ -258,13 +258,13 @@ def run_gaze(run: CommandRun, source: Source) -> None:
 
 def run_report(run: CommandRun, source: Source) -> None:
     """Write the folder of a report, and say on stderr if it has no reference to compare with."""
-    from salstats.display.report.calls import loading
+    from salstats.display.report.calls import read_scores_call
     from salstats.display.report.folder import check_report_folder
 
     folder = run.output or Path()
     check_report_folder(folder, overwrite=run.overwrite)
     reading = dict(run.reading)
-    code = loading([run.path, *reading.pop("also", [])], reading)
+    code = read_scores_call([run.path, *reading.pop("also", [])], reading)
     scores = source.read(run)
     run.function(
         scores,

@@ -136,14 +136,14 @@ def save_figure(
     """
     target = check_target(path, FIGURE_SUFFIXES, overwrite=overwrite)
     if isinstance(width, str):
-        width = _column_width(width, journal) / _MM.get(unit, 1.0)
+        width = _column_width_mm(width, journal) / _MM.get(unit, 1.0)
     width_inches, _ = size_inches(figure, width, height, unit)
     if isinstance(figure, Figure):
         figure = figure.at(width_inches * MM_PER_INCH)
     pages = page_files(figure, target)
     for _, file in pages[1:]:
         check_target(file, FIGURE_SUFFIXES, overwrite=overwrite)
-    text = _text_of(figure)
+    text = _title_and_caption(figure)
     contents: list[tuple[Path, bytes]] = []
     if isinstance(figure, Figure) and figure.caption() and not caption:
         contents.append(_caption_file(figure.caption(), target, overwrite=overwrite))
@@ -159,7 +159,7 @@ def save_figure(
     return target
 
 
-def _column_width(width: str, journal: str) -> float:
+def _column_width_mm(width: str, journal: str) -> float:
     """Return the width in mm of one or two columns of a journal."""
     check_choice(width, _WIDTHS, "width")
     check_choice(journal, tuple(COLUMNS_MM), "journal")
@@ -220,7 +220,7 @@ def save_figure_as(
 
     `text` is by default that of the figure's own labels.
     """
-    write_files(_file_contents(figure, targets, size, dpi, text or _text_of(figure)))
+    write_files(_file_contents(figure, targets, size, dpi, text or _title_and_caption(figure)))
 
 
 def _file_contents(
@@ -241,11 +241,15 @@ def _file_contents(
                     # Matplotlib has a warning for each missing character
                     warnings.filterwarnings("ignore", message="Glyph")
                     canvas_figure.savefig(
-                        content, format=suffix[1:], dpi=dpi, bbox_inches=None, **_options(text, suffix)
+                        content,
+                        format=suffix[1:],
+                        dpi=dpi,
+                        bbox_inches=None,
+                        **_savefig_options(text, suffix),
                     )
                 written = content.getvalue()
                 if suffix == ".svg":
-                    written = _with_text(written, text)
+                    written = _svg_with_text(written, text)
                 files.append((target, written))
         finally:
             canvas_figure.clear()
@@ -267,14 +271,14 @@ def _warn_of_missing_characters(canvas_figure: DrawnFigure) -> None:
         )
 
 
-def _text_of(figure: p9.ggplot) -> FigureText:
+def _title_and_caption(figure: p9.ggplot) -> FigureText:
     """Return the title of a figure, or those of its axes such as "IoU by Confidence", and its caption."""
     labels = figure.labels
     title = labels.title or " by ".join(text for text in (labels.y, labels.x) if text)
     return FigureText(" ".join(title.split()), " ".join((labels.caption or "").split()))
 
 
-def _options(text: FigureText, suffix: str) -> dict[str, Any]:
+def _savefig_options(text: FigureText, suffix: str) -> dict[str, Any]:
     """Return the options of Matplotlib's `savefig`, the title and the subject of a PDF among them."""
     options = _OPTIONS[suffix]
     if suffix != ".pdf":
@@ -282,7 +286,7 @@ def _options(text: FigureText, suffix: str) -> dict[str, Any]:
     return {"metadata": {**options["metadata"], "Title": text.title, "Subject": text.description}}
 
 
-def _with_text(svg: bytes, text: FigureText) -> bytes:
+def _svg_with_text(svg: bytes, text: FigureText) -> bytes:
     """Return an SVG with a title and a description as the first elements of the picture."""
     start = svg.index(b">", svg.index(b"<svg")) + 1
     elements = f"<title>{escape(text.title)}</title><desc>{escape(text.description)}</desc>"
@@ -338,12 +342,12 @@ class FigureJobs:
         # the second process may have started in another folder
         absolute_targets = [target.absolute() for target in targets]
         number = len(self._tasks)
-        task = (figure, absolute_targets, text or _text_of(figure))
+        task = (figure, absolute_targets, text or _title_and_caption(figure))
         self._tasks.append(task)
         if self._pool is not None and number % 2 == 0:
             # if the process was killed meanwhile, the figure is drawn in this one
             with suppress(BrokenProcessPool):
-                self._futures[number] = self._pool.submit(_draw, *task)
+                self._futures[number] = self._pool.submit(_write_and_collect_warnings, *task)
 
     def finish(
         self,
@@ -379,7 +383,7 @@ class FigureJobs:
         if number in self._futures:
             with suppress(BrokenProcessPool):
                 return self._futures[number].result()
-        return _draw(*self._tasks[number])
+        return _write_and_collect_warnings(*self._tasks[number])
 
 
 def _second_process_pool() -> Any:
@@ -402,7 +406,7 @@ def _do_nothing() -> None:
     """Return at once: a process that is to call this function imports this module."""
 
 
-def _draw(figure: p9.ggplot, targets: Sequence[Path], text: FigureText) -> list[str]:
+def _write_and_collect_warnings(figure: p9.ggplot, targets: Sequence[Path], text: FigureText) -> list[str]:
     """Write a figure to its files at its own size and return the warnings of drawing."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -58,7 +58,7 @@ def html_table(rows: TableRows, *, identifier: str) -> str:
     """
     notes_id = f"{identifier}-notes"
     head = element("thead", "\n", [_row(cells, "col") for cells in rows.head])
-    bodies = [[element("tbody", "\n", section), "\n"] for section in _sections(rows.body)]
+    bodies = [[element("tbody", "\n", section), "\n"] for section in _body_sections(rows.body)]
     if not rows.notes:
         return element("table", "\n", head, "\n", bodies)
     table = element("table", "\n", head, "\n", bodies, aria_describedby=notes_id)
@@ -67,7 +67,7 @@ def html_table(rows: TableRows, *, identifier: str) -> str:
     return Markup(f"{table}\n{notes}")
 
 
-def _sections(body: Sequence[BodyRow]) -> Iterator[list[Child]]:
+def _body_sections(body: Sequence[BodyRow]) -> Iterator[list[Child]]:
     """Yield the rows of the body in sections, each a group with its label."""
     section: list[Child] = []
     for row in body:

@@ -96,22 +96,22 @@ def _one_page_table(rows: TableRows, layout: PageLayout, label: str) -> list[str
     return [
         f"\\begin{{{environment}}}",
         "\\centering",
-        *_caption(rows, label, end="\n\\smallskip"),
+        *_caption_lines(rows, label, end="\n\\smallskip"),
         *_type_commands(layout),
         f"\\begin{{tabular}}{{{_column_specification(rows, layout)}}}",
         "\\toprule",
-        *_head(rows, layout),
-        *_body(rows, layout),
+        *_head_lines(rows, layout),
+        *_body_lines(rows, layout),
         "\\bottomrule",
         "\\end{tabular}",
-        *_notes(rows),
+        *_note_lines(rows),
         f"\\end{{{environment}}}",
     ]
 
 
 def _long_table(rows: TableRows, layout: PageLayout, label: str) -> list[str]:
     """Return the lines of a table that goes over several pages, its head repeated on each."""
-    head = ["\\toprule", *_head(rows, layout)]
+    head = ["\\toprule", *_head_lines(rows, layout)]
     caption_of_later_pages = []
     if rows.title:
         caption_of_later_pages = [r"\caption[]{(continued)} \\"]
@@ -120,7 +120,7 @@ def _long_table(rows: TableRows, layout: PageLayout, label: str) -> list[str]:
         *_type_commands(layout),
         "\\setlength{\\LTcapwidth}{\\linewidth}",
         f"\\begin{{longtable}}{{{_column_specification(rows, layout)}}}",
-        *_caption(rows, label, end=r" \\"),
+        *_caption_lines(rows, label, end=r" \\"),
         *head,
         "\\endfirsthead",
         *caption_of_later_pages,
@@ -128,9 +128,9 @@ def _long_table(rows: TableRows, layout: PageLayout, label: str) -> list[str]:
         "\\endhead",
         "\\bottomrule",
         "\\endfoot",
-        *_body(rows, layout),
+        *_body_lines(rows, layout),
         "\\end{longtable}",
-        *_notes(rows),
+        *_note_lines(rows),
         "}",
     ]
 
@@ -144,7 +144,7 @@ def _type_commands(layout: PageLayout) -> list[str]:
     ]
 
 
-def _caption(rows: TableRows, label: str, end: str) -> list[str]:
+def _caption_lines(rows: TableRows, label: str, end: str) -> list[str]:
     """Return title and subtitle as a caption with a label to refer to, or a comment without a title."""
     key = re.sub(r"[^A-Za-z0-9-]+", "-", label).strip("-")
     label_command = ""
@@ -161,7 +161,7 @@ def _caption(rows: TableRows, label: str, end: str) -> list[str]:
     return [f"\\caption{{{' '.join(texts)}}}{label_command}{end}"]
 
 
-def _notes(rows: TableRows) -> list[str]:
+def _note_lines(rows: TableRows) -> list[str]:
     """Return the notes below a table, each in a paragraph of its own."""
     paragraphs = [latex_text(note) + r"\par" for note in rows.notes]
     if not paragraphs:
@@ -191,22 +191,22 @@ def _specification(
     return f">{{{_ALIGN_COMMANDS[align]}\\arraybackslash}}{column_type}{{{share:.4f}\\linewidth}}"
 
 
-def _head(rows: TableRows, layout: PageLayout) -> Iterator[str]:
+def _head_lines(rows: TableRows, layout: PageLayout) -> Iterator[str]:
     """Yield the rows of headings, with a rule below every one that spans columns."""
     *outer_rows, headings = rows.head
     for cells in outer_rows:
-        yield _row(cells, rows.aligns, layout, is_head=True)
+        yield _row_line(cells, rows.aligns, layout, is_head=True)
         rules = []
         for column, cell in cells_by_column(cells):
             if cell.text:
                 # LaTeX counts columns from 1
                 rules.append(f"\\cmidrule(lr){{{column + 1}-{column + cell.n_columns}}}")
         yield "".join(rules)
-    yield _row(headings, rows.aligns, layout, is_head=True)
+    yield _row_line(headings, rows.aligns, layout, is_head=True)
     yield "\\midrule"
 
 
-def _body(rows: TableRows, layout: PageLayout) -> Iterator[str]:
+def _body_lines(rows: TableRows, layout: PageLayout) -> Iterator[str]:
     """Yield the rows of the body; a group's label stays on the page of its first row."""
     previous: BodyRow | None = None
     for row in rows.body:
@@ -215,7 +215,7 @@ def _body(rows: TableRows, layout: PageLayout) -> Iterator[str]:
                 yield "\\midrule"
             elif row.is_group or row.cells[0].n_rows > 1:
                 yield "\\addlinespace"
-        line = _row(row.cells, rows.aligns, layout)
+        line = _row_line(row.cells, rows.aligns, layout)
         if row.is_group:
             # the star behind the end of a row forbids a page break
             line += "*"
@@ -223,7 +223,9 @@ def _body(rows: TableRows, layout: PageLayout) -> Iterator[str]:
         previous = row
 
 
-def _row(cells: Sequence[Cell], aligns: Sequence[Align], layout: PageLayout, *, is_head: bool = False) -> str:
+def _row_line(
+    cells: Sequence[Cell], aligns: Sequence[Align], layout: PageLayout, *, is_head: bool = False
+) -> str:
     """Return the cells of one row.
 
     A cell that spans columns, or is not set as its column is, has a specification of its own.

@@ -47,17 +47,17 @@ def markdown_text(rows: TableRows) -> str:
     """
     paragraphs = []
     if rows.title:
-        paragraphs.append(f"**{_markdown(rows.title)}**")
+        paragraphs.append(f"**{_escaped_markdown(rows.title)}**")
     if rows.subtitle:
-        paragraphs.append(_markdown(rows.subtitle))
+        paragraphs.append(_escaped_markdown(rows.subtitle))
     lines = [
-        _markdown_line([_markdown(heading) for heading in _joined_headings(rows)]),
+        _markdown_line([_escaped_markdown(heading) for heading in _joined_headings(rows)]),
         _markdown_line([_MARKDOWN_RULES[align] for align in rows.aligns]),
     ]
     for row in rows.body:
         lines.append(_markdown_line(_markdown_cells(row, len(rows.aligns))))
     paragraphs.append("\n".join(lines))
-    paragraphs += [_markdown(note) for note in rows.notes]
+    paragraphs += [_escaped_markdown(note) for note in rows.notes]
     return _with_plain_spaces("\n\n".join(paragraphs)) + "\n"
 
 
@@ -125,10 +125,10 @@ def _spreadsheet_text(text: str) -> str:
     return text
 
 
-def _markdown(text: str) -> str:
+def _escaped_markdown(text: str) -> str:
     r"""Return a text that Markdown shows as it is.
 
-    >>> print(_markdown("0.566 (0.526, 0.606)***"))
+    >>> print(_escaped_markdown("0.566 (0.526, 0.606)***"))
     0.566 (0.526, 0.606)\*\*\*
     """
     return _MARKDOWN_SIGNS.sub(r"\\\1", text)
@@ -149,7 +149,7 @@ def _markdown_cell(cell: Cell) -> str:
     """Return the text of a cell with its marks."""
     if not cell.n_rows or not cell.text:
         return ""
-    text = _markdown(cell.text)
+    text = _escaped_markdown(cell.text)
     if cell.indent:
         text = f"&emsp;{text}"
     if cell.underline:

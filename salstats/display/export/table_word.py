@@ -73,7 +73,7 @@ def word_document(rows: TableRows) -> bytes:
     # the last element describes the page
     for element in list(body)[:-1]:
         body.remove(element)
-    for block in _blocks(rows, parts):
+    for block in _xml_blocks(rows, parts):
         body.insert(len(body) - 1, parse_xml(block))
     return _file_content(document)
 
@@ -109,31 +109,31 @@ def _set_properties(document: Any, title: str) -> None:
     properties.modified = _NO_TIME
 
 
-def _blocks(rows: TableRows, parts: Sequence[tuple[TableRows, PageLayout]]) -> list[str]:
+def _xml_blocks(rows: TableRows, parts: Sequence[tuple[TableRows, PageLayout]]) -> list[str]:
     """Return title, subtitle, tables and notes as XML, in the order in which they stand."""
     blocks = []
     if rows.title:
-        blocks.append(_paragraph(rows.title, _TEXT_PT, space_below=4, keep="keepNext", bold=True))
+        blocks.append(_paragraph_xml(rows.title, _TEXT_PT, space_below=4, keep="keepNext", bold=True))
     if rows.subtitle:
-        blocks.append(_paragraph(rows.subtitle, _TEXT_PT, space_below=4, keep="keepNext"))
+        blocks.append(_paragraph_xml(rows.subtitle, _TEXT_PT, space_below=4, keep="keepNext"))
     for part, layout in parts:
-        blocks += [_table(part, layout, rows.title), _GAP]
+        blocks += [_table_xml(part, layout, rows.title), _GAP]
     for note in rows.notes:
-        blocks.append(_paragraph(note, _NOTES_PT, space_below=2, keep="keepLines"))
+        blocks.append(_paragraph_xml(note, _NOTES_PT, space_below=2, keep="keepLines"))
     return blocks
 
 
-def _paragraph(text: str, points: float, *, space_below: int, keep: str, bold: bool = False) -> str:
+def _paragraph_xml(text: str, points: float, *, space_below: int, keep: str, bold: bool = False) -> str:
     """Return a paragraph outside the table.
 
     `space_below` is the space below it in points; `keep` is Word's name for what it is kept on one page with.
     """
     space = f'<w:spacing w:before="0" w:after="{20 * space_below}"/>'
-    run = _run([text], points, bold=bold)
+    run = _run_xml([text], points, bold=bold)
     return f"<w:p {nsdecls('w')}><w:pPr><w:{keep}/>{space}</w:pPr>{run}</w:p>"
 
 
-def _run(lines: Sequence[str], points: float, *, bold: bool = False, underline: bool = False) -> str:
+def _run_xml(lines: Sequence[str], points: float, *, bold: bool = False, underline: bool = False) -> str:
     """Return lines of text in one style."""
     styles = ""
     if bold:
@@ -145,7 +145,7 @@ def _run(lines: Sequence[str], points: float, *, bold: bool = False, underline: 
     return f"<w:r><w:rPr>{styles}</w:rPr>{'<w:br/>'.join(texts)}</w:r>"
 
 
-def _table(rows: TableRows, layout: PageLayout, title: str) -> str:
+def _table_xml(rows: TableRows, layout: PageLayout, title: str) -> str:
     """Return the table itself; its headings are repeated on every page."""
     widths = [_width_twips(layout, column) for column in range(len(layout.column_widths))]
     grid = "".join(f'<w:gridCol w:w="{width}"/>' for width in widths)
@@ -153,7 +153,7 @@ def _table(rows: TableRows, layout: PageLayout, title: str) -> str:
     if title:
         caption = f"<w:tblCaption w:val={quoteattr(title[:_MAX_TITLE])}/>"
     pad = round(20 * _PAD)
-    lines = [*_head_rows(rows, layout), *_body_rows(rows, layout)]
+    lines = [*_head_rows_xml(rows, layout), *_body_rows_xml(rows, layout)]
     return (
         f"<w:tbl {nsdecls('w')}><w:tblPr>"
         f'<w:tblW w:w="{sum(widths)}" w:type="dxa"/><w:jc w:val="left"/><w:tblLayout w:type="fixed"/>'
@@ -163,7 +163,7 @@ def _table(rows: TableRows, layout: PageLayout, title: str) -> str:
     )
 
 
-def _head_rows(rows: TableRows, layout: PageLayout) -> list[str]:
+def _head_rows_xml(rows: TableRows, layout: PageLayout) -> list[str]:
     """Return the rows of headings; the last of them holds the headings of columns."""
     lines = []
     last = len(rows.head) - 1
@@ -176,11 +176,11 @@ def _head_rows(rows: TableRows, layout: PageLayout) -> list[str]:
         if level == last:
             heading = "column"
             bottom = _LIGHT_RULE if rows.body else _HEAVY_RULE
-        lines.append(_row(BodyRow(cells), layout, top=top, bottom=bottom, keep=True, heading=heading))
+        lines.append(_row_xml(BodyRow(cells), layout, top=top, bottom=bottom, keep=True, heading=heading))
     return lines
 
 
-def _body_rows(rows: TableRows, layout: PageLayout) -> list[str]:
+def _body_rows_xml(rows: TableRows, layout: PageLayout) -> list[str]:
     """Return the rows of the body."""
     lines = []
     last = len(rows.body) - 1
@@ -195,7 +195,7 @@ def _body_rows(rows: TableRows, layout: PageLayout) -> list[str]:
         if row.is_group and index > 0:
             space = _GROUP_SPACE
         keep = row.is_group or len(rows.body) <= _MAX_ROWS_TOGETHER
-        lines.append(_row(row, layout, top=top, bottom=bottom, keep=keep, space=space))
+        lines.append(_row_xml(row, layout, top=top, bottom=bottom, keep=keep, space=space))
     return lines
 
 
@@ -205,7 +205,7 @@ def _width_twips(layout: PageLayout, start: int, n_columns: int = 1) -> int:
     return sum(int(20 * (layout.width_of(column) + 2 * _PAD)) for column in columns)
 
 
-def _row(
+def _row_xml(
     row: BodyRow,
     layout: PageLayout,
     *,
@@ -234,9 +234,9 @@ def _row(
     """
     rules = ""
     if top:
-        rules += _rule("top", top)
+        rules += _rule_xml("top", top)
     if bottom:
-        rules += _rule("bottom", bottom)
+        rules += _rule_xml("bottom", bottom)
     cells = []
     for column, cell in cells_by_column(row.cells):
         properties = [f'<w:tcW w:w="{_width_twips(layout, column, cell.n_columns)}" w:type="dxa"/>']
@@ -252,7 +252,7 @@ def _row(
         properties.append(f'<w:vAlign w:val="{vertical_align}"/>')
         # the rule below a spanner belongs to its paragraph, so that rules of neighbours do not touch
         has_rule = heading == "spanner" and bool(cell.text)
-        paragraph = _cell_paragraph(cell, layout, keep=keep, space=space, has_rule=has_rule)
+        paragraph = _cell_paragraph_xml(cell, layout, keep=keep, space=space, has_rule=has_rule)
         cells.append(f"<w:tc><w:tcPr>{''.join(properties)}</w:tcPr>{paragraph}</w:tc>")
     properties_of_row = "<w:cantSplit/>"
     if heading:
@@ -261,33 +261,33 @@ def _row(
     return f"<w:tr><w:trPr>{properties_of_row}</w:trPr>{''.join(cells)}</w:tr>"
 
 
-def _cell_paragraph(cell: Cell, layout: PageLayout, *, keep: bool, space: int, has_rule: bool) -> str:
+def _cell_paragraph_xml(cell: Cell, layout: PageLayout, *, keep: bool, space: int, has_rule: bool) -> str:
     """Return the paragraph in a cell, empty where a cell above reaches down over it."""
     properties = []
     if keep:
         properties.append("<w:keepNext/>")
     if has_rule:
-        properties.append(f"<w:pBdr>{_rule('bottom', _LIGHT_RULE)}</w:pBdr>")
+        properties.append(f"<w:pBdr>{_rule_xml('bottom', _LIGHT_RULE)}</w:pBdr>")
     properties.append(f'<w:spacing w:before="{space}" w:after="{_SPACE}"/>')
     if cell.indent:
         properties.append(f'<w:ind w:left="{round(20 * layout.points * INDENT)}"/>')
     properties.append(f'<w:jc w:val="{cell.align}"/>')
     text = ""
     if cell.n_rows:
-        text = _cell_text(cell, layout)
+        text = _cell_runs_xml(cell, layout)
     return f"<w:p><w:pPr>{''.join(properties)}</w:pPr>{text}</w:p>"
 
 
-def _cell_text(cell: Cell, layout: PageLayout) -> str:
+def _cell_runs_xml(cell: Cell, layout: PageLayout) -> str:
     """Return the lines of a cell with its marks, its number moved to where the decimal points stand."""
-    text = _run(layout.cell_lines(cell), layout.points, bold=cell.bold, underline=cell.underline)
+    text = _run_xml(layout.cell_lines(cell), layout.points, bold=cell.bold, underline=cell.underline)
     if not cell.pad:
         return text
-    pad = _run([_FIGURE_SPACE * len(cell.pad)], layout.points)
+    pad = _run_xml([_FIGURE_SPACE * len(cell.pad)], layout.points)
     return pad + text
 
 
-def _rule(side: str, size: int) -> str:
+def _rule_xml(side: str, size: int) -> str:
     """Return a rule at one side of a cell or paragraph, its size in eighths of a point."""
     return f'<w:{side} w:val="single" w:sz="{size}" w:space="1" w:color="000000"/>'
 

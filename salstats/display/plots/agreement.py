@@ -16,7 +16,7 @@ from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.panel_grid import group_titles, panel_grid
 from salstats.display.plots.layout.points import CELL_POINTS, RASTER_POINTS, cell_layers
 from salstats.display.plots.layout.theme import GUIDE, PALETTE, LineStyle, font
-from salstats.display.text.format import column_text
+from salstats.display.text.format import column_texts
 from salstats.display.text.labels import Labels
 from salstats.errors import Call, Message, SalstatsError
 from salstats.stats.agreement.readings_of_groups import differences
@@ -221,7 +221,7 @@ def _line_layers(frame: pd.DataFrame) -> list[Any]:
 def _number_layers(frame: pd.DataFrame) -> list[Any]:
     """Layers of the numbers of the lines, at the right, limits' on the side of the bias."""
     texts = frame.groupby("panel", observed=True)["estimate"].transform(
-        lambda estimates: column_text(estimates, _NUMBER_DIGITS)
+        lambda estimates: column_texts(estimates, _NUMBER_DIGITS)
     )
     # as the numbers of the axis
     texts = texts.str.replace("-", "\N{MINUS SIGN}")

@@ -48,12 +48,12 @@ from salstats.display.text.format import STYLES, count_range, count_text, report
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
 from salstats.display.text.margins import pairs_as_methods
 from salstats.display.text.models import (
-    as_deviations,
     has_marginal_estimates,
+    marginal_heading,
     marginal_note,
-    marginal_text,
     outcome_text,
     term_names,
+    variances_as_standard_deviations,
 )
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.errors import SalstatsError, Setting, ValueRangeError
@@ -155,7 +155,7 @@ def plot_forest(  # noqa: C901
     if differences.values("formula") and differences.values("term"):
         differences = per_covariate_units(differences)
     prepared, reference_note = _with_term_labels(
-        pairs_as_methods(as_deviations(differences, names), names), names
+        pairs_as_methods(variances_as_standard_deviations(differences, names), names), names
     )
     row_columns = _row_columns(prepared)
     key_columns = list(row_columns)
@@ -264,15 +264,15 @@ def _with_term_labels(estimates: Estimates, labels: Labels) -> _LabelledTerms:
         return _LabelledTerms(estimates, "")
     model_columns = [*estimates.keys, "formula"]
     # label of the variable and of the level of each term, in the order of the labels
-    names_of_terms, reference_note = term_names(estimates, model_columns, labels)
-    order_of_terms = list(names_of_terms)
+    names_of_terms = term_names(estimates, model_columns, labels)
+    order_of_terms = list(names_of_terms.variable_and_level)
     positions = estimates.frame["term"].map(order_of_terms.index)
     ordered = estimates.take(np.argsort(positions, kind="stable"))
     variables = []
     levels = []
     terms = []
     for term in ordered.frame["term"]:
-        variable, level = names_of_terms[term]
+        variable, level = names_of_terms.variable_and_level[term]
         variables.append(variable)
         levels.append(level)
         # a term without a level is named by its variable alone
@@ -281,7 +281,7 @@ def _with_term_labels(estimates: Estimates, labels: Labels) -> _LabelledTerms:
     is_one_model = not any(estimates.varies(column) for column in model_columns)
     if is_one_model and len(frame) > 1:
         frame = frame.assign(**{_VARIABLE: variables, _LEVEL: levels})
-    return _LabelledTerms(estimates.with_frame(frame), reference_note)
+    return _LabelledTerms(estimates.with_frame(frame), names_of_terms.reference_note)
 
 
 def _row_columns(estimates: Estimates) -> list[str]:
@@ -462,7 +462,7 @@ def _axis_title(estimates: Estimates, labels: Labels, term: str | None, ratio: b
     if term in CONTRASTS:
         return contrast_title(estimates, labels, term)
     if has_marginal_estimates(estimates) and not estimates.values("term"):
-        return axis_text(marginal_text(estimates, labels), estimates)
+        return axis_text(marginal_heading(estimates, labels), estimates)
     if estimates.values("formula") or ratio:
         effect = effect_text(estimates, ratio)
         if term:

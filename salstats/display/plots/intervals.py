@@ -32,7 +32,7 @@ from salstats.display.plots.layout.row_panels import row_figure
 from salstats.display.text.format import STYLES, fixed_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import pairs_as_methods
-from salstats.display.text.models import has_marginal_estimates, marginal_text
+from salstats.display.text.models import has_marginal_estimates, marginal_heading
 from salstats.display.text.vocabulary import CONTRASTS, TERMS
 from salstats.errors import Call, ColumnError, Message, SalstatsError, Setting
 from salstats.metrics.registry import direction
@@ -299,7 +299,7 @@ def _axis_title(drawing: EstimateDrawing) -> str:
     if drawing.term in CONTRASTS:
         return contrast_title(estimates, labels, drawing.term)
     if has_marginal_estimates(estimates):
-        return axis_text(marginal_text(estimates, labels), estimates)
+        return axis_text(marginal_heading(estimates, labels), estimates)
     return axis_text(quantity_label(estimates.only_value("metric"), drawing.term, labels), estimates)
 
 

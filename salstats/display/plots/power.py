@@ -20,13 +20,13 @@ from salstats.display.text.cautions import caution_note
 from salstats.display.text.format import count_text, joined, level_text
 from salstats.display.text.labels import Labels
 from salstats.display.text.planning import (
-    check_plan,
+    checked_plan,
     curve_text,
     curves_of,
-    effect_with_unit,
-    grouping_of,
-    limits_text,
-    needed_text,
+    effect_text,
+    grouping_columns_of,
+    n_needed_limits_text,
+    n_needed_text,
     spread_note,
 )
 from salstats.stats.planning.spreads import LIMITS_LEVEL
@@ -105,7 +105,7 @@ def plot_power(  # noqa: C901, PLR0912
     'Power (%)'
     """
     check_choice(show, _QUANTITIES, "show")
-    frame = check_plan(plan)
+    frame = checked_plan(plan)
     names = Labels(labels, frame)
     curves = _curves(frame, names, show)
     rows = curves.rows
@@ -188,7 +188,7 @@ def plot_power(  # noqa: C901, PLR0912
 
 def _curves(frame: pd.DataFrame, names: Labels, show: str) -> _Curves:
     """Return the curves of a plan, which show "power" or "width"."""
-    varying = [column for column in grouping_of(frame) if frame[column].nunique() > 1]
+    varying = [column for column in grouping_columns_of(frame) if frame[column].nunique() > 1]
     quantity = frame["width"]
     if show == "power":
         quantity = 100 * frame["power"]
@@ -237,9 +237,9 @@ def _target_marks(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _sample_size_text(curve: pd.DataFrame, *, show_limits: bool) -> str:
     """Return the number of cases that a curve needs, with its limits if it has any: "97 [67 to 152]"."""
-    if show_limits and limits_text(curve):
-        return f"{needed_text(curve)} [{limits_text(curve)}]"
-    return needed_text(curve)
+    if show_limits and n_needed_limits_text(curve):
+        return f"{n_needed_text(curve)} [{n_needed_limits_text(curve)}]"
+    return n_needed_text(curve)
 
 
 def _limit_bars(rows: pd.DataFrame) -> pd.DataFrame:
@@ -307,7 +307,7 @@ def _y_title(frame: pd.DataFrame, show: str) -> str:
     if show == "width":
         return f"Mean width of the {interval}"
     if first["goal"] == "width":
-        return f"{interval} within {effect_with_unit(first['widest'], first['term'])} (%)"
+        return f"{interval} within {effect_text(first['widest'], first['term'])} (%)"
     return "Power (%)"
 
 
@@ -317,7 +317,7 @@ def _effect_note(frame: pd.DataFrame) -> str:
     effects = distinct_values(frame, "effect")
     if len(effects) != 1 or first["goal"] == "width":
         return ""
-    return f"Effect: {effect_with_unit(effects[0], first['term'])}."
+    return f"Effect: {effect_text(effects[0], first['term'])}."
 
 
 def _sample_size_note(frame: pd.DataFrame, curves: _Curves, legend: list[str], *, has_bars: bool) -> str:
@@ -337,7 +337,7 @@ def _sample_size_note(frame: pd.DataFrame, curves: _Curves, legend: list[str], *
     if has_panels:
         sizes += ", in the panels' order"
     limits = ""
-    if any(limits_text(curve) for curve in curves_of(frame)):
+    if any(n_needed_limits_text(curve) for curve in curves_of(frame)):
         level = level_text(LIMITS_LEVEL)
         limits = f" and their {level}% limits, as the pilot's spread is uncertain"
     target = level_text(frame.iloc[0]["target"])
@@ -363,4 +363,4 @@ def _width_note(frame: pd.DataFrame) -> str:
     first = frame.iloc[0]
     if first["goal"] != "width":
         return ""
-    return f"Dashed: the width planned for, {effect_with_unit(first['widest'], first['term'])}."
+    return f"Dashed: the width planned for, {effect_text(first['widest'], first['term'])}."

@@ -151,9 +151,10 @@ def plot_regression(
     else:
         frame, rows = place_rows(drawing)
         # where terms are rows the reference level is one of them
-        _, reference_note = term_names(
+        names_of_terms = term_names(
             drawing.estimates.with_frame(frame), [*coefficients.keys, "formula"], names
         )
+        reference_note = names_of_terms.reference_note
     no_effect = 1.0 if ratio else 0.0
     null_lines = frame[["panel"]].drop_duplicates().assign(guide=no_effect)
     unnamed_columns = []
@@ -248,9 +249,9 @@ def _prepare(coefficients: Estimates, labels: Labels) -> EstimateDrawing:
     frame["term_label"] = frame["term"].map(label_of_term)
     estimates = replace(coefficients, frame=frame)
     defined_rows = drawn_rows(estimates)
-    names_of_terms, _ = term_names(estimates.with_frame(defined_rows), [*groups, "formula"], labels)
+    names_of_terms = term_names(estimates.with_frame(defined_rows), [*groups, "formula"], labels)
     term_texts = {}
-    for term, (variable, level) in names_of_terms.items():
+    for term, (variable, level) in names_of_terms.variable_and_level.items():
         # a term without a level is named by its variable alone
         term_texts[term] = ": ".join(text for text in (variable, level) if text)
     row, facet, panel_texts = _rows_and_panels(defined_rows, labels, facet, term_texts)

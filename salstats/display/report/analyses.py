@@ -12,7 +12,7 @@ import pandas as pd
 import salstats as ss
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.report.calls import COMPARED, SCORED, assignment, call_text
-from salstats.display.report.ranking import best_first, is_ranked
+from salstats.display.report.ranking import compared_means_best_first, is_ranked
 from salstats.display.report.settings import Settings, has_several_values
 from salstats.display.text.format import counted
 from salstats.display.text.labels import Labels
@@ -77,12 +77,12 @@ class ReportFrames:
         ]
 
 
-def metric_order(scores: pd.DataFrame) -> list[str]:
+def ordered_metrics(scores: pd.DataFrame) -> list[str]:
     """Return the metrics of scores, those of the registry first and in its order."""
     return Labels().order("metric", sorted(scores["metric"].astype(str).unique()))
 
 
-def compared_methods(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+def scores_of_compared_methods(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """Return the scores of every method but the reference."""
     if settings.reference is None:
         return scores
@@ -232,12 +232,12 @@ def _run_best(analyses: Analyses, scores: pd.DataFrame, settings: Settings, opti
     """
     means = analyses.results.estimates("means")
     ranked = means.subset(is_ranked(means, settings.reference))
-    ranking = best_first(ranked, settings.reference)
+    ranking = compared_means_best_first(ranked, settings.reference)
     if len(ranking) < 2:
         return
     metric = str(ranking.frame["metric"].iloc[0])
     best_method = str(ranking.frame["method"].iloc[0])
-    compared = compared_methods(scores, settings)
+    compared = scores_of_compared_methods(scores, settings)
     options = {"by": _contrast_groups(scores), "reference": best_method, **options}
     averages_tasks = options["average"] is not None
 
@@ -250,7 +250,7 @@ def _run_best(analyses: Analyses, scores: pd.DataFrame, settings: Settings, opti
             frame = ss.adjust(frame, procedure="bonferroni")
         return frame
 
-    name = _compared_name(settings)
+    name = _compared_scores_name(settings)
     rows = f"{name}[{name}['metric'] == {metric!r}]"
     last_line = "differences"
     if averages_tasks:
@@ -287,7 +287,7 @@ def _run_contrasts(
     difference_call = assignment("difference", analyses.calls["difference"])
     analyses.attempt(
         "decrease",
-        f"{difference_call}\n{_tested_call(decrease_call, difference)}",
+        f"{difference_call}\n{_tested_decreases_code(decrease_call, difference)}",
         lambda: _tested_decreases(difference, ss.percent_decrease(ratio_scores, by=by, **options)),
     )
 
@@ -296,7 +296,7 @@ def _metrics_with_decreases(scores: pd.DataFrame) -> list[str]:
     """Return the metrics that have percentage decreases: a true zero, and no score below it."""
     lowest = lowest_scores(scores)
     metrics = []
-    for metric in metric_order(scores):
+    for metric in ordered_metrics(scores):
         # the lowest score of a metric without defined scores is NaN
         if registered_metric(metric) is not None and has_true_zero(metric) and not lowest[metric] < 0:
             metrics.append(metric)
@@ -326,7 +326,7 @@ def _tested_decreases(difference: pd.DataFrame, decrease: pd.DataFrame) -> pd.Da
     return untested.merge(tests[[*keys, *test_columns]], on=keys, how="left", validate="one_to_one")
 
 
-def _tested_call(decrease_call: str, difference: pd.DataFrame) -> str:
+def _tested_decreases_code(decrease_call: str, difference: pd.DataFrame) -> str:
     """Return Python that does to a call of `percent_decrease` what `_tested_decreases` does to its frame."""
     keys = _key_columns(difference)
     test_columns = _test_columns(difference)
@@ -367,9 +367,9 @@ def _run_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Settings
     unit = settings.unit
     if has_several_values(scores, "label"):
         analyses.run("auroc", ss.auroc, scores, "prob", "label", by=tasks or None, unit=unit, level=level)
-    compared = compared_methods(scores, settings)
-    compared_name = _compared_name(settings)
-    metrics = metric_order(compared)
+    compared = scores_of_compared_methods(scores, settings)
+    compared_name = _compared_scores_name(settings)
+    metrics = ordered_metrics(compared)
     by = ["method", *tasks]
     options: dict[str, Any] = {"by": by, "unit": unit, "level": level}
 
@@ -380,7 +380,7 @@ def _run_confidence(analyses: Analyses, scores: pd.DataFrame, settings: Settings
     calls = [analyses.call(ss.correlate, compared_name, metric, "prob", **options) for metric in metrics]
     analyses.attempt(
         "correlation",
-        f"correlations = {_concatenation(calls)}\n"
+        f"correlations = {_concat_code(calls)}\n"
         f"{call_text(ss.adjust, 'correlations', procedure=settings.adjust)}",
         correlations,
     )
@@ -409,7 +409,7 @@ def _run_covariates(analyses: Analyses, scores: pd.DataFrame, settings: Settings
     if has_several_values(scores, "task"):
         task_term = "task + "
     formulas = []
-    for metric in metric_order(scores):
+    for metric in ordered_metrics(scores):
         for covariate in covariates:
             formulas.append(f"{_formula_name(metric)} ~ {task_term}{_formula_name(covariate)}")
     reference = settings.reference
@@ -421,7 +421,7 @@ def _run_covariates(analyses: Analyses, scores: pd.DataFrame, settings: Settings
     def slopes() -> pd.DataFrame:
         # the range of a covariate is over the cases that are compared
         normalized = ss.normalize(scored, covariates)
-        terms = ss.regress(compared_methods(normalized, settings), formulas, **options)
+        terms = ss.regress(scores_of_compared_methods(normalized, settings), formulas, **options)
         if reference is not None:
             gaps = ss.regress(normalized, formulas, reference=reference, **options)
             terms = pd.concat([terms, gaps], ignore_index=True)[list(gaps.columns)]
@@ -437,20 +437,20 @@ def _run_covariates(analyses: Analyses, scores: pd.DataFrame, settings: Settings
     lines = [
         f"formulas = {formulas}",
         f"normalized = {call_text(ss.normalize, SCORED, covariates)}",
-        f"terms = {_concatenation(calls)}",
+        f"terms = {_concat_code(calls)}",
         f"terms = terms[terms['term'].isin({covariates})]",
         call_text(ss.adjust, "terms", procedure=settings.adjust),
     ]
     analyses.attempt("regression", "\n".join(lines), slopes)
 
 
-def _concatenation(calls: list[str]) -> str:
+def _concat_code(calls: list[str]) -> str:
     """Return Python that puts the frames of some calls one below the other."""
     lines = "".join(f"    {call},\n" for call in calls)
     return f"pd.concat([\n{lines}], ignore_index=True)"
 
 
-def _compared_name(settings: Settings) -> str:
+def _compared_scores_name(settings: Settings) -> str:
     """Return the name in calls of the scores of every method but the reference."""
     if settings.reference is None:
         return "scores"

@@ -25,7 +25,7 @@ _CHANCE = 0.5
 def regression_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
     """Yield the number of slopes that were shown to differ from 0, of scores, then of gaps."""
     for rows in (slopes.subset(~is_gap_slope(slopes)), slopes.subset(is_gap_slope(slopes))):
-        yield from _slope_count_sentence(rows, wording)
+        yield from _slope_count_sentences(rows, wording)
     if wording.is_significant(slopes).any():
         condition = ""
         if has_task_term(slopes):
@@ -42,13 +42,13 @@ def regression_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
 
 
 def is_gap_slope(slopes: Estimates) -> np.ndarray:
-    """Find slopes of gaps to a reference, which other than slopes of scores have one."""
+    """Return, for each row, whether it is a slope of the gap to a reference; slopes of scores have none."""
     if "reference" not in slopes.frame.columns:
         return np.zeros(len(slopes), dtype=bool)
     return np.asarray(slopes.frame["reference"].notna(), dtype=bool)
 
 
-def outcome_metrics(slopes: Estimates) -> list[str]:
+def outcome_metric_of_rows(slopes: Estimates) -> list[str]:
     """Return the metric that each row's model is of."""
     metrics = {formula: parse_formula(formula).response.name for formula in slopes.values("formula")}
     return [metrics[formula] for formula in slopes.frame["formula"]]
@@ -59,7 +59,7 @@ def has_task_term(slopes: Estimates) -> bool:
     return any("task" in parse_formula(formula).columns for formula in slopes.values("formula"))
 
 
-def _slope_count_sentence(slopes: Estimates, wording: Wording) -> Iterator[str]:
+def _slope_count_sentences(slopes: Estimates, wording: Wording) -> Iterator[str]:
     """Yield how many slopes of scores, or of gaps alone, have a P value below the level."""
     n_tested = int((~np.isnan(slopes.reported_p_values)).sum())
     if not n_tested:

@@ -26,17 +26,17 @@ class VariableName(str):
     __repr__ = str.__str__
 
 
-def call_text(function: Callable[..., object], data: str, *arguments: object, **options: object) -> str:
-    """Return the call of a public function on data with a name, without options that are None.
+def call_text(function: Callable[..., object], data_name: str, *arguments: object, **options: object) -> str:
+    """Return Python that calls a public function on data with a name, without options that are None.
 
     >>> import salstats as ss
     >>> call_text(ss.regress, "scores", "iou ~ prob", by="method", unit=None)
     "ss.regress(scores, 'iou ~ prob', by='method')"
     """
-    texts = [data, *(literal(argument) for argument in arguments)]
+    texts = [data_name, *(python_literal(argument) for argument in arguments)]
     for name, value in options.items():
         if value is not None:
-            texts.append(f"{name}={literal(value)}")
+            texts.append(f"{name}={python_literal(value)}")
     return f"ss.{function.__name__}({', '.join(texts)})"
 
 
@@ -51,7 +51,7 @@ def assignment(name: str, call: str) -> str:
     return "\n".join(lines)
 
 
-def loading(files: Iterable[object], reading: Mapping[str, Any] | None = None) -> str:
+def read_scores_call(files: Iterable[object], reading: Mapping[str, Any] | None = None) -> str:
     """Return the call that reads the scores of some files, without folders and default options.
 
     Parameters
@@ -63,7 +63,7 @@ def loading(files: Iterable[object], reading: Mapping[str, Any] | None = None) -
     """
     options = dict(reading or {})
     if options.get("join"):
-        options["join"] = [_joined_file_names(part) for part in options["join"]]
+        options["join"] = [_without_folders(part) for part in options["join"]]
     parameters = signature(ss.read_scores).parameters
     options = {name: value for name, value in options.items() if value != parameters[name].default}
     names = [_file_name(str(file)) for file in files]
@@ -73,7 +73,7 @@ def loading(files: Iterable[object], reading: Mapping[str, Any] | None = None) -
     return call_text(ss.read_scores, source, **options)
 
 
-def _joined_file_names(part: str | Mapping[str, str]) -> str | dict[str, str]:
+def _without_folders(part: str | Mapping[str, str]) -> str | dict[str, str]:
     """Return a file to join, or the files by prefix, without their folders."""
     if isinstance(part, str):
         return _file_name(part)
@@ -93,7 +93,7 @@ def preamble(settings: Settings, calls: Iterable[str]) -> str:
     imports = ["import salstats as ss"]
     if "pd" in names:
         imports.insert(0, "import pandas as pd")
-    code = settings.code or loading(settings.inputs or ["scores.csv"])
+    code = settings.code or read_scores_call(settings.inputs or ["scores.csv"])
     comment = ""
     if not settings.code and not settings.inputs:
         comment = "  # as ss.write_frame(scores, 'scores.csv') wrote them"
@@ -105,25 +105,25 @@ def preamble(settings: Settings, calls: Iterable[str]) -> str:
     if SCORED in names:
         lines.append(f"{SCORED} = scores[scores['score'].notna()]")
     if LABELS in names:
-        lines.append(f"{LABELS} = {literal(settings.label_options)}")
+        lines.append(f"{LABELS} = {python_literal(settings.label_options)}")
     return "\n".join([*imports, "", *lines])
 
 
-def literal(value: object) -> str:
+def python_literal(value: object) -> str:
     """Return a value as Python reads it.
 
-    >>> literal({"iou": (0.05,), "hd95": [float("inf")]})
+    >>> python_literal({"iou": (0.05,), "hd95": [float("inf")]})
     "{'iou': (0.05,), 'hd95': [float('inf')]}"
     """
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, dict):
-        pairs = [f"{key!r}: {literal(member)}" for key, member in value.items()]
+        pairs = [f"{key!r}: {python_literal(member)}" for key, member in value.items()]
         return f"{{{', '.join(pairs)}}}"
     if isinstance(value, list):
-        return f"[{', '.join(map(literal, value))}]"
+        return f"[{', '.join(map(python_literal, value))}]"
     if isinstance(value, tuple):
-        texts = ", ".join(map(literal, value))
+        texts = ", ".join(map(python_literal, value))
         if len(value) == 1:
             texts += ","
         return f"({texts})"

@@ -1,6 +1,7 @@
 """Sentences on the cases and scores of a report, and on the scores that are undefined."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -29,7 +30,7 @@ def count_sentences(flow: pd.DataFrame, wording: Wording) -> Iterator[str]:
         n_defined = f" ({count_text(n_scores - n_undefined)} of them defined)"
     yield (
         f"The analysis included {counted(n_scores, 'score')}{n_defined} of {_cases_text(file, wording)}, for "
-        f"{joined(_branch_counts(flow))}."
+        f"{joined(_task_method_metric_counts(flow))}."
     )
     if n_undefined:
         share = percent_text(100 * n_undefined / n_scores)
@@ -63,7 +64,7 @@ def _cases_text(file: pd.Series, wording: Wording) -> str:
     return f"{text} of {counted(file['n_units'], wording.unit)}"
 
 
-def _branch_counts(flow: pd.DataFrame) -> list[str]:
+def _task_method_metric_counts(flow: pd.DataFrame) -> list[str]:
     """Return the numbers of tasks, methods and metrics: ["5 tasks", "3 methods", "2 metrics"]."""
     texts = []
     if "n_tasks" in flow.columns:
@@ -76,14 +77,31 @@ def _branch_counts(flow: pd.DataFrame) -> list[str]:
     return texts
 
 
-def count_undefined_and_absent(flow: pd.DataFrame) -> tuple[pd.Series, int]:
-    """Return the number of undefined scores by reason, and the number of rows of absent findings."""
+class UnscoredCounts(NamedTuple):
+    """Numbers of rows without a score.
+
+    Attributes
+    ----------
+    undefined_by_reason : Series of int
+        Number of undefined scores by reason, the most frequent reason first.
+    absent : int
+        Number of rows of findings that are absent, which need no score.
+    """
+
+    undefined_by_reason: pd.Series
+    absent: int
+
+
+def count_undefined_and_absent(flow: pd.DataFrame) -> UnscoredCounts:
+    """Count undefined scores and rows of absent findings in a frame of `case_flow`."""
     is_undefined = flow["excluded"].astype(bool) & (flow["stage"] == DEFINED)
     n_rows = flow[is_undefined].groupby("reason", sort=False)["n_rows"].sum()
     n_rows = n_rows.sort_values(ascending=False, kind="stable")
     is_absent = n_rows.index.isin(ABSENT_REASONS)
     # a reason that no score of these branches has counts none
-    return n_rows[~is_absent & (n_rows > 0)], int(n_rows[is_absent].sum())
+    return UnscoredCounts(
+        undefined_by_reason=n_rows[~is_absent & (n_rows > 0)], absent=int(n_rows[is_absent].sum())
+    )
 
 
 def reasons_text(n_undefined_by_reason: pd.Series) -> str:

@@ -10,7 +10,7 @@ from salstats.display.report.wording import (
     MAX_WRITTEN,
     Wording,
     decimals,
-    family_text,
+    family_of_tests_text,
     name_list,
     named_values,
     used_procedure,
@@ -43,7 +43,7 @@ def contrast_sentences(contrasts: Estimates, wording: Wording) -> Iterator[str]:
     if contrasts.has_estimate.any():
         yield _significance_rule_sentence(contrasts, wording)
     for _, rows in wording.by_metric(contrasts):
-        yield headline(rows, wording)
+        yield headline_sentence(rows, wording)
     yield from _reading_notes(contrasts, wording)
     yield from caveat_sentences(contrasts, wording)
 
@@ -102,7 +102,7 @@ def _claimed_tasks(claimed: Estimates, contrasts: Estimates, wording: Wording) -
     return f" {joined(phrases)}"
 
 
-def headline(contrasts: Estimates, wording: Wording) -> str:
+def headline_sentence(contrasts: Estimates, wording: Wording) -> str:
     """Return all methods against the reference on one metric: averaged over tasks, or in the only one."""
     rows = contrasts
     if contrasts.is_over_tasks.any():
@@ -223,7 +223,7 @@ def _significance_rule_sentence(contrasts: Estimates, wording: Wording) -> str:
     if used_procedure(contrasts) is None:
         return f"{rule}; nothing is adjusted for multiple tests."
     p_name = wording.p_name(contrasts)
-    return f"{rule} and {p_name} is below {wording.alpha} ({family_text(contrasts)})."
+    return f"{rule} and {p_name} is below {wording.alpha} ({family_of_tests_text(contrasts)})."
 
 
 def _reading_notes(contrasts: Estimates, wording: Wording) -> Iterator[str]:

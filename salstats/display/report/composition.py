@@ -101,12 +101,12 @@ def compose(
         methods=(*paragraphs, *methods_references(paragraphs)),
         missing_items=missing_items(analyses.frames),
         warnings=tuple(warnings),
-        counts=count_rows(scores, settings),
+        counts=named_counts(scores, settings),
         provenance=provenance_rows(wording, scores),
     )
 
 
-def count_rows(scores: pd.DataFrame, settings: Settings) -> tuple[tuple[str, str], ...]:
+def named_counts(scores: pd.DataFrame, settings: Settings) -> tuple[tuple[str, str], ...]:
     """Return what the summary counts, and the numbers of it."""
     names = {
         "case": "Cases",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import pandas as pd
 
 import salstats as ss
-from salstats.display.report.analyses import Analyses, compared_methods, metric_order
+from salstats.display.report.analyses import Analyses, ordered_metrics, scores_of_compared_methods
 from salstats.display.report.calls import assignment, call_text
 from salstats.display.report.document import Display
 from salstats.display.report.examples import PICKS, Examples
@@ -41,9 +41,9 @@ class Contents:
     examples: Examples | None = None
 
     @cached_property
-    def compared(self) -> pd.DataFrame:
+    def compared_scores(self) -> pd.DataFrame:
         """Scores of every method but the reference."""
-        return compared_methods(self.scores, self.wording.settings)
+        return scores_of_compared_methods(self.scores, self.wording.settings)
 
     @cached_property
     def ranked_means(self) -> pd.DataFrame:
@@ -54,7 +54,7 @@ class Contents:
         return frame[is_on_first_metric].drop(columns="task", errors="ignore").reset_index(drop=True)
 
     @property
-    def metric(self) -> str:
+    def first_metric(self) -> str:
         """First metric, by which scores are drawn and cases picked."""
         return str(self.ranked_means["metric"].iloc[0])
 
@@ -73,9 +73,9 @@ class Contents:
         return "decrease"
 
     @cached_property
-    def method(self) -> str:
+    def first_method(self) -> str:
         """First compared method, by which cases are picked."""
-        return str(self.wording.labels.order("method", self.compared["method"].astype(str))[0])
+        return str(self.wording.labels.order("method", self.compared_scores["method"].astype(str))[0])
 
     @cached_property
     def style_options(self) -> dict[str, Any]:
@@ -87,15 +87,15 @@ class Contents:
         """Texts for the slots of titles, captions and descriptions."""
         settings = self.wording.settings
         slots = {
-            "metrics": joined([self.wording.metric(metric) for metric in metric_order(self.scores)]),
+            "metrics": joined([self.wording.metric(metric) for metric in ordered_metrics(self.scores)]),
             "and_task": "",
             "by_task": "",
             "over_tasks": "",
             "contrast": "Difference",
             "reference": self.wording.method(settings.reference or ""),
             "unit": settings.unit,
-            "metric": self.wording.metric(self.metric),
-            "method": self.wording.method(self.method),
+            "metric": self.wording.metric(self.first_metric),
+            "method": self.wording.method(self.first_method),
         }
         if has_several_values(self.scores, "task"):
             slots["and_task"] = " and task"
@@ -172,7 +172,7 @@ def _descriptions(contents: Contents) -> FrameWithCall:
 
 def _ranked_means(contents: Contents) -> FrameWithCall:
     """Return the means by which methods are ranked."""
-    condition = f"means['metric'] == {contents.metric!r}"
+    condition = f"means['metric'] == {contents.first_metric!r}"
     if contents.analyses.results.estimates("means").is_over_tasks.any():
         condition = f"({condition}) & (means['task'] == 'Average')"
     selection = f"means[{condition}]"
@@ -226,14 +226,16 @@ def _picked_cases(contents: Contents) -> FrameWithCall | None:
     """Return the cases with the worst, the median and the best score, None without maps."""
     if contents.examples is None:
         return None
-    call = call_text(ss.pick_cases, "scores", at=list(PICKS), method=contents.method, by="metric")
+    call = call_text(ss.pick_cases, "scores", at=list(PICKS), method=contents.first_method, by="metric")
     return FrameWithCall(
-        contents.examples.picks(contents.compared, contents.method, contents.metric),
+        contents.examples.picked_cases(
+            contents.compared_scores, contents.first_method, contents.first_metric
+        ),
         f"{call}  # here only of cases with a map",
     )
 
 
-def _styled(function: Callable[..., Any]) -> DrawingCall:
+def _call_with_labels_and_style(function: Callable[..., Any]) -> DrawingCall:
     """Draw with a function that takes labels and a style."""
 
     def drawing_call(frame: pd.DataFrame, contents: Contents) -> partial[Any]:
@@ -242,7 +244,7 @@ def _styled(function: Callable[..., Any]) -> DrawingCall:
     return drawing_call
 
 
-def _labelled(function: Callable[..., Any]) -> DrawingCall:
+def _call_with_labels(function: Callable[..., Any]) -> DrawingCall:
     """Draw with a function that takes labels."""
 
     def drawing_call(frame: pd.DataFrame, contents: Contents) -> partial[Any]:
@@ -251,7 +253,7 @@ def _labelled(function: Callable[..., Any]) -> DrawingCall:
     return drawing_call
 
 
-def _draw_intervals(means: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _intervals_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Draw means, methods in the order of their decreases and tasks in that of their AUROC."""
     frames = contents.analyses.frames
     options: dict[str, Any] = {}
@@ -262,7 +264,7 @@ def _draw_intervals(means: pd.DataFrame, contents: Contents) -> partial[Any]:
     return partial(ss.plot_intervals, means, **options, **contents.style_options)
 
 
-def _draw_ranking(means: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _ranking_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Draw the means of methods, the best on top."""
     reference = contents.wording.settings.reference
     options: dict[str, Any] = {"sort": "estimate"}
@@ -271,31 +273,33 @@ def _draw_ranking(means: pd.DataFrame, contents: Contents) -> partial[Any]:
     return partial(ss.plot_intervals, means, **options, **contents.style_options)
 
 
-def _draw_contrasts(contrasts: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _contrasts_call(contrasts: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Draw contrasts over tasks, with P values where there are any."""
     is_tested = "p_value" in contrasts.columns and bool(contrasts["p_value"].notna().any())
     return partial(ss.plot_forest, contrasts, p_values=is_tested, width=_FOREST_MM, **contents.style_options)
 
 
-def _draw_contrasts_by_task(contrasts: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _contrasts_by_task_call(contrasts: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Draw contrasts in single tasks, a panel for each metric."""
     n_columns = min(contrasts["metric"].nunique(), 2)
     return partial(ss.plot_decrease, contrasts, n_columns=n_columns, **contents.style_options)
 
 
-def _draw_scores(_descriptions: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _scores_call(_descriptions: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Draw the scores behind their descriptions."""
     wording = contents.wording
     return partial(ss.plot_box, contents.scores, reference=wording.settings.reference, labels=wording.labels)
 
 
-def _draw_confidence(lines: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _confidence_call(lines: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Draw the scores on the first metric against the model's confidence, with fitted lines."""
     labels = contents.wording.labels
-    return partial(ss.plot_scatter, contents.compared, "prob", contents.metric, fit=lines, labels=labels)
+    return partial(
+        ss.plot_scatter, contents.compared_scores, "prob", contents.first_metric, fit=lines, labels=labels
+    )
 
 
-def _draw_mean_table(means: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _mean_table_call(means: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Draw the table of means, with marks for differences from the reference."""
     reference = contents.wording.settings.reference
     options: dict[str, Any] = {"differences": contents.analyses.frames.get("difference")}
@@ -304,7 +308,7 @@ def _draw_mean_table(means: pd.DataFrame, contents: Contents) -> partial[Any]:
     return partial(ss.table_estimates, means, **options, **contents.style_options)
 
 
-def _draw_examples(picks: pd.DataFrame, contents: Contents) -> partial[Any]:
+def _examples_call(picks: pd.DataFrame, contents: Contents) -> partial[Any]:
     """Draw the maps of picked cases."""
     assert contents.examples is not None
     return partial(contents.examples.figure, picks, contents.scores, contents.wording.labels)
@@ -339,7 +343,7 @@ SECTION_PLANS = (
         "summary", "Summary", (),
         (
             FigurePlan(
-                "ranking", "Mean {metric} by method{over_tasks}", _draw_ranking, _ranked_means,
+                "ranking", "Mean {metric} by method{over_tasks}", _ranking_call, _ranked_means,
                 alt=f"Mean {{metric}} of each method with its interval, the best on top; {_FILES_NOTE}",
             ),
         ),
@@ -348,22 +352,22 @@ SECTION_PLANS = (
         "contrasts", "Comparison with {reference}", ("decrease", "difference"),
         (
             FigurePlan(
-                "contrasts", "{contrast} from {reference}{over_tasks}", _draw_contrasts, _main_contrasts,
+                "contrasts", "{contrast} from {reference}{over_tasks}", _contrasts_call, _main_contrasts,
                 alt=f"{{contrast}} of each method from {{reference}} with interval and P; {_FILES_NOTE}",
             ),
             FigurePlan(
                 "contrasts_by_task", "{contrast} from {reference} by task",
-                _draw_contrasts_by_task, _contrasts_by_task,
+                _contrasts_by_task_call, _contrasts_by_task,
                 alt=f"{{contrast}} of each method from {{reference}} with intervals; {_FILES_NOTE}",
                 display=Display.FOLDED,
             ),
             TablePlan(
                 "decrease", "Percentage decrease from {reference}",
-                _styled(ss.table_decrease), "decrease",
+                _call_with_labels_and_style(ss.table_decrease), "decrease",
             ),
             TablePlan(
                 "difference", "Difference from {reference}",
-                _styled(ss.table_decrease), "difference",
+                _call_with_labels_and_style(ss.table_decrease), "difference",
             ),
         ),
     ),
@@ -371,22 +375,22 @@ SECTION_PLANS = (
         "means", "Localisation", ("means",),
         (
             FigurePlan(
-                "intervals", "Mean {metrics} by method{and_task}", _draw_intervals, "means",
+                "intervals", "Mean {metrics} by method{and_task}", _intervals_call, "means",
                 alt=f"Means of {{metrics}} with intervals; {_FILES_NOTE}",
             ),
             FigurePlan(
                 "scores", "Distribution of {metrics} over cases",
-                _draw_scores, _descriptions,
+                _scores_call, _descriptions,
                 alt=f"Box plots of scores by method; {_FILES_NOTE}",
                 display=Display.FOLDED,
             ),
             TablePlan(
                 "means", "Mean {metrics} by method{and_task}",
-                _draw_mean_table, "means",
+                _mean_table_call, "means",
             ),
             TablePlan(
                 "best", "Difference in {metric} from {best}, the best mean",
-                _styled(ss.table_decrease), "best", display=Display.FOLDED,
+                _call_with_labels_and_style(ss.table_decrease), "best", display=Display.FOLDED,
             ),
         ),
     ),
@@ -395,18 +399,18 @@ SECTION_PLANS = (
         (
             FigurePlan(
                 "coefficients", "Regression of scores on covariates",
-                _labelled(ss.plot_regression), "regression",
+                _call_with_labels(ss.plot_regression), "regression",
                 alt=f"Coefficients with intervals; {_FILES_NOTE}",
             ),
             FigurePlan(
                 "covariates", "Distribution of covariates{by_task}",
-                _labelled(ss.plot_letter_values), "covariates",
+                _call_with_labels(ss.plot_letter_values), "covariates",
                 alt="Letter-value plots of the covariates.",
                 display=Display.FOLDED,
             ),
             TablePlan(
                 "regression", "Regression of scores on covariates",
-                _styled(ss.table_regression), "regression",
+                _call_with_labels_and_style(ss.table_regression), "regression",
             ),
         ),
     ),
@@ -415,7 +419,7 @@ SECTION_PLANS = (
         (
             TablePlan(
                 "agreement", "Agreement of readers of the same cases",
-                _styled(ss.table_estimates), "agreement",
+                _call_with_labels_and_style(ss.table_estimates), "agreement",
             ),
         ),
     ),
@@ -424,17 +428,17 @@ SECTION_PLANS = (
         (
             TablePlan(
                 "auroc", "Discrimination of the classifier (AUROC)",
-                _styled(ss.table_estimates), "auroc",
+                _call_with_labels_and_style(ss.table_estimates), "auroc",
             ),
             FigurePlan(
                 "confidence", "Scatter plots of {metric} against {prob}",
-                _draw_confidence, "confidence",
+                _confidence_call, "confidence",
                 caption="Linear models with standard errors clustered by {unit} (CR2).",
                 alt="Scatter plots of {metric} against {prob} with fitted lines.",
             ),
             TablePlan(
                 "correlation", "Rank correlation of scores with {prob}",
-                _styled(ss.table_correlation), "correlation",
+                _call_with_labels_and_style(ss.table_correlation), "correlation",
             ),
         ),
     ),
@@ -442,7 +446,7 @@ SECTION_PLANS = (
         "examples", "Examples", (),
         (
             FigurePlan(
-                "examples", "Cases picked by the {metric} of {method}", _draw_examples, _picked_cases,
+                "examples", "Cases picked by the {metric} of {method}", _examples_call, _picked_cases,
                 caption="The worst, the median and the best {metric} of {method} among the cases at hand.",
                 alt="Saliency maps over their images, with the outline of the truth and the score.",
             ),
@@ -453,10 +457,10 @@ SECTION_PLANS = (
         (
             TablePlan(
                 "description", "Scores by metric and method",
-                _styled(ss.table_describe), "describe",
+                _call_with_labels_and_style(ss.table_describe), "describe",
             ),
             FigurePlan(
-                "flow", "Flow of cases", _labelled(ss.plot_flow), "flow",
+                "flow", "Flow of cases", _call_with_labels(ss.plot_flow), "flow",
                 caption="Scores, cases and units at each step, and scores left out by reason.",
                 alt="Flow diagram of cases and scores; the same counts are in the file of this figure.",
                 display=Display.FOLDED,

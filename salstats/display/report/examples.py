@@ -33,7 +33,7 @@ class Examples:
     maps: pd.DataFrame
     draw: Callable[[pd.DataFrame, pd.DataFrame, Labels], Figure]
 
-    def picks(self, scores: pd.DataFrame, method: str, metric: str) -> pd.DataFrame:
+    def picked_cases(self, scores: pd.DataFrame, method: str, metric: str) -> pd.DataFrame:
         """Pick the cases with a map whose score is the worst, the median and the best.
 
         Raises

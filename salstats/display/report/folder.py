@@ -68,7 +68,7 @@ def _write_files(report: Report, folder: Path, jobs: FigureJobs, progress: bool)
     # figures may be drawn in a second process while the tables are written
     n_pages = 0
     for item in figures:
-        for page, files in zip(item.drawing, _figure_files(item, folder), strict=True):
+        for page, files in zip(item.drawing, _figure_files_by_page(item, folder), strict=True):
             jobs.add(page, files, FigureText(f"{item.number}. {item.title}", item.caption))
             n_pages += 1
     written: dict[str, _WrittenItem] = {}
@@ -88,7 +88,7 @@ def _write_files(report: Report, folder: Path, jobs: FigureJobs, progress: bool)
     return figure_warnings
 
 
-def _figure_files(item: ReportItem, folder: Path) -> list[list[Path]]:
+def _figure_files_by_page(item: ReportItem, folder: Path) -> list[list[Path]]:
     """Return the files of each page of a figure."""
     files = []
     for name in page_names(item.key, len(item.drawing)):
@@ -105,7 +105,7 @@ def _write_table(item: ReportItem, folder: Path) -> _WrittenItem:
 
 def _written_figure(item: ReportItem, folder: Path) -> _WrittenItem:
     """Return the files of a figure that was drawn, and the PNG of each page."""
-    files_of_pages = _figure_files(item, folder)
+    files_of_pages = _figure_files_by_page(item, folder)
     pictures = tuple(files[-1].read_bytes() for files in files_of_pages)
     files = [file for files_of_page in files_of_pages for file in files_of_page]
     return _WrittenItem(pictures, tuple(files))

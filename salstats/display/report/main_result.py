@@ -6,9 +6,9 @@ import numpy as np
 
 from salstats.display.estimates import Estimates
 from salstats.display.report.analyses import ReportFrames
-from salstats.display.report.associations import is_gap_slope, outcome_metrics
+from salstats.display.report.associations import is_gap_slope, outcome_metric_of_rows
 from salstats.display.report.comparisons import contrast_states
-from salstats.display.report.ranking import best_first, is_ranked
+from salstats.display.report.ranking import compared_means_best_first, is_ranked
 from salstats.display.report.wording import Wording, decimals, decimals_of_limits, name_list
 from salstats.display.text.format import counted, fixed_text, joined
 from salstats.metrics.registry import direction
@@ -31,7 +31,7 @@ def main_sentences(frames: ReportFrames, wording: Wording) -> tuple[str, ...]:
     reference = wording.settings.reference
     # means of the methods on the first metric; `ranking` has those that are defined, the best method first
     ranked = means.subset(is_ranked(means, reference))
-    ranking = best_first(ranked, reference)
+    ranking = compared_means_best_first(ranked, reference)
     metric = str(ranked.frame["metric"].iloc[0])
     if not len(ranking):
         return (f"On {wording.metric(metric)}, no method had a defined score.",)
@@ -217,7 +217,7 @@ def _slopes_sentence(metric: str, frames: ReportFrames, wording: Wording) -> str
     if "regression" not in frames:
         return untested
     all_slopes = frames.estimates("regression")
-    is_of_metric = np.array([outcome == metric for outcome in outcome_metrics(all_slopes)], dtype=bool)
+    is_of_metric = np.array([outcome == metric for outcome in outcome_metric_of_rows(all_slopes)], dtype=bool)
     slopes = all_slopes.subset(is_of_metric & ~is_gap_slope(all_slopes))
     if np.isnan(slopes.reported_p_values).all():
         return untested

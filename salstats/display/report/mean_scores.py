@@ -72,7 +72,7 @@ def _sentences_of_metric(metric_name: str, means: Estimates, wording: Wording) -
         text += f", and undefined for {name_list(names, 'methods')}"
     yield f"On {metric_name}, the mean score{over_tasks} was {text}."
     if has_averages:
-        missing_tasks = _missing_tasks(task_means, wording)
+        missing_tasks = _missing_task_texts(task_means, wording)
         if missing_tasks:
             yield (
                 "Not every method has a defined score in each: "
@@ -80,7 +80,7 @@ def _sentences_of_metric(metric_name: str, means: Estimates, wording: Wording) -
             )
 
 
-def _missing_tasks(means: Estimates, wording: Wording) -> list[str]:
+def _missing_task_texts(means: Estimates, wording: Wording) -> list[str]:
     """Return the tasks that a method has no mean in: ["Grad-CAM has none in Edema"]."""
     tasks = set(means.values("task"))
     texts = []

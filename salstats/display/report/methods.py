@@ -8,7 +8,12 @@ import pandas as pd
 
 from salstats.display.estimates import Estimates
 from salstats.display.report.analyses import ReportFrames
-from salstats.display.report.associations import has_task_term, is_gap_slope, outcome_metrics, target_phrase
+from salstats.display.report.associations import (
+    has_task_term,
+    is_gap_slope,
+    outcome_metric_of_rows,
+    target_phrase,
+)
 from salstats.display.report.case_counts import count_undefined_and_absent
 from salstats.display.report.mean_scores import bound_sentences
 from salstats.display.report.provenance import versions
@@ -84,7 +89,7 @@ def methods_text(frames: ReportFrames, wording: Wording, scores: pd.DataFrame) -
     return tuple(paragraph for paragraph in paragraphs if paragraph)
 
 
-def _slot_if(holds: object) -> str | None:
+def _condition_slot(holds: object) -> str | None:
     """Return the text of a slot that only decides whether its sentence is written, None to leave it out."""
     return _CONDITION_HOLDS if holds else None
 
@@ -110,8 +115,8 @@ def _settings_slots(frames: ReportFrames, wording: Wording) -> Slots:
         "units": wording.units,
         "unit_definition": _UNITS.get(unit, f"{wording.unit}: all scores with the same value of {unit}"),
         "unit_role": unit_role,
-        "lines": _slot_if("confidence" in frames),
-        "letter_values": _slot_if("covariates" in frames),
+        "lines": _condition_slot("confidence" in frames),
+        "letter_values": _condition_slot("covariates" in frames),
         "software": f"salstats {version_of['salstats']} in Python {version_of['Python']} ({packages})",
     }
 
@@ -151,13 +156,13 @@ def _outcome_slots(frames: ReportFrames, wording: Wording) -> Slots:
     return {
         "outcomes": f"{subject} {joined(metric_texts)}",
         "metric_notes": " ".join(notes) or None,
-        "all_defined": _slot_if(n_undefined == 0),
+        "all_defined": _condition_slot(n_undefined == 0),
         "n_undefined": count_text(n_undefined) if n_undefined else None,
         "n_scores": count_text(n_scores),
         "percent_undefined": percent_text(100 * n_undefined / n_scores),
         "reasons": reasons,
         "imputation": imputation,
-        "continuous": _slot_if(has_continuous_metric),
+        "continuous": _condition_slot(has_continuous_metric),
     }
 
 
@@ -216,10 +221,10 @@ def _scores_slots(scores: pd.DataFrame, wording: Wording) -> Slots:
             )
     has_predictions = {"prob", "label"} <= set(scores.columns)
     slots: Slots = {
-        "truth_only": _slot_if(slices == ["true-positive"] and has_predictions),
+        "truth_only": _condition_slot(slices == ["true-positive"] and has_predictions),
         "thresholds": joined(thresholds) or None,
-        "cutoff": _slot_if(_distinct_texts(scores, "cutoff")),
-        "smooth": _slot_if(_distinct_texts(scores, "smooth")),
+        "cutoff": _condition_slot(_distinct_texts(scores, "cutoff")),
+        "smooth": _condition_slot(_distinct_texts(scores, "smooth")),
         "repeated_rows": " ".join(repeated_rows) or None,
     }
     if len(slices) == 1:
@@ -312,9 +317,9 @@ def _mean_slots(frames: ReportFrames, wording: Wording) -> Slots:
     slots: Slots = {
         "mean_by": "metric and method",
         # weights by task make another average, which the slot "weights" describes
-        "averaged": _slot_if(has_averages and not isinstance(weights, Mapping)),
+        "averaged": _condition_slot(has_averages and not isinstance(weights, Mapping)),
         "weights": _weights_text(wording),
-        "bounds": _slot_if(any(bound_sentences(frames.estimates("means"), wording))),
+        "bounds": _condition_slot(any(bound_sentences(frames.estimates("means"), wording))),
         "intervals": " ".join(_interval_sentences(estimates_by_key, wording)),
         "replicates": None,
         "resampling": "",
@@ -415,7 +420,7 @@ def _contrast_slots(frames: ReportFrames, wording: Wording) -> Slots:
         decreases = frames.estimates("decrease")
         without_zero = set(differences.values("metric")) - set(decreases.values("metric"))
         slots["decrease"] = _CONDITION_HOLDS
-        slots["averaged_decrease"] = _slot_if(decreases.is_over_tasks.any())
+        slots["averaged_decrease"] = _condition_slot(decreases.is_over_tasks.any())
         if without_zero:
             slots["without_zero"] = wording.metrics(wording.labels.order("metric", sorted(without_zero)))
     return slots
@@ -464,7 +469,7 @@ def _regression_slots(frames: ReportFrames, wording: Wording) -> Slots:
         "but_reference": "",
         "with_task": "",
         "alone": "",
-        "gaps": _slot_if(has_gaps),
+        "gaps": _condition_slot(has_gaps),
         "binary": joined(_binary_outcomes(slopes, frames["describe"], wording)) or None,
         "errors": " ".join(errors),
         "adjusted_slopes": _adjustment_sentence(plural_noun, slopes, wording, earlier),
@@ -483,7 +488,7 @@ def _regression_slots(frames: ReportFrames, wording: Wording) -> Slots:
 
 def _binary_outcomes(slopes: Estimates, descriptions: pd.DataFrame, wording: Wording) -> list[str]:
     """Return the labels of the metrics that were modelled and whose scores are all 0 or 1."""
-    modelled_metrics = set(outcome_metrics(slopes))
+    modelled_metrics = set(outcome_metric_of_rows(slopes))
     names = []
     for metric in wording.labels.order("metric", descriptions["metric"]):
         if metric in modelled_metrics and _is_binary(descriptions[descriptions["metric"] == metric]):
@@ -506,7 +511,7 @@ def _correlation_slots(frames: ReportFrames, wording: Wording) -> Slots:
         "prob": wording.column(str(first["y"])),
         "separately": f", separately by {joined(by)}" if by else "",
         "correlation_interval": interval_source,
-        "perfect": _slot_if((np.abs(correlations.numbers("estimate")) == 1).any()),
+        "perfect": _condition_slot((np.abs(correlations.numbers("estimate")) == 1).any()),
         "adjusted_correlations": _adjustment_sentence("correlations", correlations, wording, earlier),
     }
 
@@ -534,7 +539,7 @@ def _area_slots(areas: Estimates, wording: Wording) -> Slots:
     }
 
 
-def references() -> dict[str, str]:
+def reference_by_citation() -> dict[str, str]:
     """Return references by author and year, as the Methods section cites them."""
     table = pd.read_csv(data_folder() / "report" / "references.csv")
     return dict(zip(table["cited"], table["reference"], strict=True))
@@ -543,5 +548,7 @@ def references() -> dict[str, str]:
 def methods_references(paragraphs: Sequence[str]) -> tuple[str, ...]:
     """Return the references that paragraphs cite, in the order in which they are first cited."""
     text = "\n".join(paragraphs)
-    cited = [(text.index(key), reference) for key, reference in references().items() if key in text]
+    cited = [
+        (text.index(key), reference) for key, reference in reference_by_citation().items() if key in text
+    ]
     return tuple(reference for _, reference in sorted(cited))

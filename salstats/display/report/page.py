@@ -12,9 +12,9 @@ from salstats.display.report.document import Display, MissingItem, Report, Secti
 from salstats.display.report.page_items import (
     copy_button,
     item_block,
-    linked,
-    scrolling,
+    scrollable_region,
     toolbar,
+    with_doi_links,
 )
 from salstats.display.report.provenance import INPUT
 from salstats.display.text.format import counted
@@ -87,7 +87,7 @@ def _folded_part(part: _FoldedSection) -> Markup:
 
 def _first_screen(section: Section, report: Report) -> Markup:
     """Return the first screen: a figure, the main results, counts, and links to warnings."""
-    sentences = [element("li", linked(sentence)) for sentence in section.sentences]
+    sentences = [element("li", with_doi_links(sentence)) for sentence in section.sentences]
     blocks = [element("ul", sentences, class_="key", id="summary-text")]
     if report.counts:
         rows = [element("div", element("dt", name), element("dd", value)) for name, value in report.counts]
@@ -120,7 +120,7 @@ def _section_part(section: Section) -> _FoldedSection:
         text_id = f"{anchor}-text"
         sentences = []
         for sentence in section.sentences:
-            sentences.append([element("span", linked(sentence), class_="sentence"), " "])
+            sentences.append([element("span", with_doi_links(sentence), class_="sentence"), " "])
         blocks.append(element("p", sentences, id=text_id))
         blocks.append(toolbar(copy_button(text_id, "Copy text")))
     folded = [item for item in section.items if item.display is not Display.OPEN]
@@ -158,7 +158,7 @@ def _closing_parts(report: Report) -> list[_FoldedSection]:
 
 def _methods(texts: Iterable[str]) -> Markup:
     """Return the paragraphs of the Methods section and its references."""
-    paragraphs = [element("p", linked(text)) for text in texts]
+    paragraphs = [element("p", with_doi_links(text)) for text in texts]
     text = element("div", lines(*paragraphs), id="methods-text")
     return lines(text, toolbar(copy_button("methods-text", "Copy text")))
 
@@ -167,14 +167,14 @@ def _warnings(texts: Sequence[str]) -> Markup:
     """Return warnings as a list, or say that there are none."""
     if not texts:
         return element("p", "The analyses gave no warnings.")
-    return element("ul", (element("li", linked(text)) for text in texts), class_="warnings")
+    return element("ul", (element("li", with_doi_links(text)) for text in texts), class_="warnings")
 
 
 def _guideline_table(items: Sequence[MissingItem]) -> Markup:
     """Return missing items as a table, one guideline after the other."""
     bodies = []
     for guideline in dict.fromkeys(item.guideline for item in items):
-        heading = element("th", linked(guideline), colspan=2, scope="rowgroup")
+        heading = element("th", with_doi_links(guideline), colspan=2, scope="rowgroup")
         rows = [_table_row(item.item, item.text) for item in items if item.guideline == guideline]
         bodies.append(element("tbody", element("tr", heading, class_="group"), rows))
     return _text_table(
@@ -184,11 +184,11 @@ def _guideline_table(items: Sequence[MissingItem]) -> Markup:
 
 def _table_row(name: str, value: str) -> Markup:
     """Return a row of a table of texts."""
-    return element("tr", element("th", name, scope="row"), element("td", linked(value)))
+    return element("tr", element("th", name, scope="row"), element("td", with_doi_links(value)))
 
 
 def _text_table(label: str, headings: tuple[str, str], bodies: Child) -> Markup:
     """Return a table of texts in two columns."""
     cells = [element("th", heading, scope="col") for heading in headings]
     table = element("table", element("thead", element("tr", cells)), bodies, class_="prose")
-    return scrolling(table, label)
+    return scrollable_region(table, label)

@@ -50,11 +50,11 @@ def _heading(item: ReportItem) -> Markup:
 
 def _caption(item: ReportItem, *texts: str, **attributes: str) -> Markup:
     """Return the number and title of a table or figure, with texts below."""
-    paragraphs = [element("p", linked(text)) for text in texts if text]
+    paragraphs = [element("p", with_doi_links(text)) for text in texts if text]
     return element("figcaption", _heading(item), paragraphs, **attributes)
 
 
-def _label(item: ReportItem) -> str:
+def _number_and_title(item: ReportItem) -> str:
     """Return the number and title of a table or figure as plain text."""
     return f"{item.number}: {item.title}"
 
@@ -62,7 +62,7 @@ def _label(item: ReportItem) -> str:
 def _table(item: ReportItem, rows: TableRows) -> Markup:
     """Return a table under its number and title, in a region of its own that scrolls sideways."""
     anchor = item_anchor(item)
-    region = scrolling(Markup(html_table(rows, identifier=anchor)), _label(item))
+    region = scrollable_region(Markup(html_table(rows, identifier=anchor)), _number_and_title(item))
     caption = _caption(item, rows.subtitle, item.caption)
     return element("figure", lines(caption, region), id=anchor, tabindex=-1)
 
@@ -76,7 +76,7 @@ def _figure(item: ReportItem, pages: Sequence[bytes]) -> Markup:
         if len(pages) > 1:
             page_label = f"{item.number}, page {number} of {len(pages)}"
         # a phone shows a part of a wide figure, which the keyboard can scroll, too
-        label = page_label or _label(item)
+        label = page_label or _number_and_title(item)
         image = _image(item, png, page_label)
         blocks.append(element("div", image, class_="picture", role="region", tabindex=0, aria_label=label))
         if page_label:
@@ -89,7 +89,7 @@ def _image(item: ReportItem, png: bytes, page_label: str) -> Markup:
     """Return a page of a figure."""
     size = _png_size(png)
     screen_width = size.width_mm * _PIXELS_PER_MM * _ENLARGEMENT
-    alt = item.alt or _label(item)
+    alt = item.alt or _number_and_title(item)
     if page_label:
         alt = f"{page_label}: {alt}"
     return element(
@@ -150,10 +150,10 @@ def _file_links(item: ReportItem) -> Iterator[Markup]:
         yield Markup(" ")
 
 
-def linked(text: str) -> Markup:
+def with_doi_links(text: str) -> Markup:
     """Return text with its DOIs as links; no line ends inside "P < 0.001" or "95% CI".
 
-    >>> print(linked("As before (doi:10.1000/182)."))
+    >>> print(with_doi_links("As before (doi:10.1000/182)."))
     As before (<a href="https://doi.org/10.1000/182">doi:10.1000/182</a>).
     """
     text = unbroken(text)
@@ -166,7 +166,7 @@ def linked(text: str) -> Markup:
     return joined([*children, text[end:]])
 
 
-def scrolling(content: Markup, label: str) -> Markup:
+def scrollable_region(content: Markup, label: str) -> Markup:
     """Return a region that scrolls by itself and that the keyboard can reach."""
     return element("div", content, class_="scroll", role="region", tabindex=0, aria_label=label)
 

@@ -17,13 +17,13 @@ def is_ranked(means: Estimates, reference: str | None) -> np.ndarray:
     if means.is_over_tasks.any():
         is_candidate = means.is_over_tasks
     candidates = means.subset(is_candidate)
-    compared = best_first(candidates, reference)
+    compared = compared_means_best_first(candidates, reference)
     first_rows = compared if len(compared) else candidates
     metric = Labels().order("metric", first_rows.frame["metric"])[0]
     return np.asarray(is_candidate & (means.frame["metric"] == metric))
 
 
-def best_first(means: Estimates, reference: str | None) -> Estimates:
+def compared_means_best_first(means: Estimates, reference: str | None) -> Estimates:
     """Return the defined means of all methods but the reference, the best first.
 
     On a metric without a known direction the largest is the first.

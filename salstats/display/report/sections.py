@@ -42,7 +42,7 @@ def sections_of(contents: Contents) -> tuple[Section, ...]:
             noun = "Figure" if isinstance(item_plan, FigurePlan) else "Table"
             try:
                 number = f"{noun} {n_items[noun] + 1}"
-                item = _draw_item(item_plan, contents, number=number, result=" ".join(sentences[:2]))
+                item = _drawn_item(item_plan, contents, number=number, result=" ".join(sentences[:2]))
             except SalstatsError as error:
                 contents.analyses.skipped[item_plan.key] = error
                 continue
@@ -55,7 +55,7 @@ def sections_of(contents: Contents) -> tuple[Section, ...]:
     return tuple(sections)
 
 
-def _draw_item(plan: ItemPlan, contents: Contents, *, number: str, result: str) -> ReportItem | None:
+def _drawn_item(plan: ItemPlan, contents: Contents, *, number: str, result: str) -> ReportItem | None:
     """Draw a table or figure under a number; None if there is no frame for it.
 
     `result` are the first sentences of its section, with which the alternative text of a figure ends.
@@ -65,7 +65,7 @@ def _draw_item(plan: ItemPlan, contents: Contents, *, number: str, result: str) 
         return None
     drawing_call = plan.drawing_call(source.frame, contents)
     drawing = drawing_call()
-    call = _whole_call(plan, source.call, drawing_call, contents)
+    call = _item_code(plan, source.call, drawing_call, contents)
     caption = plan.caption.format(**contents.slots)
     if isinstance(plan, FigurePlan):
         caption = f"{caption} {drawing.caption()}".strip()
@@ -92,7 +92,7 @@ def _frame_with_call(plan: ItemPlan, contents: Contents) -> FrameWithCall | None
     return FrameWithCall(contents.analyses.frames[plan.frame], contents.analyses.calls[plan.frame])
 
 
-def _whole_call(plan: ItemPlan, frame_call: str, drawing_call: partial[Any], contents: Contents) -> str:
+def _item_code(plan: ItemPlan, frame_call: str, drawing_call: partial[Any], contents: Contents) -> str:
     """Return Python that makes the frames that an item is drawn with, its own last, and draws it."""
     if not hasattr(ss, drawing_call.func.__name__):
         # the maps of examples are not among the report's files
@@ -100,7 +100,7 @@ def _whole_call(plan: ItemPlan, frame_call: str, drawing_call: partial[Any], con
     frame_name = "shown"
     if isinstance(plan.frame, str):
         frame_name = plan.frame
-    names = _variable_names(contents)
+    names = _variable_name_by_id(contents)
     # a frame that no analysis made has no name yet
     names.setdefault(id(drawing_call.args[0]), frame_name)
     arguments = [_as_variable_name(value, names) for value in drawing_call.args]
@@ -119,10 +119,10 @@ def _whole_call(plan: ItemPlan, frame_call: str, drawing_call: partial[Any], con
     return "\n".join(lines)
 
 
-def _variable_names(contents: Contents) -> dict[int, str]:
+def _variable_name_by_id(contents: Contents) -> dict[int, str]:
     """Return the names of frames and labels in calls, by their identity."""
     names = {id(frame): key for key, frame in contents.analyses.frames.items()}
-    names[id(contents.compared)] = COMPARED
+    names[id(contents.compared_scores)] = COMPARED
     # without a reference these are the same frame
     names[id(contents.scores)] = "scores"
     names[id(contents.wording.labels)] = LABELS

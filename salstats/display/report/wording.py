@@ -257,7 +257,7 @@ def named_values(
     return f"between {smallest} and {largest}{group}"
 
 
-def family_text(estimates: Estimates) -> str:
+def family_of_tests_text(estimates: Estimates) -> str:
     """Return the families that P values were adjusted in: single tasks, and what is over tasks."""
     n_tests = estimates.numbers("n_tests")
     is_over_tasks = estimates.is_over_tasks

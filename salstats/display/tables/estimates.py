@@ -26,7 +26,7 @@ from salstats.display.text.covariate_units import per_covariate_units
 from salstats.display.text.format import count_text, counted_range, joined
 from salstats.display.text.labels import Labels
 from salstats.display.text.margins import margin_marks, margin_note
-from salstats.display.text.models import has_marginal_estimates, marginal_note, marginal_text
+from salstats.display.text.models import has_marginal_estimates, marginal_heading, marginal_note
 from salstats.display.text.vocabulary import TERMS
 from salstats.errors import Call, Message, SalstatsError
 from salstats.stats.agreement.records import is_agreement, short_label
@@ -264,7 +264,7 @@ def _varies_in_a_row(grid: CellGrid, counts: np.ndarray) -> bool:
 def _heading(estimates: Estimates, placement: ColumnPlacement, labels: Labels) -> str:
     """Return the heading of estimates with their interval: "IoU, mean (95% CI)"."""
     if has_marginal_estimates(estimates):
-        return with_interval(marginal_text(estimates, labels), estimates)
+        return with_interval(marginal_heading(estimates, labels), estimates)
     name = _estimate_name(estimates, labels)
     if "metric" in placement.constant:
         metric = estimates.values("metric")[0]

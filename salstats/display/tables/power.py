@@ -16,11 +16,11 @@ from salstats.display.text.format import count_text, fixed_text, interval_text, 
 from salstats.display.text.labels import Labels
 from salstats.display.text.planning import (
     REQUIRED_COLUMNS,
-    check_plan,
+    checked_plan,
     curve_text,
     curves_of,
-    effect_with_unit,
-    grouping_of,
+    effect_text,
+    grouping_columns_of,
     has_several_tests,
     label_of_test,
     power_sentence,
@@ -69,12 +69,12 @@ def table_power(
     True
     """
     planned = check_display(plan, digits, style, "plan", REQUIRED_COLUMNS)
-    frame = check_plan(planned.frame)
+    frame = checked_plan(planned.frame)
     names = Labels(labels, frame)
     curve = pd.Series("", index=frame.index)
     for rows in curves_of(frame):
         curve[rows.index] = curve_text(rows, frame)
-    groups = [column for column in grouping_of(frame) if frame[column].nunique() > 1]
+    groups = [column for column in grouping_columns_of(frame) if frame[column].nunique() > 1]
     if curve.nunique() > 1:
         groups.append("curve")
     curve_rows = frame.assign(
@@ -110,7 +110,7 @@ def _power_value(frame: pd.DataFrame, interval: str, style: str) -> Value:
     first = frame.iloc[0]
     name = "Power"
     if first["goal"] == "width":
-        name = f"Studies with a {interval} no wider than {effect_with_unit(first['widest'], first['term'])}"
+        name = f"Studies with a {interval} no wider than {effect_text(first['widest'], first['term'])}"
     percents = 100 * frame["power"]
     if not frame["conf_low"].notna().any():
         return Value(f"{name}, %", [interval_text(percent, None, None, 1, style) for percent in percents])

@@ -49,7 +49,7 @@ from salstats.display.tables.record import Table, TableColumn
 from salstats.display.text.covariate_units import per_covariate_units
 from salstats.display.text.format import MINUS, STYLES, joined
 from salstats.display.text.labels import SUMMARY_LABELS, Labels
-from salstats.display.text.models import errors_text, kind_text
+from salstats.display.text.models import model_kind_text, standard_errors_clause
 from salstats.display.text.terms import (
     normalized_note,
     right_side_text,
@@ -437,7 +437,7 @@ def _model_note(
 
     `models` holds the rows of each cell's models, `adjusted_for` the text on variables without a row.
     """
-    text = kind_text(coefficients, labels)
+    text = model_kind_text(coefficients, labels)
     terms = coefficients.subset(coefficients.frame["term"] != INTERCEPT).frame
     columns = model_columns(coefficients)
     n_terms = Counter(key_of(terms, row, columns) for row in range(len(terms)))
@@ -448,7 +448,7 @@ def _model_note(
     text += adjusted_for
     if coefficients.values("average"):
         text += "; effects on the mean, averaged over the rows of the model"
-    text += errors_text(coefficients)
+    text += standard_errors_clause(coefficients)
     if True in coefficients.values("singular"):
         text += f" {_SINGULAR}"
     return text

@@ -9,7 +9,7 @@ import pandas as pd
 
 from salstats.checks import printable
 from salstats.display.text.cautions import caution_note
-from salstats.display.text.format import column_text, number_text, p_text
+from salstats.display.text.format import column_texts, number_text, p_text
 
 #: Settings rather than results, which stand once above the table where they do not vary.
 _SETTINGS = (
@@ -55,7 +55,7 @@ def console_table(frame: pd.DataFrame, width: int | None = None, option: str = "
     setting_texts = [printable(f"{column}: {_setting_text(frame[column].iloc[0])}") for column in settings]
     # floors are shown by the "<" of their P values
     floors = [column for column in _FLOORS.values() if column in frame.columns]
-    columns = {str(name): _cells(frame, name) for name in frame.columns.drop([*settings, *floors])}
+    columns = {str(name): _padded_column(frame, name) for name in frame.columns.drop([*settings, *floors])}
     hidden: list[str] = []
     if width is not None:
         columns, hidden = _fitting_and_omitted(columns, width)
@@ -92,7 +92,7 @@ def _setting_text(value: Any) -> str:
     return number_text(value)
 
 
-def _cells(frame: pd.DataFrame, name: Any) -> list[str]:
+def _padded_column(frame: pd.DataFrame, name: Any) -> list[str]:
     """Return the heading and the texts of a column, all as wide as the widest."""
     values: Any = frame[name]
     is_numeric = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
@@ -121,7 +121,7 @@ def _number_texts(frame: pd.DataFrame, name: Any, values: Any) -> list[str]:
             if column in frame.columns:
                 numbers += list(frame[column])
     # the texts of other columns, read for their decimals only, are left out
-    return column_text(numbers)[: len(values)]
+    return column_texts(numbers)[: len(values)]
 
 
 def _fitting_and_omitted(columns: dict[str, list[str]], width: int) -> tuple[dict[str, list[str]], list[str]]:

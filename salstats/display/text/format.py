@@ -112,10 +112,10 @@ def number_text(value: Any, digits: int = 4) -> str:
     return f"{number:.{decimals}f}"
 
 
-def column_text(values: Iterable[float], digits: int = 4) -> list[str]:
+def column_texts(values: Iterable[float], digits: int = 4) -> list[str]:
     """Return numbers of a column with the same decimals, which give the largest `digits` significant digits.
 
-    >>> column_text([0.12345, 12.5, float("nan")]), column_text([3.0, 139.0])
+    >>> column_texts([0.12345, 12.5, float("nan")]), column_texts([3.0, 139.0])
     (['0.12', '12.50', '—'], ['3', '139'])
     """
     numbers = [float(value) for value in values]

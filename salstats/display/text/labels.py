@@ -152,7 +152,7 @@ class Labels:
         lists = {}
         for key, value in (labels or {}).items():
             if key == _COLOURS_KEY:
-                self.colours = _colours(value)
+                self.colours = _checked_colours(value)
             elif isinstance(value, Mapping):
                 self._columns[str(key)] = {_value_name(k): str(v) for k, v in value.items()}
             elif isinstance(value, Sequence) and not isinstance(value, str):
@@ -163,7 +163,7 @@ class Labels:
         # a list orders values that another entry, before or after it, may rename
         for column, values in lists.items():
             self._columns[column] = {_value_name(value): self.value(column, value) for value in values}
-        self._methods = tuple(dict.fromkeys((*self.named("method"), *self._methods)))
+        self._methods = tuple(dict.fromkeys((*self.values_named_by_user("method"), *self._methods)))
         self._shared = _shared_spellings(self._methods)
 
     def with_references(self, references: Iterable[str]) -> "Labels":
@@ -238,7 +238,7 @@ class Labels:
                 return unit
         return _UNITS.get(column.rpartition("_")[2], "")
 
-    def named(self, column: str) -> tuple[str, ...]:
+    def values_named_by_user(self, column: str) -> tuple[str, ...]:
         """Return the values of a column that a user named."""
         return tuple(self._columns.get(column, {}))
 
@@ -250,7 +250,7 @@ class Labels:
         """
         ranks = _rank_by_category(values) or self._ranks.get(column, {})
         distinct = list(dict.fromkeys(value for value in values if value is not None and value == value))
-        named = {text: position for position, text in enumerate(self.named(column))}
+        named = {text: position for position, text in enumerate(self.values_named_by_user(column))}
         metrics = {}
         if column in _METRIC_COLUMNS:
             metrics = {name: position for position, name in enumerate(METRICS)}
@@ -272,10 +272,10 @@ class Labels:
 
         are_texts = all(isinstance(value, str) for value in distinct)
         if are_texts and column not in ("term", *_METRIC_COLUMNS):
-            distinct.sort(key=lambda value: by_numbers(self.value(column, value)))
+            distinct.sort(key=lambda value: natural_sort_key(self.value(column, value)))
         return sorted(distinct, key=sort_key)
 
-    def methods(self, figure_methods: Iterable[str]) -> list[str]:
+    def methods_sharing_colours(self, figure_methods: Iterable[str]) -> list[str]:
         """Return the methods that share colours with those that a figure shows, in the order of labels."""
         figure_methods = list(figure_methods)
         if set(figure_methods).isdisjoint(self._methods):
@@ -302,7 +302,7 @@ class Labels:
         return pd.Categorical(labels, categories=categories, ordered=True)
 
 
-def by_numbers(text: str) -> list[tuple[float, str]]:
+def natural_sort_key(text: str) -> list[tuple[float, str]]:
     """Return a sort key that ignores case and sorts numbers by their size: "Task 2" before "Task 10"."""
     key = []
     for substring in re.split(r"(\d+)", text.casefold()):
@@ -344,7 +344,7 @@ def _has_other_labels(frame: pd.DataFrame | None) -> bool:
     return any(value not in (0, 1) for value in _distinct(frame, "label"))
 
 
-def _colours(colours: object) -> dict[str, str]:
+def _checked_colours(colours: object) -> dict[str, str]:
     """Return colours that a user gave, as Matplotlib writes them."""
     # imported late: Matplotlib takes a while to load, and few users choose colours
     from matplotlib.colors import is_color_like, to_hex
@@ -381,7 +381,7 @@ def _warn_of_unknown(keys: Sequence[str], frame: pd.DataFrame) -> None:
         return
     frame_names = column_names | _names_in_terms(frame)
     for column in frame.columns:
-        if not _is_measured(frame[column]):
+        if not _is_float_column(frame[column]):
             frame_names |= {str(value) for value in frame[column].dropna().unique()}
     unknown = [key for key in unknown if key not in frame_names]
     # one mapping may serve many tables: a name that is absent here is no misspelling unless it resembles a
@@ -438,7 +438,7 @@ def _distinct(frame: pd.DataFrame | None, column: str) -> Sequence[Any]:
     return list(frame[column].dropna().unique())
 
 
-def _is_measured(column: pd.Series) -> bool:
+def _is_float_column(column: pd.Series) -> bool:
     """Return whether a column holds measurements, which have no labels."""
     return bool(pd.api.types.is_float_dtype(column))
 

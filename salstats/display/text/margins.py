@@ -73,7 +73,7 @@ def margin_note(estimates: Estimates, labels: Labels, style: str) -> str:
     if estimates.values("p_margin_adjusted"):
         p_name = "adjusted P"
     tests = "one-sided test"
-    if _is_two_sided(estimates).any():
+    if _tested_margins_are_two_sided(estimates).any():
         tests = "two one-sided tests"
     result = f"shown to lie {tested_margins_text(estimates, labels)} ({tests}, {p_name} < {alpha})"
     _, claims = split_verdicts(estimates.frame["verdict"])
@@ -83,15 +83,15 @@ def margin_note(estimates: Estimates, labels: Labels, style: str) -> str:
     return f"{MARK}{meaning[0].upper()}{meaning[1:]}: {result}."
 
 
-def _is_two_sided(estimates: Estimates) -> np.ndarray:
-    """Return, for each row with a margin, whether the margin has two bounds."""
+def _tested_margins_are_two_sided(estimates: Estimates) -> np.ndarray:
+    """Return, for each of the rows with a margin, whether the margin has two bounds."""
     rows = estimates.subset(~np.isnan(estimates.numbers("p_margin")))
     return np.isfinite(rows.numbers("margin_low")) & np.isfinite(rows.numbers("margin_high"))
 
 
 def margin_heading(estimates: Estimates) -> str:
     """Return the heading of the P values of margins."""
-    if _is_two_sided(estimates).all():
+    if _tested_margins_are_two_sided(estimates).all():
         return "P, equivalence"
     return "P, margin"
 

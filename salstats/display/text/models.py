@@ -1,6 +1,7 @@
 """Models in the notes of tables: their kind, their standard errors, and the average of marginal means."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +28,7 @@ _AVERAGES = {
 }
 
 
-def kind_text(estimates: Estimates, labels: Labels) -> str:
+def model_kind_text(estimates: Estimates, labels: Labels) -> str:
     """Return the kind of models: "Linear mixed regression with random effects of case"."""
     family_labels = [_family_label(str(family)) for family in estimates.values("family")]
     groups: dict[tuple[str, ...], None] = {}
@@ -57,7 +58,7 @@ def _capitalized(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}"
 
 
-def errors_text(estimates: Estimates) -> str:
+def standard_errors_clause(estimates: Estimates) -> str:
     """Return the standard errors of models as the end of a sentence: "; classical standard errors."."""
     unit = joined([str(unit) for unit in estimates.values("unit")]) or "unit"
     texts = []
@@ -85,7 +86,7 @@ def has_marginal_estimates(estimates: Estimates) -> bool:
     return bool(estimates.values("formula")) and bool(estimates.values("average"))
 
 
-def marginal_text(estimates: Estimates, labels: Labels) -> str:
+def marginal_heading(estimates: Estimates, labels: Labels) -> str:
     """Return the name of marginal estimates as a heading begins: "IoU, difference"."""
     name = _marginal_name(estimates, labels)
     # with a column of metrics the outcome is the score, and each row has its metric
@@ -111,7 +112,7 @@ def _marginal_name(estimates: Estimates, labels: Labels) -> str:
     return "mean"
 
 
-def as_deviations(estimates: Estimates, labels: Labels) -> Estimates:
+def variances_as_standard_deviations(estimates: Estimates, labels: Labels) -> Estimates:
     """Return variance components as standard deviations between groups; other estimates as they are."""
     frame = estimates.frame
     if not (estimates.values("group") and estimates.values("parameter") and estimates.values("std_dev")):
@@ -139,13 +140,23 @@ def as_deviations(estimates: Estimates, labels: Labels) -> Estimates:
     return estimates.with_frame(deviations[list(columns)])
 
 
-def term_names(
-    estimates: Estimates, models: Sequence[str], labels: Labels
-) -> tuple[dict[str, tuple[str, str]], str]:
-    """Return the variable and level of each term in the order of labels, and a note on reference levels.
+class TermNames(NamedTuple):
+    """Names of terms in print.
 
-    The level of a number is "".
+    Attributes
+    ----------
+    variable_and_level : dict of str to tuple of str
+        The variable and the level of each term in the order of labels; the level of a number is "".
+    reference_note : str
+        Note on the reference levels, "" without any.
     """
+
+    variable_and_level: dict[str, tuple[str, str]]
+    reference_note: str
+
+
+def term_names(estimates: Estimates, models: Sequence[str], labels: Labels) -> TermNames:
+    """Return the names of terms; `models` are the columns whose values identify a model."""
     names = {}
     reference_levels = []
     factor = ""
@@ -162,7 +173,7 @@ def term_names(
     note = ""
     if reference_levels:
         note = f"Reference level: {joined(reference_levels)}."
-    return names, note
+    return TermNames(names, note)
 
 
 def model_note(estimates: Estimates, labels: Labels, average: str = "") -> str:
@@ -174,11 +185,11 @@ def model_note(estimates: Estimates, labels: Labels, average: str = "") -> str:
     if not formulas:
         return ""
     sides = dict.fromkeys(right_side_text(str(formula), labels, random=False) for formula in formulas)
-    text = kind_text(estimates, labels)
+    text = model_kind_text(estimates, labels)
     right_sides = joined(list(sides), "or")
     if right_sides:
         text += f", on {right_sides}"
-    return f"{text}{average}{errors_text(estimates)}"
+    return f"{text}{average}{standard_errors_clause(estimates)}"
 
 
 def marginal_note(estimates: Estimates, labels: Labels) -> str:

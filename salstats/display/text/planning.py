@@ -34,7 +34,7 @@ NONE = "none"
 _CURVE_COLUMNS = ("n_readers", "effect")
 
 
-def check_plan(plan: object) -> pd.DataFrame:
+def checked_plan(plan: object) -> pd.DataFrame:
     """Return a frame of `power` with all of its columns; ColumnError where one that it needs is missing.
 
     Columns that it may lack are added without values.
@@ -45,7 +45,7 @@ def check_plan(plan: object) -> pd.DataFrame:
     return frame.reset_index(drop=True).reindex(columns=[*frame.columns, *added])
 
 
-def grouping_of(plan: pd.DataFrame) -> list[str]:
+def grouping_columns_of(plan: pd.DataFrame) -> list[str]:
     """Return the grouping columns of a plan, except the reference."""
     columns = [str(column) for column in plan.columns]
     grouping_columns = columns[: columns.index("term")]
@@ -54,11 +54,11 @@ def grouping_of(plan: pd.DataFrame) -> list[str]:
 
 def curves_of(plan: pd.DataFrame) -> list[pd.DataFrame]:
     """Return the rows of each curve of power by number of cases, in the plan's order."""
-    keys = [*grouping_of(plan), *_CURVE_COLUMNS]
+    keys = [*grouping_columns_of(plan), *_CURVE_COLUMNS]
     return [rows for _, rows in plan.groupby(keys, sort=False, dropna=False)]
 
 
-def effect_with_unit(value: float, term: object) -> str:
+def effect_text(value: float, term: object) -> str:
     """Return an effect, or the width of its interval, as text: "−0.05", "5%" for a decrease."""
     number = f"{value:.6g}".replace("-", MINUS)
     return f"{number}{_percent_sign(term)}"
@@ -76,11 +76,11 @@ def curve_text(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
     if plan["n_readers"].nunique() > 1:
         texts.append(counted(int(first["n_readers"]), "reader"))
     if plan["effect"].nunique() > 1:
-        texts.append(f"effect {effect_with_unit(first['effect'], first['term'])}")
+        texts.append(f"effect {effect_text(first['effect'], first['term'])}")
     return ", ".join(texts)
 
 
-def needed_text(rows: pd.DataFrame) -> str:
+def n_needed_text(rows: pd.DataFrame) -> str:
     """Return the number of cases that a curve needs: "41".
 
     "> 300" where none of the planned numbers is enough, "≤ 10" where all are, "none" where a formula gives
@@ -101,7 +101,7 @@ def needed_text(rows: pd.DataFrame) -> str:
     return count_text(n_needed)
 
 
-def limits_text(rows: pd.DataFrame) -> str:
+def n_needed_limits_text(rows: pd.DataFrame) -> str:
     """Return limits of the cases that a curve needs: "67 to 152", "67 or more"; "" if there are none."""
     low = rows["n_low"].iloc[0]
     high = rows["n_high"].iloc[0]
@@ -155,7 +155,7 @@ def power_sentence(plan: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | N
     >>> ss.power_sentence(plan).partition(" at a ")[0]
     'The number of cases was planned for 80% power to show a difference in mean score of −0.05'
     """
-    frame = check_plan(plan)
+    frame = checked_plan(plan)
     names = Labels(labels, frame)
     curves = curves_of(frame)
     cases = []
@@ -164,7 +164,7 @@ def power_sentence(plan: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | N
         curve_phrase = ""
         if len(curves) > 1:
             curve_phrase = _curve_phrase(rows, frame, names)
-        if needed_text(rows) == NONE:
+        if n_needed_text(rows) == NONE:
             without_number.append(f"no number of cases is enough{curve_phrase}")
         else:
             cases.append(f"{_cases_phrase(rows, frame)}{curve_phrase}")
@@ -173,7 +173,7 @@ def power_sentence(plan: pd.DataFrame, *, labels: Mapping[str, Any] | Labels | N
         clauses.append(f"{joined(cases)} are needed")
     if without_number:
         clauses.append(joined(without_number))
-    if any(limits_text(rows) for rows in curves):
+    if any(n_needed_limits_text(rows) for rows in curves):
         clauses.append("the limits follow from the error of the pilot's spread")
     goal = _goal_phrase(frame, _effect_name(frame, names))
     return f"The number of cases was planned for {goal}, {_approach_phrase(frame)}: {'; '.join(clauses)}."
@@ -189,7 +189,7 @@ def _effect_name(plan: pd.DataFrame, names: Labels) -> str:
     else:
         term = "difference"
     name = TERMS[term].noun
-    if "metric" in grouping_of(plan) and plan["metric"].nunique() == 1:
+    if "metric" in grouping_columns_of(plan) and plan["metric"].nunique() == 1:
         name = name.replace("score", names.value("metric", first["metric"]))
     if first["term"] == "mrmc":
         name += ", averaged over readers,"
@@ -203,12 +203,12 @@ def _goal_phrase(plan: pd.DataFrame, effect_name: str) -> str:
     if first["goal"] == "width":
         # the name may end with the comma of an insertion: "difference, averaged over readers,"
         interval = f"a {level_text(first['level'])}% interval of the {effect_name.removesuffix(',')}"
-        widest = effect_with_unit(first["widest"], first["term"])
+        widest = effect_text(first["widest"], first["term"])
         return f"{target} of studies to have {interval} no wider than {widest}"
     alpha = f"{1 - first['level']:.6g}"
     effect = ""
     if plan["effect"].nunique() == 1 and plan["effect"].notna().all():
-        effect = effect_with_unit(first["effect"], first["term"])
+        effect = effect_text(first["effect"], first["term"])
     if first["goal"] == "margin":
         margin = margin_span_text(first["margin_low"], first["margin_high"], _percent_sign(first["term"]))
         statement = f"the {effect_name} lies {margin}"
@@ -225,13 +225,13 @@ def _cases_phrase(rows: pd.DataFrame, plan: pd.DataFrame) -> str:
     """Return the cases that a curve needs, with their units, limits and test: "41 cases (20 patients)"."""
     first = rows.iloc[0]
     n_needed = first["n_needed"]
-    number = needed_text(rows).replace("> ", "more than ").replace("≤ ", "at most ")
+    number = n_needed_text(rows).replace("> ", "more than ").replace("≤ ", "at most ")
     text = f"{number} cases"
     details = []
     if pd.notna(n_needed) and pd.notna(first["unit"]) and first["unit"] != "case":
         n_units = round(int(n_needed) * first["n_units"] / first["n_cases"])
         details.append(counted(n_units, str(first["unit"])))
-    limits = limits_text(rows)
+    limits = n_needed_limits_text(rows)
     if limits:
         limits_detail = f"{level_text(LIMITS_LEVEL)}% limits {limits}"
         if details:
@@ -259,7 +259,7 @@ def _planned_test(rows: pd.DataFrame) -> object:
 def _curve_phrase(rows: pd.DataFrame, plan: pd.DataFrame, names: Labels) -> str:
     """Return the properties in which a curve differs from all others: " with 6 readers for Grad-CAM"."""
     first = rows.iloc[0]
-    varying = [column for column in grouping_of(plan) if plan[column].nunique() > 1]
+    varying = [column for column in grouping_columns_of(plan) if plan[column].nunique() > 1]
     groups = [names.value(column, first[column]) for column in varying]
     text = curve_text(rows, plan)
     phrase = ""
@@ -325,9 +325,9 @@ def _spread_phrase(plan: pd.DataFrame) -> str:
         sd_text = f" (SD {sd})"
     are_differences_moved = plan["method_mean"].notna().any()
     if are_differences_moved:
-        pilot = _pilot_text(plan)
+        pilot = _pilot_phrase(plan)
         return f" from {pilot} whose differences were moved to the effect and keep their spread{sd_text}"
-    return f" with the spread of {_pilot_text(plan)}{sd_text}"
+    return f" with the spread of {_pilot_phrase(plan)}{sd_text}"
 
 
 def spread_note(plan: pd.DataFrame) -> str:
@@ -339,8 +339,8 @@ def spread_note(plan: pd.DataFrame) -> str:
     if not has_pilot:
         return f"SD: {sd}." if sd else ""
     if not sd:
-        return f"SD as in {_pilot_text(plan)}."
-    return f"SD as in {_pilot_text(plan)}, {sd}."
+        return f"SD as in {_pilot_phrase(plan)}."
+    return f"SD as in {_pilot_phrase(plan)}, {sd}."
 
 
 def _sd_text(plan: pd.DataFrame) -> str:
@@ -351,7 +351,7 @@ def _sd_text(plan: pd.DataFrame) -> str:
     return f"{first['sd']:.3g}{_percent_sign(first['term'])} per {noun(str(first['unit']))}"
 
 
-def _pilot_text(plan: pd.DataFrame) -> str:
+def _pilot_phrase(plan: pd.DataFrame) -> str:
     """Return a pilot with its size: "a pilot of 64 patients"."""
     if plan["n_pilot"].nunique() > 1:
         return "a pilot"

@@ -168,9 +168,9 @@ def with_reference_rows(estimates: Estimates, models: Sequence[str]) -> Estimate
         return estimates
     frame = estimates.frame
     levels = frame[frame["reference_level"].notna()]
-    factor_levels = _factor_levels(estimates)
+    factor_levels = _variable_by_term(estimates)
     variables = []
-    for term, formula in zip(levels["term"], _formulas(estimates.with_frame(levels)), strict=True):
+    for term, formula in zip(levels["term"], _formula_of_rows(estimates.with_frame(levels)), strict=True):
         variables.append(term_variables(str(term), formula, factor_levels)[0])
     reference_levels = zip(variables, levels["reference_level"], strict=True)
     terms = [f"{variable.name}{level}" for variable, level in reference_levels]
@@ -187,9 +187,9 @@ def term_rows(estimates: Estimates, labels: Labels) -> list[TermRow]:
     """Return the rows of terms in the order of labels, levels below their factor."""
     frame = estimates.frame
     formula_of: dict[str, str] = {}
-    for term, formula in zip(frame["term"].astype(str), _formulas(estimates), strict=True):
+    for term, formula in zip(frame["term"].astype(str), _formula_of_rows(estimates), strict=True):
         formula_of.setdefault(term, formula)
-    factor_levels = _factor_levels(estimates)
+    factor_levels = _variable_by_term(estimates)
     units_of = dict(zip(frame["term"].astype(str), estimates.row_values(COVARIATE_UNITS), strict=True))
     rows_by_heading: dict[str, list[TermRow]] = {}
     rows_by_column: dict[str, dict[str, TermRow]] = {}
@@ -230,7 +230,7 @@ def _ordered_levels(
     else:
         # whoever made the frame chose an order that is not that of the alphabet
         ordered = labels.order(column, pd.Categorical(levels, levels))
-    named = labels.named(column)
+    named = labels.values_named_by_user(column)
     reference_levels = [level for level in ordered if rows[level].term in references and level not in named]
     return [*reference_levels, *(level for level in ordered if level not in reference_levels)]
 
@@ -256,8 +256,8 @@ def number_names(variables: Sequence[TermVariable]) -> tuple[str, ...]:
 
 def variables_of_rows(estimates: Estimates) -> list[tuple[TermVariable, ...]]:
     """Return the variables of the term in each row."""
-    factor_levels = _factor_levels(estimates)
-    terms_and_formulas = zip(estimates.frame["term"], _formulas(estimates), strict=True)
+    factor_levels = _variable_by_term(estimates)
+    terms_and_formulas = zip(estimates.frame["term"], _formula_of_rows(estimates), strict=True)
     return [term_variables(str(term), formula, factor_levels) for term, formula in terms_and_formulas]
 
 
@@ -277,7 +277,7 @@ def normalized_note(estimates: Estimates, labels: Labels) -> str:
     return f"From 0, the smallest value in the data, to 1, the largest: {joined(names)}."
 
 
-def _formulas(estimates: Estimates) -> list[str]:
+def _formula_of_rows(estimates: Estimates) -> list[str]:
     """Return the formula of each row, "" where there is none."""
     formulas = []
     for formula in estimates.row_values("formula"):
@@ -286,7 +286,7 @@ def _formulas(estimates: Estimates) -> list[str]:
     return formulas
 
 
-def _factor_levels(estimates: Estimates) -> dict[str, TermVariable]:
+def _variable_by_term(estimates: Estimates) -> dict[str, TermVariable]:
     """Return the factor and the level of each term whose factor the frame states."""
     if not estimates.values("factor"):
         return {}

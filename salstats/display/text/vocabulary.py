@@ -26,7 +26,7 @@ _OF_REPLICATES = {"rank"}
 NO_INTERVAL = "how far the ranking moves over replicates, no confidence interval for a true rank"
 
 
-def _fixed_text(nouns: Sequence[str]) -> str:
+def _fixed_factors_sentence(nouns: Sequence[str]) -> str:
     """Say that readers, trainings, or both are fixed."""
     text = " and ".join(nouns)
     fixed = fixed_factor_text(nouns)
@@ -35,7 +35,7 @@ def _fixed_text(nouns: Sequence[str]) -> str:
 
 #: Sentences on the populations that intervals hold for, by the column `inference_to`.
 INFERENCE = {
-    **{value: _fixed_text(nouns) for value, nouns in FIXED.items()},
+    **{value: _fixed_factors_sentence(nouns) for value, nouns in FIXED.items()},
     **{
         random_factor_text(noun): f"Intervals speak of {random_factor_text(noun)} in general."
         for noun in (READERS, TRAININGS)

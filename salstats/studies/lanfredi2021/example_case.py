@@ -215,7 +215,9 @@ def _spread_notes(spread: pd.DataFrame, rows: pd.DataFrame, labels: Labels) -> l
     n_readers = counted(rows["reader"].nunique(), "reader")
     notes = [f"Mean SD over {n_cases} and {n_readers}.", "Dashed: 1 / √n."]
     mixings = set(rows.get("mixing", ()))
-    mixing_names = [name for name in labels.named("mixing") if name != GIVEN and name in mixings]
+    mixing_names = [
+        name for name in labels.values_named_by_user("mixing") if name != GIVEN and name in mixings
+    ]
     if mixing_names:
         notes.append(f"Maps of several classes: {mixing_names[0]} mixing.")
     n_undrawn = len(spread) - len(rows)

@@ -7,7 +7,7 @@ import pytest
 from report_frames import SETTINGS, area_row, correlation_row, frame, said, slope_row
 
 from salstats.display.estimates import read_estimates
-from salstats.display.report.associations import outcome_metrics
+from salstats.display.report.associations import outcome_metric_of_rows
 from salstats.display.report.result_sentences import result_sentences
 from salstats.display.report.wording import Wording
 from salstats.display.text.labels import Labels
@@ -55,7 +55,7 @@ def test_slopes_that_could_not_be_tested_are_counted():
 
 def test_outcomes_with_odd_names_are_read_from_their_quotes():
     row = slope_row("gradcam", "size mm", 0.3, 0.01) | {"formula": 'Q("my score") ~ Q("size mm") + task'}
-    assert outcome_metrics(read_estimates(frame(row))) == ["my score"]
+    assert outcome_metric_of_rows(read_estimates(frame(row))) == ["my score"]
 
 
 def test_few_correlations_are_given_one_by_one():

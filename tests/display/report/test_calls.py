@@ -9,7 +9,7 @@ from display.frames import STUDIES
 from report_text import composed
 
 import salstats as ss
-from salstats.display.report.calls import loading
+from salstats.display.report.calls import read_scores_call
 
 
 def pasted(code):
@@ -70,7 +70,7 @@ def test_every_call_shown_runs_and_gives_its_frame(scores, options, tmp_path, mo
 
 def test_scores_are_read_as_they_were_without_their_folders():
     reading = {"rename": {"img": "case"}, "join": ["a/b/features.csv", {"age": "c/age.csv"}], "wide": None}
-    assert loading(["x/y/scores.csv"], reading) == (
+    assert read_scores_call(["x/y/scores.csv"], reading) == (
         "ss.read_scores('scores.csv', rename={'img': 'case'}, join=['features.csv', {'age': 'age.csv'}])"
     )
-    assert loading(["x/a.csv", "y/b.csv"]) == "ss.read_scores(['a.csv', 'b.csv'])"
+    assert read_scores_call(["x/a.csv", "y/b.csv"]) == "ss.read_scores(['a.csv', 'b.csv'])"

@@ -50,5 +50,5 @@ def test_cases_without_a_map_of_the_method_are_not_picked():
         {"case": list("abcd"), "method": "gradcam", "metric": "iou", "score": [0.1, 0.2, 0.3, 0.9]}
     )
     maps = pd.DataFrame({"case": list("bcda"), "method": ["gradcam"] * 3 + ["occlusion"]})
-    picks = Examples("maps", maps, draw=None).picks(scores, "gradcam", "iou")
+    picks = Examples("maps", maps, draw=None).picked_cases(scores, "gradcam", "iou")
     assert picks["case"].tolist() == ["b", "c", "d"]

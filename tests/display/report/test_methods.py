@@ -20,7 +20,7 @@ from report_frames import (
 
 import salstats as ss
 from salstats.display.report.analyses import ReportFrames
-from salstats.display.report.methods import methods_references, methods_text, references
+from salstats.display.report.methods import methods_references, methods_text, reference_by_citation
 from salstats.display.report.provenance import versions
 from salstats.display.report.template import TEMPLATE
 from salstats.display.report.wording import Wording
@@ -29,7 +29,7 @@ from salstats.stats import adjust
 from salstats.stats.engine import intervals, paired_tests
 from salstats.stats.models.error_kinds import ERRORS
 
-REFERENCES = references()
+REFERENCES = reference_by_citation()
 CITED = r"(?:[A-Z][A-Za-z]+ and )?[A-Z][A-Za-z]+(?: et al\.)? (?:19|20)\d\d"
 SCORES = pd.DataFrame({"case": list("ab"), "method": "gradcam", "metric": "iou", "score": [0.3, 0.4]})
 MEAN = mean_row("gradcam", 0.3, 0.2, 0.4)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from salstats.display.report.page_items import item_anchor, item_block, linked, toolbar
+from salstats.display.report.page_items import item_anchor, item_block, toolbar, with_doi_links
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def test_items_without_a_call_or_files_have_none(items):
 
 
 def test_a_doi_ends_before_the_full_stop_of_its_sentence():
-    assert linked("See doi:10.1000/182.").endswith("</a>.")
-    assert 'href="https://doi.org/10.1000/182"' in linked("See (https://doi.org/10.1000/182).")
+    assert with_doi_links("See doi:10.1000/182.").endswith("</a>.")
+    assert 'href="https://doi.org/10.1000/182"' in with_doi_links("See (https://doi.org/10.1000/182).")
 
 
 def test_an_empty_toolbar_is_an_empty_row():

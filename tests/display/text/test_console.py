@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from salstats.display.text.console import ROWS, console_table
-from salstats.display.text.format import column_text, number_text, p_text
+from salstats.display.text.format import column_texts, number_text, p_text
 
 
 def lines(frame):
@@ -47,7 +47,7 @@ def test_columns_are_aligned():
     ],
 )
 def test_a_column_has_the_same_decimals_throughout(values, expected):
-    assert column_text(values) == expected
+    assert column_texts(values) == expected
 
 
 def test_an_estimate_and_its_limits_have_the_same_decimals():

@@ -8,15 +8,15 @@ import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.text.labels import Labels
 from salstats.display.text.models import (
-    as_deviations,
-    errors_text,
     has_marginal_estimates,
-    kind_text,
+    marginal_heading,
     marginal_note,
-    marginal_text,
+    model_kind_text,
     model_note,
     outcome_text,
+    standard_errors_clause,
     term_names,
+    variances_as_standard_deviations,
 )
 
 LABELS = Labels()
@@ -48,7 +48,7 @@ def read(*rows, **columns):
     ],
 )
 def test_a_model_is_named_by_family_random_effects_and_correlation(columns, text):
-    assert kind_text(read(**columns), LABELS) == text
+    assert model_kind_text(read(**columns), LABELS) == text
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_model_is_named_by_family_random_effects_and_correlation(columns, text
     ],
 )
 def test_standard_errors_end_a_sentence_and_name_their_clusters(rows, text):
-    assert errors_text(read(*rows)) == text
+    assert standard_errors_clause(read(*rows)) == text
 
 
 def test_an_outcome_is_named_only_where_all_models_have_the_same():
@@ -90,14 +90,14 @@ def marginal(**columns):
     ],
 )
 def test_a_heading_names_the_outcome_and_the_kind_of_marginal_estimate(columns, text):
-    assert marginal_text(marginal(**columns), Labels({"prob": "Confidence"})) == text
+    assert marginal_heading(marginal(**columns), Labels({"prob": "Confidence"})) == text
 
 
 def test_several_slopes_or_reference_levels_are_not_named_singly():
     common = {"formula": "prob ~ age", "average": "rows", "metric": "iou"}
-    assert marginal_text(read({"term": "age"}, {"term": "size"}, **common), LABELS) == "Marginal effect"
+    assert marginal_heading(read({"term": "age"}, {"term": "size"}, **common), LABELS) == "Marginal effect"
     levels = read({"reference_level": "a"}, {"reference_level": "b"}, **common)
-    assert marginal_text(levels, LABELS) == "Difference"
+    assert marginal_heading(levels, LABELS) == "Difference"
 
 
 def test_estimates_are_marginal_only_with_a_formula_and_an_average():
@@ -141,7 +141,7 @@ def test_variance_components_become_standard_deviations_of_their_groups():
     ]
     correlation = rows[0] | {"parameter": "correlation", "estimate": 0.3}
     components = read_estimates(pd.DataFrame([*rows, correlation]))
-    deviations = as_deviations(components, LABELS).frame
+    deviations = variances_as_standard_deviations(components, LABELS).frame
     assert deviations["group"].tolist() == ["Case", "Case, Age", "Reader"]
     assert set(deviations["metric"]) == {"iou"}
     assert set(deviations["n"]) == {7}
@@ -154,7 +154,7 @@ def test_variance_components_become_standard_deviations_of_their_groups():
 
 def test_estimates_without_variance_components_stay_as_they_are():
     estimates = read(formula="iou ~ age")
-    assert as_deviations(estimates, LABELS) is estimates
+    assert variances_as_standard_deviations(estimates, LABELS) is estimates
 
 
 def test_terms_are_named_by_variable_and_level_and_reference_levels_in_a_note():
