@@ -31,60 +31,62 @@ def case_flow(
     unit: Unit = None,
     by: str | Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Count the cases, units and scores at each stage, and those that are lost by each reason.
+    """Count the cases, units and scores at each stage, and those that are lost for each reason.
 
-    From the file to the scores of each method and metric, to those that are defined, and with a reference
-    to the complete pairs: what a flow diagram (STARD, CONSORT) shows.
+    The stages are the file, the scores of each method and metric, the defined ones and, with a reference, the
+    complete pairs. They are what a flow diagram (STARD, CONSORT) shows.
 
     Parameters
     ----------
     scores : DataFrame
-        A scores frame. A column `reason` says of an undefined score why; where there is none, `label` 0
-        gives "finding absent" and the rest is "undefined".
+        A scores frame. A column `reason` gives the reason of an undefined score; without a reason, `label` 0
+        means "finding absent" and other scores are "undefined".
     reference : str, optional
         The method that the others are compared with.
     unit : str or list of str, optional
-        What is counted beside cases; by default as for `summarize`.
+        Columns that name the units that are counted; by default patients or else cases, see `summarize`.
     by : str or sequence of str, optional
-        Grouping columns of the branches; by default `metric`. `method` is always one of them.
+        Grouping columns of the branches, to which `method` is added; by default `metric`.
 
     Returns
     -------
     DataFrame
-        The file, then branch by branch, sorted by the grouping columns, the stages in their order; what is
-        excluded stands before what is left.
+        The file, then the stages of each branch in their order; branches are sorted by the grouping columns,
+        and rows that are excluded at a stage stand before what is left.
 
         step, stage
-            1 "file"; 2 "rows", the scores of the branch, defined or not; 3 "defined"; 4 "pairs", with a
-            defined score of the reference (only with a reference, and not for the reference itself).
+            1 "file"; 2 "rows", the scores of the branch, defined or not; 3 "defined"; 4 "pairs", the scores
+            with a defined score of the reference (only with a reference, and not for the reference itself).
         metric, method, ..., reference
-            The branch, missing for the file, whose counts are over all branches; the reference's name.
+            The branch, missing for the file, whose counts are over all branches; the name of the reference.
         reason
-            Why rows are excluded: "no row" (the method has none where another method, or the reference if
-            there is one, has), "finding absent", "undefined", or what the column `reason` says; "reference: "
-            before it where the reference's score is what lacks.
+            Why rows are excluded: "no row" (the method has no row, but another method has, or with
+            `reference` the reference), "finding absent", "undefined", or the text of the column `reason`;
+            with the prefix "reference: " if the reference's score is missing.
         excluded
             True for what is lost on the way to this stage, False for what is left.
         unit, n_cases, n_units, n_tasks, n_rows
-            Cases, units (as `unit` names them), tasks (where they are not among the grouping columns) and
-            scores, or pairs, at this stage; excluded, those whose last score is lost.
+            The name of the units; the numbers of cases, units, tasks (unless they are a grouping column) and
+            scores, or pairs, at this stage. In excluded rows, the numbers of those whose last score is lost.
 
     Raises
     ------
     ColumnError, SalstatsError
-        Not a scores frame; a grouping column is missing or has empty cells; as for `difference`.
+        The frame is not a scores frame; a grouping column is missing or has empty cells; the reference is not
+        among the methods, or is the only one.
 
     Notes
     -----
-    Cases, units and tasks add up: what is excluded at a step and what is left make what was left at the
-    step before. Reasons of one step are taken in order, the most frequent of the file first, and a case
-    counts under the reason that takes its last score. Scores add up too from step 2 on; at step 2 those of
-    all branches make the file's, and "no row" counts scores that the file does not have.
+    Cases, units and tasks add up: those that are excluded at a step and those that are left are those that
+    were left at the step before. Reasons of one step are applied in order, the most frequent one in the file
+    first, and a case counts under the reason that excludes its last score. Scores add up, too, from step 2
+    on; at step 2 the scores of all branches are those of the file, and "no row" counts scores that the file
+    does not have.
 
-    At stage "defined" `n_rows` is `n`, what is excluded there is `n_missing`, and `n_units` is `n_units` of
-    `summarize`; at stage "pairs" `n_rows` is `n_pairs` of `difference` and `percent_decrease`, and all that
-    is excluded in a branch is their `n_missing`. A score that is compared with several readers' counts
-    once, in `n_pairs` with each.
+    At stage "defined" `n_rows` is the `n` of `summarize`, the scores excluded there are its `n_missing`, and
+    `n_units` is its `n_units`. At stage "pairs" `n_rows` is the `n_pairs` of `difference` and
+    `percent_decrease`, and all scores excluded in a branch are their `n_missing`. A score that is compared
+    with those of several readers counts once here, and with each reader in `n_pairs`.
 
     Examples
     --------

@@ -30,7 +30,7 @@ def describe(
     by : str or sequence of str, optional
         Grouping columns; by default those of metric, method and task that are present.
     unit : str or list of str, optional
-        What is counted in `n_units`; by default as for `summarize`.
+        Columns that name the units that are counted; by default patients or else cases, see `summarize`.
 
     Returns
     -------
@@ -38,22 +38,27 @@ def describe(
         The grouping columns, sorted, then
 
         n, n_missing, unit, n_units
-            Defined scores, undefined ones (NaN), and units with a defined score; `n_absent`, where there is
-            any, are those of `n_missing` that are of absent findings; `n_shared` and `caution`, where methods
-            have scores of different cases, as for `summarize`. All that follows is over the defined scores,
-            and NaN where there are none.
+            Defined scores, undefined ones (NaN), the name of the units, and units with a defined score. All
+            statistics below are those of the defined scores, NaN if there are none.
         mean, sd, median, q1, q3, min, max
-            `sd` with divisor n - 1, NaN for one score; quartiles by NumPy's linear rule (R's type 7).
+            `sd` has the divisor n - 1 and is NaN for one score; quartiles are by NumPy's linear rule (R's
+            type 7).
         n_zero, share_zero, n_one, share_one
-            Scores at exactly 0 and at exactly 1, and their share of n, 0 to 1: for a hit (0/1) the counts
-            of misses and hits, and their shares; for an overlap how much of it sits on the edges.
+            Scores of exactly 0 and of exactly 1, and their shares of n, 0 to 1: for a hit (0/1) the misses
+            and hits, for an overlap the scores at the ends of its range.
         binary
-            True where every score is 0 or 1.
+            True if every score is 0 or 1.
+        n_absent
+            If there are any, the undefined scores of absent findings, which `n_missing` includes.
+        n_shared, caution
+            If methods have scores of different cases: the number of cases that all methods have, and
+            "different cases" for methods that lack many, see `summarize`.
 
     Raises
     ------
     ColumnError
-        Not a scores frame; a grouping column is missing or has empty cells.
+        The frame is not a scores frame; a grouping column is missing or has empty cells; several metrics
+        would be taken together.
 
     Examples
     --------

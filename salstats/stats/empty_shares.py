@@ -30,10 +30,10 @@ def empty_shares(
     interval: str = "wilson",
     level: float = 0.95,
 ) -> pd.DataFrame:
-    """Share of masks that are empty although the finding is there, for each method.
+    """Share of masks that are empty although the finding is present, for each method.
 
-    Distances and, on the true-positive slice, overlap leave such cases out. Beside their means stands how
-    often that was; `score(undefined="worst")` shows what they are when it counts.
+    Distances and, on the true-positive slice, overlap leave such cases out, so that their share belongs
+    beside the means; `score(undefined="worst")` gives means in which they count.
 
     Parameters
     ----------
@@ -41,29 +41,30 @@ def empty_shares(
         A scores frame of `score` with overlap, distances or "pdc". A mask counts once, however many metrics
         it has.
     by : str or sequence of str, optional
-        Grouping columns; by default `method`. Not `metric`.
+        Grouping columns, without `metric`; by default `method`.
+    unit : str or list of str, optional
+        Columns that name the independent units; by default patients or else cases, see `summarize`.
     interval : str
-        A name of `intervals.interval_names("empty")`, as for `summarize`: with a design effect where units
-        have several masks.
-    unit, level
-        As for `summarize`.
+        A name of `intervals.interval_names("empty")`, with a design effect if units have several masks.
+    level : float
+        Confidence level.
 
     Returns
     -------
     DataFrame
-        As `summarize`, with `term` "empty" and `estimate` the share; `n` are masks compared with a finding,
-        `n_empty` of them empty; `n_missing`, findings without a mask: no map was there, it was not finite,
-        or the probability that a cut-off needs is missing.
+        The columns of `summarize`, with `term` "empty" and the share as `estimate`; `n` counts the masks of
+        findings that are present, `n_empty` the empty ones among them, and `n_missing` the findings without a
+        mask: there was no map, it was not finite, or the probability that a cut-off needs is missing.
 
     Raises
     ------
     ColumnError
-        Not a scores frame, or none with metrics of masks; `by` names a column that is not there, or the
-        metric.
+        The frame is not a scores frame, or has no metric of masks or no case with a finding; `by` names a
+        column that is not there, or the metric.
 
     Notes
     -----
-    Whether a mask was empty is told by `empty_mask`, else by the pixels `tp` and `fp`, else by the reason
+    A mask is empty by the column `empty_mask`, else if its pixels `tp` and `fp` are 0, else by the reason
     "empty mask" of an undefined score. Masks that a probability cut-off emptied are among them.
 
     Examples

@@ -60,43 +60,61 @@ def medians(
 
     Parameters
     ----------
-    scores, by, unit, level, n_replicates, rng, draws
-        As for `summarize`.
+    scores : DataFrame
+        A scores frame, see `read_scores`.
+    by : str or list of str, optional
+        Grouping columns; by default those of `metric`, `method` and `task` that are present.
     quantile : float
-        The probability, between 0 and 1.
+        Probability of the quantile, between 0 and 1.
+    unit : str or list of str, optional
+        Columns that name the units that are resampled; by default patients or else cases, see `summarize`.
     interval : str, optional
-        A name of `intervals.interval_names("median")`: by default `woodruff`, all values at which the share
-        of scores at or below can be `quantile`; the others are from replicates, and fail where scores are
-        few or tied.
+        A name of `intervals.interval_names("median")`. The default is `woodruff`: the values at which the
+        share of scores at or below them can be `quantile`; with `draws` it is `percentile`. The others are
+        made from bootstrap replicates, and fail if scores are few or tied.
+    level : float
+        Confidence level.
+    n_replicates : int
+        Number of bootstrap replicates.
+    rng : int or numpy.random.Generator
+        Seed or generator of the draws.
+    draws : ndarray of int, shape (n_replicates, n_units), optional
+        Units of each replicate, instead of random ones: positions among the distinct units in sorted order,
+        from 0.
 
     Returns
     -------
     DataFrame
         One row per group, sorted: the grouping columns; `term` ("median", or "quantile"), `estimate`;
-        `std_error` (SD of the replicates) where there are replicates; `conf_low`, `conf_high`,
-        `conf_level`, `interval`, `unit`, `inference_to`, `n`, `n_missing`, `n_units` and, with replicates,
-        `n_undefined` and `bias`, as for `summarize`; `quantile`; `n_replicates`.
+        `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`, `inference_to`; `n` defined scores,
+        `n_missing` undefined scores, `n_units`; `n_shared` and `caution`, if methods have scores of different
+        cases, see `summarize`; `quantile`. With replicates also `std_error` (their standard deviation),
+        `n_undefined`, `bias` and `n_replicates`.
 
     Raises
     ------
     ColumnError, ValueRangeError
-        As for `summarize`; a quantile that is not between 0 and 1.
+        A column is missing or invalid; several metrics would be taken together; the interval is unknown; the
+        level or the quantile is not between 0 and 1; there are fewer replicates than the level needs.
 
     Warns
     -----
     SalstatsWarning
-        As `summarize` of how rows are taken together; limits that units are too few to have, or one has not.
+        Methods, or by default data sets or models, are taken together; methods have scores of different
+        cases; cases have different numbers of readers, models or seeds; units are too few for limits among
+        the scores, or there is only one.
 
     Notes
     -----
-    The estimate is R's `quantile(type = 2)`: the middle of the two scores between which any value would do.
-    `woodruff` inverts the interval that `summarize` gives to a share: Wilson's, with the CR2 variance
+    The estimate is R's `quantile(type = 2)`: where any value between two scores would do, it is their middle.
+    `woodruff` inverts the interval of a share by `wilson_t` of `summarize`: Wilson's, with the CR2 variance
     clustered by unit. Of scores tied with a value as many are counted as bring the share nearest to the
-    probability, so that a lump of scores at 0 or 1 gives limits that end there. Where so few units are left
-    beyond a limit that none can be told, it is the end of the metric's range, or infinite, with a warning.
+    probability, so that many equal scores at 0 or 1 give limits that end there. If so few units lie beyond a
+    limit that it cannot be told from the scores, it is the end of the metric's range, or infinite, with a
+    warning.
 
-    Of 10 to 100 units, 95 % limits held in 94 to 100 % of simulated studies, whether or not 60 % of the
-    scores were 0; percentile limits of 30 units in 84 to 100 %, basic and BCa in fewer.
+    With 10 to 100 units, 95 % limits held in 94 to 100 % of simulated studies, whether or not 60 % of the
+    scores were 0; percentile limits with 30 units in 84 to 100 %, basic and BCa limits in fewer.
 
     References
     ----------
@@ -140,48 +158,63 @@ def median_difference(
     draws: np.ndarray | None = None,
     adjust: str = "none",
 ) -> pd.DataFrame:
-    """Difference method - reference of the medians of both, over the cases that both have scores of.
+    """Difference method - reference of two medians, over the cases that both methods have scores of.
 
-    It is the difference of two medians, not the median of the cases' differences, which is another number.
+    It is the difference of two medians, which is not the median of the cases' differences.
 
     Parameters
     ----------
-    scores, quantile, unit, level, n_replicates, rng, draws
-        As for `medians`.
+    scores : DataFrame
+        A scores frame with the reference among its methods.
     reference : str
-        The method to compare with, such as "human", or "all"; pairs are formed as for `difference`.
+        The method to compare with, such as "human", or "all" for every two methods, see `difference`.
     by : str or list of str, optional
-        Grouping columns besides `method`; by default those of `metric, task` that are present.
+        Grouping columns besides `method`; by default those of `metric` and `task` that are present.
+    quantile : float
+        Probability of the quantile, between 0 and 1.
+    unit : str or list of str, optional
+        Columns that name the units that are resampled; by default patients or else cases, see `summarize`.
     interval : str, optional
-        A name of `intervals.interval_names("median_difference")`: by default `mover`, from the limits of both
-        medians and how much units have in common of both; the others are from replicates.
+        A name of `intervals.interval_names("median_difference")`. The default is `mover`, from the limits of
+        both medians and their correlation over units; with `draws` it is `percentile`. The others are made
+        from bootstrap replicates.
+    level : float
+        Confidence level.
+    n_replicates : int
+        Number of bootstrap replicates.
+    rng : int or numpy.random.Generator
+        Seed or generator of the draws.
+    draws : ndarray of int, shape (n_replicates, n_units), optional
+        Units of each replicate, instead of random ones: positions among the distinct units in sorted order,
+        from 0.
     adjust : str
-        `none`, or a procedure of `adjust()`; the family is the rows shown.
+        Procedure of `adjust` that adjusts the P values of all rows as one family.
 
     Returns
     -------
     DataFrame
-        One row per group and compared method: the grouping columns, `method`, `reference`; then as
-        `medians` with `term` "median_difference" (or "quantile_difference") and, with `mover`, `p_value`
-        (`p_adjusted`): 1 minus the highest level whose limits leave 0 out, below 1 - `level` where these do;
-        `n` are pairs, `n_missing` those that lack a score; `reference_median`, `method_median`, `verdict`
-        ("lower", "higher" where the limits leave 0 out, else "inconclusive"), `quantile`.
+        One row per group and compared method: the grouping columns, `method`, `reference`; the columns of
+        `medians`, with `term` "median_difference" (or "quantile_difference"); `n` counts pairs, `n_missing`
+        pairs that lack a score; `reference_median`, `method_median`; `verdict`, "lower" or "higher" if the
+        limits exclude 0, else "inconclusive"; `quantile`. With `mover` also `p_value`, 1 minus the highest
+        level whose limits exclude 0, and with `adjust` `p_adjusted`, `n_tests` and `procedure`.
 
     Raises
     ------
-    SalstatsError
-        The reference is no method of the scores or the only one; see also `medians`.
+    ColumnError, ValueRangeError, SalstatsError
+        The reference is not among the methods, or is the only one; a column or an option is invalid.
 
     Notes
     -----
-    With lx, ux and ly, uy the limits of medians x and y by `woodruff`, those of their difference are
-    x - y - sqrt((x - lx)^2 + (uy - y)^2 - 2 r (x - lx)(uy - y)) and likewise above, r being the correlation
-    over units of what both have above the share at the median; if those of a lower level reach further, they
-    are taken, so that limits are nested. No density is estimated and nothing is drawn.
+    With lx, ux and ly, uy the limits of the medians x and y by `woodruff`, the lower limit of the difference
+    is x - y - sqrt((x - lx)^2 + (uy - y)^2 - 2 r (x - lx)(uy - y)), and the upper limit is computed likewise.
+    r is the correlation over units of the numbers of scores at or below the two medians, less those expected.
+    If limits of a lower level lie further out, they are used, so that limits are nested. The limits need no
+    estimate of a density and no random draws.
 
-    Of 10 to 100 units, 95 % limits held in 95 to 99 % of simulated studies, in 90 to 100 % where two units
-    have 40 cases each (units of very unequal size warn); percentile limits of 30 units in 84 to 100 %, basic
-    and BCa in fewer.
+    With 10 to 100 units, 95 % limits held in 95 to 99 % of simulated studies, and in 90 to 100 % if two units
+    have 40 cases each (a warning says that units differ much in size); percentile limits with 30 units in 84
+    to 100 %, basic and BCa limits in fewer.
 
     References
     ----------

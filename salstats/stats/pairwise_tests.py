@@ -38,42 +38,52 @@ def significance_map(
 ) -> pd.DataFrame:
     """One-sided tests of whether each method is better than each other one.
 
-    Of every two methods the test is that of `difference(reference="all")`, on the cases that both have.
+    The test of two methods is that of `difference(reference="all")`, on the cases that both have.
 
     Parameters
     ----------
-    scores, unit, n_replicates, rng
-        As for `summarize`.
+    scores : DataFrame
+        A scores frame, see `read_scores`.
     by : str or list of str, optional
-        What has a map of its own, and is a family of tests; by default as for `rank_stability`.
+        Columns whose combinations of values each have a map of their own, which is a family of tests; by
+        default those of `metric`, `dataset` and `model` that are present.
+    unit : str or list of str, optional
+        Columns that name the independent units; by default patients or else cases, see `summarize`.
     test : {"bootstrap", "t", "cr2", "wilcoxon", "mcnemar", "signflip", "wild", "score"}, optional
-        The test of `difference`, by default the one that it takes; "wilcoxon" is challengeR's.
+        Test of `difference`, by default its default; "wilcoxon" is the test of challengeR.
     adjust : str, default "holm"
-        Procedure over all ordered pairs of a family, k (k - 1) of k methods, as in challengeR; see `adjust`.
+        Procedure of `adjust` that adjusts the P values of all ordered pairs of a family, k (k - 1) with k
+        methods, as challengeR does.
     directions : mapping of str to {"larger", "smaller"}, optional
-        What is better, for metrics that the registry does not know.
+        Better scores, for metrics that the registry does not know.
     level : float
-        A method is better where its adjusted P value is below 1 - `level`.
+        A method is better if its adjusted P value is below 1 - `level`.
+    n_replicates : int
+        Number of bootstrap replicates, or of sign flips.
+    rng : int or numpy.random.Generator
+        Seed or generator of the draws.
 
     Returns
     -------
     DataFrame
-        One row per group and ordered pair, sorted: `by`, `method`, `reference`; `term` ("difference"),
-        `estimate` (method - reference); `p_value`, which is one-sided and small where the method is better,
-        and `p_adjusted`; `conf_level`, `unit`; `n_pairs`, `better`, `larger_is_better`, `test`, `procedure`.
+        One row per group and ordered pair of methods, sorted: the columns of `by`, `method`, `reference`;
+        `term` ("difference"), `estimate` (method - reference); `p_value`, which is one-sided and small if the
+        method is better, and `p_adjusted`; `conf_level`, `unit`; `caution`, if many pairs are incomplete;
+        `n_pairs`, `better`, `larger_is_better`, `test`, `procedure`.
 
     Raises
     ------
     ColumnError, ValueRangeError, SalstatsError
-        As for `difference` and `rank_stability`; no test.
+        A column or an option is invalid; there is only one method; the direction of a metric is not known;
+        `test` is "none".
 
     Notes
     -----
-    The one-sided P value is half of the two-sided one where the difference is in favour of the method, else 1
-    less that half. "wilcoxon" is the signed-rank test of challengeR, R's wilcox.test(exact = FALSE), of each
-    unit's mean difference: of differences that are symmetric about 0, not of their mean. As in R, 0.3 - 0.2
-    and 0.2 - 0.1, which rounding tells apart, are no ties. Only adjusted P values below 1 - `level` count as
-    better; challengeR lets those on the line count, too.
+    The one-sided P value is half the two-sided one if the difference favours the method, else 1 less that
+    half. "wilcoxon" is the signed-rank test of challengeR, R's wilcox.test(exact = FALSE), of the units' mean
+    differences: its hypothesis is that differences are symmetric about 0, not that their mean is 0. As in R,
+    0.3 - 0.2 and 0.2 - 0.1, which differ by rounding, are not ties. Only adjusted P values below 1 - `level`
+    count as better; challengeR also counts those equal to it.
 
     References
     ----------

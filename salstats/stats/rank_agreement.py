@@ -39,47 +39,73 @@ def rank_agreement(
 ) -> pd.DataFrame:
     """Kendall's tau-b between the rankings of the methods on every two tasks, or data sets.
 
-    1: the same ranking; 0: no relation; -1: one is the other turned round. Methods are those that both have.
+    It is 1 for the same ranking, 0 for unrelated rankings and -1 for a reversed ranking, of the methods that
+    both tasks have.
 
     Parameters
     ----------
-    scores, unit, pairs, directions, scheme, level, n_replicates, rng, draws
-        As for `rank_stability`. A unit that is drawn brings along its scores of both.
+    scores : DataFrame
+        A scores frame, see `read_scores`.
     over : str, default "task"
         The column whose values are compared, such as "task", "dataset" or "metric".
     by : str or list of str, optional
-        What has rankings of its own besides; by default those of `metric, dataset, model` that are present.
+        Other columns whose combinations of values each have rankings of their own; by default those of
+        `metric`, `dataset` and `model` that are present.
+    unit : str or list of str, optional
+        Columns that name the units that are resampled; by default patients or else cases, see `summarize`.
+        A unit that is drawn enters both rankings with all its scores.
+    pairs : {"complete", "available"}
+        Rank by the observations of which every method of the group has a defined score, or each method by all
+        of its scores, see `rank_stability`.
+    directions : mapping of str to {"larger", "smaller"}, optional
+        Better scores, for metrics that the registry does not know.
+    scheme : {"mean", "median", "mean-rank", "median-rank", "test"}
+        Quantity that methods are ranked by, see `rank_stability`.
+    level : float
+        Confidence level.
+    n_replicates : int
+        Number of bootstrap replicates.
+    rng : int or numpy.random.Generator
+        Seed or generator of the draws.
+    draws : ndarray of int, shape (n_replicates, n_units), optional
+        Units of each replicate, instead of random ones: positions among the distinct units in sorted order,
+        from 0.
 
     Returns
     -------
     DataFrame
         One row per group and pair of values, in sorted order:
 
-        - `by`, the column `over` and `other_` with its name;
+        - the columns of `by`, the column `over`, and the other value in `other_` and the name of the column;
         - `term` ("tau"), `estimate`; `conf_low`, `conf_high`, `conf_level`, `interval` ("pairwise tests"):
-          limits of the true tau, see Notes; NaN for a single unit, and of other schemes than "mean";
-        - `unit`, `n_units` that have scores of either, `n_undefined` replicates;
-        - `n_methods` that both have, `mean_tau` over the replicates, `share_positive` of them, `pairs`,
-          `scheme`, `n_replicates`.
+          limits of the true tau, see Notes; NaN if a method has a single unit, and for other schemes than
+          "mean";
+        - `unit`; `n_units`, the smallest number of units of a method on either value; `n_undefined`
+          replicates;
+        - `n_methods` that both values have, `mean_tau` over the replicates, `share_positive`, the share of
+          the replicates with a positive tau, `pairs`, `scheme`, `n_replicates`.
 
     Raises
     ------
     ColumnError, ValueRangeError
-        As for `rank_stability`; `over` has one value, or two without two methods in common.
+        Those of `rank_stability`; `over` has one value, or two values that have fewer than two methods in
+        common.
 
     Warns
     -----
     SalstatsWarning
-        Fewer than 5 methods: of 3, tau is -1, -1/3, 1/3 or 1 without ties. And as for `rank_stability`.
+        There are fewer than 5 methods: with 3, tau is -1, -1/3, 1/3 or 1 without ties. Other warnings are
+        those of `rank_stability`.
 
     Notes
     -----
-    Drawing cases again adds noise to both rankings, which takes tau of replicates towards 0: `mean_tau` lies
-    nearer 0 than the estimate, and percentiles would miss a true tau of 1 where methods are close. Limits are
-    therefore made of the tests of `significance_map` (Holm, both rankings together at `level`): two methods
-    whose order is significant in both rankings count as they stand, all others at their worst and at their
-    best, true ties as 0. They are wide unless most differences are significant. Other tasks or methods are
-    not drawn. Data sets share no case, so that each draw holds more of one and fewer of the other.
+    Drawing units again adds noise to both rankings, which moves the tau of replicates towards 0: `mean_tau`
+    lies nearer to 0 than the estimate, and percentile limits would miss a true tau of 1 if methods are close.
+    Limits are therefore made from the tests of `significance_map` (Holm, both rankings together at `level`).
+    Two methods whose order is significant in both rankings count with their order; all others count as
+    discordant in the lower limit and as concordant in the upper one; equal methods count 0 in the true tau.
+    Limits are wide unless most differences are significant. Tasks and methods are fixed. Different data sets
+    have no case in common, so that each draw has more units of one and fewer of the other.
 
     References
     ----------

@@ -30,66 +30,83 @@ def rank_stability(
     rng: int | np.random.Generator = 0,
     draws: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Rank of each method by its scores, and how it moves when the units are drawn again.
+    """Rank of each method by its scores, and its variation if the units are drawn again.
 
-    Rank 1 is the best. Units are drawn once per
-    replicate and the same draw serves every method, so that the ranks of a replicate are of the same cases.
+    Rank 1 is the best. Units are drawn once per replicate, and the same draw serves every method, so that the
+    ranks of a replicate are of the same cases.
 
     Parameters
     ----------
-    scores, unit, level, n_replicates, rng, draws
-        As for `summarize`. With `unit="dataset"` and `by` without it, whole data sets are drawn.
+    scores : DataFrame
+        A scores frame, see `read_scores`.
     by : str or list of str, optional
-        What has a ranking of its own, `method` not among it; by default those of `metric, dataset, model`
-        that are present.
+        Columns whose combinations of values each have a ranking of their own, without `method`; by default
+        those of `metric`, `dataset` and `model` that are present.
+    unit : str or list of str, optional
+        Columns that name the units that are resampled; by default patients or else cases, see `summarize`.
+        With `unit="dataset"`, and `by` without it, whole data sets are drawn.
     pairs : {"complete", "available"}
-        "complete" ranks by observations that every method of the group has a defined score of, so that no
-        method stands higher for easier cases: data set, case and task, and reader, model and seed where all
-        methods have them, so that one score of a case stands beside another method's five seeds.
-        "available" takes each method's own.
+        "complete" ranks by the observations of which every method of the group has a defined score, so that
+        no method ranks higher because its cases are easier. An observation is a data set, case and task, and
+        also a reader, model and seed if all methods have these; one score of a case is thus compared with
+        another method's scores of five seeds. "available" ranks each method by all of its scores.
     directions : mapping of str to {"larger", "smaller"}, optional
-        What is better, for metrics that the registry does not know.
+        Better scores, for metrics that the registry does not know.
     scheme : {"mean", "median", "mean-rank", "median-rank", "test"}
-        What methods are ranked by: their mean or median score; the mean or median of their ranks on each
-        observation; or how many other methods they are better than in one-sided Wilcoxon signed-rank tests
-        at 1 - `level`, not adjusted, of the mean difference of each unit.
+        Quantity that methods are ranked by: the mean or median of their scores, the mean or median of their
+        ranks on each observation, or the number of other methods that they are better than in one-sided
+        Wilcoxon signed-rank tests of the units' mean differences, at 1 - `level` and not adjusted.
     ties : {"average", "min"}
-        What ranks of equal methods are: the average of theirs, or the lowest, as challengeR has it.
+        Rank of methods that are equal: the average of their ranks, or the lowest, as in challengeR.
+    level : float
+        Share of the replicates whose ranks lie between the limits; the tests of `scheme="test"` are at
+        1 - `level`.
+    n_replicates : int
+        Number of bootstrap replicates.
+    rng : int or numpy.random.Generator
+        Seed or generator of the draws.
+    draws : ndarray of int, shape (n_replicates, n_units), optional
+        Units of each replicate, instead of random ones: positions among the distinct units in sorted order,
+        from 0.
 
     Returns
     -------
     DataFrame
         One row per group and method, sorted by the grouping columns and `method`:
 
-        - `by`, `method`;
-        - `term` ("rank"), `estimate`: the rank by all cases;
-        - `conf_low`, `conf_high`, `conf_level`, `interval` ("percentile"): between which ranks the method is
-          in that share of the replicates, NaN for a single unit, as is what follows from replicates; not an
-          interval for a true rank, see Notes;
-        - `unit`, `n` scores that the mean is of, `n_missing` others of the method, `n_units`,
-          `n_undefined` replicates in which a method of the group has no score;
-        - `mean` score, `value` that is ranked, `mean_rank` over the replicates, `share_first`: share of the
-          replicates in which no method is better; `share_same`: in which its rank is the estimate;
-        - of the group, so the same in all its rows: `n_methods`; `tau`, the mean over the replicates of
-          Kendall's tau-b between their ranking and that of all cases, with `tau_low` and `tau_high`; NaN
-          where all methods are equal, or there is one;
+        - the columns of `by`, `method`;
+        - `term` ("rank"), `estimate`, the rank by all cases;
+        - `conf_low`, `conf_high`, `conf_level`, `interval` ("percentile"): quantiles of the ranks in the
+          replicates, which are not an interval of a true rank, see Notes. These and all columns from
+          replicates are NaN if a method of the group has a single unit;
+        - `unit`, `inference_to`, `n` scores that the mean is of, `n_missing` other scores of the method,
+          `n_absent`, `n_shared` and `caution` as in `summarize`, `n_units`, and `n_undefined` replicates in
+          which a method of the group has no score;
+        - `mean` score; `value`, the quantity that is ranked; `mean_rank` over the replicates; `share_first`,
+          the share of the replicates in which no method is better; `share_same`, the share in which the rank
+          is the estimate;
+        - for the whole group, and equal in all its rows: `n_methods`; `tau`, the mean over the replicates of
+          Kendall's tau-b between their ranking and that of all cases, with `tau_low` and `tau_high`; NaN if
+          all methods are equal or there is only one;
         - `larger_is_better` of the metric, `pairs`, `scheme`, `n_replicates`.
 
     Raises
     ------
     ColumnError, ValueRangeError
-        As for `summarize`; `method` is in `by`, or a grouping column is empty in some rows, as `model` is
-        for people; no observation has a score of every method; nobody knows which direction of a metric is
-        better; an unknown scheme, or one that compares methods case by case with pairs="available".
+        A column is missing or invalid; `method` is in `by`; a grouping column is empty in some rows, as
+        `model` is for people; no observation has a score of every method; the direction of a metric is not
+        known; an option is unknown, or a scheme that compares methods case by case is combined with
+        pairs="available".
 
     Notes
     -----
-    Means that differ by rounding only (1e-12 of the largest) are equal. Limits are linear quantiles, as of
-    every percentile interval, so that one may lie between two ranks. Schemes and bootstrap are those of
+    Means that differ only by rounding (1e-12 of the largest) are equal. Limits are linear quantiles, as in
+    every percentile interval, so that a limit may lie between two ranks. Schemes and bootstrap are those of
     challengeR (Wiesenfarth et al. 2021): aggregateThenRank, rankThenAggregate and testThenRank, there with
-    ties="min". Ranks are no smooth function of the scores, so that these limits show how a ranking moves:
-    simulated, of 30 and 100 units, they held the average rank of two equal methods of five in 93 to 95 %,
-    other ranks in 98 to 100 %. `rank_limits` are confidence limits. Warnings are those of `summarize`.
+    ties="min". Ranks are not a smooth function of the scores, so the limits show how much a ranking varies:
+    in simulated studies of 30 and 100 units, they held the average rank of two equal methods of five in 93 to
+    95 % of studies, and other ranks in 98 to 100 %. `rank_limits` computes confidence limits. Warnings are
+    those of `summarize`.
 
     References
     ----------
@@ -193,20 +210,42 @@ def rank_frequencies(
 
     Parameters
     ----------
-    scores, by, unit, pairs, directions, scheme, ties, n_replicates, rng, draws
-        As for `rank_stability`.
+    scores : DataFrame
+        A scores frame, see `read_scores`.
+    by : str or list of str, optional
+        Columns whose combinations of values each have a ranking of their own, without `method`; by default
+        those of `metric`, `dataset` and `model` that are present.
+    unit : str or list of str, optional
+        Columns that name the units that are resampled; by default patients or else cases, see `summarize`.
+    pairs : {"complete", "available"}
+        Rank by the observations of which every method of the group has a defined score, or each method by all
+        of its scores, see `rank_stability`.
+    directions : mapping of str to {"larger", "smaller"}, optional
+        Better scores, for metrics that the registry does not know.
+    scheme : {"mean", "median", "mean-rank", "median-rank", "test"}
+        Quantity that methods are ranked by, see `rank_stability`; tests are at 0.05.
+    ties : {"average", "min"}
+        Rank of methods that are equal: the average of their ranks, or the lowest.
+    n_replicates : int
+        Number of bootstrap replicates.
+    rng : int or numpy.random.Generator
+        Seed or generator of the draws.
+    draws : ndarray of int, shape (n_replicates, n_units), optional
+        Units of each replicate, instead of random ones: positions among the distinct units in sorted order,
+        from 0.
 
     Returns
     -------
     DataFrame
-        One row per group, method and rank that it takes, sorted: `by`, `method`, `rank` (halves where ties
-        share the average), `share` of the replicates in which all methods of the group have a score,
-        `estimate` (the rank of all units), `n_replicates`.
+        One row per group, method and rank that it takes, sorted: the columns of `by`, `method`, `rank`
+        (halves if ties share the average), `share` of the replicates in which all methods of the group have a
+        score, `estimate` (the rank by all cases), `n_replicates`.
 
     Raises
     ------
     ColumnError, ValueRangeError
-        As for `rank_stability`.
+        Those of `rank_stability`: a column is missing or invalid, no observation has a score of every method,
+        the direction of a metric is not known, or an option is unknown.
 
     Examples
     --------

@@ -68,53 +68,64 @@ def pooled_rates(
 ) -> pd.DataFrame:
     """Rates of pixels pooled over cases, with standard errors and intervals.
 
-    A rate is a ratio of sums, such as all true-positive pixels over all pixels predicted, so that a large
-    finding counts more than a small one; the mean of the cases' own rates comes from `summarize`. A case
-    whose mask is empty counts here with all it missed, and so does one without the finding.
+    A rate is a ratio of sums, such as all true-positive pixels over all predicted pixels, so that a large
+    finding counts more than a small one; `summarize` gives the mean of the cases' own rates. A case with an
+    empty mask counts with all that it missed, and cases without the finding count, too.
 
     Parameters
     ----------
     scores : DataFrame
-        A scores frame with the columns `tp`, `fp`, `fn`, `tn`, from `score`. The counts of a case stand
-        beside each of its metrics and are used once.
+        A scores frame of `score` with the columns `tp`, `fp`, `fn` and `tn`. The counts of a case are
+        repeated for each of its metrics and are used once.
     rates : str or list of str
         Any of `precision` tp / (tp + fp), `recall` tp / (tp + fn), `specificity` tn / (tn + fp), `iou`
         tp / (tp + fp + fn), `dice` 2 tp / (2 tp + fp + fn).
     by : str or list of str, optional
-        Grouping columns besides `metric`; by default those of `method, task` that are present.
-    unit, level, n_replicates, rng, draws
-        As for `summarize`.
+        Grouping columns besides `metric`; by default those of `method` and `task` that are present.
+    unit : str or list of str, optional
+        Columns that name the units that are resampled; by default patients or else cases, see `summarize`.
     interval : str, optional
-        A name of `intervals.interval_names("pooled_rate")`: by default `wilson_t`, Wilson's score interval
-        with the effective sample size and degrees of freedom of the ratio's CR2 variance; from replicates as
-        for `summarize`; `delta` from linearisation: logit(rate) -+ t * SE / (rate * (1 - rate)), transformed
-        back, with Student's t and units - 1 degrees of freedom.
+        A name of `intervals.interval_names("pooled_rate")`. The default is `wilson_t`, Wilson's score
+        interval with the effective sample size and the degrees of freedom of the ratio's CR2 variance; with
+        `draws` it is `percentile`. `delta` is the delta method: logit(rate) ± t * SE / (rate * (1 - rate)),
+        transformed back, with Student's t and units - 1 degrees of freedom. `cr2` is Student's t with CR2
+        standard errors. The others are made from bootstrap replicates.
+    level : float
+        Confidence level.
+    n_replicates : int
+        Number of bootstrap replicates.
+    rng : int or numpy.random.Generator
+        Seed or generator of the draws.
+    draws : ndarray of int, shape (n_replicates, n_units), optional
+        Units of each replicate, instead of random ones: positions among the distinct units in sorted order,
+        from 0.
     average : str, optional
-        A column of `by`: adds the unweighted mean of the groups' rates over it, as rows "Average".
+        A column of `by`: adds rows "Average", the unweighted mean of the groups' rates over this column.
     overall : bool
-        Adds rates of the pixels of all tasks together, `task` = "Overall"; `task` must be in `by`.
+        Adds rates of the pixels of all tasks together, in which `task` is "Overall"; `task` must be in `by`.
 
     Returns
     -------
     DataFrame
-        One row per rate and group, rates in the order asked for and groups sorted within: `metric` (the
-        rate), the grouping columns, then as `summarize` with `term` "pooled_rate"; `estimate` is NaN where
-        there is no pixel below the line, `n` counts cases with counts, `n_missing` those without, and
-        `n_units` the units with pixels below the line.
+        One row per rate and group; rates are in the given order, and groups are sorted within them: `metric`
+        (the rate), the grouping columns, then the columns of `summarize` with `term` "pooled_rate".
+        `estimate` is NaN if the denominator has no pixel, `n` counts cases with counts, `n_missing` cases
+        without, and `n_units` units with pixels in the denominator.
 
     Raises
     ------
     ColumnError, ValueRangeError
-        As for `summarize`; a count column is missing, negative, not whole or partly empty; two rows of one
-        case, task and method disagree on the counts.
+        A column is missing or invalid; a count is negative, not a whole number, or missing beside others; two
+        rows of one case, task and method have different counts; an option is invalid.
 
     Notes
     -----
-    Units are drawn once per replicate and the same draw serves every rate, method and task. The variance
-    of `delta` is G/(G-1) times the sum over the G units of ((a - rate * b) / B)^2, where a and b are a
-    unit's pixels above and below the line and B is the sum of b: a ratio estimator's, by unit. A symmetric
-    interval of a rate near 1 goes past it, so `delta` has its limits on the logit scale, as surveys have
-    theirs (Korn & Graubard). At exactly 0 or 1 nothing varies: the width is 0, and there is a warning.
+    Units are drawn once per replicate, and the same draw serves every rate, method and task. The variance of
+    `delta` is that of a ratio estimator, clustered by unit: G / (G - 1) times the sum over the G units of ((a
+    - rate * b) / B)^2, where a and b are a unit's pixels in the numerator and the denominator, and B is the
+    sum of b. A symmetric interval of a rate near 1 would exceed 1, so `delta` has its limits on the logit
+    scale, as is usual in surveys (Korn & Graubard). At exactly 0 or 1 nothing varies: the width is 0, and
+    there is a warning.
 
     References
     ----------
@@ -169,31 +180,49 @@ def pooled_difference(
     rng: int | np.random.Generator = 0,
     draws: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Difference method - reference of each pooled rate, over the cases that both have counts of.
+    """Difference method - reference of each pooled rate, over the cases that both methods have counts of.
 
     Parameters
     ----------
-    scores, rates, unit, level, n_replicates, rng, draws
-        As for `pooled_rates`.
-    interval : str, optional
-        A name of `intervals.interval_names("pooled_difference")`: by default `cr2`; `delta` has units - 1
-        degrees of freedom.
+    scores : DataFrame
+        A scores frame of `score` with the columns `tp`, `fp`, `fn` and `tn`, and the reference among its
+        methods.
     reference : str
-        The method to compare with, such as "human"; pairs are formed as for `difference`.
+        The method to compare with, such as "human". Pairs are formed as in `difference`, for each case and
+        task.
+    rates : str or list of str
+        Any of `precision`, `recall`, `specificity`, `iou` and `dice`, see `pooled_rates`.
     by : str or list of str, optional
-        Grouping columns besides `metric` and `method`; by default `task` where it is there.
+        Grouping columns besides `metric` and `method`; by default `task` if there is such a column.
+    unit : str or list of str, optional
+        Columns that name the units that are resampled; by default patients or else cases, see `summarize`.
+    interval : str, optional
+        A name of `intervals.interval_names("pooled_difference")`. The default is `cr2`, Student's t with CR2
+        standard errors; with `draws` it is `percentile`. `delta` has clustered standard errors and units - 1
+        degrees of freedom. The others are made from bootstrap replicates.
+    level : float
+        Confidence level.
+    n_replicates : int
+        Number of bootstrap replicates.
+    rng : int or numpy.random.Generator
+        Seed or generator of the draws.
+    draws : ndarray of int, shape (n_replicates, n_units), optional
+        Units of each replicate, instead of random ones: positions among the distinct units in sorted order,
+        from 0.
 
     Returns
     -------
     DataFrame
-        One row per rate, group and compared method: `metric`, the grouping columns, `method`, `reference`,
-        then as `difference` without a test and `n_missing`; `n` are cases (several times where the reference
-        has several readers), `reference_mean` and `method_mean` the two rates.
+        One row per rate, group and compared method: `metric` (the rate), the grouping columns, `method`,
+        `reference`, then the columns of `difference` except those of a test, `n_pairs` and `n_missing`; `n`
+        counts cases (once for each reader of the reference), and `reference_mean` and `method_mean` are the
+        two rates.
 
     Raises
     ------
-    SalstatsError
-        The reference is no method of the scores or the only one; see also `pooled_rates`.
+    ColumnError, ValueRangeError, SalstatsError
+        The reference is not among the methods, or is the only one; no case has counts of both; a column, a
+        count or an option is invalid, see `pooled_rates`.
 
     Examples
     --------

@@ -36,19 +36,32 @@ def within_case_sd(
 ) -> pd.DataFrame:
     """Standard deviation of a score within a case, over seeds or trainings, for each group.
 
-    Small is repeatable: the same image, asked again, gets the same score. It is the root of the mean of the
-    cases' variances, and NaN where no case of a group was scored twice.
+    A small value means that the score is repeatable: the same image gets the same score again. It is the root
+    of the mean of the cases' variances, and NaN if no case of a group was scored twice.
 
     Parameters
     ----------
-    scores, unit, level, n_replicates, rng, draws
-        As for `summarize`.
+    scores : DataFrame
+        A scores frame with a column `seed` or `model`.
     over : str, default "seed"
-        The column whose values are the repetitions: `seed`, or `model`.
+        The column whose values are the repetitions: `seed` or `model`.
     by : str or sequence of str, optional
-        Grouping columns; by default those of metric, method, task and model that are present, but `over`.
+        Grouping columns; by default those of `metric`, `method`, `task` and `model` that are present, without
+        `over`.
+    unit : str or list of str, optional
+        Columns that name the units that are resampled; by default patients or else cases, see `summarize`.
     interval : str, optional
-        A name of `intervals.interval_names("within_case_sd")`, of the replicates; by default `percentile`.
+        A name of `intervals.interval_names("within_case_sd")`; by default `percentile`. All are made from
+        bootstrap replicates.
+    level : float
+        Confidence level.
+    n_replicates : int
+        Number of bootstrap replicates.
+    rng : int or numpy.random.Generator
+        Seed or generator of the draws.
+    draws : ndarray of int, shape (n_replicates, n_units), optional
+        Units of each replicate, instead of random ones: positions among the distinct units in sorted order,
+        from 0.
 
     Returns
     -------
@@ -56,33 +69,34 @@ def within_case_sd(
         An estimates frame, one row per group, sorted:
 
         - the grouping columns;
-        - `term` ("within_case_sd"), `estimate`, `std_error` (SD of the replicates), `conf_low`,
-          `conf_high`, `conf_level`, `interval`, `unit`;
-        - `n`, cases (of each task, method and model in the group) with two defined scores or more, 0 for a
-          group that was made once; `n_missing`, the others; `n_units`, `n_undefined` replicates, `bias`;
+        - `term` ("within_case_sd"), `estimate`, `std_error` (standard deviation of the replicates),
+          `conf_low`, `conf_high`, `conf_level`, `interval`, `unit`, `inference_to`;
+        - `n`, the cases (of each task, method and model in the group) with two or more defined scores, 0 for
+          a group without repetitions; `n_missing`, the other cases; `n_units`, `n_undefined` replicates,
+          `bias`;
         - `over`, as given; `n_repeats`, the mean number of scores of the n cases; `mean`, their mean score;
-        - `repeatability`, 2.77 times the estimate: two scores of a case differ by less 19 times of 20, where
-          the spread is normal and the same for all cases; of hits, which are 0 or 1, it is not so;
-        - `icc`, the share of the variance that lies between cases, from the analysis of variance of one
-          way (McGraw and Wong's ICC(1)): near 1, cases are told apart well; NaN for one case, and 0 or less
-          where they are not;
-        - `n_replicates` drawn.
+        - `repeatability`, 2.77 times the estimate: two scores of a case differ by less in 19 of 20 cases, if
+          the spread is normal and equal for all cases, which it is not for hits;
+        - `icc`, the share of the variance that lies between cases, from a one-way analysis of variance
+          (McGraw and Wong's ICC(1)): near 1 the cases can be told apart well, at 0 or below they cannot; NaN
+          for one case;
+        - `n_replicates`.
 
     Raises
     ------
     ColumnError, ValueRangeError
-        As for `summarize`; `over` is in `by`, or a column of `by` differs between the repetitions of a case;
-        nothing was scored twice.
+        A column or an option is invalid; `over` is in `by` or is neither `seed` nor `model`; a column of `by`
+        differs between the repetitions of a case; no case was scored twice.
 
     Notes
     -----
-    Cases are resampled, and the seeds or trainings are taken as they are: with few of them the interval
-    says how sure the SD of *these* is. A score's variance over k repetitions has k - 1 degrees of freedom,
-    by which the cases are weighted. A shift that all cases share, of one training against another, counts
-    as a change within cases. The mean of several trainings' maps is no repetition of theirs: leave it out
-    (a value "mean" or "ensemble" warns).
+    Cases are resampled, and the seeds or trainings are fixed: with few of them the interval shows how precise
+    the standard deviation of *these* is. The variance of a case over k repetitions has k - 1 degrees of
+    freedom, and cases are weighted by these. A shift of one training against another that all cases share
+    counts as variation within cases. The mean of several trainings' maps is not a repetition of them: leave
+    it out (a value "mean" or "ensemble" gives a warning).
 
-    The intervals run short with few cases.
+    The intervals are too short with few cases.
 
     References
     ----------
