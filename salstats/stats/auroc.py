@@ -468,10 +468,16 @@ def _check_labels(labels: np.ndarray, name: str) -> None:
         )
 
 
-def _pair_with_method(
-    codes: ColumnCodes, score: str, label: str, reference: str
-) -> tuple[ColumnCodes, np.ndarray]:
-    """Return the rows of every method but the reference, and the reference's score for each row.
+class _PairedRows(NamedTuple):
+    """Rows of every method but the reference, with the reference's scores."""
+
+    codes: ColumnCodes
+    #: (n_rows,): Score of the reference for each row, NaN where it has none.
+    reference_scores: np.ndarray
+
+
+def _pair_with_method(codes: ColumnCodes, score: str, label: str, reference: str) -> _PairedRows:
+    """Pair the rows of every method with those of the reference.
 
     The rows have the label of the method, or that of the reference where the method has no row.
     """
@@ -501,7 +507,7 @@ def _pair_with_method(
     table[score] = np.where(has_method, scores[pairs.method_rows], np.nan)
     table[label] = np.where(np.isnan(method_labels), reference_labels, method_labels)
     reference_scores = np.where(has_reference, scores[pairs.reference_rows], np.nan)
-    return ColumnCodes(table), reference_scores
+    return _PairedRows(ColumnCodes(table), reference_scores)
 
 
 def _warn_of_dependent_rows(keys: pd.DataFrame, n: np.ndarray, n_units: np.ndarray, recommended: str) -> None:

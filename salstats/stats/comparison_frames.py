@@ -305,7 +305,7 @@ def with_exact_small_p_values(tested: PairedTestResult, alpha: np.ndarray) -> Pa
     if tested.null_draws is None or tested.p_floor is None:
         return tested
     p_floor = np.broadcast_to(tested.p_floor, tested.p_value.shape)
-    p_value, p_floor = tested.null_draws.refined(tested.p_value, p_floor, alpha)
+    p_value, p_floor = tested.null_draws.with_exact_small_p_values(tested.p_value, p_floor, alpha)
     return tested._replace(p_value=p_value, p_floor=p_floor)
 
 

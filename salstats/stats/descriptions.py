@@ -1,6 +1,7 @@
 """Descriptive statistics of the scores of each group, and the numbers of a box plot."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -109,14 +110,20 @@ def describe(
     return mark_shared_cases(frame, coded, columns, lambda: paired_call(scores))
 
 
-def box_values(
-    scores: pd.DataFrame, by: str | Sequence[str] | None = None
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Numbers of each group's box, and the scores that lie beyond its whiskers.
+class BoxValues(NamedTuple):
+    """Numbers of the boxes of groups, and the scores beyond their whiskers."""
 
-    The boxes are what `describe` gives, with `whisker_low, whisker_high`, the furthest scores within 1.5
-    times q3 - q1 of the quartiles and never inside the box, and `n_outside`, the scores beyond. Quartiles
-    are R's type 7, as in ggplot2's boxes; R's `boxplot` takes Tukey's fourths instead.
+    #: The frame of `describe`, with `whisker_low` and `whisker_high`, the furthest scores within 1.5 times
+    #: q3 - q1 of the quartiles and never inside the box, and `n_outside`, the number of scores beyond.
+    boxes: pd.DataFrame
+    #: Grouping columns and `score` of each score beyond.
+    outside: pd.DataFrame
+
+
+def box_values(scores: pd.DataFrame, by: str | Sequence[str] | None = None) -> BoxValues:
+    """Compute the numbers of each group's box, and find the scores that lie beyond its whiskers.
+
+    Quartiles are R's type 7, as in ggplot2's boxes; R's `boxplot` takes Tukey's fourths instead.
     """
     boxes = describe(scores, by=by)
     columns = list(boxes.columns[: boxes.columns.get_loc("n")])
@@ -133,7 +140,7 @@ def box_values(
         n_outside=np.bincount(codes[is_outside], minlength=len(boxes)),
     )
     outside = scores.loc[is_outside, [*columns, "score"]].reset_index(drop=True)
-    return boxes, outside
+    return BoxValues(boxes, outside)
 
 
 def density_curves(frame: pd.DataFrame, column: str, by: Sequence[str]) -> pd.DataFrame:

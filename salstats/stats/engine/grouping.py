@@ -56,24 +56,40 @@ def group_rows_for_means(
     return GroupedRows(codes, by, groups, keys, units)
 
 
-def index_groups(codes: ColumnCodes, by: Sequence[str]) -> tuple[np.ndarray, pd.DataFrame]:
-    """Return the group of each row (n_rows,), and the grouping columns of each group, sorted."""
+class GroupIndex(NamedTuple):
+    """Groups of the rows of a frame."""
+
+    #: (n_rows,): Group of each row, a position in `keys`.
+    codes: np.ndarray
+    #: Grouping columns of each group, sorted.
+    keys: pd.DataFrame
+
+
+def index_groups(codes: ColumnCodes, by: Sequence[str]) -> GroupIndex:
+    """Group the rows of a frame by some columns; without columns all rows are one group."""
     if not by:
         one_group = np.zeros(len(codes.frame), dtype=np.int64)
-        return one_group, pd.DataFrame(index=pd.RangeIndex(1))
+        return GroupIndex(one_group, pd.DataFrame(index=pd.RangeIndex(1)))
     groups = codes.combined(by)
     first_rows = np.empty(int(groups.max()) + 1, dtype=np.int64)
     # the last assignment wins, so that going backwards leaves each group's first row
     backwards = np.arange(len(groups) - 1, -1, -1)
     first_rows[groups[backwards]] = backwards
     keys = pd.DataFrame({column: codes.frame[column].array.take(first_rows) for column in by})
-    return groups, keys
+    return GroupIndex(groups, keys)
 
 
-def row_groups(
-    codes: ColumnCodes, by: Sequence[str], *, overall: bool = False
-) -> tuple[pd.DataFrame, list[np.ndarray]]:
-    """Return the grouping columns of each group, sorted, and the rows of each group, ascending.
+class RowsOfGroups(NamedTuple):
+    """Groups and the rows of each."""
+
+    #: Grouping columns of each group, sorted.
+    keys: pd.DataFrame
+    #: Rows of each group, ascending.
+    rows: list[np.ndarray]
+
+
+def row_groups(codes: ColumnCodes, by: Sequence[str], *, overall: bool = False) -> RowsOfGroups:
+    """Group the rows of a frame by some columns, and list the rows of each group.
 
     With `overall` there are groups pooled over tasks, whose `task` is "Overall", after the tasks that they
     are made of.
@@ -82,7 +98,7 @@ def row_groups(
     order = np.argsort(groups, kind="stable")
     rows = np.split(order, np.cumsum(np.bincount(groups))[:-1])
     if not overall:
-        return keys, rows
+        return RowsOfGroups(keys, rows)
     membership, pooled_keys = pool_over(keys, overall_column(by), OVERALL)
     pooled_rows = []
     for is_member in membership.T:
@@ -91,7 +107,7 @@ def row_groups(
     rows += pooled_rows
     keys = append_keys(keys, pooled_keys)
     order = display_order(keys)
-    return keys.iloc[order].reset_index(drop=True), [rows[group] for group in order]
+    return RowsOfGroups(keys.iloc[order].reset_index(drop=True), [rows[group] for group in order])
 
 
 def overall_column(by: Sequence[str]) -> str:
@@ -113,10 +129,17 @@ def metrics_of(keys: pd.DataFrame, scores: pd.DataFrame) -> np.ndarray:
     return scores["metric"].iloc[[0] * len(keys)].astype("str").to_numpy(dtype=object)
 
 
+class ScoresToGroup(NamedTuple):
+    """A checked scores frame, coded, and its grouping columns."""
+
+    codes: ColumnCodes
+    by: list[str]
+
+
 def code_scores(
     scores: object, by: str | Sequence[str] | None, default: Sequence[str], excluded: str = ""
-) -> tuple[ColumnCodes, list[str]]:
-    """Return the codes of checked scores, and the grouping columns of `by` or else `default`.
+) -> ScoresToGroup:
+    """Check and code a scores frame, to be grouped by the columns of `by` or else `default`.
 
     Warns of tasks, data sets or models that are pooled although `by` is not given. The column `excluded` is
     not a grouping column.
@@ -124,7 +147,7 @@ def code_scores(
     codes = coded_scores(scores)
     columns = [c for c in check_by(codes.frame, by, default) if c != excluded]
     warn_pooled_by_default(codes.frame, by, columns)
-    return codes, columns
+    return ScoresToGroup(codes, columns)
 
 
 def check_one_metric(codes: ColumnCodes, by: Sequence[str]) -> None:

@@ -22,10 +22,12 @@ from salstats.stats.engine.draws import few_threads, weight_blocks
 from salstats.stats.engine.estimands import Cells, Estimand, Target, ratio
 from salstats.stats.engine.few_units import few_equal_units, few_events
 from salstats.stats.engine.intervals import Basis, ConfidenceSets, Interval, choose_interval
+from salstats.stats.engine.joint_adjustment import PValuesWithFloors
 from salstats.stats.engine.monte_carlo import P_FLOOR_NUMERATORS, fewest_replicates
 from salstats.stats.engine.outlying_units import depends_on_few_units
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.variances import (
+    VarianceWithDf,
     analytic_variance,
     drawn_variances,
     jackknife,
@@ -374,15 +376,15 @@ def _unit_influences(term: str, cells: Cells, estimand: Estimand, robust: Robust
 
 def _variance_and_df(
     cells: Cells, estimand: Estimand, options: Options, robust: Robust | None, kinds: _RowKinds
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return analytic variances and their degrees of freedom (n_rows,), NaN if the interval needs none."""
+) -> VarianceWithDf:
+    """Return analytic variances and their degrees of freedom, NaN if the interval needs none."""
     record = options.interval
     if robust is not None:
-        return robust.variance, _robust_df(robust, record, kinds)
+        return VarianceWithDf(robust.variance, _robust_df(robust, record, kinds))
     if not options.resampled or record.extra_input == "variances":
         return analytic_variance(cells, estimand)
     unknown = np.full(estimand.n_rows, np.nan)
-    return unknown, unknown
+    return VarianceWithDf(unknown, unknown)
 
 
 def _robust_df(robust: Robust, record: Interval, kinds: _RowKinds) -> np.ndarray:
@@ -753,10 +755,8 @@ def moments(replicates: np.ndarray) -> ReplicateMoments:
     return ReplicateMoments(mean, np.sqrt(variance), n)
 
 
-def bootstrap_p_values(
-    replicates: np.ndarray, rounding: np.ndarray | float = 0.0
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return two-sided p-values for 0 and the smallest p-values possible, shape (n_rows,) each.
+def bootstrap_p_values(replicates: np.ndarray, rounding: np.ndarray | float = 0.0) -> PValuesWithFloors:
+    """Compute two-sided p-values for 0 from replicates (n_replicates, n_rows).
 
     The p-value is 2 * (1 + count) / (B + 1), at most 1, with the count of the B replicates on the side of 0
     that has fewer. Undefined replicates are left out of the counts and of B; those within `rounding` of 0
@@ -767,7 +767,7 @@ def bootstrap_p_values(
     n_above = (replicates >= -rounding).sum(axis=0)
     p_value = np.minimum(1.0, 2 * (1 + np.minimum(n_below, n_above)) / (n_defined + 1))
     smallest_p_value = np.minimum(1.0, P_FLOOR_NUMERATORS["bootstrap"] / (n_defined + 1))
-    return np.where(n_defined > 0, p_value, np.nan), smallest_p_value
+    return PValuesWithFloors(np.where(n_defined > 0, p_value, np.nan), smallest_p_value)
 
 
 def check_binary(values: np.ndarray, option: str, choice: str) -> None:

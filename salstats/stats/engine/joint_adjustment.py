@@ -14,6 +14,15 @@ _FEW_FLIPS = 100
 _EQUAL = 1e-9
 
 
+class PValuesWithFloors(NamedTuple):
+    """P values counted from draws, shape (n_rows,) each."""
+
+    #: Two-sided P values, NaN where undefined.
+    p_value: np.ndarray
+    #: Smallest P values that the draws allow, NaN for P values that are not counted from draws.
+    p_floor: np.ndarray
+
+
 class NullDraws(NamedTuple):
     """Distances from the null hypothesis, in standard errors, of the data and of each flip or replicate."""
 
@@ -66,17 +75,17 @@ class NullDraws(NamedTuple):
         p = np.where(n_equal == len(distance), 1.0, p)
         return np.where(np.isnan(self.observed), np.nan, p)
 
-    def refined(
+    def with_exact_small_p_values(
         self, p_value: np.ndarray, p_floor: np.ndarray, alpha: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Replace small P values by P values of all patterns of signs; return P values and their floors.
+    ) -> PValuesWithFloors:
+        """Replace small P values by those of all patterns of signs, which have no floor.
 
-        A P value of all patterns has no floor (NaN). `p_floor` is NaN where a P value is not counted from
-        draws. A P value is not replaced if that moves it to the other side of `alpha`, 1 minus the level of
-        the row's limits, as these are made from draws.
+        Nothing is replaced if the draws are replicates, or all patterns already. A P value is not replaced if
+        that moves it to the other side of `alpha`, 1 minus the level of the row's limits, as these are made
+        from draws.
         """
         if self.unit_shares is None or self.complete:
-            return p_value, p_floor
+            return PValuesWithFloors(p_value, p_floor)
         is_small = p_value < _FEW_FLIPS / (len(self.draws) + 1)
         rows = np.flatnonzero(is_small & ~np.isnan(p_floor))
         exact = sign_p_values(self.unit_shares[:, rows], self.ties)
@@ -85,7 +94,7 @@ class NullDraws(NamedTuple):
         p_floor = p_floor.copy()
         p_value[rows[same_side]] = exact[same_side]
         p_floor[rows[same_side]] = np.nan
-        return p_value, p_floor
+        return PValuesWithFloors(p_value, p_floor)
 
     def rows(self, rows: np.ndarray) -> "NullDraws":
         """Select rows."""

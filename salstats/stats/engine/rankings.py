@@ -54,6 +54,15 @@ class RankingOptions:
     last_group: str | None = None
 
 
+class MethodRanks(NamedTuple):
+    """Ranks of the methods of some rows among each other."""
+
+    #: (n_rows,): Ranks from all units.
+    ranks: np.ndarray
+    #: (n_replicates, n_rows): Ranks in each draw, NaN in draws in which a value is undefined.
+    drawn_ranks: np.ndarray
+
+
 @dataclass(frozen=True)
 class Rankings:
     """Values by which methods are ranked, from all units and from each draw.
@@ -89,12 +98,8 @@ class Rankings:
         """Return the rows of a group."""
         return np.flatnonzero(self.group_codes == group)
 
-    def ranks(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rank the methods of some rows among each other.
-
-        Returns their ranks (n_rows,) from all units, and (n_replicates, n_rows) in each draw, NaN in draws
-        where a value is undefined.
-        """
+    def ranks(self, rows: np.ndarray) -> MethodRanks:
+        """Rank the methods of some rows among each other."""
         signs = self.signs[rows]
         ranks = ranks_of(self.values[None, rows], signs, self.ties)[0]
         drawn_values = self.drawn_values[:, rows]
@@ -102,7 +107,7 @@ class Rankings:
         is_defined = ~np.isnan(drawn_values).any(axis=1)
         if is_defined.any():
             drawn_ranks[is_defined] = ranks_of(drawn_values[is_defined], signs, self.ties)
-        return ranks, drawn_ranks
+        return MethodRanks(ranks, drawn_ranks)
 
 
 def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options: Options) -> Rankings:
@@ -149,7 +154,7 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
         ranked_values = ranked_target.cells.means()
         drawn_values = replicate(ranked_target.cells, ranked_target.estimand, options).estimates
     else:
-        ranked_values, drawn_values = _aggregate(scheme, group_scores, units.n, options)
+        ranked_values, drawn_values = _values_to_rank(scheme, group_scores, units.n, options)
 
     if ranking_options.pairs == "complete":
         remedy = Message("leave out that method to rank the others on more")
@@ -249,10 +254,19 @@ def _scores_of_groups(
     return groups
 
 
-def _aggregate(
+class _RankedValues(NamedTuple):
+    """Values by which methods are ranked."""
+
+    #: (n_rows,): Values from all units.
+    values: np.ndarray
+    #: (n_replicates, n_rows): Values of each draw.
+    drawn_values: np.ndarray
+
+
+def _values_to_rank(
     scheme: Scheme, groups: Sequence[GroupScores], n_units: int, options: Options
-) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the values that are ranked: (n_rows,) from all units, (n_replicates, n_rows) in each draw."""
+) -> _RankedValues:
+    """Compute the values by which a scheme ranks methods, from all units and from each draw of the units."""
     assert scheme.kernel is not None
     kernels = [scheme.kernel(group) for group in groups]
     draws = None
@@ -264,7 +278,7 @@ def _aggregate(
         drawn_values[rows] = np.hstack([kernel(weights) for kernel in kernels])
     all_units = np.ones((1, n_units))
     values = np.hstack([kernel(all_units)[0] for kernel in kernels])
-    return values, drawn_values
+    return _RankedValues(values, drawn_values)
 
 
 def ranking_groups(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -62,9 +62,17 @@ class Weights:
 EQUAL = Weights()
 
 
+class WeightedScores(NamedTuple):
+    """Rows of scores with a weight above 0, their units and their weights."""
+
+    codes: ColumnCodes
+    units: Units
+    weights: Weights
+
+
 def apply_weights(
     codes: ColumnCodes, units: Units, weights: Weighting, average: str | None
-) -> tuple[ColumnCodes, Units, Weights]:
+) -> WeightedScores:
     """Leave out the rows of scores with a weight of 0; return the others, their units, and their weights.
 
     Raises
@@ -74,17 +82,18 @@ def apply_weights(
         tasks that are not averaged over, or that lack a task.
     """
     if weights is None:
-        return codes, units, EQUAL
+        return WeightedScores(codes, units, EQUAL)
     if isinstance(weights, Mapping):
-        return codes, units, Weights(of_members=_member_weights(codes, weights, average), column=str(average))
+        member_weights = _member_weights(codes, weights, average)
+        return WeightedScores(codes, units, Weights(of_members=member_weights, column=str(average)))
     if weights in (UNIT, units.name):
-        return codes, units, Weights(each_unit=True)
+        return WeightedScores(codes, units, Weights(each_unit=True))
     values = row_weights(codes, weights, units.name)
     rows = np.flatnonzero(values > 0)
     if len(rows) < len(values):
         codes = codes.take(rows)
         units = replace(units, codes=units.codes[rows])
-    return codes, units, Weights(of_rows=values[rows], column=weights)
+    return WeightedScores(codes, units, Weights(of_rows=values[rows], column=weights))
 
 
 def row_weights(codes: ColumnCodes, column: str, unit: str, name: str = "scores") -> np.ndarray:

@@ -89,13 +89,20 @@ def all_signs(n_units: int) -> Iterator[np.ndarray]:
     yield (1 - 2 * is_negative).astype(np.int8)
 
 
-def sign_patterns(
-    n_units: int, n_replicates: int, rng: np.random.Generator
-) -> tuple[Iterable[np.ndarray], bool]:
-    """Return blocks of patterns of signs, and True if they are all patterns instead of random ones."""
+class SignPatterns(NamedTuple):
+    """Patterns of the signs of units."""
+
+    #: Blocks (n_patterns, n_units) of signs, -1 or 1.
+    blocks: Iterable[np.ndarray]
+    #: True if they are all patterns, False if they are random ones.
+    complete: bool
+
+
+def sign_patterns(n_units: int, n_replicates: int, rng: np.random.Generator) -> SignPatterns:
+    """Return all patterns of signs if there are no more than `n_replicates`, else as many random ones."""
     if n_units <= np.log2(n_replicates) + 1:
-        return all_signs(n_units), True
-    return sign_blocks(n_replicates, n_units, rng), False
+        return SignPatterns(all_signs(n_units), complete=True)
+    return SignPatterns(sign_blocks(n_replicates, n_units, rng), complete=False)
 
 
 def flip(
