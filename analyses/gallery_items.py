@@ -587,6 +587,14 @@ ITEMS = (
         ("embedded", "long names", "twenty tasks"),
     ),
     Item(
+        "plot_calibration",
+        """
+        curves = ss.calibration_curve(scores, "prob", "label")
+        ss.plot_calibration(curves, calibration=ss.calibration(scores, "prob", "label"), labels=labels)
+        """,
+        ("embedded", "long names", "twenty tasks"),
+    ),
+    Item(
         "plot_thresholds",
         """
         ss.plot_thresholds(ss.tune(study))

@@ -69,7 +69,7 @@ More estimates
     describe_patients, table_patients, case_flow, empty_shares, letter_values, pick_cases,
     within_case_sd, over_views, medians, median_difference, pooled_rates, pooled_difference,
     mean_curves, missing_bounds, roc_curve, calibration, calibration_curve, plot_flow,
-    plot_letter_values, plot_curves, plot_roc, plot_forest
+    plot_letter_values, plot_curves, plot_roc, plot_calibration, plot_forest
 
 Models
     fit, Fit, quantile_regress, joint_test, fit_statistics, augment, tidy, fit_line,

@@ -102,6 +102,7 @@ from .display.plots.box import plot_box as plot_box
 from .display.plots.thresholds import plot_thresholds as plot_thresholds
 from .display.plots.curves import plot_curves as plot_curves
 from .display.plots.roc import plot_roc as plot_roc
+from .display.plots.calibration import plot_calibration as plot_calibration
 from .display.plots.correlation import plot_correlation as plot_correlation
 from .display.plots.ranks import plot_ranks as plot_ranks
 from .display.plots.ranks import plot_significance as plot_significance

@@ -201,6 +201,7 @@ FIGURES = DisplayKinds(
         ("power", "power n_cases goal"),
         ("curves", "metric fraction"),
         ("roc", "estimate threshold false_positive_rate"),
+        ("calibration", "estimate bin predicted"),
         ("flow", "step stage excluded"),
         ("residuals", "formula fitted residual"),
         ("letter_values", "covariate letter tail_share"),

@@ -21,6 +21,8 @@ FRAMES = {
     "describe scores.csv": ("describe", ""),
     "describe-patients scores.csv label,prob --by task --unit case,task": ("patients", ""),
     "auroc scores.csv prob label --by task": ("estimates", "intervals"),
+    "roc-curve scores.csv prob label --replicates 20": ("estimates", "roc"),
+    "calibration-curve scores.csv prob label": ("estimates", "calibration"),
     "decrease scores.csv --reference human --replicates 50": ("decrease", "decrease"),
     "difference scores.csv --reference human --replicates 50": ("decrease", "decrease"),
     "regress scores.csv 'iou ~ prob'": ("regression", "regression"),

@@ -11,9 +11,10 @@ from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import scope_note
-from salstats.display.plots.layout.estimate_drawing import barred_rows, drawn_rows, further_column
+from salstats.display.plots.layout.curve_panels import lines_with_bands
+from salstats.display.plots.layout.estimate_drawing import drawn_rows, further_column
 from salstats.display.plots.layout.figure import Figure, plot_function
-from salstats.display.plots.layout.legends import group_scales, method_labels
+from salstats.display.plots.layout.legends import method_labels
 from salstats.display.plots.layout.panel_grid import panel_grid
 from salstats.display.plots.layout.text_fit import crossed_labels
 from salstats.display.plots.layout.theme import PAGE_MM
@@ -21,7 +22,6 @@ from salstats.display.text.format import count_range, joined
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
 from salstats.stats.summaries import mean_curves
-from salstats.study import HUMAN
 
 #: Height of a panel as a multiple of its width.
 _HEIGHT_SHARE = 0.75
@@ -98,28 +98,16 @@ def plot_curves(
     grid = panel_grid(panels, n_columns, width)
     if bands is None:
         bands = len(methods) <= _MAX_BANDS
-    has_bands = bands and bool(points.has_limits.any())
-    band_layers: list[Any] = []
-    aesthetics = ["color", "linetype"]
-    if has_bands:
-        limits = p9.aes(ymin="conf_low", ymax="conf_high", fill="method_label")
-        band_layers.append(
-            p9.geom_ribbon(limits, barred_rows(rows), alpha=0.2, color="none", show_legend=False)
-        )
-        aesthetics.append("fill")
+    lines = lines_with_bands(rows, methods, names, grid.width, has_bands=bands)
     height = grid.panel_height(_HEIGHT_SHARE)
-    legend: list[str] = []
     unnamed_columns = []
-    if len(methods) > 1:
-        legend += methods.values()
-    else:
+    if len(methods) == 1:
         unnamed_columns.append("method")
     if facet != "task":
         unnamed_columns.append("task")
     figure = (
         Figure(rows, p9.aes("fraction", "estimate", color="method_label"))
-        + band_layers
-        + p9.geom_line(p9.aes(linetype="method_label"), size=0.6)
+        + lines.layers
         # the axis of probabilities begins at zero
         + p9.expand_limits(y=0)
         + number_axes(grid.panel_width, height)
@@ -129,15 +117,13 @@ def plot_curves(
             y=_y_title(names),
             notes=[
                 scope_note(rows, names, unnamed_columns),
-                *_notes(points, has_bands=has_bands),
+                *_notes(points, has_bands=lines.has_bands),
                 not_drawn_sentence(points, names, groups),
             ],
-            legend=legend,
+            legend=lines.legend,
         )
-        + group_scales(methods, [HUMAN], aesthetics, grid.width, labels=names)
+        + lines.scales
     )
-    if not legend:
-        figure = figure + p9.theme(legend_position="none")
     return grid.pages(figure, height)
 
 

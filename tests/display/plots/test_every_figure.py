@@ -88,6 +88,11 @@ def ranked(scores, form="tiles"):
     return ss.plot_significance(tests, form=form, ranks=ranks)
 
 
+def calibrated(curves):
+    """Calibration curves with their intercepts and slopes."""
+    return ss.plot_calibration(curves, calibration=ss.calibration(ODD, "prob", "label"))
+
+
 def read(n=3):
     """Readings of methods by odd names."""
     rows = [
@@ -146,6 +151,7 @@ FIGURES = {
         False,
     ),
     "roc": (rates_of, ss.roc_curve(ODD, "prob", "label", n_replicates=50), True),
+    "calibration": (calibrated, ss.calibration_curve(ODD, "prob", "label"), True),
     "correlation": (ss.plot_correlation, pairs(), False),
     "residuals": (ss.plot_residuals, ss.augment(ONE.drop(columns="patient"), "score ~ prob", by=()), False),
     "flow": (ss.plot_flow, ss.case_flow(ODD, reference="human"), False),
@@ -363,6 +369,9 @@ OF_ONE = {
         ss.roc_curve(
             SCORES.query("method == 'gradcam' and task == 'Edema'"), "iou", "hit", by=BY[1:], n_replicates=50
         )
+    ),
+    "calibration": lambda: ss.plot_calibration(
+        ss.calibration_curve(SCORES.query("method == 'gradcam' and task == 'Edema'"), "iou", "hit", by=BY[1:])
     ),
     "ranks": lambda: ss.plot_ranks(ss.rank_stability(PAIR, by=BY[::2], n_replicates=50)),
     "significance": lambda: ss.plot_significance(ss.significance_map(PAIR, by=BY[::2], test="t")),

@@ -1,0 +1,253 @@
+"""Calibration of predicted probabilities: observed rates against mean predictions, in panels of tasks."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import plotnine as p9
+
+from salstats.display.estimates import Estimates, check_distinct, read_estimates
+from salstats.display.facts import count_sentence, interval_caption
+from salstats.display.plots.layout.captions import scope_note
+from salstats.display.plots.layout.curve_panels import (
+    MAX_HEIGHT_MM,
+    curve_groups,
+    diagonal,
+    first_points,
+    lines_with_bands,
+    prediction_sentence,
+    rate_axes,
+    texts_of_curves,
+)
+from salstats.display.plots.layout.estimate_drawing import barred_rows
+from salstats.display.plots.layout.figure import Figure, plot_function
+from salstats.display.plots.layout.panel_grid import panel_grid
+from salstats.display.plots.layout.text_fit import text_width_mm
+from salstats.display.plots.layout.theme import LINE_MM, font
+from salstats.display.text.format import count_range
+from salstats.display.text.labels import Labels
+from salstats.errors import Call, Message, SalstatsError
+
+#: Most lines whose bars can be told apart.
+_MAX_BARRED = 2
+#: Estimates that are written in the panels, with their names there.
+_WRITTEN = {"calibration_intercept": "Intercept", "calibration_slope": "Slope", "brier_score": "Brier"}
+#: Size in points of these texts, and the share of a panel's width up to which limits are written, too.
+_TEXT_PT = 6.0
+_MAX_TEXT_SHARE = 0.55
+#: Room in mm around the rates from 0 to 1, for marks at 0 and 1.
+_MARGIN_MM = 1.0
+#: Least width in mm of a panel.
+_MIN_PANEL_MM = 34.0
+#: Height in mm of the ticks at the borders of bins.
+_TICK_MM = 1.2
+
+
+@plot_function
+def plot_calibration(
+    curves: pd.DataFrame,
+    *,
+    calibration: pd.DataFrame | None = None,
+    labels: Mapping[str, Any] | Labels | None = None,
+    bars: bool | None = None,
+    n_columns: int | None = None,
+    width: float | None = None,
+) -> Figure:
+    """Draw observed rates against predicted probabilities: a line per method or model, a panel per task.
+
+    Calibrated predictions lie on the diagonal, findings that are more frequent than predicted above it.
+
+    Parameters
+    ----------
+    curves : DataFrame
+        From `calibration_curve`. The first of `method`, `model` and `reader` with several values makes lines,
+        one further grouping column (`task`, `dataset`, ...) makes panels.
+    calibration : DataFrame, optional
+        From `calibration` of the same rows: intercept, slope and Brier score with their intervals are written
+        in the panels, if each has a single line.
+    labels : mapping, optional
+        Labels and order of methods and tasks.
+    bars : bool, optional
+        Whether to draw the limits of the observed rates as bars; by default for up to two lines.
+    n_columns : int, optional
+        Panels side by side.
+    width : float, optional
+        Width of the figure in mm; by default 89 for up to four panels, else 183.
+
+    Returns
+    -------
+    Figure
+        The figure, or its first page. Its `data` has columns `panel` and `method_label`.
+
+    Raises
+    ------
+    ColumnError
+        A column is missing, or holds text where numbers belong.
+    SalstatsError
+        Several further grouping columns; `calibration` without a row for some curve, or with two.
+
+    References
+    ----------
+    Van Calster B, McLernon DJ, van Smeden M, Wynants L, Steyerberg EW. Calibration: the Achilles heel of
+    predictive analytics. BMC Med 2019;17:230. https://doi.org/10.1186/s12916-019-1466-7
+
+    Examples
+    --------
+    >>> import salstats as ss
+    >>> scores = ss.datasets.load_simulated()
+    >>> curves = ss.calibration_curve(scores, "prob", "label")
+    >>> figure = ss.plot_calibration(curves, calibration=ss.calibration(scores, "prob", "label"))
+    >>> figure.labels.y
+    'Observed rate'
+    """
+    points = read_estimates(
+        curves,
+        "curves",
+        ("bin", "predicted", "estimate", "bin_low", "bin_high"),
+        Message(Call("calibration_curve", ("scores", "prob", "label")), " makes the frame"),
+    )
+    names = Labels(labels, curves)
+    columns = [column for column in points.keys if column != "bin"]
+    check_distinct(points, [*columns, "bin"])
+    if not len(points):
+        raise SalstatsError("curves has no rows", option="curves")
+    groups = curve_groups(points, columns, names)
+    rows = groups.labelled(points.frame)
+    are_written = calibration is not None and len(groups.texts) == 1
+    grid = panel_grid(list(rows["panel"].cat.categories), n_columns, width, min_width=_MIN_PANEL_MM)
+    height = min(grid.panel_width, MAX_HEIGHT_MM)
+    if bars is None:
+        bars = len(groups.texts) <= _MAX_BARRED
+    barred = barred_rows(rows)
+    if not bars:
+        barred = barred.iloc[:0]
+    lines = lines_with_bands(rows, groups.texts, names, grid.width, has_bands=False, line_size=0.4)
+    text_layers: list[Any] = []
+    have_limits = False
+    if are_written:
+        texts = _calibration_texts(calibration, first_points(points, columns), columns)
+        have_limits = _width_mm(texts["full_text"]) <= _MAX_TEXT_SHARE * grid.panel_width
+        if have_limits:
+            texts["text"] = texts["full_text"]
+        text_layers = _text_layers(groups.labelled(texts), rows, grid.panel_width, height)
+    notes = [
+        scope_note(rows, names, groups.named_columns),
+        prediction_sentence(points, names, "as a prediction of"),
+        _bins_note(rows),
+        _bars_note(points, barred),
+        _calibration_note(calibration, are_written=are_written, have_limits=have_limits),
+        count_sentence(points, "row", "missing"),
+    ]
+    figure = (
+        Figure(rows, p9.aes("predicted", "estimate", color="method_label"))
+        + diagonal()
+        + lines.layers
+        + p9.geom_linerange(p9.aes(ymin="conf_low", ymax="conf_high"), barred, size=0.4, show_legend=False)
+        + p9.geom_point(size=1.1, show_legend=False)
+        + _bin_ticks(rows, height)
+        + text_layers
+        + rate_axes(grid.panel_width, height, _MARGIN_MM)
+        + grid.elements(
+            height, x="Predicted probability", y="Observed rate", notes=notes, legend=lines.legend
+        )
+        + lines.scales
+    )
+    return grid.pages(figure, height)
+
+
+def _calibration_texts(
+    calibration: pd.DataFrame | None, curves: Estimates, columns: list[str]
+) -> pd.DataFrame:
+    """Return a row for each curve with its three estimates as `text`, and with their limits as `full_text`.
+
+    `curves` has one point of each curve. Raises where a curve has no estimate of a term, or two.
+    """
+    estimates = read_estimates(calibration, "calibration", ("term", "estimate"))
+    hint = Message("take ", Call("calibration", ("scores", "prob", "label")), " of the same rows")
+    lines = []
+    full_lines = []
+    for term, name in _WRITTEN.items():
+        texts = texts_of_curves(estimates.subset(estimates.frame["term"] == term), curves, columns, hint)
+        line = f"{name} " + texts["text"]
+        lines.append(line)
+        full_lines.append(line + texts["limits"])
+    return texts.assign(
+        text=["\n".join(lines_of_curve) for lines_of_curve in zip(*lines, strict=True)],
+        full_text=["\n".join(lines_of_curve) for lines_of_curve in zip(*full_lines, strict=True)],
+    )
+
+
+def _width_mm(texts: pd.Series) -> float:
+    """Return the width of the widest of some texts in mm."""
+    return max(text_width_mm(line, _TEXT_PT) for text in texts for line in text.split("\n"))
+
+
+def _text_layers(texts: pd.DataFrame, rows: pd.DataFrame, panel_width: float, height: float) -> list[Any]:
+    """Return layers of texts in that corner of each panel, off the diagonal, where fewer marks are.
+
+    `texts` has a row for each panel, `rows` the points; a panel has a width and a height in mm.
+    """
+    text_width = _width_mm(texts["text"]) / panel_width
+    text_height = len(_WRITTEN) * LINE_MM / height
+    bottom = _TICK_MM / height
+    low = rows["conf_low"].fillna(rows["estimate"])
+    high = rows["conf_high"].fillna(rows["estimate"])
+    is_lower_right = (rows["predicted"] > 1 - text_width) & (low < bottom + text_height)
+    is_upper_left = (rows["predicted"] < text_width) & (high > 1 - text_height)
+    n_lower_right = is_lower_right.groupby(rows["panel"], observed=True).sum()
+    n_upper_left = is_upper_left.groupby(rows["panel"], observed=True).sum()
+    stands_below = texts["panel"].map(n_lower_right <= n_upper_left).astype("bool")
+    below = texts[stands_below].assign(x=1.0, y=bottom)
+    above = texts[~stands_below].assign(x=0.0, y=1.0)
+    place = p9.aes("x", "y", label="text", color="method_label")
+    style: dict[str, Any] = {"size": _TEXT_PT, "family": font(), "show_legend": False, "inherit_aes": False}
+    layers = []
+    if len(below):
+        layers.append(p9.geom_text(place, below, ha="right", va="bottom", **style))
+    if len(above):
+        layers.append(p9.geom_text(place, above, ha="left", va="top", **style))
+    return layers
+
+
+def _bin_ticks(rows: pd.DataFrame, height: float) -> Any:
+    """Return a layer of ticks at the borders of the bins, those of each line in a row of its own.
+
+    `height` is that of a panel in mm.
+    """
+    last_bins = rows.groupby(["panel", "method_label"], observed=True)["bin"].transform("max")
+    lowest = rows.assign(x=rows["bin_low"])
+    highest = rows[rows["bin"] == last_bins].assign(x=lambda last: last["bin_high"])
+    ticks = pd.concat([lowest, highest], ignore_index=True)
+    tick_height = _TICK_MM / height
+    y = ticks["method_label"].cat.codes * tick_height - _MARGIN_MM / height
+    ticks = ticks.assign(y=y, yend=y + tick_height)
+    ends = p9.aes("x", "y", xend="x", yend="yend")
+    return p9.geom_segment(ends, ticks, size=0.3, show_legend=False)
+
+
+def _bars_note(points: Estimates, barred: pd.DataFrame) -> str:
+    """Sentence on the bars, "" if none are drawn."""
+    if not len(barred):
+        return ""
+    return interval_caption(points.subset(points.has_both_limits))
+
+
+def _bins_note(rows: pd.DataFrame) -> str:
+    """Sentence on the points and the ticks, which show the bins."""
+    n_bins = rows.groupby(["panel", "method_label"], observed=True)["bin"].nunique()
+    return (
+        f"Points: {count_range(n_bins)} bins between quantiles of the prediction, at their mean; ticks at "
+        "the bottom: borders of the bins."
+    )
+
+
+def _calibration_note(calibration: pd.DataFrame | None, *, are_written: bool, have_limits: bool) -> str:
+    """Sentence on the numbers in the panels, "" if there are none to write."""
+    if calibration is None:
+        return ""
+    if not are_written:
+        return "Calibration intercepts and slopes are left out: a panel has several lines."
+    names = "calibration intercept, calibration slope and Brier score"
+    if not have_limits:
+        return f"Numbers: {names}."
+    return interval_caption(read_estimates(calibration, "calibration"), mark=f"Numbers, {names}")

@@ -1,0 +1,202 @@
+"""Panels of curves: which columns are lines and panels, their lines and bands, and panels of two rates."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import plotnine as p9
+
+from salstats.checks import check_columns
+from salstats.display.estimates import Estimates
+from salstats.display.plots.layout.axis_ticks import tick_texts
+from salstats.display.plots.layout.estimate_drawing import barred_rows, further_column
+from salstats.display.plots.layout.legends import group_scales, method_labels
+from salstats.display.plots.layout.panel_grid import group_titles
+from salstats.display.plots.layout.theme import GUIDE
+from salstats.display.text.format import fixed_text, limits_text
+from salstats.display.text.labels import Labels
+from salstats.errors import MessagePart, SalstatsError
+from salstats.study import HUMAN
+
+#: Largest height in mm of a panel of two rates, which is square below it.
+MAX_HEIGHT_MM = 75.0
+#: Length in mm from which an axis has a number at each fifth of it.
+_LONG_AXIS_MM = 40.0
+#: Decimals of estimates that are written in panels.
+_DIGITS = 2
+#: Columns whose values may be lines, the first that varies.
+_LINE_COLUMNS = ("method", "model", "reader")
+
+
+@dataclass(frozen=True)
+class CurveGroups:
+    """Grouping columns of curves: the one whose values are lines, and the one whose values are panels."""
+
+    #: All grouping columns of a curve.
+    columns: list[str]
+    line_column: str
+    #: None where all curves are in one panel.
+    panel_column: str | None
+    #: Text of each line in the legend.
+    texts: dict[Any, str]
+    labels: Labels
+
+    def labelled(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return rows with the text of their line, `method_label`, and the title of their panel, `panel`."""
+        texts = [next(iter(self.texts.values()))] * len(frame)
+        if len(self.texts) > 1:
+            texts = [self.texts[value] for value in frame[self.line_column]]
+        method_label = pd.Categorical(texts, list(self.texts.values()), ordered=True)
+        panel_columns = [self.panel_column] if self.panel_column else []
+        return frame.assign(method_label=method_label, panel=group_titles(frame, self.labels, panel_columns))
+
+    @property
+    def named_columns(self) -> list[str]:
+        """Grouping columns that no title of a panel names, whose single values a caption names."""
+        return [column for column in self.columns if column != self.panel_column]
+
+
+def curve_groups(points: Estimates, columns: Sequence[str], labels: Labels) -> CurveGroups:
+    """Find the lines and the panels of curves, whose grouping columns are `columns`.
+
+    The first of `method`, `model` and `reader` with several values makes lines, one further column panels;
+    SalstatsError is raised where two further columns vary.
+    """
+    line_column = "method"
+    for column in reversed(_LINE_COLUMNS):
+        if len(points.values(column)) > 1:
+            line_column = column
+    further_columns = [column for column in columns if column != line_column]
+    return CurveGroups(
+        columns=list(columns),
+        line_column=line_column,
+        panel_column=further_column(points, further_columns, line_column),
+        texts=method_labels(labels, points.values(line_column) or [""]),
+        labels=labels,
+    )
+
+
+class Lines(NamedTuple):
+    """Layers of lines and their bands, the scales that tell lines apart, and the texts of the legend."""
+
+    layers: list[Any]
+    scales: list[Any]
+    #: Empty for a single line.
+    legend: list[str]
+    has_bands: bool
+
+
+def lines_with_bands(
+    rows: pd.DataFrame,
+    texts: Mapping[Any, str],
+    labels: Labels,
+    width: float,
+    *,
+    has_bands: bool,
+    line_size: float = 0.6,
+) -> Lines:
+    """Draw a line for each method or model, and its limits as a band.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Points of the lines, with the columns `method_label`, `conf_low` and `conf_high`.
+    texts : mapping
+        Text of each method or model in the legend.
+    labels : Labels
+        Labels and colours of methods.
+    width : float
+        Width of the figure in mm.
+    has_bands : bool
+        Whether bands are drawn, where any point has limits.
+    line_size : float
+        Width of the lines.
+    """
+    banded = barred_rows(rows)
+    has_bands = has_bands and len(banded) > 0
+    layers: list[Any] = []
+    aesthetics = ["color", "linetype"]
+    if has_bands:
+        limits = p9.aes(ymin="conf_low", ymax="conf_high", fill="method_label")
+        layers.append(p9.geom_ribbon(limits, banded, alpha=0.2, color="none", show_legend=False))
+        aesthetics.append("fill")
+    layers.append(p9.geom_line(p9.aes(linetype="method_label"), size=line_size))
+    scales = group_scales(texts, [HUMAN], aesthetics, width, labels=labels)
+    legend = list(texts.values())
+    if len(texts) == 1:
+        legend = []
+        scales.append(p9.theme(legend_position="none"))
+    return Lines(layers, scales, legend, has_bands)
+
+
+def diagonal() -> Any:
+    """Return the line on which both rates are equal."""
+    return p9.geom_abline(intercept=0, slope=1, color=GUIDE, size=0.4)
+
+
+def rate_axes(panel_width: float, height: float, margin_mm: float = 0.0) -> list[Any]:
+    """Return axes from 0 to 1 of panels of a width and a height in mm, with a margin around them."""
+    x_margin = margin_mm / panel_width
+    y_margin = margin_mm / height
+    return [
+        p9.scale_x_continuous(breaks=_rate_breaks(panel_width), labels=tick_texts, minor_breaks=[]),
+        p9.scale_y_continuous(breaks=_rate_breaks(height), labels=tick_texts, minor_breaks=[]),
+        p9.coord_cartesian(xlim=(-x_margin, 1 + x_margin), ylim=(-y_margin, 1 + y_margin), expand=False),
+    ]
+
+
+def _rate_breaks(length: float) -> list[float]:
+    """Return the rates that are written at an axis of a length in mm."""
+    n_steps = 5 if length >= _LONG_AXIS_MM else 2
+    return [step / n_steps for step in range(n_steps + 1)]
+
+
+def first_points(points: Estimates, columns: Sequence[str]) -> Estimates:
+    """Return the first point of each curve, whose grouping columns are `columns`."""
+    if not columns:
+        return points.subset(points.frame.index == 0)
+    return points.subset(~points.frame.duplicated(list(columns)))
+
+
+def texts_of_curves(
+    estimates: Estimates, curves: Estimates, columns: Sequence[str], hint: MessagePart
+) -> pd.DataFrame:
+    """Return a row for each curve with its grouping columns, its estimate as `text` and its `limits` as text.
+
+    `curves` has one point of each curve. Raises where a curve has no estimate, or several; `hint` is the
+    call that makes the right ones.
+    """
+    check_columns(estimates.frame, columns, estimates.name)
+    rows = estimates.frame
+    texts_of_keys = rows[list(columns)].assign(
+        text=[fixed_text(estimate, _DIGITS) for estimate in rows["estimate"]],
+        limits=[
+            _limits_in_brackets(low, high)
+            for low, high in zip(rows["conf_low"], rows["conf_high"], strict=True)
+        ],
+    )
+    if columns:
+        texts_of_keys = curves.frame[list(columns)].merge(texts_of_keys, how="left", on=list(columns))
+    if texts_of_keys["text"].isna().any() or len(texts_of_keys) != len(curves):
+        raise SalstatsError(
+            f"{estimates.name} must have one row for each curve", hint=hint, option=estimates.name
+        )
+    return texts_of_keys
+
+
+def _limits_in_brackets(low: float, high: float) -> str:
+    """Return limits as " (0.41, 0.63)", "" where there are none."""
+    if np.isnan(low):
+        return ""
+    return f" ({limits_text(low, high, _DIGITS)})"
+
+
+def prediction_sentence(points: Estimates, labels: Labels, relation: str) -> str:
+    """Sentence such as "Model confidence as a test of Finding present.", "" if the columns are not known."""
+    predictor = points.only_value("predictor")
+    response = points.only_value("response")
+    if predictor is None or response is None:
+        return ""
+    return f"{labels.column(str(predictor))} {relation} {labels.column(str(response))}."

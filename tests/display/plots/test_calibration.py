@@ -1,0 +1,78 @@
+"""plot_calibration(): points at the mean predictions, bars, lines, panels and the numbers in the panels."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import special
+
+import salstats as ss
+from salstats.errors import ColumnError, SalstatsError
+
+SCORES = ss.datasets.load_simulated()
+CURVES = ss.calibration_curve(SCORES, "prob", "label")
+CALIBRATION = ss.calibration(SCORES, "prob", "label")
+
+
+def words(figure):
+    drawn = figure.draw(show=False)
+    texts = [text.get_text() for text in drawn.findobj(plt.Text)]
+    plt.close(drawn)
+    return " ".join(texts).replace("\n", " ").replace("\N{MINUS SIGN}", "-")
+
+
+def overconfident(models):
+    """Predictions that are too extreme, of several models."""
+    rng = np.random.default_rng(4)
+    log_odds = np.tile(rng.normal(0, 2, 300), len(models))
+    label = (rng.random(len(log_odds)) < special.expit(log_odds / 2)).astype(int)
+    model = np.repeat(models, 300)
+    return pd.DataFrame({"model": model, "prob": special.expit(log_odds), "label": label})
+
+
+def test_each_task_is_a_panel_with_its_points():
+    figure = ss.plot_calibration(CURVES, calibration=CALIBRATION)
+    assert figure.data["panel"].nunique() == SCORES["task"].nunique()
+    pd.testing.assert_series_equal(figure.data["predicted"], CURVES["predicted"])
+    assert "Wilson" in words(figure)
+    assert "Wilson" not in words(ss.plot_calibration(CURVES, bars=False))
+
+
+@pytest.mark.parametrize(("width", "has_limits"), [(183, True), (89, False)])
+def test_limits_are_written_where_a_panel_is_wide(width, has_limits):
+    text = words(ss.plot_calibration(CURVES, calibration=CALIBRATION, width=width))
+    slopes = CALIBRATION[CALIBRATION["term"] == "calibration_slope"]
+    for row in slopes.itertuples():
+        assert f"Slope {row.estimate:.2f}" in text
+        assert (f"Slope {row.estimate:.2f} ({row.conf_low:.2f}, {row.conf_high:.2f})" in text) == has_limits
+
+
+def test_numbers_stand_off_the_marks():
+    """The rows are overconfident: at large predictions they lie low, where the upper left is free."""
+    data = overconfident(["a"])
+    for bad, corner in ((data, "lower right"), (data.assign(label=0), "upper left")):
+        rows = ss.calibration_curve(bad, "prob", "label", by=())
+        numbers = CALIBRATION.head(3).drop(columns="task")
+        drawn = ss.plot_calibration(rows, calibration=numbers).draw(show=False)
+        [text] = [text for text in drawn.findobj(plt.Text) if text.get_text().startswith("Intercept")]
+        assert (text.get_ha() == "left") == (corner == "upper left")
+        plt.close(drawn)
+
+
+def test_several_models_are_lines_without_numbers():
+    data = overconfident(["a", "b", "c"])
+    curves = ss.calibration_curve(data, "prob", "label", by="model")
+    figure = ss.plot_calibration(curves, calibration=ss.calibration(data, "prob", "label", by="model"))
+    assert figure.data["method_label"].nunique() == 3
+    text = words(figure)
+    assert "left out" in text
+    assert "Intercept " not in text
+    assert "Wilson" not in text
+
+
+def test_calibration_of_other_curves_is_an_error():
+    for wrong in (CALIBRATION.head(3), pd.concat([CALIBRATION, CALIBRATION])):
+        with pytest.raises(SalstatsError, match="one row for each curve"):
+            ss.plot_calibration(CURVES, calibration=wrong)
+    with pytest.raises(ColumnError, match="term"):
+        ss.plot_calibration(CURVES, calibration=CALIBRATION.drop(columns="term"))
