@@ -56,12 +56,12 @@ def adjust(
     n_tests: int | None = None,
     intervals: bool = False,
 ) -> pd.DataFrame:
-    """Frame with its p-values adjusted for multiplicity.
+    """Frame with its p-values adjusted for multiple tests.
 
-    A family is all rows of the frame, or of a group of `within`, that have a p-value. Rows "Average" and
-    "Overall" in a grouping column (before `term`) summarise other rows, and are a family of their own, so
+    A family is all rows of the frame, or of a group of `within`, that have a p-value. Rows with "Average" or
+    "Overall" in a grouping column (before `term`) summarise other rows and are a family of their own, so
     that neither family counts in the adjustment of the other. Rows whose `term` is "(Intercept)" belong to no
-    family, as nobody tests whether an intercept is zero; nor does the global test "equal" of `mrmc`. Any
+    family, as nobody tests whether an intercept is zero, nor does the global test "equal" of `mrmc`. Every
     other row counts: leave out rows that were not a test before you adjust.
 
     Parameters
@@ -69,16 +69,17 @@ def adjust(
     estimates : DataFrame
         Any frame with a column `p_value`.
     procedure : str
-        `bonferroni`, `holm`, `hochberg`, `hommel`, `BH` (or `fdr`), `BY`, `none`; in any case. `max-t` and
-        `min-p` are for `difference` and `percent_decrease` (`adjust=`), which have the flips they need.
+        `bonferroni`, `holm`, `hochberg`, `hommel`, `BH` (or `fdr`), `BY` or `none`, in upper or lower case.
+        `max-t` and `min-p` are options of `difference` and `percent_decrease` (`adjust=`), which have the
+        flips that they need.
     within : str or sequence of str, optional
-        Columns whose groups are families of their own; by default all rows are one family, and those over
-        others another.
+        Columns whose groups are families of their own; by default all rows are one family, and the rows that
+        summarise others another.
     n_tests : int, optional
-        Size of each family when it is larger than what is shown; by default the number of its p-values.
+        Size of each family, if more tests were made than are shown; by default the number of its p-values.
     intervals : bool
-        Replace `conf_low` and `conf_high` by Bonferroni limits: each at level `1 - (1 - conf_level) / m`
-        for a family of m, so that all of them hold together with the level they had singly.
+        Replace `conf_low` and `conf_high` by Bonferroni limits, each at level `1 - (1 - conf_level) / m` for
+        a family of m, so that all limits of the family hold jointly at the level that they had singly.
 
     Returns
     -------
@@ -87,18 +88,22 @@ def adjust(
 
         p_adjusted
             Right after `p_value` (an old one is replaced); NaN for intercepts and where `p_value` is NaN.
+        p_margin_adjusted
+            If the frame has `p_margin`: its P values, adjusted in the same families.
         conf_low, conf_high, conf_level
             Changed only with `intervals=True`, and only in rows that are part of a family.
         family_level
             Only with `intervals=True`: the level at which all limits of a family hold together.
         verdict
-            Where the frame has one (`difference`, `percent_decrease`): "inconclusive" instead of "lower" or
-            "higher" where `p_adjusted` is not below 1 - `conf_level` of the frame given (0.05 without one) or
-            is NaN, and with `intervals=True` also where the new limits hold 0; else as it was. Nothing turns
-            conclusive: to adjust in a milder way, start from the frame that was not adjusted.
+            If the frame has one (`difference`, `percent_decrease`): "lower" and "higher" become
+            "inconclusive" where `p_adjusted` is NaN or not below 1 - `conf_level` of the given frame (0.05
+            without one), and with `intervals=True` also where the new limits contain 0. A claim about a
+            margin, such as "equivalent", is dropped where `p_margin_adjusted` is not below that level. No
+            verdict becomes conclusive: for a milder adjustment, start from the frame that was not adjusted.
         p_adjusted_floor
-            Of p-values from replicates: `p_adjusted` where it is only a bound, as it hangs on one at its
-            floor (`p_value` equal to `p_floor`) and more replicates would give a smaller one; else NaN.
+            If p-values are from replicates: `p_adjusted` where it is only an upper bound, because it depends
+            on a p-value at its floor (equal to `p_floor`), for which more replicates could give a smaller
+            one; else NaN.
         n_tests
             The size of the family of the row's group (also in rows that are not part of it).
         procedure
@@ -107,18 +112,19 @@ def adjust(
     Raises
     ------
     ColumnError, ValueRangeError, SalstatsError
-        No column `p_value`, or none that the limits are made from; a p-value outside 0 to 1; `n_tests`
-        smaller than a family; `intervals=True` for an interval that cannot be widened from what the frame
-        holds (percentile, bca, wild, profile, ...) in a family of 2 and more: the message says at which level
-        the function that made it gives it; or with `procedure="none"`.
+        The frame lacks `p_value`, or a column that limits are made from; a p-value lies outside 0 to 1;
+        `n_tests` is smaller than a family; with `intervals=True`, the procedure is "none", or a family of two
+        or more has intervals that cannot be widened from the columns of the frame (percentile, bca, wild,
+        profile, ...). The message then gives the level to pass to the function that made them.
 
     Warns
     -----
     SalstatsWarning
-        An adjusted p-value of .01 and more is only a bound, with the replicates that would do; one from
-        replicates lies within Monte-Carlo error of 1 - `conf_level`; or the p-values come from B replicates
-        (the smallest possible is 2 / (B + 1), of signflip 1 / (B + 1), of wild half of that), and B is too
-        small for a single test of the family to get below 1 - `conf_level` (0.05 without one).
+        An adjusted p-value of .01 or more is only an upper bound (the warning gives a number of replicates
+        that is enough); an adjusted p-value from replicates lies within Monte-Carlo error of 1 - `conf_level`
+        (0.05 without one); or the p-values come from so few replicates B that some test of the family cannot
+        by itself get below that level. The smallest possible p-value is 2 / (B + 1), that of signflip 1 / (B
+        + 1), and that of wild 0.5 / (B + 1).
 
     Notes
     -----
@@ -127,12 +133,13 @@ def adjust(
     above of m p(i) / i; BY the same times 1 + 1/2 + ... + 1/m; hommel is closed testing with Simes' test.
     A family larger than what is shown is treated as if the tests not shown had p = 1, as R does.
 
-    Bonferroni limits are what R's emmeans also gives beside holm and BH, for which no simple limits exist.
-    They agree with `p_adjusted` of `bonferroni` where limits and p-value come from the same test, such as
+    R's emmeans also gives Bonferroni limits beside holm and BH, for which no simple limits exist. Bonferroni
+    limits agree with `p_adjusted` of `bonferroni` where limits and p-value come from the same test, such as
     `t` limits and a t test: 0 lies outside them where `p_adjusted` is below 1 - `conf_level`, and only there.
-    Limits made on another scale or with another variance than the p-value (those of correlations, `logit`,
-    a t interval beside a bootstrap or rank test) may disagree with it near that line. The other procedures
-    need less wide limits. `adjust` widens limits that it has widened again; `conf_level` says what they are.
+    Limits made on another scale or with another variance than the p-value (those of correlations, `logit`, a
+    t interval beside a bootstrap or rank test) may disagree with it near that level. The other procedures
+    need narrower limits. Limits that `adjust` has widened are widened again if it is called again;
+    `conf_level` gives their level.
 
     References
     ----------

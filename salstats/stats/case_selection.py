@@ -46,28 +46,29 @@ def pick_cases(
     metric, method, task : str, optional
         Keep the rows of this metric, method or task only.
     by : str or list of str, optional
-        Pick anew in each group; by default those of `metric, method, task` that are present.
+        Grouping columns; cases are picked in each group. By default those of `metric`, `method` and `task`
+        that are present.
 
     Returns
     -------
     DataFrame
-        The chosen rows with all their columns, groups sorted and picks within in the order of `at`, and
-        `pick`: what the case was picked for; `target`: the smallest, median, mean or largest score of its
-        group.
+        The picked rows with all their columns; groups are sorted, and picks within them have the order of
+        `at`. Added are `pick`, the name of the pick, and `target`, the lowest, median, mean or highest score
+        of the group.
 
     Raises
     ------
     ColumnError, SalstatsError
-        Not a scores frame; several metrics would be mixed; no such column; no row of that metric, method or
-        task; an unknown pick.
+        The frame is not a scores frame; several metrics would be mixed; a column is missing; there is no row
+        of that metric, method or task; a pick is unknown.
 
     Notes
     -----
-    Each pick is the case whose score is nearest to its target; of equal distances the first case in the
-    order of names counts. Undefined scores are never picked and enter no target; a group without a defined
-    one warns. Worst and best are those of the metric: of a distance the largest is the worst; more of an
-    unknown metric is better. No case is picked twice for one task in a group while others are left: worst and
-    best choose first, then median, then mean.
+    Each pick is the case whose score is nearest to its target; among equal distances it is the first case by
+    name. Undefined scores are never picked and enter no target; a group without a defined score gives a
+    warning. Worst and best depend on the metric: the largest distance is the worst. Larger scores of an
+    unknown metric are better. No case is picked twice for one task in a group while others are left; worst
+    and best are picked first, then the median, then the mean.
 
     Examples
     --------

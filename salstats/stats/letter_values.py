@@ -51,9 +51,10 @@ def letter_values(
         Grouping columns; by default `task` where it is there. A covariate that differs between a case's
         models, readers or the like needs that column here.
     n_letters : int, optional
-        How many letters, the median counted, to depth 1 at most; by default as many as can be trusted.
+        Number of letters, including the median, to depth 1 at most; by default as many as can be trusted.
     level : float
-        How far to trust: the last letter is the first whose confidence interval would reach the next one.
+        Confidence level of trusted letters: the last letter is the first whose confidence interval would
+        reach the next one.
     outside : bool
         Add the single values beyond the last letter.
 
@@ -68,8 +69,8 @@ def letter_values(
             M (median), F (fourths), E (eighths), D, C, B, A, Z, Y, ...; then "outside", one row for each
             depth at which a value lies beyond the last letter, the extremes last.
         depth, tail_share
-            How many values in from the end, a half being the mean of two neighbours; and the nominal share
-            beyond each of the two values: 1/2, 1/4, 1/8, ..., NaN outside.
+            Position of the value counted from either end, a half being the mean of two neighbours; and the
+            nominal share of observations beyond each of the two values: 1/2, 1/4, 1/8, ..., NaN outside.
         low, high
             The lower and upper letter value, equal for M; outside, the values at that depth from below and
             from above, NaN where that side has none so far in.

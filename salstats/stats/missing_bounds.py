@@ -26,48 +26,51 @@ def missing_bounds(
     scores: pd.DataFrame | None = None,
     limits: Range | Mapping[str, Range] | None = None,
 ) -> pd.DataFrame:
-    """Bounds of finished estimates, had every undefined score been the worst possible, or the best.
+    """Bounds of estimates if every undefined score were the lowest possible, or the highest.
 
-    Nothing is assumed of undefined scores but that they lie in their metric's range, so that the bounds hold
-    whatever the reason that they are undefined. Those of absent findings (`n_absent`) are no loss and stay
-    out.
+    The only assumption is that undefined scores lie in their metric's range, so that the bounds hold whatever
+    the reason why they are undefined. Undefined scores of absent findings (`n_absent`) are left out.
 
     Parameters
     ----------
     estimates : DataFrame
-        What `summarize`, `difference` or `percent_decrease` returned, without `weights`.
+        The frame of `summarize`, `difference` or `percent_decrease`, without `weights`.
     scores : DataFrame, optional
-        The scores that differences and decreases are of. Without them both scores of an incomplete pair may
-        be anything, as a table counts pairs; with them the one that is defined stays what it is, which
-        brings the bounds closer, and may leave the estimate of the complete pairs outside. Means need none.
+        The scores from which differences and decreases were made; not for means. Without them both scores of
+        an incomplete pair count as unknown, because the estimates only count pairs. With them the defined
+        score of such a pair is used, which brings the bounds closer together, and may leave the estimate of
+        the complete pairs outside of them.
     limits : pair of float, or mapping, optional
-        Least and largest score, of all metrics or of each: {"hd95": (0, 50)}; by default the metric's range.
+        Lowest and highest score of all metrics, or of each, such as {"hd95": (0, 50)}; by default the
+        metric's range.
 
     Returns
     -------
     DataFrame
-        `estimates` with `bound_low, bound_high`: the estimate's least and largest value; the estimate itself
-        where nothing is undefined. Of a difference `bound_low` has the method's undefined scores at the least
-        and the reference's at the largest score, of a percentage decrease the other way round, and -inf
-        where the reference may be 0. NaN where the range is not known, has no end or leaves out a mean.
+        `estimates` with `bound_low` and `bound_high`, the lowest and highest value of the estimate; the
+        estimate itself if no score is undefined. For a difference, `bound_low` has the method's undefined
+        scores at the lowest and the reference's at the highest score; for a percentage decrease it is the
+        other way round, and -inf if the reference's mean may be 0. NaN if the metric's range is unknown or
+        unbounded, or does not contain a mean.
 
     Raises
     ------
     ColumnError, ValueRangeError, SalstatsError
-        No such frame; weighted estimates; `scores` that are not those of the estimates; pairs="available"
-        without `scores`; limits that are no range, of another metric, or that leave out a mean.
+        The frame is not one of these, or is weighted; `scores` are not those of the estimates, or are missing
+        for pairs="available"; `limits` are not a range, are of another metric or do not contain a mean.
 
     Warns
     -----
     SalstatsWarning
-        Metrics without a known range, and averages whose members are not in the frame.
+        The range of a metric with undefined scores is unknown; the members of an average are not in the
+        frame.
 
     Notes
     -----
-    Of a mean of n scores, m being undefined, the bounds are (n mean + m limit) / (n + m). An average has the
-    averages of its members' means; a task without any defined score is not among them, as it is not in the
-    estimate. They are bounds of the estimate in these cases: sampling is not in them, nor are they in
-    `conf_low` and `conf_high`.
+    The bounds of a mean of n scores with m more undefined ones are (n mean + m limit) / (n + m). The bounds
+    of an average are averages of those of its members; a task without any defined score is not a member, as
+    it is not in the estimate. The bounds are for the cases of the sample: they do not include sampling
+    error, and `conf_low` and `conf_high` do not include them.
 
     References
     ----------

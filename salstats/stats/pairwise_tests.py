@@ -168,16 +168,16 @@ def significance_map(
 
 
 def rank_limits(significance: pd.DataFrame) -> pd.DataFrame:
-    """Confidence limits of the true rank of each method, from tests of every two.
+    """Confidence limits of the true rank of each method, from tests of every two methods.
 
-    A method stands behind those that are significantly better, and before those that are significantly worse.
+    A method ranks behind those that are significantly better, and before those that are significantly worse.
     With a procedure that controls the familywise error, such as Holm's, all limits hold jointly at the level
-    of the map, also where methods are equally good: `rank_stability` only shows how a ranking moves.
+    of the map, also if methods are equally good; `rank_stability` only shows how much a ranking varies.
 
     Parameters
     ----------
     significance : DataFrame
-        From `significance_map`.
+        The frame of `significance_map`.
 
     Returns
     -------

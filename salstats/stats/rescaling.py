@@ -90,9 +90,9 @@ def normalize(
 
 
 def _absent_findings(data: pd.DataFrame) -> np.ndarray:
-    """Mask of the rows of absent findings: by `reason`, or by a `label` or `n_instances` of 0.
+    """Return True for rows of absent findings: by `reason`, or by a `label` or `n_instances` of 0.
 
-    The latter two count only in rows without a score.
+    `label` and `n_instances` count only in rows without a score.
     """
     mask = np.zeros(len(data), dtype=bool)
     if "reason" in data.columns:

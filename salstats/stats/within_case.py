@@ -276,6 +276,7 @@ def _reliability_columns(series: _RepeatedScores, groups: np.ndarray, n_groups: 
     groups = groups[is_repeated]
 
     def sum_by_group(values: np.ndarray) -> np.ndarray:
+        """Return the sum of the values of repeated cases in each group, shape (n_groups,)."""
         return np.bincount(groups, values, n_groups)
 
     n_cases = sum_by_group(np.ones_like(n))

@@ -84,7 +84,7 @@ def _is_of_another_term(record: Interval, term: object) -> bool:
 
 
 def _cannot_widen(name: str, rows: pd.DataFrame, level: float, new_level: float) -> SalstatsError:
-    """Return the error for limits that cannot be widened, with options that give wider ones."""
+    """Make the error for limits that cannot be widened, with options that give wider ones."""
     n_needed = 0
     for record in RECORDS:
         if record.name == name and record.kind in ("bootstrap", "flips"):
@@ -115,6 +115,7 @@ def _recomputed_limits(record: Interval, rows: pd.DataFrame, level: float, new_l
     df = np.where(np.isnan(df), np.inf, df)
 
     def limits_at(confidence_level: float) -> np.ndarray:
+        """Return the limits of the rows at a level, shape (n_rows, 2)."""
         basis = Basis(
             term=str(rows["term"].iloc[0]),
             level=confidence_level,
@@ -168,7 +169,7 @@ def _transformation(scale: str) -> tuple[Callable[..., np.ndarray], Callable[...
 
 
 def _check_agreement(agrees: np.ndarray, record: Interval, rows: pd.DataFrame, new_level: float) -> None:
-    """Raise SalstatsError where limits do not agree with the estimate, standard error and df of the row."""
+    """Raise SalstatsError unless all limits agree with the estimate, standard error and df of their row."""
     if not agrees.all():
         position = int(np.flatnonzero(~agrees)[0])
         row = rows.iloc[position]

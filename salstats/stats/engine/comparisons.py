@@ -399,6 +399,7 @@ def target_of_pairs(
     is_complete = ~np.isnan(method_scores) & ~np.isnan(reference_scores)
 
     def cells_of(scores: np.ndarray) -> Cells:
+        """Return the cells of scores of one side of the pairs, shape (n_pairs,)."""
         return sum_cells(scores, units.codes, units.n, groups, len(keys), weights)
 
     if reference_cells is None:

@@ -70,10 +70,13 @@ def side_verdicts(difference: np.ndarray, excludes_zero: np.ndarray) -> np.ndarr
 
 
 def margin_bounds(margin: Margin, metrics: Iterable[object]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lower and upper bound of each metric's margin, infinite for None, NaN without a margin."""
+    """Return the lower and upper bound of each row's margin, infinite for None, NaN without a margin.
+
+    `metrics` are the metrics of the rows. ValueRangeError for a margin of another metric.
+    """
     metrics = list(metrics)
     if not isinstance(margin, Mapping):
-        low_bound, high_bound = _bounds(margin)
+        low_bound, high_bound = _checked_bounds(margin)
         return np.full(len(metrics), low_bound), np.full(len(metrics), high_bound)
     names = [str(metric) for metric in dict.fromkeys(metrics)]
     for name in margin:
@@ -86,15 +89,18 @@ def margin_bounds(margin: Margin, metrics: Iterable[object]) -> tuple[np.ndarray
             )
     low = np.full(len(metrics), np.nan)
     high = np.full(len(metrics), np.nan)
-    bounds_of_metric = {name: _bounds(bounds) for name, bounds in margin.items()}
+    bounds_of_metric = {name: _checked_bounds(bounds) for name, bounds in margin.items()}
     for row, metric in enumerate(metrics):
         if str(metric) in bounds_of_metric:
             low[row], high[row] = bounds_of_metric[str(metric)]
     return low, high
 
 
-def _bounds(bounds: object) -> tuple[float, float]:
-    """Return the lower and upper bound of a margin, infinite for None; raise unless they are around 0."""
+def _checked_bounds(bounds: object) -> tuple[float, float]:
+    """Return the lower and upper bound of a margin, infinite for None.
+
+    ValueRangeError unless one is below and one above 0, and at least one is finite.
+    """
     error = ValueRangeError(
         Setting("margin", bounds),
         " must be a number above 0, or a bound below and one above 0 of which one may be None, as in ",
@@ -139,7 +145,7 @@ def margin_test_columns(
     sides: np.ndarray,
     sound: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    """Test estimates against a margin.
+    """Test estimates against a margin, and warn of margins in a wrong unit.
 
     Parameters
     ----------

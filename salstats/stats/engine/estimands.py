@@ -93,30 +93,32 @@ class Cells:
         if is_used is not None:
             weights = membership * is_used[:, None].astype(np.float64)
 
-        def append(values: np.ndarray, members: np.ndarray) -> np.ndarray:
-            """Append the sum of the members of each pooled cell."""
+        def append_pooled(values: np.ndarray, members: np.ndarray) -> np.ndarray:
+            """Append the sum of the members of each pooled cell to the values of cells."""
             return np.concatenate([values, values @ members], axis=-1)
 
-        def append_if_known(values: np.ndarray | None, members: np.ndarray) -> np.ndarray | None:
+        def append_pooled_if_known(values: np.ndarray | None, members: np.ndarray) -> np.ndarray | None:
+            """Append the sums as `append_pooled` does; None stays None."""
             if values is None:
                 return None
-            return append(values, members)
+            return append_pooled(values, members)
 
         return Cells(
-            sums=append(self.sums, weights),
-            counts=append(self.counts, weights),
-            n_missing=append(self.n_missing, membership),
+            sums=append_pooled(self.sums, weights),
+            counts=append_pooled(self.counts, weights),
+            n_missing=append_pooled(self.n_missing, membership),
             sample=np.arange(sum(membership.shape)),
-            outside_unit_range=append_if_known(self.outside_unit_range, membership > 0),
-            squares=append_if_known(self.squares, weights),
-            n_scores=append_if_known(self.n_scores, weights),
-            graded=append_if_known(self.graded, weights > 0),
+            outside_unit_range=append_pooled_if_known(self.outside_unit_range, membership > 0),
+            squares=append_pooled_if_known(self.squares, weights),
+            n_scores=append_pooled_if_known(self.n_scores, weights),
+            graded=append_pooled_if_known(self.graded, weights > 0),
         )
 
     def select(self, cells: np.ndarray) -> "Cells":
         """Return the cells at some positions, which may repeat; each is a sample of its own."""
 
-        def take(values: np.ndarray | None) -> np.ndarray | None:
+        def take_if_known(values: np.ndarray | None) -> np.ndarray | None:
+            """Return the values of the cells at the positions; None stays None."""
             return None if values is None else values[..., cells]
 
         return Cells(
@@ -124,10 +126,10 @@ class Cells:
             counts=self.counts[:, cells],
             n_missing=self.n_missing[cells],
             sample=np.arange(len(cells)),
-            outside_unit_range=take(self.outside_unit_range),
-            squares=take(self.squares),
-            n_scores=take(self.n_scores),
-            graded=take(self.graded),
+            outside_unit_range=take_if_known(self.outside_unit_range),
+            squares=take_if_known(self.squares),
+            n_scores=take_if_known(self.n_scores),
+            graded=take_if_known(self.graded),
         )
 
     def with_unit_means(self) -> "Cells":
@@ -145,9 +147,10 @@ class Cells:
     def followed_by(self, reference: "Cells") -> "Cells":
         """Return these cells followed by those of the reference, measured on the same units pair by pair."""
 
-        def concatenate(
+        def concatenate_if_known(
             method_values: np.ndarray | None, reference_values: np.ndarray | None
         ) -> np.ndarray | None:
+            """Return the values of both sides' cells, None if those of a side are None."""
             if method_values is None or reference_values is None:
                 return None
             return np.concatenate([method_values, reference_values], axis=-1)
@@ -157,9 +160,9 @@ class Cells:
             counts=np.hstack([self.counts, reference.counts]),
             n_missing=np.concatenate([self.n_missing, reference.n_missing]),
             sample=np.tile(np.arange(self.sums.shape[1]), 2),
-            squares=concatenate(self.squares, reference.squares),
-            n_scores=concatenate(self.n_scores, reference.n_scores),
-            graded=concatenate(self.graded, reference.graded),
+            squares=concatenate_if_known(self.squares, reference.squares),
+            n_scores=concatenate_if_known(self.n_scores, reference.n_scores),
+            graded=concatenate_if_known(self.graded, reference.graded),
         )
 
 

@@ -654,6 +654,7 @@ def _ratio_contrast(cells: Cells, estimand: Estimand) -> Contrast:
     assert reference_means is not None
 
     def influences_on(linear: Estimand) -> UnitInfluences:
+        """Return the influences of the units on a linear estimand."""
         return unit_influences(cells.sums, cells.counts, np.nan_to_num(linear.gradient(means)))
 
     method = influences_on(Estimand("mean", estimand.method_weights))

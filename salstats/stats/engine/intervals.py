@@ -151,6 +151,7 @@ def _with_effective_n(
     """Make a function of a basis from a kernel of a proportion, its effective sample size and a level."""
 
     def share_limits(basis: Basis) -> LimitArrays:
+        """Return the limits of proportions by the kernel."""
         n_effective = limits.effective_size(
             basis.estimate, basis.n, variance=basis.std_error**2, n_units=basis.n_units, level=basis.level
         )

@@ -98,6 +98,7 @@ def ratio_limits(
     ratio_statistic_of = _ratio_statistic_function(method, reference, std_error, n_units)
 
     def statistic(transformed: np.ndarray) -> np.ndarray:
+        """Return the score statistic against the ratios r of which `transformed` are r / (1 + r)."""
         return ratio_statistic_of(transformed / (1 - transformed))
 
     estimate = method / np.where(reference > 0, method + reference, np.nan)

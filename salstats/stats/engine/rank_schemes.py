@@ -111,6 +111,7 @@ def medians(group: GroupScores) -> Aggregate:
     method_rows = [group.methods == method for method in range(group.n_methods)]
 
     def median_scores(weights: np.ndarray) -> np.ndarray:
+        """Return the medians (n_replicates, n_methods) of units that are drawn as often as `weights` say."""
         columns = [
             quantile_replicates(group.scores[rows], group.units[rows], weights, quantile=0.5)
             for rows in method_rows
@@ -138,6 +139,7 @@ def win_shares(group: GroupScores) -> Aggregate:
         tests.append((first, second, signed_rank_test(differences)))
 
     def shares(weights: np.ndarray) -> np.ndarray:
+        """Return the shares (n_replicates, n_methods) for units that are drawn as often as `weights` say."""
         n_wins = np.zeros((len(weights), group.n_methods))
         for first, second, test in tests:
             p_greater, p_less = test(weights[:, units])
@@ -171,6 +173,7 @@ def signed_rank_test(differences: np.ndarray) -> Callable[[np.ndarray], OneSided
     tie_starts = np.flatnonzero(np.diff(sizes, prepend=-1.0))
 
     def p_values(weights: np.ndarray) -> OneSidedPValues:
+        """Return the P values of differences that are drawn as often as `weights` say."""
         if not len(ascending):
             undefined = np.full(len(weights), np.nan)
             return OneSidedPValues(undefined, undefined)
