@@ -4,7 +4,7 @@ import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -43,6 +43,10 @@ from salstats.stats.engine.wide_tables import wide_table
 from salstats.stats.models.formulas import parse_formula
 from salstats.study import HUMAN
 
+#: Most methods whose points share a panel, unless a user names the column of the colours.
+_MAX_OVERLAID = 4
+#: Colour of the points of other methods behind those of a panel's own.
+_BACKGROUND_COLOUR = "#DDDDDD"
 #: Colour of cells with points of a single group, and of several groups.
 _CELL_COLOUR = "#6699CC"
 _MIXED_CELL_COLOUR = "#999999"
@@ -108,6 +112,18 @@ class ScatterData:
         """Return whether `y` is 0 and 1 only."""
         return self.rates is not None
 
+    @property
+    def is_divided(self) -> bool:
+        """Return whether each value of the colour has panels of its own."""
+        return self.colour in self.by
+
+    @property
+    def n_side_by_side(self) -> int:
+        """Return the number of groups that share a panel."""
+        if self.is_divided:
+            return 1
+        return len(self.points["group"].cat.categories)
+
 
 @plot_function
 def plot_scatter(
@@ -136,10 +152,11 @@ def plot_scatter(
         on the method needs `method` in `by` or as `colour`.
     by : str or sequence of str, optional
         Columns whose combinations of values have a panel each; by default `task` where there is one. `()`
-        draws a single panel.
+        draws a single panel, or one per method where there are more than four.
     colour : str, optional
         A column whose values share a panel and differ in colour, mark and type of line; by default `method`
-        where there is one that is not in `by`.
+        where there is one that is not in `by`. More than four methods would hide each other: by default each
+        has panels of its own and no legend. `colour="method"` draws them in shared panels.
     fit : DataFrame, optional
         Result of `fit_line` for `y` along `x`, grouped by the columns of `by` and `colour` or by some of
         them; a line that is not grouped by a column of the panels is drawn in each of them. Lines of other
@@ -158,9 +175,10 @@ def plot_scatter(
     Returns
     -------
     Figure
-        All panels have the same axes. More than 2000 points are drawn as a bitmap inside a vector figure. If
-        a panel has more than 5000 points, cells are drawn instead, darker the more points of any colour they
-        hold; name the colour's column in `by` to tell colours apart.
+        All panels have the same axes. In panels of a single method, the points of the other methods stand
+        behind its own in light grey, unless they are more than 5000. More than 2000 points are drawn as a
+        bitmap inside a vector figure. If a panel has more than 5000 points, cells are drawn instead, darker
+        the more points of any colour they hold; name the colour's column in `by` to tell colours apart.
         Where `x` is a few whole numbers, points of equal value are spread evenly to both sides of each so
         that none hides another, and are not drawn as cells.
         Where `y` is 0 or 1, such as a hit, rates with their intervals (those of `summarize`) are drawn
@@ -198,7 +216,11 @@ def plot_scatter(
         texts = drawn_correlations.values("text")
         text_width = max(text_width_mm(_KEY_INDENT + text, _TEXT_PT) for text in texts)
     panels = list(scatter.points["panel"].cat.categories)
-    grid = panel_grid(panels, n_columns, width, min_width=max(text_width, PANEL_MM))
+    n_together = len(panels)
+    if scatter.is_divided:
+        # the panels of one task stand in rows of their own where they fit
+        n_together = len(scatter.texts)
+    grid = panel_grid(panels, n_columns, width, min_width=max(text_width, PANEL_MM), n_together=n_together)
     height = grid.panel_height(_HEIGHT_SHARE)
     layers = _point_layers(scatter, grid, height)
     y_range = _y_range(scatter, lines)
@@ -218,7 +240,7 @@ def plot_scatter(
     scales = group_scales(scatter.texts, [HUMAN], aesthetics, grid.width, labels=names, solid=True)
     groups = list(scatter.points["group"].cat.categories)
     legend = []
-    if len(groups) > 1:
+    if scatter.n_side_by_side > 1:
         legend += groups
     else:
         hidden_guides: dict[str, Any] = dict.fromkeys(aesthetics, "none")
@@ -259,18 +281,11 @@ def scatter_points(
     default `method` if the data have methods that are not panels.
     """
     frame = check_frame(data, "data")
-    panel_columns = check_by(frame, by, ("task",), "data")
-    if colour is None and "method" in frame.columns and "method" not in panel_columns:
-        colour = "method"
-    colour_columns = check_by(frame, colour or (), (), "data")
-    if colour in panel_columns:
-        raise ColumnError(
-            Setting("colour", colour),
-            " is also in ",
-            Setting("by", panel_columns),
-            hint="leave it out of one of them",
-            column=colour,
-        )
+    shared_columns, panel_columns, colour = _columns_of_figure(frame, by, colour)
+    is_divided = colour in panel_columns
+    if is_divided:
+        labels = labels.with_references([HUMAN])
+    colour_columns = [colour] if colour else []
     if x == y:
         raise SalstatsError(
             Setting("x"),
@@ -280,7 +295,7 @@ def scatter_points(
             hint="name two columns or metrics",
             column=x,
         )
-    group_columns = [*panel_columns, *colour_columns]
+    group_columns = [*shared_columns, *colour_columns]
     table = wide_table(frame, [x, y], group_columns).reset_index(drop=True)
     _check_one_metric(table, x, y, group_columns)
     is_missing = np.isnan(check_numeric(table, x, "data")) | np.isnan(check_numeric(table, y, "data"))
@@ -288,7 +303,11 @@ def scatter_points(
         raise SalstatsError(f"no row of data has both {x!r} and {y!r} ({len(table)} rows)", option="data")
     rows = table[~is_missing].reset_index(drop=True)
     points = pd.DataFrame({"x": rows[x].astype(float), "y": rows[y].astype(float)})
-    points["panel"] = group_titles(rows, labels, panel_columns)
+    title_columns = panel_columns
+    if is_divided:
+        # the caption names the only task
+        title_columns = [column for column in panel_columns if column == colour or rows[column].nunique() > 1]
+    points["panel"] = group_titles(rows, labels, title_columns)
     group_labels = {}
     if colour == "method":
         group_labels["method"] = method_labels(labels, rows["method"], [HUMAN])
@@ -305,10 +324,12 @@ def scatter_points(
         texts = {str(value): text for value, text in group_labels[colour].items()}
     rates = None
     if is_binary:
-        means = binned_means(frame, x, y, panels=panel_columns, groups=colour_columns, distinct=has_few_x)
-        rates = _placed_rates(read_estimates(means, "rates"), keys.drop_duplicates(), points)
+        means = binned_means(frame, x, y, panels=shared_columns, groups=colour_columns, distinct=has_few_x)
+        rates = _placed_rates(
+            read_estimates(means, "rates"), keys.drop_duplicates(), points, side_by_side=not is_divided
+        )
     return ScatterData(
-        points=_with_positions(points, spread_x=has_few_x and not is_binary),
+        points=_with_positions(points, spread_x=has_few_x and not is_binary, side_by_side=not is_divided),
         keys=keys.drop_duplicates(),
         by=panel_columns,
         colour=colour,
@@ -317,6 +338,40 @@ def scatter_points(
         has_few_x=has_few_x,
         n_omitted=int(is_missing.sum()) - n_absent,
     )
+
+
+class _FigureColumns(NamedTuple):
+    """Columns of a figure: those of `by`, those whose values have panels, and that of the colours."""
+
+    shared: list[str]
+    panels: list[str]
+    colour: str | None
+
+
+def _columns_of_figure(
+    frame: pd.DataFrame, by: str | Sequence[str] | None, colour: str | None
+) -> _FigureColumns:
+    """Return the columns of panels and colours; raise if the colour's column is in `by`.
+
+    By default the colours are those of methods, which have panels of their own if they are many.
+    """
+    shared = check_by(frame, by, ("task",), "data")
+    if colour is not None:
+        check_by(frame, colour, (), "data")
+        if colour in shared:
+            raise ColumnError(
+                Setting("colour", colour),
+                " is also in ",
+                Setting("by", shared),
+                hint="leave it out of one of them",
+                column=colour,
+            )
+        return _FigureColumns(shared, shared, colour)
+    if "method" not in frame.columns or "method" in shared:
+        return _FigureColumns(shared, shared, None)
+    if len(distinct_values(frame, "method")) > _MAX_OVERLAID:
+        return _FigureColumns(shared, [*shared, "method"], "method")
+    return _FigureColumns(shared, shared, "method")
 
 
 def _check_one_metric(table: pd.DataFrame, x: str, y: str, groups: list[str]) -> None:
@@ -336,24 +391,30 @@ def _check_one_metric(table: pd.DataFrame, x: str, y: str, groups: list[str]) ->
         )
 
 
-def _with_positions(points: pd.DataFrame, *, spread_x: bool) -> pd.DataFrame:
+def _with_positions(points: pd.DataFrame, *, spread_x: bool, side_by_side: bool) -> pd.DataFrame:
     """Return points with their positions in the figure, where equal values of `x` may be spread.
 
-    Points of each group are spread over a lane of their own.
+    Points of each group are spread over a lane of their own if groups stand `side_by_side` in a panel.
     """
     x = points["x"].to_numpy()
     if spread_x:
-        lane = points["group"].cat.codes.to_numpy()
-        n_lanes = len(points["group"].cat.categories)
+        lane = np.zeros(len(points), dtype=int)
+        n_lanes = 1
+        if side_by_side:
+            lane = points["group"].cat.codes.to_numpy(dtype=int)
+            n_lanes = len(points["group"].cat.categories)
         fractions = evenly_spread_fractions([points["panel"], points["group"], points["x"]])
         x = spread_integers(x, lane, n_lanes, fractions)
     return points.assign(x_drawn=x, y_drawn=points["y"])
 
 
-def _placed_rates(rates: Estimates, keys: pd.DataFrame, points: pd.DataFrame) -> Estimates:
+def _placed_rates(
+    rates: Estimates, keys: pd.DataFrame, points: pd.DataFrame, *, side_by_side: bool
+) -> Estimates:
     """Return rates in bins with their `panel`, `group` and `x_drawn`.
 
-    `keys` has a row for each panel and group. Rates of several groups in a bin stand side by side.
+    `keys` has a row for each panel and group. Rates of the groups of a bin are moved sideways if groups stand
+    `side_by_side` in a panel.
     """
     columns = [column for column in keys.columns if column not in ("panel", "group")]
     frame = rates.frame
@@ -361,10 +422,13 @@ def _placed_rates(rates: Estimates, keys: pd.DataFrame, points: pd.DataFrame) ->
     placed = frame.merge(keys, on=columns) if columns else frame.merge(keys, how="cross")
     for column in ("panel", "group"):
         placed[column] = pd.Categorical(placed[column], points[column].cat.categories, ordered=True)
-    lane = placed["group"].cat.codes
-    n_lanes = len(points["group"].cat.categories)
-    step = _RATE_STEP * (points["x"].max() - points["x"].min())
-    return rates.with_frame(placed.assign(x_drawn=placed["x_mean"] + step * (lane - (n_lanes - 1) / 2)))
+    x_drawn = placed["x_mean"]
+    if side_by_side:
+        lane = placed["group"].cat.codes
+        n_lanes = len(points["group"].cat.categories)
+        step = _RATE_STEP * (points["x"].max() - points["x"].min())
+        x_drawn = x_drawn + step * (lane - (n_lanes - 1) / 2)
+    return rates.with_frame(placed.assign(x_drawn=x_drawn))
 
 
 def fitted_lines(fitted: Estimates, x: str, y: str, scatter: ScatterData, data: pd.DataFrame) -> Estimates:
@@ -451,7 +515,7 @@ def _match_to_panels(estimates: Estimates, scatter: ScatterData, further_keys: l
     name = estimates.name
     columns = [key for key in estimates.keys if key not in ("x", "y")]
     figure_columns = list(scatter.by)
-    if scatter.colour is not None:
+    if scatter.colour is not None and not scatter.is_divided:
         figure_columns.append(scatter.colour)
     unmatched = [column for column in columns if column not in figure_columns and frame[column].nunique() > 1]
     if unmatched:
@@ -512,6 +576,8 @@ def scatter_notes(
         sentences += _rates_notes(scatter.rates, scatter, titles)
     elif scatter.has_few_x:
         sentences.append("Points of equal values are spread sideways.")
+    if not background_points(scatter).empty:
+        sentences.append("Light grey points: the other methods.")
     if lines is not None:
         sentences.append(_lines_note(lines, titles[1], labels))
     if correlations is not None:
@@ -534,7 +600,7 @@ def _rates_notes(rates: Estimates, scatter: ScatterData, titles: Sequence[str]) 
         places = f"at each value of {x_title}"
     n = counted_range(rates.numbers("n"), "row")
     note = f"Marks: {y_title}, the share of 1, {places}, {n} each."
-    if len(scatter.points["group"].cat.categories) > 1:
+    if scatter.n_side_by_side > 1:
         note += " Marks of a bin stand side by side."
     return [note, interval_caption(rates)]
 
@@ -620,7 +686,7 @@ def _point_layers(scatter: ScatterData, grid: PanelGrid, height: float) -> list[
     # spread points are few at each position already, and cells would not match their lanes
     is_spread = scatter.has_few_x
     if n_points > CELL_POINTS and not is_spread:
-        if points["group"].nunique() > 1:
+        if scatter.n_side_by_side > 1:
             return cell_layers(points, _MIXED_CELL_COLOUR)
         return cell_layers(points, _CELL_COLOUR)
     # sizes in points that keep marks of so many points apart
@@ -637,7 +703,39 @@ def _point_layers(scatter: ScatterData, grid: PanelGrid, height: float) -> list[
     mapping = p9.aes("x_drawn", "y_drawn", color="group", shape="group")
     alpha = float(np.clip(inked_area / (n_points * point_area), 0.03, 0.7))
     raster = len(points) > RASTER_POINTS
-    return [p9.geom_point(mapping, size=size, stroke=0, alpha=alpha, raster=raster)]
+    own_points = p9.geom_point(mapping, size=size, stroke=0, alpha=alpha, raster=raster)
+    other_points = background_points(scatter)
+    if other_points.empty:
+        return [own_points]
+    background = p9.geom_point(
+        p9.aes("x_drawn", "y_drawn"),
+        other_points,
+        color=_BACKGROUND_COLOUR,
+        size=size,
+        stroke=0,
+        raster=len(other_points) > RASTER_POINTS,
+    )
+    return [background, own_points]
+
+
+def background_points(scatter: ScatterData) -> pd.DataFrame:
+    """Return the points of the other groups behind those of each panel of one group.
+
+    Columns are `panel`, `x_drawn` and `y_drawn`. There are no rows where groups share a panel, where points
+    are not drawn as such, or where a panel would have more than 5000 of them.
+    """
+    points = scatter.points
+    positions = points[["panel", "x_drawn", "y_drawn"]].rename(columns={"panel": "panel_of_points"})
+    n_points = int(points["panel"].value_counts().max())
+    if not scatter.is_divided or scatter.is_binary or n_points * len(scatter.texts) > CELL_POINTS:
+        return positions.iloc[:0]
+    shared = [column for column in scatter.by if column != scatter.colour]
+    panels = scatter.keys[[*shared, "panel"]]
+    others = panels.rename(columns={"panel": "panel_of_points"})
+    pairs = panels.merge(others, on=shared) if shared else panels.merge(others, how="cross")
+    pairs = pairs[pairs["panel"].astype(str) != pairs["panel_of_points"].astype(str)]
+    background = pairs[["panel", "panel_of_points"]].merge(positions, on="panel_of_points")
+    return background[["panel", "x_drawn", "y_drawn"]]
 
 
 def _rate_layers(rates: Estimates) -> list[Any]:
@@ -692,7 +790,7 @@ def _stacked_texts(correlations: pd.DataFrame, panel_width: float) -> pd.DataFra
     panel stand. The column `key` has the square in the colour of the group, with the same empty lines; it is
     "" where there is one group. `panel_width` is in mm.
     """
-    has_keys = correlations["group"].nunique() > 1
+    has_keys = bool((correlations.groupby("panel", observed=True)["group"].nunique() > 1).any())
     indent = _KEY_INDENT if has_keys else ""
     rows = correlations.sort_values(["panel", "group"], kind="stable")
     if max(text_width_mm(indent + text, _TEXT_PT) for text in rows["text"]) > panel_width:

@@ -182,13 +182,14 @@ def assert_nothing_is_cut(drawn):
 @contextmanager
 def drawn_without_hinting(page):
     """A page as it is drawn, with letters as wide as on paper; it is closed at the end."""
+    # texts are measured with the setting that they are laid out with
     with plt.rc_context({"text.hinting": "no_hinting"}):
         drawn = page.draw(show=False)
-        drawn.draw_without_rendering()
-    try:
-        yield drawn
-    finally:
-        plt.close(drawn)
+        try:
+            drawn.draw_without_rendering()
+            yield drawn
+        finally:
+            plt.close(drawn)
 
 
 CAMS = ["Grad-CAM", "Grad-CAM++", "Layer-CAM", "Eigen-CAM"]

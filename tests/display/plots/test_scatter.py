@@ -13,7 +13,13 @@ import salstats as ss
 from salstats.display.estimates import read_estimates
 from salstats.display.plots.layout.points import RASTER_POINTS
 from salstats.display.plots.layout.theme import COLUMN_MM, PAGE_MM, PALETTE, REFERENCE
-from salstats.display.plots.scatter import correlation_texts, fitted_lines, scatter_notes, scatter_points
+from salstats.display.plots.scatter import (
+    background_points,
+    correlation_texts,
+    fitted_lines,
+    scatter_notes,
+    scatter_points,
+)
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError, SalstatsError, SalstatsWarning, ValueRangeError
 from salstats.stats.binned_means import binned_means
@@ -148,7 +154,7 @@ def test_correlations_of_many_methods_stay_in_their_panels_with_their_limits(wid
     keys = pd.MultiIndex.from_product(names.values(), names=list(names)).to_frame(index=False)
     rows = keys.merge(pd.DataFrame({"x": [0.1, 0.4, 0.9], "y": [0.5, 0.1, 0.8]}), how="cross")
     found = keys.assign(x="x", y="y", term="pearson", estimate=-0.45, conf_low=-0.61, conf_high=-0.18)
-    figure = ss.plot_scatter(rows, "x", "y", correlations=found, width=width)
+    figure = ss.plot_scatter(rows, "x", "y", correlations=found, colour="method", width=width)
     texts = pd.concat([layer_data(page, "geom_text") for page in figure.pages])
     assert len(texts) == len(found)
     assert texts["text"].str.strip().eq("r = −0.45 (−0.61, −0.18)").all()
@@ -352,6 +358,66 @@ def test_tasks_are_panels_methods_colours_and_rows_without_a_value_are_counted()
     assert (len(points.points), points.n_omitted) == (7, 1)
     assert points.texts == {"gradcam": "Grad-CAM", "lime": "LIME"}
     assert not points.is_binary
+
+
+def six_methods(tasks=("Edema",)):
+    keys = pd.MultiIndex.from_product(
+        [tasks, [f"m{i}" for i in range(5)] + ["human"]], names=["task", "method"]
+    )
+    cases = pd.DataFrame({"case": [f"c{i}" for i in range(10)], "size": np.linspace(0, 1, 10)})
+    return keys.to_frame(index=False).merge(cases, how="cross").assign(iou=lambda d: 0.1 + 0.5 * d["size"])
+
+
+def test_more_than_four_methods_have_panels_of_their_own_with_the_others_in_grey_and_no_legend():
+    scores = six_methods(["Edema", "Lesion"])
+    figure = ss.plot_scatter(scores, "size", "iou", width=PAGE_MM)
+    panels = list(figure.data["panel"].cat.categories)
+    assert len(panels) == 12
+    assert panels[0] == "Edema, Human benchmark"
+    # the methods of a task stand in one row
+    assert figure.facet._ncol == 6
+    assert figure.theme.getp("legend_position") == "none"
+    assert layer_data(figure, "geom_point", 0)["panel"].value_counts().eq(50).all()
+    assert layer_data(figure, "geom_point", 1)["panel"].value_counts().eq(10).all()
+    assert "Light grey points: the other methods." in caption(figure)
+    # each method keeps its colour
+    colours = list(scale(figure, "color").palette(6))
+    assert len(set(colours)) == 6
+    assert colours[0] == REFERENCE
+
+
+def test_methods_of_one_task_are_named_without_it_and_a_user_may_draw_them_in_one_panel():
+    scores = six_methods()
+    figure = ss.plot_scatter(scores, "size", "iou")
+    assert list(figure.data["panel"].cat.categories)[:2] == ["Human benchmark", "m0"]
+    assert "Task: Edema." in caption(figure)
+    shared = ss.plot_scatter(scores, "size", "iou", colour="method")
+    assert list(shared.data["panel"].cat.categories) == ["Edema"]
+    assert len(shared.data["group"].cat.categories) == 6
+    four = ss.plot_scatter(scores.query("method in ['m0', 'm1', 'm2', 'human']"), "size", "iou")
+    assert list(four.data["panel"].cat.categories) == ["Edema"]
+
+
+def test_rates_of_many_methods_stand_in_their_bins_in_panels_of_their_own():
+    scores = six_methods().assign(hit=lambda d: (d["iou"] > 0.3).astype(float))
+    points = scatter_points(scores, "size", "hit", None, None, Labels(None, scores))
+    rates = points.rates.frame
+    assert list(rates["x_drawn"]) == list(rates["x_mean"])
+    assert rates.groupby("panel", observed=True)["x_mean"].apply(tuple).nunique() == 1
+    assert background_points(points).empty
+
+
+def test_a_line_and_a_correlation_of_a_method_stand_in_its_panel():
+    scores = six_methods().assign(iou=lambda d: 0.2 + d["iou"] + 0.2 * np.sin(40 * d["size"]))
+    by = ["method", "task"]
+    fit = ss.fit_line(scores, "iou ~ size", by=by)
+    found = ss.correlate(scores, "size", "iou", by=by)
+    figure = ss.plot_scatter(scores, "size", "iou", fit=fit, correlations=found)
+    lines = layer_data(figure, "geom_line")
+    texts = layer_data(figure, "geom_text")
+    assert lines.groupby("panel", observed=True)["group"].nunique().eq(1).all()
+    assert len(texts) == 6
+    assert texts["text"].str.startswith("ρ = ").all()
 
 
 def test_a_column_has_panels_or_colours():

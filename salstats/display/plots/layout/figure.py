@@ -194,7 +194,9 @@ class Figure(p9.ggplot):
 
     def draw(self, *, show: bool = False) -> DrawnFigure:
         """Draw the figure with Matplotlib, in fonts that also have East Asian characters where installed."""
-        drawn = super().draw(show=show)
+        # plotnine leaves scales and panels of what it has drawn in the figure, which then takes no addition
+        page = deepcopy(self.alone())
+        drawn = super(Figure, page).draw(show=show)
         for text in drawn.findobj(Text):
             if characters_without_face([text.get_text()], (font(),)):
                 text.set_fontfamily([*text.get_fontfamily(), *fallback_fonts()])

@@ -276,6 +276,7 @@ def panel_grid(
     left_mm: float = LEFT_MM,
     free_axes: bool = False,
     min_width: float = PANEL_MM,
+    n_together: int | None = None,
 ) -> PanelGrid:
     """Return a grid of panels, each at least `min_width` mm wide and as wide as the longest word of a title.
 
@@ -293,6 +294,9 @@ def panel_grid(
         Whether each panel has its own axes.
     min_width : float
         Least width of a panel in mm.
+    n_together : int, optional
+        Number of consecutive panels that belong together, such as those of a task; by default all do. They
+        are spread evenly over rows of their own where this leaves no place of a row empty.
     """
     n = len(titles)
     if width is None:
@@ -308,6 +312,10 @@ def panel_grid(
     n_fitting = max(int((available_mm + gap_mm) // (min_width + gap_mm)), 1)
     if n_columns is None:
         n_columns = _even_columns(n, n_fitting)
+        if n_together is not None and n_together < n:
+            n_columns_together = math.ceil(n_together / math.ceil(n_together / n_fitting))
+            if n_together % n_columns_together == 0:
+                n_columns = n_columns_together
     n_columns = min(check_count(n_columns, "n_columns"), n, n_fitting)
     panel_width = (available_mm - (n_columns - 1) * gap_mm) / n_columns
     wrapped_titles = wrapped_texts(titles, chars_in(panel_width, bold=True), None)

@@ -135,3 +135,12 @@ def test_additions_after_larger_text_keep_its_size(size):
     assert figure.theme.getp(("axis_text", "size")) == pytest.approx(size)
     assert figure.at(120).theme.getp(("axis_text", "size")) == pytest.approx(size)
     assert [page.labels.title for page in figure.pages] == ["Mine", "Mine"]
+
+
+def test_a_figure_that_was_drawn_takes_additions_and_is_drawn_again():
+    figure = plot_points(FRAME) + p9.facet_wrap("x")
+    first = figure.draw()
+    second = (figure + p9.theme(figure_size=(4, 3))).draw()
+    assert len(first.axes) == len(second.axes) == 2
+    assert figure.draw() is not first
+    plt.close("all")
