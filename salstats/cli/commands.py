@@ -456,6 +456,7 @@ COMMANDS = (
         run=run_table,
         output_help=f"Write {', '.join(TABLE_SUFFIXES)}; else print it.",
         prints=True,
+        texts={"width": "Width of a .png in mm.", "dpi": "Resolution of a .png."},
         summary="Make a publication table from a command's output.",
     ),
     Command(

@@ -225,7 +225,7 @@ def run_table(run: CommandRun, source: Source) -> None:
     table = TABLES.make(run, source)
     if run.output is not None:
         with spinner("Writing"):
-            ss.save_table(table, run.output, overwrite=run.overwrite)
+            ss.save_table(table, run.output, overwrite=run.overwrite, **run.options)
         return
     is_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if is_terminal else None

@@ -62,9 +62,9 @@ def report(
     scores : DataFrame
         A scores frame.
     out : path
-        Folder to make: `index.html`, `tables/NAME.csv|.html|.tex|.docx`, `figures/NAME.pdf|.png` (further
-        pages `NAME-2.pdf` ...), `frames/NAME.csv` (unrounded) and `report.json` (settings, versions and
-        digests).
+        Folder to make: `index.html`, `tables/`, each in the formats that the page links to,
+        `figures/NAME.pdf|.png` (further pages `NAME-2.pdf` ...), `frames/NAME.csv` (unrounded) and
+        `report.json` (settings, versions and digests).
     reference : str, optional
         Method the others are compared with; by default `human` where there is one beside others.
     unit : str or list of str, optional

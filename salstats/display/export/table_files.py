@@ -6,6 +6,7 @@ from pathlib import Path
 
 from great_tables import GT
 
+from salstats.checks import check_number
 from salstats.display.export.table_html import html_page
 from salstats.display.export.table_latex import latex_table
 from salstats.display.export.table_png import find_browser, page_pngs
@@ -13,11 +14,18 @@ from salstats.display.export.table_text import csv_text, json_text, markdown_tex
 from salstats.display.tables.file_formats import ANY_TABLE_SUFFIXES, TABLE_SUFFIXES
 from salstats.display.tables.great_table import record_of
 from salstats.display.tables.rows import TableRows, table_to_rows
-from salstats.errors import Call, Message, SalstatsError
+from salstats.errors import Call, Message, SalstatsError, Setting
 from salstats.files.outputs import check_target, page_names, write_files
 
 
-def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+def save_table(
+    table: GT,
+    path: str | os.PathLike[str],
+    *,
+    width: float | None = None,
+    dpi: float = 300,
+    overwrite: bool = False,
+) -> Path:
     r"""Write a table as HTML, LaTeX, Word, CSV, Markdown, JSON or PNG.
 
     All but HTML and PNG are written from the record that a table of this package carries: its cells with
@@ -39,11 +47,16 @@ def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = Fal
           notes are left out, and with them what is bold or underlined: take them from another format.
         - `.md`: a table in the Markdown of GitHub and pandoc, with title and notes.
         - `.json`: title, headings, texts of the cells, which of them are bold or underlined, and notes.
-        - `.png`: a picture at 300 dots per inch, which takes Chromium, Chrome or Edge; of a table higher
-          than a page several, table2.png, table2-2.png and so on, each with head and labels.
+        - `.png`: a picture, which takes Chromium, Chrome or Edge; of a table higher than a page several,
+          table2.png, table2-2.png and so on, each with head and labels.
 
         What is wider than a page on its side is cut in parts below each other in `.tex` and `.docx`, each
         with the labels of the rows.
+    width : float, optional
+        Width of a `.png` in mm, such as 89 or 183; by default what the columns need. Columns that need more
+        have their intervals below their estimates, then smaller letters, of 6 points at least.
+    dpi : float
+        Dots per inch of a `.png`, written into the file.
     overwrite : bool
         Replace a file that is there already.
 
@@ -60,7 +73,8 @@ def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = Fal
     SalstatsError
         Not a great-tables table; for all endings but `.html` and `.png`, a table that was made otherwise, or
         that great-tables changed since in a way that its record does not hold, such as colours; for
-        `.png`, no browser, or a table too long for one picture.
+        `.png`, no browser, a table too long for one picture or too wide for `width`; `width` for another
+        ending.
 
     Examples
     --------
@@ -73,12 +87,33 @@ def save_table(table: GT, path: str | os.PathLike[str], *, overwrite: bool = Fal
     ('table2.tex', True)
     """
     target = check_target(path, TABLE_SUFFIXES, overwrite=overwrite)
-    save_table_as(table, [target], overwrite=overwrite)
+    check_number(dpi, "dpi", exclude_low=True)
+    if width is not None:
+        check_number(width, "width", exclude_low=True)
+        if target.suffix.lower() != ".png":
+            raise SalstatsError(
+                Setting("width", width),
+                f" is the width of a picture, and {target.name} is none",
+                hint="write .png, or leave it out",
+                option="width",
+                value=width,
+            )
+    save_table_as(table, [target], width=width, dpi=dpi, overwrite=overwrite)
     return target
 
 
-def save_table_as(table: GT, targets: Iterable[Path], *, overwrite: bool = True) -> None:
-    """Write a table to several files whose names end in their formats; it is rendered once at most."""
+def save_table_as(
+    table: GT,
+    targets: Iterable[Path],
+    *,
+    width: float | None = None,
+    dpi: float = 300,
+    overwrite: bool = True,
+) -> None:
+    """Write a table to several files whose names end in their formats; it is rendered once at most.
+
+    `width` in mm and `dpi` are those of pictures, see `save_table`.
+    """
     if not isinstance(table, GT):
         raise SalstatsError(
             f"only a great-tables table (GT) can be written, not {type(table).__name__}",
@@ -97,7 +132,10 @@ def save_table_as(table: GT, targets: Iterable[Path], *, overwrite: bool = True)
     if suffixes - set(ANY_TABLE_SUFFIXES):
         rows = table_rows(table)
     for target in targets:
-        contents = _file_contents(page, rows, target)
+        if target.suffix.lower() == ".png":
+            contents = page_pngs(page, width, dpi)
+        else:
+            contents = [_file_content(page, rows, target)]
         files = [target.with_stem(name) for name in page_names(target.stem, len(contents))]
         for file in files[1:]:
             check_target(file, TABLE_SUFFIXES, overwrite=overwrite)
@@ -109,27 +147,24 @@ def table_rows(table: GT) -> TableRows:
     return table_to_rows(record_of(table))
 
 
-def _file_contents(page: str, rows: TableRows | None, target: Path) -> list[bytes]:
-    """Return the content of each file of a table, of which only pictures may be several.
+def _file_content(page: str, rows: TableRows | None, target: Path) -> bytes:
+    """Return the content of a file of a table that is no picture.
 
-    `page` is the table as HTML, for pages and pictures; `rows` is for formats that are written from the
-    table's record.
+    `page` is the table as HTML; `rows` is for formats that are written from the table's record.
     """
     suffix = target.suffix.lower()
-    if suffix == ".png":
-        return page_pngs(page)
     if rows is None or suffix == ".html":
-        return [page.encode()]
+        return page.encode()
     if suffix == ".tex":
-        return [latex_table(rows, label=target.stem).encode()]
+        return latex_table(rows, label=target.stem).encode()
     if suffix == ".csv":
         # with a byte order mark, or Excel takes a dash for three other signs
-        return [csv_text(rows).encode("utf-8-sig")]
+        return csv_text(rows).encode("utf-8-sig")
     if suffix == ".md":
-        return [markdown_text(rows).encode()]
+        return markdown_text(rows).encode()
     if suffix == ".json":
-        return [json_text(rows).encode()]
+        return json_text(rows).encode()
     # imported late: python-docx takes a while to load, and few sessions write Word documents
     from salstats.display.export.table_word import word_document
 
-    return [word_document(rows)]
+    return word_document(rows)

@@ -7,11 +7,13 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from math import ceil, floor
 from pathlib import Path
 
 from PIL import Image, ImageChops
 
-from salstats.errors import SalstatsError
+from salstats.display.tables.file_formats import TABLE_SUFFIXES
+from salstats.errors import SalstatsError, Setting
 
 #: Environment variable with the path of the browser to use.
 VARIABLE = "SALSTATS_CHROME"
@@ -33,13 +35,12 @@ _OPTIONS = (
     # a table may hold HTML that its author wrote; nothing in it is fetched
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )
-#: Hint where no picture can be made.
-_OTHER_FORMATS = "write .html or .docx instead"
+#: Hint where no picture can be made: the formats that need no browser.
+_OTHER_FORMATS = f"write {', '.join(suffix for suffix in TABLE_SUFFIXES if suffix != '.png')} instead"
 _TIMEOUT_S = 60.0
-#: Resolution of the picture.
-_DPI = 300
 #: CSS pixels per inch.
 _CSS_DPI = 96
+_MM_PER_INCH = 25.4
 #: White space around the table, in CSS pixels.
 _MARGIN = 8
 #: Longest side that a browser draws, in pixels.
@@ -50,21 +51,27 @@ _MAX_PIXELS = 80_000_000
 _WINDOW_SCALE = 1.1
 #: CSS pixels of a window that a browser may keep for itself.
 _WINDOW_FRAME = 100
-#: The table is as wide as its columns want to be, and where that is more than a page on its side (247 mm),
-#: intervals stand below their estimates; title, labels of groups and notes are wrapped to that. One higher
-#: than the page (upright up to 183 mm, else on its side) is made several tables, of which the address names
-#: the one to show. Their largest size and their number are written where they can be read.
+#: The table is as wide as its columns want to be, or has the width that is given. Where columns want more
+#: than that, or without it more than a page on its side (247 mm), intervals stand below their estimates and
+#: letters are smaller; title, labels of groups and notes are wrapped. One higher than the page (upright up to
+#: 183 mm, else on its side) is made several tables, of which the address names the one to show. Their largest
+#: size and their number are written where they can be read.
 _MEASURE = r"""<style>
 html, body { margin: 0 !important; background: #fff; }
 body { padding: MARGINpx; }
 body > div { overflow: visible !important; padding: 0 !important; width: max-content !important;
              max-width: 933px; max-height: none !important; }
 table { min-width: 360px; }
+.given body > div { width: GIVENpx !important; max-width: none; }
+.given table { width: 100% !important; min-width: 0; }
+.given tfoot td { min-width: 0 !important; }
 thead, th, .gt_column_spanner { position: static !important; }
 .gt_stub { background: none !important; }
 tr.gt_heading td, th.gt_group_heading, tfoot td { max-width: 0; }
 .tight :is(td, th):not([style*="padding-left"]) { padding-inline: 4px !important; }
 .tight :is(.gt_col_heading, .gt_stub) { min-width: 0 !important; }
+/* notes are no larger than the body */
+.tight tfoot :is(tr, td) { font-size: min(11px, 1em) !important; }
 .tight .short { white-space: nowrap; }
 tr.off { visibility: collapse; }
 </style>
@@ -72,23 +79,29 @@ tr.off { visibility: collapse; }
 // widths of a page on its side (247 mm) and upright (183 mm), in CSS pixels
 const turnedWidth = 933;
 const uprightWidth = 692;
+// 0 where no width is given
+const givenWidth = GIVEN;
+// a browser gives whole pixels for the width of a table
+const room = Math.ceil(givenWidth) || turnedWidth;
+// letters of 12.5 to 8 CSS pixels, which are 6 points
+const fontSizes = Array.from({length: 19}, (_, step) => 12.5 - step / 4);
 const heightOf = (element) => element ? element.offsetHeight : 0;
 const rowsOf = (table) => [...table.querySelectorAll("tbody > tr")];
 const isGroup = (row) => row.classList.contains("gt_group_heading_row");
 
 addEventListener("load", () => {
   const table = document.querySelector("table");
-  if (table.offsetWidth > turnedWidth) {
+  if (givenWidth) document.documentElement.classList.add("given");
+  if (table.offsetWidth > room) {
     document.documentElement.classList.add("tight");
     for (const label of table.querySelectorAll(".gt_stub"))
       label.classList.toggle("short", label.textContent.length < 20);
   }
-  if (table.offsetWidth > turnedWidth)
+  if (table.offsetWidth > room)
     for (const cell of table.querySelectorAll("td.gt_row"))
       cell.innerHTML = cell.innerHTML.replace(/^([^ a-z]+) (?=[(\[])/i, "$1<br>");
-  // letters of 6 points at least
-  const fontSize = Math.max(8, 12.5 * turnedWidth / table.offsetWidth);
-  if (table.offsetWidth > turnedWidth) table.style.setProperty("font-size", `${fontSize}px`, "important");
+  for (const size of fontSizes)
+    if (table.offsetWidth > room) table.style.setProperty("font-size", `${size}px`, "important");
   const pageHeight = table.offsetWidth > uprightWidth ? uprightWidth : turnedWidth;
   const firstRows = [...firstRowsOfPages(table, pageHeight - 2 * MARGIN - heightOf(table.tHead))];
   let pages = firstRows.map((first, page) => pageTable(table.cloneNode(true), first, firstRows[page + 1]));
@@ -156,9 +169,8 @@ function pageTable(table, first, stop) {
 }
 </script>
 </head>""".replace("MARGIN", str(_MARGIN))
-#: Message where a table is higher than a browser draws, and its hint.
+#: Message where a table is higher than a browser draws.
 _TOO_LONG = "the table is too long for one picture"
-_LONG_FORMATS = "write .html, .docx or .csv"
 _SIZE = re.compile(r'<html[^>]*\bdata-size="(\d+)x(\d+)x(\d+)"')
 
 
@@ -187,37 +199,64 @@ def find_browser() -> str:
     )
 
 
-def page_pngs(page: str) -> list[bytes]:
+def page_pngs(page: str, width: float | None = None, dpi: float = 300) -> list[bytes]:
     """Return pictures of the table on a page: one, or several where it is higher than a sheet of paper.
 
-    SalstatsError where there is no browser, it fails, or the table is too long for one picture.
+    `width` is that of the pictures in mm, by default that which the table's columns need.
+
+    SalstatsError where there is no browser, it fails, or the table is too wide for the width or too long for
+    one picture.
     """
+    given_width = 0.0
+    if width is not None:
+        given_width = max(width / _MM_PER_INCH * _CSS_DPI - 2 * _MARGIN, 1.0)
     with tempfile.TemporaryDirectory(prefix="salstats-", ignore_cleanup_errors=True) as folder:
         source = Path(folder, "table.html").resolve()
-        source.write_text(page.replace("</head>", _MEASURE, 1), encoding="utf-8")
+        script = _MEASURE.replace("GIVEN", f"{given_width:.2f}")
+        source.write_text(page.replace("</head>", script, 1), encoding="utf-8")
         dom = _browser_output(source.as_uri(), source, "--window-size=1800,1000", "--dump-dom")
         size = _SIZE.search(dom)
         if size is None:
             raise SalstatsError("the browser did not show the table", hint=_OTHER_FORMATS)
-        width, height, n_pages = map(int, size.groups())
-        window_width = round(width * _WINDOW_SCALE) + _WINDOW_FRAME
-        window_height = round(height * _WINDOW_SCALE) + _WINDOW_FRAME
-        scale = min(
-            _DPI / _CSS_DPI,
+        table_width, table_height, n_pages = map(int, size.groups())
+        if width is not None and table_width > ceil(given_width):
+            needed_width = ceil((table_width + 2 * _MARGIN) / _CSS_DPI * _MM_PER_INCH)
+            raise SalstatsError(
+                Setting("width", width),
+                f" is too narrow for the table: with letters of 6 points it needs {needed_width} mm",
+                hint="shorten names by labels, or choose other columns",
+                option="width",
+                value=width,
+            )
+        window_width = round(table_width * _WINDOW_SCALE) + _WINDOW_FRAME
+        window_height = round(table_height * _WINDOW_SCALE) + _WINDOW_FRAME
+        largest_scale = min(
             _MAX_SIDE / max(window_width, window_height),
             (_MAX_PIXELS / (window_width * window_height)) ** 0.5,
         )
-        if scale < 1:
-            raise SalstatsError(_TOO_LONG, hint=_LONG_FORMATS)
+        scale = dpi / _CSS_DPI
+        if largest_scale < min(scale, 1):
+            raise SalstatsError(_TOO_LONG, hint=_OTHER_FORMATS)
+        if width is not None and largest_scale < scale:
+            raise SalstatsError(
+                Setting("dpi", dpi),
+                f" is too high for a table of this size: {floor(largest_scale * _CSS_DPI)} at most",
+                option="dpi",
+                value=dpi,
+            )
+        scale = min(scale, largest_scale)
+        width_px = None
+        if width is not None:
+            width_px = round(width / _MM_PER_INCH * dpi)
         options = (
             f"--window-size={window_width},{window_height}",
             f"--force-device-scale-factor={scale:.4f}",
         )
-        return [_page_png(source, number, scale, options) for number in range(n_pages)]
+        return [_page_png(source, number, scale, options, width_px) for number in range(n_pages)]
 
 
-def _page_png(source: Path, number: int, scale: float, options: Sequence[str]) -> bytes:
-    """Return a picture of one of the pages that a table makes."""
+def _page_png(source: Path, number: int, scale: float, options: Sequence[str], width_px: int | None) -> bytes:
+    """Return a picture of one of the pages that a table makes, as wide as its content or as `width_px`."""
     screenshot = source.with_suffix(".png")
     screenshot.unlink(missing_ok=True)
     _browser_output(f"{source.as_uri()}#{number}", source, *options, f"--screenshot={screenshot}")
@@ -225,7 +264,7 @@ def _page_png(source: Path, number: int, scale: float, options: Sequence[str]) -
         raise SalstatsError("the browser made no picture of the table", hint=_OTHER_FORMATS)
     content = io.BytesIO()
     with Image.open(screenshot) as image:
-        cropped = _cropped(image.convert("RGB"), round(_MARGIN * scale))
+        cropped = _cropped(image.convert("RGB"), round(_MARGIN * scale), width_px)
         cropped.save(content, format="PNG", dpi=(_CSS_DPI * scale, _CSS_DPI * scale))
     return content.getvalue()
 
@@ -269,12 +308,20 @@ def _browser_output(address: str, page: Path, *options: str) -> str:
     return output_file.read_text("utf-8", errors="replace")
 
 
-def _cropped(image: Image.Image, margin: int) -> Image.Image:
-    """Return a picture without the white around its content, except for a margin."""
+def _cropped(image: Image.Image, margin: int, width_px: int | None = None) -> Image.Image:
+    """Return a picture without the white around its content, except for a margin.
+
+    With `width_px` it has this width from its left edge on.
+    """
     white = Image.new("RGB", image.size, "white")
     box = ImageChops.difference(image, white).getbbox()
     left, top, right, bottom = box or (0, 0, 0, 0)
     # content that touches the edge goes on beyond it
     if right == image.width or bottom == image.height:
-        raise SalstatsError(_TOO_LONG, hint=_LONG_FORMATS)
-    return image.crop((left - margin, top - margin, right + margin, bottom + margin))
+        raise SalstatsError(_TOO_LONG, hint=_OTHER_FORMATS)
+    left -= margin
+    right += margin
+    if width_px is not None:
+        left = 0
+        right = width_px
+    return image.crop((left, top - margin, right, bottom + margin))

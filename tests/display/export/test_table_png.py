@@ -13,7 +13,7 @@ from tests_support import raises
 
 import salstats as ss
 from salstats.display.export import table_png
-from salstats.errors import InputFileError, SalstatsError
+from salstats.errors import InputFileError, SalstatsError, ValueRangeError
 
 #: What a pixel may be off where a browser rounds.
 PIXELS = 1
@@ -83,6 +83,46 @@ def test_a_picture_shows_the_table_and_little_else_and_long_notes_do_not_widen_i
                 assert found == pytest.approx(margin, abs=PIXELS)
     assert sizes[0][0] == sizes[1][0] > 360 * 300 / 96
     assert sizes[0][1] < sizes[1][1]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "dpi"), [(120, 300), (183, 150)])
+def test_a_picture_has_the_width_that_is_asked_for(tmp_path, width, dpi):
+    find_chromium()
+    file = ss.save_table(estimates(3, 2), tmp_path / "t.png", width=width, dpi=dpi)
+    with Image.open(file) as image:
+        assert image.info["dpi"] == pytest.approx((dpi, dpi), rel=1e-3)
+        assert image.width == round(width / 25.4 * dpi)
+        white = Image.new("RGB", image.size, "white")
+        left, _, right, _ = ImageChops.difference(image.convert("RGB"), white).getbbox()
+    # the table fills it but for the margins
+    margin = table_png._MARGIN * dpi / 96
+    assert (left, image.width - right) == pytest.approx((margin, margin), abs=2 * PIXELS)
+
+
+@pytest.mark.browser
+def test_a_width_without_room_for_letters_of_six_points_is_an_error(tmp_path):
+    find_chromium()
+    with raises(SalstatsError, option="width", value=40):
+        ss.save_table(estimates(3, 4), tmp_path / "t.png", width=40)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_width_is_one_of_a_picture(small, tmp_path):
+    with raises(SalstatsError, option="width", value=89):
+        ss.save_table(small, tmp_path / "t.docx", width=89)
+
+
+@pytest.mark.parametrize("option", ["width", "dpi"])
+def test_width_and_resolution_are_above_0(small, tmp_path, option):
+    with raises(ValueRangeError, value=0):
+        ss.save_table(small, tmp_path / "t.png", **{option: 0})
+
+
+def test_the_hint_names_the_formats_that_need_no_browser():
+    assert ".html" in table_png._OTHER_FORMATS
+    assert ".md" in table_png._OTHER_FORMATS
+    assert ".png" not in table_png._OTHER_FORMATS
 
 
 @pytest.mark.browser
