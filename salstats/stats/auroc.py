@@ -23,10 +23,10 @@ from salstats.stats.engine.resampling_units import Unit, has_units, resolve_unit
 from salstats.stats.engine.roc import RocArea, roc_area, separation_p_value
 from salstats.stats.engine.score_reasons import absent_column, absent_observations
 from salstats.stats.engine.shared_cases import (
+    add_shared_case_counts,
     flow_call,
-    mark_incomplete_pairs,
-    mark_shared_cases,
     paired_call,
+    warn_and_mark_incomplete_pairs,
 )
 from salstats.stats.engine.wide_tables import wide_codes
 
@@ -242,12 +242,12 @@ def auroc(  # noqa: C901
 
     if wide.reference_scores is None:
         arguments = f"data, {score!r}, {label!r}"
-        result = mark_shared_cases(
+        result = add_shared_case_counts(
             result, wide.codes, wide.groups, lambda: paired_call(frame, "auroc", arguments), complete
         )
     elif "method" in wide.groups:
         one_sided = _one_sided_pairs(table[wide.groups], scores, wide.reference_scores, labels)
-        result = mark_incomplete_pairs(result, one_sided, table, flow_call(str(reference)))
+        result = warn_and_mark_incomplete_pairs(result, one_sided, table, flow_call(str(reference)))
     return adjust_unless_none(result, adjust)
 
 

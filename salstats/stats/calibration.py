@@ -20,7 +20,7 @@ from salstats.stats.engine.fixed_factors import inference_to
 from salstats.stats.engine.grouping import named_groups, row_groups
 from salstats.stats.engine.limits import t_limits
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit
-from salstats.stats.engine.shared_cases import mark_shared_cases, shared_rows_call
+from salstats.stats.engine.shared_cases import add_shared_case_counts, shared_rows_call
 from salstats.stats.models.covariance import bias_reduced, unidentified_coefficients
 from salstats.stats.models.family import NotEstimableError, qr_and_leverage
 from salstats.stats.models.logit import bernoulli_variance, logit
@@ -172,7 +172,7 @@ def calibration(
         "n_negative": (predictions.n - predictions.n_positive)[group_of_row],
     }
     result = estimates_frame(keys.loc[group_of_row].reset_index(drop=True), columns, special_columns)
-    return mark_shared_cases(
+    return add_shared_case_counts(
         result,
         predictions.wide.codes,
         predictions.wide.groups,

@@ -42,7 +42,7 @@ from salstats.stats.engine.paired_tests import (
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING, UNDEFINED_SHARE, warn_beyond_range
 from salstats.stats.engine.score_reasons import absent_column, metric_option_columns
-from salstats.stats.engine.shared_cases import bounds_call, mark_incomplete_pairs
+from salstats.stats.engine.shared_cases import bounds_call, warn_and_mark_incomplete_pairs
 from salstats.stats.engine.weighting import Weighting, apply_weights
 
 _BY = ("metric", "task")
@@ -179,7 +179,7 @@ def contrast(
     if not options.interval.bounded:
         warn_beyond_range(frame)
     remedy = bounds_call(comparison.reference)
-    frame = mark_incomplete_pairs(frame, paired_target.one_sided, scores, remedy, comparison.pairs)
+    frame = warn_and_mark_incomplete_pairs(frame, paired_target.one_sided, scores, remedy, comparison.pairs)
     return _adjusted(frame, hypothesis.adjust, tested, order)
 
 

@@ -36,7 +36,7 @@ from salstats.stats.engine.intervals import choose_interval, interval_names
 from salstats.stats.engine.resampling_units import Unit, Units, has_units, resolve_unit, unit_columns
 from salstats.stats.engine.result_warnings import RepeatedUnitsWarning
 from salstats.stats.engine.score_reasons import absent_column, absent_observations
-from salstats.stats.engine.shared_cases import mark_shared_cases, shared_rows_call
+from salstats.stats.engine.shared_cases import add_shared_case_counts, shared_rows_call
 from salstats.stats.engine.wide_tables import correlation_table
 
 #: Number of units below which a variance between them is not estimated.
@@ -301,7 +301,7 @@ def correlate(
         covariates=variables.covariates,
         units=unit_codes,
     )
-    complete = sample.complete
+    complete = sample.is_complete
     within_unit = unit if test == "rm" else None
     tasks_pooled = warn_pooled_pairs(codes.frame[complete], by, groups, variables.strata, within_unit)
     check_repeats(test, units, complete)
@@ -356,7 +356,7 @@ def correlate(
     }
     columns |= caution_column(cautions)
     result = estimates_frame(keys, columns, special_columns)
-    result = mark_shared_cases(
+    result = add_shared_case_counts(
         result, codes, groups, lambda: shared_rows_call(data, (x, y), "data"), complete
     )
     return adjust_unless_none(result, adjust)
@@ -433,15 +433,15 @@ def _correlate_within_strata(
     codes_of_pairs = stratum_codes[pairs]
     pairs_of_strata = [pairs[codes_of_pairs == code] for code in np.unique(codes_of_pairs)]
     correlations = _correlate_strata(sample, pairs_of_strata, interval)
-    for i in np.flatnonzero(~correlations.usable):
+    for i in np.flatnonzero(~correlations.is_usable):
         value = strata.iloc[pairs_of_strata[i][0]]
         reason = f" ({correlations.reasons[i]})"
         problems.undefined.append(Message(label, ", ", Level(str(strata.name), value), reason))
-    used_strata = [pairs_of_strata[i] for i in np.flatnonzero(correlations.usable)]
+    used_strata = [pairs_of_strata[i] for i in np.flatnonzero(correlations.is_usable)]
     # the empty array gives an array where no stratum is used
     used_pairs = np.concatenate([pairs[:0], *used_strata])
     columns = _combined_columns(sample, correlations, interval, level)
-    return _GroupCorrelation(columns, used_pairs, is_testable=bool(correlations.usable.any()))
+    return _GroupCorrelation(columns, used_pairs, is_testable=bool(correlations.is_usable.any()))
 
 
 class _StrataCorrelations(NamedTuple):
@@ -458,7 +458,7 @@ class _StrataCorrelations(NamedTuple):
     reasons: list[str]
 
     @property
-    def usable(self) -> np.ndarray:
+    def is_usable(self) -> np.ndarray:
         """Mask of the strata whose correlation has a Fisher transform and a standard error."""
         return np.asarray((np.abs(self.r) < 1) & np.isfinite(self.std_error))
 
@@ -494,8 +494,8 @@ def _combined_columns(
     sample: CorrelatedPairs, correlations: _StrataCorrelations, interval: str, level: float
 ) -> dict[str, float]:
     """Return the estimate, test, limits and heterogeneity of a group's combined strata, as columns."""
-    r = correlations.r[correlations.usable]
-    std_error = correlations.std_error[correlations.usable]
+    r = correlations.r[correlations.is_usable]
+    std_error = correlations.std_error[correlations.is_usable]
     pooled = pool_fisher_z(r, std_error)
     z = float(np.arctanh(pooled.estimate) / pooled.std_error)
     columns = {
@@ -510,7 +510,7 @@ def _combined_columns(
         "q_p_value": pooled.q_p_value,
     }
     if interval == "cr2" and len(r):
-        usable_rows = [correlations.rows[i] for i in np.flatnonzero(correlations.usable)]
+        usable_rows = [correlations.rows[i] for i in np.flatnonzero(correlations.is_usable)]
         columns |= _clustered_columns(sample, usable_rows, std_error, r, level)
     return columns
 

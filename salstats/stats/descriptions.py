@@ -11,7 +11,7 @@ from salstats.frames import DEFAULT_BY, ColumnCodes, coded_scores
 from salstats.stats.engine.grouping import check_one_metric, index_groups, warn_pooled_methods
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.score_reasons import absent_column, is_absent, metric_option_columns
-from salstats.stats.engine.shared_cases import mark_shared_cases, paired_call
+from salstats.stats.engine.shared_cases import add_shared_case_counts, paired_call
 
 #: Number of values at which the density of a group is computed.
 _N_DENSITY_VALUES = 101
@@ -107,7 +107,7 @@ def describe(
     absent = absent_column(keys, scores.loc[is_absent(scores), columns], scores)
     scoring_columns = pd.DataFrame({**absent, **metric_option_columns(scores, keys)}, index=keys.index)
     frame = pd.concat([keys, described, scoring_columns], axis=1)
-    return mark_shared_cases(frame, coded, columns, lambda: paired_call(scores))
+    return add_shared_case_counts(frame, coded, columns, lambda: paired_call(scores))
 
 
 class BoxValues(NamedTuple):

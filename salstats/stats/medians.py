@@ -37,10 +37,10 @@ from salstats.stats.engine.quantile_limits import (
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 from salstats.stats.engine.result_warnings import warn_single_units, warn_unequal_units
 from salstats.stats.engine.shared_cases import (
+    add_shared_case_counts,
     flow_call,
-    mark_incomplete_pairs,
-    mark_shared_cases,
     paired_call,
+    warn_and_mark_incomplete_pairs,
 )
 
 
@@ -141,7 +141,7 @@ def medians(
     table = _infer_quantiles(grouped_rows, sides_scores, options, quantile).columns
     table |= {"term": term} | inference_to(scores, grouped_rows.units.codes, grouped_rows.keys)
     frame = estimates_frame(grouped_rows.keys, table, {"quantile": float(quantile)} | options.columns())
-    return mark_shared_cases(frame, codes, columns, lambda: paired_call(scores, "median_difference"))
+    return add_shared_case_counts(frame, codes, columns, lambda: paired_call(scores, "median_difference"))
 
 
 def median_difference(
@@ -265,7 +265,7 @@ def median_difference(
     }
     frame = estimates_frame(keys.astype({"reference": "str"}), table, special | options.columns())
     one_sided = one_sided_pairs(scores, columns, pairs, method_scores, reference_scores)
-    frame = mark_incomplete_pairs(frame, one_sided, scores, flow_call(reference))
+    frame = warn_and_mark_incomplete_pairs(frame, one_sided, scores, flow_call(reference))
     if "p_value" not in frame.columns:
         return frame
     return adjust_unless_none(frame, adjust)

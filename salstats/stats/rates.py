@@ -25,10 +25,10 @@ from salstats.stats.engine.inference import InferredEstimates, check_options, in
 from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import ROUNDING
 from salstats.stats.engine.shared_cases import (
+    add_shared_case_counts,
     flow_call,
-    mark_incomplete_pairs,
-    mark_shared_cases,
     paired_call,
+    warn_and_mark_incomplete_pairs,
 )
 
 #: Numbers of pixels of a case: in both masks, in the prediction only, in the truth only, in neither.
@@ -164,7 +164,7 @@ def pooled_rates(
     # The rates' cells count pixels; the frame's `n` are cases.
     table["n"] = (n_cases @ target.estimand.method_weights).astype(np.int64)
     frame = _rates_frame(estimates, grouped_rows, table, {})
-    return mark_shared_cases(frame, codes, columns, lambda: paired_call(scores, "pooled_difference"))
+    return add_shared_case_counts(frame, codes, columns, lambda: paired_call(scores, "pooled_difference"))
 
 
 def pooled_difference(
@@ -265,7 +265,7 @@ def pooled_difference(
         "verdict": side_verdicts(estimates.estimate, excludes_zero & has_width),
     }
     frame = _rates_frame(estimates, grouped_rows, table, special)
-    return mark_incomplete_pairs(frame, pairs.one_sided, pairs.method_rows, flow_call(reference))
+    return warn_and_mark_incomplete_pairs(frame, pairs.one_sided, pairs.method_rows, flow_call(reference))
 
 
 def _rates_frame(

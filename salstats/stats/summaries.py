@@ -23,8 +23,8 @@ from salstats.stats.engine.resampling_units import Unit, resolve_unit
 from salstats.stats.engine.result_warnings import warn_beyond_range
 from salstats.stats.engine.score_reasons import absent_column, is_absent, metric_option_columns
 from salstats.stats.engine.shared_cases import (
+    add_shared_case_counts,
     cases_of_rows,
-    mark_shared_cases,
     paired_call,
     shared_rows_call,
     warn_of_different_cases,
@@ -223,7 +223,7 @@ def summarize(
     if not options.interval.bounded:
         warn_beyond_range(frame)
     averaged = case_weights.averaged_rows(scores)
-    return mark_shared_cases(frame, codes, columns, lambda: paired_call(scores), averaged=averaged)
+    return add_shared_case_counts(frame, codes, columns, lambda: paired_call(scores), averaged=averaged)
 
 
 def bootstrap(
@@ -382,7 +382,7 @@ def mean_curves(
     frame = estimates_frame(
         keys, table, metric_option_columns(curves, keys, _CURVE_OPTIONS), display_order(keys)
     )
-    return mark_shared_cases(frame, codes, groups, lambda: shared_rows_call(curves, ["prob"], "curves"))
+    return add_shared_case_counts(frame, codes, groups, lambda: shared_rows_call(curves, ["prob"], "curves"))
 
 
 def _check_steps(curves: pd.DataFrame, groups: Sequence[str], codes: ColumnCodes) -> None:

@@ -66,7 +66,7 @@ def weight_blocks(
     per_replicate : int
         Numbers that the caller computes per replicate; blocks are smaller if there are more than units.
     """
-    n_rows = min(_block_rows(n_units, per_replicate), n_replicates)
+    n_rows = min(_replicates_per_block(n_units, per_replicate), n_replicates)
     buffer = np.empty((n_rows, n_units))
     for start in range(0, n_replicates, n_rows):
         rows = slice(start, min(start + n_rows, n_replicates))
@@ -76,13 +76,13 @@ def weight_blocks(
 
 def few_threads(n_units: int, n_columns: int) -> AbstractContextManager[None]:
     """Return a context in which small products of weights and `n_columns` columns use one thread."""
-    n_multiplications = _block_rows(n_units) * n_units * n_columns
+    n_multiplications = _replicates_per_block(n_units) * n_units * n_columns
     if n_multiplications < _WORTH_A_THREAD:
         return one_blas_thread()
     return nullcontext()
 
 
-def _block_rows(n_units: int, per_replicate: int = 0) -> int:
+def _replicates_per_block(n_units: int, per_replicate: int = 0) -> int:
     """Return the number of replicates in a block."""
     minimum = _BLOCK_ROWS if per_replicate <= n_units else 1
     return max(minimum, _BLOCK_CELLS // max(n_units, per_replicate))
@@ -90,7 +90,7 @@ def _block_rows(n_units: int, per_replicate: int = 0) -> int:
 
 def sign_blocks(n_replicates: int, n_units: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Yield random signs, -1 or 1, as int8 of shape (rows, n_units), a block of replicates at a time."""
-    n_rows = _block_rows(n_units)
+    n_rows = _replicates_per_block(n_units)
     for start in range(0, n_replicates, n_rows):
         shape = (min(n_rows, n_replicates - start), n_units)
         yield 2 * rng.integers(0, 2, size=shape, dtype=np.int8) - 1

@@ -34,7 +34,7 @@ from salstats.stats.engine.rank_schemes import (
 )
 from salstats.stats.engine.resampling_units import Unit, Units, resolve_unit
 from salstats.stats.engine.result_warnings import FEW_UNITS
-from salstats.stats.engine.shared_cases import mark_left_out_cases, mark_shared_cases
+from salstats.stats.engine.shared_cases import add_shared_case_counts, warn_and_mark_left_out_cases
 
 #: Default grouping columns of rankings: those of them that are present.
 RANKED_BY = ("metric", "dataset", "model")
@@ -158,10 +158,10 @@ def rank_methods(scores: pd.DataFrame, ranking_options: RankingOptions, options:
 
     if ranking_options.pairs == "complete":
         remedy = Message("leave out that method to rank the others on more")
-        marked = mark_left_out_cases(keys, codes, columns, remedy)
+        marked = warn_and_mark_left_out_cases(keys, codes, columns, remedy)
     else:
         remedy = Message(Setting("pairs", "complete"), " ranks them on the cases that all have")
-        marked = mark_shared_cases(keys, codes, columns, lambda: remedy)
+        marked = add_shared_case_counts(keys, codes, columns, lambda: remedy)
     n_units = (target.cells.counts > 0).sum(axis=0)
     _warn_of_few_units(n_units, group_codes, group_keys, units.name)
     return Rankings(

@@ -136,7 +136,7 @@ def shared_cases(
     )
 
 
-def mark_shared_cases(
+def add_shared_case_counts(
     estimates: pd.DataFrame,
     codes: ColumnCodes,
     by: Sequence[str],
@@ -144,7 +144,7 @@ def mark_shared_cases(
     defined: np.ndarray | None = None,
     averaged: np.ndarray | None = None,
 ) -> pd.DataFrame:
-    """Add the number of cases that methods share to an estimates frame, with a caution and a warning.
+    """Return estimates with the number of cases that methods share, with cautions and a warning.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def cases_of_rows(
     """Count the cases of methods for each block of rows of an estimates frame with the same grouping columns.
 
     The list is empty if there is only one method, or no column `case`. Parameters are those of
-    `mark_shared_cases`.
+    `add_shared_case_counts`.
     """
     frame = codes.frame
     if "method" not in by or "case" not in frame.columns or codes.column("method").n_codes == 1:
@@ -236,10 +236,10 @@ def cases_of_rows(
     return blocks
 
 
-def mark_left_out_cases(
+def warn_and_mark_left_out_cases(
     estimates: pd.DataFrame, codes: ColumnCodes, by: Sequence[str], remedy: Message
 ) -> pd.DataFrame:
-    """Add a caution to groups whose methods share few of their cases and are compared on these, and warn.
+    """Return estimates with a caution where a method lacks many cases, left out for all methods; and warn.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def mark_left_out_cases(
 
 
 def missing_case_texts(cases: SharedCases) -> list[Message]:
-    """Write the number of cases that each method lacks, "" for methods that do not lack many."""
+    """Write the number of cases that each method lacks, an empty message for those that do not lack many."""
     texts = [Message()] * len(cases.n_any)
     rows = np.flatnonzero(cases.has_many_missing)
     if not rows.size:
@@ -327,14 +327,14 @@ def flow_call(reference: str) -> Message:
     return Message(Call("case_flow", ("scores",), options), " says how many are left out and why")
 
 
-def mark_incomplete_pairs(
+def warn_and_mark_incomplete_pairs(
     estimates: pd.DataFrame,
     one_sided: pd.DataFrame,
     scores: pd.DataFrame,
     remedy: Message,
     pairs: str = "complete",
 ) -> pd.DataFrame:
-    """Add a caution to comparisons in which one of the two methods lacks many cases of the other, and warn.
+    """Return comparisons with a caution where one of the two methods lacks many cases of the other; warn.
 
     Parameters
     ----------

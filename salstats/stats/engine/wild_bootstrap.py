@@ -79,7 +79,7 @@ class SignFlips(NamedTuple):
         return low, high
 
 
-def all_signs(n_units: int) -> Iterator[np.ndarray]:
+def all_signs_up_to_reversal(n_units: int) -> Iterator[np.ndarray]:
     """Yield every pattern of signs as one int8 array (n_patterns, n_units), the last unit's sign being +1.
 
     The opposite of a pattern is as far from 0 and is left out.
@@ -101,7 +101,7 @@ class SignPatterns(NamedTuple):
 def sign_patterns(n_units: int, n_replicates: int, rng: np.random.Generator) -> SignPatterns:
     """Return all patterns of signs if there are no more than `n_replicates`, else as many random ones."""
     if n_units <= np.log2(n_replicates) + 1:
-        return SignPatterns(all_signs(n_units), complete=True)
+        return SignPatterns(all_signs_up_to_reversal(n_units), complete=True)
     return SignPatterns(sign_blocks(n_replicates, n_units, rng), complete=False)
 
 

@@ -10,7 +10,7 @@ from salstats.errors import ColumnError, FormulaError, Setting
 from salstats.frames import KEY_COLUMNS, ColumnCodes, valid_scores
 from salstats.stats.engine.comparisons import MISSING_SIDE, pair_with_reference
 from salstats.stats.engine.score_reasons import ABSENT, absent_pairs
-from salstats.stats.engine.shared_cases import flow_call, mark_incomplete_pairs
+from salstats.stats.engine.shared_cases import flow_call, warn_and_mark_incomplete_pairs
 from salstats.stats.engine.wide_tables import metric_columns, metrics_among
 from salstats.stats.models.formulas import Formula
 
@@ -121,7 +121,7 @@ def _warn_incomplete_gaps(paired: pd.DataFrame, complete: pd.Series, reference: 
     comparisons = pd.DataFrame({"method": paired["method"].unique()})
     n_pairs = comparisons["method"].map(paired.loc[complete, "method"].value_counts())
     comparisons["n_pairs"] = n_pairs.fillna(0).astype(np.int64)
-    mark_incomplete_pairs(comparisons, one_sided, paired, remedy=flow_call(reference))
+    warn_and_mark_incomplete_pairs(comparisons, one_sided, paired, remedy=flow_call(reference))
 
 
 def grouping_columns(
