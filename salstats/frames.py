@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_columns, check_frame, check_numeric, did_you_mean, quoted
-from salstats.coded_text import codes_and_values, is_coded
+from salstats.coded_text import TEXT, codes_and_values, is_coded
 from salstats.errors import ColumnError, Message, Setting
 from salstats.score_checks import (
     Names,
@@ -445,7 +445,7 @@ def insert_column(estimates: pd.DataFrame, name: str, values: Any) -> pd.DataFra
 
 def text_column(values: Iterable[str | None]) -> Any:
     """Return names as a column of text, None as missing."""
-    return pd.array(list(values), dtype="str")
+    return pd.array(list(values), dtype=TEXT)
 
 
 def integer_column(values: Iterable[int | None]) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from salstats.coded_text import TEXT
 from salstats.errors import SalstatsWarning
 
 
@@ -99,3 +100,8 @@ def warns_too(*, match=None, **fields):
             failures.append(failure)
             warnings.warn_explicit(record.message, record.category, record.filename, record.lineno)
     assert len(failures) < len(caught), failures
+
+
+def with_text_columns(frame):
+    """Return a frame whose columns of text have the type that readers give them, also before pandas 3."""
+    return frame.astype(dict.fromkeys(frame.select_dtypes("object").columns, TEXT))

@@ -7,6 +7,7 @@ from typing import cast
 import pandas as pd
 
 from salstats.checks import check_choice
+from salstats.coded_text import TEXT
 from salstats.errors import InputFileError
 from salstats.files.input_files import data_folder
 from salstats.readers import lanfredi2021
@@ -255,7 +256,7 @@ def load_lanfredi2021_classification() -> pd.DataFrame:
     {'wag': 0.769, 'woag': 0.774}
     """
     file = data_folder() / "lanfredi2021" / "classification_auc.csv"
-    return pd.read_csv(file, dtype={"seed": "str"})
+    return pd.read_csv(file, dtype={"seed": TEXT})
 
 
 def load_reflacx() -> pd.DataFrame:

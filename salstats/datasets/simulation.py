@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_count, check_generator, quoted
+from salstats.coded_text import TEXT
 from salstats.errors import Message, Setting, ValueRangeError
 from salstats.frames import check_scores
 
@@ -239,11 +240,11 @@ def simulate_scores(
         [_numbered_names("c", n_cases), list(shifts), list(methods), list(metrics)],
         names=["case", "task", "method", "metric"],
     )
-    frame = index.to_frame(index=False).astype("str")
+    frame = index.to_frame(index=False).astype(TEXT)
     n_scores = len(methods) * len(metrics)
     patient_names = np.asarray(_numbered_names("p", n_patients))[patient]
     frame.insert(1, "patient", np.repeat(patient_names, n_tasks * n_scores))
-    frame = frame.astype({"patient": "str"})
+    frame = frame.astype({"patient": TEXT})
     frame["score"] = scores.ravel()
     frame["prob"] = np.repeat(covariates["prob"].ravel(), n_scores)
     frame["label"] = np.repeat(label.astype(np.int64).ravel(), n_scores)
@@ -333,7 +334,7 @@ def simulation_truth(
                     "zeros": 1 - mean if model.binary else model.zeros,
                 }
                 rows.append(row | slopes)
-    return pd.DataFrame(rows).astype({"metric": "str", "method": "str", "task": "str"})
+    return pd.DataFrame(rows).astype({"metric": TEXT, "method": TEXT, "task": TEXT})
 
 
 def _draw_covariates(generator: np.random.Generator, label: np.ndarray) -> dict[str, np.ndarray]:

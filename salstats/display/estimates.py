@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_columns, check_frame, quoted
+from salstats.coded_text import TEXT
 from salstats.display.text.format import LEVEL_TOLERANCE
 from salstats.display.text.labels import SUMMARY_LABELS
 from salstats.errors import ColumnError, MessagePart, SalstatsError, Setting
@@ -145,7 +146,7 @@ class Estimates:
         """True for each row over all tasks: the average of their estimates, or all of them pooled."""
         if "task" not in self.frame.columns:
             return np.zeros(len(self.frame), dtype=bool)
-        return np.asarray(self.frame["task"].astype("str").isin(SUMMARY_LABELS), dtype=bool)
+        return np.asarray(self.frame["task"].astype(TEXT).isin(SUMMARY_LABELS), dtype=bool)
 
     @cached_property
     def is_summary_row(self) -> np.ndarray:

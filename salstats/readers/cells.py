@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, hidden
+from salstats.coded_text import TEXT
 from salstats.errors import InputFileError, Message, MessagePart, Setting, warn
 from salstats.memory_limit import COLUMN, check_size
 
@@ -135,7 +136,7 @@ def parse_numbers(column: pd.Series, options: TableOptions) -> ParsedNumbers:
             is_missing = text_numbers.isna().to_numpy()
             return ParsedNumbers(text_numbers, is_missing, np.zeros(len(column), dtype=bool))
     # a column of text repeats a few values, and each of them is parsed once
-    codes, values = pd.factorize(column.astype("str").fillna(""))
+    codes, values = pd.factorize(column.astype(TEXT).fillna(""))
     parsed = _parse_text(pd.Series(values), options)
     numbers = pd.Series(parsed.numbers.to_numpy()[codes], index=column.index, name=column.name)
     return ParsedNumbers(numbers, parsed.is_missing[codes], parsed.is_no_number[codes])
@@ -143,7 +144,7 @@ def parse_numbers(column: pd.Series, options: TableOptions) -> ParsedNumbers:
 
 def _parse_text(cells: pd.Series, options: TableOptions) -> ParsedNumbers:
     """Read cells of text as `parse_numbers` does."""
-    text = cells.astype("str").str.strip()
+    text = cells.astype(TEXT).str.strip()
     missing = text.isin(list(options.na)).to_numpy()
     if options.decimal == ",":
         # no thousands separators: in 1.000 nobody can tell a thousand from a one
@@ -186,7 +187,7 @@ def _numbers_if_all_cells_are(text: "pa.Array", na: Sequence[str]) -> "pa.Array 
         return None
     values = numbers.to_numpy(zero_copy_only=False)
     # a number such as "-99" may stand for a missing cell, and "nan" is a number to pyarrow
-    na_numbers = _floats_or_nan(pd.Series(na, dtype="str"))
+    na_numbers = _floats_or_nan(pd.Series(na, dtype=TEXT))
     na_numbers = na_numbers[~np.isnan(na_numbers)]
     if np.isnan(values).any() or np.isin(values, na_numbers).any():
         return None
@@ -213,15 +214,15 @@ def _floats_or_nan(text: pd.Series) -> np.ndarray:
 def covariate_text(column: pd.Series) -> pd.Series:
     """Return a column as text: dates in ISO form, whole numbers without '.0', missing cells missing."""
     if isinstance(column.dtype, pd.StringDtype) or pd.api.types.is_integer_dtype(column):
-        return column.astype("str").where(column.notna())
+        return column.astype(TEXT).where(column.notna())
     return pd.Series(
-        [_covariate_cell_text(v) for v in column], index=column.index, name=column.name, dtype="str"
+        [_covariate_cell_text(v) for v in column], index=column.index, name=column.name, dtype=TEXT
     )
 
 
 def have_decimal_commas(cells: pd.Series) -> bool:
     """Return whether all cells look like numbers with a decimal comma."""
-    distinct = pd.Series(cells.unique(), dtype=object).astype("str")
+    distinct = pd.Series(cells.unique(), dtype=object).astype(TEXT)
     return bool(distinct.str.strip().str.fullmatch(_DECIMAL_COMMA).fillna(False).all())
 
 
@@ -258,7 +259,7 @@ def _covariate_cell_text(value: object) -> str | None:
 
 def warn_of_values_differing_by_blanks(text: pd.Series, file: Path) -> None:
     """Warn where two values of a column differ by a blank around them: grouped by it, they are two groups."""
-    distinct = pd.Series(text.dropna().unique(), dtype="str")
+    distinct = pd.Series(text.dropna().unique(), dtype=TEXT)
     stripped = distinct.str.strip()
     if stripped.duplicated().any():
         first, second, *_ = distinct[stripped.eq(stripped[stripped.duplicated()].iloc[0])]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from salstats.checks import quoted
+from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, InputFileError, Message, Setting, warn
 from salstats.images.masks import Rle, empty
 from salstats.images.polygons import polygons_rle
@@ -203,7 +204,7 @@ def read_labels(path: Path) -> LabelOfCaseAndTask:
         )
     cells = table.cells.rename(columns={name: "case"})
     if name == "Path":
-        cells = cells.assign(case=cells["case"].astype("str").map(case_of))
+        cells = cells.assign(case=cells["case"].astype(TEXT).map(case_of))
     labels: LabelOfCaseAndTask = {case: {} for case in table.with_cells(cells).cases()}
     n_uncertain = 0
     for column in table.columns:

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from salstats.checks import check_count, quoted
+from salstats.coded_text import TEXT
 from salstats.errors import InputFileError, warn
 from salstats.readers.cells import PathLike
 from salstats.readers.gaze_files import (
@@ -265,7 +266,7 @@ def _check_rows_agree(rows: pd.DataFrame) -> None:
 def _cases(folder: Path, rows: pd.DataFrame) -> list[Case]:
     """Make the cases without maps, in the order of phases and image paths; `rows` gets the name of each."""
     n_phases = rows.groupby("dicom_id")["phase"].transform("nunique")
-    name_with_phase = rows["dicom_id"] + "_phase" + rows["phase"].astype("str")
+    name_with_phase = rows["dicom_id"] + "_phase" + rows["phase"].astype(TEXT)
     rows["case"] = rows["dicom_id"].mask(n_phases > 1, name_with_phase)
     cases = []
     for phase, phase_rows in rows.groupby("phase"):

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import quoted
+from salstats.coded_text import TEXT
 from salstats.errors import InputFileError, SalstatsError
 from salstats.files.paths import check_folder
 from salstats.images.center_bias import Box
@@ -106,7 +107,7 @@ def read_metadata(file: Path) -> pd.DataFrame:
                 rows=[position],
                 path=file,
             )
-    flags = pd.Series(table.filled(_FLAG), dtype="str").str.lower().map(_FLAGS)
+    flags = pd.Series(table.filled(_FLAG), dtype=TEXT).str.lower().map(_FLAGS)
     no_flags = np.flatnonzero(flags.isna())
     if no_flags.size:
         position = int(no_flags[0])
@@ -147,7 +148,7 @@ def _label_columns(table: FileTable) -> pd.DataFrame:
         if column in (*_NAMES, *_SIZES, _FLAG, "split"):
             continue
         numbers, _, is_text = parse_numbers(table.cells[column], table.options)
-        values = numbers.to_numpy(copy=True)
+        values = np.array(numbers, dtype=np.float64)
         if column == _FREE_TEXT:
             # a finding that is described is present
             values[is_text] = 1.0

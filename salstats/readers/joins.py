@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_columns, check_frame, quoted
+from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, Message, SalstatsError, Setting, warn
 from salstats.frames import IDENTIFIER_COLUMNS, KEY_COLUMNS, combined_codes, first_repeat
 from salstats.readers.cells import PathLike, TableOptions
@@ -73,7 +74,7 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
     check_columns(features, ["case"], name)
     on = [c for c in ("dataset", "case", "task") if c in features.columns and c in scores.columns]
     if "task" in scores.columns and "task" not in features.columns:
-        tasks = set(scores["task"].dropna().astype("str"))
+        tasks = set(scores["task"].dropna().astype(TEXT))
         wide = [c for c in features.columns if str(c) in tasks]
         if wide:
             raise ColumnError(
@@ -124,7 +125,7 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
     key_names = " and ".join(on)
     if (rows < 0).all():
         first_features = ", ".join(features_keys.iloc[0])
-        first_scores = ", ".join(scores_keys.iloc[0].astype("str"))
+        first_scores = ", ".join(scores_keys.iloc[0].astype(TEXT))
         raise ColumnError(
             f"no {key_names} of {name} is in the scores (first there: {first_features}; in the scores: "
             f"{first_scores})",
@@ -133,7 +134,7 @@ def join_features(scores: pd.DataFrame, features: pd.DataFrame, *, name: str = "
     if (rows < 0).any():
         unmatched = scores_keys[rows < 0].drop_duplicates()
         n_keys = len(scores_keys.drop_duplicates())
-        first_unmatched = ", ".join(unmatched.iloc[0].astype("str"))
+        first_unmatched = ", ".join(unmatched.iloc[0].astype(TEXT))
         warn(
             f"{name} has nothing on {len(unmatched)} of {n_keys} {key_names}s (first: {first_unmatched})",
             hint="their covariates are empty",
@@ -148,7 +149,7 @@ def _key_text(column: pd.Series) -> pd.Series:
     """Return identifiers as text without an index; a whole number loses a trailing '.0'."""
     if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
         column = column.astype("Int64")
-    return column.astype("str").reset_index(drop=True)
+    return column.astype(TEXT).reset_index(drop=True)
 
 
 def read_joined(join: Join | Sequence[Join], options: TableOptions) -> list[Joined]:

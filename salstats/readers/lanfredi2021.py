@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from salstats.checks import check_choice
+from salstats.coded_text import TEXT
 from salstats.errors import InputFileError
 from salstats.frames import check_scores
 from salstats.readers.cells import TableOptions
@@ -170,24 +171,24 @@ def _read_sheet(file: Path, layout: _ScoreSheet) -> pd.DataFrame:
     score_columns = [f"score_{source}" for source in METHODS]
     values, metrics = _columns(file, layout.name, [*whole_numbers, *score_columns], "metric")
     values = values.astype(dict.fromkeys(whole_numbers, "int64"))
-    phase = values["phase"].astype("str")
-    trial = values["trial"].astype("str").str.zfill(3)
+    phase = values["phase"].astype(TEXT)
+    trial = values["trial"].astype(TEXT).str.zfill(3)
     frame = pd.DataFrame(
         {
             "case": layout.case_prefix + phase + "_t" + trial,
             "reader": "",
-            "seed": values[layout.seed_column].astype("str"),
+            "seed": values[layout.seed_column].astype(TEXT),
             "metric": metrics,
         }
     )
     readings = values["index_image"] if layout.has_readings else _reading_numbers(file, frame)
-    frame["reader"] = readings.astype("str")
+    frame["reader"] = readings.astype(TEXT)
     for label, column in zip(LABELS, layout.label_columns, strict=False):
         frame[label] = values[column]
     # a row for each method, in the order of the columns
     frame = frame.loc[frame.index.repeat(len(METHODS))].reset_index(drop=True)
-    frame.insert(3, "method", pd.Series([*METHODS.values()] * len(values), dtype="str"))
-    frame.insert(4, "mixing", pd.Series(layout.mixing, index=frame.index, dtype="str"))
+    frame.insert(3, "method", pd.Series([*METHODS.values()] * len(values), dtype=TEXT))
+    frame.insert(4, "mixing", pd.Series(layout.mixing, index=frame.index, dtype=TEXT))
     frame.insert(6, "score", values[score_columns].to_numpy().ravel())
     return check_scores(frame, str(file))
 
@@ -227,8 +228,8 @@ def read_lanfredi2021_classification(folder: str | os.PathLike[str]) -> pd.DataF
             column="model",
             path=file,
         )
-    seed = values["modeln"].astype("int64").astype("str")
-    return pd.DataFrame({"model": model.astype("str"), "seed": seed, "auroc": values["auc"]})
+    seed = values["modeln"].astype("int64").astype(TEXT)
+    return pd.DataFrame({"model": model.astype(TEXT), "seed": seed, "auroc": values["auc"]})
 
 
 def workbook(folder: str | os.PathLike[str], name: str) -> Path:
@@ -247,7 +248,7 @@ def _columns(file: Path, sheet: str, numbers: list[str], text: str) -> tuple[pd.
     """Return columns of finite numbers of a sheet as a frame, and one column of text."""
     table = replace(read_table(file, TableOptions(sheet=sheet)), error=InputFileError)
     table.check_columns([*numbers, text], "it is not the published workbook")
-    return pd.DataFrame(table.finite_numbers(numbers), columns=numbers), table.text(text).astype("str")
+    return pd.DataFrame(table.finite_numbers(numbers), columns=numbers), table.text(text).astype(TEXT)
 
 
 def _reading_numbers(file: Path, keys: pd.DataFrame) -> pd.Series:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import quoted
-from salstats.coded_text import is_coded
+from salstats.coded_text import TEXT, is_coded
 from salstats.errors import ColumnError, Message, SalstatsError, Setting, warn
 from salstats.frames import IDENTIFIER_COLUMNS, SCORES_COLUMNS
 from salstats.readers.cells import covariate_text
@@ -174,7 +174,7 @@ def combine_case(table: FileTable, columns: Sequence[str]) -> FileTable:
             column="case",
             path=table.file,
         )
-    texts = pd.DataFrame({column: table.filled(column) for column in columns}, dtype="str")
+    texts = pd.DataFrame({column: table.filled(column) for column in columns}, dtype=TEXT)
     case = texts[columns[0]]
     for column in columns[1:]:
         case = case + "_" + texts[column]
@@ -212,7 +212,7 @@ def _with_patient(table: FileTable, pattern: re.Pattern[str] | None) -> FileTabl
         )
     patients = find_patients(table.filled("case"), pattern, table.file)
     cells = table.cells.copy(deep=False)
-    cells.insert(table.columns.index("case") + 1, "patient", pd.Series(patients, cells.index, dtype="str"))
+    cells.insert(table.columns.index("case") + 1, "patient", pd.Series(patients, cells.index, dtype=TEXT))
     return table.with_cells(cells)
 
 
@@ -310,7 +310,7 @@ def arrange_scores(
 
 def _constants(frame: pd.DataFrame, names: Mapping[str, str | None]) -> dict[str, pd.Series]:
     """Return columns that have the same name in every row."""
-    return {name: pd.Series(value, index=frame.index, dtype="str") for name, value in names.items()}
+    return {name: pd.Series(value, index=frame.index, dtype=TEXT) for name, value in names.items()}
 
 
 def _score_columns(table: FileTable, layout: ScoreLayout) -> dict[str, dict[str, str | None]]:  # noqa: C901

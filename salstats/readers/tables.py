@@ -191,7 +191,7 @@ class FileTable:
             names = pd.Series([identifier_of_cell(value) for value in cells], cells.index, object, column)
             doubtful = list(names.unique())
         self._check_names(column, names, doubtful)
-        return names.astype("str")
+        return names.astype(TEXT)
 
     def coded(self, column: str) -> pd.Series:
         """Return a column of names as `text` does, but coded, and missing where one is empty."""
@@ -486,7 +486,7 @@ def _are_names(cells: pd.Series, numbers: pd.Series) -> bool:
     if not is_whole.any():
         return False
     whole_cells = cells if is_whole.all() else cells[is_whole]
-    text = pa.array(whole_cells.astype("str"))
+    text = pa.array(whole_cells.astype(TEXT))
     has_zeros_before = compute.match_substring_regex(compute.utf8_trim_whitespace(text), _DIGITS_OF_NAME)
     if compute.any(has_zeros_before).as_py():
         return True
@@ -500,7 +500,7 @@ def _are_too_large(cells: pd.Series, numbers: pd.Series) -> np.ndarray:
     """Return which cells are digits that no float is large enough for."""
     too_large = np.isinf(numbers.to_numpy())
     if too_large.any():
-        too_large[too_large] = cells[too_large].astype("str").str.contains(r"\d").to_numpy()
+        too_large[too_large] = cells[too_large].astype(TEXT).str.contains(r"\d").to_numpy()
     return too_large
 
 

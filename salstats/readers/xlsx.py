@@ -13,6 +13,7 @@ from zipfile import ZipFile
 import pandas as pd
 
 from salstats.checks import quoted
+from salstats.coded_text import TEXT
 from salstats.errors import InputFileError, Message, Setting
 from salstats.memory_limit import SHEET_CELL, check_size
 from salstats.readers.cells import (
@@ -216,7 +217,7 @@ def _column(values: Sequence[Any], options: TableOptions) -> pd.Series:
     if any(isinstance(value, int | float) and abs(value) >= EXACT for value in present):
         # as names they are refused, and so must stay numbers
         return pd.Series(values, dtype=object)
-    return pd.Series([_cell_text(value, options.decimal) for value in values], dtype="str")
+    return pd.Series([_cell_text(value, options.decimal) for value in values], dtype=TEXT)
 
 
 def _cell_text(value: Any, decimal: str) -> str | None:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_count, check_generator
+from salstats.coded_text import TEXT
 from salstats.errors import SalstatsError
 from salstats.images.center_bias import CenterBias
 from salstats.metrics.ranks import RankedMap, auc_of_values
@@ -338,4 +339,4 @@ def _typed_without_empty_columns(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame without empty parts of series, and with text in its columns of names."""
     frame = drop_empty(frame, _SERIES)
     names = {"case", "method", *_SERIES, "reader", "metric"} & set(frame.columns)
-    return frame.astype(dict.fromkeys(names, "str"))
+    return frame.astype(dict.fromkeys(names, TEXT))

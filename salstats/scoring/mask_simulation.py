@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from salstats.coded_text import TEXT
 from salstats.images.simulated_masks import draw_contour, irregular_contour
 from salstats.metrics.distance import surface_distances
 from salstats.metrics.overlap import counts, dice_from_counts, iou_from_counts
@@ -101,7 +102,7 @@ def score_masks(series: Mapping[str, MaskSeries], *, hd95_rule: str = "directed"
         for mask, step_columns in simulation.steps(name):
             for measure_columns in _measures(mask, simulation.truth, hd95_rule):
                 rows.append({**step_columns, **measure_columns})
-    return pd.DataFrame(rows).astype(dict.fromkeys(("form", "size_penalty", "distance_unit"), "str"))
+    return pd.DataFrame(rows).astype(dict.fromkeys(("form", "size_penalty", "distance_unit"), TEXT))
 
 
 def count_masks(series: Mapping[str, MaskSeries]) -> pd.DataFrame:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import quoted
+from salstats.coded_text import TEXT
 from salstats.display.plots.layout.overlay_picture import Picture, mm_per_pixel
 from salstats.errors import Message, SalstatsError, Setting
 from salstats.images.maps import is_finite
@@ -133,13 +134,13 @@ def option_of_scores(scores: pd.DataFrame, option: str) -> Any:
         # one threshold for all is also that of series without scores here
         return rows[option].iloc[0]
     # the name of a series is "method:model:seed:reader", without what is missing
-    series = rows["method"].astype("str")
+    series = rows["method"].astype(TEXT)
     for column in ("model", "seed", "reader"):
         if column in rows.columns:
             series = series + rows[column].map(lambda part: "" if pd.isna(part) else f":{part}")
     if rows.empty:
         return None
-    keys = zip(rows["task"].astype("str"), series, strict=True)
+    keys = zip(rows["task"].astype(TEXT), series, strict=True)
     return dict(zip(keys, rows[option], strict=True))
 
 

@@ -381,7 +381,7 @@ def _means(
     group_sizes = [len(group_rows) for group_rows in rows_of_groups]
     scores = pd.DataFrame(
         {
-            "case": rows.astype("str"),
+            "case": rows.astype(str),
             "method": "all",
             "metric": "value",
             "score": values[rows],

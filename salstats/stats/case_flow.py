@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by
+from salstats.coded_text import TEXT
 from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, coded_scores
 from salstats.stats.engine.comparisons import pair_rows
 from salstats.stats.engine.grouping import index_groups
@@ -134,7 +135,7 @@ def case_flow(
     for column, dtype in keys.dtypes.items():
         if isinstance(dtype, pd.CategoricalDtype):
             categorical[column] = dtype
-    return flow.astype({"reason": "str", **categorical})
+    return flow.astype({"reason": TEXT, **categorical})
 
 
 def _expected_scores(codes: ColumnCodes, reference: str | None) -> pd.DataFrame:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_choice, quoted
+from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, SalstatsError, Setting, warn
 from salstats.frames import DEFAULT_BY, KEY_COLUMNS, ColumnCodes, case_key, check_scores
 from salstats.metrics.registry import direction
@@ -121,7 +122,7 @@ def pick_cases(
     return (
         frame.iloc[rows]
         .reset_index(drop=True)
-        .assign(pick=pd.Series(names_of_rows, dtype="str"), target=np.array(targets, dtype=np.float64))
+        .assign(pick=pd.Series(names_of_rows, dtype=TEXT), target=np.array(targets, dtype=np.float64))
     )
 
 
@@ -166,7 +167,7 @@ def _pick(rows: pd.DataFrame, picks: Sequence[str], *, larger_is_better: bool) -
     if not len(defined):
         return {}
     key_columns = [column for column in KEY_COLUMNS if column in rows.columns]
-    texts = rows.iloc[defined].reset_index(drop=True).astype(dict.fromkeys(key_columns, "str"))
+    texts = rows.iloc[defined].reset_index(drop=True).astype(dict.fromkeys(key_columns, TEXT))
     defined = defined[texts.sort_values(key_columns).index.to_numpy()]
     case_columns = case_key(rows)
     if "task" in rows.columns:

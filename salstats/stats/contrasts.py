@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from salstats.coded_text import TEXT
 from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError
 from salstats.metrics.registry import has_true_zero
 from salstats.stats.comparison_frames import HypothesisOptions, contrast
@@ -507,4 +508,4 @@ def _check_ratio_scale(scores: pd.DataFrame) -> None:
 def lowest_scores(scores: pd.DataFrame) -> pd.Series:
     """Return the lowest score of each metric, NaN where none is a number."""
     values = pd.to_numeric(scores["score"], errors="coerce")
-    return values.groupby(scores["metric"].astype("str")).min()
+    return values.groupby(scores["metric"].astype(TEXT)).min()

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_choice
+from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, Setting
 from salstats.frames import KEY_COLUMNS, check_scores
 from salstats.metrics.registry import METRICS
@@ -104,7 +105,7 @@ def empty_shares(
     names = list(dict.fromkeys([*keys, *columns, *unit_columns(rows, unit)]))
     mask_rows = rows[names].assign(metric="empty", score=empty, _has_finding=has_finding)
     # A mask has a row for each metric, of which some may know that it is empty, or that there is no finding.
-    grouped = mask_rows.groupby(keys, sort=False, dropna=False)
+    grouped = mask_rows.groupby(keys, sort=False, dropna=False, observed=True)
     masks = grouped[[name for name in (*names, "metric") if name not in keys]].first()
     masks = masks.assign(score=grouped["score"].max(), _has_finding=grouped["_has_finding"].min())
     masks = masks.reset_index()
@@ -113,7 +114,7 @@ def empty_shares(
         raise ColumnError("scores has no case in which the finding is there", column="score")
     shares = summarize(masks, by=columns, unit=unit, interval=interval, level=level)
     shares["term"] = "empty"
-    n_empty = masks["score"].groupby([masks[column] for column in columns], dropna=False).sum()
+    n_empty = masks["score"].groupby([masks[column] for column in columns], dropna=False, observed=True).sum()
     index = pd.Index(shares[columns[0]])
     if len(columns) > 1:
         index = pd.MultiIndex.from_frame(shares[columns])
@@ -124,7 +125,7 @@ def _reasons(rows: pd.DataFrame) -> np.ndarray:
     """Return the reason why each score is undefined, "" where it is defined or has no reason."""
     if "reason" not in rows.columns:
         return np.full(len(rows), "", dtype=object)
-    return rows["reason"].astype("str").where(rows["reason"].notna(), "").to_numpy(dtype=object)
+    return rows["reason"].astype(TEXT).where(rows["reason"].notna(), "").to_numpy(dtype=object)
 
 
 def _sum_of_pixel_columns(rows: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
@@ -167,7 +168,7 @@ def _empty_mask_indicator(rows: pd.DataFrame, reason: np.ndarray) -> np.ndarray:
     if "empty_mask" in rows.columns:
         empty_mask = rows["empty_mask"]
         if not (pd.api.types.is_bool_dtype(empty_mask) or pd.api.types.is_numeric_dtype(empty_mask)):
-            empty_mask = empty_mask.astype("str").str.lower().map(_TRUTH_VALUES)
+            empty_mask = empty_mask.astype(TEXT).str.lower().map(_TRUTH_VALUES)
         is_empty_by_column = empty_mask.to_numpy(dtype=np.float64, na_value=np.nan)
         empty = np.where(np.isnan(is_empty_by_column), empty, is_empty_by_column)
     return np.asarray(empty, dtype=np.float64)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_draws, check_level
+from salstats.coded_text import TEXT
 from salstats.errors import warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, estimates_frame
 from salstats.metrics.registry import registered_metric
@@ -263,7 +264,7 @@ def median_difference(
         "verdict": side_verdicts(table["estimate"], excludes_zero & has_width),
         "quantile": float(quantile),
     }
-    frame = estimates_frame(keys.astype({"reference": "str"}), table, special | options.columns())
+    frame = estimates_frame(keys.astype({"reference": TEXT}), table, special | options.columns())
     one_sided = one_sided_pairs(scores, columns, pairs, method_scores, reference_scores)
     frame = warn_and_mark_incomplete_pairs(frame, one_sided, scores, flow_call(reference))
     if "p_value" not in frame.columns:

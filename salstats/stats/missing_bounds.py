@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_columns, check_frame, did_you_mean, quoted
+from salstats.coded_text import TEXT
 from salstats.errors import Call, Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.frames import check_scores
 from salstats.metrics.registry import registered_metric
@@ -227,12 +228,12 @@ def _method_and_reference_totals(
             "n_reference": reference_score.notna(),
         }
     ).astype(np.float64)
-    labels = pairs[keys].astype("str")
+    labels = pairs[keys].astype(TEXT)
     sums = [numbers.groupby([labels[column] for column in keys]).sum()]
     if "task" in by:
         overall_labels = labels.assign(task=OVERALL)
         sums.append(numbers.groupby([overall_labels[column] for column in keys]).sum())
-    row_index = pd.MultiIndex.from_frame(frame[keys].astype("str"))
+    row_index = pd.MultiIndex.from_frame(frame[keys].astype(TEXT))
     row_sums = pd.concat(sums).reindex(row_index).reset_index(drop=True)
     is_single = ~_is_average(frame, keys).any(axis=1)
     if (row_sums["n_pairs"] != frame["n_pairs"])[is_single].any():
@@ -322,7 +323,7 @@ def _score_ranges(
     """Return the smallest and the largest score of each row, NaN where they are unknown or not finite."""
     metrics = pd.Series([""] * len(frame))
     if "metric" in frame.columns:
-        metrics = frame["metric"].astype("str")
+        metrics = frame["metric"].astype(TEXT)
     mean_columns = ["method_mean", "reference_mean"] if "n_pairs" in frame.columns else ["estimate"]
     means = frame[mean_columns]
     limits_of_metrics = _limits_of_metrics(limits, metrics)

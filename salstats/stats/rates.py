@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_choice, check_columns, check_numeric, quoted
+from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, SalstatsError
 from salstats.frames import KEY_COLUMNS, ColumnCodes, coded_scores, estimates_frame
 from salstats.stats.engine.comparisons import fill_readers_models_seeds, one_sided_pairs, pair_rows
@@ -276,7 +277,7 @@ def _rates_frame(
     table |= inference_to(grouped_rows.frame, grouped_rows.units.codes, keys)
     special = special | estimates.options.columns()
     frame = estimates_frame(keys, table, special, display_order(keys))
-    return frame.assign(metric=frame["metric"].astype("str"))
+    return frame.assign(metric=frame["metric"].astype(TEXT))
 
 
 class _CountPairs(NamedTuple):

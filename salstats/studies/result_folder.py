@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from salstats.coded_text import TEXT
 from salstats.display.export.figure_files import FigureJobs, page_files
 from salstats.display.export.table_files import save_table_as
 from salstats.display.tables.file_formats import RESULT_SUFFIXES
@@ -167,4 +168,4 @@ def _distinct_values(frame: pd.DataFrame, column: str) -> str:
     """Join the distinct values of a column; empty where the frame does not have it."""
     if column not in frame:
         return ""
-    return ", ".join(frame[column].dropna().astype("str").unique())
+    return ", ".join(frame[column].dropna().astype(TEXT).unique())

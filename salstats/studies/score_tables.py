@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from salstats.checks import quoted
+from salstats.coded_text import TEXT
 from salstats.errors import InputFileError
 from salstats.frames import check_scores
 from salstats.readers.cells import TableOptions
@@ -148,7 +149,7 @@ def _tables_by_slice(
         if "slice" not in cells.columns:
             tables.setdefault("", []).append(source)
             continue
-        names = cells["slice"].fillna("").astype("str")
+        names = cells["slice"].fillna("").astype(TEXT)
         if isinstance(source, pd.DataFrame):
             for name, rows in source.groupby(names, sort=False):
                 tables.setdefault(str(name), []).append(rows.reset_index(drop=True))

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from tests_support import raises
+from tests_support import raises, with_text_columns
 
 import salstats as ss
 from salstats.errors import ColumnError, InputFileError, SalstatsError
@@ -27,7 +27,7 @@ def test_columns_that_together_name_a_case_make_one_and_stay_as_text(text_file):
             "trial": "002",
         }
     )
-    pd.testing.assert_frame_equal(frame, expected)
+    pd.testing.assert_frame_equal(frame, with_text_columns(expected))
 
 
 def test_the_patient_in_the_name_of_a_case_stays_the_unit(text_file):

@@ -6,6 +6,7 @@ import pytest
 from tests_support import raises
 
 import salstats as ss
+from salstats.coded_text import TEXT
 from salstats.errors import ColumnError
 from salstats.stats.patient_characteristics import CATEGORICAL, CONTINUOUS, DICHOTOMOUS, describe_patients
 
@@ -73,7 +74,7 @@ def test_levels_are_counted_in_the_order_of_their_categories_with_those_nobody_h
     assert in_b["percent"].tolist() == [50, 50, 0]
     assert in_b["n_missing"].tolist() == [1, 1, 1]
     # text without categories is sorted
-    as_text = patients.astype({"stage": "str"})
+    as_text = patients.astype({"stage": TEXT})
     assert describe_patients(as_text, "stage")["level"].tolist() == ["I", "II"]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption
 from salstats.display.plots.layout.axis_ticks import number_axes
@@ -118,7 +119,7 @@ def plot_agreement(
     frame = _with_panels(frame, names, pair_texts, title_columns)
     points = _with_panels(points, names, pair_texts, title_columns)
     panels = list(frame["panel"].cat.categories)
-    points["panel"] = pd.Categorical(points["panel"].astype(str), panels, ordered=True)
+    points["panel"] = pd.Categorical(points["panel"].astype(TEXT), panels, ordered=True)
     metrics = estimates.values("metric")
     grid = panel_grid(panels, n_columns, width, free_axes=len(metrics) > 1)
     height = grid.panel_height(_HEIGHT_SHARE)
@@ -183,8 +184,8 @@ def _distinct_points(
     by = [column for column in groups if column != "pair"]
     rater_column = str(frame["over"].iloc[0])
     readings = differences(scores, rater_column, by, linked=is_linked)
-    readings[groups] = readings[groups].astype(str)
-    drawn_groups = frame[groups].drop_duplicates().astype(str)
+    readings[groups] = readings[groups].astype(TEXT)
+    drawn_groups = frame[groups].drop_duplicates().astype(TEXT)
     points = readings.merge(drawn_groups, on=groups)
     if len(points.groupby(groups)) < len(drawn_groups):
         raise SalstatsError(

@@ -9,6 +9,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_columns, check_frame
+from salstats.coded_text import TEXT
 from salstats.display.plots.layout.axis_ticks import tick_texts, vertical_breaks
 from salstats.display.plots.layout.figure import Figure, plot_function
 from salstats.display.plots.layout.legends import legend_columns
@@ -168,8 +169,8 @@ def _with_panels(rows: pd.DataFrame, names: Labels, lines: list[str]) -> pd.Data
     for statistic, label in names.texts("statistic", rows["statistic"]).items():
         titles[statistic] = label[:1].upper() + label[1:]
     panel = pd.Categorical(rows["statistic"].map(titles), list(titles.values()), ordered=True)
-    roles = rows["role"].map(_ROLES).astype("str")
-    clusters = rows["cluster"].map(_CLUSTERS).astype("str")
+    roles = rows["role"].map(_ROLES).astype(TEXT)
+    clusters = rows["cluster"].map(_CLUSTERS).astype(TEXT)
     percent = 100 * rows["coverage"]
     return rows.assign(
         panel=panel,

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_count
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import (
     count_sentence,
@@ -177,7 +178,7 @@ def plot_decrease(  # noqa: C901
     frame["fill"] = np.where(frame["conclusive"], _mark_colours(frame, drawing), "white")
     frame["last"] = False
     if row:
-        frame["last"] = frame[row].astype(str).isin(SUMMARY_LABELS)
+        frame["last"] = frame[row].astype(TEXT).isin(SUMMARY_LABELS)
     axis = _ratio_axis(frame, drawing, term) if are_ratios else _decrease_axis(frame, drawing, term)
     frame = axis.frame
     ends = axis_limits(frame, limits, term, log=are_ratios)
@@ -287,7 +288,7 @@ def _mark_colours(frame: pd.DataFrame, drawing: EstimateDrawing) -> pd.Series | 
     if not styles:
         return PALETTE[0]
     colour_of = {method: style.colour for method, style in styles.items()}
-    return frame["method"].astype(str).map(colour_of)
+    return frame["method"].astype(TEXT).map(colour_of)
 
 
 def read_contrasts(decrease: object, name: str = "decrease") -> Estimates:
@@ -323,7 +324,7 @@ def significant_sides(contrasts: Estimates) -> pd.Series:
     """
     if contrasts.values("verdict"):
         sides, _ = split_verdicts(contrasts.frame["verdict"].fillna(_INCONCLUSIVE))
-        return pd.Series(sides, dtype=str)
+        return pd.Series(sides, dtype=TEXT)
     is_conclusive = np.ones(len(contrasts), dtype=bool)
     p_values = np.array([reported_p(row) for row in contrasts.frame.to_dict("records")])
     has_p_values = bool((~np.isnan(p_values)).any())
@@ -335,7 +336,7 @@ def significant_sides(contrasts: Estimates) -> pd.Series:
     if not has_limits and not has_p_values:
         is_conclusive[:] = False
     sides = np.where(losses(contrasts) > 0, "lower", "higher")
-    return pd.Series(np.where(is_conclusive, sides, _INCONCLUSIVE), dtype=str)
+    return pd.Series(np.where(is_conclusive, sides, _INCONCLUSIVE), dtype=TEXT)
 
 
 def losses(contrasts: Estimates) -> np.ndarray:

@@ -9,6 +9,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_choice, check_count, quoted
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import (
     count_sentence,
@@ -209,7 +210,7 @@ def plot_forest(  # noqa: C901
     has_headings = len(row_columns) > 1
     is_summary: pd.Series | bool = False
     if row_columns:
-        is_summary = frame[row_columns].astype(str).isin(SUMMARY_LABELS).any(axis=1)
+        is_summary = frame[row_columns].astype(TEXT).isin(SUMMARY_LABELS).any(axis=1)
     unnamed_columns = []
     if "task" not in row_columns:
         unnamed_columns.append("task")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_columns, check_frame, check_numeric, quoted
+from salstats.coded_text import TEXT
 from salstats.display.plots.layout.captions import distinct_values
 from salstats.display.plots.layout.figure import Figure, page_sentence, paged_figure
 from salstats.display.plots.layout.gallery_layout import GalleryLayout
@@ -199,7 +200,7 @@ def _is_of_series(row: Mapping[Hashable, Any], series: Series) -> bool:
 def panel_rows(frame: pd.DataFrame, cases: Collection[str]) -> PanelRows:
     """Return those rows of a frame, of scores or of picks, whose case is in `cases`, by case and method."""
     rows: dict[tuple[str, str], list[Mapping[Hashable, Any]]] = {}
-    for row in frame[frame["case"].astype("str").isin(cases)].to_dict("records"):
+    for row in frame[frame["case"].astype(TEXT).isin(cases)].to_dict("records"):
         rows.setdefault((str(row["case"]), str(row["method"])), []).append(row)
     return PanelRows(rows)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import count_sentence, interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import tick_texts, vertical_breaks
@@ -331,7 +332,7 @@ def _pairs_data(scores: pd.DataFrame, estimates: Estimates, reference: str, name
     pairs = complete_pairs(scores, reference, groups)
     # a frame that was read from a file may have numbers where scores have texts
     for rows in (frame, pairs):
-        rows[key_columns] = rows[key_columns].astype(str)
+        rows[key_columns] = rows[key_columns].astype(TEXT)
     pairs = pairs.merge(frame[key_columns], on=key_columns)
     _check_means(pairs, frame, key_columns)
     methods = method_labels(names, [reference, *frame["method"]], [reference])
@@ -394,7 +395,7 @@ def _with_places(
         panels += [title, title + _DIFFERENCE_SUFFIX]
     place_of = {method: place for place, method in enumerate(methods, 1)}
     return frame.assign(
-        score_panel=pd.Categorical(titles.astype(str), panels, ordered=True),
+        score_panel=pd.Categorical(titles.astype(TEXT), panels, ordered=True),
         panel=pd.Categorical([title + _DIFFERENCE_SUFFIX for title in titles], panels, ordered=True),
         mark=pd.Categorical(frame["method"].map(methods), list(methods.values()), ordered=True),
         place=frame["method"].map(place_of),

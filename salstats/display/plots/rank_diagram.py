@@ -9,6 +9,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_columns
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, check_distinct
 from salstats.display.facts import capitalized
 from salstats.display.plots.layout.axis_ticks import rank_breaks, tick_texts
@@ -100,7 +101,7 @@ def rank_diagram(
     grid = panel_grid(titles, n_columns, width, left_mm=_LEFT_MM, min_width=_PANEL_MM)
     name_chars = chars_in(_NAME_SHARE * grid.panel_width)
     names = short_labels(labels, "method", points["method"], name_chars, _NAME_LINES)
-    points = points.assign(name=points["method"].map(names).astype(str))
+    points = points.assign(name=points["method"].map(names).astype(TEXT))
     axis = _axis(points, grid.panel_width)
     row_mm = max(name.count("\n") + 1 for name in names.values()) * LINE_MM + _NAME_PAD_MM
     n_levels = bars["level"].nunique()
@@ -233,7 +234,7 @@ def _ranked_methods(tests: pd.DataFrame, ranking: pd.DataFrame, labels: Labels) 
 
     Methods of one rank stand in the order of the labels.
     """
-    rank_of = dict(zip(ranking["method"].astype(str), ranking["rank"], strict=True))
+    rank_of = dict(zip(ranking["method"].astype(TEXT), ranking["rank"], strict=True))
     methods = labels.order("method", [*tests["method"], *tests["reference"]])
     for method in methods:
         if str(method) not in rank_of:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import interval_caption, not_drawn_sentence
 from salstats.display.plots.layout.axis_ticks import number_axes
@@ -174,7 +175,7 @@ def _reader_means(
         is_in_figure &= means.frame[column].isin(list(texts))
     frame = _with_positions(means.frame[is_in_figure], titles, methods)
     # the panels of means are those of the readers, in the same order
-    panel = pd.Categorical(frame["panel"].astype(str), rows["panel"].cat.categories, ordered=True)
+    panel = pd.Categorical(frame["panel"].astype(TEXT), rows["panel"].cat.categories, ordered=True)
     place = frame["place"] - _MEAN_OFFSET
     return means.with_frame(frame.assign(panel=panel, place=place))
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import plotnine as p9
 
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, check_distinct, read_estimates
 from salstats.display.facts import count_sentence, interval_caption, not_drawn_sentence
 from salstats.display.plots.decrease import reference_text
@@ -285,7 +286,7 @@ def _with_outcomes(coefficients: Estimates, labels: Labels) -> pd.DataFrame:
     frame = coefficients.frame.copy()
     formulas = pd.Series("", index=frame.index)
     if coefficients.values("formula"):
-        formulas = frame["formula"].fillna("").astype(str)
+        formulas = frame["formula"].fillna("").astype(TEXT)
     outcomes = []
     right_sides = []
     for formula in formulas:

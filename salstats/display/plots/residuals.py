@@ -9,6 +9,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_by, check_columns, check_frame, check_numeric, quoted
+from salstats.coded_text import TEXT
 from salstats.display.plots.layout.axis_ticks import number_axes
 from salstats.display.plots.layout.captions import distinct_values, scope_note
 from salstats.display.plots.layout.figure import Figure, plot_function
@@ -240,7 +241,7 @@ def _row_names(frame: pd.DataFrame, groups: list[str], labels: Labels) -> list[s
     """Return the name of each row: its case, and its task where a model is of several tasks."""
     if "case" not in frame.columns:
         return [f"row {number}" for number in range(len(frame))]
-    cases = frame["case"].astype(str)
+    cases = frame["case"].astype(TEXT)
     has_one_task = "task" in groups or len(distinct_values(frame, "task")) < 2
     if has_one_task:
         return list(cases)

@@ -11,6 +11,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import check_by, check_frame, check_numeric, quoted
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.facts import clustering_sentence, interval_caption, interval_name
 from salstats.display.plots.layout.axis_ticks import axis_breaks, tick_texts, vertical_breaks
@@ -314,7 +315,7 @@ def scatter_points(
     elif colour:
         group_labels[colour] = short_labels(labels, colour, rows[colour], _LEGEND_CHARS, _LEGEND_LINES)
     points["group"] = crossed_labels(rows, group_labels)
-    keys = rows[group_columns].astype(str).assign(panel=points["panel"], group=points["group"])
+    keys = rows[group_columns].astype(TEXT).assign(panel=points["panel"], group=points["group"])
     is_binary = is_outcome(points["y"].to_numpy())
     has_few_x = has_few_integers(points["x"].to_numpy())
     # a finding that is absent has no score that could be missing
@@ -418,7 +419,7 @@ def _placed_rates(
     """
     columns = [column for column in keys.columns if column not in ("panel", "group")]
     frame = rates.frame
-    frame = frame.assign(**{column: frame[column].astype(str) for column in columns})
+    frame = frame.assign(**{column: frame[column].astype(TEXT) for column in columns})
     placed = frame.merge(keys, on=columns) if columns else frame.merge(keys, how="cross")
     for column in ("panel", "group"):
         placed[column] = pd.Categorical(placed[column], points[column].cat.categories, ordered=True)
@@ -546,7 +547,7 @@ def _match_to_panels(estimates: Estimates, scatter: ScatterData, further_keys: l
         target_columns.append("group")
     targets = scatter.keys[[*shared, *target_columns]].drop_duplicates()
     rows = frame.drop(columns=["panel", "group"], errors="ignore")
-    rows = rows.assign(**{column: frame[column].astype(str) for column in shared})
+    rows = rows.assign(**{column: frame[column].astype(TEXT) for column in shared})
     # estimates that have no column of the figure belong to each panel
     matched = rows.merge(targets, on=shared) if shared else rows.merge(targets, how="cross")
     if matched.empty:

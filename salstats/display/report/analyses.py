@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 import salstats as ss
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.report.calls import COMPARED, SCORED, assignment, call_text
 from salstats.display.report.ranking import compared_means_best_first, is_ranked
@@ -79,7 +80,7 @@ class ReportFrames:
 
 def ordered_metrics(scores: pd.DataFrame) -> list[str]:
     """Return the metrics of scores, those of the registry first and in its order."""
-    return Labels().order("metric", sorted(scores["metric"].astype(str).unique()))
+    return Labels().order("metric", sorted(scores["metric"].astype(TEXT).unique()))
 
 
 def scores_of_compared_methods(scores: pd.DataFrame, settings: Settings) -> pd.DataFrame:

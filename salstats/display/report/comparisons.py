@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates
 from salstats.display.report.caveats import NOT_EVIDENCE, caveat_sentences
 from salstats.display.report.wording import (
@@ -232,7 +233,7 @@ def _reading_notes(contrasts: Estimates, wording: Wording) -> Iterator[str]:
     is_decrease = term == "percent_decrease"
     noun = TERMS[term].noun
     reference = wording.method(contrasts.frame["reference"].iloc[0])
-    is_inconclusive = contrasts.frame["verdict"].astype(str) == "inconclusive"
+    is_inconclusive = contrasts.frame["verdict"].astype(TEXT) == "inconclusive"
     if (contrasts.has_estimate & is_inconclusive).any():
         yield NOT_EVIDENCE
     if is_decrease and _are_increases(contrasts).any():

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import pandas as pd
 
 import salstats as ss
+from salstats.coded_text import TEXT
 from salstats.display.report.analyses import Analyses, ordered_metrics, scores_of_compared_methods
 from salstats.display.report.calls import assignment, call_text
 from salstats.display.report.document import Display
@@ -75,7 +76,7 @@ class Contents:
     @cached_property
     def first_method(self) -> str:
         """First compared method, by which cases are picked."""
-        return str(self.wording.labels.order("method", self.compared_scores["method"].astype(str))[0])
+        return str(self.wording.labels.order("method", self.compared_scores["method"].astype(TEXT))[0])
 
     @cached_property
     def style_options(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from salstats.coded_text import TEXT
 from salstats.display.plots.layout.figure import Figure
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError
@@ -44,7 +45,7 @@ class Examples:
         keys = [column for column in ("case", "task") if column in scores.columns]
         maps = self.maps.loc[self.maps["method"] == method, keys]
         mapped = set(maps.itertuples(index=False, name=None))
-        keys_of_rows = scores[keys].astype(str).itertuples(index=False, name=None)
+        keys_of_rows = scores[keys].astype(TEXT).itertuples(index=False, name=None)
         has_map = np.array([key in mapped for key in keys_of_rows], dtype=bool)
         candidates = scores[has_map & (scores["metric"] == metric)]
         if not candidates["score"].notna().any():

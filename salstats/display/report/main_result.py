@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates
 from salstats.display.report.analyses import ReportFrames
 from salstats.display.report.associations import is_gap_slope, outcome_metric_of_rows
@@ -61,7 +62,7 @@ def _best_method_sentence(
     if frames.estimates("means").is_over_tasks.any():
         over_tasks = " averaged over tasks"
     other_methods = []
-    for method in wording.labels.order("method", ranked.frame["method"].astype(str)):
+    for method in wording.labels.order("method", ranked.frame["method"].astype(TEXT)):
         if method not in (reference, best_method):
             other_methods.append(method)
     best_mean = ranking.numbers("estimate")[0]
@@ -107,7 +108,7 @@ def _comparison_clause(methods: Sequence[str], frames: ReportFrames, wording: Wo
         return "whether others score worse could not be tested"
     contrasts = frames.estimates("best")
     states = contrast_states(contrasts)
-    state_of_method = dict(zip(contrasts.frame["method"].astype(str), states, strict=True))
+    state_of_method = dict(zip(contrasts.frame["method"].astype(TEXT), states, strict=True))
     worse_word = "worse"
     better_word = "better"
     if {"lower", "higher"} & set(states):
@@ -170,8 +171,8 @@ def _contrast_of(key: str, method: str, metric: str, frames: ReportFrames) -> Es
     if key not in frames:
         return None
     contrasts = frames.estimates(key)
-    is_of_method = contrasts.frame["method"].astype(str) == method
-    is_of_metric = contrasts.frame["metric"].astype(str) == metric
+    is_of_method = contrasts.frame["method"].astype(TEXT) == method
+    is_of_metric = contrasts.frame["metric"].astype(TEXT) == metric
     rows = contrasts.subset(is_of_method & is_of_metric)
     if rows.is_over_tasks.any():
         rows = rows.subset(rows.is_over_tasks)

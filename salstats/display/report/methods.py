@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates
 from salstats.display.report.analyses import ReportFrames
 from salstats.display.report.associations import (
@@ -237,7 +238,7 @@ def _distinct_texts(scores: pd.DataFrame, column: str) -> list[str]:
     """Return the sorted values of a column as text, none where there is no such column."""
     if column not in scores.columns:
         return []
-    return sorted(scores[column].dropna().astype(str).unique())
+    return sorted(scores[column].dropna().astype(TEXT).unique())
 
 
 def _threshold_texts(thresholds: Sequence[str]) -> list[str]:
@@ -342,7 +343,7 @@ def _interval_sentences(estimates_by_key: Mapping[str, Estimates], wording: Word
     """Return a sentence for each kind of interval: the means and contrasts that have it, and its source."""
     nouns_by_interval: dict[str, list[str]] = defaultdict(list)
     for key, estimates in estimates_by_key.items():
-        n_rows_by_interval = estimates.frame["interval"].astype("str").value_counts()
+        n_rows_by_interval = estimates.frame["interval"].astype(TEXT).value_counts()
         for interval, n_rows in n_rows_by_interval.items():
             noun = _ESTIMATE_NOUNS[key]
             if len(n_rows_by_interval) > 1:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates
 from salstats.display.text.labels import Labels
 from salstats.metrics.registry import direction
@@ -28,7 +29,7 @@ def compared_means_best_first(means: Estimates, reference: str | None) -> Estima
 
     On a metric without a known direction the largest is the first.
     """
-    is_reference = means.frame["method"].astype(str) == reference
+    is_reference = means.frame["method"].astype(TEXT) == reference
     rows = means.subset(means.has_estimate & ~is_reference)
     is_smaller_better = np.array([direction(metric) < 0 for metric in rows.frame["metric"]], dtype=bool)
     estimates = rows.numbers("estimate")

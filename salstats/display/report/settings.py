@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_columns, check_count, check_level, quoted
+from salstats.coded_text import TEXT
 from salstats.display.text.format import STYLES, joined
 from salstats.display.text.labels import SUMMARY_LABELS
 from salstats.errors import ColumnError, InputFileError, Message, SalstatsError, Setting
@@ -164,9 +165,9 @@ def _selected_rows(scores: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFr
     """Return the rows with the given value of each column; raise where no row has one."""
     for column, value in values.items():
         check_columns(scores, [column])
-        is_selected = scores[column].astype(str) == str(value)
+        is_selected = scores[column].astype(TEXT) == str(value)
         if not is_selected.any():
-            choices = sorted(scores[column].dropna().astype(str).unique())
+            choices = sorted(scores[column].dropna().astype(TEXT).unique())
             raise SalstatsError(
                 f"no row has {value!r} in column {column!r}; it has {quoted(choices[:_MAX_QUOTED])}",
                 option="only",
@@ -180,7 +181,7 @@ def _selected_rows(scores: pd.DataFrame, values: Mapping[str, Any]) -> pd.DataFr
 
 def _resolve_reference(scores: pd.DataFrame, reference: str | None) -> str | None:
     """Return the method that others are compared with: the named one, else `human` beside others."""
-    methods = set(scores["method"].astype(str))
+    methods = set(scores["method"].astype(TEXT))
     if reference is not None and reference not in methods:
         raise SalstatsError(
             Setting("reference", reference),
@@ -200,7 +201,7 @@ def _check_scores_can_be_reported(scores: pd.DataFrame) -> None:
     """
     for column in _SINGLE_VALUE_COLUMNS:
         if has_several_values(scores, column):
-            values = sorted(scores[column].dropna().astype(str).unique())
+            values = sorted(scores[column].dropna().astype(TEXT).unique())
             raise SalstatsError(
                 f"column {column!r} has {len(values)} values ({quoted(values[:3])}); a report is on one of "
                 "them at a time",

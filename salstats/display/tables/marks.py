@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_count, quoted
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates
 from salstats.display.facts import adjustment_text, procedure_name
 from salstats.display.text.format import star_note, star_text
@@ -108,7 +109,7 @@ def _excluded_rows(
     """Return, for each row, whether its method or its value of `compared_columns` is excluded."""
     # methods can be excluded even where the compared column is another one
     columns = [column for column in keys if column in compared_columns or column == "method"]
-    values = frame[columns].astype("str")
+    values = frame[columns].astype(TEXT)
     distinct = set(values.to_numpy().ravel())
     unknown = [value for value in exclude if value not in distinct]
     if unknown:

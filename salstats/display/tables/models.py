@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import quoted
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, read_estimates
 from salstats.display.tables.placement import Key, key_of
 from salstats.display.text.format import (
@@ -135,7 +136,7 @@ def variables_without_row_by_formula(estimates: Estimates) -> dict[str, Key]:
     hidden = {}
     for formula, rows in estimates.frame.groupby("formula", sort=False):
         all_variables = variables_in(str(formula))
-        shown_variables = variables_in(str(formula), rows["term"].astype(str).tolist())
+        shown_variables = variables_in(str(formula), rows["term"].astype(TEXT).tolist())
         hidden[str(formula)] = tuple(name for name in all_variables if name not in shown_variables)
     return hidden
 

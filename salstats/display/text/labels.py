@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from salstats.checks import quoted
+from salstats.coded_text import TEXT
 from salstats.display.text.format import MISSING
 from salstats.errors import FormulaError, SalstatsError, Setting, warn
 from salstats.metrics.registry import METRICS, registered_metric
@@ -457,7 +458,7 @@ def _unit_by_metric(frame: pd.DataFrame | None) -> dict[str, str]:
     pairs = frame.loc[frame["distance_unit"].notna(), ["metric", "distance_unit"]].drop_duplicates()
     has_several_units = pairs["metric"].duplicated(keep=False) | (pairs["distance_unit"] == SEVERAL)
     pairs = pairs[~has_several_units]
-    return dict(zip(pairs["metric"].astype(str), pairs["distance_unit"].astype(str), strict=True))
+    return dict(zip(pairs["metric"].astype(TEXT), pairs["distance_unit"].astype(TEXT), strict=True))
 
 
 def _human_label(frame: pd.DataFrame | None) -> str | None:

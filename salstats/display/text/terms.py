@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates
 from salstats.display.text.format import count_text, joined
 from salstats.display.text.labels import TIMES, Labels
@@ -187,10 +188,10 @@ def term_rows(estimates: Estimates, labels: Labels) -> list[TermRow]:
     """Return the rows of terms in the order of labels, levels below their factor."""
     frame = estimates.frame
     formula_of: dict[str, str] = {}
-    for term, formula in zip(frame["term"].astype(str), _formula_of_rows(estimates), strict=True):
+    for term, formula in zip(frame["term"].astype(TEXT), _formula_of_rows(estimates), strict=True):
         formula_of.setdefault(term, formula)
     factor_levels = _variable_by_term(estimates)
-    units_of = dict(zip(frame["term"].astype(str), estimates.row_values(COVARIATE_UNITS), strict=True))
+    units_of = dict(zip(frame["term"].astype(TEXT), estimates.row_values(COVARIATE_UNITS), strict=True))
     rows_by_heading: dict[str, list[TermRow]] = {}
     rows_by_column: dict[str, dict[str, TermRow]] = {}
     for term in labels.order("term", list(formula_of)):
@@ -291,7 +292,7 @@ def _variable_by_term(estimates: Estimates) -> dict[str, TermVariable]:
     if not estimates.values("factor"):
         return {}
     frame = estimates.frame
-    rows = frame.loc[frame["factor"].notna(), ["term", "factor"]].astype(str)
+    rows = frame.loc[frame["factor"].notna(), ["term", "factor"]].astype(TEXT)
     variables = {}
     for term, factor in zip(rows["term"], rows["factor"], strict=True):
         if term.startswith(factor):

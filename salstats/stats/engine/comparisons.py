@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import did_you_mean, quoted
+from salstats.coded_text import TEXT
 from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.frames import ColumnCodes
 from salstats.stats.engine.estimands import Cells, Estimand, Target, sum_cells
@@ -105,7 +106,7 @@ def pair_rows(codes: ColumnCodes, reference: str, without: Sequence[str] = ()) -
     """
     scores = codes.frame
     # as text, because methods may be numbers
-    is_reference = (scores["method"].astype("str") == str(reference)).to_numpy()
+    is_reference = (scores["method"].astype(TEXT) == str(reference)).to_numpy()
     _check_reference_is_one_of_several(scores, reference, is_reference)
     is_method = ~is_reference & ~scores["method"].isin(list(without)).to_numpy()
     methods = codes.column("method").codes
@@ -220,7 +221,7 @@ def repeat_reference_per_model_and_seed(
     for column in ("model", "seed"):
         if column not in by_columns or column not in scores.columns:
             continue
-        is_reference = scores["method"].astype("str") == str(reference)
+        is_reference = scores["method"].astype(TEXT) == str(reference)
         if not is_reference.any():
             continue
         reference_has_value = scores.loc[is_reference, column].notna().any()
@@ -562,7 +563,7 @@ def _keys(scores: pd.DataFrame, by: list[str], pairs: Pairs, positions: np.ndarr
     keys = {c: scores[c].array.take(rows) for c in by}
     keys["method"] = methods.take(pairs.method_examples[positions])
     keys["reference"] = methods.take(pairs.reference_examples[positions])
-    return pd.DataFrame(keys).astype({"reference": "str"})
+    return pd.DataFrame(keys).astype({"reference": TEXT})
 
 
 def _cells_of_all_reference_scores(

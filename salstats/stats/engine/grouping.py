@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, quoted
+from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, Level, Message, MessagePart, SalstatsWarning, Setting, warn
 from salstats.frames import DEFAULT_BY, ColumnCodes, case_key, coded_scores
 from salstats.stats.engine.resampling_units import Units
@@ -125,8 +126,8 @@ def overall_column(by: Sequence[str]) -> str:
 def metrics_of(keys: pd.DataFrame, scores: pd.DataFrame) -> np.ndarray:
     """Return the metric of each group: from its keys, or the only metric of the scores."""
     if "metric" in keys.columns:
-        return keys["metric"].astype("str").to_numpy(dtype=object)
-    return scores["metric"].iloc[[0] * len(keys)].astype("str").to_numpy(dtype=object)
+        return keys["metric"].astype(TEXT).to_numpy(dtype=object)
+    return scores["metric"].iloc[[0] * len(keys)].astype(TEXT).to_numpy(dtype=object)
 
 
 class ScoresToGroup(NamedTuple):
@@ -303,12 +304,12 @@ def _warn_different_members(
     keys: pd.DataFrame, average: str, group_weights: np.ndarray, average_keys: pd.DataFrame
 ) -> None:
     """Warn if averages of one metric are not over the same values of a column; others are not compared."""
-    values = keys[average].astype("str").to_numpy()
+    values = keys[average].astype(TEXT).to_numpy()
     metrics = np.full(len(keys), "", dtype=object)
     metrics_of_averages = np.full(len(average_keys), "", dtype=object)
     if "metric" in keys.columns:
-        metrics = keys["metric"].astype("str").to_numpy(dtype=object)
-        metrics_of_averages = average_keys["metric"].astype("str").to_numpy(dtype=object)
+        metrics = keys["metric"].astype(TEXT).to_numpy(dtype=object)
+        metrics_of_averages = average_keys["metric"].astype(TEXT).to_numpy(dtype=object)
     differences = []
     for row, metric in enumerate(metrics_of_averages):
         all_values = set(values[metrics == metric])

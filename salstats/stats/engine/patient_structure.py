@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
+from salstats.coded_text import TEXT
 from salstats.frames import ESTIMATE_COLUMNS, KEY_COLUMNS, first_rows
 
 #: Smallest and largest number of cases of a group that may be a patient. A larger group is a data set, a site
@@ -320,7 +321,7 @@ def numbering_restarts(patients: pd.Series, sites: pd.Series) -> bool:
 
     Sites with the same number of patients each would rather be patients, and the patients views or sides.
     """
-    numbers = patients.astype("str").str.extract(r"^(\D*)0*(\d+)(?:\.0)?$")
+    numbers = patients.astype(TEXT).str.extract(r"^(\D*)0*(\d+)(?:\.0)?$")
     stems = numbers[0]
     is_numbered = numbers[1].notna() & sites.notna()
     if not is_numbered.any() or stems[is_numbered].nunique() > 1:

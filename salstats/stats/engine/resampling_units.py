@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_columns
+from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, Message, Setting, warn
 from salstats.frames import KEY_COLUMNS, ColumnCodes, case_key, first_rows, text_column
 from salstats.stats.engine.patient_structure import find_patient_column, groups_in_names, numbering_restarts
@@ -346,7 +347,7 @@ def _propose_patients(frame: pd.DataFrame, cases: np.ndarray, first: np.ndarray)
             column=column.name,
         )
         return
-    groups = groups_in_names(frame["case"].iloc[first].astype("str"))
+    groups = groups_in_names(frame["case"].iloc[first].astype(TEXT))
     if groups is None:
         return
     extracted = f"scores['case'].astype('str').str.extract({groups.pattern!r}, expand=False)"

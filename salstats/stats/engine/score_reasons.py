@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from salstats.coded_text import TEXT
 from salstats.frames import KEY_COLUMNS, SCORES_COLUMNS
 from salstats.stats.engine.grouping import AVERAGE, OVERALL
 
@@ -37,7 +38,7 @@ def missing_reasons(scores: pd.DataFrame, *, scored: bool = True) -> np.ndarray:
     if "reason" in scores.columns:
         is_filled = scores["reason"].notna() & scores["reason"].ne("")
         has_reason = is_filled.to_numpy(dtype=bool, na_value=False)
-        row_reasons[has_reason] = scores["reason"][has_reason].astype("str").to_numpy(dtype=object)
+        row_reasons[has_reason] = scores["reason"][has_reason].astype(TEXT).to_numpy(dtype=object)
     if not scored:
         return row_reasons
     is_undefined = scores["score"].isna().to_numpy(dtype=bool)

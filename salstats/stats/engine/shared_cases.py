@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from salstats.coded_text import TEXT
 from salstats.errors import Call, Expression, Message, Setting, warn
 from salstats.frames import ColumnCodes, distinct_codes, first_rows, insert_column
 from salstats.stats.engine.cautions import DIFFERENT_CASES, INCOMPLETE_PAIRS, add_caution
@@ -182,7 +183,7 @@ def add_shared_case_counts(
         keys = estimates.loc[block.rows, columns].astype("object")
         merged = keys.merge(numbers, how="left", on=columns)
         # A method without any defined score shares no cases.
-        n_shared[block.rows] = merged["n_shared"].fillna(0).to_numpy(dtype=np.int64)
+        n_shared[block.rows] = merged["n_shared"].astype("float64").fillna(0).to_numpy(dtype=np.int64)
         is_marked[block.rows] = merged["has_many_missing"].eq(True).to_numpy()
     with_numbers = insert_column(estimates, "n_shared", n_shared)
     return add_caution(with_numbers, DIFFERENT_CASES, is_marked)
@@ -285,7 +286,7 @@ def paired_call(frame: pd.DataFrame, function: str = "difference", data: str = "
     """Write the call that compares methods with the human, or another method, on the cases that both have."""
     reference = "human"
     if "human" not in frame["method"].unique():
-        reference = frame["method"].astype("str").value_counts().index[0]
+        reference = frame["method"].astype(TEXT).value_counts().index[0]
     call = Call(function, (data,), {"reference": reference})
     return Message(call, " compares two on the cases that both have")
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_frame
+from salstats.coded_text import TEXT
 from salstats.errors import Level, Message, MessagePart, SalstatsError, Setting, ValueRangeError
 from salstats.frames import (
     SCORES_COLUMNS,
@@ -384,7 +385,7 @@ def _with_shared_cases(
         cases = shared_cases(codes, ["method"], np.isin(rows, used_rows), has_no_finding[rows])
         if not cases.n_missing_cases.any():
             continue
-        methods = cases.keys["method"].astype("str")
+        methods = cases.keys["method"].astype(TEXT)
         missing_by_method = dict(zip(methods, missing_case_texts(cases), strict=True))
         for position in positions:
             model = models[position]

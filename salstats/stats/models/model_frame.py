@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by, check_columns, quoted
+from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, FormulaError, Setting
 from salstats.frames import KEY_COLUMNS, ColumnCodes, valid_scores
 from salstats.stats.engine.comparisons import MISSING_SIDE, pair_with_reference
@@ -36,7 +37,7 @@ def _metrics_as_columns(scores: pd.DataFrame, metrics: Sequence[str]) -> pd.Data
     rows = scores[scores["metric"].isin(metrics)]
     # Rows of the first metric come first, so that the first row of each combination is one of its rows.
     rank_of_metric = {metric: rank for rank, metric in enumerate(metrics)}
-    ranks = rows["metric"].astype("str").map(rank_of_metric).to_numpy()
+    ranks = rows["metric"].astype(TEXT).map(rank_of_metric).to_numpy()
     ordered = rows.iloc[np.argsort(ranks, kind="stable")]
     keys = [column for column in KEY_COLUMNS if column in scores.columns and column != "metric"]
     codes = ColumnCodes(ordered).combined(keys)

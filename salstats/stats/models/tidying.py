@@ -281,7 +281,8 @@ class _FactorLevel(NamedTuple):
 
 def _factors(fit: Any) -> dict[str, _FactorLevel]:
     """Return the factor of each parameter of a statsmodels result that belongs to a level of one."""
-    spec: Any = getattr(fit.model.data, "model_spec", None)
+    # statsmodels before 0.15 calls it `design_info`
+    spec: Any = getattr(fit.model.data, "model_spec", None) or getattr(fit.model.data, "design_info", None)
     factors: dict[str, _FactorLevel] = {}
     for term, columns in getattr(spec, "term_slices", {}).items():
         if len(term.factors) != 1:

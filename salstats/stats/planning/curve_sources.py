@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_by
+from salstats.coded_text import TEXT
 from salstats.errors import SalstatsError, SalstatsWarning, Setting, ValueRangeError
 from salstats.frames import ColumnCodes, case_key
 from salstats.stats.engine.comparisons import pair_with_reference, repeat_reference_per_model_and_seed
@@ -96,7 +97,7 @@ def of_pilot(
     # All studies that are drawn from a pilot have its readers and trainings, so that they generalise alike.
     inference_to_by_method = {}
     if "inference_to" in analysis.columns:
-        methods = analysis["method"].astype("str")
+        methods = analysis["method"].astype(TEXT)
         inference_to_by_method = dict(zip(methods, analysis["inference_to"], strict=True))
     seed = int(rng.integers(2**63))
     grouping_columns = [column for column in check_by(scores, by, ("metric", "task")) if column != "method"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 import salstats as ss
+from salstats.coded_text import TEXT
 from salstats.display.text.format import joined
 from salstats.display.text.labels import Labels
 from salstats.errors import SalstatsError, Setting, warn
@@ -188,9 +189,9 @@ def with_mixing_column(rows: pd.DataFrame) -> pd.DataFrame:
     default_mixing[named["method"].isin(UNMIXED)] = NONE
     if "mixing" in named:
         mixing = named["mixing"].astype("object")
-        named["mixing"] = mixing.where(mixing.notna(), default_mixing).astype("str")
+        named["mixing"] = mixing.where(mixing.notna(), default_mixing).astype(TEXT)
     else:
-        named["mixing"] = default_mixing.astype("str")
+        named["mixing"] = default_mixing.astype(TEXT)
     return named
 
 

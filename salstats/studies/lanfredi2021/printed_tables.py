@@ -10,6 +10,7 @@ from great_tables import GT
 
 import salstats as ss
 from salstats import datasets
+from salstats.coded_text import TEXT
 from salstats.display.text.format import MISSING, interval_text
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError, SalstatsError
@@ -166,7 +167,7 @@ def printed_rows(number: str | None = None) -> pd.DataFrame:
     # Rows without a mixing were made from the thresholded sheet, Table 2 from the sheet of labelled images.
     sheet_of_mixing = tables["mixing"].fillna("thresholded")
     tables["sheet"] = sheet_of_mixing.mask(tables["table"] == 2, "normal_abnormal")
-    tables["table"] = tables["table"].astype("str")
+    tables["table"] = tables["table"].astype(TEXT)
     if number is None:
         return tables
     return tables[tables["table"] == number].reset_index(drop=True)

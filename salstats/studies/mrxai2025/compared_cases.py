@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import check_choice, check_numeric, quoted
+from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, SalstatsError, Setting, ValueRangeError, warn
 from salstats.frames import KEY_COLUMNS, case_key, check_scores
 from salstats.metrics.registry import METRICS, registered_metric
@@ -75,7 +76,7 @@ def keep_cases(scores: pd.DataFrame, *, reference: str | None = None, cutoff: fl
         is_empty = frame["empty_mask"].astype("boolean").fillna(False).to_numpy(dtype=bool)
         frame["score"] = frame["score"].where(~is_empty)
     frame["reason"] = _reasons(frame)
-    case_reasons = frame["case"].map(_exclusion_reasons(frame, cutoff)).astype("str")
+    case_reasons = frame["case"].map(_exclusion_reasons(frame, cutoff)).astype(TEXT)
     is_compared = case_reasons.isna()
     scores_of_compared = frame["score"].where(is_compared)
     reasons = frame["reason"].where(is_compared, case_reasons)
@@ -169,9 +170,9 @@ def _diagonals(compared: pd.DataFrame) -> pd.Series:
 def _reasons(frame: pd.DataFrame) -> pd.Series:
     """Return the reason of each undefined score; missing where the score is defined."""
     if "reason" in frame.columns:
-        reasons = frame["reason"].astype("str")
+        reasons = frame["reason"].astype(TEXT)
     else:
-        reasons = pd.Series(pd.NA, frame.index, "str")
+        reasons = pd.Series(pd.NA, frame.index, TEXT)
     reasons = reasons.where(reasons.ne(""), None)
     if "label" in frame.columns:
         reasons = reasons.mask(reasons.isna() & (frame["label"] == 0), ABSENT)
@@ -179,7 +180,7 @@ def _reasons(frame: pd.DataFrame) -> pd.Series:
         is_empty = frame["empty_mask"].astype("boolean").fillna(False)
         reasons = reasons.mask(reasons.isna() & is_empty, EMPTY)
     is_undefined = frame["score"].isna()
-    return reasons.fillna(NO_REASON).where(is_undefined, None).astype("str")
+    return reasons.fillna(NO_REASON).where(is_undefined, None).astype(TEXT)
 
 
 def _has_values(frame: pd.DataFrame, column: str) -> bool:

@@ -11,6 +11,7 @@ import pandas as pd
 
 import salstats as ss
 from salstats.checks import quoted
+from salstats.coded_text import TEXT
 from salstats.datasets import load_published
 from salstats.display.text.labels import Labels
 from salstats.errors import ColumnError, Message, Setting, warn
@@ -175,7 +176,7 @@ def _warn_of_unequal_seeds(scores: pd.DataFrame) -> None:
         # The first data set, model and metric with each set of seeds.
         cell_by_seeds: dict[tuple[str, ...], str] = {}
         for cell, rows in method_scores.groupby(["dataset", "model", "metric"], observed=True):
-            seeds = tuple(sorted(rows["seed"].astype("str").unique()))
+            seeds = tuple(sorted(rows["seed"].astype(TEXT).unique()))
             cell_by_seeds.setdefault(seeds, ", ".join(map(str, cell)))
         if len(cell_by_seeds) > 1:
             examples = "; ".join(f"{cell}: {quoted(seeds)}" for seeds, cell in cell_by_seeds.items())
@@ -244,7 +245,7 @@ def ranks_over_data_sets(means: pd.DataFrame, options: MeanOptions) -> pd.DataFr
     A data set counts as one observation, whatever its size: its mean.
     """
     several = split_models(means).several.rename(columns={"estimate": "score"})
-    table = several[[*CELL, "score"]].assign(case=several["dataset"].astype("str"))
+    table = several[[*CELL, "score"]].assign(case=several["dataset"].astype(TEXT))
     return ss.rank_stability(table, by=["metric", "model"], unit="dataset", n_replicates=options.n_replicates)
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 import salstats as ss
 from salstats.checks import quoted
+from salstats.coded_text import TEXT
 from salstats.errors import Message, SalstatsError, Setting, warn
 from salstats.files.finished_cases import checkpoint_folder
 from salstats.metrics.overlap import Counts
@@ -384,7 +385,7 @@ def true_positive(full: pd.DataFrame, cases: set[str]) -> pd.DataFrame:
     """Return the true-positive slice of IoU and hits on the full slice, as `score` computes it."""
     rows = full[full["case"].isin(cases)].reset_index(drop=True)
     if "slice" in rows:
-        rows["slice"] = pd.array([TRUE_POSITIVE] * len(rows), dtype="str")
+        rows["slice"] = pd.array([TRUE_POSITIVE] * len(rows), dtype=TEXT)
     has_counts = ((rows["metric"] == "iou") & rows["tp"].notna()).to_numpy()
     counts = _pixel_counts(rows)
     n_truth = counts.tp + counts.fn

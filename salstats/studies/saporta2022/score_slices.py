@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import quoted
+from salstats.coded_text import TEXT
 from salstats.errors import ColumnError, Message, SalstatsError, Setting, ValueRangeError, warn
 from salstats.frames import check_nesting
 from salstats.metrics.overlap import Counts
@@ -298,7 +299,7 @@ def _with_patients(scores: pd.DataFrame, pattern: str) -> pd.DataFrame:
     """
     if "patient" in scores:
         return scores
-    cases = scores["case"].astype("str")
+    cases = scores["case"].astype(TEXT)
     names = list(cases.unique())
     try:
         compiled = check_pattern(pattern)

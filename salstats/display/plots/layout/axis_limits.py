@@ -8,6 +8,7 @@ import pandas as pd
 import plotnine as p9
 
 from salstats.checks import quoted
+from salstats.coded_text import TEXT
 from salstats.display.text.format import interval_text, joined
 from salstats.errors import Setting, ValueRangeError
 
@@ -185,8 +186,8 @@ def cut_at_limits(frame: pd.DataFrame, limits: pd.DataFrame, *, log: bool = Fals
 
 def _end_of_rows(panels: pd.Series, limits: pd.DataFrame, end: str, otherwise: float) -> pd.Series:
     """Return an end, "low" or "high", of the axis of the panel of each row, `otherwise` where it has none."""
-    end_of_panel = dict(zip(limits["panel"].astype(str), limits[end].astype(float), strict=True))
-    return panels.astype(str).map(end_of_panel).astype(float).fillna(otherwise)
+    end_of_panel = dict(zip(limits["panel"].astype(TEXT), limits[end].astype(float), strict=True))
+    return panels.astype(TEXT).map(end_of_panel).astype(float).fillna(otherwise)
 
 
 def arrows_note(frame: pd.DataFrame, limits: pd.DataFrame, digits: int, style: str, *, named: bool) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
+from salstats.coded_text import TEXT
 from salstats.display.plots.layout.figure_rows import FigureRows
 from salstats.display.plots.layout.text_columns import GEOM_PARAMS, STRIPE
 from salstats.display.plots.layout.theme import MUTED, TEXT_PT, font
@@ -48,7 +49,7 @@ def empty_rows(
     if "no_mark" in marks.columns:
         marks["text"] = marks["no_mark"]
     if colours:
-        marks["colour"] = marks["method_label"].astype(str).map(colours)
+        marks["colour"] = marks["method_label"].astype(TEXT).map(colours)
     panels = frame["panel"].cat.categories
     absent = []
     for panel in panels:

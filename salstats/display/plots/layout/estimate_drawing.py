@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from salstats.checks import quoted
+from salstats.coded_text import TEXT
 from salstats.display.estimates import Estimates, check_distinct, references_of
 from salstats.display.plots.layout.captions import undefined_note
 from salstats.display.plots.layout.legends import method_labels
@@ -250,7 +251,7 @@ def guide_lines(drawing: EstimateDrawing, term: str | None) -> pd.DataFrame:
     """Return the position of each panel's line at zero or at chance: columns `panel`, `guide`."""
     guides = drawing.frame[["panel"]]
     if drawing.drawn.values("metric"):
-        metrics = drawing.frame["metric"].astype(str)
+        metrics = drawing.frame["metric"].astype(TEXT)
         guides = guides.assign(guide=[guide_at(metric, term) for metric in metrics])
     else:
         guides = guides.assign(guide=guide_at("", term))

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import plotnine as p9
 
+from salstats.coded_text import TEXT
 from salstats.display.plots.layout.figure import Figure, page_sentence, paged_figure
 from salstats.display.plots.layout.theme import LINE_MM, MM_PER_INCH, figure_size
 from salstats.display.text.packing import packed_slices
@@ -196,7 +197,7 @@ def _has_panels(data: pd.DataFrame) -> bool:
 def _in_panels(data: pd.DataFrame, titles: Sequence[str]) -> pd.DataFrame:
     """Return the rows of some panels, whose titles become the categories of `panel`."""
     rows = data[data["panel"].isin(titles)]
-    panel = pd.Categorical(rows["panel"].astype(str), list(titles), ordered=True)
+    panel = pd.Categorical(rows["panel"].astype(TEXT), list(titles), ordered=True)
     return rows.assign(panel=panel)
 
 
@@ -253,7 +254,7 @@ def _drawn_numbers(figure: Figure, aesthetics: Sequence[str]) -> pd.DataFrame:
             continue
         panel: pd.Series | str = ""
         if _has_panels(data):
-            panel = data["panel"].astype(str)
+            panel = data["panel"].astype(TEXT)
         mapping = dict(layer.mapping)
         if layer.inherit_aes:
             mapping = {**figure.mapping, **layer.mapping}
