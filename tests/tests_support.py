@@ -104,4 +104,4 @@ def warns_too(*, match=None, **fields):
 
 def with_text_columns(frame):
     """Return a frame whose columns of text have the type that readers give them, also before pandas 3."""
-    return frame.astype(dict.fromkeys(frame.select_dtypes("object").columns, TEXT))
+    return frame.astype({name: TEXT for name in frame if frame[name].dtype == object})

@@ -122,7 +122,8 @@ def test_defined_scores_are_n_of_summarize(name, by):
     flow = ss.case_flow(scores, by=by)
     defined = flow[flow["stage"] == "defined"]
     kept = defined[~defined["excluded"]].set_index(by)
-    missing = defined[defined["excluded"]].groupby(by, observed=True)["n_rows"].sum().reindex(kept.index, fill_value=0)
+    n_missing = defined[defined["excluded"]].groupby(by, observed=True)["n_rows"].sum()
+    missing = n_missing.reindex(kept.index, fill_value=0)
     for row in means.itertuples():
         key = tuple(getattr(row, c) for c in by)
         got = [kept.loc[key, "n_rows"], missing[key], kept.loc[key, "n_units"], kept.loc[key, "unit"]]
@@ -140,7 +141,8 @@ def test_pairs_are_n_pairs_of_difference_and_percent_decrease(name, by):
     flow = ss.case_flow(scores, reference="human", by=by)
     keys = [*by, "method"]
     pairs = flow.query("stage == 'pairs' and not excluded").set_index(keys)
-    lost = flow[flow["excluded"]].groupby(keys, observed=True)["n_rows"].sum().reindex(pairs.index, fill_value=0)
+    n_lost = flow[flow["excluded"]].groupby(keys, observed=True)["n_rows"].sum()
+    lost = n_lost.reindex(pairs.index, fill_value=0)
     for compare in (ss.difference, ss.percent_decrease):
         estimates = compare(scores, reference="human", by=by, n_replicates=20, test="none")
         assert len(estimates) == len(pairs)
