@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 # version 0.2 had errors here: code that imports them from here keeps working
-from salstats.coded_text import TEXT
 from salstats.errors import (
     ColumnError,
     FormulaError,  # noqa: F401
@@ -135,7 +134,7 @@ def _numeric_hint(values: pd.Series) -> str:
     """Propose how to make a column numeric."""
     if pd.to_numeric(values, errors="coerce").notna().any():
         return "convert it with pandas.to_numeric"
-    texts = values.dropna().astype(TEXT).iloc[:1].tolist()
+    texts = values.dropna().astype(str).iloc[:1].tolist()
     if not texts:
         return "it is empty"
     return f"it holds text, such as {quoted(texts)}; make 1 and 0 of a yes or no"
