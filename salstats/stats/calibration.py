@@ -46,21 +46,23 @@ def calibration(
 ) -> pd.DataFrame:
     """Calibration intercept, calibration slope and Brier score of predicted probabilities.
 
-    They tell whether findings are as frequent as predicted (intercept 0), whether predictions are too extreme
+    They show whether findings are as frequent as predicted (intercept 0), whether predictions are too extreme
     (slope below 1) or not extreme enough (slope above 1), and how far predictions are from labels.
 
     Parameters
     ----------
     data : DataFrame
-        As for `auroc`.
+        A scores frame or any tidy table. A scores frame repeats `prob` and `label` for every metric and
+        method; they are used once for each data set, case, task and group, and must be equal there.
     prob : str
-        Predicted probability of a label 1, a column or metric with values from 0 to 1.
+        Column or metric of the predicted probability of a label 1, from 0 to 1.
     label : str
-        0 and 1, or False and True; a column or metric such as `hit`.
+        Column or metric of the label, such as `hit`: 0 and 1, or False and True.
     by : str or sequence of str, optional
-        Grouping columns, by default as for `auroc`.
+        Grouping columns; by default `task` if there is such a column, and also `method` if `prob` or `label`
+        is a metric. `()` pools all rows.
     unit : str or list of str, optional
-        What is independent; by default as for `summarize`.
+        Columns that name the independent units; by default patients or else cases, see `summarize`.
     level : float
         Confidence level.
 
@@ -82,18 +84,25 @@ def calibration(
         conf_low, conf_high, conf_level, interval
             Limits of intercept and slope from the same distribution ("cr2"), those of the Brier score as
             `summarize` gives them for the mean of squared differences ("wilson_t").
-        unit, n, n_missing, n_units, caution
-            As for `auroc`, with the caution "few events" where fewer than ten units have the rarer label. The
-            unit is "row" where no column names units.
+        unit, n, n_missing, n_units
+            The name of the units, "row" if no column names any; the rows of the group with a probability and
+            a label, its other rows, and the units of the rows used.
+        inference_to, caution
+            "these readers" or "these trainings" if the rows are of several; "few events" if fewer than ten
+            units have the rarer label; "few units" if the units are worth fewer than four of equal size;
+            "different cases" if a method lacks many cases that others have.
+        n_shared
+            If methods have rows of different cases: the number of cases that all methods have.
         predictor, response, n_positive, n_negative
-            What was used, and rows with label 1 and 0.
+            The names of `prob` and `label`, and the numbers of rows with label 1 and 0.
 
     Raises
     ------
     ColumnError
-        As for `auroc`.
+        A name is neither a column nor a metric, or is not numeric; a case of a scores frame has two values of
+        `prob` or `label` in a group.
     ValueRangeError
-        A value of `prob` below 0 or above 1; a label other than 0 and 1.
+        A value of `prob` is below 0 or above 1; a label is neither 0 nor 1.
 
     Warns
     -----
@@ -198,14 +207,24 @@ def calibration_curve(
 
     Parameters
     ----------
-    data, prob, label, by, unit
-        As for `calibration`.
+    data : DataFrame
+        A scores frame or any tidy table. A scores frame repeats `prob` and `label` for every metric and
+        method; they are used once for each data set, case, task and group, and must be equal there.
+    prob : str
+        Column or metric of the predicted probability of a label 1, from 0 to 1.
+    label : str
+        Column or metric of the label, such as `hit`: 0 and 1, or False and True.
+    by : str or sequence of str, optional
+        Grouping columns; by default `task` if there is such a column, and also `method` if `prob` or `label`
+        is a metric. `()` pools all rows.
+    unit : str or list of str, optional
+        Columns that name the independent units; by default patients or else cases, see `summarize`.
     n_bins : int, optional
-        Bins of each group; by default ten, or fewer, but at least two, so that each has 20 rows.
+        Number of bins of each group; by default ten, or fewer, but at least two, so that each has 20 rows.
     interval : str
-        A name of `intervals.interval_names("mean")`: by default `wilson`, Wilson's score interval with a
-        design effect where units have several rows in the bin; `recommended` is wider, as that of
-        `summarize`.
+        A name of `intervals.interval_names("mean")`; by default `wilson`, Wilson's score interval with a
+        design effect if units have several rows in the bin. `recommended`, the default of `summarize`, is
+        wider.
     level : float
         Confidence level of each limit.
 
@@ -221,18 +240,24 @@ def calibration_curve(
         term, estimate
             "observed_rate", and the share of the rows of the bin with label 1.
         std_error, df, conf_low, conf_high, conf_level, interval
-            As for `summarize`, a unit's rows together. Limits hold for each bin by itself.
-        unit, n, n_missing, n_units, caution
-            As for `auroc`: rows and units of the bin, and the rows of the group without `prob` or `label`.
+            Standard error, degrees of freedom and limits by `interval`, which keep the rows of a unit
+            together. Limits are for each bin by itself.
+        unit, n, n_missing, n_units
+            The name of the units, "row" if no column names any; the rows of the bin, the rows of the group
+            without `prob` or `label`, and the units of the bin.
+        inference_to, caution
+            "these readers" or "these trainings" if the rows are of several; cautions of the bin's mean.
         predictor, response, n_positive
-            What was used, and rows of the bin with label 1.
+            The names of `prob` and `label`, and the number of rows of the bin with label 1.
         predicted, bin_low, bin_high
             Mean, smallest and largest `prob` in the bin.
 
     Raises
     ------
     ColumnError, ValueRangeError
-        As for `calibration`; an unknown interval; fewer than one bin.
+        A name is neither a column nor a metric, or is not numeric; a case of a scores frame has two values of
+        `prob` or `label` in a group; a probability is outside 0 to 1, a label neither 0 nor 1; the interval
+        is unknown; there is less than one bin.
 
     Notes
     -----

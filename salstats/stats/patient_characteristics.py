@@ -50,7 +50,8 @@ def describe_patients(
     by : str, optional
         Column of the groups, such as the arm or the data set. Each patient is in one group.
     unit : str or list of str, optional
-        What is counted: by default `patient` if there is such a column, else as for `summarize`.
+        Columns that name the patients or other units that are counted; by default `patient` if there is such
+        a column, else patients by another name or cases, see `summarize`.
     continuous : str or sequence of str
         Covariates that are described as numbers although they have few distinct values.
     categorical : str or sequence of str
